@@ -1,0 +1,7 @@
+# Settings of this repository's own builds and tests. A project that depends on Mote does not read them.
+import Config
+
+if config_env() == :test do
+  # A quick look by default; a long night: MOTE_MAX_RUNS=100000 mix test
+  config :stream_data, max_runs: String.to_integer(System.get_env("MOTE_MAX_RUNS", "100"))
+end

@@ -1,0 +1,101 @@
+defmodule Mote.MixProject do
+  use Mix.Project
+
+  @version "0.1.0"
+  @description "Millions of 16-byte micro-actors inside a BEAM node: written in Elixir, run by Rust"
+
+  def project do
+    [
+      app: :mote,
+      version: @version,
+      elixir: "~> 1.14",
+      name: "Mote",
+      description: @description,
+      elixirc_paths: elixirc_paths(Mix.env()),
+      start_permanent: Mix.env() == :prod,
+      deps: deps(),
+      aliases: aliases(),
+      docs: docs(),
+      package: package(),
+      # Read by Elixir 1.14 only; newer ones take it from cli/0.
+      preferred_cli_env: cli()[:preferred_envs]
+    ]
+  end
+
+  def application do
+    [
+      extra_applications: [:logger],
+      mod: {Mote.Application, []}
+    ]
+  end
+
+  def cli do
+    [preferred_envs: [ci: :test, docs: :docs, "hex.publish": :docs, "hex.build": :docs]]
+  end
+
+  defp elixirc_paths(:test), do: ["lib", "test/support"]
+  defp elixirc_paths(_env), do: ["lib"]
+
+  # A Hex dependency stops Mix at once where Hex is not installed, even one that the current environment
+  # does not use. So the choice is made when this file runs, and never by the environment alone.
+  defp deps do
+    case System.get_env("MOTE_DEPS") do
+      "hex" -> hex_deps()
+      "offline" -> offline_deps()
+      nil -> if Code.ensure_loaded?(Hex), do: hex_deps(), else: offline_deps()
+      other -> Mix.raise("MOTE_DEPS must be \"hex\" or \"offline\", got: #{inspect(other)}")
+    end
+  end
+
+  defp hex_deps do
+    [
+      {:rustler, "~> 0.36", runtime: false},
+      {:telemetry, "~> 1.0"},
+      {:stream_data, "~> 1.0", only: [:dev, :test]},
+      {:benchee, "~> 1.0", only: [:dev, :test, :bench]},
+      {:ex_doc, "~> 0.31", only: :docs, runtime: false}
+    ]
+  end
+
+  # Stand-ins of the same names for machines that cannot reach Hex: see offline/README.md.
+  defp offline_deps do
+    [
+      {:rustler, "~> 0.36", path: "offline/rustler", runtime: false},
+      {:telemetry, "~> 1.0", path: "offline/telemetry"},
+      {:stream_data, "~> 1.0", path: "offline/stream_data", only: [:dev, :test]},
+      {:benchee, "~> 1.0", path: "offline/benchee", only: [:dev, :test, :bench]}
+    ]
+  end
+
+  defp aliases do
+    [
+      "rust.fmt": ["cmd --cd native cargo fmt --all"],
+      "rust.lint": ["cmd --cd native cargo clippy --workspace --all-targets --locked -- -D warnings"],
+      # The NIF's symbols exist only inside the BEAM, so its crate does not link as a test program.
+      "rust.test": ["cmd --cd native cargo test -p mote_vm --locked"],
+      ci: ["cmd bin/test"]
+    ]
+  end
+
+  defp package do
+    [
+      licenses: ["Apache-2.0"],
+      links: %{"Changelog" => "https://hexdocs.pm/mote/changelog.html"},
+      files: ~w(
+        lib guides
+        native/Cargo.* native/mote_vm native/mote_nif
+        .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
+      )
+    ]
+  end
+
+  defp docs do
+    [
+      main: "readme",
+      source_ref: "v#{@version}",
+      extras: ["README.md", "CHANGELOG.md" | Enum.sort(Path.wildcard("guides/**/*.{md,livemd}"))],
+      groups_for_extras: [Guides: ~r"^guides/"],
+      skip_undefined_reference_warnings_on: ["CHANGELOG.md"]
+    ]
+  end
+end
