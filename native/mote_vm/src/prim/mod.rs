@@ -1,0 +1,121 @@
+//! The primitives: total functions over values. Their meaning is fixed by guides/ir.md, section "Primitives".
+//!
+//! Nothing here raises or panics, whatever the arguments. [`Value::NONE`] is "no answer"; the caller makes
+//! `:undefined` or a jump of it. A primitive that allocates also gives `NONE` when the memory is exhausted, and then
+//! [`Heap::exhausted`] says so. Predicates that always have an answer are `bool`, because native code and patterns
+//! branch on them; [`apply`] makes values of them.
+//!
+//! Big integers are opaque: they can be compared and told by type, but no arithmetic takes them or gives them.
+pub(crate) mod arith;
+pub(crate) mod bits;
+pub(crate) mod compare;
+pub(crate) mod lists;
+pub(crate) mod math;
+pub(crate) mod random;
+pub(crate) mod tuples;
+pub(crate) mod types;
+
+use crate::code::primitive::Primitive;
+use crate::heap::Heap;
+use crate::value::Value;
+use random::Random;
+
+/// What `primitive` answers to the first of `arguments`, as many as its arity; the others are not looked at.
+///
+/// The one place that maps primitives to functions.
+#[inline]
+pub(crate) fn apply(
+    primitive: Primitive,
+    heap: &mut Heap,
+    random: &mut Random,
+    arguments: &[Value; 3],
+) -> Value {
+    use Primitive as P;
+    let [a, b, c] = *arguments;
+    match primitive {
+        P::Add => arith::add(heap, a, b),
+        P::Sub => arith::sub(heap, a, b),
+        P::Mul => arith::mul(heap, a, b),
+        P::Fdiv => arith::fdiv(heap, a, b),
+        P::Idiv => arith::idiv(a, b),
+        P::Irem => arith::irem(a, b),
+        P::Neg => arith::neg(heap, a),
+        P::Abs => arith::abs(heap, a),
+        P::Round => arith::round(a),
+        P::Trunc => arith::trunc(a),
+        P::Floor => arith::floor(a),
+        P::Ceil => arith::ceil(a),
+
+        P::Band => bits::band(a, b),
+        P::Bor => bits::bor(a, b),
+        P::Bxor => bits::bxor(a, b),
+        P::Bnot => bits::bnot(a),
+        P::Bsl => bits::bsl(a, b),
+        P::Bsr => bits::bsr(a, b),
+
+        P::Eq => Value::boolean(compare::equal(a, b)),
+        P::Ne => Value::boolean(!compare::equal(a, b)),
+        P::Same => Value::boolean(compare::same(a, b)),
+        P::Differ => Value::boolean(!compare::same(a, b)),
+        P::Lt => Value::boolean(compare::less(a, b)),
+        P::Le => Value::boolean(!compare::less(b, a)),
+        P::Gt => Value::boolean(compare::less(b, a)),
+        P::Ge => Value::boolean(!compare::less(a, b)),
+        P::Max => compare::max(a, b),
+        P::Min => compare::min(a, b),
+
+        P::Not => types::not(a),
+        P::IsInteger => Value::boolean(types::is_integer(a)),
+        P::IsFloat => Value::boolean(types::is_float(a)),
+        P::IsNumber => Value::boolean(types::is_number(a)),
+        P::IsAtom => Value::boolean(types::is_atom(a)),
+        P::IsBoolean => Value::boolean(types::is_boolean(a)),
+        P::IsTuple => Value::boolean(types::is_tuple(a)),
+        P::IsList => Value::boolean(types::is_list(a)),
+        P::IsBinary => Value::boolean(types::is_binary(a)),
+        P::IsBitstring => Value::boolean(types::is_bitstring(a)),
+        P::IsMap => Value::boolean(types::is_map(a)),
+        P::IsFunction => Value::boolean(types::is_function(a)),
+        P::IsReference => Value::boolean(types::is_reference(a)),
+        P::IsPid => Value::boolean(types::is_pid(a)),
+        P::IsAddress => Value::boolean(types::is_address(a)),
+        P::ByteSize => types::byte_size(a),
+        P::On => types::on(heap, a, b),
+
+        P::Hd => lists::hd(a),
+        P::Tl => lists::tl(a),
+        P::Length => lists::length(a),
+        P::Append => lists::append(heap, a, b),
+        P::Reverse => lists::reverse(heap, a),
+        P::Member => lists::member(a, b),
+        P::Subtract => lists::subtract(heap, a, b),
+
+        P::TupleSize => tuples::tuple_size(a),
+        P::Elem => tuples::elem(a, b),
+        P::PutElem => tuples::put_elem(heap, a, b, c),
+        P::TupleToList => tuples::tuple_to_list(heap, a),
+        P::ListToTuple => tuples::list_to_tuple(heap, a),
+
+        P::Sqrt => math::sqrt(heap, a),
+        P::Exp => math::exp(heap, a),
+        P::Log => math::log(heap, a),
+        P::Log2 => math::log2(heap, a),
+        P::Log10 => math::log10(heap, a),
+        P::Sin => math::sin(heap, a),
+        P::Cos => math::cos(heap, a),
+        P::Tan => math::tan(heap, a),
+        P::Asin => math::asin(heap, a),
+        P::Acos => math::acos(heap, a),
+        P::Atan => math::atan(heap, a),
+        P::Sinh => math::sinh(heap, a),
+        P::Cosh => math::cosh(heap, a),
+        P::Tanh => math::tanh(heap, a),
+        P::Erf => math::erf(heap, a),
+        P::Erfc => math::erfc(heap, a),
+        P::Pow => math::pow(heap, a, b),
+        P::Atan2 => math::atan2(heap, a, b),
+
+        P::Random => random::uniform(heap, random),
+        P::RandomInt => random::random_int(random, a),
+    }
+}
