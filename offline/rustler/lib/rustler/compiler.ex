@@ -28,11 +28,11 @@ defmodule Rustler.Compiler do
     target_dir = target_dir(config, workspace)
 
     run_cargo(cargo, crate_dir, workspace, target_dir, config)
-    library = install(target_dir, config)
 
     # The crate's own directory is not below its workspace when it is one by itself somewhere else.
     roots = [workspace, crate_dir] |> Enum.uniq() |> Enum.map(&Path.relative_to_cwd/1)
     sources = sources(roots)
+    library = install(target_dir, sources, config)
     %{config | external_resources: [library | sources], watched: {roots, library, fingerprint(sources)}}
   end
 
@@ -103,7 +103,7 @@ defmodule Rustler.Compiler do
   end
 
   # Returns the path of the library in `priv`.
-  defp install(target_dir, config) do
+  defp install(target_dir, sources, config) do
     {prefix, built, loaded} =
       case :os.type() do
         {:win32, _} -> {"", ".dll", ".dll"}
@@ -123,7 +123,7 @@ defmodule Rustler.Compiler do
     end
 
     File.mkdir_p!(Path.dirname(to))
-    unless same_content?(from, to), do: replace(from, to)
+    unless same_content?(from, to), do: replace(from, to, newest(sources))
     Mix.Project.build_structure()
     to
   end
@@ -136,10 +136,12 @@ defmodule Rustler.Compiler do
   end
 
   # The old file may be mapped into a running BEAM, which would crash if its bytes changed. So the new one gets
-  # an inode of its own and takes over the name in one step, also while another Mix does the same.
-  defp replace(from, to) do
+  # an inode of its own and takes over the name in one step, also while another Mix does the same. It counts as
+  # old as its sources: younger than the start of this compilation, Mix would compile the module once more.
+  defp replace(from, to, mtime) do
     fresh = "#{to}.#{System.pid()}"
     File.cp!(from, fresh)
+    File.touch!(fresh, mtime)
 
     case :os.type() do
       {:win32, _} -> File.rm(to)
@@ -147,6 +149,10 @@ defmodule Rustler.Compiler do
     end
 
     File.rename!(fresh, to)
+  end
+
+  defp newest(sources) do
+    sources |> Enum.map(&File.stat!(&1, time: :posix).mtime) |> Enum.max()
   end
 
   defp sources(roots) do
