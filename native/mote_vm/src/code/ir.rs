@@ -3,6 +3,7 @@
 //! Nothing here is checked by construction. What the machine may rely on is said by [`super::verify`].
 
 use super::primitive::Primitive;
+use std::ops::Range;
 
 /// Registers that one code may use.
 pub const MAX_REGISTERS: u16 = 512;
@@ -279,4 +280,114 @@ pub enum Instr {
     Done,
     /// 24: the message matched no clause.
     Ignore,
+}
+
+impl Instr {
+    /// Visits every operand, in the order of the wire format.
+    pub fn for_each_operand(&self, mut visit: impl FnMut(Operand)) {
+        let (several, singles): (&[Operand], &[Operand]) = match self {
+            Instr::Move { src, .. } => (&[], &[*src]),
+            Instr::Op { args, .. }
+            | Instr::GuardOp { args, .. }
+            | Instr::Call { args, .. }
+            | Instr::TailCall { args, .. } => (args, &[]),
+            Instr::Tuple { elements, .. } => (elements, &[]),
+            Instr::Cons { head, tail, .. } => (&[], &[*head, *tail]),
+            Instr::Return { value } => (&[], &[*value]),
+            Instr::Branch { condition, .. } => (&[], &[*condition]),
+            Instr::Falsy { value, .. }
+            | Instr::MatchTuple { value, .. }
+            | Instr::MatchCons { value, .. } => (&[], &[*value]),
+            Instr::Match { left, right, .. } => (&[], &[*left, *right]),
+            Instr::Create { captures, .. } | Instr::Become { captures, .. } => (captures, &[]),
+            Instr::CreateOn {
+                captures, sponsor, ..
+            } => (captures, &[*sponsor]),
+            Instr::Send { target, message } => (&[], &[*target, *message]),
+            Instr::SendX {
+                sponsor,
+                target,
+                message,
+            } => (&[], &[*sponsor, *target, *message]),
+            Instr::SendAfter {
+                delay,
+                target,
+                message,
+                ..
+            } => (&[], &[*delay, *target, *message]),
+            Instr::Abort { reason } => (&[], &[*reason]),
+            Instr::SelfAddress { .. }
+            | Instr::Jump { .. }
+            | Instr::BecomeSink
+            | Instr::Done
+            | Instr::Ignore => (&[], &[]),
+        };
+        several.iter().chain(singles).copied().for_each(&mut visit);
+    }
+
+    /// The registers that hold something new when control goes on to the next instruction; none is written when it
+    /// goes to the label. Ranges that are not needed are empty.
+    pub fn written(&self) -> [Range<u32>; 2] {
+        let one = |register: Register| u32::from(register)..u32::from(register) + 1;
+        match self {
+            Instr::Move { dst, .. }
+            | Instr::Op { dst, .. }
+            | Instr::GuardOp { dst, .. }
+            | Instr::Tuple { dst, .. }
+            | Instr::Cons { dst, .. }
+            | Instr::SelfAddress { dst }
+            | Instr::Call { dst, .. }
+            | Instr::Create { dst, .. }
+            | Instr::CreateOn { dst, .. }
+            | Instr::SendAfter { dst, .. } => [one(*dst), 0..0],
+            Instr::MatchTuple { first, count, .. } => {
+                let first = u32::from(*first);
+                [first..first.saturating_add(*count), 0..0]
+            }
+            Instr::MatchCons { head, tail, .. } => [one(*head), one(*tail)],
+            _ => [0..0, 0..0],
+        }
+    }
+
+    /// Where control may go besides the next instruction.
+    pub fn label(&self) -> Option<Label> {
+        match self {
+            Instr::GuardOp { label, .. }
+            | Instr::Jump { label }
+            | Instr::Branch { label, .. }
+            | Instr::Falsy { label, .. }
+            | Instr::Match { label, .. }
+            | Instr::MatchTuple { label, .. }
+            | Instr::MatchCons { label, .. } => Some(*label),
+            _ => None,
+        }
+    }
+
+    /// Whether control may go on to the next instruction.
+    pub fn falls_through(&self) -> bool {
+        !matches!(
+            self,
+            Instr::TailCall { .. }
+                | Instr::Return { .. }
+                | Instr::Jump { .. }
+                | Instr::Abort { .. }
+                | Instr::Done
+                | Instr::Ignore
+        )
+    }
+
+    /// Whether it belongs to a turn: only behaviours and functions with effects may contain it.
+    pub fn is_effect(&self) -> bool {
+        matches!(
+            self,
+            Instr::SelfAddress { .. }
+                | Instr::Create { .. }
+                | Instr::CreateOn { .. }
+                | Instr::Send { .. }
+                | Instr::SendX { .. }
+                | Instr::SendAfter { .. }
+                | Instr::Become { .. }
+                | Instr::BecomeSink
+        )
+    }
 }

@@ -1,0 +1,316 @@
+//! From bytes to a [`Unit`]. Checks the shape only: that every number fits where it belongs and that the bytes end
+//! where the unit does. What the numbers refer to is checked by [`super::verify`].
+//!
+//! Memory stays within a constant factor of the input: an item is allocated only for bytes that are there.
+
+use super::error::{FormatProblem, LoadError};
+use super::ir::{
+    Behaviour, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register, Unit,
+    MAX_ARITY, MAX_CONSTANT_TUPLE, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
+};
+use super::primitive::Primitive;
+use super::reader::Reader;
+
+/// What every unit starts with.
+pub const MAGIC: &[u8; 4] = b"MOTE";
+/// The version of the format that this machine reads.
+pub const VERSION: u8 = 1;
+
+/// For sequences that only the length of the input bounds.
+const ANY: usize = u32::MAX as usize;
+
+/// Decodes a whole unit; bytes after its end are an error.
+pub fn decode(bytes: &[u8]) -> Result<Unit, LoadError> {
+    let reader = &mut Reader::new(bytes);
+    if reader.take(MAGIC.len()).ok() != Some(&MAGIC[..]) {
+        return Err(problem(0, FormatProblem::Magic));
+    }
+    let start = reader.offset();
+    let version = reader.u8()?;
+    if version != VERSION {
+        return Err(problem(start, FormatProblem::Version(version)));
+    }
+    let unit = Unit {
+        module: reader.string()?.to_owned(),
+        hash: reader.u64()?,
+        atoms: reader.sequence("number of atoms", ANY, 1, |r| Ok(r.string()?.to_owned()))?,
+        constants: reader.sequence("number of constants", ANY, 1, constant)?,
+        functions_used: reader.sequence("number of function imports", ANY, 3, import)?,
+        behaviours_used: reader.sequence("number of behaviour imports", ANY, 3, import)?,
+        functions: reader.sequence("number of functions", ANY, 5, function)?,
+        behaviours: reader.sequence("number of behaviours", ANY, 5, behaviour)?,
+    };
+    match reader.remaining() {
+        0 => Ok(unit),
+        bytes => Err(problem(reader.offset(), FormatProblem::Trailing { bytes })),
+    }
+}
+
+fn problem(offset: usize, problem: FormatProblem) -> LoadError {
+    LoadError::Format { offset, problem }
+}
+
+fn index(reader: &mut Reader, what: &'static str) -> Result<u32, LoadError> {
+    reader.at_most(what, u32::MAX)
+}
+
+fn constant(reader: &mut Reader) -> Result<Constant, LoadError> {
+    let start = reader.offset();
+    Ok(match reader.u8()? {
+        0 => Constant::Integer(reader.signed()?),
+        1 => {
+            let value = f64::from_bits(reader.u64()?);
+            if !value.is_finite() {
+                return Err(problem(start, FormatProblem::Float));
+            }
+            Constant::Float(value)
+        }
+        2 => Constant::Atom(index(reader, "atom")?),
+        3 => Constant::Nil,
+        4 => Constant::Tuple(reader.sequence("tuple size", MAX_CONSTANT_TUPLE, 1, |r| {
+            index(r, "constant")
+        })?),
+        5 => Constant::Cons {
+            head: index(reader, "constant")?,
+            tail: index(reader, "constant")?,
+        },
+        6 => Constant::Binary(reader.bytes()?.to_vec()),
+        7 => {
+            let start = reader.offset();
+            let number = reader.u8()?;
+            let class = OpaqueClass::from_number(number)
+                .ok_or_else(|| unknown(start, "class of opaque values", number.into()))?;
+            Constant::Opaque {
+                class,
+                bytes: reader.bytes()?.to_vec(),
+            }
+        }
+        other => return Err(unknown(start, "kind of constant", other.into())),
+    })
+}
+
+fn unknown(offset: usize, what: &'static str, value: u64) -> LoadError {
+    problem(offset, FormatProblem::Unknown { what, value })
+}
+
+fn import(reader: &mut Reader) -> Result<Import, LoadError> {
+    Ok(Import {
+        module: index(reader, "atom")?,
+        name: index(reader, "atom")?,
+        arity: reader.at_most("arity", MAX_ARITY)?,
+    })
+}
+
+/// What functions and behaviours have in common.
+struct Head {
+    name: u32,
+    arity: u32,
+    registers: u16,
+    flag: bool,
+    code: Vec<Instr>,
+}
+
+/// `given` is how many values beside its arguments or captures it starts with.
+fn head(reader: &mut Reader, what: &'static str, given: u32) -> Result<Head, LoadError> {
+    let name = index(reader, "atom")?;
+    let start = reader.offset();
+    let arity = reader.at_most(what, MAX_ARITY)?;
+    let registers = reader.at_most("number of registers", MAX_REGISTERS)?;
+    if arity + given > u32::from(registers) {
+        let (value, max) = (
+            arity.into(),
+            u64::from(registers).saturating_sub(given.into()),
+        );
+        return Err(problem(start, FormatProblem::TooLarge { what, value, max }));
+    }
+    let start = reader.offset();
+    let flags = reader.u8()?;
+    if flags > 1 {
+        return Err(unknown(start, "meaning of flags", flags.into()));
+    }
+    Ok(Head {
+        name,
+        arity,
+        registers,
+        flag: flags == 1,
+        code: reader.sequence("number of instructions", MAX_INSTRUCTIONS, 1, instruction)?,
+    })
+}
+
+fn function(reader: &mut Reader) -> Result<Function, LoadError> {
+    let head = head(reader, "arity", 0)?;
+    Ok(Function {
+        name: head.name,
+        arity: head.arity,
+        registers: head.registers,
+        effects: head.flag,
+        code: head.code,
+    })
+}
+
+fn behaviour(reader: &mut Reader) -> Result<Behaviour, LoadError> {
+    let head = head(reader, "number of captures", 1)?;
+    Ok(Behaviour {
+        name: head.name,
+        captures: head.arity,
+        registers: head.registers,
+        safe: head.flag,
+        code: head.code,
+    })
+}
+
+fn register(reader: &mut Reader) -> Result<Register, LoadError> {
+    reader.at_most("register", MAX_REGISTERS - 1)
+}
+
+fn label(reader: &mut Reader) -> Result<Label, LoadError> {
+    index(reader, "label")
+}
+
+fn operand(reader: &mut Reader) -> Result<Operand, LoadError> {
+    let start = reader.offset();
+    let number = reader.varint()?;
+    let value = number >> 1;
+    if number & 1 == 0 {
+        let (what, max) = ("register", u64::from(MAX_REGISTERS) - 1);
+        u16::try_from(value)
+            .ok()
+            .filter(|register| *register < MAX_REGISTERS)
+            .map(Operand::Register)
+            .ok_or_else(|| problem(start, FormatProblem::TooLarge { what, value, max }))
+    } else {
+        let (what, max) = ("constant", u64::from(u32::MAX));
+        u32::try_from(value)
+            .map(Operand::Constant)
+            .map_err(|_| problem(start, FormatProblem::TooLarge { what, value, max }))
+    }
+}
+
+fn operands(reader: &mut Reader) -> Result<Vec<Operand>, LoadError> {
+    reader.sequence("number of operands", MAX_OPERANDS as usize, 1, operand)
+}
+
+fn primitive(reader: &mut Reader) -> Result<(Primitive, Vec<Operand>), LoadError> {
+    let start = reader.offset();
+    let number = reader.varint()?;
+    let primitive =
+        Primitive::from_number(number).ok_or_else(|| unknown(start, "primitive", number))?;
+    let args = (0..primitive.arity())
+        .map(|_| operand(reader))
+        .collect::<Result<_, _>>()?;
+    Ok((primitive, args))
+}
+
+fn instruction(reader: &mut Reader) -> Result<Instr, LoadError> {
+    let r = reader;
+    let start = r.offset();
+    // The fields of a struct expression are evaluated in the order in which they are written: that of the bytes.
+    Ok(match r.u8()? {
+        0 => Instr::Move {
+            dst: register(r)?,
+            src: operand(r)?,
+        },
+        1 => {
+            let dst = register(r)?;
+            let (primitive, args) = primitive(r)?;
+            Instr::Op {
+                dst,
+                primitive,
+                args,
+            }
+        }
+        2 => {
+            let dst = register(r)?;
+            let (primitive, args) = primitive(r)?;
+            Instr::GuardOp {
+                dst,
+                primitive,
+                args,
+                label: label(r)?,
+            }
+        }
+        3 => Instr::Tuple {
+            dst: register(r)?,
+            elements: operands(r)?,
+        },
+        4 => Instr::Cons {
+            dst: register(r)?,
+            head: operand(r)?,
+            tail: operand(r)?,
+        },
+        5 => Instr::SelfAddress { dst: register(r)? },
+        6 => Instr::Call {
+            dst: register(r)?,
+            function: index(r, "function import")?,
+            args: operands(r)?,
+        },
+        7 => Instr::TailCall {
+            function: index(r, "function import")?,
+            args: operands(r)?,
+        },
+        8 => Instr::Return { value: operand(r)? },
+        9 => Instr::Jump { label: label(r)? },
+        10 => Instr::Branch {
+            condition: operand(r)?,
+            label: label(r)?,
+        },
+        11 => Instr::Falsy {
+            value: operand(r)?,
+            label: label(r)?,
+        },
+        12 => Instr::Match {
+            left: operand(r)?,
+            right: operand(r)?,
+            label: label(r)?,
+        },
+        13 => Instr::MatchTuple {
+            value: operand(r)?,
+            count: r.at_most("tuple size", MAX_OPERANDS)?,
+            first: register(r)?,
+            label: label(r)?,
+        },
+        14 => Instr::MatchCons {
+            value: operand(r)?,
+            head: register(r)?,
+            tail: register(r)?,
+            label: label(r)?,
+        },
+        15 => Instr::Create {
+            dst: register(r)?,
+            behaviour: index(r, "behaviour import")?,
+            captures: operands(r)?,
+        },
+        16 => Instr::CreateOn {
+            dst: register(r)?,
+            behaviour: index(r, "behaviour import")?,
+            captures: operands(r)?,
+            sponsor: operand(r)?,
+        },
+        17 => Instr::Send {
+            target: operand(r)?,
+            message: operand(r)?,
+        },
+        18 => Instr::SendX {
+            sponsor: operand(r)?,
+            target: operand(r)?,
+            message: operand(r)?,
+        },
+        19 => Instr::SendAfter {
+            dst: register(r)?,
+            delay: operand(r)?,
+            target: operand(r)?,
+            message: operand(r)?,
+        },
+        20 => Instr::Become {
+            behaviour: index(r, "behaviour import")?,
+            captures: operands(r)?,
+        },
+        21 => Instr::BecomeSink,
+        22 => Instr::Abort {
+            reason: operand(r)?,
+        },
+        23 => Instr::Done,
+        24 => Instr::Ignore,
+        other => return Err(unknown(start, "instruction", other.into())),
+    })
+}

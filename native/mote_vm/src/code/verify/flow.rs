@@ -1,0 +1,247 @@
+//! Checks one function or behaviour: its instructions one by one, and what every path has written.
+//!
+//! Labels lead forward only, so one pass in order meets every instruction after all the ways into it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::code::error::{CodeName, CodeProblem, HeadProblem, LoadError};
+use crate::code::ir::{
+    Import, Instr, Operand, MAX_ARITY, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
+};
+
+/// What the code of a unit may refer to.
+pub(super) struct Scope<'a> {
+    /// The number of constants.
+    pub constants: usize,
+    pub functions: &'a [Import],
+    pub behaviours: &'a [Import],
+    /// By function import: whether it is known to have effects.
+    pub has_effects: &'a [bool],
+}
+
+/// The code to check.
+pub(super) struct Subject<'a> {
+    pub kind: Kind,
+    /// Arguments or captures.
+    pub arity: u32,
+    pub registers: u16,
+    pub code: &'a [Instr],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Function { effects: bool },
+    Behaviour,
+}
+
+const WORDS: usize = MAX_REGISTERS as usize / 64;
+
+/// A set of registers.
+#[derive(Clone, Copy)]
+struct Registers([u64; WORDS]);
+
+impl Registers {
+    fn none() -> Self {
+        Registers([0; WORDS])
+    }
+
+    fn insert(&mut self, range: Range<u32>) {
+        for register in range {
+            if let Some(word) = self.0.get_mut(register as usize / 64) {
+                *word |= 1 << (register % 64);
+            }
+        }
+    }
+
+    fn contains(&self, register: u16) -> bool {
+        self.0
+            .get(usize::from(register) / 64)
+            .is_some_and(|word| word >> (register % 64) & 1 == 1)
+    }
+
+    fn intersect(&mut self, other: &Registers) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= other;
+        }
+    }
+}
+
+/// Checks everything that concerns this code alone.
+pub(super) fn check(
+    scope: &Scope,
+    subject: &Subject,
+    name: &dyn Fn() -> CodeName,
+) -> Result<(), LoadError> {
+    let given = head(subject).map_err(|problem| LoadError::Head {
+        code: name(),
+        problem,
+    })?;
+    let at = |instruction: usize| {
+        move |problem| LoadError::Code {
+            code: name(),
+            instruction,
+            problem,
+        }
+    };
+
+    let mut start = Registers::none();
+    start.insert(0..given);
+    // What is written here, as far as the instruction before goes on; and at later instructions, as far as jumps to
+    // them have been met.
+    let mut here = Some(start);
+    let mut later: BTreeMap<usize, Registers> = BTreeMap::new();
+    for (index, instr) in subject.code.iter().enumerate() {
+        if let Some(jumped) = later.remove(&index) {
+            match &mut here {
+                Some(written) => written.intersect(&jumped),
+                None => here = Some(jumped),
+            }
+        }
+        let Some(written) = &mut here else {
+            return Err(at(index)(CodeProblem::Unreachable));
+        };
+        placed(scope, subject.kind, instr).map_err(at(index))?;
+        counts(scope, instr).map_err(at(index))?;
+        reads(scope, subject, instr, written).map_err(at(index))?;
+        if let Some(label) = instr.label() {
+            let target = label as usize;
+            if target <= index || target >= subject.code.len() {
+                return Err(at(index)(CodeProblem::Label(label)));
+            }
+            later
+                .entry(target)
+                .and_modify(|all| all.intersect(written))
+                .or_insert(*written);
+        }
+        for range in instr.written() {
+            // The end of an empty range is where it starts; 0..0 is always within.
+            if range.end > u32::from(subject.registers) {
+                return Err(at(index)(CodeProblem::Register(
+                    range.end.saturating_sub(1),
+                )));
+            }
+            written.insert(range);
+        }
+        if !instr.falls_through() {
+            here = None;
+        }
+    }
+    match here {
+        None => Ok(()),
+        Some(_) => Err(at(subject.code.len())(CodeProblem::NoEnd)),
+    }
+}
+
+/// Checks the limits and says how many registers hold something at the start.
+fn head(subject: &Subject) -> Result<u32, HeadProblem> {
+    if subject.arity > MAX_ARITY {
+        return Err(HeadProblem::Arity);
+    }
+    let registers = subject.registers;
+    if registers > MAX_REGISTERS {
+        return Err(HeadProblem::Registers(registers));
+    }
+    let given = match subject.kind {
+        Kind::Function { .. } => subject.arity,
+        Kind::Behaviour => subject.arity + 1,
+    };
+    if given > u32::from(registers) {
+        return Err(HeadProblem::TooFewRegisters { registers, given });
+    }
+    if subject.code.len() > MAX_INSTRUCTIONS {
+        return Err(HeadProblem::Length(subject.code.len()));
+    }
+    Ok(given)
+}
+
+/// Checks that the instruction may stand in this kind of code.
+fn placed(scope: &Scope, kind: Kind, instr: &Instr) -> Result<(), CodeProblem> {
+    match (kind, instr) {
+        (Kind::Behaviour, Instr::Return { .. }) => Err(CodeProblem::FunctionOnly("return")),
+        (Kind::Behaviour, Instr::TailCall { .. }) => Err(CodeProblem::FunctionOnly("tail_call")),
+        (Kind::Function { .. }, Instr::Done) => Err(CodeProblem::BehaviourOnly("done")),
+        (Kind::Function { .. }, Instr::Ignore) => Err(CodeProblem::BehaviourOnly("ignore")),
+        (Kind::Function { effects: false }, instr) if instr.is_effect() => Err(CodeProblem::Effect),
+        (
+            Kind::Function { effects: false },
+            Instr::Call { function, .. } | Instr::TailCall { function, .. },
+        ) if scope.has_effects.get(*function as usize) == Some(&true) => {
+            Err(CodeProblem::EffectCall(*function))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks imports and numbers of operands.
+fn counts(scope: &Scope, instr: &Instr) -> Result<(), CodeProblem> {
+    let (expected, found) = match instr {
+        Instr::Op {
+            primitive, args, ..
+        }
+        | Instr::GuardOp {
+            primitive, args, ..
+        } => (primitive.arity(), args.len()),
+        Instr::Call { function, args, .. } | Instr::TailCall { function, args } => {
+            let import = scope.functions.get(*function as usize);
+            let import = import.ok_or(CodeProblem::Function(*function))?;
+            (import.arity as usize, args.len())
+        }
+        Instr::Create {
+            behaviour,
+            captures,
+            ..
+        }
+        | Instr::CreateOn {
+            behaviour,
+            captures,
+            ..
+        }
+        | Instr::Become {
+            behaviour,
+            captures,
+        } => {
+            let import = scope.behaviours.get(*behaviour as usize);
+            let import = import.ok_or(CodeProblem::Behaviour(*behaviour))?;
+            (import.arity as usize, captures.len())
+        }
+        Instr::Tuple { elements, .. } => (elements.len(), elements.len()),
+        Instr::MatchTuple { count, .. } => (*count as usize, *count as usize),
+        _ => (0, 0),
+    };
+    if found != expected {
+        return Err(CodeProblem::Arity { expected, found });
+    }
+    if found > MAX_OPERANDS as usize {
+        return Err(CodeProblem::Operands(found));
+    }
+    Ok(())
+}
+
+/// Checks that every operand exists and is written.
+fn reads(
+    scope: &Scope,
+    subject: &Subject,
+    instr: &Instr,
+    written: &Registers,
+) -> Result<(), CodeProblem> {
+    let mut result = Ok(());
+    instr.for_each_operand(|operand| {
+        let checked = match operand {
+            Operand::Register(register) if register >= subject.registers => {
+                Err(CodeProblem::Register(register.into()))
+            }
+            Operand::Register(register) if !written.contains(register) => {
+                Err(CodeProblem::Unwritten(register))
+            }
+            Operand::Constant(constant) if constant as usize >= scope.constants => {
+                Err(CodeProblem::Constant(constant))
+            }
+            Operand::Register(_) | Operand::Constant(_) => Ok(()),
+        };
+        if result.is_ok() {
+            result = checked;
+        }
+    });
+    result
+}
