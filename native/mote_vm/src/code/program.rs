@@ -1,0 +1,305 @@
+//! The program of a machine: everything loaded, by name and by number.
+//!
+//! Invariants:
+//! 1. Slots, code and constants are never moved and live until the program is dropped: code refers to them by
+//!    pointer, actors by number.
+//! 2. A behaviour number is published in the table (release) before any slot hands it out, so whoever read it from
+//!    a slot (acquire) or from an actor that such a thread made finds its code.
+use super::decode::decode;
+use super::error::LoadError;
+use super::ir::{Constant, Import, OpaqueClass, Unit};
+use super::lower;
+use super::op::{Code, Op};
+use super::verify::verify;
+use crate::actor::BehaviourId;
+use crate::atom::Atom;
+use crate::foreign::ForeignRef;
+use crate::heap::block::BlockPool;
+use crate::heap::{pages, Heap};
+use crate::value::Value;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::ptr::{null_mut, NonNull};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::Arc;
+
+/// Makes a foreign value of an opaque constant's external form.
+pub type DecodeOpaque<'a> = &'a dyn Fn(OpaqueClass, &[u8]) -> Option<ForeignRef>;
+
+/// A name that code refers to: module, name, arity or captures.
+pub(crate) type Name = (Atom, Atom, u32);
+
+/// Where callers find the current version of a function.
+pub(crate) struct FunctionSlot {
+    pub(crate) arity: u16,
+    code: AtomicPtr<Code>,
+}
+
+impl FunctionSlot {
+    /// The code, if the function's module is loaded.
+    #[inline(always)]
+    pub(crate) fn code(&self) -> Option<&Code> {
+        // Acquire: pairs with the release in `install`, so that the code is seen complete.
+        // SAFETY: null or code of the program (invariant 1).
+        unsafe { self.code.load(Ordering::Acquire).as_ref() }
+    }
+}
+
+/// Where creates and becomes find the current version of a behaviour.
+pub(crate) struct BehaviourSlot {
+    pub(crate) captures: u16,
+    id: AtomicU32,
+}
+
+const NOT_LOADED: u32 = u32::MAX;
+
+impl BehaviourSlot {
+    /// The current version's number, if the behaviour's module is loaded.
+    #[inline(always)]
+    pub(crate) fn id(&self) -> Option<BehaviourId> {
+        // Acquire: pairs with the release in `install` (invariant 2).
+        match self.id.load(Ordering::Acquire) {
+            NOT_LOADED => None,
+            id => Some(BehaviourId(id)),
+        }
+    }
+}
+
+/// One installed version of a behaviour.
+pub(crate) struct BehaviourCode {
+    pub(crate) code: Code,
+    pub(crate) captures: u16,
+    pub(crate) module: Atom,
+    pub(crate) name: Atom,
+}
+
+/// See the head of this file.
+pub(crate) struct Program {
+    table: NonNull<AtomicPtr<BehaviourCode>>,
+    inner: Mutex<Inner>,
+}
+
+// SAFETY: the table is atomics, the rest is behind the mutex.
+unsafe impl Send for Program {}
+// SAFETY: as above.
+unsafe impl Sync for Program {}
+
+struct Inner {
+    functions: FxHashMap<Name, Box<FunctionSlot>>,
+    behaviours: FxHashMap<Name, Box<BehaviourSlot>>,
+    modules: FxHashMap<Atom, u64>,
+    behaviour_code: Vec<NonNull<BehaviourCode>>,
+    function_code: Vec<NonNull<Code>>,
+    constants: Vec<Box<[Value]>>,
+    heap: Heap,
+}
+
+const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<AtomicPtr<BehaviourCode>>();
+const TABLE_ALIGN: usize = 4096;
+
+impl Program {
+    /// An empty program; `None` when the system has no memory for its table.
+    pub(crate) fn new() -> Option<Program> {
+        let table = NonNull::new(pages::map(TABLE_BYTES, TABLE_ALIGN)?)?.cast();
+        let program = Program {
+            table,
+            inner: Mutex::new(Inner {
+                functions: FxHashMap::default(),
+                behaviours: FxHashMap::default(),
+                modules: FxHashMap::default(),
+                behaviour_code: Vec::new(),
+                function_code: Vec::new(),
+                constants: Vec::new(),
+                heap: Heap::new(Arc::new(BlockPool::default())),
+            }),
+        };
+        let sink = BehaviourCode {
+            code: Code {
+                ops: Box::new([Op::Ignore]),
+                arguments: Box::new([]),
+                constants: std::ptr::null(),
+                registers: 1,
+            },
+            captures: 0,
+            module: Atom::NIL,
+            name: Atom::new("sink"),
+        };
+        program.publish(&mut program.inner.lock(), sink);
+        Some(program)
+    }
+
+    /// The code of a behaviour.
+    #[inline(always)]
+    pub(crate) fn behaviour(&self, id: BehaviourId) -> &BehaviourCode {
+        // SAFETY: ids are handed out by `publish` only, so the entry exists and is not null (invariants 1 and 2).
+        // Relaxed: whoever has the id synchronised with its publication (invariant 2).
+        unsafe {
+            &*self
+                .table
+                .as_ptr()
+                .add(id.0 as usize)
+                .as_ref()
+                .unwrap_unchecked()
+                .load(Ordering::Relaxed)
+        }
+    }
+
+    /// The current version of a behaviour by name, and its unit's hash.
+    pub(crate) fn find(&self, name: Name) -> Option<(BehaviourId, u64)> {
+        let inner = self.inner.lock();
+        let id = inner.behaviours.get(&name)?.id()?;
+        Some((id, *inner.modules.get(&name.0)?))
+    }
+
+    /// The hash of a loaded module's unit.
+    pub(crate) fn module(&self, module: Atom) -> Option<u64> {
+        self.inner.lock().modules.get(&module).copied()
+    }
+
+    /// Decodes, verifies and installs a unit. Nothing changes unless all of it is good.
+    pub(crate) fn load(&self, bytes: &[u8], opaque: DecodeOpaque) -> Result<Atom, LoadError> {
+        let verified = verify(&decode(bytes)?)?;
+        let unit: &Unit = &verified;
+        let atoms: Vec<Atom> = unit.atoms.iter().map(|name| Atom::new(name)).collect();
+        let module = Atom::new(&unit.module);
+        let mut inner = self.inner.lock();
+        let mark = inner.heap.mark();
+        let Some(constants) = constants(unit, &atoms, &mut inner.heap, opaque) else {
+            inner.heap.rewind(mark);
+            return Err(LoadError::Constants);
+        };
+        if inner.behaviour_code.len() + unit.behaviours.len() > BehaviourId::LIMIT {
+            inner.heap.rewind(mark);
+            return Err(LoadError::TooManyBehaviours);
+        }
+        self.install(&mut inner, unit, module, &atoms, constants);
+        Ok(module)
+    }
+
+    fn install(
+        &self,
+        inner: &mut Inner,
+        unit: &Unit,
+        module: Atom,
+        atoms: &[Atom],
+        constants: Box<[Value]>,
+    ) {
+        let name = |import: &Import| -> Name {
+            let (module, name) = (import.module as usize, import.name as usize);
+            (atoms[module], atoms[name], import.arity)
+        };
+        let functions: Vec<*const FunctionSlot> = unit
+            .functions_used
+            .iter()
+            .map(|import| function_slot(inner, name(import)))
+            .collect();
+        let behaviours: Vec<*const BehaviourSlot> = unit
+            .behaviours_used
+            .iter()
+            .map(|import| behaviour_slot(inner, name(import)))
+            .collect();
+        let context = lower::Context {
+            constants: &constants,
+            functions: &functions,
+            behaviours: &behaviours,
+        };
+        for function in &unit.functions {
+            let code = lower::lower(&function.code, function.registers, &context);
+            let code = NonNull::from(Box::leak(Box::new(code)));
+            inner.function_code.push(code);
+            let slot = function_slot(inner, (module, atoms[function.name as usize], function.arity));
+            // SAFETY: slots live as long as the program. Release: see `FunctionSlot::code`.
+            unsafe { &*slot }.code.store(code.as_ptr(), Ordering::Release);
+        }
+        for behaviour in &unit.behaviours {
+            let name = atoms[behaviour.name as usize];
+            let code = BehaviourCode {
+                code: lower::lower(&behaviour.code, behaviour.registers, &context),
+                captures: behaviour.captures as u16,
+                module,
+                name,
+            };
+            let id = self.publish(inner, code);
+            let slot = behaviour_slot(inner, (module, name, behaviour.captures));
+            // SAFETY: slots live as long as the program. Release: see `BehaviourSlot::id`.
+            unsafe { &*slot }.id.store(id.0, Ordering::Release);
+        }
+        inner.constants.push(constants);
+        inner.modules.insert(module, unit.hash);
+    }
+
+    fn publish(&self, inner: &mut Inner, code: BehaviourCode) -> BehaviourId {
+        let id = inner.behaviour_code.len();
+        let code = NonNull::from(Box::leak(Box::new(code)));
+        inner.behaviour_code.push(code);
+        // SAFETY: `load` checked that the id is below the table's length. Release: invariant 2.
+        unsafe { (*self.table.as_ptr().add(id)).store(code.as_ptr(), Ordering::Release) };
+        BehaviourId(id as u32)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let inner = self.inner.get_mut();
+        // SAFETY: leaked by `install` and `publish`, freed only here, when nothing runs any more; the table was
+        // mapped by `new`.
+        unsafe {
+            for code in inner.behaviour_code.drain(..) {
+                drop(Box::from_raw(code.as_ptr()));
+            }
+            for code in inner.function_code.drain(..) {
+                drop(Box::from_raw(code.as_ptr()));
+            }
+            pages::unmap(self.table.as_ptr().cast(), TABLE_BYTES, TABLE_ALIGN);
+        }
+    }
+}
+
+fn function_slot(inner: &mut Inner, name: Name) -> *const FunctionSlot {
+    &**inner.functions.entry(name).or_insert_with(|| {
+        Box::new(FunctionSlot {
+            arity: name.2 as u16,
+            code: AtomicPtr::new(null_mut()),
+        })
+    })
+}
+
+fn behaviour_slot(inner: &mut Inner, name: Name) -> *const BehaviourSlot {
+    &**inner.behaviours.entry(name).or_insert_with(|| {
+        Box::new(BehaviourSlot {
+            captures: name.2 as u16,
+            id: AtomicU32::new(NOT_LOADED),
+        })
+    })
+}
+
+/// The unit's constants as values; `None` when memory ends or an opaque one cannot be decoded.
+fn constants(
+    unit: &Unit,
+    atoms: &[Atom],
+    heap: &mut Heap,
+    opaque: DecodeOpaque,
+) -> Option<Box<[Value]>> {
+    let mut values: Vec<Value> = Vec::with_capacity(unit.constants.len());
+    for constant in &unit.constants {
+        let value = match constant {
+            Constant::Integer(n) => Value::integer(*n)?,
+            Constant::Float(f) => heap.float(*f),
+            Constant::Atom(index) => Value::atom(atoms[*index as usize]),
+            Constant::Nil => Value::EMPTY_LIST,
+            Constant::Tuple(elements) => {
+                heap.tuple(elements.len(), |i| values[elements[i] as usize])
+            }
+            Constant::Cons { head, tail } => {
+                heap.cons(values[*head as usize], values[*tail as usize])
+            }
+            Constant::Binary(bytes) => heap.bytes(bytes),
+            Constant::Opaque { class, bytes } => heap.foreign(opaque(*class, bytes)?),
+        };
+        if value.is_none() {
+            return None;
+        }
+        values.push(value);
+    }
+    Some(values.into())
+}

@@ -1,0 +1,77 @@
+//! What a dispatch thread has done, readable from anywhere without stopping it.
+//!
+//! Each counter has one writer, its thread, which publishes its private tally every batch of turns. Readers see
+//! values that are a batch old at most; sums over counters need not be of one moment.
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// The published counters of one thread, alone on their cache lines.
+        #[derive(Default)]
+        #[repr(align(128))]
+        pub(crate) struct Counters {
+            $($name: AtomicU64,)*
+        }
+
+        /// A reading of the counters, or a thread's own tally.
+        #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            // Relaxed throughout: each number stands for itself, none of them guards data.
+            pub(crate) fn publish(&self, counts: &Counts) {
+                $(self.$name.store(counts.$name, Relaxed);)*
+            }
+
+            pub(crate) fn read(&self) -> Counts {
+                Counts { $($name: self.$name.load(Relaxed),)* }
+            }
+        }
+
+        impl Counts {
+            /// Names and values, in the order of the documentation.
+            pub fn entries(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Turns that ended, whichever way.
+    turns,
+    /// Messages sent by committed turns.
+    sends,
+    /// Actors created by committed turns.
+    creates,
+    /// Becomes of committed turns.
+    becomes,
+    /// Messages that matched no clause, sinks included.
+    ignored,
+    /// Sends to something that is no address.
+    dropped,
+    /// Messages to the outside that nobody was there to take.
+    undelivered,
+    /// Turns aborted by `abort(reason)`.
+    aborts_explicit,
+    /// Turns aborted by a failed match: `=`, `case`, `cond` or the clauses of a function.
+    aborts_match,
+    /// Turns aborted because their fuel was spent.
+    aborts_fuel,
+    /// Turns aborted because calls were too deep.
+    aborts_stack,
+    /// Turns aborted for a module that is not loaded.
+    aborts_undefined_function,
+    /// Turns aborted, and messages from outside given up, because memory ended.
+    aborts_no_memory,
+    /// Messages that entered from outside.
+    foreign_in,
+    /// Messages handed to the outside.
+    foreign_out,
+    /// Timers armed and not yet due.
+    timers,
+    /// Times the thread went to sleep.
+    parks,
+}

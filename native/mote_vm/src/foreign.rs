@@ -1,0 +1,102 @@
+//! What the machine can carry and deliver to, but not look into.
+use crate::heap::view::Term;
+use crate::machine::Machine;
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The kind of a foreign value, for type tests and for the order of all terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Class {
+    /// An integer outside the fixnum range.
+    BigInteger = 0,
+    /// A reference; also a customer, which takes one answer.
+    Reference = 1,
+    /// A function.
+    Function = 2,
+    /// A port.
+    Port = 3,
+    /// A process outside.
+    Pid = 4,
+    /// A map.
+    Map = 5,
+    /// A bitstring that is no binary.
+    Bitstring = 6,
+    /// A binary too long to live in the heap.
+    Binary = 7,
+}
+
+impl Class {
+    /// The class of that number in a unit of code.
+    pub fn from_number(n: u8) -> Option<Class> {
+        use Class::*;
+        [
+            BigInteger, Reference, Function, Port, Pid, Map, Bitstring, Binary,
+        ]
+        .get(n as usize)
+        .copied()
+    }
+}
+
+/// What became of a message to the outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Delivery {
+    /// It was handed over.
+    Done,
+    /// Nobody is there any more.
+    Dead,
+    /// This value takes no messages at all.
+    NoAddress,
+}
+
+/// A value of the outside. Shared by every heap cell and parcel that carries it; dropped with the last.
+pub trait Foreign: Send + Sync + 'static {
+    /// Its class.
+    fn class(&self) -> Class;
+    /// Whether `deliver` can ever succeed.
+    fn is_address(&self) -> bool {
+        false
+    }
+    /// Takes a message of a committed turn. Runs on a dispatch thread and must not block.
+    fn deliver(&self, _message: Term<'_>, _machine: &Machine) -> Delivery {
+        Delivery::NoAddress
+    }
+    /// The order among foreign values of the same class; `Equal` is Elixir's `===`.
+    fn compare(&self, other: &dyn Foreign) -> Ordering;
+    /// The order of a big integer against a float.
+    fn compare_float(&self, _f: f64) -> Ordering {
+        Ordering::Greater
+    }
+    /// Whether a big integer is negative.
+    fn is_negative(&self) -> bool {
+        false
+    }
+    /// The bytes of a binary.
+    fn bytes(&self) -> Option<&[u8]> {
+        None
+    }
+    /// For the embedder to get at its own type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A shared foreign value.
+pub type ForeignRef = Arc<dyn Foreign>;
+
+/// Bytes kept outside of the heap because they are many.
+pub struct LongBytes(pub Box<[u8]>);
+
+impl Foreign for LongBytes {
+    fn class(&self) -> Class {
+        Class::Binary
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        self.bytes().cmp(&other.bytes())
+    }
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(&self.0)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

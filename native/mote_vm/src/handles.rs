@@ -1,0 +1,157 @@
+//! Addresses in the hands of the outside: roots, counted per actor.
+//!
+//! An actor has at most one entry here at a time, however many references exist outside, so equal addresses have
+//! equal keys. A key names its entry and proves itself by a serial number that nobody can guess; a key whose entry
+//! is gone, or that was made up, resolves to nothing.
+//!
+//! Invariants:
+//! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
+//! 2. A serial number is never given twice.
+use crate::actor::Actor;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+/// What stands for an actor outside of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Key {
+    /// Which entry.
+    pub slot: u32,
+    /// The proof.
+    pub serial: u128,
+}
+
+struct Slot {
+    actor: *const Actor,
+    count: usize,
+    serial: u128,
+}
+
+#[derive(Default)]
+struct Inner {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    by_actor: FxHashMap<*const Actor, u32>,
+    given: u64,
+}
+
+/// See the head of this file.
+#[derive(Default)]
+pub(crate) struct Handles {
+    inner: Mutex<Inner>,
+    secrets: [RandomState; 2],
+}
+
+// SAFETY: the raw pointers are plain addresses here, never followed.
+unsafe impl Send for Handles {}
+// SAFETY: as above; everything else is behind the mutex.
+unsafe impl Sync for Handles {}
+
+impl Handles {
+    /// One more reference to `actor` from outside.
+    pub(crate) fn acquire(&self, actor: *const Actor) -> Key {
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        if let Some(&slot) = inner.by_actor.get(&actor) {
+            let entry = &mut inner.slots[slot as usize];
+            entry.count += 1;
+            return Key {
+                slot,
+                serial: entry.serial,
+            };
+        }
+        inner.given += 1;
+        // Keyed hashes of a counter: unique enough to never repeat, and without the keys not to be guessed.
+        let [a, b] = &self.secrets;
+        let serial = (a.hash_one(inner.given) as u128) << 64 | b.hash_one(inner.given) as u128;
+        let entry = Slot {
+            actor,
+            count: 1,
+            serial,
+        };
+        let slot = match inner.free.pop() {
+            Some(slot) => {
+                inner.slots[slot as usize] = entry;
+                slot
+            }
+            None => {
+                inner.slots.push(entry);
+                inner.slots.len() as u32 - 1
+            }
+        };
+        inner.by_actor.insert(actor, slot);
+        Key { slot, serial }
+    }
+
+    /// One reference less.
+    pub(crate) fn release(&self, key: Key) {
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        let Some(entry) = inner.slots.get_mut(key.slot as usize) else {
+            return;
+        };
+        if entry.serial != key.serial || entry.count == 0 {
+            return;
+        }
+        entry.count -= 1;
+        if entry.count == 0 {
+            inner.by_actor.remove(&entry.actor);
+            inner.free.push(key.slot);
+        }
+    }
+
+    /// The actor of a key.
+    pub(crate) fn resolve(&self, key: Key) -> Option<*const Actor> {
+        let inner = self.inner.lock();
+        let entry = inner.slots.get(key.slot as usize)?;
+        (entry.serial == key.serial && entry.count > 0).then_some(entry.actor)
+    }
+
+    /// How many actors are referred to from outside.
+    pub(crate) fn len(&self) -> usize {
+        self.inner.lock().by_actor.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn actor(n: usize) -> *const Actor {
+        (n * 16) as *const Actor
+    }
+
+    #[test]
+    fn one_actor_has_one_key_while_it_is_held() {
+        let handles = Handles::default();
+        let key = handles.acquire(actor(1));
+        assert_eq!(handles.acquire(actor(1)), key);
+        assert_ne!(handles.acquire(actor(2)), key);
+        assert_eq!(handles.resolve(key), Some(actor(1)));
+        handles.release(key);
+        assert_eq!(handles.resolve(key), Some(actor(1)));
+        handles.release(key);
+        assert_eq!(handles.resolve(key), None);
+        assert_eq!(handles.len(), 1);
+    }
+
+    #[test]
+    fn forged_and_stale_keys_resolve_to_nothing() {
+        let handles = Handles::default();
+        let key = handles.acquire(actor(1));
+        let forged = Key {
+            serial: key.serial ^ 1,
+            ..key
+        };
+        assert_eq!(handles.resolve(forged), None);
+        handles.release(forged);
+        assert_eq!(handles.resolve(key), Some(actor(1)));
+        handles.release(key);
+        let again = handles.acquire(actor(3));
+        assert_eq!(again.slot, key.slot);
+        assert_eq!(handles.resolve(key), None);
+        handles.release(key);
+        assert_eq!(handles.resolve(again), Some(actor(3)));
+    }
+}

@@ -1,0 +1,137 @@
+//! The layout of boxed cells, and reading them.
+//!
+//! The header word: kind in the lowest byte, the class of a foreign value in the next, a count above.
+//!
+//! ```text
+//! tuple    header(n)      n values
+//! float    header         the double's bits
+//! bytes    header(n)      n bytes
+//! foreign  header(class)  pointer to a boxed ForeignRef
+//! on       header         sponsor, address
+//! ```
+//!
+//! Everything here reads through pointers that a [`Value`] carries. That is sound by value.rs, invariant 1: values
+//! with pointer tags are made by a heap only, and the machine drops its heaps after everything that holds values.
+use crate::foreign::{Class, ForeignRef};
+use crate::value::Value;
+
+/// What a boxed cell holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Tuple = 1,
+    Float = 2,
+    Bytes = 3,
+    Foreign = 4,
+    On = 5,
+}
+
+const COUNT_SHIFT: u32 = 16;
+
+#[inline(always)]
+pub(crate) const fn header(kind: Kind, class: u8, count: usize) -> u64 {
+    kind as u64 | (class as u64) << 8 | (count as u64) << COUNT_SHIFT
+}
+
+impl Value {
+    #[inline(always)]
+    fn header(self) -> u64 {
+        // SAFETY: see the head of this file.
+        unsafe { *self.boxed_pointer() }
+    }
+
+    #[inline(always)]
+    fn is_kind(self, kind: Kind) -> bool {
+        self.is_boxed() && self.header() as u8 == kind as u8
+    }
+
+    #[inline(always)]
+    fn count(self) -> usize {
+        (self.header() >> COUNT_SHIFT) as usize
+    }
+
+    #[inline(always)]
+    fn body(self) -> *const u64 {
+        // SAFETY: every boxed cell has at least one word behind its header.
+        unsafe { self.boxed_pointer().add(1) }
+    }
+
+    /// Head and tail of a non-empty list.
+    #[inline(always)]
+    pub(crate) fn as_cons(self) -> Option<(Value, Value)> {
+        if !self.is_cons() {
+            return None;
+        }
+        let cell = self.cons_pointer();
+        // SAFETY: see the head of this file; a list cell is two values.
+        Some(unsafe { (*cell, *cell.add(1)) })
+    }
+
+    /// The elements of a tuple.
+    #[inline(always)]
+    pub(crate) fn as_tuple<'h>(self) -> Option<&'h [Value]> {
+        if !self.is_kind(Kind::Tuple) {
+            return None;
+        }
+        // SAFETY: see the head of this file; the header counts the elements.
+        Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) })
+    }
+
+    /// The number of a float, immediate or boxed.
+    #[inline(always)]
+    pub(crate) fn as_float(self) -> Option<f64> {
+        if self.is_flonum() {
+            Some(self.flonum_value())
+        } else if self.is_kind(Kind::Float) {
+            // SAFETY: see the head of this file.
+            Some(f64::from_bits(unsafe { *self.body() }))
+        } else {
+            None
+        }
+    }
+
+    /// The foreign value.
+    #[inline(always)]
+    pub(crate) fn as_foreign<'h>(self) -> Option<&'h ForeignRef> {
+        if !self.is_kind(Kind::Foreign) {
+            return None;
+        }
+        // SAFETY: see the head of this file; the heap keeps the boxed reference as long as the cell.
+        Some(unsafe { &*(*self.body() as *const ForeignRef) })
+    }
+
+    /// The class of a foreign value.
+    #[inline(always)]
+    pub(crate) fn foreign_class(self) -> Option<Class> {
+        if !self.is_kind(Kind::Foreign) {
+            return None;
+        }
+        Class::from_number((self.header() >> 8) as u8)
+    }
+
+    /// The bytes of a binary, wherever they are.
+    pub(crate) fn as_bytes<'h>(self) -> Option<&'h [u8]> {
+        if self.is_kind(Kind::Bytes) {
+            // SAFETY: see the head of this file; the header counts the bytes.
+            return Some(unsafe {
+                std::slice::from_raw_parts(self.body().cast(), self.count())
+            });
+        }
+        self.as_foreign()?.bytes()
+    }
+
+    /// Sponsor and address of an on-reference.
+    #[inline(always)]
+    pub(crate) fn as_on(self) -> Option<(Value, Value)> {
+        if !self.is_kind(Kind::On) {
+            return None;
+        }
+        // SAFETY: see the head of this file.
+        unsafe {
+            Some((
+                Value::from_word(*self.body()),
+                Value::from_word(*self.body().add(1)),
+            ))
+        }
+    }
+}

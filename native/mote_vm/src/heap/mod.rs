@@ -1,0 +1,285 @@
+//! The heap: a bump allocator per thread over blocks of the machine's pool.
+//!
+//! Cells (all in granules of 16 bytes):
+//!
+//! ```text
+//! actor     header, state                              see crate::actor
+//! cons      head, tail
+//! captures  value …                                    no header: the behaviour knows how many
+//! boxed     header word, then by kind                  see cell.rs
+//! ```
+//!
+//! Invariants:
+//! 1. What lies between a [`Mark`] and the allocator's position was made by the running turn; an abort forgets
+//!    all of it, which is why nothing committed may point there.
+//! 2. Every foreign cell is in `foreigns` exactly once, so that its reference is dropped exactly once.
+//! 3. A cell is completely written before its `Value` is handed out.
+pub(crate) mod block;
+pub(crate) mod cell;
+pub(crate) mod pages;
+pub mod view;
+
+use crate::actor::{Actor, BehaviourId};
+use crate::foreign::{ForeignRef, LongBytes};
+use crate::value::Value;
+use block::{Block, BlockPool, GRANULE, PAYLOAD};
+use cell::Kind;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Binaries up to this many bytes live in the heap, longer ones are foreign.
+pub(crate) const INLINE_BYTES: usize = 256;
+
+/// One thread's allocator.
+pub(crate) struct Heap {
+    next: *mut u8,
+    end: *mut u8,
+    blocks: Vec<Block>,
+    large: Vec<NonNull<u8>>,
+    foreigns: Vec<NonNull<ForeignRef>>,
+    pool: Arc<BlockPool>,
+    exhausted: bool,
+}
+
+// SAFETY: a heap is used by one thread at a time; the raw pointers are its own blocks' (block.rs, invariant 1).
+unsafe impl Send for Heap {}
+
+/// Where the allocator stood when a turn began.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    next: *mut u8,
+    end: *mut u8,
+    blocks: usize,
+    large: usize,
+    foreigns: usize,
+}
+
+impl Heap {
+    pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {
+        Heap {
+            next: std::ptr::null_mut(),
+            end: std::ptr::null_mut(),
+            blocks: Vec::new(),
+            large: Vec::new(),
+            foreigns: Vec::new(),
+            pool,
+            exhausted: false,
+        }
+    }
+
+    /// The position to which [`Heap::rewind`] returns.
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            next: self.next,
+            end: self.end,
+            blocks: self.blocks.len(),
+            large: self.large.len(),
+            foreigns: self.foreigns.len(),
+        }
+    }
+
+    /// Forgets everything allocated since `mark`. No value made since then may be used again.
+    pub(crate) fn rewind(&mut self, mark: Mark) {
+        for foreign in self.foreigns.drain(mark.foreigns..) {
+            // SAFETY: invariant 2; the cell is forgotten with it.
+            drop(unsafe { Box::from_raw(foreign.as_ptr()) });
+        }
+        for block in self.blocks.drain(mark.blocks..) {
+            self.pool.release(block);
+        }
+        for large in self.large.drain(mark.large..) {
+            self.pool.release_large(large);
+        }
+        self.next = mark.next;
+        self.end = mark.end;
+        self.exhausted = false;
+    }
+
+    /// Whether an allocation failed since the last rewind.
+    #[inline(always)]
+    pub(crate) fn exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    /// Room for `granules`, or `None` when the memory is exhausted.
+    #[inline(always)]
+    pub(crate) fn allocate(&mut self, granules: usize) -> Option<NonNull<u64>> {
+        let bytes = granules * GRANULE;
+        if (self.end as usize) - (self.next as usize) < bytes {
+            return self.allocate_slowly(bytes);
+        }
+        let cell = self.next;
+        // SAFETY: checked just above that `bytes` remain in the block.
+        self.next = unsafe { cell.add(bytes) };
+        // SAFETY: `next` is never null while bytes remain.
+        Some(unsafe { NonNull::new_unchecked(cell as *mut u64) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
+        if bytes > PAYLOAD {
+            let large = self.pool.acquire_large(bytes);
+            self.exhausted |= large.is_none();
+            self.large.extend(large);
+            return large.map(NonNull::cast);
+        }
+        let Some(block) = self.pool.acquire() else {
+            self.exhausted = true;
+            return None;
+        };
+        self.blocks.push(block);
+        self.end = block.end();
+        let cell = block.first_cell();
+        // SAFETY: `bytes` is at most PAYLOAD.
+        self.next = unsafe { cell.add(bytes) };
+        NonNull::new(cell as *mut u64)
+    }
+
+    /// `[head | tail]`, or `NONE` when the memory is exhausted (as all constructors below).
+    #[inline(always)]
+    pub(crate) fn cons(&mut self, head: Value, tail: Value) -> Value {
+        let Some(cell) = self.allocate(1) else {
+            return Value::NONE;
+        };
+        let cell = cell.cast::<Value>().as_ptr();
+        // SAFETY: a fresh granule is two words.
+        unsafe {
+            cell.write(head);
+            cell.add(1).write(tail);
+        }
+        Value::cons(cell)
+    }
+
+    /// A boxed cell of `kind` with `words` words behind its header, written by `fill`.
+    #[inline(always)]
+    fn boxed(&mut self, header: u64, words: usize, fill: impl FnOnce(*mut u64)) -> Value {
+        let Some(cell) = self.allocate((words + 2) / 2) else {
+            return Value::NONE;
+        };
+        let cell = cell.as_ptr();
+        // SAFETY: (words + 2) / 2 granules hold the header and `words` words.
+        unsafe {
+            cell.write(header);
+            fill(cell.add(1));
+        }
+        Value::boxed(cell)
+    }
+
+    /// A tuple of `n` elements, the i-th of which is `element(i)`.
+    #[inline(always)]
+    pub(crate) fn tuple(&mut self, n: usize, mut element: impl FnMut(usize) -> Value) -> Value {
+        self.boxed(cell::header(Kind::Tuple, 0, n), n, |words| {
+            for i in 0..n {
+                // SAFETY: `boxed` made room for n words.
+                unsafe { words.add(i).write(element(i).word()) };
+            }
+        })
+    }
+
+    /// A finite float.
+    #[inline(always)]
+    pub(crate) fn float(&mut self, f: f64) -> Value {
+        match Value::flonum(f) {
+            Some(value) => value,
+            None => self.boxed_float(f),
+        }
+    }
+
+    #[cold]
+    fn boxed_float(&mut self, f: f64) -> Value {
+        self.boxed(cell::header(Kind::Float, 0, 0), 1, |words| {
+            // SAFETY: `boxed` made room for one word.
+            unsafe { words.write(f.to_bits()) }
+        })
+    }
+
+    /// A binary.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Value {
+        if bytes.len() > INLINE_BYTES {
+            return self.foreign(Arc::new(LongBytes(bytes.into())));
+        }
+        let words = bytes.len().div_ceil(8);
+        self.boxed(cell::header(Kind::Bytes, 0, bytes.len()), words, |to| {
+            // SAFETY: `words` words hold all the bytes, and a fresh cell overlaps nothing.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) }
+        })
+    }
+
+    /// A value of the outside.
+    pub(crate) fn foreign(&mut self, foreign: ForeignRef) -> Value {
+        let class = foreign.class() as u8;
+        let boxed = NonNull::from(Box::leak(Box::new(foreign)));
+        let value = self.boxed(cell::header(Kind::Foreign, class, 0), 1, |words| {
+            // SAFETY: `boxed` made room for one word.
+            unsafe { words.write(boxed.as_ptr() as u64) }
+        });
+        if value.is_none() {
+            // SAFETY: leaked just above and stored nowhere.
+            drop(unsafe { Box::from_raw(boxed.as_ptr()) });
+        } else {
+            self.foreigns.push(boxed);
+        }
+        value
+    }
+
+    /// A reference that carries its sponsor.
+    pub(crate) fn on(&mut self, sponsor: Value, address: Value) -> Value {
+        self.boxed(cell::header(Kind::On, 0, 2), 2, |words| {
+            // SAFETY: `boxed` made room for two words.
+            unsafe {
+                words.write(sponsor.word());
+                words.add(1).write(address.word());
+            }
+        })
+    }
+
+    /// The state word of a behaviour with `n` captures, the i-th of which is `capture(i)`. `None` when the memory
+    /// is exhausted.
+    #[inline(always)]
+    pub(crate) fn captures(
+        &mut self,
+        n: usize,
+        mut capture: impl FnMut(usize) -> Value,
+    ) -> Option<Value> {
+        match n {
+            0 => Some(Value::NONE),
+            1 => Some(capture(0)),
+            _ => {
+                let cell = self.allocate(n.div_ceil(2))?.cast::<Value>().as_ptr();
+                for i in 0..n {
+                    // SAFETY: n values fit in n/2 granules, rounded up.
+                    unsafe { cell.add(i).write(capture(i)) };
+                }
+                Some(Value::from_word(cell as u64))
+            }
+        }
+    }
+
+    /// A new actor; `NONE` when the memory is exhausted.
+    #[inline(always)]
+    pub(crate) fn actor(
+        &mut self,
+        behaviour: BehaviourId,
+        sponsor: Option<u8>,
+        state: Value,
+    ) -> Value {
+        let Some(cell) = self.allocate(1) else {
+            return Value::NONE;
+        };
+        let cell = cell.cast::<Actor>().as_ptr();
+        // SAFETY: a fresh granule has the size and alignment of an actor.
+        unsafe { cell.write(Actor::new(behaviour, sponsor, state)) };
+        Value::address(cell)
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        for foreign in self.foreigns.drain(..) {
+            // SAFETY: invariant 2. The cells stay in the pool's blocks, but nothing runs any more that could read them.
+            drop(unsafe { Box::from_raw(foreign.as_ptr()) });
+        }
+    }
+}

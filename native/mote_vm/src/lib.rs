@@ -1,0 +1,24 @@
+//! The actors machine: values, heap, code, turns, queues, dispatch threads.
+//!
+//! This crate knows nothing of the BEAM. Whatever lives outside (processes, terms that the machine cannot look
+//! into) reaches it through the [`foreign::Foreign`] trait only.
+
+pub mod actor;
+pub mod atom;
+pub mod code;
+pub mod counters;
+pub mod foreign;
+pub mod handles;
+pub mod heap;
+pub(crate) mod inbox;
+pub(crate) mod interpreter;
+pub mod machine;
+pub mod parcel;
+pub(crate) mod prim;
+pub(crate) mod queue;
+pub(crate) mod thread;
+pub(crate) mod timers;
+pub(crate) mod turn;
+pub mod value;
+
+pub use heap::view::{ActorRef, Term, Tuple, View};

@@ -1,0 +1,337 @@
+//! Values on the way into the machine, before they have a heap.
+//!
+//! Senders outside never touch a heap: they write a parcel, and the dispatch thread that drains the inbox unpacks
+//! it. A parcel is written in prefix order (a tuple before its elements) and read backwards, so neither side
+//! recurses, whatever the nesting.
+//!
+//! Words: immediates and addresses stand for themselves; a word with the boxed tag is a command, with its kind in
+//! bits 4..8 and a count above. Raw words of a command precede it.
+//!
+//! Invariants:
+//! 1. Only [`Builder`] makes parcels, so commands are well formed; how many values a command takes is the writer's
+//!    promise, and [`Parcel::unpack`] is total all the same: a missing value reads as `:undefined`.
+use crate::actor::Actor;
+use crate::atom::Atom;
+use crate::foreign::ForeignRef;
+use crate::heap::Heap;
+use crate::value::Value;
+
+const TUPLE: u64 = 0x10;
+const LIST: u64 = 0x20;
+const FLOAT: u64 = 0x30;
+const BYTES: u64 = 0x40;
+const FOREIGN: u64 = 0x50;
+const ON: u64 = 0x60;
+const KIND: u64 = 0xF0;
+const COUNT_SHIFT: u32 = 8;
+
+/// A value outside of any heap.
+pub struct Parcel {
+    words: Words,
+    foreigns: Vec<ForeignRef>,
+}
+
+enum Words {
+    One(Value),
+    Many(Vec<u64>),
+}
+
+// SAFETY: the words are plain data; addresses in them are kept alive by whoever handed them to the builder.
+unsafe impl Send for Parcel {}
+
+impl Parcel {
+    /// A parcel of one atom.
+    pub fn atom(atom: Atom) -> Parcel {
+        Parcel::of(Value::atom(atom))
+    }
+
+    fn of(value: Value) -> Parcel {
+        Parcel {
+            words: Words::One(value),
+            foreigns: Vec::new(),
+        }
+    }
+
+    /// Bytes that it holds outside of any heap.
+    pub fn bytes(&self) -> usize {
+        match &self.words {
+            Words::One(_) => 0,
+            Words::Many(words) => words.len() * 8,
+        }
+    }
+
+    /// Makes the value in `heap`; `NONE` when its memory is exhausted.
+    pub(crate) fn unpack(mut self, heap: &mut Heap, scratch: &mut Vec<Value>) -> Value {
+        match &self.words {
+            Words::One(value) => *value,
+            Words::Many(words) => unpack(words, &mut self.foreigns, heap, scratch),
+        }
+    }
+}
+
+fn unpack(
+    words: &[u64],
+    foreigns: &mut [ForeignRef],
+    heap: &mut Heap,
+    stack: &mut Vec<Value>,
+) -> Value {
+    stack.clear();
+    let mut rest = words;
+    while let Some((&word, before)) = rest.split_last() {
+        rest = before;
+        let value = Value::from_word(word);
+        if !value.is_boxed() {
+            stack.push(value);
+            continue;
+        }
+        let count = (word >> COUNT_SHIFT) as usize;
+        let made = match word & KIND {
+            TUPLE => {
+                let from = stack.len().saturating_sub(count);
+                let made = heap.tuple(count, |i| take(stack, i));
+                stack.truncate(from);
+                made
+            }
+            LIST => {
+                // The tail lies deepest, the first element on top.
+                let from = stack.len().saturating_sub(count + 1);
+                let mut list = stack.get(from).copied().unwrap_or(Value::UNDEFINED);
+                for i in from + 1..stack.len() {
+                    list = heap.cons(stack[i], list);
+                    if list.is_none() {
+                        break;
+                    }
+                }
+                stack.truncate(from);
+                list
+            }
+            FLOAT => heap.float(f64::from_bits(raw(&mut rest))),
+            BYTES => {
+                let words = count.div_ceil(8).min(rest.len());
+                let (before, raw) = rest.split_at(rest.len() - words);
+                rest = before;
+                // SAFETY: `words` words hold at least `count` bytes (fewer only if the builder broke its promise,
+                // and then the length is clamped), and bytes have no alignment.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts(raw.as_ptr().cast::<u8>(), count.min(words * 8))
+                };
+                heap.bytes(bytes)
+            }
+            FOREIGN => match foreigns.get(count) {
+                Some(foreign) => heap.foreign(foreign.clone()),
+                None => Value::UNDEFINED,
+            },
+            _ => {
+                let (sponsor, address) = (take(stack, 0), take(stack, 1));
+                stack.truncate(stack.len().saturating_sub(2));
+                heap.on(sponsor, address)
+            }
+        };
+        if made.is_none() {
+            return Value::NONE;
+        }
+        stack.push(made);
+    }
+    stack.pop().unwrap_or(Value::UNDEFINED)
+}
+
+/// The i-th value from the top.
+fn take(stack: &[Value], i: usize) -> Value {
+    match stack.len().checked_sub(i + 1) {
+        Some(at) => stack[at],
+        None => Value::UNDEFINED,
+    }
+}
+
+fn raw(rest: &mut &[u64]) -> u64 {
+    match rest.split_last() {
+        Some((&word, before)) => {
+            *rest = before;
+            word
+        }
+        None => 0,
+    }
+}
+
+/// Writes a parcel, parts before their contents.
+#[derive(Default)]
+pub struct Builder {
+    words: Vec<u64>,
+    foreigns: Vec<ForeignRef>,
+}
+
+impl Builder {
+    /// An empty builder.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// How many words were written: a measure of the work done.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether nothing was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// An integer; `false` when it is outside of the fixnum range (then carry it as foreign).
+    #[must_use]
+    pub fn integer(&mut self, n: i64) -> bool {
+        match Value::integer(n) {
+            Some(value) => {
+                self.words.push(value.word());
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A finite float.
+    pub fn float(&mut self, f: f64) {
+        match Value::flonum(f) {
+            Some(value) => self.words.push(value.word()),
+            None => self.words.extend([f.to_bits(), FLOAT]),
+        }
+    }
+
+    /// An atom.
+    pub fn atom(&mut self, atom: Atom) {
+        self.words.push(Value::atom(atom).word());
+    }
+
+    /// `[]`
+    pub fn empty_list(&mut self) {
+        self.words.push(Value::EMPTY_LIST.word());
+    }
+
+    /// A list of `count` elements and a tail, which follow: first the elements in order, then the tail.
+    pub fn list(&mut self, count: usize) {
+        self.words.push(LIST | (count as u64) << COUNT_SHIFT);
+    }
+
+    /// A tuple of `count` elements, which follow in order.
+    pub fn tuple(&mut self, count: usize) {
+        self.words.push(TUPLE | (count as u64) << COUNT_SHIFT);
+    }
+
+    /// A binary.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.words.push(u64::from_ne_bytes(word));
+        }
+        self.words.push(BYTES | (bytes.len() as u64) << COUNT_SHIFT);
+    }
+
+    /// A value of the outside.
+    pub fn foreign(&mut self, foreign: ForeignRef) {
+        self.words
+            .push(FOREIGN | (self.foreigns.len() as u64) << COUNT_SHIFT);
+        self.foreigns.push(foreign);
+    }
+
+    /// A reference that carries its sponsor: sponsor and address follow.
+    pub fn on(&mut self) {
+        self.words.push(ON);
+    }
+
+    pub(crate) fn address(&mut self, actor: *const Actor) {
+        self.words.push(Value::address(actor).word());
+    }
+
+    /// The parcel.
+    pub fn finish(self) -> Parcel {
+        match self.words[..] {
+            [word] if !Value::from_word(word).is_boxed() => Parcel::of(Value::from_word(word)),
+            _ => Parcel {
+                words: Words::Many(self.words),
+                foreigns: self.foreigns,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::block::BlockPool;
+    use std::sync::Arc;
+
+    fn unpacked(heap: &mut Heap, write: impl FnOnce(&mut Builder)) -> Value {
+        let mut builder = Builder::new();
+        write(&mut builder);
+        builder.finish().unpack(heap, &mut Vec::new())
+    }
+
+    fn heap() -> Heap {
+        Heap::new(Arc::new(BlockPool::default()))
+    }
+
+    #[test]
+    fn compound_values_come_out_as_they_went_in() {
+        let mut heap = heap();
+        let value = unpacked(&mut heap, |b| {
+            b.tuple(3);
+            assert!(b.integer(7));
+            b.list(2);
+            b.float(1.0e300);
+            b.bytes(b"hello, world");
+            b.atom(Atom::OK);
+            b.empty_list();
+        });
+        let elements = value.as_tuple().unwrap();
+        assert_eq!(elements[0], Value::fixnum(7));
+        let (first, rest) = elements[1].as_cons().unwrap();
+        assert_eq!(first.as_float(), Some(1.0e300));
+        let (second, tail) = rest.as_cons().unwrap();
+        assert_eq!(second.as_bytes(), Some(&b"hello, world"[..]));
+        assert_eq!(tail, Value::atom(Atom::OK));
+        assert_eq!(elements[2], Value::EMPTY_LIST);
+    }
+
+    #[test]
+    fn depth_and_length_do_not_matter() {
+        let n = if cfg!(miri) { 100 } else { 1_000_000 };
+        let mut heap = heap();
+        let nested = unpacked(&mut heap, |b| {
+            for _ in 0..n {
+                b.tuple(1);
+            }
+            b.empty_list();
+        });
+        let mut depth = 0;
+        let mut value = nested;
+        while let Some([inner]) = value.as_tuple() {
+            value = *inner;
+            depth += 1;
+        }
+        assert_eq!(depth, n);
+        let list = unpacked(&mut heap, |b| {
+            b.list(n as usize);
+            for i in 0..n {
+                assert!(b.integer(i));
+            }
+            b.empty_list();
+        });
+        let mut value = list;
+        for i in 0..n {
+            let (head, tail) = value.as_cons().unwrap();
+            assert_eq!(head, Value::fixnum(i));
+            value = tail;
+        }
+        assert_eq!(value, Value::EMPTY_LIST);
+    }
+
+    #[test]
+    fn a_broken_promise_reads_as_undefined() {
+        let mut heap = heap();
+        let value = unpacked(&mut heap, |b| b.tuple(2));
+        assert_eq!(
+            value.as_tuple(),
+            Some(&[Value::UNDEFINED, Value::UNDEFINED][..])
+        );
+    }
+}

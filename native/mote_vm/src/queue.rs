@@ -1,0 +1,310 @@
+//! The event queue of one thread: chunked arrays, first in, first out, with a staged end.
+//!
+//! Invariants:
+//! 1. `head ..= tail` walks the chunks' links; everything before `tail` is an initialised event.
+//! 2. While a turn runs, what lies behind its [`QueueMark`] is staged: an abort moves `tail` back, and a commit is
+//!    that nothing happens. Nobody pops during a turn.
+//! 3. Only the owning thread touches it.
+use crate::actor::Actor;
+use crate::value::Value;
+use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
+use std::ptr::NonNull;
+
+/// A message on its way to an actor.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Event {
+    pub(crate) target: *const Actor,
+    pub(crate) message: Value,
+}
+
+const _: () = assert!(std::mem::size_of::<Event>() == 16);
+
+/// Events per chunk: with the link behind them a chunk is 16 KiB, half of a first-level cache.
+const EVENTS: usize = if cfg!(miri) { 7 } else { 1023 };
+/// Emptied chunks kept for reuse; more go back to the allocator.
+const SPARE: usize = 32;
+
+#[repr(C, align(16))]
+struct Chunk {
+    events: [Event; EVENTS],
+    next: Option<NonNull<Chunk>>,
+}
+
+impl Chunk {
+    fn start(chunk: NonNull<Chunk>) -> *mut Event {
+        chunk.as_ptr().cast()
+    }
+
+    fn end(chunk: NonNull<Chunk>) -> *mut Event {
+        // SAFETY: EVENTS events lie inside of the chunk, before its link.
+        unsafe { Chunk::start(chunk).add(EVENTS) }
+    }
+
+    /// The chunk whose events end here.
+    ///
+    /// # Safety
+    /// `end` is `Chunk::end` of a live chunk.
+    unsafe fn ending(end: *mut Event) -> NonNull<Chunk> {
+        // SAFETY: by the caller's promise.
+        unsafe { NonNull::new_unchecked(end.sub(EVENTS).cast()) }
+    }
+}
+
+/// See the head of this file.
+pub(crate) struct EventQueue {
+    head: *mut Event,
+    head_end: *mut Event,
+    tail: *mut Event,
+    tail_end: *mut Event,
+    spare: Vec<NonNull<Chunk>>,
+    chunks: usize,
+}
+
+// SAFETY: invariant 3; the chunks are the queue's own.
+unsafe impl Send for EventQueue {}
+
+/// Where the queue ended when a turn began.
+#[derive(Clone, Copy)]
+pub(crate) struct QueueMark {
+    tail: *mut Event,
+    tail_end: *mut Event,
+}
+
+impl EventQueue {
+    pub(crate) fn new() -> EventQueue {
+        let mut queue = EventQueue {
+            head: std::ptr::null_mut(),
+            head_end: std::ptr::null_mut(),
+            tail: std::ptr::null_mut(),
+            tail_end: std::ptr::null_mut(),
+            spare: Vec::with_capacity(SPARE),
+            chunks: 0,
+        };
+        let chunk = queue.fresh_chunk();
+        queue.head = Chunk::start(chunk);
+        queue.head_end = Chunk::end(chunk);
+        queue.tail = queue.head;
+        queue.tail_end = queue.head_end;
+        queue
+    }
+
+    /// Bytes of chunks held, spare ones included.
+    pub(crate) fn bytes(&self) -> usize {
+        self.chunks * std::mem::size_of::<Chunk>()
+    }
+
+    #[inline(always)]
+    pub(crate) fn push(&mut self, target: *const Actor, message: Value) {
+        if self.tail == self.tail_end {
+            self.extend();
+        }
+        // SAFETY: `tail` is before the end of its chunk.
+        unsafe {
+            self.tail.write(Event { target, message });
+            self.tail = self.tail.add(1);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        if self.head == self.tail {
+            return None;
+        }
+        if self.head == self.head_end {
+            self.next_chunk();
+        }
+        // SAFETY: head is before tail, so by invariant 1 an event is there.
+        let event = unsafe { self.head.read() };
+        // SAFETY: stays within the chunk or one past its last event.
+        self.head = unsafe { self.head.add(1) };
+        if self.head == self.tail {
+            // Nothing else is queued: start over at the front of the chunk, whose lines are in the cache.
+            // SAFETY: head and tail meet only in one chunk, whose end is `tail_end`.
+            let start = Chunk::start(unsafe { Chunk::ending(self.tail_end) });
+            self.head = start;
+            self.tail = start;
+        }
+        Some(event)
+    }
+
+    /// The event that will be popped after `ahead` others, if it lies in the same chunk; for prefetching.
+    #[inline(always)]
+    pub(crate) fn peek(&self, ahead: usize) -> Option<Event> {
+        let at = self.head.wrapping_add(ahead);
+        let end = if self.head_end == self.tail_end {
+            self.tail
+        } else {
+            self.head_end
+        };
+        // SAFETY: before the end of the chunk and, if the tail is in it, before the tail: an event is there.
+        (at < end).then(|| unsafe { at.read() })
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> QueueMark {
+        QueueMark {
+            tail: self.tail,
+            tail_end: self.tail_end,
+        }
+    }
+
+    /// Forgets what was pushed since `mark`.
+    pub(crate) fn rewind(&mut self, mark: QueueMark) {
+        if mark.tail_end != self.tail_end {
+            // SAFETY: invariant 1; the marked chunk is linked to those staged behind it.
+            unsafe {
+                let mut next = (*Chunk::ending(mark.tail_end).as_ptr()).next.take();
+                while let Some(chunk) = next {
+                    next = (*chunk.as_ptr()).next.take();
+                    self.recycle(chunk);
+                }
+            }
+        }
+        self.tail = mark.tail;
+        self.tail_end = mark.tail_end;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self) {
+        let chunk = self.fresh_chunk();
+        // SAFETY: `tail_end` ends a live chunk of this queue.
+        unsafe { (*Chunk::ending(self.tail_end).as_ptr()).next = Some(chunk) };
+        self.tail = Chunk::start(chunk);
+        self.tail_end = Chunk::end(chunk);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_chunk(&mut self) {
+        // SAFETY: head is not tail, so by invariant 1 a chunk follows; no event is left in this one.
+        unsafe {
+            let done = Chunk::ending(self.head_end);
+            if let Some(next) = (*done.as_ptr()).next.take() {
+                self.head = Chunk::start(next);
+                self.head_end = Chunk::end(next);
+                self.recycle(done);
+            }
+        }
+    }
+
+    fn fresh_chunk(&mut self) -> NonNull<Chunk> {
+        if let Some(chunk) = self.spare.pop() {
+            return chunk;
+        }
+        let layout = Layout::new::<Chunk>();
+        // SAFETY: the layout has a size.
+        let Some(chunk) = NonNull::new(unsafe { alloc(layout) }.cast::<Chunk>()) else {
+            handle_alloc_error(layout)
+        };
+        self.chunks += 1;
+        // SAFETY: freshly allocated. The events stay uninitialised; invariant 1 says which ones may be read.
+        unsafe { (&raw mut (*chunk.as_ptr()).next).write(None) };
+        chunk
+    }
+
+    fn recycle(&mut self, chunk: NonNull<Chunk>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(chunk);
+        } else {
+            self.free(chunk);
+        }
+    }
+
+    fn free(&mut self, chunk: NonNull<Chunk>) {
+        self.chunks -= 1;
+        // SAFETY: allocated by `fresh_chunk` with this layout; the caller took it out of the queue.
+        unsafe { dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk>()) };
+    }
+}
+
+impl Drop for EventQueue {
+    fn drop(&mut self) {
+        // SAFETY: `head_end` ends a live chunk.
+        let mut next = Some(unsafe { Chunk::ending(self.head_end) });
+        while let Some(chunk) = next {
+            // SAFETY: every linked chunk is live until freed here.
+            next = unsafe { (*chunk.as_ptr()).next };
+            self.free(chunk);
+        }
+        while let Some(chunk) = self.spare.pop() {
+            self.free(chunk);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    fn push(queue: &mut EventQueue, n: i64) {
+        queue.push(std::ptr::null(), Value::fixnum(n));
+    }
+
+    fn pop(queue: &mut EventQueue) -> Option<i64> {
+        queue.pop().map(|e| e.message.fixnum_value())
+    }
+
+    #[test]
+    fn first_in_first_out_across_chunks() {
+        let mut queue = EventQueue::new();
+        let n = 3 * EVENTS as i64 + 5;
+        for i in 0..n {
+            push(&mut queue, i);
+        }
+        for i in 0..n {
+            assert_eq!(pop(&mut queue), Some(i));
+        }
+        assert_eq!(pop(&mut queue), None);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn agrees_with_a_deque_under_any_mix() {
+        // A fixed walk that crosses chunk ends in both directions, with rewinds in between.
+        let mut queue = EventQueue::new();
+        let mut model = VecDeque::new();
+        let mut n = 0;
+        for step in 0..if cfg!(miri) { 200 } else { 20_000 } {
+            let pushes = (step * 7919) % 13;
+            for _ in 0..pushes {
+                push(&mut queue, n);
+                model.push_back(n);
+                n += 1;
+            }
+            let popped = pop(&mut queue);
+            assert_eq!(popped, model.pop_front());
+            let mark = queue.mark();
+            for _ in 0..(step * 31) % (2 * EVENTS + 3) {
+                push(&mut queue, -1);
+            }
+            queue.rewind(mark);
+            for _ in 0..(step * 104_729) % 12 {
+                assert_eq!(pop(&mut queue), model.pop_front());
+            }
+            assert_eq!(queue.is_empty(), model.is_empty());
+            assert_eq!(
+                queue.peek(0).map(|e| e.message.fixnum_value()).is_some()
+                    || queue.head == queue.head_end,
+                !model.is_empty() || queue.head == queue.head_end
+            );
+        }
+    }
+
+    #[test]
+    fn a_drained_queue_gives_its_chunks_back() {
+        let mut queue = EventQueue::new();
+        for i in 0..(100 * EVENTS as i64) {
+            push(&mut queue, i);
+        }
+        while pop(&mut queue).is_some() {}
+        assert!(queue.chunks <= SPARE + 1);
+    }
+}
