@@ -252,3 +252,164 @@ impl Unwanted {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{elements, heap, model, model_of, Built, Model};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list(heap: &mut Heap, numbers: &[i64]) -> Value {
+        let values: Vec<Value> = numbers.iter().map(|n| Value::fixnum(*n)).collect();
+        from_slice(heap, &values)
+    }
+
+    fn numbers(list: Value) -> Vec<i64> {
+        let (elements, end) = elements(list);
+        assert!(end == Value::EMPTY_LIST);
+        elements.iter().map(|n| n.as_fixnum().unwrap()).collect()
+    }
+
+    #[test]
+    fn heads_tails_and_lengths() {
+        let mut heap = heap();
+        let three = list(&mut heap, &[1, 2, 3]);
+        assert_eq!(hd(three).as_fixnum(), Some(1));
+        assert_eq!(numbers(tl(three)), [2, 3]);
+        assert_eq!(length(three).as_fixnum(), Some(3));
+        assert_eq!(length(Value::EMPTY_LIST).as_fixnum(), Some(0));
+        for odd in [Value::EMPTY_LIST, Value::NIL, Value::fixnum(1)] {
+            assert!(hd(odd).is_none() && tl(odd).is_none());
+        }
+        let improper = heap.cons(Value::NIL, Value::fixnum(2));
+        assert_eq!(tl(improper).as_fixnum(), Some(2));
+        assert!(length(improper).is_none() && length(Value::NIL).is_none());
+    }
+
+    #[test]
+    fn append_shares_its_right_side() {
+        let mut heap = heap();
+        let (left, right) = (list(&mut heap, &[1, 2]), list(&mut heap, &[3]));
+        let both = append(&mut heap, left, right);
+        assert_eq!(numbers(both), [1, 2, 3]);
+        assert!(tl(tl(both)) == right);
+        assert_eq!(numbers(left), [1, 2], "the left side is as before");
+        assert!(append(&mut heap, Value::EMPTY_LIST, right) == right);
+        assert!(append(&mut heap, left, Value::EMPTY_LIST) == left);
+        assert!(append(&mut heap, Value::EMPTY_LIST, Value::NIL) == Value::NIL);
+        let odd = append(&mut heap, left, Value::fixnum(9));
+        assert!(elements(odd) == (vec![Value::fixnum(1), Value::fixnum(2)], Value::fixnum(9)));
+        for right in [right, Value::EMPTY_LIST] {
+            assert!(append(&mut heap, odd, right).is_none());
+            assert!(append(&mut heap, Value::NIL, right).is_none());
+        }
+    }
+
+    #[test]
+    fn reverse_wants_a_proper_list() {
+        let mut heap = heap();
+        let three = list(&mut heap, &[1, 2, 3]);
+        assert_eq!(numbers(reverse(&mut heap, three)), [3, 2, 1]);
+        assert!(reverse(&mut heap, Value::EMPTY_LIST) == Value::EMPTY_LIST);
+        let improper = heap.cons(Value::NIL, Value::NIL);
+        assert!(reverse(&mut heap, improper).is_none() && reverse(&mut heap, Value::NIL).is_none());
+    }
+
+    #[test]
+    fn member_is_exact() {
+        let mut heap = heap();
+        let three = list(&mut heap, &[1, 2, 3]);
+        assert!(member(Value::fixnum(2), three) == Value::TRUE);
+        assert!(member(Value::flonum(2.0).unwrap(), three) == Value::FALSE);
+        assert!(member(Value::NIL, Value::EMPTY_LIST) == Value::FALSE);
+        assert!(member(Value::NIL, Value::NIL).is_none());
+        let improper = heap.cons(Value::NIL, Value::TRUE);
+        assert!(member(Value::FALSE, improper).is_none());
+    }
+
+    #[test]
+    fn subtract_removes_the_first_of_each() {
+        let mut heap = heap();
+        let rows: [(&[i64], &[i64], &[i64]); 8] = [
+            (&[1, 2, 1, 3, 1], &[1, 1], &[2, 3, 1]),
+            (&[1, 2, 3], &[], &[1, 2, 3]),
+            (&[1, 2, 3], &[4], &[1, 2, 3]),
+            (&[1, 2, 3], &[3, 2, 1], &[]),
+            (&[1, 2, 3, 4], &[2], &[1, 3, 4]),
+            (&[1, 1], &[1, 1, 1], &[]),
+            (&[], &[1], &[]),
+            (&[5, 6], &[5], &[6]),
+        ];
+        for (left, right, expected) in rows {
+            let (left, right) = (list(&mut heap, left), list(&mut heap, right));
+            assert_eq!(numbers(subtract(&mut heap, left, right)), expected);
+        }
+        let proper = list(&mut heap, &[1]);
+        let improper = heap.cons(Value::fixnum(1), Value::NIL);
+        for (left, right) in [
+            (improper, proper),
+            (proper, improper),
+            (improper, Value::EMPTY_LIST),
+        ] {
+            assert!(subtract(&mut heap, left, right).is_none());
+        }
+        assert!(subtract(&mut heap, proper, Value::NIL).is_none());
+    }
+
+    #[test]
+    fn long_lists() {
+        let many = if cfg!(miri) { 500 } else { 1_000_000 };
+        let mut heap = heap();
+        let all: Vec<i64> = (0..many).collect();
+        let left = list(&mut heap, &all);
+        let backwards = reverse(&mut heap, left);
+        assert_eq!(hd(backwards).as_fixnum(), Some(many - 1));
+        let both = append(&mut heap, left, backwards);
+        assert_eq!(length(both).as_fixnum(), Some(2 * many));
+        assert!(subtract(&mut heap, both, left) == backwards);
+        assert!(subtract(&mut heap, left, backwards) == Value::EMPTY_LIST);
+        assert!(member(Value::TRUE, both) == Value::FALSE);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
+
+        #[test]
+        fn reverse_and_append(a: Vec<i32>, b: Vec<i32>) {
+            let mut heap = heap();
+            let [a, b] = [a, b].map(|v| v.into_iter().map(i64::from).collect::<Vec<_>>());
+            let (x, y) = (list(&mut heap, &a), list(&mut heap, &b));
+            let twice = reverse(&mut heap, x);
+            prop_assert_eq!(numbers(reverse(&mut heap, twice)), &*a);
+            let both = append(&mut heap, x, y);
+            prop_assert_eq!(numbers(both), [&*a, &*b].concat());
+            // reverse(a ++ b) == reverse(b) ++ reverse(a)
+            let (x, y) = (reverse(&mut heap, x), reverse(&mut heap, y));
+            let expected = append(&mut heap, y, x);
+            prop_assert_eq!(numbers(reverse(&mut heap, both)), numbers(expected));
+        }
+
+        #[test]
+        fn subtract_and_member_as_the_model_says(
+            left in proptest::collection::vec(model(), 0..12),
+            right in proptest::collection::vec(model(), 0..6),
+        ) {
+            let mut built = Built::new();
+            let mut expected = left.clone();
+            for unwanted in &right {
+                if let Some(at) = expected.iter().position(|m| model_of::same(m, unwanted)) {
+                    expected.remove(at);
+                }
+            }
+            let [left_list, right_list, expected] =
+                [left.clone(), right.clone(), expected].map(|m| built.value(&Model::List(m, None)));
+            let answer = subtract(&mut built.heap, left_list, right_list);
+            prop_assert!(same(answer, expected));
+            for unwanted in &right {
+                let found = left.iter().any(|m| model_of::same(m, unwanted));
+                let value = built.value(unwanted);
+                prop_assert!(member(value, left_list) == Value::boolean(found));
+            }
+        }
+    }
+}

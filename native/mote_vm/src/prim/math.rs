@@ -69,3 +69,140 @@ pub(crate) fn pow(heap: &mut Heap, a: Value, b: Value) -> Value {
 pub(crate) fn atan2(heap: &mut Heap, a: Value, b: Value) -> Value {
     of_two(heap, a, b, |y, x| c::atan2(y, x))
 }
+
+// miri does not call the C library.
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::super::testing::{float, heap};
+    use super::*;
+    use proptest::prelude::*;
+
+    type Of1 = fn(&mut Heap, Value) -> Value;
+
+    fn answer(f: Of1, x: f64) -> Option<f64> {
+        let mut heap = heap();
+        let x = heap.float(x);
+        f(&mut heap, x).as_float_answer()
+    }
+
+    trait Answer {
+        fn as_float_answer(self) -> Option<f64>;
+    }
+
+    impl Answer for Value {
+        fn as_float_answer(self) -> Option<f64> {
+            (!self.is_none()).then(|| self.as_float().expect("a float"))
+        }
+    }
+
+    #[test]
+    fn known_values() {
+        use std::f64::consts::{E, FRAC_PI_2, LN_2, PI};
+        let rows: [(Of1, f64, f64); 20] = [
+            (sqrt, 2.25, 1.5),
+            (exp, 1.0, E),
+            (exp, -1000.0, 0.0),
+            (log, 2.0, LN_2),
+            (log2, 8.0, 3.0),
+            (log10, 1000.0, 3.0),
+            (sin, FRAC_PI_2, 1.0),
+            (cos, PI, -1.0),
+            (tan, 0.0, 0.0),
+            (asin, 1.0, FRAC_PI_2),
+            (acos, -1.0, PI),
+            (atan, 1e300, FRAC_PI_2),
+            (sinh, 0.0, 0.0),
+            (cosh, 0.0, 1.0),
+            (tanh, 100.0, 1.0),
+            (erf, 0.0, 0.0),
+            (erf, 1.0, 0.8427007929497149),
+            (erfc, 0.0, 1.0),
+            (erfc, -10.0, 2.0),
+            (erfc, 1.0, 0.15729920705028513),
+        ];
+        for (i, (f, x, expected)) in rows.into_iter().enumerate() {
+            let y = answer(f, x).unwrap();
+            assert!(
+                (y - expected).abs() <= 4.0 * f64::EPSILON * expected.abs(),
+                "row {i}: {y}"
+            );
+        }
+        assert_eq!(
+            answer(sqrt, -0.0).map(f64::to_bits),
+            Some((-0.0f64).to_bits())
+        );
+    }
+
+    #[test]
+    fn outside_of_the_domain() {
+        let rows: [(Of1, f64); 12] = [
+            (sqrt, -1.0),
+            (sqrt, -5e-324),
+            (log, 0.0),
+            (log, -1.0),
+            (log2, 0.0),
+            (log10, -0.0),
+            (asin, 1.0000000000000002),
+            (acos, -2.0),
+            (exp, 710.0),
+            (sinh, 1000.0),
+            (cosh, -1000.0),
+            (log10, -1e300),
+        ];
+        for (i, (f, x)) in rows.into_iter().enumerate() {
+            assert_eq!(answer(f, x), None, "row {i}");
+        }
+    }
+
+    #[test]
+    fn of_two_numbers() {
+        let mut heap = heap();
+        let mut ask = |f: fn(&mut Heap, Value, Value) -> Value, x: f64, y: f64| {
+            let (x, y) = (heap.float(x), heap.float(y));
+            f(&mut heap, x, y).as_float_answer()
+        };
+        assert_eq!(ask(pow, 2.0, 0.5), Some(std::f64::consts::SQRT_2));
+        assert_eq!(ask(pow, 0.0, 0.0), Some(1.0));
+        assert_eq!(ask(pow, 0.0, -1.0), None);
+        assert_eq!(ask(pow, -8.0, 1.0 / 3.0), None);
+        assert_eq!(ask(pow, 10.0, 400.0), None);
+        assert_eq!(ask(pow, 10.0, -400.0), Some(0.0));
+        assert_eq!(ask(atan2, 1.0, 0.0), Some(std::f64::consts::FRAC_PI_2));
+        assert_eq!(ask(atan2, 0.0, 0.0), Some(0.0));
+        assert_eq!(ask(atan2, 0.0, -0.0), Some(std::f64::consts::PI));
+    }
+
+    #[test]
+    fn integers_count_as_floats_and_other_things_do_not() {
+        let mut heap = heap();
+        let four = Value::fixnum(4);
+        assert_eq!(sqrt(&mut heap, four).as_float(), Some(2.0));
+        assert_eq!(pow(&mut heap, four, four).as_float(), Some(256.0));
+        for odd in [Value::NIL, Value::EMPTY_LIST] {
+            assert!(sqrt(&mut heap, odd).is_none());
+            assert!(pow(&mut heap, odd, four).is_none() && atan2(&mut heap, four, odd).is_none());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn as_the_standard_library_says(x in float(), y in float()) {
+            // It calls the same C library for these.
+            let rows: [(Of1, fn(f64) -> f64); 14] = [
+                (sqrt, f64::sqrt), (exp, f64::exp), (log, f64::ln), (log2, f64::log2), (log10, f64::log10),
+                (sin, f64::sin), (cos, f64::cos), (tan, f64::tan), (asin, f64::asin), (acos, f64::acos),
+                (atan, f64::atan), (sinh, f64::sinh), (cosh, f64::cosh), (tanh, f64::tanh),
+            ];
+            for (i, (f, model)) in rows.into_iter().enumerate() {
+                let expected = Some(model(x)).filter(|y| y.is_finite());
+                prop_assert_eq!(answer(f, x).map(f64::to_bits), expected.map(f64::to_bits), "row {}", i);
+            }
+            let mut heap = heap();
+            let (a, b) = (heap.float(x), heap.float(y));
+            let expected = Some(x.powf(y)).filter(|y| y.is_finite());
+            prop_assert_eq!(pow(&mut heap, a, b).as_float_answer().map(f64::to_bits), expected.map(f64::to_bits));
+            let expected = Some(x.atan2(y));
+            prop_assert_eq!(atan2(&mut heap, a, b).as_float_answer().map(f64::to_bits), expected.map(f64::to_bits));
+        }
+    }
+}

@@ -12,6 +12,8 @@ pub(crate) mod compare;
 pub(crate) mod lists;
 pub(crate) mod math;
 pub(crate) mod random;
+#[cfg(test)]
+mod testing;
 pub(crate) mod tuples;
 pub(crate) mod types;
 
@@ -117,5 +119,118 @@ pub(crate) fn apply(
 
         P::Random => random::uniform(heap, random),
         P::RandomInt => random::random_int(random, a),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{model, Built};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Those that guides/ir.md promises an answer of, whatever the arguments.
+    fn always_answers(primitive: Primitive) -> bool {
+        (Primitive::Eq..=Primitive::Ge).contains(&primitive)
+            || (Primitive::IsInteger..=Primitive::IsAddress).contains(&primitive)
+            || matches!(
+                primitive,
+                Primitive::Max | Primitive::Min | Primitive::Random
+            )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 1000 }))]
+
+        #[test]
+        fn all_are_total(a in model(), b in model(), c in model(), seed: u64) {
+            let mut built = Built::new();
+            let arguments = [built.value(&a), built.value(&b), built.value(&c)];
+            let mut random = Random::from_seed(seed);
+            for primitive in Primitive::ALL {
+                if cfg!(miri) && (Primitive::Sqrt..=Primitive::Atan2).contains(primitive) {
+                    continue;
+                }
+                let answer = apply(*primitive, &mut built.heap, &mut random, &arguments);
+                prop_assert!(!built.heap.exhausted());
+                prop_assert!(!always_answers(*primitive) || !answer.is_none(), "{}", primitive.name());
+                if !answer.is_none() {
+                    prop_assert!(answer.as_float().is_none_or(f64::is_finite), "{}", primitive.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_beyond_the_arity_are_not_looked_at() {
+        let mut built = Built::new();
+        let mut random = Random::from_seed(1);
+        for primitive in Primitive::ALL {
+            if cfg!(miri) && (Primitive::Sqrt..=Primitive::Atan2).contains(primitive) {
+                continue;
+            }
+            let mut arguments = [Value::NONE; 3];
+            arguments[..primitive.arity()].fill(Value::fixnum(1));
+            apply(*primitive, &mut built.heap, &mut random, &arguments);
+        }
+    }
+
+    #[test]
+    fn each_number_has_its_function() {
+        let mut built = Built::new();
+        let mut random = Random::from_seed(1);
+        let mut answer = |primitive, arguments: [i64; 2]| {
+            let [a, b] = arguments.map(Value::fixnum);
+            apply(
+                primitive,
+                &mut built.heap,
+                &mut random,
+                &[a, b, Value::NONE],
+            )
+        };
+        use Primitive as P;
+        let integers = [
+            (P::Add, 9),
+            (P::Sub, 5),
+            (P::Mul, 14),
+            (P::Idiv, 3),
+            (P::Irem, 1),
+            (P::Neg, -7),
+            (P::Abs, 7),
+            (P::Band, 2),
+            (P::Bor, 7),
+            (P::Bxor, 5),
+            (P::Bnot, -8),
+            (P::Bsl, 28),
+            (P::Bsr, 1),
+            (P::Max, 7),
+            (P::Min, 2),
+            (P::Round, 7),
+            (P::Trunc, 7),
+            (P::Floor, 7),
+            (P::Ceil, 7),
+        ];
+        for (primitive, expected) in integers {
+            assert_eq!(
+                answer(primitive, [7, 2]).as_fixnum(),
+                Some(expected),
+                "{}",
+                primitive.name()
+            );
+        }
+        let comparisons = [
+            (P::Eq, [false, true, false]),
+            (P::Ne, [true, false, true]),
+            (P::Same, [false, true, false]),
+            (P::Differ, [true, false, true]),
+            (P::Lt, [true, false, false]),
+            (P::Le, [true, true, false]),
+            (P::Gt, [false, false, true]),
+            (P::Ge, [false, true, true]),
+        ];
+        for (primitive, expected) in comparisons {
+            let answers = [1, 2, 3].map(|n| answer(primitive, [n, 2]) == Value::TRUE);
+            assert_eq!(answers, expected, "{}", primitive.name());
+        }
+        assert_eq!(answer(P::Fdiv, [7, 2]).as_float(), Some(3.5));
     }
 }

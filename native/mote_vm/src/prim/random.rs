@@ -77,3 +77,105 @@ pub(crate) fn random_int(random: &mut Random, n: Value) -> Value {
         _ => Value::NONE,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::heap;
+    use super::*;
+    use crate::value::FIXNUM_MAX;
+
+    #[test]
+    fn the_published_generators() {
+        // Reference outputs of the authors' C code.
+        let mut seed = 1234567;
+        let expected = [
+            6457827717110365317,
+            3203168211198807973,
+            9817491932198370423,
+        ];
+        assert_eq!([0; 3].map(|_| splitmix64(&mut seed)), expected);
+        let mut random = Random {
+            state: [1, 2, 3, 4],
+        };
+        let expected = [41943041, 58720359, 3588806011781223, 3591011842654386];
+        assert_eq!([0; 4].map(|_| random.next()), expected);
+    }
+
+    #[test]
+    fn seeds_make_streams() {
+        let take = |seed| {
+            let mut random = Random::from_seed(seed);
+            [0; 8].map(|_| random.next())
+        };
+        assert_eq!(take(1), take(1));
+        assert_ne!(take(1), take(2));
+        assert_ne!(take(0), [0; 8]);
+    }
+
+    #[test]
+    fn uniform_is_below_one_and_even() {
+        let n = if cfg!(miri) { 500 } else { 100_000 };
+        let mut random = Random::from_seed(7);
+        let mut sum = 0.0;
+        for _ in 0..n {
+            let f = random.uniform();
+            assert!((0.0..1.0).contains(&f));
+            sum += f;
+        }
+        let mean = sum / f64::from(n);
+        // Six standard deviations of the mean of n.
+        assert!(
+            (mean - 0.5).abs() < 6.0 * (1.0 / 12.0 / f64::from(n)).sqrt(),
+            "{mean}"
+        );
+    }
+
+    #[test]
+    fn below_gives_every_number_equally_often() {
+        let n = if cfg!(miri) { 60 } else { 60_000 };
+        let mut random = Random::from_seed(8);
+        let mut counts = [0; 6];
+        for _ in 0..n {
+            counts[random.below(6) as usize] += 1;
+        }
+        let fair = f64::from(n) / 6.0;
+        assert!(
+            counts
+                .iter()
+                .all(|c| (f64::from(*c) - fair).abs() < 6.0 * fair.sqrt()),
+            "{counts:?}"
+        );
+        assert_eq!(random.below(1), 0);
+        assert_eq!(random.below(0), 0);
+        for n in [u64::MAX, (1 << 63) + 1] {
+            assert!((0..100).all(|_| random.below(n) < n));
+        }
+    }
+
+    #[test]
+    fn random_int_is_from_one_to_n() {
+        let mut random = Random::from_seed(9);
+        assert!((0..20).all(|_| random_int(&mut random, Value::fixnum(1)) == Value::fixnum(1)));
+        assert!((0..200).all(|_| (1..=3).contains(
+            &random_int(&mut random, Value::fixnum(3))
+                .as_fixnum()
+                .unwrap()
+        )));
+        assert!(
+            random_int(&mut random, Value::fixnum(FIXNUM_MAX))
+                .as_fixnum()
+                .unwrap()
+                > 0
+        );
+        for odd in [
+            Value::fixnum(0),
+            Value::fixnum(-1),
+            Value::flonum(3.0).unwrap(),
+            Value::NIL,
+        ] {
+            assert!(random_int(&mut random, odd).is_none());
+        }
+        let mut heap = heap();
+        assert!(uniform(&mut heap, &mut random).as_float().is_some());
+    }
+}

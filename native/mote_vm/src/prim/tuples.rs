@@ -71,3 +71,66 @@ pub(crate) fn list_to_tuple(heap: &mut Heap, a: Value) -> Value {
         _ => Value::NONE,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{elements, heap};
+    use super::*;
+    use crate::value::{FIXNUM_MAX, FIXNUM_MIN};
+
+    #[test]
+    fn elements_by_index() {
+        let mut heap = heap();
+        let tuple = heap.tuple(3, |i| Value::fixnum(i as i64 * 10));
+        let empty = heap.tuple(0, |_| Value::NIL);
+        assert_eq!(tuple_size(tuple).as_fixnum(), Some(3));
+        assert_eq!(tuple_size(empty).as_fixnum(), Some(0));
+        for (index, expected) in [(0, Value::fixnum(0)), (2, Value::fixnum(20))] {
+            assert!(elem(tuple, Value::fixnum(index)) == expected);
+        }
+        for index in [-1, 3, FIXNUM_MIN, FIXNUM_MAX] {
+            assert!(elem(tuple, Value::fixnum(index)).is_none());
+            assert!(put_elem(&mut heap, tuple, Value::fixnum(index), Value::NIL).is_none());
+        }
+        assert!(elem(empty, Value::fixnum(0)).is_none());
+        assert!(elem(tuple, Value::flonum(1.0).unwrap()).is_none());
+        assert!(elem(Value::EMPTY_LIST, Value::fixnum(0)).is_none());
+        assert!(tuple_size(Value::EMPTY_LIST).is_none());
+    }
+
+    #[test]
+    fn put_elem_leaves_the_original_alone() {
+        let mut heap = heap();
+        let tuple = heap.tuple(3, |i| Value::fixnum(i as i64));
+        let changed = put_elem(&mut heap, tuple, Value::fixnum(1), Value::NIL);
+        assert!(changed.as_tuple() == Some(&[Value::fixnum(0), Value::NIL, Value::fixnum(2)]));
+        assert_eq!(elem(tuple, Value::fixnum(1)).as_fixnum(), Some(1));
+    }
+
+    #[test]
+    fn to_lists_and_back() {
+        let mut heap = heap();
+        for n in [0, 1, 2, 5, 1000] {
+            let tuple = heap.tuple(n, |i| Value::fixnum(i as i64));
+            let list = tuple_to_list(&mut heap, tuple);
+            assert!(elements(list).0 == tuple.as_tuple().unwrap());
+            let back = list_to_tuple(&mut heap, list);
+            assert!(back.as_tuple() == tuple.as_tuple());
+        }
+        let improper = heap.cons(Value::NIL, Value::NIL);
+        assert!(list_to_tuple(&mut heap, improper).is_none());
+        assert!(list_to_tuple(&mut heap, Value::NIL).is_none());
+        assert!(tuple_to_list(&mut heap, Value::EMPTY_LIST).is_none());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "too large")]
+    fn tuples_have_a_largest_size() {
+        let mut heap = heap();
+        let list = (0..TUPLE_LIMIT).fold(Value::EMPTY_LIST, |tail, _| heap.cons(Value::NIL, tail));
+        let tuple = list_to_tuple(&mut heap, list);
+        assert_eq!(tuple_size(tuple).as_fixnum(), Some(TUPLE_LIMIT as i64));
+        let longer = heap.cons(Value::NIL, list);
+        assert!(list_to_tuple(&mut heap, longer).is_none() && !heap.exhausted());
+    }
+}

@@ -137,3 +137,100 @@ pub(crate) fn on(heap: &mut Heap, sponsor: Value, address: Value) -> Value {
         Value::NONE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Built, Model};
+    use super::*;
+
+    #[test]
+    fn each_value_has_its_types() {
+        let tests: [(&str, fn(Value) -> bool); 14] = [
+            ("integer", is_integer),
+            ("float", is_float),
+            ("number", is_number),
+            ("atom", is_atom),
+            ("boolean", is_boolean),
+            ("tuple", is_tuple),
+            ("list", is_list),
+            ("binary", is_binary),
+            ("bitstring", is_bitstring),
+            ("map", is_map),
+            ("function", is_function),
+            ("reference", is_reference),
+            ("pid", is_pid),
+            ("address", is_address),
+        ];
+        let rows: Vec<(Model, &[&str])> = vec![
+            (Model::Int(1), &["integer", "number"]),
+            (Model::Big(1 << 70), &["integer", "number"]),
+            (Model::Float(1.5), &["float", "number"]),
+            (Model::Float(1e300), &["float", "number"]),
+            (Model::Atom("a"), &["atom"]),
+            (Model::Atom("nil"), &["atom"]),
+            (Model::Atom("true"), &["atom", "boolean"]),
+            (Model::Atom("false"), &["atom", "boolean"]),
+            (Model::Tuple(vec![]), &["tuple"]),
+            (Model::List(vec![], None), &["list"]),
+            (
+                Model::List(vec![Model::Int(1)], Some(Box::new(Model::Int(2)))),
+                &["list"],
+            ),
+            (Model::Bytes(vec![1]), &["binary", "bitstring"]),
+            (Model::Bytes(vec![1; 1000]), &["binary", "bitstring"]),
+            (Model::Opaque(Class::Bitstring, 0), &["bitstring"]),
+            (Model::Opaque(Class::Map, 0), &["map"]),
+            (Model::Opaque(Class::Function, 0), &["function"]),
+            (Model::Opaque(Class::Reference, 1), &["reference"]),
+            (
+                Model::Opaque(Class::Reference, 0),
+                &["reference", "address"],
+            ),
+            (Model::Opaque(Class::Pid, 0), &["pid", "address"]),
+            (Model::Opaque(Class::Port, 0), &[]),
+            (Model::Address(0), &["address"]),
+            (Model::On("a", 0), &["address"]),
+        ];
+        let mut built = Built::new();
+        for (model, expected) in rows {
+            let value = built.value(&model);
+            let names: Vec<&str> = tests
+                .iter()
+                .filter(|(_, test)| test(value))
+                .map(|(name, _)| *name)
+                .collect();
+            assert_eq!(names, expected, "{model:?}");
+        }
+    }
+
+    #[test]
+    fn not_is_for_booleans() {
+        assert!(not(Value::TRUE) == Value::FALSE && not(Value::FALSE) == Value::TRUE);
+        assert!(not(Value::NIL).is_none() && not(Value::fixnum(0)).is_none());
+    }
+
+    #[test]
+    fn byte_size_is_for_binaries() {
+        let mut built = Built::new();
+        for n in [0, 1, 7, 8, 256, 257, 5000] {
+            let value = built.value(&Model::Bytes(vec![0; n]));
+            assert_eq!(byte_size(value).as_fixnum(), Some(n as i64));
+        }
+        let bits = built.value(&Model::Opaque(Class::Bitstring, 0));
+        assert!(byte_size(bits).is_none() && byte_size(Value::NIL).is_none());
+    }
+
+    #[test]
+    fn on_takes_an_atom_and_an_actor() {
+        let mut built = Built::new();
+        let sponsor = built.value(&Model::Atom("single"));
+        let address = built.value(&Model::Address(0));
+        let pid = built.value(&Model::Opaque(Class::Pid, 0));
+        let reference = on(&mut built.heap, sponsor, address);
+        assert!(reference.as_on() == Some((sponsor, address)));
+        assert!(on(&mut built.heap, Value::fixnum(1), address).is_none());
+        assert!(on(&mut built.heap, sponsor, pid).is_none());
+        assert!(on(&mut built.heap, sponsor, reference).is_none());
+        assert!(on(&mut built.heap, sponsor, Value::NIL).is_none());
+    }
+}

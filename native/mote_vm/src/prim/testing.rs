@@ -1,0 +1,337 @@
+//! What the tests of the primitives share: a heap, foreign values, and terms as plain Rust data with their order
+//! written down a second time, naively.
+use crate::actor::BehaviourId;
+use crate::atom::Atom;
+use crate::foreign::{Class, Foreign};
+use crate::heap::block::BlockPool;
+use crate::heap::Heap;
+use crate::value::{Value, FIXNUM_MAX, FIXNUM_MIN};
+use proptest::prelude::*;
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+pub(super) fn heap() -> Heap {
+    Heap::new(Arc::new(BlockPool::default()))
+}
+
+/// The words of a list's elements, and of what ends it.
+pub(super) fn elements(list: Value) -> (Vec<Value>, Value) {
+    let (mut elements, mut rest) = (Vec::new(), list);
+    while let Some((head, tail)) = rest.as_cons() {
+        elements.push(head);
+        rest = tail;
+    }
+    (elements, rest)
+}
+
+/// A term.
+#[derive(Clone, Debug)]
+pub(super) enum Model {
+    Int(i64),
+    /// Outside of the fixnum range.
+    Big(i128),
+    Float(f64),
+    Atom(&'static str),
+    /// Of a class without structure, and a number to tell them apart.
+    Opaque(Class, u8),
+    /// One of the actors of [`Built`].
+    Address(usize),
+    On(&'static str, usize),
+    Tuple(Vec<Model>),
+    /// Elements, and what ends an improper list.
+    List(Vec<Model>, Option<Box<Model>>),
+    Bytes(Vec<u8>),
+}
+
+/// A heap, and terms built in it.
+pub(super) struct Built {
+    pub(super) heap: Heap,
+    actors: Vec<Value>,
+}
+
+impl Built {
+    pub(super) fn new() -> Built {
+        let mut heap = heap();
+        let actors = (0..3)
+            .map(|_| heap.actor(BehaviourId::SINK, None, Value::NONE))
+            .collect();
+        Built { heap, actors }
+    }
+
+    /// A fresh copy of the term.
+    pub(super) fn value(&mut self, model: &Model) -> Value {
+        match model {
+            Model::Int(n) => Value::integer(*n).expect("a fixnum"),
+            Model::Big(n) => self.heap.foreign(Arc::new(Big(*n))),
+            Model::Float(f) => self.heap.float(*f),
+            Model::Atom(name) => Value::atom(Atom::new(name)),
+            Model::Opaque(class, n) => self.heap.foreign(Arc::new(Opaque(*class, *n))),
+            Model::Address(n) => self.actors[*n],
+            Model::On(sponsor, n) => {
+                let address = self.actors[*n];
+                self.heap.on(Value::atom(Atom::new(sponsor)), address)
+            }
+            Model::Tuple(models) => {
+                let values: Vec<Value> = models.iter().map(|m| self.value(m)).collect();
+                self.heap.tuple(values.len(), |i| values[i])
+            }
+            Model::List(models, end) => {
+                let end = end
+                    .as_ref()
+                    .map_or(Value::EMPTY_LIST, |end| self.value(end));
+                models.iter().rev().fold(end, |tail, model| {
+                    let head = self.value(model);
+                    self.heap.cons(head, tail)
+                })
+            }
+            Model::Bytes(bytes) => self.heap.bytes(bytes),
+        }
+    }
+}
+
+/// A big integer.
+pub(super) struct Big(pub(super) i128);
+
+impl Foreign for Big {
+    fn class(&self) -> Class {
+        Class::BigInteger
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        match other.as_any().downcast_ref::<Big>() {
+            Some(other) => self.0.cmp(&other.0),
+            None => panic!("compared with another class"),
+        }
+    }
+    fn compare_float(&self, f: f64) -> Ordering {
+        model_of::integer_and_float(self.0, f)
+    }
+    fn is_negative(&self) -> bool {
+        self.0 < 0
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A value of another class. Even numbers take messages, if their class may.
+pub(super) struct Opaque(pub(super) Class, pub(super) u8);
+
+impl Foreign for Opaque {
+    fn class(&self) -> Class {
+        self.0
+    }
+    fn is_address(&self) -> bool {
+        matches!(self.0, Class::Pid | Class::Reference) && self.1 % 2 == 0
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        match other.as_any().downcast_ref::<Opaque>() {
+            Some(other) if other.0 == self.0 => self.1.cmp(&other.1),
+            _ => panic!("compared with another class"),
+        }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The order and equality of models, by recursion.
+pub(super) mod model_of {
+    use super::*;
+
+    pub(in super::super) fn compare(a: &Model, b: &Model) -> Ordering {
+        use Model::*;
+        match (a, b) {
+            (Int(x), Int(y)) => x.cmp(y),
+            (Int(x), Big(y)) => i128::from(*x).cmp(y),
+            (Big(x), Int(y)) => x.cmp(&i128::from(*y)),
+            (Big(x), Big(y)) => x.cmp(y),
+            (Float(x), Float(y)) => x.partial_cmp(y).unwrap(),
+            (Int(x), Float(y)) => integer_and_float(i128::from(*x), *y),
+            (Float(x), Int(y)) => integer_and_float(i128::from(*y), *x).reverse(),
+            (Big(x), Float(y)) => integer_and_float(*x, *y),
+            (Float(x), Big(y)) => integer_and_float(*y, *x).reverse(),
+            (Atom(x), Atom(y)) => x.cmp(y),
+            (Address(x), Address(y)) => x.cmp(y),
+            (On(s, x), On(t, y)) => (s, x).cmp(&(t, y)),
+            (Opaque(c, x), Opaque(d, y)) if c == d => x.cmp(y),
+            (Bytes(x), Bytes(y)) => x.cmp(y),
+            (Tuple(x), Tuple(y)) => x.len().cmp(&y.len()).then_with(|| in_order(x, y)),
+            (List(x, end_x), List(y, end_y)) if !x.is_empty() && !y.is_empty() => {
+                lists(x, end_x, y, end_y)
+            }
+            _ => rank(a).cmp(&rank(b)),
+        }
+    }
+
+    pub(in super::super) fn same(a: &Model, b: &Model) -> bool {
+        use Model::*;
+        match (a, b) {
+            (Float(x), Float(y)) => x.to_bits() == y.to_bits(),
+            (Float(_), _) | (_, Float(_)) => false,
+            (Tuple(x), Tuple(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+            (List(x, end_x), List(y, end_y)) => {
+                x.len() == y.len()
+                    && x.iter().zip(y).all(|(x, y)| same(x, y))
+                    && match (end_x, end_y) {
+                        (Some(x), Some(y)) => same(x, y),
+                        (None, None) => true,
+                        _ => false,
+                    }
+            }
+            _ => compare(a, b).is_eq(),
+        }
+    }
+
+    pub(in super::super) fn integer_and_float(n: i128, f: f64) -> Ordering {
+        // Saturates far outside of what tests use.
+        let floor = f.floor() as i128;
+        match n.cmp(&floor) {
+            Ordering::Equal if f != f.floor() => Ordering::Less,
+            order => order,
+        }
+    }
+
+    fn in_order(a: &[Model], b: &[Model]) -> Ordering {
+        a.iter()
+            .zip(b)
+            .map(|(x, y)| compare(x, y))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
+
+    /// Two lists: where the shorter one's cells end, its end meets the other's remaining list.
+    fn lists(x: &[Model], end_x: &End, y: &[Model], end_y: &End) -> Ordering {
+        in_order(x, y).then_with(|| {
+            let cells = x.len().min(y.len());
+            compare(&rest(x, end_x, cells), &rest(y, end_y, cells))
+        })
+    }
+
+    type End = Option<Box<Model>>;
+
+    /// What is left behind that many cells.
+    fn rest(elements: &[Model], end: &End, cells: usize) -> Model {
+        match end {
+            Some(end) if elements.len() == cells => (**end).clone(),
+            _ => Model::List(elements[cells..].to_vec(), end.clone()),
+        }
+    }
+
+    fn rank(a: &Model) -> u8 {
+        match a {
+            Model::Int(_) | Model::Big(_) | Model::Float(_) => 0,
+            Model::Atom(_) => 1,
+            Model::Opaque(Class::Reference, _) => 2,
+            Model::Opaque(Class::Function, _) => 3,
+            Model::Opaque(Class::Port, _) => 4,
+            Model::Address(_) => 5,
+            Model::On(..) => 6,
+            Model::Opaque(Class::Pid, _) => 7,
+            Model::Tuple(_) => 8,
+            Model::Opaque(Class::Map, _) => 9,
+            Model::List(elements, _) if elements.is_empty() => 10,
+            Model::List(..) => 11,
+            Model::Bytes(_) => 12,
+            Model::Opaque(..) => 13,
+        }
+    }
+}
+
+/// Fixnums, the special ones often.
+pub(super) fn fixnum() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        -3i64..=3,
+        FIXNUM_MIN..=FIXNUM_MAX,
+        (0u32..62, -2i64..=2, any::<bool>()).prop_map(|(bits, off, negative)| {
+            let n = (1i64 << bits) + off;
+            if negative {
+                -n
+            } else {
+                n
+            }
+        }),
+        Just(FIXNUM_MIN),
+        Just(FIXNUM_MIN + 1),
+        Just(FIXNUM_MAX),
+        Just(FIXNUM_MAX - 1),
+    ]
+}
+
+/// Finite floats, the special ones often.
+pub(super) fn float() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<u64>()
+            .prop_map(f64::from_bits)
+            .prop_filter("finite", |f| f.is_finite()),
+        fixnum().prop_map(|n| n as f64),
+        (-20i32..20).prop_map(|n| f64::from(n) / 2.0),
+        prop_oneof![
+            Just(0.0),
+            Just(-0.0),
+            Just(5e-324),
+            Just(f64::MIN_POSITIVE),
+            Just(f64::MAX),
+            Just(f64::MIN),
+            Just(2f64.powi(62)),
+            Just(-(2f64.powi(62))),
+            Just(0.499_999_999_999_999_94),
+        ],
+    ]
+}
+
+const NAMES: [&str; 5] = ["a", "aa", "b", "nil", "B"];
+
+/// Terms of every type, three levels deep, often equal or nearly so.
+pub(super) fn model() -> impl Strategy<Value = Model> {
+    let big = prop_oneof![
+        (0i128..3).prop_map(|n| (1 << 62) + n),
+        (1i128..4).prop_map(|n| -(1 << 62) - n),
+        (63u32..100).prop_map(|bits| 1i128 << bits),
+    ];
+    let class = prop_oneof![
+        Just(Class::Reference),
+        Just(Class::Function),
+        Just(Class::Port),
+        Just(Class::Pid),
+        Just(Class::Map),
+        Just(Class::Bitstring),
+    ];
+    let bytes = prop_oneof![
+        proptest::collection::vec(0u8..2, 0..4),
+        (250usize..262, 0u8..2).prop_map(|(n, byte)| vec![byte; n]),
+    ];
+    let leaf = prop_oneof![
+        3 => (0i64..3).prop_map(Model::Int),
+        2 => fixnum().prop_map(Model::Int),
+        1 => big.prop_map(Model::Big),
+        2 => (0i32..3).prop_map(|n| Model::Float(f64::from(n))),
+        2 => float().prop_map(Model::Float),
+        2 => proptest::sample::select(&NAMES[..]).prop_map(Model::Atom),
+        2 => (class, 0u8..3).prop_map(|(class, n)| Model::Opaque(class, n)),
+        1 => (0usize..3).prop_map(Model::Address),
+        1 => (proptest::sample::select(&NAMES[..]), 0usize..3).prop_map(|(s, n)| Model::On(s, n)),
+        1 => Just(Model::List(vec![], None)),
+        2 => bytes.prop_map(Model::Bytes),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        let some = proptest::collection::vec(inner.clone(), 0..4);
+        prop_oneof![
+            some.clone().prop_map(Model::Tuple),
+            some.clone().prop_map(|models| Model::List(models, None)),
+            (proptest::collection::vec(inner.clone(), 1..3), inner)
+                .prop_map(|(models, end)| improper(models, end)),
+        ]
+    })
+}
+
+/// A list that ends in `end`, in the one form that the naive order understands: the end is no list.
+fn improper(mut models: Vec<Model>, end: Model) -> Model {
+    match end {
+        Model::List(more, end) => {
+            models.extend(more);
+            Model::List(models, end)
+        }
+        end => Model::List(models, Some(Box::new(end))),
+    }
+}
