@@ -2,7 +2,6 @@
 use super::compare::same;
 use crate::heap::Heap;
 use crate::value::Value;
-use rustc_hash::FxHashMap;
 
 /// The elements of a list, up to its end, be that `[]` or not.
 pub(crate) struct Elements {
@@ -15,8 +14,13 @@ impl Elements {
         Elements { rest: list }
     }
 
+    /// What is left of the list.
+    pub(crate) fn rest(&self) -> Value {
+        self.rest
+    }
+
     /// Whether nothing is left, and nothing odd: the list was a proper one.
-    fn ended_properly(&self) -> bool {
+    pub(crate) fn ended_properly(&self) -> bool {
         self.rest == Value::EMPTY_LIST
     }
 }
@@ -36,13 +40,13 @@ impl Iterator for Elements {
 ///
 /// Until `finish` hands the list out, its last cell is unfinished and nobody but the builder knows any of its cells;
 /// that is what heap/mod.rs, invariant 3, asks for.
-struct Builder {
+pub(crate) struct Builder {
     first: Value,
     last: Value,
 }
 
 impl Builder {
-    fn new() -> Builder {
+    pub(crate) fn new() -> Builder {
         Builder {
             first: Value::NONE,
             last: Value::NONE,
@@ -51,7 +55,7 @@ impl Builder {
 
     /// Adds an element; `None` when the memory is exhausted, and then the builder is of no more use.
     #[inline(always)]
-    fn push(&mut self, heap: &mut Heap, element: Value) -> Option<()> {
+    pub(crate) fn push(&mut self, heap: &mut Heap, element: Value) -> Option<()> {
         let cell = heap.cons(element, Value::EMPTY_LIST);
         if cell.is_none() {
             return None;
@@ -66,7 +70,7 @@ impl Builder {
     }
 
     /// The list, with `tail` behind its last element.
-    fn finish(mut self, tail: Value) -> Value {
+    pub(crate) fn finish(mut self, tail: Value) -> Value {
         if self.last.is_none() {
             return tail;
         }
@@ -178,84 +182,9 @@ pub(crate) fn member(value: Value, list: Value) -> Value {
     }
 }
 
-/// `left -- right`: for each element of `right`, the first `===` one in `left` goes. Shares what lies behind the last
-/// element that went.
-pub(crate) fn subtract(heap: &mut Heap, left: Value, right: Value) -> Value {
-    if proper_length(left).is_none() {
-        return Value::NONE;
-    }
-    let Some(mut unwanted) = Unwanted::of(right) else {
-        return Value::NONE;
-    };
-    let mut list = Builder::new();
-    let mut elements = Elements::of(left);
-    while unwanted.count > 0 {
-        let Some(element) = elements.next() else {
-            break;
-        };
-        if !unwanted.take(element) && list.push(heap, element).is_none() {
-            return Value::NONE;
-        }
-    }
-    list.finish(elements.rest)
-}
-
-/// What `--` has still to remove. Immediate values are the same only as the same word, so those are counted in a
-/// table; only others have to be searched one by one.
-struct Unwanted {
-    immediates: FxHashMap<Value, usize>,
-    others: Vec<Value>,
-    count: usize,
-}
-
-impl Unwanted {
-    /// The elements of a proper list.
-    fn of(list: Value) -> Option<Unwanted> {
-        let mut unwanted = Unwanted {
-            immediates: FxHashMap::default(),
-            others: Vec::new(),
-            count: 0,
-        };
-        let mut elements = Elements::of(list);
-        for element in elements.by_ref() {
-            unwanted.count += 1;
-            if element.is_immediate() {
-                *unwanted.immediates.entry(element).or_default() += 1;
-            } else {
-                unwanted.others.push(element);
-            }
-        }
-        elements.ended_properly().then_some(unwanted)
-    }
-
-    /// Takes out one like `element`; whether there was one.
-    fn take(&mut self, element: Value) -> bool {
-        let found = if element.is_immediate() {
-            match self.immediates.get_mut(&element) {
-                Some(n) if *n > 0 => {
-                    *n -= 1;
-                    true
-                }
-                _ => false,
-            }
-        } else {
-            // Whichever of several equal ones goes makes no difference.
-            match self.others.iter().position(|other| same(*other, element)) {
-                Some(at) => {
-                    self.others.swap_remove(at);
-                    true
-                }
-                None => false,
-            }
-        };
-        self.count -= found as usize;
-        found
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{elements, heap, model, model_of, Built, Model};
+    use super::super::testing::{elements, heap};
     use super::*;
     use proptest::prelude::*;
 
@@ -328,35 +257,6 @@ mod tests {
     }
 
     #[test]
-    fn subtract_removes_the_first_of_each() {
-        let mut heap = heap();
-        let rows: [(&[i64], &[i64], &[i64]); 8] = [
-            (&[1, 2, 1, 3, 1], &[1, 1], &[2, 3, 1]),
-            (&[1, 2, 3], &[], &[1, 2, 3]),
-            (&[1, 2, 3], &[4], &[1, 2, 3]),
-            (&[1, 2, 3], &[3, 2, 1], &[]),
-            (&[1, 2, 3, 4], &[2], &[1, 3, 4]),
-            (&[1, 1], &[1, 1, 1], &[]),
-            (&[], &[1], &[]),
-            (&[5, 6], &[5], &[6]),
-        ];
-        for (left, right, expected) in rows {
-            let (left, right) = (list(&mut heap, left), list(&mut heap, right));
-            assert_eq!(numbers(subtract(&mut heap, left, right)), expected);
-        }
-        let proper = list(&mut heap, &[1]);
-        let improper = heap.cons(Value::fixnum(1), Value::NIL);
-        for (left, right) in [
-            (improper, proper),
-            (proper, improper),
-            (improper, Value::EMPTY_LIST),
-        ] {
-            assert!(subtract(&mut heap, left, right).is_none());
-        }
-        assert!(subtract(&mut heap, proper, Value::NIL).is_none());
-    }
-
-    #[test]
     fn long_lists() {
         let many = if cfg!(miri) { 500 } else { 1_000_000 };
         let mut heap = heap();
@@ -366,8 +266,6 @@ mod tests {
         assert_eq!(hd(backwards).as_fixnum(), Some(many - 1));
         let both = append(&mut heap, left, backwards);
         assert_eq!(length(both).as_fixnum(), Some(2 * many));
-        assert!(subtract(&mut heap, both, left) == backwards);
-        assert!(subtract(&mut heap, left, backwards) == Value::EMPTY_LIST);
         assert!(member(Value::TRUE, both) == Value::FALSE);
     }
 
@@ -387,29 +285,6 @@ mod tests {
             let (x, y) = (reverse(&mut heap, x), reverse(&mut heap, y));
             let expected = append(&mut heap, y, x);
             prop_assert_eq!(numbers(reverse(&mut heap, both)), numbers(expected));
-        }
-
-        #[test]
-        fn subtract_and_member_as_the_model_says(
-            left in proptest::collection::vec(model(), 0..12),
-            right in proptest::collection::vec(model(), 0..6),
-        ) {
-            let mut built = Built::new();
-            let mut expected = left.clone();
-            for unwanted in &right {
-                if let Some(at) = expected.iter().position(|m| model_of::same(m, unwanted)) {
-                    expected.remove(at);
-                }
-            }
-            let [left_list, right_list, expected] =
-                [left.clone(), right.clone(), expected].map(|m| built.value(&Model::List(m, None)));
-            let answer = subtract(&mut built.heap, left_list, right_list);
-            prop_assert!(same(answer, expected));
-            for unwanted in &right {
-                let found = left.iter().any(|m| model_of::same(m, unwanted));
-                let value = built.value(unwanted);
-                prop_assert!(member(value, left_list) == Value::boolean(found));
-            }
         }
     }
 }

@@ -11,7 +11,9 @@ pub(crate) mod bits;
 pub(crate) mod compare;
 pub(crate) mod lists;
 pub(crate) mod math;
+mod order;
 pub(crate) mod random;
+pub(crate) mod subtract;
 #[cfg(test)]
 mod testing;
 pub(crate) mod tuples;
@@ -90,7 +92,7 @@ pub(crate) fn apply(
         P::Append => lists::append(heap, a, b),
         P::Reverse => lists::reverse(heap, a),
         P::Member => lists::member(a, b),
-        P::Subtract => lists::subtract(heap, a, b),
+        P::Subtract => subtract::subtract(heap, a, b),
 
         P::TupleSize => tuples::tuple_size(a),
         P::Elem => tuples::elem(a, b),

@@ -122,7 +122,7 @@ impl Foreign for Opaque {
         self.0
     }
     fn is_address(&self) -> bool {
-        matches!(self.0, Class::Pid | Class::Reference) && self.1 % 2 == 0
+        matches!(self.0, Class::Pid | Class::Reference) && self.1.is_multiple_of(2)
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         match other.as_any().downcast_ref::<Opaque>() {

@@ -143,9 +143,11 @@ mod tests {
     use super::super::testing::{Built, Model};
     use super::*;
 
+    type Test = fn(Value) -> bool;
+
     #[test]
     fn each_value_has_its_types() {
-        let tests: [(&str, fn(Value) -> bool); 14] = [
+        let tests: [(&str, Test); 14] = [
             ("integer", is_integer),
             ("float", is_float),
             ("number", is_number),

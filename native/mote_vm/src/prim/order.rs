@@ -1,0 +1,200 @@
+//! The order of all terms, as far as it can be told without looking into tuples and lists:
+//!
+//! ```text
+//! number < atom < reference < function < port < pid < tuple < map < list < bitstring
+//! ```
+//!
+//! as in Elixir, with these details of our own:
+//!
+//! * Integers and floats compare by their exact values, whatever their sizes.
+//! * Addresses sort as pids: first actors' addresses, by where the actors are; then `on` references, by sponsor, then
+//!   by address; then pids of the BEAM.
+//! * Binaries come before bitstrings that are none (Elixir has them by their bits, but the bits of an opaque
+//!   bitstring are unknown).
+//! * Opaque values of one class compare as their [`Foreign`](crate::foreign::Foreign) says, for which `==` is `===`.
+//!
+//! The walk through tuples and lists is in compare.rs.
+use super::types::as_binary;
+use crate::foreign::Class;
+use crate::value::Value;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// `===` of two leaves whose words differ.
+pub(super) fn leaves_same(a: Value, b: Value) -> bool {
+    // Only a cell can be the same as another cell; everything else is one word, and the words differ.
+    if !a.is_boxed() || !b.is_boxed() {
+        return false;
+    }
+    match (a.as_float(), b.as_float()) {
+        (Some(x), Some(y)) => x.to_bits() == y.to_bits(),
+        (None, None) => {
+            let rank = Rank::of(a);
+            rank == Rank::of(b) && within_rank(rank, a, b).is_eq()
+        }
+        // A big integer may be `==` a float, but it is another type.
+        _ => false,
+    }
+}
+
+/// `==` of two leaves whose words differ.
+pub(super) fn leaves_equal(a: Value, b: Value) -> bool {
+    let (rank_a, rank_b) = (Rank::of(a), Rank::of(b));
+    // Atoms are interned, so words tell; their names need not be looked up.
+    rank_a == rank_b && rank_a != Rank::Atom && within_rank(rank_a, a, b).is_eq()
+}
+
+/// The order of two values that are not both tuples or both non-empty lists.
+pub(super) fn order(a: Value, b: Value) -> Ordering {
+    let (rank_a, rank_b) = (Rank::of(a), Rank::of(b));
+    rank_a.cmp(&rank_b).then_with(|| within_rank(rank_a, a, b))
+}
+
+/// The types in their order. Values of different ranks are never equal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Number,
+    Atom,
+    Reference,
+    Function,
+    Port,
+    Address,
+    On,
+    Pid,
+    Tuple,
+    Map,
+    EmptyList,
+    List,
+    Binary,
+    Bitstring,
+}
+
+impl Rank {
+    fn of(a: Value) -> Rank {
+        if a.is_fixnum() || a.is_flonum() {
+            Rank::Number
+        } else if a == Value::EMPTY_LIST {
+            Rank::EmptyList
+        } else if a.is_immediate() {
+            Rank::Atom
+        } else if a.is_cons() {
+            Rank::List
+        } else if a.is_address() {
+            Rank::Address
+        } else if let Some(class) = a.foreign_class() {
+            match class {
+                Class::BigInteger => Rank::Number,
+                Class::Reference => Rank::Reference,
+                Class::Function => Rank::Function,
+                Class::Port => Rank::Port,
+                Class::Pid => Rank::Pid,
+                Class::Map => Rank::Map,
+                Class::Bitstring => Rank::Bitstring,
+                Class::Binary => Rank::Binary,
+            }
+        } else if a.as_tuple().is_some() {
+            Rank::Tuple
+        } else if a.as_float().is_some() {
+            Rank::Number
+        } else if a.as_on().is_some() {
+            Rank::On
+        } else {
+            Rank::Binary
+        }
+    }
+}
+
+/// The order of two leaves of the same rank.
+fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
+    match rank {
+        Rank::Number => numbers(a, b),
+        Rank::Atom => name(a).cmp(name(b)),
+        Rank::Address => a.word().cmp(&b.word()),
+        Rank::On => match (a.as_on(), b.as_on()) {
+            (Some((sponsor_a, address_a)), Some((sponsor_b, address_b))) => name(sponsor_a)
+                .cmp(name(sponsor_b))
+                .then_with(|| address_a.word().cmp(&address_b.word())),
+            _ => Ordering::Equal,
+        },
+        Rank::Binary => as_binary(a).cmp(&as_binary(b)),
+        Rank::Reference | Rank::Function | Rank::Port | Rank::Pid | Rank::Map | Rank::Bitstring => {
+            foreigns(a, b)
+        }
+        // Two of these are no leaves.
+        Rank::Tuple | Rank::EmptyList | Rank::List => Ordering::Equal,
+    }
+}
+
+fn name(a: Value) -> &'static str {
+    a.as_atom().map_or("", |atom| atom.name())
+}
+
+fn foreigns(a: Value, b: Value) -> Ordering {
+    match (a.as_foreign(), b.as_foreign()) {
+        (Some(a), Some(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
+        (Some(a), Some(b)) => a.compare(&**b),
+        _ => Ordering::Equal,
+    }
+}
+
+fn numbers(a: Value, b: Value) -> Ordering {
+    match (Number::of(a), Number::of(b)) {
+        (Number::Fixnum(x), Number::Fixnum(y)) => x.cmp(&y),
+        (Number::Float(x), Number::Float(y)) => floats(x, y),
+        (Number::Fixnum(x), Number::Float(y)) => integer_and_float(x, y),
+        (Number::Float(x), Number::Fixnum(y)) => integer_and_float(y, x).reverse(),
+        (Number::Big, Number::Float(y)) => big_and_float(a, y),
+        (Number::Float(x), Number::Big) => big_and_float(b, x).reverse(),
+        (Number::Big, Number::Fixnum(_)) => sign_of_big(a),
+        (Number::Fixnum(_), Number::Big) => sign_of_big(b).reverse(),
+        (Number::Big, Number::Big) => foreigns(a, b),
+    }
+}
+
+enum Number {
+    Fixnum(i64),
+    Float(f64),
+    Big,
+}
+
+impl Number {
+    /// What kind of number a value of rank `Number` is.
+    fn of(a: Value) -> Number {
+        match (a.as_fixnum(), a.as_float()) {
+            (Some(n), _) => Number::Fixnum(n),
+            (None, Some(f)) => Number::Float(f),
+            (None, None) => Number::Big,
+        }
+    }
+}
+
+/// Floats are finite, so they always compare.
+fn floats(x: f64, y: f64) -> Ordering {
+    x.partial_cmp(&y).unwrap_or(Ordering::Equal)
+}
+
+fn integer_and_float(n: i64, f: f64) -> Ordering {
+    const END: f64 = (1u64 << 62) as f64;
+    // Outside of the fixnum range the float decides; within, its integer part is exact as an i64.
+    if f >= END {
+        return Ordering::Less;
+    }
+    if f < -END {
+        return Ordering::Greater;
+    }
+    let whole = f.trunc();
+    n.cmp(&(whole as i64)).then_with(|| floats(0.0, f - whole))
+}
+
+fn big_and_float(big: Value, f: f64) -> Ordering {
+    big.as_foreign()
+        .map_or(Ordering::Equal, |big| big.compare_float(f))
+}
+
+/// A big integer is outside of the fixnum range, so against a fixnum its sign decides.
+fn sign_of_big(big: Value) -> Ordering {
+    match big.as_foreign() {
+        Some(big) if big.is_negative() => Ordering::Less,
+        _ => Ordering::Greater,
+    }
+}
