@@ -7,11 +7,11 @@
 //! Not here: what primitives compute (prim/), what commits mean (turn.rs).
 use crate::actor::BehaviourId;
 use crate::atom::Atom;
-use crate::code::op::{Argument, Arguments, Code, Op, Reg};
+use crate::code::op::{Argument, Code, Op, Reg};
 use crate::code::primitive::Primitive;
 use crate::code::program::{BehaviourSlot, FunctionSlot};
 use crate::heap::pages;
-use crate::prim::{self, compare};
+use crate::prim::{self, arith, compare};
 use crate::turn::Turn;
 use crate::value::Value;
 use std::ptr::NonNull;
@@ -25,30 +25,31 @@ const STACK_BYTES: usize =
     (if cfg!(miri) { 64 } else { MAX_DEPTH } + 2) * LARGEST_FRAME * size_of::<Value>();
 const STACK_ALIGN: usize = 4096;
 
-/// How a turn ended.
+/// How a turn ended that was not aborted.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// It commits.
     Done,
     /// The message matched no clause.
     Ignored,
-    /// It leaves no footprints, for this reason.
-    Aborted(Value),
 }
 
-struct Frame {
-    code: *const Code,
-    at: *const Op,
-    registers: *mut Value,
-    d: Reg,
+/// Why a turn is aborted.
+pub(crate) struct Aborted(pub(crate) Value);
+
+impl Aborted {
+    const fn by(reason: Atom) -> Aborted {
+        Aborted(Value::atom(reason))
+    }
 }
 
 /// A thread's register stack and call frames.
 pub(crate) struct Interpreter {
     stack: NonNull<Value>,
-    frames: Vec<Frame>,
+    callers: Vec<(Frame, Reg)>,
 }
 
-// SAFETY: used by one thread at a time; between turns `frames` is empty.
+// SAFETY: used by one thread at a time; between turns `callers` is empty.
 unsafe impl Send for Interpreter {}
 
 impl Interpreter {
@@ -57,7 +58,7 @@ impl Interpreter {
         let stack = NonNull::new(pages::map(STACK_BYTES, STACK_ALIGN)?)?.cast();
         Some(Interpreter {
             stack,
-            frames: Vec::new(),
+            callers: Vec::new(),
         })
     }
 
@@ -68,296 +69,204 @@ impl Interpreter {
     }
 
     /// Runs `code`, whose inputs are in [`Interpreter::registers`].
-    pub(crate) fn run(&mut self, turn: &mut Turn, code: &Code) -> End {
-        self.frames.clear();
-        let mut code: *const Code = code;
-        let mut registers = self.stack.as_ptr();
-        // SAFETY: `code` is live for the whole turn (program.rs, invariant 1).
-        let mut at: *const Op = unsafe { (*code).ops.as_ptr() };
-
-        // SAFETY (all four macros): see the head of this file.
-        macro_rules! get {
-            ($r:expr) => {
-                unsafe { *registers.add($r as usize) }
-            };
-        }
-        macro_rules! set {
-            ($r:expr, $value:expr) => {{
-                let value: Value = $value;
-                unsafe { *registers.add($r as usize) = value }
-            }};
-        }
-        macro_rules! go {
-            ($to:expr) => {
-                at = unsafe { (*code).ops.as_ptr().add($to as usize) }
-            };
-        }
-        macro_rules! argument {
-            ($from:expr, $i:expr) => {
-                unsafe { argument(code, registers, $from as usize + $i) }
-            };
-        }
-        // An allocation failed: the only abort that an operation itself can meet besides fuel and depth.
-        macro_rules! made {
-            ($value:expr) => {{
-                let value: Value = $value;
-                if value.is_none() {
-                    return End::Aborted(Value::atom(Atom::NO_MEMORY));
-                }
-                value
-            }};
-        }
-        macro_rules! answer {
-            ($value:expr) => {{
-                let value: Value = $value;
-                if value.is_none() {
-                    match no_answer(turn) {
-                        Some(end) => return end,
-                        None => Value::UNDEFINED,
-                    }
-                } else {
-                    value
-                }
-            }};
-        }
-        macro_rules! unless {
-            ($d:expr, $to:expr, $holds:expr) => {{
-                let holds = $holds;
-                set!($d, Value::boolean(holds));
-                if !holds {
-                    go!($to);
-                }
-            }};
-        }
-        macro_rules! spend {
-            () => {
-                if turn.fuel == 0 {
-                    return End::Aborted(Value::atom(Atom::FUEL));
-                }
-                turn.fuel -= 1;
-            };
-        }
-
+    pub(crate) fn run(&mut self, turn: &mut Turn, code: &Code) -> Result<End, Aborted> {
+        self.callers.clear();
+        let mut frame = Frame::new(code, self.stack.as_ptr());
         loop {
-            // SAFETY: `at` is within the code: paths end in a terminator, targets are in range.
-            let op = unsafe { *at };
-            // SAFETY: at most one past the last operation.
-            at = unsafe { at.add(1) };
-            match op {
-                Op::Move { d, a } => set!(d, get!(a)),
-                Op::Constant { d, k } => set!(d, k),
+            match frame.fetch() {
+                Op::Move { d, a } => frame.set(d, frame.get(a)),
+                Op::Constant { d, k } => frame.set(d, k),
                 Op::Add { d, a, b } => {
-                    set!(d, answer!(prim::arith::add(&mut turn.heap, get!(a), get!(b))))
+                    let sum = arith::add(&mut turn.heap, frame.get(a), frame.get(b));
+                    frame.set(d, answered(turn, sum)?);
                 }
                 Op::AddConstant { d, a, k } => {
-                    set!(d, answer!(prim::arith::add(&mut turn.heap, get!(a), k)))
+                    let sum = arith::add(&mut turn.heap, frame.get(a), k);
+                    frame.set(d, answered(turn, sum)?);
                 }
                 Op::Sub { d, a, b } => {
-                    set!(d, answer!(prim::arith::sub(&mut turn.heap, get!(a), get!(b))))
+                    let difference = arith::sub(&mut turn.heap, frame.get(a), frame.get(b));
+                    frame.set(d, answered(turn, difference)?);
                 }
                 Op::SubConstant { d, a, k } => {
-                    set!(d, answer!(prim::arith::sub(&mut turn.heap, get!(a), k)))
+                    let difference = arith::sub(&mut turn.heap, frame.get(a), k);
+                    frame.set(d, answered(turn, difference)?);
                 }
                 Op::Mul { d, a, b } => {
-                    set!(d, answer!(prim::arith::mul(&mut turn.heap, get!(a), get!(b))))
+                    let product = arith::mul(&mut turn.heap, frame.get(a), frame.get(b));
+                    frame.set(d, answered(turn, product)?);
                 }
                 Op::Primitive { p, d, a, b, c } => {
-                    let arguments = unsafe { gather(registers, p, a, b, c) };
-                    set!(d, answer!(primitive(turn, p, &arguments)))
+                    let value = primitive(turn, p, frame.gather(p, [a, b, c]));
+                    frame.set(d, answered(turn, value)?);
                 }
                 Op::Guard { p, d, a, b, c, to } => {
-                    let arguments = unsafe { gather(registers, p, a, b, c) };
-                    let value = primitive(turn, p, &arguments);
+                    let value = primitive(turn, p, frame.gather(p, [a, b, c]));
                     if value.is_none() {
-                        if let Some(end) = no_answer(turn) {
-                            return end;
-                        }
-                        go!(to)
+                        no_answer(turn)?;
+                        frame.go(to);
                     } else {
-                        set!(d, value)
+                        frame.set(d, value);
                     }
                 }
                 Op::Compare { p, d, a, b, to } => {
-                    unless!(d, to, comparison(p, get!(a), get!(b)))
+                    let holds = comparison(p, frame.get(a), frame.get(b));
+                    frame.set_or_go(d, holds, to);
                 }
-                Op::LtConstant { d, a, to, k } => unless!(d, to, compare::less(get!(a), k)),
-                Op::LeConstant { d, a, to, k } => unless!(d, to, !compare::less(k, get!(a))),
-                Op::GtConstant { d, a, to, k } => unless!(d, to, compare::less(k, get!(a))),
-                Op::GeConstant { d, a, to, k } => unless!(d, to, !compare::less(get!(a), k)),
+                Op::LtConstant { d, a, to, k } => {
+                    let holds = compare::less(frame.get(a), k);
+                    frame.set_or_go(d, holds, to.into());
+                }
+                Op::LeConstant { d, a, to, k } => {
+                    let holds = !compare::less(k, frame.get(a));
+                    frame.set_or_go(d, holds, to.into());
+                }
+                Op::GtConstant { d, a, to, k } => {
+                    let holds = compare::less(k, frame.get(a));
+                    frame.set_or_go(d, holds, to.into());
+                }
+                Op::GeConstant { d, a, to, k } => {
+                    let holds = !compare::less(frame.get(a), k);
+                    frame.set_or_go(d, holds, to.into());
+                }
                 Op::Tuple { d, elements } => {
-                    let Arguments { from, count } = elements;
-                    let tuple = turn.heap.tuple(count as usize, |i| argument!(from, i));
-                    set!(d, made!(tuple))
+                    let count = elements.count as usize;
+                    let tuple = turn.heap.tuple(count, |i| frame.argument(elements.from, i));
+                    frame.set(d, made(tuple)?);
                 }
-                Op::Cons { d, a, b } => set!(d, made!(turn.heap.cons(get!(a), get!(b)))),
-                Op::SelfAddress { d } => set!(d, Value::address(turn.actor)),
+                Op::Cons { d, a, b } => {
+                    let cons = turn.heap.cons(frame.get(a), frame.get(b));
+                    frame.set(d, made(cons)?);
+                }
+                Op::SelfAddress { d } => frame.set(d, Value::address(turn.actor)),
                 Op::Call {
                     d,
                     arguments,
                     function,
                 } => {
-                    spend!();
-                    let (callee, arity) = match unsafe { callee(function) } {
-                        Some(found) => found,
-                        None => return End::Aborted(Value::atom(Atom::UNDEFINED_FUNCTION)),
-                    };
-                    if self.frames.len() >= MAX_DEPTH {
-                        return End::Aborted(Value::atom(Atom::STACK));
+                    let (callee, arity) = callee(turn, function)?;
+                    if self.callers.len() >= MAX_DEPTH {
+                        return Err(Aborted::by(Atom::STACK));
                     }
-                    let next = unsafe { registers.add((*code).registers as usize) };
-                    for i in 0..arity {
-                        let value = argument!(arguments, i);
-                        unsafe { *next.add(i) = value };
-                    }
-                    self.frames.push(Frame {
-                        code,
-                        at,
-                        registers,
-                        d,
-                    });
-                    registers = next;
-                    code = callee;
-                    at = unsafe { (*code).ops.as_ptr() };
+                    self.callers.push((frame, d));
+                    frame.pass(arguments, arity);
+                    frame = Frame::new(callee, frame.beyond());
                 }
                 Op::TailCall {
                     arguments,
                     function,
                 } => {
-                    spend!();
-                    let (callee, arity) = match unsafe { callee(function) } {
-                        Some(found) => found,
-                        None => return End::Aborted(Value::atom(Atom::UNDEFINED_FUNCTION)),
-                    };
-                    // Arguments may read registers that others overwrite: gather them beyond the frame first.
-                    let beyond = unsafe { registers.add((*code).registers as usize) };
-                    for i in 0..arity {
-                        let value = argument!(arguments, i);
-                        unsafe { *beyond.add(i) = value };
-                    }
-                    unsafe { std::ptr::copy(beyond, registers, arity) };
-                    code = callee;
-                    at = unsafe { (*code).ops.as_ptr() };
+                    let (callee, arity) = callee(turn, function)?;
+                    // Arguments may read registers that others overwrite: they take the way beyond the frame.
+                    frame.pass(arguments, arity);
+                    frame.take_back(arity);
+                    frame = Frame::new(callee, frame.registers);
                 }
                 Op::Return { a } => {
-                    let value = get!(a);
+                    let value = frame.get(a);
                     // Only functions return, and every function was called.
-                    let Some(frame) = self.frames.pop() else {
-                        return End::Done;
+                    let Some((caller, d)) = self.callers.pop() else {
+                        return Ok(End::Done);
                     };
-                    code = frame.code;
-                    at = frame.at;
-                    registers = frame.registers;
-                    set!(frame.d, value);
+                    frame = caller;
+                    frame.set(d, value);
                 }
-                Op::Jump { to } => go!(to),
+                Op::Jump { to } => frame.go(to),
                 Op::Branch { a, to } => {
-                    if get!(a) != Value::TRUE {
-                        go!(to)
+                    if frame.get(a) != Value::TRUE {
+                        frame.go(to);
                     }
                 }
                 Op::Falsy { a, to } => {
-                    let value = get!(a);
+                    let value = frame.get(a);
                     if value == Value::FALSE || value == Value::NIL {
-                        go!(to)
+                        frame.go(to);
                     }
                 }
                 Op::Match { a, b, to } => {
-                    if !compare::same(get!(a), get!(b)) {
-                        go!(to)
+                    if !compare::same(frame.get(a), frame.get(b)) {
+                        frame.go(to);
                     }
                 }
                 Op::MatchImmediate { a, to, k } => {
-                    if get!(a) != k {
-                        go!(to)
+                    if frame.get(a) != k {
+                        frame.go(to);
                     }
                 }
-                Op::MatchTuple { a, d, count, to } => match get!(a).as_tuple() {
+                Op::MatchTuple { a, d, count, to } => match frame.get(a).as_tuple() {
                     Some(elements) if elements.len() == count as usize => {
-                        for (i, element) in elements.iter().enumerate() {
-                            set!(d as usize + i, *element);
+                        for (d, element) in (d..).zip(elements) {
+                            frame.set(d, *element);
                         }
                     }
-                    _ => go!(to),
+                    _ => frame.go(to),
                 },
-                Op::MatchCons { a, head, tail, to } => match get!(a).as_cons() {
+                Op::MatchCons { a, head, tail, to } => match frame.get(a).as_cons() {
                     Some((first, rest)) => {
-                        set!(head, first);
-                        set!(tail, rest);
+                        frame.set(head, first);
+                        frame.set(tail, rest);
                     }
-                    None => go!(to),
+                    None => frame.go(to),
                 },
                 Op::Create {
                     d,
                     captures,
                     behaviour,
-                } => match unsafe { current(behaviour) } {
-                    None => return End::Aborted(Value::atom(Atom::UNDEFINED_FUNCTION)),
-                    Some((id, n)) => {
-                        let Some(state) = turn.heap.captures(n, |i| argument!(captures, i)) else {
-                            return End::Aborted(Value::atom(Atom::NO_MEMORY));
-                        };
-                        set!(d, made!(turn.heap.actor(id, None, state)));
-                        turn.tally.creates += 1;
-                    }
-                },
-                Op::CreateOne { d, a, behaviour } => match unsafe { current(behaviour) } {
-                    None => return End::Aborted(Value::atom(Atom::UNDEFINED_FUNCTION)),
-                    Some((id, _)) => {
-                        set!(d, made!(turn.heap.actor(id, None, get!(a))));
-                        turn.tally.creates += 1;
-                    }
-                },
+                } => {
+                    let (id, n) = current(behaviour)?;
+                    let state = frame.captured(turn, captures, n)?;
+                    frame.set(d, made(turn.heap.actor(id, None, state))?);
+                    turn.tally.creates += 1;
+                }
+                Op::CreateOne { d, a, behaviour } => {
+                    let (id, _) = current(behaviour)?;
+                    frame.set(d, made(turn.heap.actor(id, None, frame.get(a)))?);
+                    turn.tally.creates += 1;
+                }
                 Op::CreateOn {
                     d,
                     captures,
                     behaviour,
-                } => match unsafe { current(behaviour) } {
-                    None => return End::Aborted(Value::atom(Atom::UNDEFINED_FUNCTION)),
-                    Some((id, n)) => {
-                        let pinned = turn.sponsor_number(argument!(captures, n));
-                        let Some(state) = turn.heap.captures(n, |i| argument!(captures, i)) else {
-                            return End::Aborted(Value::atom(Atom::NO_MEMORY));
-                        };
-                        set!(d, made!(turn.heap.actor(id, pinned, state)));
-                        turn.tally.creates += 1;
-                    }
-                },
-                Op::Send { target, message } => turn.send(get!(target), get!(message)),
-                Op::SendConstant { target, message } => turn.send(get!(target), message),
+                } => {
+                    let (id, n) = current(behaviour)?;
+                    let pinned = turn.sponsor_number(frame.argument(captures, n));
+                    let state = frame.captured(turn, captures, n)?;
+                    frame.set(d, made(turn.heap.actor(id, pinned, state))?);
+                    turn.tally.creates += 1;
+                }
+                Op::Send { target, message } => turn.send(frame.get(target), frame.get(message)),
+                Op::SendConstant { target, message } => turn.send(frame.get(target), message),
                 Op::SendX {
                     sponsor,
                     target,
                     message,
-                } => turn.sendx(get!(sponsor), get!(target), get!(message)),
+                } => turn.sendx(frame.get(sponsor), frame.get(target), frame.get(message)),
                 Op::SendAfter {
                     d,
                     delay,
                     target,
                     message,
-                } => set!(
-                    d,
-                    turn.send_after(get!(delay), get!(target), get!(message))
-                ),
+                } => {
+                    let (target, message) = (frame.get(target), frame.get(message));
+                    let timer = turn.send_after(frame.get(delay), target, message);
+                    frame.set(d, timer);
+                }
                 Op::Become {
                     captures,
                     behaviour,
-                } => match unsafe { current(behaviour) } {
-                    None => return End::Aborted(Value::atom(Atom::UNDEFINED_FUNCTION)),
-                    Some((id, n)) => {
-                        let Some(state) = turn.heap.captures(n, |i| argument!(captures, i)) else {
-                            return End::Aborted(Value::atom(Atom::NO_MEMORY));
-                        };
-                        turn.next = Some((id, state));
-                    }
-                },
-                Op::BecomeOne { a, behaviour } => match unsafe { current(behaviour) } {
-                    None => return End::Aborted(Value::atom(Atom::UNDEFINED_FUNCTION)),
-                    Some((id, _)) => turn.next = Some((id, get!(a))),
-                },
+                } => {
+                    let (id, n) = current(behaviour)?;
+                    let state = frame.captured(turn, captures, n)?;
+                    turn.next = Some((id, state));
+                }
+                Op::BecomeOne { a, behaviour } => {
+                    let (id, _) = current(behaviour)?;
+                    turn.next = Some((id, frame.get(a)));
+                }
                 Op::BecomeSink => turn.next = Some((BehaviourId::SINK, Value::NONE)),
-                Op::Abort { a } => return End::Aborted(get!(a)),
-                Op::Done => return End::Done,
-                Op::Ignore => return End::Ignored,
+                Op::Abort { a } => return Err(Aborted(frame.get(a))),
+                Op::Done => return Ok(End::Done),
+                Op::Ignore => return Ok(End::Ignored),
             }
         }
     }
@@ -370,59 +279,178 @@ impl Drop for Interpreter {
     }
 }
 
-/// The i-th argument: a register or a constant.
-///
-/// # Safety
-/// `code` is live, `i` within its arguments, `registers` its frame.
-#[inline(always)]
-unsafe fn argument(code: *const Code, registers: *mut Value, i: usize) -> Value {
-    // SAFETY: by the caller's promise; lowering made the argument from a verified operand.
-    unsafe {
-        let code = &*code;
-        let Argument(word) = *code.arguments.get_unchecked(i);
-        if word & Argument::CONSTANT == 0 {
-            *registers.add(word as usize)
-        } else {
-            *code.constants.add((word & !Argument::CONSTANT) as usize)
+/// Running code and its registers. Unchecked: see the head of this file.
+#[derive(Clone, Copy)]
+struct Frame {
+    code: *const Code,
+    at: *const Op,
+    registers: *mut Value,
+}
+
+impl Frame {
+    #[inline(always)]
+    fn new(code: *const Code, registers: *mut Value) -> Frame {
+        // SAFETY: code lives as long as the program (program.rs, invariant 1).
+        let at = unsafe { (*code).ops.as_ptr() };
+        Frame {
+            code,
+            at,
+            registers,
         }
     }
-}
 
-/// The arguments of a primitive; those beyond its arity are `NONE`, as their registers may not be written.
-///
-/// # Safety
-/// `registers` is the frame of the code that the operation is from.
-#[inline(always)]
-unsafe fn gather(registers: *mut Value, p: Primitive, a: Reg, b: Reg, c: Reg) -> [Value; 3] {
-    let mut arguments = [Value::NONE; 3];
-    for (i, r) in [a, b, c].into_iter().take(p.arity()).enumerate() {
-        // SAFETY: by the caller's promise.
-        arguments[i] = unsafe { *registers.add(r as usize) };
+    #[inline(always)]
+    fn fetch(&mut self) -> Op {
+        // SAFETY: paths end in a terminator, so there is an operation here, and one past it is at most the end.
+        unsafe {
+            let op = *self.at;
+            self.at = self.at.add(1);
+            op
+        }
     }
-    arguments
+
+    #[inline(always)]
+    fn go(&mut self, to: u32) {
+        // SAFETY: targets are within the code.
+        self.at = unsafe { (*self.code).ops.as_ptr().add(to as usize) };
+    }
+
+    #[inline(always)]
+    fn get(&self, r: Reg) -> Value {
+        // SAFETY: `r` is below the frame's size, and written before it is read.
+        unsafe { *self.registers.add(r as usize) }
+    }
+
+    #[inline(always)]
+    fn set(&self, r: Reg, value: Value) {
+        // SAFETY: `r` is below the frame's size.
+        unsafe { *self.registers.add(r as usize) = value }
+    }
+
+    /// The result of a comparison, and the jump unless it holds.
+    #[inline(always)]
+    fn set_or_go(&mut self, d: Reg, holds: bool, to: u32) {
+        self.set(d, Value::boolean(holds));
+        if !holds {
+            self.go(to);
+        }
+    }
+
+    /// The i-th of the arguments that start at `from`.
+    #[inline(always)]
+    fn argument(&self, from: u32, i: usize) -> Value {
+        // SAFETY: lowering made the range from verified operands.
+        unsafe {
+            let code = &*self.code;
+            let Argument(word) = *code.arguments.get_unchecked(from as usize + i);
+            if word & Argument::CONSTANT == 0 {
+                *self.registers.add(word as usize)
+            } else {
+                *code.constants.add((word & !Argument::CONSTANT) as usize)
+            }
+        }
+    }
+
+    /// The arguments of a primitive; those beyond its arity are `NONE`, as their registers may not be written.
+    #[inline(always)]
+    fn gather(&self, p: Primitive, registers: [Reg; 3]) -> [Value; 3] {
+        let mut arguments = [Value::NONE; 3];
+        for i in 0..p.arity() {
+            arguments[i] = self.get(registers[i]);
+        }
+        arguments
+    }
+
+    /// The state of a behaviour with these `n` captures.
+    #[inline(always)]
+    fn captured(&self, turn: &mut Turn, from: u32, n: usize) -> Result<Value, Aborted> {
+        let state = turn.heap.captures(n, |i| self.argument(from, i));
+        state.ok_or(Aborted::by(Atom::NO_MEMORY))
+    }
+
+    /// Where the next frame starts.
+    #[inline(always)]
+    fn beyond(&self) -> *mut Value {
+        // SAFETY: the register stack has room for one frame more than calls can nest.
+        unsafe { self.registers.add((*self.code).registers as usize) }
+    }
+
+    /// Writes the `n` arguments at `from` to where the next frame starts.
+    #[inline(always)]
+    fn pass(&self, from: u32, n: usize) {
+        let beyond = self.beyond();
+        for i in 0..n {
+            let value = self.argument(from, i);
+            // SAFETY: as for `beyond`; a frame has room for its inputs.
+            unsafe { *beyond.add(i) = value };
+        }
+    }
+
+    /// Moves what `pass` wrote to the start of this frame.
+    #[inline(always)]
+    fn take_back(&self, n: usize) {
+        // SAFETY: both ranges are on the register stack; they do not overlap beyond what `copy` allows.
+        unsafe { std::ptr::copy(self.beyond(), self.registers, n) };
+    }
 }
 
-/// # Safety
-/// The slot belongs to the running program.
+/// An allocation that may have failed.
 #[inline(always)]
-unsafe fn callee(slot: *const FunctionSlot) -> Option<(*const Code, usize)> {
-    // SAFETY: by the caller's promise.
-    let slot = unsafe { &*slot };
-    Some((slot.code()? as *const Code, slot.arity as usize))
+fn made(value: Value) -> Result<Value, Aborted> {
+    if value.is_none() {
+        return Err(Aborted::by(Atom::NO_MEMORY));
+    }
+    Ok(value)
 }
 
-/// # Safety
-/// The slot belongs to the running program.
+/// What a primitive said; `:undefined` if it has no answer.
 #[inline(always)]
-unsafe fn current(slot: *const BehaviourSlot) -> Option<(BehaviourId, usize)> {
-    // SAFETY: by the caller's promise.
+fn answered(turn: &Turn, value: Value) -> Result<Value, Aborted> {
+    if value.is_none() {
+        no_answer(turn)?;
+        return Ok(Value::UNDEFINED);
+    }
+    Ok(value)
+}
+
+/// A primitive gave none: because memory ended, which ends the turn, or because there is no answer.
+#[cold]
+fn no_answer(turn: &Turn) -> Result<(), Aborted> {
+    if turn.heap.exhausted() {
+        return Err(Aborted::by(Atom::NO_MEMORY));
+    }
+    Ok(())
+}
+
+/// The code and arity of a function, for which this call spends fuel.
+#[inline(always)]
+fn callee(turn: &mut Turn, slot: *const FunctionSlot) -> Result<(*const Code, usize), Aborted> {
+    if turn.fuel == 0 {
+        return Err(Aborted::by(Atom::FUEL));
+    }
+    turn.fuel -= 1;
+    // SAFETY: operations refer to slots of the program (program.rs, invariant 1).
     let slot = unsafe { &*slot };
-    Some((slot.id()?, slot.captures as usize))
+    match slot.code() {
+        Some(code) => Ok((code, slot.arity as usize)),
+        None => Err(Aborted::by(Atom::UNDEFINED_FUNCTION)),
+    }
+}
+
+/// The current version of a behaviour, and how many captures it has.
+#[inline(always)]
+fn current(slot: *const BehaviourSlot) -> Result<(BehaviourId, usize), Aborted> {
+    // SAFETY: operations refer to slots of the program (program.rs, invariant 1).
+    let slot = unsafe { &*slot };
+    match slot.id() {
+        Some(id) => Ok((id, slot.captures as usize)),
+        None => Err(Aborted::by(Atom::UNDEFINED_FUNCTION)),
+    }
 }
 
 #[inline(never)]
-fn primitive(turn: &mut Turn, p: Primitive, arguments: &[Value; 3]) -> Value {
-    prim::apply(p, &mut turn.heap, &mut turn.random, arguments)
+fn primitive(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Value {
+    prim::apply(p, &mut turn.heap, &mut turn.random, &arguments)
 }
 
 #[inline(always)]
@@ -437,12 +465,4 @@ fn comparison(p: Primitive, a: Value, b: Value) -> bool {
         Primitive::Gt => compare::less(b, a),
         _ => !compare::less(a, b),
     }
-}
-
-/// A primitive gave none: because memory ended, which ends the turn, or because there is no answer.
-#[cold]
-fn no_answer(turn: &Turn) -> Option<End> {
-    turn.heap
-        .exhausted()
-        .then(|| End::Aborted(Value::atom(Atom::NO_MEMORY)))
 }

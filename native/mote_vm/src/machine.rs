@@ -120,6 +120,9 @@ pub struct Inspection<'m> {
     pub captures: Vec<Term<'m>>,
 }
 
+/// What to do with an inspection.
+pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
+
 struct Shared {
     pool: Arc<BlockPool>,
     program: Arc<Program>,
@@ -296,11 +299,7 @@ impl Machine {
     /// Looks at an actor between two turns, after what was sent to the machine before; `look` runs on a dispatch
     /// thread. `false` when the handle is none of this machine's.
     #[must_use]
-    pub fn inspect(
-        &self,
-        key: Key,
-        look: Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>,
-    ) -> bool {
+    pub fn inspect(&self, key: Key, look: Look) -> bool {
         let Some(actor) = self.0.handles.resolve(key) else {
             return false;
         };

@@ -96,8 +96,8 @@ fn unpack(
                 // The tail lies deepest, the first element on top.
                 let from = stack.len().saturating_sub(count + 1);
                 let mut list = stack.get(from).copied().unwrap_or(Value::UNDEFINED);
-                for i in from + 1..stack.len() {
-                    list = heap.cons(stack[i], list);
+                for element in stack.iter().skip(from + 1) {
+                    list = heap.cons(*element, list);
                     if list.is_none() {
                         break;
                     }

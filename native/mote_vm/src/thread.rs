@@ -10,7 +10,7 @@ use crate::counters::Counts;
 use crate::foreign::Delivery;
 use crate::heap::view::Term;
 use crate::inbox::{Entry, Target};
-use crate::interpreter::{End, Interpreter};
+use crate::interpreter::{Aborted, End, Interpreter};
 use crate::machine::{Abort, Inspection, Machine};
 use crate::queue::Event;
 use crate::timers::Timers;
@@ -143,18 +143,18 @@ impl Dispatch {
         let end = self.interpreter.run(&mut self.turn, &behaviour.code);
         self.counts.turns += 1;
         match end {
-            End::Done => {
+            Ok(End::Done) => {
                 self.counts.becomes += self.turn.next.is_some() as u64;
                 self.turn.commit();
                 if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
                     self.commit_outside();
                 }
             }
-            End::Ignored => {
+            Ok(End::Ignored) => {
                 self.counts.ignored += 1;
                 self.turn.abort(savepoint);
             }
-            End::Aborted(reason) => self.aborted(savepoint, behaviour, event, reason),
+            Err(Aborted(reason)) => self.aborted(savepoint, behaviour, event, reason),
         }
     }
 

@@ -17,7 +17,7 @@
 use crate::atom::Atom;
 
 /// A tagged word. Equality of words is identity, not Elixir's `==`: see [`crate::prim::compare`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct Value(u64);
 

@@ -85,6 +85,8 @@ pub enum FormatProblem {
 /// The tables of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
+    /// Not a table: the name of the module, with index 0.
+    Module,
     /// The atoms.
     Atoms,
     /// The constants.
@@ -252,6 +254,7 @@ impl fmt::Display for FormatProblem {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Table::Module => "module name",
             Table::Atoms => "atom",
             Table::Constants => "constant",
             Table::FunctionsUsed => "function import",

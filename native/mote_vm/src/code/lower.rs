@@ -130,7 +130,9 @@ impl Lowering<'_> {
             return false;
         }
         let (d, to) = (dst, *to);
-        let constant = self.constant(args[1]).filter(|k| k.is_fixnum() && self.short_targets);
+        let constant = self
+            .constant(args[1])
+            .filter(|k| k.is_fixnum() && self.short_targets);
         if let (Operand::Register(a), Some(k)) = (args[0], constant) {
             let to = to as u16;
             let op = match primitive {

@@ -1,10 +1,10 @@
 //! Units of code: from untrusted bytes to runnable behaviours.
+pub mod decode;
+pub mod error;
 pub mod ir;
 pub(crate) mod lower;
 pub(crate) mod op;
-pub mod program;
 pub mod primitive;
-pub mod decode;
-pub mod error;
+pub mod program;
 pub mod reader;
 pub mod verify;

@@ -207,9 +207,14 @@ impl Program {
             let code = lower::lower(&function.code, function.registers, &context);
             let code = NonNull::from(Box::leak(Box::new(code)));
             inner.function_code.push(code);
-            let slot = function_slot(inner, (module, atoms[function.name as usize], function.arity));
+            let slot = function_slot(
+                inner,
+                (module, atoms[function.name as usize], function.arity),
+            );
             // SAFETY: slots live as long as the program. Release: see `FunctionSlot::code`.
-            unsafe { &*slot }.code.store(code.as_ptr(), Ordering::Release);
+            unsafe { &*slot }
+                .code
+                .store(code.as_ptr(), Ordering::Release);
         }
         for behaviour in &unit.behaviours {
             let name = atoms[behaviour.name as usize];

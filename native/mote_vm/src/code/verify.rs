@@ -3,7 +3,8 @@
 //! Interpreter and native compiler may rely on the following for every [`Verified`] unit, however its bytes came to
 //! be. `R`, `A` and `C` are the registers, arity or captures, and length of the code at hand.
 //!
-//! 1.  Every index is in range: atoms, constants, imports. No atom has more than 255 characters.
+//! 1.  Every index is in range: atoms, constants, imports. No atom, nor the module's name, has more than 255
+//!     characters.
 //! 2.  A constant refers to earlier ones only, so building them in order always finds its parts. Integers are within
 //!     the fixnum range, floats finite. Nesting is at most [`MAX_CONSTANT_DEPTH`] deep, where the tail of a list does
 //!     not count: a recursion over elements that loops over tails stays within that depth. Constants are meant to be
@@ -129,12 +130,14 @@ pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
 }
 
 fn atoms(unit: &Unit) -> Result<(), LoadError> {
-    for (index, atom) in unit.atoms.iter().enumerate() {
+    let module = std::iter::once((Table::Module, 0, &unit.module));
+    let atoms = (unit.atoms.iter().enumerate()).map(|(index, atom)| (Table::Atoms, index, atom));
+    for (table, index, atom) in module.chain(atoms) {
         // Characters are at most as many as bytes, so most atoms need no count.
         if atom.len() > MAX_ATOM_CHARACTERS {
             let length = atom.chars().count();
             if length > MAX_ATOM_CHARACTERS {
-                return Err(wrong(Table::Atoms, index, TableProblem::LongAtom(length)));
+                return Err(wrong(table, index, TableProblem::LongAtom(length)));
             }
         }
     }

@@ -88,7 +88,9 @@ impl BlockPool {
 
     /// Memory for one cell that is larger than a block; its start is aligned like a block's first cell.
     pub(crate) fn acquire_large(&self, bytes: usize) -> Option<NonNull<u8>> {
-        let bytes = bytes.checked_add(RESERVED)?.checked_next_multiple_of(BLOCK)?;
+        let bytes = bytes
+            .checked_add(RESERVED)?
+            .checked_next_multiple_of(BLOCK)?;
         let start = NonNull::new(pages::map(bytes, BLOCK)?)?;
         self.inner.lock().large.push(Region { start, bytes });
         self.mapped.fetch_add(bytes, Relaxed);

@@ -113,9 +113,7 @@ impl Value {
     pub(crate) fn as_bytes<'h>(self) -> Option<&'h [u8]> {
         if self.is_kind(Kind::Bytes) {
             // SAFETY: see the head of this file; the header counts the bytes.
-            return Some(unsafe {
-                std::slice::from_raw_parts(self.body().cast(), self.count())
-            });
+            return Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) });
         }
         self.as_foreign()?.bytes()
     }

@@ -1,0 +1,99 @@
+//! An outside for tests: a foreign value that forwards every message to a channel, and a record of aborts.
+#![allow(dead_code)] // Each user takes what it needs.
+use mote_vm::foreign::{Class, Delivery, Foreign};
+use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
+use mote_vm::{Term, View};
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::Arc;
+
+/// Everything that the machine said, as text.
+pub struct World {
+    pub aborts: Receiver<String>,
+    pub faults: Receiver<String>,
+}
+
+struct Ears {
+    aborts: Sender<String>,
+    faults: Sender<String>,
+}
+
+impl Outside for Ears {
+    fn aborted(&self, _machine: &Machine, abort: Abort<'_>) {
+        let text = format!("{} {}", abort.behaviour.name(), show(abort.reason));
+        let _ = self.aborts.send(text);
+    }
+    fn fault(&self, _machine: &Machine, fault: Fault) {
+        let _ = self.faults.send(fault.text);
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A running machine with one sponsor `main`.
+pub fn machine() -> (Machine, World) {
+    let (aborts, heard_aborts) = channel();
+    let (faults, heard_faults) = channel();
+    let config = Config {
+        name: "test".to_string(),
+        sponsors: vec![mote_vm::atom::Atom::new("main")],
+        fuel: DEFAULT_FUEL,
+    };
+    let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
+    let world = World {
+        aborts: heard_aborts,
+        faults: heard_faults,
+    };
+    (machine, world)
+}
+
+/// A place outside that messages can be sent to.
+pub struct Mailbox(Sender<String>);
+
+impl Foreign for Mailbox {
+    fn class(&self) -> Class {
+        Class::Pid
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Term<'_>, _machine: &Machine) -> Delivery {
+        match self.0.send(show(message)) {
+            Ok(()) => Delivery::Done,
+            Err(_) => Delivery::Dead,
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        (self as *const Mailbox).cmp(&(other as *const dyn Foreign).cast())
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A mailbox and its reading end.
+pub fn mailbox() -> (Arc<Mailbox>, Receiver<String>) {
+    let (to, from) = channel();
+    (Arc::new(Mailbox(to)), from)
+}
+
+/// A term as Elixir would write it.
+pub fn show(term: Term<'_>) -> String {
+    match term.view() {
+        View::Integer(n) => n.to_string(),
+        View::Float(f) => format!("{f:?}"),
+        View::Atom(atom) => format!(":{}", atom.name()),
+        View::EmptyList => "[]".to_string(),
+        View::Cons(head, tail) => format!("[{} | {}]", show(head), show(tail)),
+        View::Tuple(elements) => {
+            let parts: Vec<String> = elements.iter().map(show).collect();
+            format!("{{{}}}", parts.join(", "))
+        }
+        View::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+        View::Foreign(_) => "foreign".to_string(),
+        View::On(sponsor, address) => format!("on({}, {})", show(sponsor), show(address)),
+        View::Address(_) => "address".to_string(),
+    }
+}
