@@ -1,0 +1,130 @@
+defmodule Mote.Behaviour do
+  @moduledoc """
+  Behaviours: the code of actors, written in Elixir syntax.
+
+      defmodule Counter do
+        use Mote.Behaviour
+
+        @doc "Counts, and answers with the count."
+        defactor counter(count) do
+          {customer, :read} -> send customer, count
+          {_customer, {:add, n}} when is_integer(n) -> become counter(count + n)
+        end
+      end
+
+  `defactor name(captures) do clauses end` defines a behaviour; its clauses match the message, its captures are
+  the state. The module gets a function of that name which gives a `Mote.Behaviour` struct, the thing to create
+  actors with. `defpure name(arguments) do … end` defines a function that behaviours can call, with several
+  clauses and guards as `def`; it can also be called from plain Elixir.
+
+  Both are compiled twice from the same source: to a unit of code for the machine (see `guides/ir.md`), and to
+  plain Elixir functions. `turn/3` runs the second, which is all that a test needs:
+
+      iex> defmodule Doc.Echo do
+      ...>   use Mote.Behaviour
+      ...>   defactor echo(prefix) do
+      ...>     {customer, word} -> send customer, {prefix, word}
+      ...>   end
+      ...> end
+      iex> Mote.Behaviour.turn(Doc.Echo.echo(:heard), {self(), :hello}).sends == [{self(), {:heard, :hello}}]
+      true
+
+  ## The language
+
+  It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
+  guards, arithmetic, comparison, booleans, tuples, lists, `in`, `for`, and the loops of `Enum` (`reduce/3`,
+  `map/2`, `each/2`, `filter/2`, `sum/1`) over lists and ranges. Macros are expanded. On top of it there are
+
+    * `self()`, `send target, message`, `sendx sponsor, target, message`, `send_after(ms, target, message)`;
+    * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
+    * `become name(…)`, `become sink()`; the last one of a turn wins;
+    * `abort(reason)`, which ends the turn without footprints;
+    * `on(sponsor, address)`, `is_address(term)`.
+
+  Nothing in it raises. An operation without an answer (`1 + :a`, `hd([])`, an integer beyond 63 bits) is
+  `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to
+  write instead.
+  """
+
+  alias Mote.Behaviour.Compiler
+
+  @enforce_keys [:module, :name, :version]
+  defstruct [:module, :name, :version, captures: {}]
+
+  @typedoc """
+  A behaviour with its captures. `version` is the hash of the module's unit, below 2^59.
+  """
+  @type t :: %__MODULE__{
+          module: module,
+          name: atom,
+          version: non_neg_integer,
+          captures: tuple
+        }
+
+  defmacro __using__(opts) do
+    if opts != [] do
+      raise ArgumentError, "use Mote.Behaviour takes no options, got: #{Macro.to_string(opts)}"
+    end
+
+    quote do
+      import Mote.Behaviour, only: [defactor: 2, defpure: 2]
+      Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
+      @before_compile Mote.Behaviour
+    end
+  end
+
+  @doc """
+  Defines a behaviour: `defactor name(capture, …) do pattern when guard -> body … end`.
+
+  A message that no clause matches is ignored.
+  """
+  defmacro defactor(head, body), do: define(:actor, head, body)
+
+  @doc """
+  Defines a function without effects that behaviours (and plain Elixir) can call.
+
+  Several clauses of the same name and arity belong together, as with `def`. Tail calls take no stack.
+  """
+  defmacro defpure(head, body), do: define(:pure, head, body)
+
+  defp define(kind, head, body) do
+    head = Macro.escape(head, unquote: true)
+    body = Macro.escape(body, unquote: true)
+
+    # Looked at when the module's body runs, so that attributes have the value they have at this line.
+    quote do
+      Compiler.define(unquote(kind), unquote(head), unquote(body), __ENV__)
+    end
+  end
+
+  @doc false
+  defmacro __before_compile__(env), do: Compiler.compile(env)
+
+  @doc """
+  Runs one turn of the plain Elixir version of a behaviour and gives what it did, a `Mote.Turn`.
+
+  Nothing is sent or created: the effects are only listed. Options:
+
+    * `self`: the address of the actor (default a `Mote.Reference.Address` with id 0);
+    * `fuel`: calls, tail calls and loop steps it may make (default 10,000,000);
+    * `first`: the id of the first address that the turn creates (default 1);
+    * `addresses`: a function without arguments that gives an address for every actor created, instead.
+  """
+  @spec turn(t, term, keyword) :: Mote.Turn.t()
+  def turn(%__MODULE__{} = behaviour, message, opts \\ []) do
+    %{module: module, name: name, captures: captures} = behaviour
+    Mote.Turn.run(fn -> module.__mote_turn__(name, captures, message) end, opts)
+  end
+
+  defimpl Inspect do
+    def inspect(%{module: module, name: name, captures: captures}, _opts) do
+      "#Mote.Behaviour<#{Kernel.inspect(module)}.#{name}(#{count(captures)})>"
+    end
+
+    # Captures may be huge, or addresses of the user's business: only how many there are is shown.
+    defp count({}), do: ""
+    defp count({_}), do: "1 capture"
+    defp count(captures) when is_tuple(captures), do: "#{tuple_size(captures)} captures"
+    defp count(_), do: "?"
+  end
+end

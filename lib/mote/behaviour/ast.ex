@@ -1,0 +1,156 @@
+defmodule Mote.Behaviour.AST do
+  # The Mote AST: what the passes hand to each other. Syntax makes it, check gives every variable a number of its
+  # own, loops replaces `:loop` by calls, flow marks tail calls; IR and plain Elixir are made of the result. Here
+  # are the node shapes, the constructors that simplify on the way, and a walk. No pass lives here.
+  #
+  # Expressions (the second element is always the line):
+  #
+  #     {:lit, l, term}                    {:var, l, variable}
+  #     {:tuple, l, [e]}                   {:cons, l, e, e}
+  #     {:op, l, primitive, [e]}           {:block, l, [e]}
+  #     {:and | :or, l, e, e}              strict, as in Elixir
+  #     {:both | :either, l, e, e}         && and ||
+  #     {:match, l, pattern, e}            {:if, l, e, e, e}
+  #     {:case, l, e, [clause], fail}      fail is :case_clause or :function_clause
+  #     {:cond, l, [{e, e}]}               {:abort, l, e}
+  #     {:call, l, function, [e]}          function is {module | nil, name, arity}; nil is the own module
+  #     {:tail_call, l, function, [e]}     after flow only
+  #     {:self, l}                         {:create, l, behaviour, [e], sponsor e | nil}
+  #     {:send, l, e, e}                   {:sendx, l, e, e, e}
+  #     {:send_after, l, e, e, e}          {:become, l, behaviour, [e]}, behaviour may be :sink
+  #     {:loop, l, [qualifier], collector} until loops
+  #
+  # Qualifiers are {:gen, l, pattern, [guard], source} and {:filter, l, e}; a source is {:list, l, e} or
+  # {:range, l, first, last, step | nil}. Collectors are {:collect, e}, {:each, e} and
+  # {:reduce, initial, variable, e}.
+  #
+  # Patterns: {:any, l}, {:bind, l, variable}, {:pin, l, variable}, {:lit, l, term}, {:tuple, l, [p]},
+  # {:cons, l, p, p}, {:all, l, [p]} (all of them match the same value).
+  #
+  # A clause is {:clause, l, pattern, [guard], body}; of several guards one must hold.
+  @moduledoc false
+
+  alias Mote.Behaviour.Primitives
+
+  @type line :: non_neg_integer
+  @type expr :: tuple
+  @type pattern :: tuple
+  @type clause :: {:clause, line, pattern, [expr], expr}
+
+  @doc "A tuple, a literal one if its elements are."
+  def tuple(line, elements) do
+    if Enum.all?(elements, &literal?/1),
+      do: {:lit, line, List.to_tuple(Enum.map(elements, &value/1))},
+      else: {:tuple, line, elements}
+  end
+
+  @doc "A list cell, a literal one if both sides are."
+  def cons(line, {:lit, _, head}, {:lit, _, tail}), do: {:lit, line, [head | tail]}
+  def cons(line, head, tail), do: {:cons, line, head, tail}
+
+  @doc "A list."
+  def list(line, elements, tail \\ nil) do
+    List.foldr(elements, tail || {:lit, line, []}, &cons(line, &1, &2))
+  end
+
+  @doc "A primitive operation, calculated at once if its operands are literal and it has an answer."
+  def op(line, primitive, args) do
+    with true <- primitive != :on and Primitives.pure?(primitive) and Enum.all?(args, &literal?/1),
+         {:ok, value} <- Mote.Total.answer(primitive, Enum.map(args, &value/1)) do
+      {:lit, line, value}
+    else
+      _ -> {:op, line, primitive, args}
+    end
+  end
+
+  @doc "A sequence of expressions; a block of one is that one."
+  def block(line, []), do: {:lit, line, nil}
+  def block(_, [one]), do: one
+  def block(line, many), do: {:block, line, many}
+
+  @doc "The line of a node."
+  def line(node), do: elem(node, 1)
+
+  def literal?({:lit, _, _}), do: true
+  def literal?(_), do: false
+
+  @doc "The value of a literal."
+  def value({:lit, _, value}), do: value
+
+  @doc "Whether evaluating it again, or in another order, cannot be noticed."
+  def simple?({tag, _, _}) when tag in [:lit, :var], do: true
+  def simple?(_), do: false
+
+  @doc """
+  The expressions directly inside of an expression, in order of evaluation.
+
+  Patterns and guards are not among them; `clauses/1` gives those.
+  """
+  def children(node) do
+    case node do
+      {tag, _, _} when tag in [:lit, :var] -> []
+      {:self, _} -> []
+      {tag, _, es} when tag in [:tuple, :block] -> es
+      {:cons, _, a, b} -> [a, b]
+      {:op, _, _, es} -> es
+      {tag, _, a, b} when tag in [:and, :or, :both, :either] -> [a, b]
+      {:match, _, _, e} -> [e]
+      {:if, _, a, b, c} -> [a, b, c]
+      {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
+      {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)
+      {:abort, _, e} -> [e]
+      {tag, _, _, es} when tag in [:call, :tail_call, :become] -> es
+      {:create, _, _, es, nil} -> es
+      {:create, _, _, es, sponsor} -> es ++ [sponsor]
+      {:send, _, a, b} -> [a, b]
+      {tag, _, a, b, c} when tag in [:sendx, :send_after] -> [a, b, c]
+    end
+  end
+
+  @doc "The clauses of a `case`."
+  def clauses({:case, _, _, clauses, _}), do: clauses
+  def clauses(_), do: []
+
+  @doc "Whether some expression inside, itself included, satisfies `fun`."
+  def any?(node, fun), do: fun.(node) or Enum.any?(children(node), &any?(&1, fun))
+
+  @doc "The variables that a pattern binds."
+  def bound({:bind, _, v}), do: [v]
+  def bound({tag, _, ps}) when tag in [:tuple, :all], do: Enum.flat_map(ps, &bound/1)
+  def bound({:cons, _, h, t}), do: bound(h) ++ bound(t)
+  def bound(_), do: []
+
+  @doc "The variables that a pattern reads."
+  def pinned({:pin, _, v}), do: [v]
+  def pinned({tag, _, ps}) when tag in [:tuple, :all], do: Enum.flat_map(ps, &pinned/1)
+  def pinned({:cons, _, h, t}), do: pinned(h) ++ pinned(t)
+  def pinned(_), do: []
+
+  @doc "The variables that an expression (without loops) reads but does not bind."
+  def free(node) do
+    {read, bound} = variables(node, {MapSet.new(), MapSet.new()})
+    MapSet.difference(read, bound)
+  end
+
+  # Every variable has a number of its own, so that order and scope need no care.
+  defp variables({:var, _, v}, {read, bound}), do: {MapSet.put(read, v), bound}
+
+  defp variables(node, acc) do
+    acc =
+      case node do
+        {:match, _, pattern, _} -> pattern_variables(pattern, acc)
+        _ -> acc
+      end
+
+    acc =
+      Enum.reduce(clauses(node), acc, fn {:clause, _, pattern, guards, _}, acc ->
+        Enum.reduce(guards, pattern_variables(pattern, acc), &variables/2)
+      end)
+
+    Enum.reduce(children(node), acc, &variables/2)
+  end
+
+  defp pattern_variables(pattern, {read, bound}) do
+    {MapSet.union(read, MapSet.new(pinned(pattern))), MapSet.union(bound, MapSet.new(bound(pattern)))}
+  end
+end

@@ -1,0 +1,306 @@
+defmodule Mote.Behaviour.Check do
+  # Second pass: scopes, arities, purity. Every variable gets a number of its own, so that no later pass needs to
+  # know about scopes; a variable that a pattern binds for the second time becomes a pin. Whatever is wrong with a
+  # program is found here at the latest.
+  @moduledoc false
+
+  alias Mote.Behaviour.{Code, Error}
+  alias Mote.Behaviour.Check.{Guards, Names}
+
+  @doc "All definitions of a module, checked."
+  @spec unit([map], Macro.Env.t()) :: map
+  def unit(definitions, env) do
+    names = Names.new(definitions, env)
+    groups = definitions |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
+    order = definitions |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
+    codes = Enum.map(order, &code(groups[&1], names))
+    %{module: env.module, file: env.file, codes: codes}
+  end
+
+  # The state: `scope` maps variables as written to numbered ones; `next` is the next number.
+  defp state(kind, names), do: %{kind: kind, names: names, file: names.file, scope: %{}, next: 0}
+
+  defp code([%{kind: :actor} = definition], names) do
+    s = state(:actor, names)
+    {captures, s} = Enum.map_reduce(definition.captures, s, &bind/2)
+    {message, s} = bind({:message, {:fresh, 0}}, s)
+    {clauses, s} = clauses(definition.clauses, s)
+    body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}
+    finish(definition, captures ++ [message], body, s)
+  end
+
+  defp code([%{kind: :pure} = first | _] = definitions, names) do
+    s = state(:pure, names)
+    args = if first.arity == 0, do: [], else: Enum.map(1..first.arity, &{:"arg#{&1}", {:fresh, &1}})
+    {params, s} = Enum.map_reduce(args, s, &bind/2)
+    {clauses, s} = clauses(Enum.map(definitions, & &1.clause), s)
+    subject = {:tuple, first.line, Enum.map(params, &{:var, first.line, &1})}
+    body = {:case, first.line, subject, clauses, :function_clause}
+    doc = Enum.find_value(definitions, & &1.doc)
+    finish(%{first | doc: doc}, params, body, s)
+  end
+
+  defp finish(definition, params, body, s) do
+    fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :args])
+    struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
+  end
+
+  # -- expressions ---------------------------------------------------------------------------------------------
+
+  defp expr({:lit, _, _} = lit, s), do: {lit, s}
+  defp expr({:var, l, key}, s), do: {{:var, l, read(key, l, s)}, s}
+
+  defp expr({:tuple, l, es}, s) do
+    {es, s} = args(es, s)
+    {{:tuple, l, es}, s}
+  end
+
+  defp expr({:cons, l, h, t}, s) do
+    {[h, t], s} = args([h, t], s)
+    {{:cons, l, h, t}, s}
+  end
+
+  defp expr({:op, l, primitive, es}, s) do
+    {es, s} = args(es, s)
+    {{:op, l, primitive, es}, s}
+  end
+
+  defp expr({:block, l, es}, s) do
+    {es, s} = Enum.map_reduce(es, s, &expr/2)
+    {{:block, l, es}, s}
+  end
+
+  # What the left side binds stays, as the right side is inside of a case.
+  defp expr({tag, l, a, b}, s) when tag in [:and, :or, :both, :either] do
+    {a, s} = expr(a, s)
+    {b, s} = inside(b, s)
+    {{tag, l, a, b}, s}
+  end
+
+  defp expr({:match, l, pattern, e}, s) do
+    {e, s} = expr(e, s)
+    {pattern, s} = pattern(pattern, s)
+    {{:match, l, pattern, e}, s}
+  end
+
+  defp expr({:if, l, test, yes, no}, s) do
+    {test, s} = expr(test, s)
+    {yes, s} = inside(yes, s)
+    {no, s} = inside(no, s)
+    {{:if, l, test, yes, no}, s}
+  end
+
+  defp expr({:case, l, e, clauses, fail}, s) do
+    {e, s} = expr(e, s)
+    {clauses, s} = clauses(clauses, s)
+    {{:case, l, e, clauses, fail}, s}
+  end
+
+  defp expr({:cond, l, clauses}, s) do
+    {clauses, s} =
+      Enum.map_reduce(clauses, s, fn {test, body}, s ->
+        scoped(s, fn s ->
+          {test, s} = expr(test, s)
+          {body, s} = expr(body, s)
+          {{test, body}, s}
+        end)
+      end)
+
+    {{:cond, l, clauses}, s}
+  end
+
+  defp expr({:abort, l, e}, s) do
+    {e, s} = expr(e, s)
+    {{:abort, l, e}, s}
+  end
+
+  defp expr({:call, l, function, es}, s) do
+    Names.function!(s.names, function, l)
+    {es, s} = args(es, s)
+    {{:call, l, function, es}, s}
+  end
+
+  defp expr({:loop, l, quals, collector}, s), do: scoped(s, &loop(l, quals, collector, &1))
+
+  defp expr({:self, l}, s) do
+    effect!("self()", l, s)
+    {{:self, l}, s}
+  end
+
+  defp expr({:send, l, target, message}, s) do
+    effect!("send", l, s)
+    {[target, message], s} = args([target, message], s)
+    {{:send, l, target, message}, s}
+  end
+
+  defp expr({tag, l, a, b, c}, s) when tag in [:sendx, :send_after] do
+    effect!(tag, l, s)
+    {[a, b, c], s} = args([a, b, c], s)
+    {{tag, l, a, b, c}, s}
+  end
+
+  defp expr({:create, l, behaviour, es, sponsor}, s) do
+    effect!("create", l, s)
+    Names.behaviour!(s.names, behaviour, l)
+    {all, s} = args(es ++ List.wrap(sponsor), s)
+    {es, rest} = Enum.split(all, length(es))
+    {{:create, l, behaviour, es, List.first(rest)}, s}
+  end
+
+  defp expr({:become, l, behaviour, es}, s) do
+    effect!("become", l, s)
+    Names.behaviour!(s.names, behaviour, l)
+    {es, s} = args(es, s)
+    {{:become, l, behaviour, es}, s}
+  end
+
+  # Arguments do not see what their neighbours bind; what follows sees all of it.
+  defp args(es, s) do
+    before = s.scope
+
+    {es, {s, after_all}} =
+      Enum.map_reduce(es, {s, before}, fn e, {s, seen} ->
+        {e, s} = expr(e, %{s | scope: before})
+        changed = if s.scope == before, do: seen, else: merge(seen, before, s.scope)
+        {e, {s, changed}}
+      end)
+
+    {es, %{s | scope: after_all}}
+  end
+
+  defp merge(seen, before, now) do
+    now |> Enum.reject(fn {key, v} -> before[key] == v end) |> Enum.into(seen)
+  end
+
+  defp inside(e, s), do: scoped(s, &expr(e, &1))
+
+  defp scoped(s, fun) do
+    {result, inner} = fun.(s)
+    {result, %{inner | scope: s.scope}}
+  end
+
+  defp clauses(clauses, s) do
+    Enum.map_reduce(clauses, s, fn {:clause, l, pattern, guards, body}, s ->
+      scoped(s, fn s ->
+        {pattern, s} = pattern(pattern, s)
+        {guards, s} = guards(guards, s)
+        {body, s} = expr(body, s)
+        {{:clause, l, pattern, guards, body}, s}
+      end)
+    end)
+  end
+
+  defp guards(guards, s) do
+    Enum.map_reduce(guards, s, fn guard, s ->
+      Guards.check!(guard, s)
+      expr(guard, s)
+    end)
+  end
+
+  # -- loops ---------------------------------------------------------------------------------------------------
+
+  # The initial value of a reduce belongs to the outside.
+  defp loop(l, quals, {:reduce, initial, acc, body}, s) do
+    {initial, s} = inside(initial, s)
+    {quals, s} = qualifiers(quals, s)
+    {acc, s} = bind(acc, s)
+    {body, s} = expr(body, s)
+    {{:loop, l, quals, {:reduce, initial, acc, body}}, s}
+  end
+
+  defp loop(l, quals, {collector, body}, s) do
+    {quals, s} = qualifiers(quals, s)
+    {body, s} = expr(body, s)
+    {{:loop, l, quals, {collector, body}}, s}
+  end
+
+  defp qualifiers(quals, s) do
+    Enum.map_reduce(quals, s, fn
+      {:filter, l, e}, s ->
+        {e, s} = expr(e, s)
+        {{:filter, l, e}, s}
+
+      {:gen, l, pattern, guards, source}, s ->
+        {source, s} = source(source, s)
+        {pattern, s} = pattern(pattern, s)
+        {guards, s} = guards(guards, s)
+        {{:gen, l, pattern, guards, source}, s}
+    end)
+  end
+
+  defp source({:list, l, e}, s) do
+    {e, s} = inside(e, s)
+    {{:list, l, e}, s}
+  end
+
+  defp source({:range, l, first, last, step}, s) do
+    {[first, last | rest], s} = scoped(s, &args([first, last | List.wrap(step)], &1))
+    {{:range, l, first, last, List.first(rest)}, s}
+  end
+
+  # -- patterns ------------------------------------------------------------------------------------------------
+
+  # `new` are the variables that this very pattern has bound already.
+  defp pattern(pattern, s) do
+    outer = s.scope
+    {pattern, {s, _new}} = pattern(pattern, outer, {s, %{}})
+    {pattern, s}
+  end
+
+  defp pattern({:any, _} = any, _, acc), do: {any, acc}
+  defp pattern({:lit, _, _} = lit, _, acc), do: {lit, acc}
+
+  defp pattern({:pin, l, key}, outer, {s, _} = acc),
+    do: {{:pin, l, read(key, l, %{s | scope: outer})}, acc}
+
+  defp pattern({:bind, l, key}, _, {s, new} = acc) do
+    case new do
+      %{^key => variable} ->
+        {{:pin, l, variable}, acc}
+
+      _ ->
+        {variable, s} = bind(key, s)
+        {{:bind, l, variable}, {s, Map.put(new, key, variable)}}
+    end
+  end
+
+  defp pattern({tag, l, ps}, outer, acc) when tag in [:tuple, :all] do
+    {ps, acc} = Enum.map_reduce(ps, acc, &pattern(&1, outer, &2))
+    {{tag, l, ps}, acc}
+  end
+
+  defp pattern({:cons, l, h, t}, outer, acc) do
+    {h, acc} = pattern(h, outer, acc)
+    {t, acc} = pattern(t, outer, acc)
+    {{:cons, l, h, t}, acc}
+  end
+
+  # -- variables -----------------------------------------------------------------------------------------------
+
+  defp bind({name, _} = key, s) do
+    variable = {name, s.next}
+    {variable, %{s | scope: Map.put(s.scope, key, variable), next: s.next + 1}}
+  end
+
+  defp read({name, _} = key, l, s) do
+    case s.scope do
+      %{^key => variable} ->
+        variable
+
+      scope ->
+        known = for {other, _} <- Map.keys(scope), do: to_string(other)
+        hint = Names.as_variable(s.names, name) || Error.suggestion(to_string(name), known)
+        Error.raise_at(s, l, "undefined variable \"#{name}\"#{hint}")
+    end
+  end
+
+  defp effect!(_, _, %{kind: :actor}), do: :ok
+
+  defp effect!(what, l, s) do
+    Error.raise_at(
+      s,
+      l,
+      "#{what} cannot be used in a defpure: it has no effects; give the value back to a defactor"
+    )
+  end
+end

@@ -1,0 +1,43 @@
+defmodule Mote.Behaviour.Check.Guards do
+  # What a guard may consist of: variables, literals, tuples, lists, primitives, and/or. Part of the check pass.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Primitives}
+
+  @doc "Raises a CompileError for what cannot be in a guard."
+  @spec check!(AST.expr(), map) :: :ok
+  def check!({:op, l, primitive, args}, s) do
+    unless Primitives.pure?(primitive), do: refuse(":rand.uniform", l, s)
+    Enum.each(args, &check!(&1, s))
+  end
+
+  def check!({tag, _, _}, _) when tag in [:lit, :var], do: :ok
+  def check!({:tuple, _, es}, s), do: Enum.each(es, &check!(&1, s))
+
+  def check!({tag, _, a, b}, s) when tag in [:and, :or, :cons] do
+    check!(a, s)
+    check!(b, s)
+  end
+
+  def check!(node, s), do: refuse(name(node), AST.line(node), s)
+
+  defp refuse(what, l, s) do
+    Error.raise_at(
+      s,
+      l,
+      "#{what} cannot be used in a guard: guards are made of variables, literals and primitives, " <>
+        "joined by and, or, not"
+    )
+  end
+
+  defp name({:call, _, {nil, name, arity}, _}), do: "#{name}/#{arity}"
+  defp name({:call, _, {module, name, arity}, _}), do: "#{inspect(module)}.#{name}/#{arity}"
+  defp name({:both, _, _, _}), do: "&&"
+  defp name({:either, _, _, _}), do: "||"
+  defp name({:match, _, _, _}), do: "="
+  defp name({:self, _}), do: "self()"
+  defp name({:if, _, _, {:lit, _, false}, {:lit, _, true}}), do: "!"
+  defp name({:loop, _, _, _}), do: "a loop"
+  defp name({:block, _, _}), do: "a block"
+  defp name(node), do: to_string(elem(node, 0))
+end

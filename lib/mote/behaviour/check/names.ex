@@ -1,0 +1,163 @@
+defmodule Mote.Behaviour.Check.Names do
+  # The functions and behaviours that a module may refer to: its own, and those of other modules as far as they
+  # are compiled already (the rest is found out when the unit is loaded). Part of the check pass.
+  @moduledoc false
+
+  alias Mote.Behaviour.{Error, Primitives}
+  alias Mote.Behaviour.Syntax.Hints
+
+  @doc "The names defined by a module; raises when two definitions clash."
+  def new(definitions, env) do
+    Enum.reduce(definitions, %{}, fn %{kind: kind, name: name, arity: arity, line: line}, seen ->
+      case seen do
+        %{{^name, ^arity} => :pure} when kind == :pure -> seen
+        %{{^name, ^arity} => _} -> Error.raise_at(env, line, "#{name}/#{arity} is already defined")
+        _ -> Map.put(seen, {name, arity}, kind)
+      end
+    end)
+
+    for %{name: name, arity: arity, line: line} <- definitions,
+        Module.defines?(env.module, {name, arity}) do
+      Error.raise_at(env, line, "#{name}/#{arity} is already defined with def")
+    end
+
+    {behaviours, functions} = Enum.split_with(definitions, &(&1.kind == :actor))
+
+    %{
+      module: env.module,
+      file: env.file,
+      env: env,
+      behaviours: MapSet.new(behaviours, &{&1.name, &1.arity}),
+      functions: MapSet.new(functions, &{&1.name, &1.arity})
+    }
+  end
+
+  @doc "A function to be called, `{module | nil, name, arity}`; raises when it is known not to exist."
+  def function!(names, {nil, name, arity}, line) do
+    text = "#{name}/#{arity}"
+
+    cond do
+      MapSet.member?(names.functions, {name, arity}) ->
+        :ok
+
+      MapSet.member?(names.behaviours, {name, arity}) ->
+        fail(names, line, "#{text} is a behaviour: use create #{name}(…) or become #{name}(…)")
+
+      Module.defines?(names.module, {name, arity}) ->
+        fail(names, line, "#{text} is defined with def: a behaviour can only call it as defpure")
+
+      true ->
+        known = texts(names.functions) ++ Primitives.spellings()
+
+        fail(
+          names,
+          line,
+          "undefined function #{text}: #{Hints.functions()}#{other_arity(names.functions, name)}" <>
+            Error.suggestion(text, known)
+        )
+    end
+  end
+
+  def function!(names, {module, name, arity}, line) do
+    text = "#{inspect(module)}.#{name}/#{arity}"
+
+    case mote(module) do
+      :unknown ->
+        :ok
+
+      :foreign ->
+        fail(
+          names,
+          line,
+          "#{text} cannot be called: #{Hints.functions()}; #{inspect(module)} is no Mote.Behaviour module"
+        )
+
+      {:ok, _, functions} ->
+        unless {name, arity} in functions do
+          fail(
+            names,
+            line,
+            "undefined function #{text}#{other_arity(functions, name)}" <>
+              Error.suggestion("#{name}/#{arity}", texts(functions))
+          )
+        end
+    end
+  end
+
+  @doc "A behaviour to create or become; raises when it is known not to exist."
+  def behaviour!(_, :sink, _), do: :ok
+
+  def behaviour!(names, {nil, name, arity}, line) do
+    unless MapSet.member?(names.behaviours, {name, arity}) do
+      unknown_behaviour(names, "", names.behaviours, name, arity, line)
+    end
+  end
+
+  def behaviour!(names, {module, name, arity}, line) do
+    case mote(module) do
+      :unknown ->
+        :ok
+
+      :foreign ->
+        fail(names, line, "#{inspect(module)} is no Mote.Behaviour module: it has no behaviour #{name}")
+
+      {:ok, behaviours, _} ->
+        unless {name, arity} in behaviours do
+          unknown_behaviour(names, "#{inspect(module)}.", behaviours, name, arity, line)
+        end
+    end
+  end
+
+  @doc "A hint for the name of a function written like a variable."
+  def as_variable(_, :self), do: "; did you mean self()?"
+
+  def as_variable(names, name) do
+    if MapSet.member?(names.functions, {name, 0}), do: "; did you mean #{name}()?"
+  end
+
+  defp unknown_behaviour(names, prefix, behaviours, name, arity, line) do
+    case for({^name, captures} <- behaviours, do: captures) do
+      [] ->
+        fail(
+          names,
+          line,
+          "undefined behaviour #{prefix}#{name}/#{arity}" <>
+            Error.suggestion("#{name}/#{arity}", texts(behaviours))
+        )
+
+      arities ->
+        fail(
+          names,
+          line,
+          "the behaviour #{prefix}#{name} has #{Enum.map_join(arities, " or ", &captures/1)}, got #{arity}"
+        )
+    end
+  end
+
+  defp captures(1), do: "1 capture"
+  defp captures(n), do: "#{n} captures"
+
+  defp other_arity(functions, name) do
+    case for({^name, arity} <- functions, do: "#{name}/#{arity}") do
+      [] -> ""
+      texts -> "; there is #{Enum.join(texts, " and ")}"
+    end
+  end
+
+  defp texts(names), do: Enum.map(names, fn {name, arity} -> "#{name}/#{arity}" end)
+
+  # A module that is not compiled yet, or waits for this one, is looked at when the unit is loaded.
+  defp mote(module) do
+    case Code.ensure_compiled(module) do
+      {:module, _} ->
+        if function_exported?(module, :__mote__, 1),
+          do: {:ok, module.__mote__(:behaviours), module.__mote__(:functions)},
+          else: :foreign
+
+      {:error, _} ->
+        :unknown
+    end
+  end
+
+  defp fail(names, line, description), do: Error.raise_at(names, line, description)
+end

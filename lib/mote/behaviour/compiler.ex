@@ -1,0 +1,149 @@
+defmodule Mote.Behaviour.Compiler do
+  # Runs the passes: `define/4` takes one `defactor` or `defpure` in (syntax), `compile/1` makes of all of them the
+  # unit for the machine and the Elixir functions, at the end of the module. No pass is in this file.
+  @moduledoc false
+
+  alias Mote.Behaviour.{Check, Encode, Error, Flow, IR, Loops, Primitives, Syntax}
+  alias Mote.Behaviour.Elixir, as: Plain
+
+  @reserved [:self, :send, :sendx, :send_after, :create, :become, :sink, :abort, :on, :is_address] ++
+              [:case, :cond, :if, :unless, :for, :fn, :and, :or, :not, :in, :when, :__mote__] ++
+              [:__mote_turn__, :module_info, :behaviour_info]
+
+  @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."
+  @spec define(:actor | :pure, Macro.t(), Macro.t(), Macro.Env.t()) :: :ok
+  def define(kind, head, body, env) do
+    {head, guards} = Syntax.split_guards(head)
+    {name, meta, args} = head(kind, head, env)
+    env = %{Syntax.at(env, meta) | function: {name, length(args)}}
+    check_name(kind, name, length(args), env)
+    body = body(kind, body, env)
+
+    definition =
+      case kind do
+        :actor -> actor(args, guards, body, env)
+        :pure -> %{clause: Syntax.clause({:{}, meta, args}, guards, body, env)}
+      end
+
+    definition =
+      Map.merge(definition, %{
+        kind: kind,
+        name: name,
+        arity: length(args),
+        args: Macro.to_string(args) |> String.slice(1..-2//1),
+        line: env.line,
+        doc: take_doc(env.module)
+      })
+
+    Module.put_attribute(env.module, :mote_definitions, definition)
+  end
+
+  @doc "The code that a module with behaviours gets at its end."
+  @spec compile(Macro.Env.t()) :: Macro.t()
+  def compile(env) do
+    definitions = env.module |> Module.get_attribute(:mote_definitions) |> Enum.reverse()
+    Module.delete_attribute(env.module, :mote_definitions)
+
+    checked = Check.unit(definitions, env)
+    unit = checked |> Loops.unit() |> Flow.unit()
+    {binary, hash} = unit |> IR.unit() |> Encode.unit()
+    Plain.unit(unit, binary, hash)
+  end
+
+  # -- heads ---------------------------------------------------------------------------------------------------
+
+  defp head(_, {name, meta, args}, _) when is_atom(name) and is_list(args), do: {name, meta, args}
+
+  defp head(_, {name, meta, context}, _) when is_atom(name) and is_atom(context),
+    do: {name, meta, []}
+
+  defp head(kind, other, env) do
+    example = if kind == :actor, do: "defactor name(capture) do", else: "defpure name(argument) do"
+    Error.raise_at(env, env.line, "cannot define #{Macro.to_string(other)}: write #{example}")
+  end
+
+  defp check_name(kind, name, arity, env) do
+    cond do
+      name in @reserved ->
+        Error.raise_at(env, env.line, "#{name} is a word of the language: choose another name")
+
+      kind == :pure and Primitives.local(name, arity) != nil ->
+        Error.raise_at(
+          env,
+          env.line,
+          "#{name}/#{arity} is a primitive of the language: choose another name"
+        )
+
+      true ->
+        :ok
+    end
+  end
+
+  defp body(_, [do: body], _), do: body
+
+  defp body(_, [{:do, _}, {section, _} | _], env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{section} is not available in a behaviour: nothing in it raises; what has no answer is :undefined"
+    )
+  end
+
+  defp body(kind, _, env), do: Error.raise_at(env, env.line, "#{word(kind)} needs a do block")
+
+  defp word(:actor), do: "defactor"
+  defp word(:pure), do: "defpure"
+
+  # -- behaviours ----------------------------------------------------------------------------------------------
+
+  defp actor(_, [_ | _], _, env),
+    do: Error.raise_at(env, env.line, "a defactor has no guard: guards belong to its clauses")
+
+  defp actor(args, [], body, env) do
+    captures = Enum.map(args, &capture(&1, env))
+
+    case captures -- Enum.uniq(captures) do
+      [] ->
+        %{captures: captures, clauses: Syntax.clauses(clauses(body, env), env)}
+
+      [{name, _} | _] ->
+        Error.raise_at(env, env.line, "the capture #{name} appears twice")
+    end
+  end
+
+  defp capture({:_, _, context}, env) when is_atom(context), do: bad_capture("_", env)
+
+  defp capture({name, meta, context}, _) when is_atom(name) and is_atom(context),
+    do: {name, Keyword.get(meta, :counter, context)}
+
+  defp capture(other, env), do: bad_capture(Macro.to_string(other), env)
+
+  defp bad_capture(text, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "a capture is a plain variable, not #{text}: match in the clauses, or with = in their bodies"
+    )
+  end
+
+  defp clauses([{:->, _, _} | _] = clauses, _), do: clauses
+
+  defp clauses(_, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "the body of a defactor consists of clauses that match the message: pattern -> body"
+    )
+  end
+
+  # The functions are generated at the end of the module; the doc in front of the definition goes with them.
+  defp take_doc(module) do
+    doc = Module.get_attribute(module, :doc)
+    Module.delete_attribute(module, :doc)
+
+    case doc do
+      {_line, doc} -> doc
+      doc -> doc
+    end
+  end
+end

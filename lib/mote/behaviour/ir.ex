@@ -1,0 +1,335 @@
+defmodule Mote.Behaviour.IR do
+  # Fifth pass: the checked, loop-free Mote AST -> instructions of guides/ir.md, still with names for functions and
+  # terms for constants (`encode.ex` numbers them). This file does the expressions; conditions and guards are in
+  # `ir/tests.ex`, patterns and clauses in `ir/match.ex`, the list of instructions under construction in
+  # `ir/builder.ex`, registers and labels in `ir/registers.ex`.
+  #
+  # Code is generated towards a destination:
+  #
+  #     :any      the value, as an operand wherever it is already
+  #     {:r, n}   the value, in register n
+  #     :none     only the effects
+  #     :return   the function ends with the value
+  #     :done     the behaviour ends
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Code, Flow}
+  alias Mote.Behaviour.IR.{Builder, Match, Registers, Tests}
+
+  import Builder, only: [emit: 2, finish: 3, fresh: 1, label: 1, place: 2, stop: 2]
+
+  @doc "The functions and behaviours of a unit as instructions."
+  @spec unit(map) :: map
+  def unit(unit) do
+    {functions, behaviours} = Enum.split_with(unit.codes, &Flow.function?/1)
+
+    hidden =
+      if Enum.any?(unit.codes, fn code -> AST.any?(code.body, &creates_sink?/1) end),
+        do: [%{name: :sink, captures: 0, registers: 1, safe: true, code: [{:ignore}]}],
+        else: []
+
+    %{
+      module: unit.module,
+      functions: Enum.map(functions, &function(&1, unit)),
+      behaviours: Enum.map(behaviours, &behaviour(&1, unit)) ++ hidden
+    }
+  end
+
+  defp creates_sink?({:create, _, :sink, _, _}), do: true
+  defp creates_sink?(_), do: false
+
+  defp function(code, unit) do
+    {registers, instructions} = code(code, :return, unit)
+    fields = %{name: code.name, arity: code.arity, registers: registers, effects: code.effects}
+    Map.put(fields, :code, instructions)
+  end
+
+  defp behaviour(code, unit) do
+    {registers, instructions} = code(code, :done, unit)
+    fields = %{name: code.name, captures: code.arity, registers: registers, safe: not code.becomes}
+    Map.put(fields, :code, instructions)
+  end
+
+  defp code(%Code{} = code, dest, unit) do
+    {_, g} = gen(code.body, dest, Builder.new(code.params))
+
+    code.params
+    |> length()
+    |> Registers.assign(Builder.instructions(g), %{file: unit.file}, code)
+  end
+
+  # -- expressions ---------------------------------------------------------------------------------------------
+
+  @doc "The code of an expression; gives its operand and the builder."
+  def gen(node, dest, g)
+
+  def gen({:lit, _, value}, dest, g), do: finish({:k, value}, dest, g)
+  def gen({:var, _, v}, dest, g), do: finish(Map.fetch!(g.env, v), dest, g)
+
+  def gen({:block, _, es}, dest, g) do
+    {init, [last]} = Enum.split(es, -1)
+
+    g =
+      Enum.reduce(init, g, fn e, g ->
+        {_, g} = gen(e, :none, g)
+        g
+      end)
+
+    gen(last, dest, g)
+  end
+
+  # Nothing in here can fail or be noticed: without anybody to look at the value only the operands matter.
+  def gen({tag, _, es}, :none, g) when tag == :tuple, do: effects_of(es, g)
+  def gen({:cons, _, h, t}, :none, g), do: effects_of([h, t], g)
+  def gen({:op, _, _, es}, :none, g), do: effects_of(es, g)
+
+  def gen({:tuple, _, es}, dest, g) do
+    {os, g} = operands(es, g)
+    into(dest, g, &{:tuple, &1, os})
+  end
+
+  def gen({:cons, _, h, t}, dest, g) do
+    {[h, t], g} = operands([h, t], g)
+    into(dest, g, &{:cons, &1, h, t})
+  end
+
+  def gen({:op, _, primitive, es}, dest, g) do
+    {os, g} = operands(es, g)
+    into(dest, g, &{:op, &1, primitive, os})
+  end
+
+  def gen({:match, _, {:bind, _, v}, e}, dest, g) do
+    {o, g} = gen(e, :any, g)
+    finish(o, dest, Builder.bind(g, v, o))
+  end
+
+  def gen({:match, _, pattern, e}, dest, g) do
+    {subject, g} = subject(e, g)
+    {bad, g} = label(g)
+    g = Match.pattern(pattern, subject, bad, g)
+    g = Builder.cold(g, bad, &Match.fail(:badmatch, subject, &1))
+    value(subject, dest, g)
+  end
+
+  def gen({:case, _, e, clauses, fail}, dest, g) do
+    {subject, g} = subject(e, g)
+
+    case clauses do
+      [{:clause, _, pattern, guards, body}] ->
+        {bad, g} = label(g)
+        g = Match.pattern(pattern, subject, bad, g)
+        g = Tests.guards(guards, bad, g)
+        g = Builder.cold(g, bad, &Match.fail(fail, subject, &1))
+        gen(body, dest, g)
+
+      _ ->
+        join(dest, g, fn dest, last, g ->
+          g = Match.clauses(clauses, subject, g, &branch(&1, dest, last, &2))
+          Match.fail(fail, subject, g)
+        end)
+    end
+  end
+
+  def gen({:if, _, test, {:lit, _, true}, {:lit, _, false}} = node, dest, g) do
+    if Tests.boolean?(test), do: gen(test, dest, g), else: gen_if(node, dest, g)
+  end
+
+  def gen({:if, l, test, {:lit, _, false}, {:lit, _, true}} = node, dest, g) do
+    if Tests.boolean?(test),
+      do: gen({:op, l, :not, [test]}, dest, g),
+      else: gen_if(node, dest, g)
+  end
+
+  def gen({:if, _, _, _, _} = node, dest, g), do: gen_if(node, dest, g)
+
+  def gen({:cond, _, clauses}, dest, g) do
+    join(dest, g, fn dest, last, g ->
+      g =
+        Enum.reduce(clauses, g, fn {test, body}, g ->
+          {next, g} = label(g)
+          g = Tests.truthy(test, next, g)
+          g = branch(body, dest, last, g)
+          place(next, g)
+        end)
+
+      stop(g, {:abort, {:k, :cond_clause}})
+    end)
+  end
+
+  def gen({:and, l, a, b}, dest, g) do
+    if Tests.boolean?(a),
+      do: gen({:if, l, a, b, {:lit, l, false}}, dest, g),
+      else: gen(strict(l, a, b, {:lit, l, false}), dest, g)
+  end
+
+  def gen({:or, l, a, b}, dest, g) do
+    if Tests.boolean?(a),
+      do: gen({:if, l, a, {:lit, l, true}, b}, dest, g),
+      else: gen(strict(l, a, {:lit, l, true}, b), dest, g)
+  end
+
+  def gen({:both, _, a, b}, dest, g) do
+    {o, g} = gen(a, :any, g)
+
+    join(dest, g, fn dest, last, g ->
+      {falsy, g} = label(g)
+      g = emit(g, {:falsy, o, falsy})
+      g = place(falsy, branch(b, dest, last, g))
+      {_, g} = finish(o, dest, g)
+      g
+    end)
+  end
+
+  def gen({:either, _, a, b}, dest, g) do
+    {o, g} = gen(a, :any, g)
+
+    join(dest, g, fn dest, last, g ->
+      {falsy, g} = label(g)
+      g = emit(g, {:falsy, o, falsy})
+      {_, g} = finish(o, dest, g)
+      g = place(falsy, leave(dest, last, g))
+      {_, g} = gen(b, dest, g)
+      g
+    end)
+  end
+
+  def gen({:self, _}, :none, g), do: {{:k, nil}, g}
+  def gen({:self, _}, dest, g), do: into(dest, g, &{:self, &1})
+
+  def gen({:call, _, function, es}, dest, g) do
+    {os, g} = operands(es, g)
+    into(dest, g, &{:call, &1, function, os})
+  end
+
+  def gen({:tail_call, _, function, es}, :return, g) do
+    {os, g} = operands(es, g)
+    {{:k, nil}, stop(g, {:tail_call, function, os})}
+  end
+
+  def gen({:abort, _, e}, dest, g) do
+    {o, g} = gen(e, :any, g)
+    finish({:k, :undefined}, dest, stop(g, {:abort, o}))
+  end
+
+  def gen({:create, _, behaviour, es, nil}, dest, g) do
+    {os, g} = operands(es, g)
+    into(dest, g, &{:create, &1, behaviour, os})
+  end
+
+  def gen({:create, _, behaviour, es, sponsor}, dest, g) do
+    {all, g} = operands(es ++ [sponsor], g)
+    {os, [sponsor]} = Enum.split(all, -1)
+    into(dest, g, &{:create_on, &1, behaviour, os, sponsor})
+  end
+
+  def gen({:send, _, target, message}, dest, g) do
+    {[target, message], g} = operands([target, message], g)
+    finish(message, dest, emit(g, {:send, target, message}))
+  end
+
+  def gen({:sendx, _, sponsor, target, message}, dest, g) do
+    {[sponsor, target, message], g} = operands([sponsor, target, message], g)
+    finish(message, dest, emit(g, {:sendx, sponsor, target, message}))
+  end
+
+  def gen({:send_after, _, ms, target, message}, dest, g) do
+    {[ms, target, message], g} = operands([ms, target, message], g)
+    into(dest, g, &{:send_after, &1, ms, target, message})
+  end
+
+  def gen({:become, _, :sink, _}, dest, g), do: finish({:k, :ok}, dest, emit(g, {:become_sink}))
+
+  def gen({:become, _, behaviour, es}, dest, g) do
+    {os, g} = operands(es, g)
+    finish({:k, :ok}, dest, emit(g, {:become, behaviour, os}))
+  end
+
+  # -- helpers -------------------------------------------------------------------------------------------------
+
+  @doc "Several expressions as operands."
+  def operands(es, g), do: Enum.map_reduce(es, g, &gen(&1, :any, &2))
+
+  defp effects_of(es, g) do
+    g =
+      Enum.reduce(es, g, fn e, g ->
+        {_, g} = gen(e, :none, g)
+        g
+      end)
+
+    {{:k, nil}, g}
+  end
+
+  @doc """
+  What is going to be matched. A tuple that is only built to be taken apart is not built: it is `{:t, operands}`.
+  """
+  def subject({:tuple, _, es}, g) do
+    {os, g} = Enum.map_reduce(es, g, &subject/2)
+    {{:t, os}, g}
+  end
+
+  def subject(e, g), do: gen(e, :any, g)
+
+  @doc "A subject as an operand."
+  def operand({:t, subjects}, g) do
+    {os, g} = Enum.map_reduce(subjects, g, &operand/2)
+    {d, g} = fresh(g)
+    {{:r, d}, emit(g, {:tuple, d, os})}
+  end
+
+  def operand(o, g), do: {o, g}
+
+  defp value(_, :none, g), do: {{:k, nil}, g}
+
+  defp value(subject, dest, g) do
+    {o, g} = operand(subject, g)
+    finish(o, dest, g)
+  end
+
+  # An instruction with a destination register.
+  defp into({:r, d}, g, make), do: {{:r, d}, emit(g, make.(d))}
+
+  defp into(dest, g, make) do
+    {d, g} = fresh(g)
+    finish({:r, d}, dest, emit(g, make.(d)))
+  end
+
+  # Branches that meet again: a value that is wanted as an operand needs a register of its own for that.
+  defp join(:any, g, fun) do
+    {d, g} = fresh(g)
+    join({:r, d}, g, fun)
+  end
+
+  defp join(dest, g, fun) do
+    {last, g} = label(g)
+    g = place(last, fun.(dest, last, g))
+    {if(is_tuple(dest), do: dest, else: {:k, nil}), g}
+  end
+
+  defp branch(body, dest, last, g) do
+    {_, g} = gen(body, dest, g)
+    leave(dest, last, g)
+  end
+
+  defp leave(dest, _, g) when dest in [:return, :done], do: g
+  defp leave(_, last, g), do: stop(g, {:jump, last})
+
+  defp gen_if({:if, _, test, yes, no}, dest, g) do
+    join(dest, g, fn dest, last, g ->
+      {otherwise, g} = label(g)
+      g = Tests.truthy(test, otherwise, g)
+      g = branch(yes, dest, last, g)
+      {_, g} = gen(no, dest, place(otherwise, g))
+      g
+    end)
+  end
+
+  defp strict(l, a, yes, no) do
+    clauses = [
+      {:clause, l, {:lit, l, true}, [], yes},
+      {:clause, l, {:lit, l, false}, [], no},
+      {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+    ]
+
+    {:case, l, a, clauses, :case_clause}
+  end
+end

@@ -1,0 +1,80 @@
+defmodule Mote.Behaviour.IR.Builder do
+  # The list of instructions under construction: virtual registers without bound, labels by number, what may still
+  # be reached. Registers are written once, but for those where branches meet. Decides nothing about the code.
+  #
+  # Operands are {:r, register} and {:k, constant}; labels stand in the list as {:label, n}.
+  @moduledoc false
+
+  defstruct code: [], registers: 0, labels: 0, live: true, used: MapSet.new(), env: %{}, cold: []
+
+  @doc "The code of something with these parameters, which are in the first registers."
+  def new(params) do
+    env = params |> Enum.with_index() |> Map.new(fn {v, n} -> {v, {:r, n}} end)
+    %__MODULE__{env: env, registers: length(params)}
+  end
+
+  @doc "A new register, or the first of `n` in a row."
+  def fresh(g, n \\ 1), do: {g.registers, %{g | registers: g.registers + n}}
+
+  @doc "A new label."
+  def label(g), do: {g.labels, %{g | labels: g.labels + 1}}
+
+  @doc "Says where a variable is."
+  def bind(g, v, o), do: %{g | env: Map.put(g.env, v, o)}
+
+  @doc "Adds an instruction, if it can be reached."
+  def emit(%{live: false} = g, _), do: g
+
+  def emit(g, instruction),
+    do: %{g | code: [instruction | g.code], used: mark(instruction, g.used)}
+
+  @doc "Adds an instruction after which nothing is reached."
+  def stop(g, instruction), do: %{emit(g, instruction) | live: false}
+
+  @doc "Puts a label here, if anything goes to it."
+  def place(label, g) do
+    if MapSet.member?(g.used, label),
+      do: %{g | code: [{:label, label} | g.code], live: true},
+      else: g
+  end
+
+  @doc "Code that is rarely needed: it is made at the end, if anything goes to its label."
+  def cold(g, label, fun), do: %{g | cold: [{label, fun} | g.cold]}
+
+  @doc "Brings an operand to its destination."
+  def finish(o, :any, g), do: {o, g}
+  def finish(o, :none, g), do: {o, g}
+  def finish({:r, d}, {:r, d}, g), do: {{:r, d}, g}
+  def finish(o, {:r, d}, g), do: {{:r, d}, emit(g, {:move, d, o})}
+  def finish(o, :return, g), do: {o, stop(g, {:return, o})}
+  def finish(o, :done, g), do: {o, stop(g, {:done})}
+
+  @doc "All instructions in order, the cold ones last."
+  def instructions(g) do
+    g =
+      g.cold
+      |> Enum.reverse()
+      |> Enum.reduce(%{g | live: false, cold: []}, fn {label, fun}, g -> fun.(place(label, g)) end)
+
+    Enum.reverse(g.code)
+  end
+
+  defp mark(instruction, used) do
+    case target(instruction) do
+      nil -> used
+      label -> MapSet.put(used, label)
+    end
+  end
+
+  @doc "The label that an instruction may go to, or nil."
+  def target({:guard_op, _, _, _, label}), do: label
+  def target({:jump, label}), do: label
+  def target({tag, _, label}) when tag in [:branch, :falsy], do: label
+  def target({:match, _, _, label}), do: label
+  def target({:match_tuple, _, _, _, label}), do: label
+  def target({:match_cons, _, _, _, label}), do: label
+  def target(_), do: nil
+
+  @doc "The instruction with another label."
+  def retarget(instruction, label), do: put_elem(instruction, tuple_size(instruction) - 1, label)
+end

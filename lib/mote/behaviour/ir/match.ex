@@ -1,0 +1,167 @@
+defmodule Mote.Behaviour.IR.Match do
+  # Patterns, clauses, and what happens when none of them fits. Part of the IR pass.
+  @moduledoc false
+
+  alias Mote.Behaviour.IR
+  alias Mote.Behaviour.IR.Tests
+
+  import Mote.Behaviour.IR.Builder,
+    only: [bind: 3, emit: 2, fresh: 1, fresh: 2, label: 1, place: 2, stop: 2]
+
+  @doc "Goes to `fail` unless the subject matches; binds the variables of the pattern."
+  def pattern(pattern, subject, fail, g)
+
+  def pattern({:any, _}, _, _, g), do: g
+
+  def pattern({:bind, _, v}, subject, _, g) do
+    {o, g} = IR.operand(subject, g)
+    bind(g, v, o)
+  end
+
+  def pattern({:all, _, patterns}, subject, fail, g),
+    do: Enum.reduce(patterns, g, &pattern(&1, subject, fail, &2))
+
+  def pattern({:pin, _, v}, subject, fail, g) do
+    {o, g} = IR.operand(subject, g)
+    emit(g, {:match, o, Map.fetch!(g.env, v), fail})
+  end
+
+  def pattern({:lit, _, _}, {:t, _}, fail, g), do: stop(g, {:jump, fail})
+
+  def pattern({:lit, _, value}, {:k, constant}, fail, g),
+    do: if(Mote.Total.same(value, constant), do: g, else: stop(g, {:jump, fail}))
+
+  def pattern({:lit, _, value}, o, fail, g), do: emit(g, {:match, o, {:k, value}, fail})
+
+  def pattern({:tuple, _, patterns}, {:t, subjects}, fail, g),
+    do: known_tuple(patterns, subjects, fail, g)
+
+  def pattern({:tuple, _, patterns}, {:k, constant}, fail, g) when is_tuple(constant),
+    do: known_tuple(patterns, constants(constant), fail, g)
+
+  def pattern({:tuple, _, []}, o, fail, g), do: emit(g, {:match, o, {:k, {}}, fail})
+
+  def pattern({:tuple, _, patterns}, o, fail, g) do
+    {parts, g} = take_apart({:tuple, length(patterns)}, o, fail, g)
+    each(patterns, parts, fail, g)
+  end
+
+  def pattern({:cons, _, _, _}, {:t, _}, fail, g), do: stop(g, {:jump, fail})
+
+  def pattern({:cons, _, head, tail}, {:k, [h | t]}, fail, g),
+    do: each([head, tail], [{:k, h}, {:k, t}], fail, g)
+
+  def pattern({:cons, _, head, tail}, o, fail, g) do
+    {parts, g} = take_apart(:cons, o, fail, g)
+    each([head, tail], parts, fail, g)
+  end
+
+  defp known_tuple(patterns, subjects, fail, g) do
+    if length(patterns) == length(subjects),
+      do: each(patterns, subjects, fail, g),
+      else: stop(g, {:jump, fail})
+  end
+
+  defp constants(tuple), do: for(value <- Tuple.to_list(tuple), do: {:k, value})
+
+  defp each(patterns, subjects, fail, g) do
+    patterns
+    |> Enum.zip(subjects)
+    |> Enum.reduce(g, fn {pattern, subject}, g -> pattern(pattern, subject, fail, g) end)
+  end
+
+  defp take_apart({:tuple, n}, o, fail, g) do
+    {first, g} = fresh(g, n)
+    parts = for i <- 0..(n - 1), do: {:r, first + i}
+    {parts, emit(g, {:match_tuple, o, n, first, fail})}
+  end
+
+  defp take_apart(:cons, o, fail, g) do
+    {head, g} = fresh(g)
+    {tail, g} = fresh(g)
+    {[{:r, head}, {:r, tail}], emit(g, {:match_cons, o, head, tail, fail})}
+  end
+
+  # -- clauses -------------------------------------------------------------------------------------------------
+
+  @doc """
+  The clauses one after another; `body` makes the code of a body that is not come back from. What is added next is
+  reached when no clause fits.
+
+  Neighbours that want the same shape (a tuple of n, a list cell) take the subject apart once for all of them.
+  """
+  def clauses(clauses, subject, g, body) do
+    clauses
+    |> Enum.chunk_by(&{shape(&1), subject_shape(subject, &1)})
+    |> Enum.reduce(g, &group(&1, subject, &2, body))
+  end
+
+  # Without a register to share, each clause is a group of its own.
+  defp subject_shape({:r, _}, clause), do: if(shape(clause) == nil, do: clause)
+  defp subject_shape(_, clause), do: clause
+
+  defp group([first | _] = clauses, {:r, _} = o, g, body) do
+    case shape(first) do
+      nil ->
+        Enum.reduce(clauses, g, &clause(&1, o, [], &2, body))
+
+      shape ->
+        {next, g} = label(g)
+        {parts, g} = take_apart(shape, o, next, g)
+        g = Enum.reduce(clauses, g, &clause(&1, o, parts, &2, body))
+        place(next, g)
+    end
+  end
+
+  defp group(clauses, subject, g, body),
+    do: Enum.reduce(clauses, g, &clause(&1, subject, nil, &2, body))
+
+  defp clause({:clause, _, pattern, guards, code}, subject, parts, g, body) do
+    {next, g} = label(g)
+    g = opened(pattern, subject, parts, next, g)
+    g = Tests.guards(guards, next, g)
+    g = body.(code, g)
+    place(next, g)
+  end
+
+  # A pattern whose outermost shape has been tested already.
+  defp opened({:tuple, _, [_ | _] = patterns}, _, [_ | _] = parts, fail, g),
+    do: each(patterns, parts, fail, g)
+
+  defp opened({:cons, _, head, tail}, _, [_ | _] = parts, fail, g),
+    do: each([head, tail], parts, fail, g)
+
+  defp opened({:all, _, patterns}, subject, [_ | _] = parts, fail, g),
+    do: Enum.reduce(patterns, g, &opened(&1, subject, parts, fail, &2))
+
+  defp opened(pattern, subject, _, fail, g), do: pattern(pattern, subject, fail, g)
+
+  # The shape that a pattern asks for first.
+  defp shape({:clause, _, pattern, _, _}), do: shape_of(pattern)
+
+  defp shape_of({:tuple, _, [_ | _] = patterns}), do: {:tuple, length(patterns)}
+  defp shape_of({:cons, _, _, _}), do: :cons
+
+  # All of several shaped patterns must agree, or the one shape would be taken for the other.
+  defp shape_of({:all, _, patterns}) do
+    case patterns |> Enum.map(&shape_of/1) |> Enum.reject(&is_nil/1) |> Enum.uniq() do
+      [shape] -> shape
+      _ -> nil
+    end
+  end
+
+  defp shape_of(_), do: nil
+
+  @doc "What happens when nothing matched."
+  def fail(_, _, %{live: false} = g), do: g
+  def fail(:ignore, _, g), do: stop(g, {:ignore})
+  def fail(:function_clause, _, g), do: stop(g, {:abort, {:k, :function_clause}})
+
+  def fail(reason, {:k, constant}, g), do: stop(g, {:abort, {:k, {reason, constant}}})
+
+  def fail(reason, subject, g) do
+    {o, g} = IR.operand(subject, g)
+    {d, g} = fresh(g)
+    g |> emit({:tuple, d, [{:k, reason}, o]}) |> stop({:abort, {:r, d}})
+  end
+end

@@ -1,0 +1,265 @@
+defmodule Mote.Behaviour.Loops do
+  # Third pass: every loop becomes a function that calls itself last, with the variables it uses from outside as
+  # extra parameters. After it there is no `:loop` node, and both the machine's code and the plain Elixir code spend
+  # fuel and depth at the same places.
+  #
+  # Over a list, with the accumulator `acc` and free variables `v`:
+  #
+  #     loop([x | rest], acc, v) -> loop(rest, <body>, v)
+  #     loop([], acc, v)         -> <result>
+  #     loop(_, acc, v)          -> :undefined
+  #
+  # Over a range `i` runs with the step until a counter (or, when the bounds are literal, `i` itself) says stop.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Code}
+  alias Mote.Behaviour.Loops.Range
+
+  @doc "A unit without loops; the functions made of them are among its codes."
+  @spec unit(map) :: map
+  def unit(unit), do: %{unit | codes: Enum.flat_map(unit.codes, &code/1)}
+
+  defp code(code) do
+    s = %{code: code, next: code.next, lifted: [], count: 0}
+    {body, s} = expr(code.body, code.kind == :pure, s)
+    Enum.reverse(s.lifted) ++ [%{code | body: body, next: s.next}]
+  end
+
+  # -- walking -------------------------------------------------------------------------------------------------
+
+  # `used` tells whether anybody looks at the value: a comprehension for its effects only builds no list.
+  defp expr(node, used, s) do
+    case node do
+      {tag, _, _} when tag in [:lit, :var] ->
+        {node, s}
+
+      {:self, _} ->
+        {node, s}
+
+      {:block, l, es} ->
+        {init, [last]} = Enum.split(es, -1)
+        {init, s} = Enum.map_reduce(init, s, &expr(&1, false, &2))
+        {last, s} = expr(last, used, s)
+        {{:block, l, init ++ [last]}, s}
+
+      {tag, l, es} when tag == :tuple ->
+        {es, s} = exprs(es, s)
+        {{tag, l, es}, s}
+
+      {:if, l, test, yes, no} ->
+        {test, s} = expr(test, true, s)
+        {yes, s} = expr(yes, used, s)
+        {no, s} = expr(no, used, s)
+        {{:if, l, test, yes, no}, s}
+
+      {:case, l, e, clauses, fail} ->
+        {e, s} = expr(e, true, s)
+
+        {clauses, s} =
+          Enum.map_reduce(clauses, s, fn {:clause, l, pattern, guards, body}, s ->
+            {body, s} = expr(body, used, s)
+            {{:clause, l, pattern, guards, body}, s}
+          end)
+
+        {{:case, l, e, clauses, fail}, s}
+
+      {:cond, l, clauses} ->
+        {clauses, s} =
+          Enum.map_reduce(clauses, s, fn {test, body}, s ->
+            {test, s} = expr(test, true, s)
+            {body, s} = expr(body, used, s)
+            {{test, body}, s}
+          end)
+
+        {{:cond, l, clauses}, s}
+
+      {tag, l, a, b} when tag in [:and, :or, :both, :either] ->
+        {a, s} = expr(a, true, s)
+        {b, s} = expr(b, used, s)
+        {{tag, l, a, b}, s}
+
+      {:match, l, pattern, e} ->
+        {e, s} = expr(e, true, s)
+        {{:match, l, pattern, e}, s}
+
+      {tag, l, a, b} when tag in [:cons, :send] ->
+        {[a, b], s} = exprs([a, b], s)
+        {{tag, l, a, b}, s}
+
+      {tag, l, a, b, c} when tag in [:sendx, :send_after] ->
+        {[a, b, c], s} = exprs([a, b, c], s)
+        {{tag, l, a, b, c}, s}
+
+      {:abort, l, e} ->
+        {e, s} = expr(e, true, s)
+        {{:abort, l, e}, s}
+
+      {tag, l, name, es} when tag in [:op, :call, :become] ->
+        {es, s} = exprs(es, s)
+        {{tag, l, name, es}, s}
+
+      {:create, l, name, es, sponsor} ->
+        {all, s} = exprs(es ++ List.wrap(sponsor), s)
+        {es, rest} = Enum.split(all, length(es))
+        {{:create, l, name, es, List.first(rest)}, s}
+
+      {:loop, l, quals, collector} ->
+        loop(l, quals, collector, used, s)
+    end
+  end
+
+  defp exprs(es, s), do: Enum.map_reduce(es, s, &expr(&1, true, &2))
+
+  # -- loops ---------------------------------------------------------------------------------------------------
+
+  defp loop(l, quals, {:collect, body}, false, s), do: loop(l, quals, {:each, body}, false, s)
+
+  defp loop(l, quals, {:each, body}, _, s) do
+    {body, s} = expr(body, false, s)
+    step = fn s -> {body, s} end
+    levels(quals, nil, nil, step, {:lit, l, :ok}, s)
+  end
+
+  defp loop(l, quals, {:collect, body}, true, s) do
+    {body, s} = expr(body, true, s)
+    {acc, s} = fresh(:acc, s)
+    read = {:var, l, acc}
+    step = fn s -> {AST.cons(l, body, read), s} end
+    levels(quals, {:lit, l, []}, acc, step, {:op, l, :reverse, [read]}, s)
+  end
+
+  defp loop(l, quals, {:reduce, initial, acc, body}, _, s) do
+    {initial, s} = expr(initial, true, s)
+    {body, s} = expr(body, true, s)
+    step = fn s -> {body, s} end
+    levels(quals, initial, acc, step, {:var, l, acc}, s)
+  end
+
+  # The accumulator of the innermost generator is the one that the body names; every generator around it has one
+  # of its own. `result` is what the outermost gives at the end, in terms of the innermost name.
+  defp levels(quals, initial, acc, step, result, s) do
+    inner = Enum.count(quals, &match?({:gen, _, _, _, _}, &1)) - 1
+    {accs, s} = accumulators(inner, acc, s)
+    outermost = hd(accs)
+    result = if acc, do: rename(result, acc, outermost), else: result
+    build(quals, initial, accs, nil, step, result, s)
+  end
+
+  defp accumulators(inner, nil, s), do: {List.duplicate(nil, inner + 1), s}
+  defp accumulators(0, acc, s), do: {[acc], s}
+
+  defp accumulators(inner, acc, s) do
+    {outer, s} = Enum.map_reduce(1..inner, s, fn _, s -> fresh(:acc, s) end)
+    {outer ++ [acc], s}
+  end
+
+  defp rename({:var, l, v}, v, to), do: {:var, l, to}
+  defp rename({:op, l, primitive, [e]}, v, to), do: {:op, l, primitive, [rename(e, v, to)]}
+
+  # The value of the qualifiers `quals` when the accumulator of the generator around them is `current`.
+  defp build([], _, _, _, step, _, s), do: step.(s)
+
+  defp build([{:filter, l, test} | quals], initial, accs, current, step, result, s) do
+    {test, s} = expr(test, true, s)
+    {rest, s} = build(quals, initial, accs, current, step, result, s)
+    {{:if, l, test, rest, unchanged(l, current)}, s}
+  end
+
+  defp build([gen | quals], initial, [acc | accs], _, step, result, s) do
+    {:gen, l, pattern, guards, source} = gen
+    inner_initial = if acc, do: {:var, l, acc}
+    {body, s} = build(quals, inner_initial, accs, acc, step, nil, s)
+    # A generator inside of another one gives its accumulator to that one.
+    result = result || unchanged(l, acc)
+    level = %{line: l, pattern: pattern, guards: guards, acc: acc, body: body, result: result}
+
+    case source do
+      {:list, _, e} ->
+        {e, s} = expr(e, true, s)
+        over_list(level, e, initial, s)
+
+      {:range, _, first, last, step} ->
+        {[first, last | rest], s} = exprs([first, last | List.wrap(step)], s)
+        Range.lift(level, first, last, List.first(rest), initial, s)
+    end
+  end
+
+  defp over_list(%{line: l} = level, source, initial, s) do
+    {list, s} = fresh(:list, s)
+    {rest, s} = fresh(:rest, s)
+
+    lift(level, [{list, source}], initial, s, fn again ->
+      next = again.([{:var, l, rest}], level.body)
+      skip = again.([{:var, l, rest}], unchanged(l, level.acc))
+      cell = &{:cons, l, &1, {:bind, l, rest}}
+
+      refutable =
+        if plain?(level),
+          do: [],
+          else: [{:clause, l, cell.({:any, l}), [], skip}]
+
+      clauses =
+        [{:clause, l, cell.(level.pattern), level.guards, next}] ++
+          refutable ++
+          [
+            {:clause, l, {:lit, l, []}, [], level.result},
+            {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+          ]
+
+      {:case, l, {:var, l, list}, clauses, :case_clause}
+    end)
+  end
+
+  @doc "Whether a generator takes every element as it is."
+  def plain?(%{pattern: {tag, _, _}, guards: []}) when tag == :bind, do: true
+  def plain?(%{pattern: {:any, _}, guards: []}), do: true
+  def plain?(_), do: false
+
+  @doc """
+  Makes the function of one generator and the call that starts it.
+
+  `controls` are the parameters that drive the loop with their first values; `fun` makes the body, given a function
+  that makes the call of the next step out of the next controls and the step's own expression, whose value is the
+  next accumulator.
+  """
+  def lift(%{line: l, acc: acc}, controls, initial, s, fun) do
+    count = s.count + 1
+    name = :"#{s.code.name}/#{s.code.arity} for #{l}:#{count}"
+    params = Enum.map(controls, &elem(&1, 0)) ++ List.wrap(acc)
+
+    # What is free does not depend on the call to itself, so a body without it shows it.
+    probe = fun.(fn nexts, step -> AST.block(l, nexts ++ [step]) end)
+    free = probe |> AST.free() |> MapSet.difference(MapSet.new(params)) |> Enum.sort_by(&elem(&1, 1))
+    reads = Enum.map(free, &{:var, l, &1})
+    arity = length(params) + length(free)
+
+    again = fn nexts, step ->
+      cond do
+        acc != nil -> {:call, l, {nil, name, arity}, nexts ++ [step] ++ reads}
+        AST.literal?(step) -> {:call, l, {nil, name, arity}, nexts ++ reads}
+        true -> AST.block(l, [step, {:call, l, {nil, name, arity}, nexts ++ reads}])
+      end
+    end
+
+    code = %Code{
+      kind: s.code.kind,
+      name: name,
+      arity: arity,
+      params: params ++ free,
+      body: fun.(again),
+      line: l,
+      public: false
+    }
+
+    initial = if acc, do: [initial], else: []
+    start = {:call, l, {nil, name, arity}, Enum.map(controls, &elem(&1, 1)) ++ initial ++ reads}
+    {start, %{s | lifted: [code | s.lifted], count: count}}
+  end
+
+  @doc "The value of a step that a filter, a pattern or a guard leaves out."
+  def unchanged(l, nil), do: {:lit, l, :ok}
+  def unchanged(l, acc), do: {:var, l, acc}
+
+  @doc "A new variable."
+  def fresh(name, s), do: {{name, s.next}, %{s | next: s.next + 1}}
+end

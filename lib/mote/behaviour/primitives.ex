@@ -1,0 +1,154 @@
+defmodule Mote.Behaviour.Primitives do
+  # THE table of primitives: number in the IR, name, arity, whether it always has an answer, Elixir spellings.
+  # It says nothing of what they compute (guides/ir.md for people, `Mote.Total` for Elixir).
+  @moduledoc false
+
+  # An atom is a function of Kernel, called without a module; {Module, name} needs its module.
+  # :always has an answer for all arguments; :partial gives `:undefined`, or fails a guard.
+  @table [
+    {0, :add, 2, :partial, [:+]},
+    {1, :sub, 2, :partial, [:-]},
+    {2, :mul, 2, :partial, [:*]},
+    {3, :fdiv, 2, :partial, [:/]},
+    {4, :idiv, 2, :partial, [:div]},
+    {5, :irem, 2, :partial, [:rem]},
+    {6, :neg, 1, :partial, [:-]},
+    {7, :abs, 1, :partial, [:abs]},
+    {8, :band, 2, :partial, [:band, :&&&, {Bitwise, :band}, {Bitwise, :&&&}]},
+    {9, :bor, 2, :partial, [:bor, :|||, {Bitwise, :bor}, {Bitwise, :|||}]},
+    {10, :bxor, 2, :partial, [:bxor, {Bitwise, :bxor}]},
+    {11, :bnot, 1, :partial, [:bnot, {Bitwise, :bnot}]},
+    {12, :bsl, 2, :partial, [:bsl, :<<<, {Bitwise, :bsl}, {Bitwise, :<<<}]},
+    {13, :bsr, 2, :partial, [:bsr, :>>>, {Bitwise, :bsr}, {Bitwise, :>>>}]},
+    {14, :eq, 2, :always, [:==]},
+    {15, :ne, 2, :always, [:!=]},
+    {16, :same, 2, :always, [:===]},
+    {17, :differ, 2, :always, [:!==]},
+    {18, :lt, 2, :always, [:<]},
+    {19, :le, 2, :always, [:<=]},
+    {20, :gt, 2, :always, [:>]},
+    {21, :ge, 2, :always, [:>=]},
+    {22, :not, 1, :partial, [:not]},
+    {23, :is_integer, 1, :always, [:is_integer]},
+    {24, :is_float, 1, :always, [:is_float]},
+    {25, :is_number, 1, :always, [:is_number]},
+    {26, :is_atom, 1, :always, [:is_atom]},
+    {27, :is_boolean, 1, :always, [:is_boolean]},
+    {28, :is_tuple, 1, :always, [:is_tuple]},
+    {29, :is_list, 1, :always, [:is_list]},
+    {30, :is_binary, 1, :always, [:is_binary]},
+    {31, :is_bitstring, 1, :always, [:is_bitstring]},
+    {32, :is_map, 1, :always, [:is_map]},
+    {33, :is_function, 1, :always, [:is_function]},
+    {34, :is_reference, 1, :always, [:is_reference]},
+    {35, :is_pid, 1, :always, [:is_pid]},
+    {36, :is_address, 1, :always, [:is_address]},
+    {37, :hd, 1, :partial, [:hd]},
+    {38, :tl, 1, :partial, [:tl]},
+    {39, :length, 1, :partial, [:length, {Enum, :count}]},
+    {40, :tuple_size, 1, :partial, [:tuple_size]},
+    {41, :elem, 2, :partial, [:elem]},
+    {42, :put_elem, 3, :partial, [:put_elem]},
+    {43, :append, 2, :partial, [:++]},
+    {44, :reverse, 1, :partial, [{Enum, :reverse}]},
+    {45, :max, 2, :always, [:max]},
+    {46, :min, 2, :always, [:min]},
+    {47, :round, 1, :partial, [:round]},
+    {48, :trunc, 1, :partial, [:trunc]},
+    {49, :floor, 1, :partial, [:floor]},
+    {50, :ceil, 1, :partial, [:ceil]},
+    # Spelled `x in list` and `Enum.member?(list, x)`; the syntax pass brings the value to the front.
+    {51, :member, 2, :partial, []},
+    {52, :subtract, 2, :partial, [:--]},
+    {53, :tuple_to_list, 1, :partial, [{Tuple, :to_list}]},
+    {54, :list_to_tuple, 1, :partial, [{List, :to_tuple}]},
+    {55, :byte_size, 1, :partial, [:byte_size]},
+    {60, :sqrt, 1, :partial, [{:math, :sqrt}]},
+    {61, :exp, 1, :partial, [{:math, :exp}]},
+    {62, :log, 1, :partial, [{:math, :log}]},
+    {63, :log2, 1, :partial, [{:math, :log2}]},
+    {64, :log10, 1, :partial, [{:math, :log10}]},
+    {65, :sin, 1, :partial, [{:math, :sin}]},
+    {66, :cos, 1, :partial, [{:math, :cos}]},
+    {67, :tan, 1, :partial, [{:math, :tan}]},
+    {68, :asin, 1, :partial, [{:math, :asin}]},
+    {69, :acos, 1, :partial, [{:math, :acos}]},
+    {70, :atan, 1, :partial, [{:math, :atan}]},
+    {71, :sinh, 1, :partial, [{:math, :sinh}]},
+    {72, :cosh, 1, :partial, [{:math, :cosh}]},
+    {73, :tanh, 1, :partial, [{:math, :tanh}]},
+    {74, :erf, 1, :partial, [{:math, :erf}]},
+    {75, :erfc, 1, :partial, [{:math, :erfc}]},
+    {76, :pow, 2, :partial, [{:math, :pow}]},
+    {77, :atan2, 2, :partial, [{:math, :atan2}]},
+    {80, :random, 0, :always, [{:rand, :uniform}]},
+    {81, :random_int, 1, :partial, [{:rand, :uniform}]},
+    {90, :on, 2, :partial, [:on]}
+  ]
+
+  # What Elixir's own macros and `defguard` leave behind after expansion.
+  @erlang_names %{
+    "=:=": :===,
+    "=/=": :!==,
+    "=<": :<=,
+    "/=": :!=
+  }
+
+  @local for {_, name, arity, _, spellings} <- @table,
+             spelling <- spellings,
+             is_atom(spelling),
+             into: %{},
+             do: {{spelling, arity}, name}
+
+  @remote for {_, name, arity, _, spellings} <- @table,
+              {module, fun} <- spellings,
+              into: %{},
+              do: {{module, fun, arity}, name}
+
+  @numbers for {number, name, _, _, _} <- @table, into: %{}, do: {name, number}
+  @arities for {_, name, arity, _, _} <- @table, into: %{}, do: {name, arity}
+  @always for {_, name, _, :always, _} <- @table, into: %{}, do: {name, true}
+
+  @doc "All primitives: `{number, name, arity, :always | :partial, spellings}`."
+  def all, do: @table
+
+  @doc "The primitive called `name/arity` without a module, or nil."
+  def local(name, arity), do: Map.get(@local, {name, arity})
+
+  @doc "The primitive called `module.name/arity`, or nil."
+  def remote(module, name, arity) when module in [Kernel, :erlang] do
+    local(Map.get(@erlang_names, name, name), arity)
+  end
+
+  def remote(module, name, arity), do: Map.get(@remote, {module, name, arity})
+
+  @doc "The number of a primitive in the IR."
+  def number(name), do: Map.fetch!(@numbers, name)
+
+  @doc "How many operands a primitive takes."
+  def arity(name), do: Map.fetch!(@arities, name)
+
+  @doc "Whether a primitive has an answer for all arguments."
+  def always?(name), do: Map.has_key?(@always, name)
+
+  @doc "Whether the answer depends on nothing but the arguments."
+  def pure?(name), do: name not in [:random, :random_int]
+
+  @boolean [:eq, :ne, :same, :differ, :lt, :le, :gt, :ge] ++
+             [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
+             [:is_binary, :is_bitstring, :is_map, :is_function, :is_reference, :is_pid] ++
+             [:is_address]
+
+  @doc "Whether the answer is always `true` or `false`."
+  def boolean?(name), do: name in @boolean
+
+  @doc "Every spelling as `name/arity` text, for suggestions."
+  def spellings do
+    for {_, _, arity, _, spellings} <- @table, spelling <- spellings do
+      case spelling do
+        {module, name} -> "#{inspect(module)}.#{name}/#{arity}"
+        name -> "#{name}/#{arity}"
+      end
+    end
+  end
+end

@@ -1,0 +1,221 @@
+defmodule Mote.Behaviour.Syntax do
+  # First pass: Elixir AST -> Mote AST (see `ast.ex`). Names of primitives, effects and modules are resolved,
+  # macros expanded, lines kept. Variables stay as the user wrote them; whether they are bound, and whether the
+  # functions called exist, is for `check.ex` to find out.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Primitives}
+  alias Mote.Behaviour.Syntax.{Calls, Hints, Loops, Pattern}
+
+  @doc "An expression; `env` is the environment of the definition, its line that of the node around."
+  @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
+  def expr(ast, env)
+
+  def expr(number, env) when is_number(number), do: {:lit, env.line, number}
+  def expr(atom, env) when is_atom(atom), do: {:lit, env.line, atom}
+  def expr(binary, env) when is_binary(binary), do: {:lit, env.line, binary}
+  def expr(list, env) when is_list(list), do: list(list, env)
+  def expr({a, b}, env), do: AST.tuple(env.line, exprs([a, b], env))
+
+  def expr({form, meta, args}, env) do
+    env = at(env, meta)
+    node(form, meta, args, env)
+  end
+
+  def expr(other, env) do
+    Error.raise_at(env, env.line, "cannot use #{inspect(other)} in a behaviour")
+  end
+
+  @doc "Several expressions."
+  def exprs(asts, env), do: Enum.map(asts, &expr(&1, env))
+
+  @doc "The clauses of a `case`, a `fn` or a `defactor`: `pattern [when guard] -> body`."
+  @spec clauses(Macro.t(), Macro.Env.t()) :: [AST.clause()]
+  def clauses(clauses, env), do: Enum.map(clauses, &clause(&1, env))
+
+  @doc "One clause from its pattern, its guards and its body."
+  def clause(pattern, guards, body, env) do
+    {:clause, env.line, Pattern.pattern(pattern, env), guards(guards, env), expr(body, env)}
+  end
+
+  @doc "Takes `pattern when guard when guard` apart."
+  def split_guards({:when, _, [pattern, guards]}), do: {pattern, alternatives(guards)}
+  def split_guards(pattern), do: {pattern, []}
+
+  @doc "Guards as expressions."
+  def guards(guards, env), do: exprs(guards, %{env | context: :guard})
+
+  def alternatives({:when, _, [one, others]}), do: [one | alternatives(others)]
+  def alternatives(guard), do: [guard]
+
+  @doc "The environment with the line of a node."
+  def at(env, meta) do
+    case Keyword.get(meta, :line) do
+      nil -> env
+      line -> %{env | line: line}
+    end
+  end
+
+  @doc "A variable that the user cannot name."
+  def fresh(name), do: {name, {:fresh, System.unique_integer()}}
+
+  @doc "`do:` … `else:` of an `if`."
+  def branch(opts, key, env), do: expr(Keyword.get(opts, key), env)
+
+  # -- nodes ---------------------------------------------------------------------------------------------------
+
+  defp node(:__block__, _, asts, env), do: AST.block(env.line, exprs(asts, env))
+  defp node(:{}, _, elements, env), do: AST.tuple(env.line, exprs(elements, env))
+
+  defp node(:_, _, context, env) when is_atom(context),
+    do: Error.raise_at(env, env.line, "_ can only be used in a pattern")
+
+  # Special forms look like variables when written without arguments.
+  defp node(form, meta, context, env)
+       when form in [:__MODULE__, :__ENV__, :__DIR__, :__CALLER__, :__STACKTRACE__] and
+              is_atom(context),
+       do: expand({form, meta, context}, env)
+
+  defp node(name, meta, context, env) when is_atom(name) and is_atom(context),
+    do: {:var, env.line, {name, Keyword.get(meta, :counter, context)}}
+
+  defp node(:__aliases__, meta, parts, env), do: expand({:__aliases__, meta, parts}, env)
+
+  defp node(:=, _, [pattern, value], env),
+    do: {:match, env.line, Pattern.pattern(pattern, env), expr(value, env)}
+
+  defp node(:case, _, [value, [do: clauses]], env),
+    do: {:case, env.line, expr(value, env), clauses(clauses, env), :case_clause}
+
+  defp node(:cond, _, [[do: clauses]], env) do
+    {:cond, env.line,
+     Enum.map(clauses, fn
+       {:->, meta, [[test], body]} -> {expr(test, at(env, meta)), expr(body, at(env, meta))}
+       {:->, meta, _} -> Error.raise_at(at(env, meta), env.line, "a cond clause has one condition")
+     end)}
+  end
+
+  defp node(:if, _, [test, opts], env) when is_list(opts),
+    do: {:if, env.line, expr(test, env), branch(opts, :do, env), branch(opts, :else, env)}
+
+  defp node(:unless, _, [test, opts], env) when is_list(opts),
+    do: {:if, env.line, expr(test, env), branch(opts, :else, env), branch(opts, :do, env)}
+
+  defp node(:and, _, [a, b], env), do: {:and, env.line, expr(a, env), expr(b, env)}
+  defp node(:or, _, [a, b], env), do: {:or, env.line, expr(a, env), expr(b, env)}
+  defp node(:&&, _, [a, b], env), do: {:both, env.line, expr(a, env), expr(b, env)}
+  defp node(:||, _, [a, b], env), do: {:either, env.line, expr(a, env), expr(b, env)}
+
+  defp node(:!, _, [a], env),
+    do: {:if, env.line, expr(a, env), {:lit, env.line, false}, {:lit, env.line, true}}
+
+  # Multiplied by one: a number stays what it is (also -0.0), all else has no answer.
+  defp node(:+, _, [a], env), do: AST.op(env.line, :mul, [expr(a, env), {:lit, env.line, 1}])
+
+  defp node(:is_nil, _, [a], env),
+    do: AST.op(env.line, :same, [expr(a, env), {:lit, env.line, nil}])
+
+  defp node(:in, _, [value, source], env), do: Calls.member(value, source, env)
+  defp node(:for, _, args, env), do: Loops.for(args, env)
+
+  defp node(:self, _, [], env), do: {:self, env.line}
+
+  defp node(:send, _, [target, message], env),
+    do: {:send, env.line, expr(target, env), expr(message, env)}
+
+  defp node(:sendx, _, [sponsor, target, message], env),
+    do: {:sendx, env.line, expr(sponsor, env), expr(target, env), expr(message, env)}
+
+  defp node(:send_after, _, [ms, target, message], env),
+    do: {:send_after, env.line, expr(ms, env), expr(target, env), expr(message, env)}
+
+  defp node(:create, _, [behaviour], env), do: Calls.create(behaviour, [], env)
+  defp node(:create, _, [behaviour, opts], env), do: Calls.create(behaviour, opts, env)
+  defp node(:become, _, [behaviour], env), do: Calls.become(behaviour, env)
+  defp node(:abort, _, [reason], env), do: {:abort, env.line, abort_reason(expr(reason, env))}
+
+  defp node({:., _, [module, name]}, meta, args, env) when is_atom(name) and is_list(args),
+    do: Calls.remote(module, name, args, meta, env)
+
+  defp node({:., _, [fun]}, _, _, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{Macro.to_string(fun)}.(…) is not available in a behaviour: functions are not values here; " <>
+        "write a defpure function and call it by name"
+    )
+  end
+
+  defp node(name, meta, args, env) when is_atom(name) and is_list(args) do
+    case Primitives.local(name, length(args)) do
+      nil -> call(name, meta, args, env)
+      primitive -> AST.op(env.line, primitive, exprs(args, env))
+    end
+  end
+
+  defp node(form, _, args, env) do
+    Error.raise_at(env, env.line, "cannot call #{Macro.to_string({form, [], args})} in a behaviour")
+  end
+
+  # Neither primitive nor construct: refused by name, a macro, an imported or a local function.
+  defp call(name, meta, args, env) do
+    arity = length(args)
+
+    with nil <- Hints.construct(name, arity),
+         nil <- Hints.effect_usage(name, arity) do
+      expand({name, meta, args}, env)
+    else
+      hint -> Error.raise_at(env, env.line, hint)
+    end
+  end
+
+  @doc "Expands a macro once and goes on with the result; what is no macro is a call."
+  def expand(ast, env) do
+    case Macro.expand_once(ast, env) do
+      ^ast -> unexpanded(ast, env)
+      expanded -> expr(expanded, env)
+    end
+  end
+
+  defp unexpanded({name, _, args}, env) when is_atom(name) and is_list(args) do
+    case Macro.Env.lookup_import(env, {name, length(args)}) do
+      [{:function, Kernel} | _] -> Hints.kernel(name, length(args), env)
+      [{:function, module} | _] -> Calls.function(module, name, args, env)
+      _ -> Calls.function(nil, name, args, env)
+    end
+  end
+
+  defp unexpanded({{:., _, [module, name]}, _, args}, env),
+    do: Calls.function(module, name, args, env)
+
+  defp unexpanded(ast, env),
+    do: Error.raise_at(env, env.line, "#{Macro.to_string(ast)} is not available in a behaviour")
+
+  defp clause({:->, meta, [[head], body]}, env) do
+    {pattern, guards} = split_guards(head)
+    clause(pattern, guards, body, at(env, meta))
+  end
+
+  defp clause({:->, meta, [heads, _]}, env) do
+    env = at(env, meta)
+
+    Error.raise_at(
+      env,
+      env.line,
+      "a clause matches one value here, this one has #{length(heads)} patterns; use a tuple pattern"
+    )
+  end
+
+  defp list(list, env) do
+    case List.pop_at(list, -1) do
+      {{:|, _, [last, tail]}, before} ->
+        AST.list(env.line, exprs(before ++ [last], env), expr(tail, env))
+
+      _ ->
+        AST.list(env.line, exprs(list, env))
+    end
+  end
+
+  defp abort_reason(reason),
+    do: AST.tuple(AST.line(reason), [{:lit, AST.line(reason), :abort}, reason])
+end

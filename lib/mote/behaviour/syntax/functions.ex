@@ -1,0 +1,128 @@
+defmodule Mote.Behaviour.Syntax.Functions do
+  # The literal functions that the loops of Enum take: `fn … end` and `&` captures. They are no values; all that
+  # is left of them is a list of variables and a body.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+
+  @doc "The parameters and the body of a function literal with `arity` parameters."
+  @spec literal(Macro.t(), arity, Macro.Env.t()) :: {[tuple], AST.expr()}
+  def literal({:fn, meta, clauses}, arity, env) do
+    env = Syntax.at(env, meta)
+    clauses = Enum.map(clauses, &head(&1, arity, env))
+
+    case clauses do
+      [{patterns, [], body, env}] ->
+        parameters = Enum.map(patterns, &parameter/1)
+        named = Enum.filter(parameters, &match?({:ok, _}, &1))
+
+        if Enum.all?(parameters, &(&1 != :error)) and named == Enum.uniq(named),
+          do: {Enum.map(parameters, &variable/1), Syntax.expr(body, env)},
+          else: matching(clauses, arity, env)
+
+      _ ->
+        matching(clauses, arity, env)
+    end
+  end
+
+  def literal({:&, meta, [captured]}, arity, env) do
+    env = Syntax.at(env, meta)
+    captured |> from_capture(arity, env) |> literal(arity, env)
+  end
+
+  def literal(other, arity, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "this loop wants a literal function of #{arity} argument#{if arity > 1, do: "s"}, " <>
+        "fn … end or a & capture, got: #{Macro.to_string(other)}"
+    )
+  end
+
+  # Several clauses, guards or patterns: a case over all parameters. It builds no tuple in the end.
+  defp matching(clauses, arity, env) do
+    variables = for n <- 1..arity, do: Syntax.fresh(:"arg#{n}")
+    reads = Enum.map(variables, &{:var, env.line, &1})
+
+    clauses =
+      for {patterns, guards, body, env} <- clauses do
+        case patterns do
+          [one] -> Syntax.clause(one, guards, body, env)
+          [a, b] -> Syntax.clause({a, b}, guards, body, env)
+        end
+      end
+
+    subject = if arity == 1, do: hd(reads), else: {:tuple, env.line, reads}
+    {variables, {:case, env.line, subject, clauses, :function_clause}}
+  end
+
+  defp head({:->, meta, [heads, body]}, arity, env) do
+    env = Syntax.at(env, meta)
+
+    {patterns, guards} =
+      case heads do
+        [{:when, _, patterns_and_guard}] ->
+          {patterns, [guard]} = Enum.split(patterns_and_guard, -1)
+          {patterns, Syntax.alternatives(guard)}
+
+        patterns ->
+          {patterns, []}
+      end
+
+    if length(patterns) != arity do
+      Error.raise_at(
+        env,
+        env.line,
+        "this loop calls its function with #{arity} argument#{if arity > 1, do: "s"}, " <>
+          "the function has #{length(patterns)}"
+      )
+    end
+
+    {patterns, guards, body, env}
+  end
+
+  defp parameter({:_, _, context}) when is_atom(context), do: :any
+
+  defp parameter({name, meta, context}) when is_atom(name) and is_atom(context),
+    do: {:ok, {name, Keyword.get(meta, :counter, context)}}
+
+  defp parameter(_), do: :error
+
+  defp variable(:any), do: Syntax.fresh(:_)
+  defp variable({:ok, variable}), do: variable
+
+  # -- captures ------------------------------------------------------------------------------------------------
+
+  defp from_capture({:/, _, [{name, meta, context}, arity]}, arity, _)
+       when is_atom(name) and is_atom(context) do
+    arguments = arguments(arity)
+    {:fn, meta, [{:->, meta, [arguments, {name, meta, arguments}]}]}
+  end
+
+  defp from_capture({:/, _, [{{:., dot, [module, name]}, meta, []}, arity]}, arity, _) do
+    arguments = arguments(arity)
+    {:fn, meta, [{:->, meta, [arguments, {{:., dot, [module, name]}, meta, arguments}]}]}
+  end
+
+  defp from_capture(expression, arity, env) do
+    {body, highest} =
+      Macro.prewalk(expression, 0, fn
+        {:&, _, [n]}, highest when is_integer(n) -> {argument(n), max(n, highest)}
+        other, highest -> {other, highest}
+      end)
+
+    if highest != arity do
+      Error.raise_at(
+        env,
+        env.line,
+        "this loop calls its function with #{arity} argument#{if arity > 1, do: "s"}: " <>
+          "&#{Macro.to_string(expression)}"
+      )
+    end
+
+    {:fn, [line: env.line], [{:->, [line: env.line], [arguments(arity), body]}]}
+  end
+
+  defp arguments(arity), do: for(n <- 1..arity, do: argument(n))
+  defp argument(n), do: {:"&#{n}", [], __MODULE__}
+end

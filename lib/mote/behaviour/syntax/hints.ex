@@ -1,0 +1,154 @@
+defmodule Mote.Behaviour.Syntax.Hints do
+  # What to write instead of the Elixir constructs that are not in the language. Texts only.
+  @moduledoc false
+
+  alias Mote.Behaviour.{Error, Primitives}
+
+  @functions "a behaviour can call defpure functions and the primitives listed in Mote.Behaviour"
+
+  @constructs %{
+    receive: "an actor gets its messages one at a time, as the clauses of its defactor",
+    try: "nothing in a behaviour raises; what has no answer is :undefined",
+    raise: "end the turn with abort(reason)",
+    reraise: "end the turn with abort(reason)",
+    throw: "end the turn with abort(reason)",
+    exit: "an actor ends by become sink(); a turn ends by abort(reason)",
+    spawn: "make an actor with create name(…)",
+    spawn_link: "make an actor with create name(…)",
+    spawn_monitor: "make an actor with create name(…)",
+    with: "use case",
+    quote: "macros belong into the module, outside of behaviours",
+    unquote: "macros belong into the module, outside of behaviours",
+    import: "write it at the top of the module",
+    alias: "write it at the top of the module",
+    require: "write it at the top of the module",
+    use: "write it at the top of the module",
+    fn: "functions are not values here; write a defpure function, or use fn as argument of a loop of Enum",
+    &: "functions are not values here; write a defpure function, or use & as argument of a loop of Enum",
+    %{}: "maps are carried but not looked into; use tuples and lists",
+    %: "structs are carried but not looked into; use tuples and lists",
+    <<>>: "binaries are carried as they are: no interpolation and no construction",
+    <>: "binaries are carried as they are: no concatenation",
+    super: "there is nothing to override",
+    apply: "functions are not values here; call a defpure function by name",
+    def: "functions belong into the module, outside of behaviours",
+    defp: "functions belong into the module, outside of behaviours",
+    make_ref: "the address of a fresh actor is as unique: create sink()",
+    to_string: "binaries are carried as they are: no conversion",
+    inspect: "binaries are carried as they are: no conversion",
+    dbg: "send what you want to see to a customer",
+    binding: "name the variables",
+    ..: "a range is no value here; it can be the source of a loop or the right side of in",
+    "..//": "a range is no value here; it can be the source of a loop or the right side of in",
+    ^: "a pinned variable belongs into a pattern",
+    |: "it belongs into a list, [head | tail]",
+    when: "a guard belongs behind the pattern of a clause",
+    <-: "a generator belongs into a for",
+    ->: "a clause belongs into case, cond, fn or for with reduce:",
+    "::": "binary patterns do not exist here"
+  }
+
+  @doc "Why a construct is not available, or nil."
+  @spec construct(atom, arity) :: String.t() | nil
+  def construct(name, _arity) do
+    case @constructs do
+      %{^name => hint} -> "#{spelling(name)} is not available in a behaviour: #{hint}"
+      _ -> nil
+    end
+  end
+
+  defp spelling(:%{}), do: "%{}"
+  defp spelling(:<<>>), do: "<<>> (or \"\#{}\")"
+  defp spelling(name), do: to_string(name)
+
+  @doc "How an effect or a construct that is part of the language is spelled, when it was spelled wrongly."
+  @spec effect_usage(atom, arity) :: String.t() | nil
+  def effect_usage(name, arity) do
+    usage =
+      case name do
+        :send -> "send target, message"
+        :sendx -> "sendx sponsor, target, message"
+        :send_after -> "send_after(milliseconds, target, message)"
+        :create -> "create name(…), or create name(…), sponsor: name"
+        :become -> "become name(…), or become sink()"
+        :abort -> "abort(reason)"
+        :self -> "self()"
+        :on -> "on(sponsor, address)"
+        :sink -> "become sink() or create sink()"
+        :case -> "case value do … end"
+        :cond -> "cond do … end"
+        :if -> "if condition do … end"
+        :unless -> "unless condition do … end"
+        :for -> "for pattern <- list, do: …"
+        _ -> nil
+      end
+
+    usage && "#{name} with #{arity} argument#{if arity != 1, do: "s"} does not exist: write #{usage}"
+  end
+
+  @doc "Why a construct cannot be in a pattern, or nil."
+  @spec pattern(atom, arity) :: String.t() | nil
+  def pattern(name, _arity) do
+    case name do
+      :%{} -> "map patterns are not available in a behaviour: use tuples and lists"
+      :% -> "struct patterns are not available in a behaviour: use tuples and lists"
+      :<<>> -> "binary patterns are not available in a behaviour: match whole binaries"
+      :<> -> "binary patterns are not available in a behaviour: match whole binaries"
+      _ -> nil
+    end
+  end
+
+  @doc "Reports a function of Kernel that is no primitive."
+  @spec kernel(atom, arity, Macro.Env.t()) :: no_return
+  def kernel(name, arity, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{name}/#{arity} is not available in a behaviour: #{@functions}" <>
+        Error.suggestion("#{name}/#{arity}", Primitives.spellings())
+    )
+  end
+
+  @doc "Why a function of a module of Elixir or Erlang cannot be called, or nil."
+  @spec remote(module, atom, arity) :: String.t() | nil
+  def remote(module, name, arity) do
+    text = "#{inspect(module)}.#{name}/#{arity}"
+
+    case module do
+      Enum ->
+        "#{text} is not available in a behaviour; of Enum there are map/2, each/2, filter/2, reduce/3, sum/1, " <>
+          "reverse/1, member?/2 and count/1"
+
+      List ->
+        "#{text} is not available in a behaviour; of List there is to_tuple/1, and lists have patterns, for, " <>
+          "++ and --"
+
+      Tuple ->
+        "#{text} is not available in a behaviour; of Tuple there is to_list/1, and tuples have patterns, " <>
+          "elem/2 and put_elem/3"
+
+      :math ->
+        "#{text} is not available in a behaviour" <>
+          Error.suggestion(text, Primitives.spellings() ++ [":math.pi/0"])
+
+      :rand ->
+        "#{text} is not available in a behaviour; of :rand there are uniform/0 and uniform/1"
+
+      :erlang ->
+        "#{text} is not available in a behaviour: #{@functions}"
+
+      module when module in [Map, Keyword, MapSet] ->
+        "#{text} is not available in a behaviour: maps are carried but not looked into; use tuples and lists"
+
+      module when module in [String, Stream, Range, Process, GenServer, Agent, Task, IO, File, System] ->
+        "#{text} is not available in a behaviour: #{@functions}; what touches the world is a message to a BEAM " <>
+          "process"
+
+      _ ->
+        nil
+    end
+  end
+
+  @doc "The sentence about what can be called."
+  def functions, do: @functions
+end

@@ -1,0 +1,132 @@
+defmodule Mote.Behaviour.Syntax.Loops do
+  # `for` and the loops of Enum -> the one `:loop` node of the Mote AST. Turning loops into functions is the
+  # business of the pass `Mote.Behaviour.Loops`.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.Syntax.{Calls, Functions}
+
+  @enum [map: 2, each: 2, filter: 2, reduce: 3, sum: 1]
+
+  @doc "Whether `Enum.name/arity` is a loop of the language."
+  def loop?(name, arity), do: {name, arity} in @enum
+
+  @doc "A loop of Enum."
+  @spec enum(atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
+  def enum(:map, [source, fun], env) do
+    {[x], body} = Functions.literal(fun, 1, env)
+    {:loop, env.line, [gen(x, source, env)], {:collect, body}}
+  end
+
+  def enum(:each, [source, fun], env) do
+    {[x], body} = Functions.literal(fun, 1, env)
+    {:loop, env.line, [gen(x, source, env)], {:each, body}}
+  end
+
+  def enum(:filter, [source, fun], env) do
+    {[x], test} = Functions.literal(fun, 1, env)
+    quals = [gen(x, source, env), {:filter, env.line, test}]
+    {:loop, env.line, quals, {:collect, {:var, env.line, x}}}
+  end
+
+  def enum(:reduce, [source, initial, fun], env) do
+    {[x, acc], body} = Functions.literal(fun, 2, env)
+    {:loop, env.line, [gen(x, source, env)], {:reduce, Syntax.expr(initial, env), acc, body}}
+  end
+
+  def enum(:sum, [source], env) do
+    {x, acc} = {Syntax.fresh(:x), Syntax.fresh(:sum)}
+    sum = {:op, env.line, :add, [{:var, env.line, acc}, {:var, env.line, x}]}
+    {:loop, env.line, [gen(x, source, env)], {:reduce, {:lit, env.line, 0}, acc, sum}}
+  end
+
+  @doc "A comprehension."
+  @spec for([Macro.t()], Macro.Env.t()) :: AST.expr()
+  def for(args, env) do
+    {quals, opts} = split_opts(args)
+    check_opts(opts, env)
+    quals = Enum.map(quals, &qualifier(&1, env))
+
+    unless match?([{:gen, _, _, _, _} | _], quals) do
+      Error.raise_at(env, env.line, "for must start with a generator, pattern <- list or range")
+    end
+
+    {:loop, env.line, quals, collector(opts, env)}
+  end
+
+  # Keyword options and the do block are separate arguments.
+  defp split_opts(args) do
+    {opts, quals} = args |> Enum.reverse() |> Enum.split_while(&opts?/1)
+    {Enum.reverse(quals), opts |> Enum.reverse() |> Enum.concat()}
+  end
+
+  defp opts?(arg), do: Keyword.keyword?(arg) and arg != []
+
+  defp check_opts(opts, env) do
+    case Keyword.keys(opts) -- [:do, :reduce] do
+      [] ->
+        :ok
+
+      [key | _] ->
+        Error.raise_at(
+          env,
+          env.line,
+          "for takes no #{key}: in a behaviour; it gives a list, or what reduce: says"
+        )
+    end
+
+    unless Keyword.has_key?(opts, :do), do: Error.raise_at(env, env.line, "for needs a do block")
+  end
+
+  defp collector(opts, env) do
+    case Keyword.fetch(opts, :reduce) do
+      :error -> {:collect, Syntax.expr(opts[:do], env)}
+      {:ok, initial} -> reduce(initial, opts[:do], env)
+    end
+  end
+
+  defp reduce(initial, [{:->, _, _} | _] = clauses, env) do
+    initial = Syntax.expr(initial, env)
+
+    case Syntax.clauses(clauses, env) do
+      [{:clause, _, {:bind, _, acc}, [], body}] ->
+        {:reduce, initial, acc, body}
+
+      clauses ->
+        acc = Syntax.fresh(:acc)
+        body = {:case, env.line, {:var, env.line, acc}, clauses, :case_clause}
+        {:reduce, initial, acc, body}
+    end
+  end
+
+  defp reduce(_, _, env) do
+    Error.raise_at(env, env.line, "the body of for with reduce: consists of clauses, acc -> …")
+  end
+
+  defp qualifier({:<-, meta, [pattern, source]}, env) do
+    env = Syntax.at(env, meta)
+    {pattern, guards} = Syntax.split_guards(pattern)
+    pattern = Syntax.Pattern.pattern(pattern, env)
+    {:gen, env.line, pattern, Syntax.guards(guards, env), source(source, env)}
+  end
+
+  defp qualifier({:<<>>, _, _}, env) do
+    Error.raise_at(env, env.line, "generators over binaries are not available in a behaviour")
+  end
+
+  defp qualifier(filter, env), do: {:filter, env.line, Syntax.expr(filter, env)}
+
+  defp gen(variable, source, env),
+    do: {:gen, env.line, {:bind, env.line, variable}, [], source(source, env)}
+
+  defp source(ast, env) do
+    case Calls.range(ast, env) do
+      {:ok, first, last, step} ->
+        [first, last, step] = Enum.map([first, last, step], &(&1 && Syntax.expr(&1, env)))
+        {:range, env.line, first, last, step}
+
+      :error ->
+        {:list, env.line, Syntax.expr(ast, env)}
+    end
+  end
+end

@@ -1,0 +1,103 @@
+defmodule Mote.Behaviour.Syntax.Pattern do
+  # Elixir patterns -> patterns of the Mote AST. Repeated variables are not looked for here: which of them binds
+  # is for `check.ex` to decide.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.Syntax.Hints
+
+  @doc "A pattern."
+  @spec pattern(Macro.t(), Macro.Env.t()) :: AST.pattern()
+  def pattern(ast, env)
+
+  def pattern(literal, env) when is_number(literal) or is_atom(literal) or is_binary(literal),
+    do: {:lit, env.line, literal}
+
+  def pattern(list, env) when is_list(list), do: list(list, nil, env)
+  def pattern({a, b}, env), do: {:tuple, env.line, patterns([a, b], env)}
+  def pattern({form, meta, args}, env), do: node(form, meta, args, Syntax.at(env, meta))
+
+  def pattern(other, env),
+    do: Error.raise_at(env, env.line, "cannot use #{inspect(other)} in a pattern")
+
+  defp patterns(asts, env), do: Enum.map(asts, &pattern(&1, env))
+
+  defp node(:{}, _, elements, env), do: {:tuple, env.line, patterns(elements, env)}
+  defp node(:_, _, context, env) when is_atom(context), do: {:any, env.line}
+
+  defp node(:^, _, [{name, meta, context}], env) when is_atom(name) and is_atom(context),
+    do: {:pin, env.line, {name, Keyword.get(meta, :counter, context)}}
+
+  defp node(:^, _, [other], env),
+    do: Error.raise_at(env, env.line, "only a variable can be pinned, not #{Macro.to_string(other)}")
+
+  defp node(:=, _, [a, b], env), do: {:all, env.line, flat(pattern(a, env)) ++ flat(pattern(b, env))}
+
+  defp node(sign, _, [number], env) when sign in [:-, :+] and is_number(number),
+    do: Syntax.expr({sign, [], [number]}, env)
+
+  defp node(:++, _, [list, tail], env) do
+    case literal_list(list, env) do
+      {:ok, elements} -> list(elements, pattern(tail, env), env)
+      :error -> Error.raise_at(env, env.line, "the left side of ++ in a pattern must be a literal list")
+    end
+  end
+
+  defp node(:when, _, _, env),
+    do: Error.raise_at(env, env.line, "a guard belongs behind the whole pattern")
+
+  # A charlist in the new spelling; the general expansion works as well, but not inside of `++`.
+  defp node(name, meta, args, env) do
+    hint = if is_list(args) and is_atom(name), do: Hints.pattern(name, length(args))
+
+    cond do
+      hint -> Error.raise_at(env, env.line, hint)
+      variable?(name, args) -> {:bind, env.line, {name, Keyword.get(meta, :counter, args)}}
+      true -> expand({name, meta, args}, env)
+    end
+  end
+
+  defp variable?(name, context) do
+    is_atom(name) and is_atom(context) and
+      name not in [:__MODULE__, :__ENV__, :__DIR__, :__CALLER__, :__STACKTRACE__]
+  end
+
+  defp expand(ast, env) do
+    case Macro.expand_once(ast, %{env | context: :match}) do
+      ^ast ->
+        Error.raise_at(
+          env,
+          env.line,
+          "cannot use #{Macro.to_string(ast)} in a pattern; patterns are made of literals, variables, _, " <>
+            "^pinned, tuples and lists; conditions go into a guard"
+        )
+
+      expanded ->
+        pattern(expanded, env)
+    end
+  end
+
+  defp list(list, tail, env) do
+    case List.pop_at(list, -1) do
+      {{:|, _, [last, rest]}, before} when tail == nil ->
+        cells(patterns(before ++ [last], env), pattern(rest, env), env)
+
+      _ ->
+        cells(patterns(list, env), tail || {:lit, env.line, []}, env)
+    end
+  end
+
+  defp cells(heads, tail, env), do: List.foldr(heads, tail, &{:cons, env.line, &1, &2})
+
+  defp literal_list(list, _) when is_list(list), do: {:ok, list}
+
+  defp literal_list(ast, env) do
+    case Macro.expand(ast, %{env | context: :match}) do
+      list when is_list(list) -> {:ok, list}
+      _ -> :error
+    end
+  end
+
+  defp flat({:all, _, patterns}), do: patterns
+  defp flat(pattern), do: [pattern]
+end

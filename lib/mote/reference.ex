@@ -1,0 +1,179 @@
+defmodule Mote.Reference do
+  @moduledoc """
+  A deterministic simulator of a machine: the plain Elixir versions of behaviours, one strictly FIFO queue.
+
+  It is what the machine is checked against, and a place to watch a whole conversation in a test:
+
+      ref = Mote.Reference.new()
+      {root, ref} = Mote.Reference.create(ref, ForkBomb.node(self()))
+      ref = ref |> Mote.Reference.send(root, 3) |> Mote.Reference.run()
+      assert Mote.Reference.outside(ref) == [{self(), :done}]
+
+  Everything is a value: nothing happens outside of the struct, and messages to BEAM processes are only collected
+  (`outside/1`). There is one sponsor: `sendx` is recorded (`sendx/1`) and otherwise a send, a pinned actor an
+  actor. Timers wait for `advance/2`. Actors are never collected.
+  """
+
+  alias Mote.Reference.{Address, On}
+  alias Mote.{Behaviour, Turn}
+
+  @counters [:turns, :sends, :creates, :becomes, :ignored, :dropped, :timers]
+
+  defstruct actors: %{},
+            next: 1,
+            queue: :queue.new(),
+            outside: [],
+            sendx: [],
+            timers: [],
+            now: 0,
+            fuel: Turn.Stage.default_fuel(),
+            counters: Map.new(@counters, &{&1, 0}),
+            aborts: %{}
+
+  @type t :: %__MODULE__{}
+  @type address :: Address.t()
+
+  @doc """
+  A simulator without actors. Options: `fuel`, what a turn may spend (default 10,000,000).
+  """
+  @spec new(keyword) :: t
+  def new(opts \\ []) do
+    opts = Keyword.validate!(opts, fuel: Turn.Stage.default_fuel())
+    %__MODULE__{fuel: opts[:fuel]}
+  end
+
+  @doc "Creates an actor."
+  @spec create(t, Behaviour.t()) :: {address, t}
+  def create(%__MODULE__{} = ref, %Behaviour{} = behaviour) do
+    address = %Address{id: ref.next}
+    {address, %{ref | actors: Map.put(ref.actors, ref.next, behaviour), next: ref.next + 1}}
+  end
+
+  @doc "A customer outside of the simulation, to be found in `outside/1` under its name."
+  @spec customer(term) :: address
+  def customer(name), do: %Address{id: {:customer, name}}
+
+  @doc "Queues a message, behind all others. A target that is no address is counted as dropped."
+  @spec send(t, term, term) :: t
+  def send(%__MODULE__{} = ref, target, message), do: deliver(ref, target, message)
+
+  @doc "Runs turns in order until the queue is empty or `max_turns` have run."
+  @spec run(t, non_neg_integer | :infinity) :: t
+  def run(%__MODULE__{} = ref, max_turns \\ :infinity), do: loop(ref, max_turns)
+
+  @doc "Lets `milliseconds` pass and queues the messages of the timers that are due, the earliest first."
+  @spec advance(t, non_neg_integer) :: t
+  def advance(%__MODULE__{} = ref, milliseconds) do
+    now = ref.now + milliseconds
+    {due, waiting} = Enum.split_with(ref.timers, fn {at, _, _} -> at <= now end)
+
+    # A stable sort: timers of the same instant fire in the order in which they were set.
+    due
+    |> Enum.sort_by(&elem(&1, 0))
+    |> Enum.reduce(%{ref | now: now, timers: waiting}, fn {_, target, message}, ref ->
+      deliver(ref, target, message)
+    end)
+  end
+
+  @doc "The messages that left the simulation, as `{target, message}`, the first first."
+  @spec outside(t) :: [{term, term}]
+  def outside(%__MODULE__{outside: outside}), do: Enum.reverse(outside)
+
+  @doc "The `sendx` of committed turns, as `{sponsor, target, message}`, the first first."
+  @spec sendx(t) :: [{term, term, term}]
+  def sendx(%__MODULE__{sendx: sendx}), do: Enum.reverse(sendx)
+
+  @doc "The behaviour of an actor, `:sink` for what ignores everything."
+  @spec state(t, address) :: Behaviour.t() | :sink
+  def state(%__MODULE__{actors: actors}, %Address{id: id}), do: Map.fetch!(actors, id)
+
+  @doc """
+  The counters: `turns`, `sends` (with `sendx`), `creates`, `becomes`, `ignored`, `dropped`, `timers`, and
+  `aborts`, a map from the reason's name (`:badmatch`, `:fuel`, …) to a count. Only what a turn committed counts.
+  """
+  @spec counters(t) :: %{atom => non_neg_integer | map}
+  def counters(%__MODULE__{counters: counters, aborts: aborts}),
+    do: Map.put(counters, :aborts, aborts)
+
+  @doc "How many events wait in the queue."
+  @spec pending(t) :: non_neg_integer
+  def pending(%__MODULE__{queue: queue}), do: :queue.len(queue)
+
+  defp loop(ref, 0), do: ref
+
+  defp loop(ref, left) do
+    case :queue.out(ref.queue) do
+      {:empty, _} -> ref
+      {{:value, {id, message}}, queue} -> loop(turn(%{ref | queue: queue}, id, message), less(left))
+    end
+  end
+
+  defp less(:infinity), do: :infinity
+  defp less(n), do: n - 1
+
+  defp turn(ref, id, message) do
+    ref = count(ref, :turns)
+
+    case Map.fetch!(ref.actors, id) do
+      :sink ->
+        count(ref, :ignored)
+
+      behaviour ->
+        opts = [self: %Address{id: id}, first: ref.next, fuel: ref.fuel]
+        apply_turn(ref, id, Behaviour.turn(behaviour, message, opts))
+    end
+  end
+
+  defp apply_turn(ref, _, %Turn{outcome: :ignored}), do: count(ref, :ignored)
+
+  defp apply_turn(ref, _, %Turn{outcome: {:abort, reason}}),
+    do: %{ref | aborts: Map.update(ref.aborts, reason_name(reason), 1, &(&1 + 1))}
+
+  defp apply_turn(ref, id, %Turn{} = turn) do
+    turn.effects |> Enum.reduce(ref, &effect/2) |> become(id, turn.become)
+  end
+
+  defp effect({:create, %Address{id: id}, behaviour, _}, ref) do
+    count(%{ref | actors: Map.put(ref.actors, id, behaviour), next: max(ref.next, id + 1)}, :creates)
+  end
+
+  defp effect({:send, target, message}, ref), do: ref |> count(:sends) |> deliver(target, message)
+
+  defp effect({:sendx, sponsor, target, message}, ref) do
+    %{ref | sendx: [{sponsor, target, message} | ref.sendx]}
+    |> count(:sends)
+    |> deliver(target, message)
+  end
+
+  defp effect({:send_after, _, milliseconds, target, message}, ref) do
+    if is_integer(milliseconds) and milliseconds >= 0 do
+      timer = {ref.now + milliseconds, target, message}
+      count(%{ref | timers: ref.timers ++ [timer]}, :timers)
+    else
+      count(ref, :dropped)
+    end
+  end
+
+  defp become(ref, _, nil), do: ref
+
+  defp become(ref, id, behaviour),
+    do: count(%{ref | actors: Map.put(ref.actors, id, behaviour)}, :becomes)
+
+  defp deliver(ref, %On{address: address}, message), do: deliver(ref, address, message)
+
+  defp deliver(ref, %Address{id: id}, message) when is_integer(id),
+    do: %{ref | queue: :queue.in({id, message}, ref.queue)}
+
+  defp deliver(ref, %Address{id: {:customer, name}}, message),
+    do: %{ref | outside: [{name, message} | ref.outside]}
+
+  defp deliver(ref, pid, message) when is_pid(pid),
+    do: %{ref | outside: [{pid, message} | ref.outside]}
+
+  defp deliver(ref, _, _), do: count(ref, :dropped)
+
+  defp count(ref, counter), do: %{ref | counters: Map.update!(ref.counters, counter, &(&1 + 1))}
+
+  defp reason_name(reason) when is_tuple(reason), do: elem(reason, 0)
+  defp reason_name(reason), do: reason
+end

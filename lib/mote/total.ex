@@ -1,0 +1,69 @@
+defmodule Mote.Total do
+  @moduledoc """
+  The primitives of behaviours as plain Elixir functions: the reference for what the machine computes.
+
+  Every primitive of the IR is here under its name. They never raise: what has no answer is `:undefined`.
+
+      iex> Mote.Total.add(1, 2.5)
+      3.5
+      iex> Mote.Total.add(1, :a)
+      :undefined
+      iex> Mote.Total.mul(4_000_000_000, 4_000_000_000)
+      :undefined
+      iex> Mote.Total.hd([])
+      :undefined
+
+  Integers are those of the machine, `-2^62..2^62-1`. Bigger ones are carried, compared and tested for their
+  type, but they are no numbers to calculate with.
+
+  In a guard "no answer" and the value `:undefined` are not the same thing; `answer/2` tells them apart:
+
+      iex> Mote.Total.answer(:elem, [{:undefined}, 0])
+      {:ok, :undefined}
+      iex> Mote.Total.answer(:elem, [{:undefined}, 1])
+      :none
+
+  What the functions compute is in `lib/mote/total/`, their numbers and spellings in
+  `lib/mote/behaviour/primitives.ex`.
+  """
+  import Kernel, only: [def: 2, defp: 2, @: 1, alias: 2, |>: 2]
+
+  alias Mote.Behaviour.Primitives
+
+  @none Mote.Total.None.value()
+  @cores [Mote.Total.Number, Mote.Total.Term, Mote.Total.Sequence]
+
+  @doc """
+  The answer of a primitive, `{:ok, value}`, or `:none`.
+  """
+  @spec answer(atom, [term]) :: {:ok, term} | :none
+  def answer(primitive, arguments)
+
+  for {_, name, arity, answers, _} <- Primitives.all() do
+    arguments = Macro.generate_arguments(arity, __MODULE__)
+    core = Enum.find(@cores, &Kernel.function_exported?(&1, name, arity))
+
+    def answer(unquote(name), unquote(arguments)) do
+      case unquote(core).unquote(name)(unquote_splicing(arguments)) do
+        @none -> :none
+        value -> {:ok, value}
+      end
+    end
+
+    @doc "The primitive `#{name}`; see `guides/ir.md`."
+    @spec unquote(name)(unquote_splicing(List.duplicate(Macro.var(:term, nil), arity))) :: term
+    case answers do
+      :always ->
+        def unquote(name)(unquote_splicing(arguments)),
+          do: unquote(core).unquote(name)(unquote_splicing(arguments))
+
+      :partial ->
+        def unquote(name)(unquote_splicing(arguments)) do
+          case unquote(core).unquote(name)(unquote_splicing(arguments)) do
+            @none -> :undefined
+            value -> value
+          end
+        end
+    end
+  end
+end

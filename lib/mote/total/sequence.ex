@@ -1,0 +1,67 @@
+defmodule Mote.Total.Sequence do
+  # The primitives on lists, tuples and binaries. Gives `@none` where there is no answer.
+  @moduledoc false
+  import Kernel,
+    except: [hd: 1, tl: 1, length: 1, tuple_size: 1, elem: 2, put_elem: 3, byte_size: 1]
+
+  alias Mote.Total.Term
+
+  @none Mote.Total.None.value()
+
+  def hd([head | _]), do: head
+  def hd(_), do: @none
+
+  def tl([_ | tail]), do: tail
+  def tl(_), do: @none
+
+  def length(list), do: if(proper?(list), do: :erlang.length(list), else: @none)
+
+  def tuple_size(tuple) when is_tuple(tuple), do: :erlang.tuple_size(tuple)
+  def tuple_size(_), do: @none
+
+  def elem(tuple, index)
+      when is_tuple(tuple) and is_integer(index) and index >= 0 and
+             index < :erlang.tuple_size(tuple),
+      do: :erlang.element(index + 1, tuple)
+
+  def elem(_, _), do: @none
+
+  def put_elem(tuple, index, value)
+      when is_tuple(tuple) and is_integer(index) and index >= 0 and
+             index < :erlang.tuple_size(tuple),
+      do: :erlang.setelement(index + 1, tuple, value)
+
+  def put_elem(_, _, _), do: @none
+
+  def append(left, right), do: if(proper?(left), do: left ++ right, else: @none)
+
+  def reverse(list), do: if(proper?(list), do: :lists.reverse(list), else: @none)
+
+  def member(value, list), do: if(proper?(list), do: any_same?(list, value), else: @none)
+
+  def subtract(left, right) do
+    if proper?(left) and proper?(right), do: Enum.reduce(right, left, &delete/2), else: @none
+  end
+
+  def tuple_to_list(tuple) when is_tuple(tuple), do: :erlang.tuple_to_list(tuple)
+  def tuple_to_list(_), do: @none
+
+  def list_to_tuple(list), do: if(proper?(list), do: :erlang.list_to_tuple(list), else: @none)
+
+  def byte_size(binary) when is_binary(binary), do: :erlang.byte_size(binary)
+  def byte_size(_), do: @none
+
+  # `length/1` in a guard is the BEAM's own, fast check for a proper list.
+  defp proper?(list) when :erlang.length(list) >= 0, do: true
+  defp proper?(_), do: false
+
+  defp any_same?([head | tail], value), do: Term.same(head, value) or any_same?(tail, value)
+  defp any_same?([], _), do: false
+
+  defp delete(value, list) do
+    case Enum.split_while(list, &Term.differ(&1, value)) do
+      {before, [_ | rest]} -> before ++ rest
+      {_, []} -> list
+    end
+  end
+end

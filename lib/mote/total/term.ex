@@ -1,0 +1,135 @@
+defmodule Mote.Total.Term do
+  # Equality, order and types of terms as behaviours see them. They differ from the BEAM's in two points:
+  # `===` tells 0.0 from -0.0 on every OTP release, and addresses are no maps but sort as pids.
+  @moduledoc false
+  import Kernel, except: [max: 2, min: 2, not: 1]
+
+  alias Mote.Reference.{Address, On}
+
+  @none Mote.Total.None.value()
+
+  # Since OTP 27 the BEAM itself compares floats by their bits.
+  @exact_floats :erlang.binary_to_term(<<131, 70, 0::64>>) !==
+                  :erlang.binary_to_term(<<131, 70, 128, 0::56>>)
+
+  def eq(a, b), do: a == b
+  def ne(a, b), do: a != b
+
+  if @exact_floats do
+    def same(a, b), do: a === b
+  else
+    def same(a, b), do: a === b and same_zeros(a, b)
+  end
+
+  def differ(a, b), do: same(a, b) == false
+
+  def lt(a, b), do: order(a, b) == :lt
+  def le(a, b), do: order(a, b) != :gt
+  def gt(a, b), do: order(a, b) == :gt
+  def ge(a, b), do: order(a, b) != :lt
+
+  def max(a, b), do: if(order(a, b) == :lt, do: b, else: a)
+  def min(a, b), do: if(order(a, b) == :gt, do: b, else: a)
+
+  def not true, do: false
+  def not false, do: true
+  def not _, do: @none
+
+  for name <-
+        [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
+          [:is_binary, :is_bitstring, :is_function, :is_reference, :is_pid] do
+    def unquote(name)(a), do: :erlang.unquote(name)(a)
+  end
+
+  def is_map(%Address{}), do: false
+  def is_map(%On{}), do: false
+  def is_map(a), do: :erlang.is_map(a)
+
+  def is_address(%Address{}), do: true
+  def is_address(%On{}), do: true
+  def is_address(a), do: :erlang.is_pid(a)
+
+  def on(sponsor, %On{address: address}) when :erlang.is_atom(sponsor),
+    do: %On{sponsor: sponsor, address: address}
+
+  def on(sponsor, address) when :erlang.is_atom(sponsor) do
+    if is_address(address), do: %On{sponsor: sponsor, address: address}, else: @none
+  end
+
+  def on(_, _), do: @none
+
+  # Both are known to be equal for the BEAM; what is left to compare is the sign of zeros.
+  @doc false
+  def same_zeros(a, b) when :erlang.is_float(a), do: <<a::float>> == <<b::float>>
+
+  def same_zeros([h1 | t1], [h2 | t2]), do: same_zeros(h1, h2) and same_zeros(t1, t2)
+
+  def same_zeros(a, b) when :erlang.is_tuple(a),
+    do: same_zeros(:erlang.tuple_to_list(a), :erlang.tuple_to_list(b))
+
+  def same_zeros(_, _), do: true
+
+  defp order(a, b) do
+    if plain?(a) and plain?(b), do: native(a, b), else: compare(a, b)
+  end
+
+  defp native(a, b) when a < b, do: :lt
+  defp native(a, b) when a > b, do: :gt
+  defp native(_, _), do: :eq
+
+  # Terms that cannot contain an address: the BEAM's own order holds.
+  defp plain?([h | t]), do: plain?(h) and plain?(t)
+  defp plain?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> plain?()
+  defp plain?(%Address{}), do: false
+  defp plain?(%On{}), do: false
+  defp plain?(_), do: true
+
+  defp compare(a, b) do
+    case {rank(a), rank(b)} do
+      {:tuple, :tuple} -> tuples(a, b)
+      {:list, :list} -> lists(a, b)
+      {:pid, :pid} -> native(pid_key(a), pid_key(b))
+      {same, same} -> native(a, b)
+      {one, other} -> native(position(one), position(other))
+    end
+  end
+
+  defp tuples(a, b) when tuple_size(a) != tuple_size(b), do: native(tuple_size(a), tuple_size(b))
+  defp tuples(a, b), do: lists(:erlang.tuple_to_list(a), :erlang.tuple_to_list(b))
+
+  defp lists([h1 | t1], [h2 | t2]) do
+    case compare(h1, h2) do
+      :eq -> compare(t1, t2)
+      decided -> decided
+    end
+  end
+
+  defp lists(a, b), do: native(a == [], b == []) |> flip()
+
+  # The empty list sorts before the others, `true` after `false`.
+  defp flip(:lt), do: :gt
+  defp flip(:gt), do: :lt
+  defp flip(:eq), do: :eq
+
+  defp rank(%Address{}), do: :pid
+  defp rank(%On{}), do: :pid
+  defp rank(a) when :erlang.is_number(a), do: :number
+  defp rank(a) when :erlang.is_atom(a), do: :atom
+  defp rank(a) when :erlang.is_reference(a), do: :reference
+  defp rank(a) when :erlang.is_function(a), do: :function
+  defp rank(a) when :erlang.is_port(a), do: :port
+  defp rank(a) when :erlang.is_pid(a), do: :pid
+  defp rank(a) when :erlang.is_tuple(a), do: :tuple
+  defp rank(a) when :erlang.is_map(a), do: :map
+  defp rank(a) when :erlang.is_list(a), do: :list
+  defp rank(_), do: :bitstring
+
+  @ranks [:number, :atom, :reference, :function, :port, :pid, :tuple, :map, :list, :bitstring]
+  for {rank, position} <- Enum.with_index(@ranks) do
+    defp position(unquote(rank)), do: unquote(position)
+  end
+
+  defp pid_key(%Address{id: id}), do: {0, id}
+  defp pid_key(%On{sponsor: sponsor, address: address}), do: {1, pid_key(address), sponsor}
+  defp pid_key(pid), do: {2, pid}
+end

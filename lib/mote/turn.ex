@@ -1,0 +1,112 @@
+defmodule Mote.Turn do
+  @moduledoc """
+  What one turn of an actor did: the result of `Mote.Behaviour.turn/3`.
+
+  `outcome` is `:commit`, `:ignored` (no clause matched) or `{:abort, reason}`. Only a committed turn has effects:
+
+    * `sends`: `{target, message}`, in program order;
+    * `sendx`: `{sponsor, target, message}`;
+    * `creates`: `{address, behaviour}`, or `{address, behaviour, sponsor}` when pinned; the behaviour of an
+      actor created as `sink()` is `:sink`;
+    * `timers`: `{reference, milliseconds, target, message}`;
+    * `become`: the new `Mote.Behaviour`, `:sink`, or `nil` when the actor stays as it is;
+    * `effects`: all but the become in program order, each under its name: `{:send, target, message}`,
+      `{:sendx, sponsor, target, message}`, `{:create, address, behaviour, sponsor | nil}`,
+      `{:send_after, reference, milliseconds, target, message}`.
+
+  `fuel` is what the turn spent: one for each call, tail call and loop step.
+  """
+
+  alias Mote.Turn.Stage
+
+  defstruct outcome: :commit,
+            sends: [],
+            sendx: [],
+            creates: [],
+            timers: [],
+            become: nil,
+            effects: [],
+            fuel: 0
+
+  @type effect ::
+          {:send, term, term}
+          | {:sendx, term, term, term}
+          | {:create, term, Mote.Behaviour.t() | :sink, term}
+          | {:send_after, reference, term, term, term}
+
+  @type t :: %__MODULE__{
+          outcome: :commit | :ignored | {:abort, term},
+          sends: [{term, term}],
+          sendx: [{term, term, term}],
+          creates: [tuple],
+          timers: [{reference, term, term, term}],
+          become: nil | Mote.Behaviour.t() | :sink,
+          effects: [effect],
+          fuel: non_neg_integer
+        }
+
+  @doc """
+  Runs `fun`, the code of one turn, and collects what it staged. `fun` gives `:commit` or `:ignored`.
+
+  Options as for `Mote.Behaviour.turn/3`.
+  """
+  @spec run((() -> :commit | :ignored), keyword) :: t
+  def run(fun, opts \\ []) do
+    opts = Keyword.validate!(opts, [:self, :fuel, :first, :addresses])
+    outer = Stage.open(opts)
+
+    try do
+      outcome = guarded(fun)
+      {effects, become, fuel} = Stage.contents()
+
+      case outcome do
+        :commit -> collect(%__MODULE__{effects: effects, become: become, fuel: fuel}, effects)
+        other -> %__MODULE__{outcome: other, fuel: fuel}
+      end
+    after
+      Stage.close(outer)
+    end
+  end
+
+  @doc """
+  Runs `fun`, the code of a `defpure` function called from plain Elixir, and gives its value.
+
+  Raises `Mote.Abort` when it aborts.
+  """
+  @spec pure((() -> value)) :: value when value: term
+  def pure(fun) do
+    outer = Stage.open([])
+
+    try do
+      case guarded(fn -> {:value, fun.()} end) do
+        {:value, value} -> value
+        {:abort, reason} -> raise Mote.Abort, reason: reason
+      end
+    after
+      Stage.close(outer)
+    end
+  end
+
+  defp guarded(fun) do
+    fun.()
+  rescue
+    # The only calls that generated code makes without knowing that they exist go to other modules.
+    UndefinedFunctionError -> {:abort, :undefined_function}
+  catch
+    :throw, {Stage, reason} -> {:abort, reason}
+  end
+
+  defp collect(turn, effects) do
+    %{
+      turn
+      | sends: for({:send, target, message} <- effects, do: {target, message}),
+        sendx: for({:sendx, sponsor, target, message} <- effects, do: {sponsor, target, message}),
+        creates:
+          for({:create, address, behaviour, sponsor} <- effects, do: created(address, behaviour, sponsor)),
+        timers: for({:send_after, ref, ms, target, message} <- effects, do: {ref, ms, target, message})
+    }
+  end
+
+  defp created(address, behaviour, nil), do: {address, behaviour}
+  defp created(address, behaviour, sponsor), do: {address, behaviour, sponsor}
+end

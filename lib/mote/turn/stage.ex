@@ -1,0 +1,109 @@
+defmodule Mote.Turn.Stage do
+  # What the generated plain Elixir code calls: staging of effects, fuel, depth, aborts. All of it lives in the
+  # process dictionary for the time of one turn, so that generated functions have the arguments the user wrote.
+  # It decides nothing about what happens to the effects afterwards.
+  @moduledoc false
+
+  alias Mote.Reference.Address
+
+  @fuel :"$mote_fuel"
+  @depth :"$mote_depth"
+  @effects :"$mote_effects"
+  @become :"$mote_become"
+  @context :"$mote_context"
+  @keys [@fuel, @depth, @effects, @become, @context]
+
+  @default_fuel 10_000_000
+  @max_depth 100_000
+
+  @doc "The fuel of a turn when nothing else is said."
+  def default_fuel, do: @default_fuel
+
+  @doc "Starts a turn; gives what `close/1` needs to restore the turn around it, if there was one."
+  def open(opts) do
+    fuel = opts[:fuel] || @default_fuel
+    me = Keyword.get_lazy(opts, :self, fn -> %Address{id: 0} end)
+    outer = Enum.map(@keys, &Process.get/1)
+    Process.put(@fuel, fuel)
+    Process.put(@depth, 0)
+    Process.put(@effects, [])
+    Process.put(@become, nil)
+    Process.put(@context, {me, fuel, opts[:addresses], opts[:first] || 1})
+    outer
+  end
+
+  @doc "Ends a turn."
+  def close(outer) do
+    for {key, value} <- Enum.zip(@keys, outer) do
+      if value == nil, do: Process.delete(key), else: Process.put(key, value)
+    end
+
+    :ok
+  end
+
+  @doc "The effects so far in program order, the become, and the fuel spent."
+  def contents do
+    {_, fuel, _, _} = Process.get(@context)
+    {Enum.reverse(Process.get(@effects)), Process.get(@become), fuel - Process.get(@fuel)}
+  end
+
+  @doc "Spends fuel for a tail call."
+  def tick do
+    case Process.get(@fuel) do
+      0 -> abort(:fuel)
+      fuel -> Process.put(@fuel, fuel - 1)
+    end
+  end
+
+  @doc "Spends fuel for a call and goes one deeper."
+  def enter do
+    tick()
+
+    case Process.get(@depth) do
+      @max_depth -> abort(:stack)
+      depth -> Process.put(@depth, depth + 1)
+    end
+  end
+
+  @doc "Comes back from a call with its value."
+  def leave(value) do
+    Process.put(@depth, Process.get(@depth) - 1)
+    value
+  end
+
+  @spec abort(term) :: no_return
+  def abort(reason), do: throw({__MODULE__, reason})
+
+  def me, do: elem(Process.get(@context), 0)
+
+  def create(behaviour, sponsor \\ nil) do
+    {me, fuel, addresses, next} = Process.get(@context)
+    address = if addresses, do: addresses.(), else: %Address{id: next}
+    Process.put(@context, {me, fuel, addresses, next + 1})
+    stage({:create, address, behaviour, sponsor})
+    address
+  end
+
+  def send(target, message) do
+    stage({:send, target, message})
+    message
+  end
+
+  def sendx(sponsor, target, message) do
+    stage({:sendx, sponsor, target, message})
+    message
+  end
+
+  def send_after(milliseconds, target, message) do
+    reference = make_ref()
+    stage({:send_after, reference, milliseconds, target, message})
+    reference
+  end
+
+  def become(behaviour) do
+    Process.put(@become, behaviour)
+    :ok
+  end
+
+  defp stage(effect), do: Process.put(@effects, [effect | Process.get(@effects)])
+end
