@@ -49,12 +49,17 @@ defmodule Mote.MixProject do
 
   defp hex_deps do
     [
-      {:rustler, "~> 0.36", runtime: false},
+      {:rustler, rustler_requirement(), runtime: false},
       {:telemetry, "~> 1.0"},
       {:stream_data, "~> 1.0", only: [:dev, :test]},
       {:benchee, "~> 1.0", only: [:dev, :test, :bench]},
       {:ex_doc, "~> 0.31", only: :docs, runtime: false}
     ]
+  end
+
+  # The package only builds the crate and loads it, so its version need not be that of the crate.
+  defp rustler_requirement do
+    if Version.match?(System.version(), "~> 1.15"), do: "~> 0.36", else: "~> 0.36.0"
   end
 
   # Stand-ins of the same names for machines that cannot reach Hex: see offline/README.md.
