@@ -1,0 +1,73 @@
+//! What the verifier says of a unit, for tests of its rules.
+#![allow(dead_code)] // Every test binary takes what it needs.
+
+use crate::build::Build;
+use mote_vm::code::error::{CodeProblem, HeadProblem, LoadError, Table, TableProblem};
+use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
+use mote_vm::code::primitive::Primitive;
+use mote_vm::code::verify::verify;
+
+/// Asserts that the unit is accepted.
+pub fn accepted(unit: &Unit) {
+    if let Err(error) = verify(unit) {
+        panic!("refused: {error}");
+    }
+}
+
+/// Which instruction of the unit is refused, and why.
+pub fn refused(unit: &Unit) -> (usize, CodeProblem) {
+    match verify(unit) {
+        Err(LoadError::Code {
+            instruction,
+            problem,
+            ..
+        }) => (instruction, problem),
+        other => panic!("not refused for an instruction: {other:?}"),
+    }
+}
+
+/// Why a function or behaviour of the unit is refused as a whole.
+pub fn head_problem(unit: &Unit) -> HeadProblem {
+    match verify(unit) {
+        Err(LoadError::Head { problem, .. }) => problem,
+        other => panic!("not refused for a head: {other:?}"),
+    }
+}
+
+/// Which entry of which table is refused, and why.
+pub fn table_problem(unit: &Unit) -> (Table, usize, TableProblem) {
+    match verify(unit) {
+        Err(LoadError::Table {
+            table,
+            index,
+            problem,
+        }) => (table, index, problem),
+        other => panic!("not refused for a table: {other:?}"),
+    }
+}
+
+/// A function of one argument.
+pub fn function(code: Vec<Instr>) -> Unit {
+    Build::new().function("f", 1, code).0
+}
+
+/// A behaviour without captures: the message is in register 0.
+pub fn behaviour(code: Vec<Instr>) -> Unit {
+    Build::new().behaviour("b", 0, code).0
+}
+
+/// A unit of nothing but constants.
+pub fn constants(constants: Vec<Constant>) -> Unit {
+    let mut unit = Build::new().0;
+    unit.constants = constants;
+    unit
+}
+
+/// `dst := primitive(args)`.
+pub fn op(dst: u16, primitive: Primitive, args: Vec<Operand>) -> Instr {
+    Instr::Op {
+        dst,
+        primitive,
+        args,
+    }
+}
