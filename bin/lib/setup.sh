@@ -114,6 +114,8 @@ setup_deps() {
       return 0
     fi
     say "Hex cannot be reached (see $(log_of "Fetching dependencies")): the stand-ins under offline/ take over"
+  elif [ "${MOTE_DEPS:-}" = hex ]; then
+    fail "MOTE_DEPS=hex, and Hex is not installed: mix local.hex"
   fi
   export MOTE_DEPS=offline
 }
