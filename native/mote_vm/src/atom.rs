@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 pub struct Atom(u32);
 
 /// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 15] = [
+const WELL_KNOWN: [&str; 16] = [
     "nil",
     "true",
     "false",
@@ -27,6 +27,7 @@ const WELL_KNOWN: [&str; 15] = [
     "case_clause",
     "cond_clause",
     "function_clause",
+    "stopped",
 ];
 
 impl Atom {
@@ -60,6 +61,8 @@ impl Atom {
     pub const COND_CLAUSE: Atom = Atom(13);
     /// `:function_clause`
     pub const FUNCTION_CLAUSE: Atom = Atom(14);
+    /// `:stopped`
+    pub const STOPPED: Atom = Atom(15);
 
     /// The number.
     #[inline(always)]
@@ -125,7 +128,7 @@ mod tests {
     #[test]
     fn well_known_atoms_have_their_names() {
         assert_eq!(Atom::NIL.name(), "nil");
-        assert_eq!(Atom::FUNCTION_CLAUSE.name(), "function_clause");
+        assert_eq!(Atom::STOPPED.name(), "stopped");
         assert_eq!(Atom::new("undefined"), Atom::UNDEFINED);
     }
 

@@ -72,6 +72,22 @@ counters! {
     foreign_out,
     /// Timers armed and not yet due.
     timers,
+    /// Events passed on to the thread of the same sponsor that owns their actor.
+    forwarded,
+    /// Actors taken over from threads that were asleep.
+    taken_over,
+    /// Events for which another sponsor's thread was asked to give the actor away.
+    migrations,
+    /// Times that queued events were given to another thread.
+    shares_given,
+    /// Times that another thread's queued events were received on request.
+    shares_taken,
+    /// Events moved to another sponsor: `sendx`, `on` references and pinned actors.
+    sendx,
     /// Times the thread went to sleep.
     parks,
+    /// Nanoseconds between waking and going to sleep.
+    busy_ns,
+    /// The most events that were queued at the end of a batch.
+    queue_high_water,
 }

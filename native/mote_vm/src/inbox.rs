@@ -1,25 +1,28 @@
-//! Where everything from outside enters a sponsor: many senders, one thread that drains in batches.
+//! Where everything from elsewhere enters a dispatch thread: many senders, one thread that drains in batches.
 //!
 //! Invariants:
-//! 1. An entry is in `entries` from `push` until the drain that returns it; entries of one sender keep their order.
-//! 2. `pending` is set after an entry is pushed and cleared before entries are taken, so an entry that a drain
-//!    misses has `pending` set.
-//! 3. A thread that is about to park says so in `sleeping` first and looks at `pending` then; a sender sets
-//!    `pending` first and looks at `sleeping` then. Both are sequentially consistent, so one of them sees the other.
+//! 1. What is pushed is in the inbox until the drain that returns it; entries of one sender keep their order.
+//! 2. `pending` is set after a push and cleared before the contents are taken, so what a drain misses has
+//!    `pending` set.
+//! 3. A thread that is about to park says so in its presence first and looks at `pending` then; a sender sets
+//!    `pending` first and looks at the presence then. All four are sequentially consistent, so one of the two
+//!    sees the other: no wake-up is lost.
+//! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
 use crate::actor::Actor;
 use crate::parcel::Parcel;
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::OnceLock;
-use std::thread::Thread;
-use std::time::Duration;
+use crate::queue::Event;
+use crate::sync::{AtomicBool, Mutex, Relaxed, SeqCst};
 
-/// What can enter.
+/// What enters besides the events of other threads.
 pub(crate) enum Entry {
-    /// A message for an actor.
-    Event(Target, Parcel),
+    /// A message from outside for an actor.
+    Message(Target, Parcel),
     /// Something to do between two turns.
     Call(Box<dyn FnOnce(&mut crate::thread::Dispatch) + Send>),
+    /// An event for an actor that this thread owns and the thread of that number wants to run.
+    Migrate(Event, u16),
+    /// The sponsor is removed: hand everything over and end.
+    Retire,
 }
 
 /// An actor that the sender holds a handle of.
@@ -29,63 +32,149 @@ pub(crate) struct Target(pub(crate) *const Actor);
 // SAFETY: a plain address; only dispatch threads look behind it.
 unsafe impl Send for Target {}
 
+/// What a drain takes.
+#[derive(Default)]
+pub(crate) struct Contents {
+    pub(crate) events: Vec<Event>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Contents {
+    pub(crate) fn len(&self) -> usize {
+        self.events.len() + self.entries.len()
+    }
+}
+
+#[derive(Default)]
+struct Inner {
+    contents: Contents,
+    closed: bool,
+}
+
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct Inbox {
-    entries: Mutex<Vec<Entry>>,
+    inner: Mutex<Inner>,
     pending: AtomicBool,
-    sleeping: AtomicBool,
-    thread: OnceLock<Thread>,
 }
 
 impl Inbox {
-    /// Says which thread drains; once, before it first parks.
-    pub(crate) fn serve(&self) {
-        let _ = self.thread.set(std::thread::current());
-    }
-
-    pub(crate) fn push(&self, entry: Entry) {
-        self.entries.lock().push(entry);
-        self.wake();
-    }
-
-    /// Makes the draining thread look again.
-    pub(crate) fn wake(&self) {
-        self.pending.store(true, SeqCst);
-        if self.sleeping.load(SeqCst) {
-            if let Some(thread) = self.thread.get() {
-                thread.unpark();
-            }
+    /// Adds an entry; gives it back when the inbox is closed. The caller then wakes the thread.
+    pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return Err(entry);
         }
+        inner.contents.entries.push(entry);
+        drop(inner);
+        self.announce();
+        Ok(())
+    }
+
+    /// Moves all of `events` in; leaves them when the inbox is closed, and answers `false`.
+    #[must_use]
+    pub(crate) fn push_events(&self, events: &mut Vec<Event>) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return false;
+        }
+        inner.contents.events.append(events);
+        drop(inner);
+        self.announce();
+        true
+    }
+
+    /// Makes the thread look, even if there is nothing.
+    pub(crate) fn announce(&self) {
+        self.pending.store(true, SeqCst);
     }
 
     /// Whether a drain may find something. Cheap enough to ask between turns.
     #[inline(always)]
     pub(crate) fn is_pending(&self) -> bool {
-        // Relaxed: a stale `false` is corrected by a later look, and before parking by invariant 3.
+        // Relaxed: a stale `false` is corrected by a later look, and before parking by `is_pending_for_sure`.
         self.pending.load(Relaxed)
     }
 
-    /// Swaps the waiting entries into `batch`, which is empty.
-    pub(crate) fn drain(&self, batch: &mut Vec<Entry>) {
+    /// The look before parking.
+    pub(crate) fn is_pending_for_sure(&self) -> bool {
+        self.pending.load(SeqCst)
+    }
+
+    /// Swaps the contents with `into`, which is empty.
+    pub(crate) fn drain(&self, into: &mut Contents) {
         self.pending.store(false, SeqCst);
-        std::mem::swap(&mut *self.entries.lock(), batch);
+        std::mem::swap(&mut self.inner.lock().contents, into);
     }
 
-    /// Sleeps until something is pending, or that long. May return early.
-    pub(crate) fn park(&self, at_most: Option<Duration>) {
-        self.sleeping.store(true, SeqCst);
-        if !self.pending.load(SeqCst) {
-            match at_most {
-                Some(duration) => std::thread::park_timeout(duration),
-                None => std::thread::park(),
-            }
-        }
-        self.sleeping.store(false, SeqCst);
+    /// Lets nothing more in; what is there goes to `into`.
+    pub(crate) fn close(&self, into: &mut Contents) {
+        let mut inner = self.inner.lock();
+        inner.closed = true;
+        std::mem::swap(&mut inner.contents, into);
     }
 
-    /// How many entries wait.
+    /// Lets things in again, for the next thread of the same number.
+    pub(crate) fn open(&self) {
+        self.inner.lock().closed = false;
+    }
+
+    /// How many things wait.
     pub(crate) fn len(&self) -> usize {
-        self.entries.lock().len()
+        self.inner.lock().contents.len()
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::presence::Presence;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A sender pushes and wakes; the thread announces its sleep and looks. It never parks beside an entry.
+    #[test]
+    fn no_wake_up_is_lost() {
+        loom::model(|| {
+            let inbox = Arc::new(Inbox::default());
+            let presence = Arc::new(Presence::new());
+            presence.wake();
+            let unparked = Arc::new(AtomicBool::new(false));
+            let (i, p, u) = (inbox.clone(), presence.clone(), unparked.clone());
+            let sender = thread::spawn(move || {
+                assert!(i.push(Entry::Retire).is_ok());
+                if p.is_asleep() {
+                    u.store(true, SeqCst);
+                }
+            });
+            presence.sleep();
+            let parks = !inbox.is_pending_for_sure();
+            sender.join().unwrap();
+            assert!(!parks || unparked.load(SeqCst));
+        });
+    }
+
+    /// What a drain does not take keeps `pending` set.
+    #[test]
+    fn nothing_is_forgotten() {
+        loom::model(|| {
+            let inbox = Arc::new(Inbox::default());
+            let i = inbox.clone();
+            let sender = thread::spawn(move || {
+                assert!(i.push(Entry::Retire).is_ok());
+                assert!(i.push(Entry::Retire).is_ok());
+            });
+            let mut taken = 0;
+            while taken < 2 {
+                if inbox.is_pending_for_sure() {
+                    let mut contents = Contents::default();
+                    inbox.drain(&mut contents);
+                    taken += contents.len();
+                } else {
+                    thread::yield_now();
+                }
+            }
+            sender.join().unwrap();
+        });
     }
 }

@@ -215,13 +215,11 @@ impl Interpreter {
                 } => {
                     let (id, n) = current(behaviour)?;
                     let state = frame.captured(turn, captures, n)?;
-                    frame.set(d, made(turn.heap.actor(id, None, state))?);
-                    turn.tally.creates += 1;
+                    frame.set(d, made(turn.create(id, state))?);
                 }
                 Op::CreateOne { d, a, behaviour } => {
                     let (id, _) = current(behaviour)?;
-                    frame.set(d, made(turn.heap.actor(id, None, frame.get(a)))?);
-                    turn.tally.creates += 1;
+                    frame.set(d, made(turn.create(id, frame.get(a)))?);
                 }
                 Op::CreateOn {
                     d,
@@ -229,10 +227,9 @@ impl Interpreter {
                     behaviour,
                 } => {
                     let (id, n) = current(behaviour)?;
-                    let pinned = turn.sponsor_number(frame.argument(captures, n));
                     let state = frame.captured(turn, captures, n)?;
-                    frame.set(d, made(turn.heap.actor(id, pinned, state))?);
-                    turn.tally.creates += 1;
+                    let sponsor = frame.argument(captures, n);
+                    frame.set(d, made(turn.create_on(id, sponsor, state))?);
                 }
                 Op::Send { target, message } => turn.send(frame.get(target), frame.get(message)),
                 Op::SendConstant { target, message } => turn.send(frame.get(target), message),
@@ -426,7 +423,7 @@ fn no_answer(turn: &Turn) -> Result<(), Aborted> {
 #[inline(always)]
 fn callee(turn: &mut Turn, slot: *const FunctionSlot) -> Result<(*const Code, usize), Aborted> {
     if turn.fuel == 0 {
-        return Err(Aborted::by(Atom::FUEL));
+        turn.refuel().map_err(Aborted::by)?;
     }
     turn.fuel -= 1;
     // SAFETY: operations refer to slots of the program (program.rs, invariant 1).

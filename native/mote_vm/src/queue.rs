@@ -20,6 +20,9 @@ pub(crate) struct Event {
 
 const _: () = assert!(std::mem::size_of::<Event>() == 16);
 
+// SAFETY: two words of data; dispatch threads alone look behind the pointer.
+unsafe impl Send for Event {}
+
 /// Events per chunk: with the link behind them a chunk is 16 KiB, half of a first-level cache.
 const EVENTS: usize = if cfg!(miri) { 7 } else { 1023 };
 /// Emptied chunks kept for reuse; more go back to the allocator.
@@ -57,6 +60,7 @@ pub(crate) struct EventQueue {
     head_end: *mut Event,
     tail: *mut Event,
     tail_end: *mut Event,
+    len: usize,
     spare: Vec<NonNull<Chunk>>,
     chunks: usize,
 }
@@ -69,6 +73,7 @@ unsafe impl Send for EventQueue {}
 pub(crate) struct QueueMark {
     tail: *mut Event,
     tail_end: *mut Event,
+    len: usize,
 }
 
 impl EventQueue {
@@ -78,6 +83,7 @@ impl EventQueue {
             head_end: std::ptr::null_mut(),
             tail: std::ptr::null_mut(),
             tail_end: std::ptr::null_mut(),
+            len: 0,
             spare: Vec::with_capacity(SPARE),
             chunks: 0,
         };
@@ -104,6 +110,7 @@ impl EventQueue {
             self.tail.write(Event { target, message });
             self.tail = self.tail.add(1);
         }
+        self.len += 1;
     }
 
     #[inline(always)]
@@ -118,6 +125,7 @@ impl EventQueue {
         let event = unsafe { self.head.read() };
         // SAFETY: stays within the chunk or one past its last event.
         self.head = unsafe { self.head.add(1) };
+        self.len -= 1;
         if self.head == self.tail {
             // Nothing else is queued: start over at the front of the chunk, whose lines are in the cache.
             // SAFETY: head and tail meet only in one chunk, whose end is `tail_end`.
@@ -125,6 +133,23 @@ impl EventQueue {
             self.head = start;
             self.tail = start;
         }
+        Some(event)
+    }
+
+    /// The oldest event from before `mark`, also while a turn has staged others behind it.
+    pub(crate) fn take_before(&mut self, mark: &mut QueueMark) -> Option<Event> {
+        if self.head == mark.tail {
+            return None;
+        }
+        if self.head == self.head_end {
+            self.next_chunk();
+        }
+        // SAFETY: head is before the mark's tail, so by invariant 1 an event is there.
+        let event = unsafe { self.head.read() };
+        // SAFETY: stays within the chunk or one past its last event.
+        self.head = unsafe { self.head.add(1) };
+        self.len -= 1;
+        mark.len -= 1;
         Some(event)
     }
 
@@ -146,12 +171,24 @@ impl EventQueue {
         self.head == self.tail
     }
 
+    /// How many events are queued, staged ones included.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     #[inline(always)]
     pub(crate) fn mark(&self) -> QueueMark {
         QueueMark {
             tail: self.tail,
             tail_end: self.tail_end,
+            len: self.len,
         }
+    }
+
+    /// How many of the events from before `mark` are still queued.
+    pub(crate) fn mark_len(&self, mark: &QueueMark) -> usize {
+        mark.len
     }
 
     /// Forgets what was pushed since `mark`.
@@ -168,6 +205,7 @@ impl EventQueue {
         }
         self.tail = mark.tail;
         self.tail_end = mark.tail_end;
+        self.len = mark.len;
     }
 
     #[cold]
@@ -290,11 +328,36 @@ mod tests {
                 assert_eq!(pop(&mut queue), model.pop_front());
             }
             assert_eq!(queue.is_empty(), model.is_empty());
+            assert_eq!(queue.len(), model.len());
             assert_eq!(
                 queue.peek(0).map(|e| e.message.fixnum_value()).is_some()
                     || queue.head == queue.head_end,
                 !model.is_empty() || queue.head == queue.head_end
             );
+        }
+    }
+
+    #[test]
+    fn taking_before_a_mark_leaves_staged_events_alone() {
+        for committed in [1, EVENTS - 1, EVENTS, EVENTS + 1] {
+            let mut queue = EventQueue::new();
+            for i in 0..committed as i64 {
+                push(&mut queue, i);
+            }
+            let mut mark = queue.mark();
+            for _ in 0..EVENTS + 3 {
+                push(&mut queue, -1);
+            }
+            for i in 0..committed as i64 {
+                let taken = queue.take_before(&mut mark).unwrap();
+                assert_eq!(taken.message.fixnum_value(), i);
+            }
+            assert!(queue.take_before(&mut mark).is_none());
+            assert_eq!(queue.len(), EVENTS + 3);
+            queue.rewind(mark);
+            assert_eq!((pop(&mut queue), queue.len()), (None, 0));
+            push(&mut queue, 7);
+            assert_eq!(pop(&mut queue), Some(7));
         }
     }
 

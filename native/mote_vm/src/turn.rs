@@ -1,17 +1,28 @@
 //! The staging area of a turn: what it allocates, sends, arms and becomes, until commit or abort.
 //!
 //! Invariants:
-//! 1. Between turns nothing is staged: `outside`, `timers` and `next` are empty.
+//! 1. Between turns nothing is staged: `outside`, `timers` and `next` are empty, and `actor` is null.
 //! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest.
-use crate::actor::{Actor, BehaviourId};
+use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
 use crate::code::program::Program;
-use crate::heap::block::BlockPool;
+use crate::counters::Counts;
 use crate::heap::{Heap, Mark};
+use crate::machine::Machine;
 use crate::prim::random::Random;
 use crate::queue::{EventQueue, QueueMark};
+use crate::sponsor::Sponsor;
+use crate::station::Station;
 use crate::value::Value;
 use std::sync::Arc;
+
+/// Where a thread stands: its machine, its sponsor, its own public side.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) machine: Machine,
+    pub(crate) sponsor: Arc<Sponsor>,
+    pub(crate) station: Arc<Station>,
+}
 
 /// A message to something that is not simply an actor: a process, a customer, a reference with a sponsor.
 pub(crate) struct Outgoing {
@@ -28,13 +39,24 @@ pub(crate) struct StagedTimer {
     pub(crate) message: Value,
 }
 
-/// What a thread counts, turn by turn; an abort takes back what the turn itself counted.
-#[derive(Clone, Copy, Default, Debug)]
+/// What a turn itself counts; an abort takes it back.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) sends: u64,
     pub(crate) creates: u64,
     pub(crate) dropped: u64,
 }
+
+/// Where an aborted turn returns to.
+#[derive(Clone, Copy)]
+pub(crate) struct Savepoint {
+    pub(crate) heap: Mark,
+    pub(crate) queue: QueueMark,
+    pub(crate) tally: Tally,
+}
+
+/// Fuel between two looks around within a long turn: some tens of microseconds.
+const SLICE: u64 = 4096;
 
 /// See the head of this file.
 pub(crate) struct Turn {
@@ -45,63 +67,82 @@ pub(crate) struct Turn {
     pub(crate) timers: Vec<StagedTimer>,
     pub(crate) next: Option<(BehaviourId, Value)>,
     pub(crate) actor: *const Actor,
+    /// What is left of the current slice, and of the turn beyond it.
     pub(crate) fuel: u64,
+    reserve: u64,
     pub(crate) tally: Tally,
-    pub(crate) timer_number: u64,
+    pub(crate) counts: Counts,
+    pub(crate) savepoint: Savepoint,
     pub(crate) program: Arc<Program>,
-    pub(crate) sponsors: Arc<[Atom]>,
+    pub(crate) place: Place,
+    timer_number: u64,
 }
 
 // SAFETY: `actor` is only set while the owning thread runs a turn.
 unsafe impl Send for Turn {}
 
-/// Where an aborted turn returns to.
-pub(crate) struct Savepoint {
-    heap: Mark,
-    queue: QueueMark,
-    tally: Tally,
-}
-
 impl Turn {
-    pub(crate) fn new(
-        pool: Arc<BlockPool>,
-        program: Arc<Program>,
-        sponsors: Arc<[Atom]>,
-        seed: u64,
-    ) -> Turn {
+    pub(crate) fn new(place: Place, heap: Heap, seed: u64) -> Turn {
+        let queue = EventQueue::new();
+        let savepoint = Savepoint {
+            heap: heap.mark(),
+            queue: queue.mark(),
+            tally: Tally::default(),
+        };
         Turn {
-            heap: Heap::new(pool),
-            queue: EventQueue::new(),
+            heap,
+            queue,
             random: Random::from_seed(seed),
             outside: Vec::new(),
             timers: Vec::new(),
             next: None,
             actor: std::ptr::null(),
             fuel: 0,
+            reserve: 0,
             tally: Tally::default(),
+            counts: Counts::default(),
+            savepoint,
+            program: place.machine.program().clone(),
+            place,
             timer_number: 0,
-            program,
-            sponsors,
         }
-    }
-
-    /// The number of the sponsor of that name.
-    pub(crate) fn sponsor_number(&self, name: Value) -> Option<u8> {
-        let name = name.as_atom()?;
-        let at = self.sponsors.iter().position(|sponsor| *sponsor == name)?;
-        u8::try_from(at).ok()
     }
 
     /// Starts a turn of `actor` with that much fuel.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, actor: *const Actor, fuel: u64) -> Savepoint {
+    pub(crate) fn begin(&mut self, actor: *const Actor, fuel: u64) {
         self.actor = actor;
-        self.fuel = fuel;
-        Savepoint {
+        self.fuel = fuel.min(SLICE);
+        self.reserve = fuel - self.fuel;
+        self.savepoint = Savepoint {
             heap: self.heap.mark(),
             queue: self.queue.mark(),
             tally: self.tally,
+        };
+    }
+
+    /// How much of `fuel` the turn has spent.
+    #[inline(always)]
+    pub(crate) fn spent(&self, fuel: u64) -> u64 {
+        fuel - self.fuel - self.reserve
+    }
+
+    /// The slice is spent: looks around, then goes on with the next one, if there is one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuel(&mut self) -> Result<(), Atom> {
+        if self.place.machine.is_stopping() {
+            return Err(Atom::STOPPED);
         }
+        if self.reserve == 0 {
+            return Err(Atom::FUEL);
+        }
+        self.fuel = self.reserve.min(SLICE);
+        self.reserve -= self.fuel;
+        // A turn this long may go on for as long again: whatever is queued is worth sharing.
+        let waits = self.queue.mark_len(&self.savepoint.queue) > 0;
+        self.share(if waits { u64::MAX } else { 0 });
+        Ok(())
     }
 
     /// Makes the become visible. Sends to actors and new actors already stand where they belong; what goes outside
@@ -111,17 +152,45 @@ impl Turn {
         if let Some((behaviour, state)) = self.next.take() {
             // SAFETY: the running actor is live: its event was queued.
             unsafe { (*self.actor).set(behaviour, state) };
+            self.counts.becomes += 1;
         }
     }
 
     /// Leaves no footprints.
-    pub(crate) fn abort(&mut self, savepoint: Savepoint) {
+    pub(crate) fn abort(&mut self) {
         self.next = None;
         self.outside.clear();
         self.timers.clear();
-        self.queue.rewind(savepoint.queue);
-        self.tally = savepoint.tally;
-        self.heap.rewind(savepoint.heap);
+        self.queue.rewind(self.savepoint.queue);
+        self.tally = self.savepoint.tally;
+        self.heap.rewind(self.savepoint.heap);
+    }
+
+    /// A new actor, owned by this thread unless it is pinned elsewhere; `NONE` when the memory is exhausted.
+    #[inline(always)]
+    pub(crate) fn create(&mut self, behaviour: BehaviourId, state: Value) -> Value {
+        self.tally.creates += 1;
+        let header = Header::new(behaviour, None, self.place.station.number);
+        self.heap.actor(header, state)
+    }
+
+    /// The same, pinned to the sponsor of that name; a sponsor that there is not pins to none.
+    pub(crate) fn create_on(
+        &mut self,
+        behaviour: BehaviourId,
+        sponsor: Value,
+        state: Value,
+    ) -> Value {
+        self.tally.creates += 1;
+        let named = sponsor.as_atom();
+        let sponsor = named.and_then(|name| self.place.machine.sponsors().by_name(name));
+        let pinned = sponsor.map(|sponsor| {
+            sponsor.pin();
+            sponsor.id
+        });
+        let here = pinned.is_none_or(|id: SponsorId| id == self.place.sponsor.id);
+        let owner = if here { self.place.station.number } else { 0 };
+        self.heap.actor(Header::new(behaviour, pinned, owner), state)
     }
 
     #[inline(always)]

@@ -19,7 +19,7 @@ pub(crate) mod cell;
 pub(crate) mod pages;
 pub mod view;
 
-use crate::actor::{Actor, BehaviourId};
+use crate::actor::{Actor, Header};
 use crate::foreign::{ForeignRef, LongBytes};
 use crate::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
@@ -259,18 +259,13 @@ impl Heap {
 
     /// A new actor; `NONE` when the memory is exhausted.
     #[inline(always)]
-    pub(crate) fn actor(
-        &mut self,
-        behaviour: BehaviourId,
-        sponsor: Option<u8>,
-        state: Value,
-    ) -> Value {
+    pub(crate) fn actor(&mut self, header: Header, state: Value) -> Value {
         let Some(cell) = self.allocate(1) else {
             return Value::NONE;
         };
         let cell = cell.cast::<Actor>().as_ptr();
         // SAFETY: a fresh granule has the size and alignment of an actor.
-        unsafe { cell.write(Actor::new(behaviour, sponsor, state)) };
+        unsafe { cell.write(Actor::new(header, state)) };
         Value::address(cell)
     }
 }

@@ -1,0 +1,137 @@
+//! Whether a dispatch thread is awake, and taking over actors of one that is not.
+//!
+//! An actor is owned by one thread, the only one that runs its turns; so turns need no claim. A thread that is
+//! asleep owns actors that others may need: they take them over while it sleeps, by compare-and-swap on the
+//! actor's header. The sleeper must not find itself owner of an actor that is being taken; so whoever takes over
+//! first enters a visit, which is possible only while the thread is asleep, and a waking thread waits until the
+//! last visit has ended. Visits last for one compare-and-swap.
+//!
+//! Invariants:
+//! 1. Bit 0 says asleep, the bits above count visits. A visit begins only while bit 0 is set, in one atomic step.
+//! 2. While its thread is awake and `wake` has returned, there is no visit: the owner's plain reads of the owner
+//!    field are exact for its own actors.
+//! 3. What the sleeper wrote before `sleep` is seen by visitors (release, acquire), and what visitors wrote is
+//!    seen by the thread after `wake` (the same, the other way).
+use crate::sync::{pause, AcqRel, Acquire, AtomicU64, Relaxed, Release, SeqCst};
+
+/// See the head of this file.
+pub(crate) struct Presence(AtomicU64);
+
+const ASLEEP: u64 = 1;
+const VISIT: u64 = 2;
+
+impl Presence {
+    /// Of a thread that has not begun yet, which is like one asleep.
+    pub(crate) fn new() -> Presence {
+        Presence(AtomicU64::new(ASLEEP))
+    }
+
+    /// The thread will touch none of its actors until it wakes.
+    pub(crate) fn sleep(&self) {
+        // SeqCst: ordered before the look for work that follows (inbox.rs, invariant 3); also the release of
+        // invariant 3.
+        self.0.fetch_or(ASLEEP, SeqCst);
+    }
+
+    /// Back again. Returns when no visitor is left.
+    pub(crate) fn wake(&self) {
+        // AcqRel: acquire for invariant 3; release so that a failed visit sees a thread that is really awake.
+        self.0.fetch_and(!ASLEEP, AcqRel);
+        // Acquire: pairs with the release at a visit's end.
+        while self.0.load(Acquire) != 0 {
+            pause();
+        }
+    }
+
+    /// Whether the thread is asleep: exact for the thread itself, a hint for others unless ordered otherwise.
+    pub(crate) fn is_asleep(&self) -> bool {
+        // SeqCst: ordered after the sender's announcement of work (inbox.rs, invariant 3).
+        self.0.load(SeqCst) & ASLEEP != 0
+    }
+
+    /// Enters, if the thread is asleep.
+    pub(crate) fn visit(&self) -> Option<Visit<'_>> {
+        let mut seen = self.0.load(Relaxed);
+        while seen & ASLEEP != 0 {
+            // Acquire: invariant 3. Relaxed on failure: it is read again.
+            match self
+                .0
+                .compare_exchange_weak(seen, seen + VISIT, Acquire, Relaxed)
+            {
+                Ok(_) => return Some(Visit(self)),
+                Err(now) => seen = now,
+            }
+        }
+        None
+    }
+}
+
+/// While it lives, the visited thread does not wake.
+pub(crate) struct Visit<'a>(&'a Presence);
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        // Release: invariant 3.
+        self.0 .0.fetch_sub(VISIT, Release);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::sync::AtomicU64;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// An actor owned by the sleeper (1): it wakes and runs it if it is still the owner; another (2) takes over
+    /// and runs it. Never both at once, and both see each other's writes.
+    #[test]
+    fn a_taken_actor_is_run_by_one_thread_at_a_time() {
+        loom::model(|| {
+            let presence = Arc::new(Presence::new());
+            let owner = Arc::new(AtomicU64::new(1));
+            let state = Arc::new(loom::cell::UnsafeCell::new(0u64));
+            let (p, o, s) = (presence.clone(), owner.clone(), state.clone());
+            let taker = thread::spawn(move || {
+                let Some(visit) = p.visit() else { return false };
+                let taken = o.compare_exchange(1, 2, Relaxed, Relaxed).is_ok();
+                drop(visit);
+                if taken {
+                    // SAFETY: the model checks that nobody else is here.
+                    s.with_mut(|state| unsafe { *state += 1 });
+                }
+                taken
+            });
+            presence.wake();
+            if owner.load(Relaxed) == 1 {
+                // SAFETY: as above.
+                state.with_mut(|state| unsafe { *state += 1 });
+            }
+            presence.sleep();
+            taker.join().unwrap();
+        });
+    }
+
+    /// Two takers of one actor: one wins.
+    #[test]
+    fn one_taker_wins() {
+        loom::model(|| {
+            let presence = Arc::new(Presence::new());
+            let owner = Arc::new(AtomicU64::new(1));
+            let takers: Vec<_> = [2, 3]
+                .into_iter()
+                .map(|me| {
+                    let (p, o) = (presence.clone(), owner.clone());
+                    thread::spawn(move || {
+                        let _visit = p.visit().unwrap();
+                        o.compare_exchange(1, me, Relaxed, Relaxed).is_ok()
+                    })
+                })
+                .collect();
+            let won = takers.into_iter().filter(|_| true).map(|t| t.join().unwrap());
+            assert_eq!(won.filter(|won| *won).count(), 1);
+            presence.wake();
+            assert_ne!(owner.load(Relaxed), 1);
+        });
+    }
+}

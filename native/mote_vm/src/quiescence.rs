@@ -1,0 +1,106 @@
+//! Whether anything is left to do in a machine, counted exactly.
+//!
+//! Outstanding are: every awake thread, and everything in an inbox. An event in a queue needs no count of its own,
+//! for its thread is awake. Timers that are not due do not count.
+//!
+//! Invariants:
+//! 1. What enters an inbox is added before it is pushed and taken off after it has left the inbox, by a thread that
+//!    is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
+//! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
+//!    outside or a timer can make it rise again.
+use crate::sync::{AtomicIsize, Mutex, SeqCst};
+
+type Waiter = Box<dyn FnOnce() + Send>;
+
+/// See the head of this file.
+pub(crate) struct Quiescence {
+    outstanding: AtomicIsize,
+    waiters: Mutex<Vec<Waiter>>,
+}
+
+impl Quiescence {
+    pub(crate) fn new() -> Quiescence {
+        Quiescence {
+            outstanding: AtomicIsize::new(0),
+            waiters: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// `n` more things to do.
+    pub(crate) fn add(&self, n: usize) {
+        self.outstanding.fetch_add(n as isize, SeqCst);
+    }
+
+    /// `n` things less; tells who waits if these were the last.
+    pub(crate) fn done(&self, n: usize) {
+        if n > 0 && self.outstanding.fetch_sub(n as isize, SeqCst) == n as isize {
+            self.tell();
+        }
+    }
+
+    /// Whether nothing is left at this moment.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.outstanding.load(SeqCst) == 0
+    }
+
+    /// Calls `waiter` as soon as nothing is left, maybe at once.
+    pub(crate) fn wait(&self, waiter: Waiter) {
+        self.waiters.lock().push(waiter);
+        if self.is_quiet() {
+            self.tell();
+        }
+    }
+
+    /// Calls everybody who waits, whether quiet or not: the machine stops.
+    pub(crate) fn tell(&self) {
+        let waiters = std::mem::take(&mut *self.waiters.lock());
+        for waiter in waiters {
+            waiter();
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::sync::{AtomicBool, Ordering};
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A thread passes its work on to another and sleeps; whoever waits is told, and not before all is done.
+    #[test]
+    fn quiet_means_that_all_is_done() {
+        loom::model(|| {
+            let quiescence = Arc::new(Quiescence::new());
+            let (passed, finished) = (
+                Arc::new(AtomicBool::new(false)),
+                Arc::new(AtomicBool::new(false)),
+            );
+            quiescence.add(2); // two awake threads
+            let (q, p) = (quiescence.clone(), passed.clone());
+            let first = thread::spawn(move || {
+                q.add(1);
+                p.store(true, Ordering::SeqCst);
+                q.done(1); // asleep
+            });
+            let (q, p, f) = (quiescence.clone(), passed.clone(), finished.clone());
+            let second = thread::spawn(move || {
+                while !p.load(Ordering::SeqCst) {
+                    thread::yield_now();
+                }
+                f.store(true, Ordering::SeqCst);
+                q.done(1); // drained
+                q.done(1); // asleep
+            });
+            let (told, f) = (Arc::new(AtomicBool::new(false)), finished.clone());
+            let t = told.clone();
+            quiescence.wait(Box::new(move || {
+                assert!(f.load(Ordering::SeqCst));
+                t.store(true, Ordering::SeqCst);
+            }));
+            first.join().unwrap();
+            second.join().unwrap();
+            assert!(told.load(Ordering::SeqCst));
+        });
+    }
+}

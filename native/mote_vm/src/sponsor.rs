@@ -1,0 +1,196 @@
+//! Sponsors: named groups of dispatch threads inside one machine.
+use crate::actor::SponsorId;
+use crate::atom::Atom;
+use crate::station::Station;
+use crate::sync::{AtomicBool, Relaxed};
+use parking_lot::RwLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::Arc;
+
+/// How a sponsor is set up.
+#[derive(Clone, Debug)]
+pub struct SponsorConfig {
+    /// Its name.
+    pub name: Atom,
+    /// How many dispatch threads, at least 1.
+    pub threads: usize,
+    /// The cores that its threads are bound to, in turn; empty: not bound.
+    pub cores: Vec<usize>,
+}
+
+/// A running sponsor.
+pub(crate) struct Sponsor {
+    pub(crate) id: SponsorId,
+    pub(crate) name: Atom,
+    /// Its threads; the first one takes what comes from elsewhere.
+    pub(crate) stations: Vec<Arc<Station>>,
+    /// How many of them are asleep: a hint.
+    pub(crate) asleep: AtomicUsize,
+    pub(crate) removed: AtomicBool,
+    ever_pinned: AtomicBool,
+}
+
+impl Sponsor {
+    pub(crate) fn new(id: SponsorId, name: Atom, stations: Vec<Arc<Station>>) -> Sponsor {
+        Sponsor {
+            id,
+            name,
+            stations,
+            asleep: AtomicUsize::new(0),
+            removed: AtomicBool::new(false),
+            ever_pinned: AtomicBool::new(false),
+        }
+    }
+
+    /// The thread that takes what comes from elsewhere.
+    pub(crate) fn lead(&self) -> &Arc<Station> {
+        &self.stations[0]
+    }
+
+    /// Notes that an actor is pinned here, so that the number is not given again.
+    pub(crate) fn pin(&self) {
+        // Relaxed: read only after the sponsor's threads have ended.
+        self.ever_pinned.store(true, Relaxed);
+    }
+}
+
+/// The sponsors of a machine. The first one is there from the start to the end.
+#[derive(Default)]
+pub(crate) struct Sponsors {
+    slots: RwLock<Vec<Slot>>,
+}
+
+enum Slot {
+    Running(Arc<Sponsor>),
+    Free,
+    /// Removed, but actors are pinned to it: its number stands for the first sponsor now.
+    Gone,
+}
+
+/// Why a sponsor could not be added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AddError {
+    Exists,
+    TooMany,
+}
+
+impl Sponsors {
+    /// Adds the sponsor that `make` builds for a free number.
+    pub(crate) fn add(
+        &self,
+        name: Atom,
+        make: impl FnOnce(SponsorId) -> Sponsor,
+    ) -> Result<Arc<Sponsor>, AddError> {
+        let mut slots = self.slots.write();
+        if running(&slots).any(|s| s.name == name) {
+            return Err(AddError::Exists);
+        }
+        let free = slots.iter().position(|slot| matches!(slot, Slot::Free));
+        let at = free.unwrap_or(slots.len());
+        if at >= SponsorId::LIMIT {
+            return Err(AddError::TooMany);
+        }
+        let sponsor = Arc::new(make(SponsorId(at as u16)));
+        let slot = Slot::Running(sponsor.clone());
+        if at == slots.len() {
+            slots.push(slot);
+        } else {
+            slots[at] = slot;
+        }
+        Ok(sponsor)
+    }
+
+    /// Takes a sponsor out; the first one stays.
+    pub(crate) fn remove(&self, name: Atom) -> Option<Arc<Sponsor>> {
+        let mut slots = self.slots.write();
+        let found = running(&slots).find(|s| s.name == name)?.clone();
+        if found.id.0 == 0 {
+            return None;
+        }
+        found.removed.store(true, Relaxed);
+        slots[found.id.0 as usize] = Slot::Gone;
+        Some(found)
+    }
+
+    /// The threads of a removed sponsor have ended: its number may be given again, unless actors are pinned to it.
+    pub(crate) fn recycle(&self, sponsor: &Sponsor) {
+        if !sponsor.ever_pinned.load(Relaxed) {
+            self.slots.write()[sponsor.id.0 as usize] = Slot::Free;
+        }
+    }
+
+    pub(crate) fn by_name(&self, name: Atom) -> Option<Arc<Sponsor>> {
+        let slots = self.slots.read();
+        let found = running(&slots).find(|s| s.name == name);
+        found.cloned()
+    }
+
+    /// The sponsor of a number; the first one stands in for those that are gone.
+    pub(crate) fn by_id(&self, id: SponsorId) -> Arc<Sponsor> {
+        let slots = self.slots.read();
+        match slots.get(id.0 as usize) {
+            Some(Slot::Running(sponsor)) => sponsor.clone(),
+            _ => first(&slots),
+        }
+    }
+
+    /// The first sponsor.
+    pub(crate) fn first(&self) -> Arc<Sponsor> {
+        first(&self.slots.read())
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Sponsor>> {
+        running(&self.slots.read()).cloned().collect()
+    }
+}
+
+fn running(slots: &[Slot]) -> impl Iterator<Item = &Arc<Sponsor>> {
+    slots.iter().filter_map(|slot| match slot {
+        Slot::Running(sponsor) => Some(sponsor),
+        _ => None,
+    })
+}
+
+fn first(slots: &[Slot]) -> Arc<Sponsor> {
+    match slots.first() {
+        Some(Slot::Running(sponsor)) => sponsor.clone(),
+        _ => unreachable!("a machine has its first sponsor before anything runs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(sponsors: &Sponsors, name: &str) -> Result<Arc<Sponsor>, AddError> {
+        let name = Atom::new(name);
+        sponsors.add(name, |id| Sponsor::new(id, name, Vec::new()))
+    }
+
+    #[test]
+    fn names_are_unique_and_the_first_stays() {
+        let sponsors = Sponsors::default();
+        let first = add(&sponsors, "first").ok().unwrap();
+        add(&sponsors, "second").ok().unwrap();
+        assert_eq!(add(&sponsors, "second").err(), Some(AddError::Exists));
+        assert!(sponsors.remove(first.name).is_none());
+        assert!(sponsors.remove(Atom::new("second")).is_some());
+        assert!(sponsors.by_name(Atom::new("second")).is_none());
+    }
+
+    #[test]
+    fn a_number_is_given_again_unless_actors_are_pinned_to_it() {
+        let sponsors = Sponsors::default();
+        add(&sponsors, "first").ok().unwrap();
+        let second = add(&sponsors, "second").ok().unwrap();
+        sponsors.remove(second.name);
+        assert_eq!(sponsors.by_id(second.id).name.name(), "first");
+        sponsors.recycle(&second);
+        let third = add(&sponsors, "third").ok().unwrap();
+        assert_eq!(third.id, second.id);
+        third.pin();
+        sponsors.remove(third.name);
+        sponsors.recycle(&third);
+        assert_ne!(add(&sponsors, "fourth").ok().unwrap().id, third.id);
+    }
+}

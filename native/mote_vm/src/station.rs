@@ -1,0 +1,128 @@
+//! A dispatch thread as the others see it, and the machine's register of them.
+//!
+//! Numbers of ended threads are given again: the new thread then owns what the old one owned.
+use crate::counters::Counters;
+use crate::inbox::{Entry, Inbox};
+use crate::presence::Presence;
+use crate::queue::Event;
+use crate::sync::{AtomicU16, AtomicU64, Relaxed};
+use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::AtomicUsize;
+use std::sync::Arc;
+use std::thread::Thread;
+
+/// The number of a dispatch thread; 0 is nobody's.
+pub(crate) type ThreadNumber = u16;
+
+/// One thread's public side. The parts that others write are on cache lines of their own.
+#[repr(align(128))]
+pub(crate) struct Station {
+    pub(crate) number: ThreadNumber,
+    pub(crate) presence: Presence,
+    pub(crate) inbox: Inbox,
+    /// The number of a thread without work that asks this one for some; 0 if none.
+    pub(crate) request: AtomicU16,
+    /// Estimated nanoseconds of queued work; written by the thread, a hint to others.
+    pub(crate) backlog: AtomicU64,
+    /// Events in the queue; as above.
+    pub(crate) queued: AtomicU64,
+    pub(crate) queue_bytes: AtomicUsize,
+    pub(crate) counters: Counters,
+    thread: RwLock<Option<Thread>>,
+}
+
+impl Station {
+    fn new(number: ThreadNumber) -> Station {
+        Station {
+            number,
+            presence: Presence::new(),
+            inbox: Inbox::default(),
+            request: AtomicU16::new(0),
+            backlog: AtomicU64::new(0),
+            queued: AtomicU64::new(0),
+            queue_bytes: AtomicUsize::new(0),
+            counters: Counters::default(),
+            thread: RwLock::new(None),
+        }
+    }
+
+    /// Says which system thread serves here. Called on it.
+    pub(crate) fn serve(&self) {
+        *self.thread.write() = Some(std::thread::current());
+    }
+
+    /// Adds an entry and wakes the thread if it sleeps.
+    pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
+        self.inbox.push(entry)?;
+        self.unpark_if_asleep();
+        Ok(())
+    }
+
+    /// Moves events in and wakes the thread if it sleeps; `false` when the thread has ended.
+    #[must_use]
+    pub(crate) fn push_events(&self, events: &mut Vec<Event>) -> bool {
+        let taken = self.inbox.push_events(events);
+        if taken {
+            self.unpark_if_asleep();
+        }
+        taken
+    }
+
+    /// Makes the thread look around.
+    pub(crate) fn wake(&self) {
+        self.inbox.announce();
+        self.unpark_if_asleep();
+    }
+
+    fn unpark_if_asleep(&self) {
+        // inbox.rs, invariant 3.
+        if self.presence.is_asleep() {
+            if let Some(thread) = &*self.thread.read() {
+                thread.unpark();
+            }
+        }
+    }
+
+    /// Whether it seems worth asking for work.
+    pub(crate) fn has_at_least(&self, nanoseconds: u64) -> bool {
+        self.backlog.load(Relaxed) >= nanoseconds
+    }
+}
+
+/// All threads of a machine by number.
+#[derive(Default)]
+pub(crate) struct Stations {
+    all: RwLock<Vec<Arc<Station>>>,
+    free: Mutex<Vec<ThreadNumber>>,
+}
+
+impl Stations {
+    /// A station for a new thread; `None` when all numbers are in use.
+    pub(crate) fn open(&self) -> Option<Arc<Station>> {
+        if let Some(number) = self.free.lock().pop() {
+            let station = self.get(number);
+            station.inbox.open();
+            return Some(station);
+        }
+        let mut all = self.all.write();
+        let number = ThreadNumber::try_from(all.len() + 1).ok()?;
+        let station = Arc::new(Station::new(number));
+        all.push(station.clone());
+        Some(station)
+    }
+
+    /// The number may be given again: its thread has ended and its inbox is closed.
+    pub(crate) fn close(&self, number: ThreadNumber) {
+        self.free.lock().push(number);
+    }
+
+    /// The station of a number that was given.
+    pub(crate) fn get(&self, number: ThreadNumber) -> Arc<Station> {
+        self.all.read()[number as usize - 1].clone()
+    }
+
+    /// Every station that was ever opened.
+    pub(crate) fn all(&self) -> Vec<Arc<Station>> {
+        self.all.read().clone()
+    }
+}
