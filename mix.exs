@@ -16,9 +16,7 @@ defmodule Mote.MixProject do
       deps: deps(),
       aliases: aliases(),
       docs: docs(),
-      package: package(),
-      # Read by Elixir 1.14 only; newer ones take it from cli/0.
-      preferred_cli_env: cli()[:preferred_envs]
+      package: package()
     ]
   end
 
@@ -29,8 +27,9 @@ defmodule Mote.MixProject do
     ]
   end
 
+  # Read by Elixir 1.15 and later.
   def cli do
-    [preferred_envs: [ci: :test, docs: :docs, "hex.publish": :docs, "hex.build": :docs]]
+    [preferred_envs: [ci: :test, docs: :docs, "hex.publish": :docs]]
   end
 
   defp elixirc_paths(:test), do: ["lib", "test/support"]

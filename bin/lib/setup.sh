@@ -23,9 +23,12 @@ as_root() {
   fi
 }
 
+# apt-cache answers without an error for names that only other packages know, but shows nothing.
+has_package() { [ -n "$(apt-cache show "$1" 2>/dev/null)" ]; }
+
 apt_update() {
   [ -z "${apt_updated:-}" ] || return 0
-  must "Reading Debian's package lists" as_root apt-get -q update
+  must "Reading the package lists" as_root apt-get -q update
   apt_updated=yes
 }
 
@@ -80,8 +83,8 @@ setup_rust() {
     found=$(rust_version) || found=""
     [ -z "$found" ] || wanted="$wanted, and this is $found"
     have apt-get || fail "$wanted: please install it from https://rustup.rs and start again"
-    apt-cache show rustup >/dev/null 2>&1 || apt_update
-    apt-cache show rustup >/dev/null 2>&1 ||
+    has_package rustup || apt_update
+    has_package rustup ||
       fail "$wanted, and this Debian has no rustup package: please install it from https://rustup.rs and start again"
     [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates
     apt_install rustup

@@ -23,7 +23,7 @@ say() { printf '%s\n' "$*"; }
 
 # fail MESSAGE: the one line that says what went wrong, and the end.
 fail() {
-  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  printf 'bin/%s: %s\n' "$(basename "$0")" "$*" >&2
   exit 1
 }
 

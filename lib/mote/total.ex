@@ -26,12 +26,14 @@ defmodule Mote.Total do
   What the functions compute is in `lib/mote/total/`, their numbers and spellings in
   `lib/mote/behaviour/primitives.ex`.
   """
-  import Kernel, only: [def: 2, defp: 2, @: 1, alias: 2, |>: 2]
+  import Kernel, only: [def: 1, def: 2, @: 1]
 
   alias Mote.Behaviour.Primitives
 
   @none Mote.Total.None.value()
   @cores [Mote.Total.Number, Mote.Total.Term, Mote.Total.Sequence]
+
+  Enum.each(@cores, &Code.ensure_compiled!/1)
 
   @doc """
   The answer of a primitive, `{:ok, value}`, or `:none`.

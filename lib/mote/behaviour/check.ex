@@ -36,7 +36,7 @@ defmodule Mote.Behaviour.Check do
     {clauses, s} = clauses(Enum.map(definitions, & &1.clause), s)
     subject = {:tuple, first.line, Enum.map(params, &{:var, first.line, &1})}
     body = {:case, first.line, subject, clauses, :function_clause}
-    doc = Enum.find_value(definitions, & &1.doc)
+    doc = definitions |> Enum.map(& &1.doc) |> Enum.find(&(&1 != nil))
     finish(%{first | doc: doc}, params, body, s)
   end
 

@@ -44,6 +44,7 @@ fn match_tuple_stays_within_the_registers() {
     accepted(&take(7, 1));
     accepted(&take(8, 0));
     accepted(&take(0, 8));
+    assert_eq!(refused(&take(0, 9)), (0, CodeProblem::Register(8)));
     assert_eq!(refused(&take(8, 1)), (0, CodeProblem::Register(8)));
     assert_eq!(
         refused(&take(2, u16::MAX)),

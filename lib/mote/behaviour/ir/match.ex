@@ -70,6 +70,8 @@ defmodule Mote.Behaviour.IR.Match do
     |> Enum.reduce(g, fn {pattern, subject}, g -> pattern(pattern, subject, fail, g) end)
   end
 
+  defp take_apart({:lit, value}, o, fail, g), do: {[], emit(g, {:match, o, {:k, value}, fail})}
+
   defp take_apart({:tuple, n}, o, fail, g) do
     {first, g} = fresh(g, n)
     parts = for i <- 0..(n - 1), do: {:r, first + i}
@@ -88,7 +90,7 @@ defmodule Mote.Behaviour.IR.Match do
   The clauses one after another; `body` makes the code of a body that is not come back from. What is added next is
   reached when no clause fits.
 
-  Neighbours that want the same shape (a tuple of n, a list cell) take the subject apart once for all of them.
+  Neighbours that want the same shape (a tuple of n, a list cell, one literal) test the subject once for all of them.
   """
   def clauses(clauses, subject, g, body) do
     clauses
@@ -125,6 +127,8 @@ defmodule Mote.Behaviour.IR.Match do
   end
 
   # A pattern whose outermost shape has been tested already.
+  defp opened({:lit, _, _}, _, [], _, g), do: g
+
   defp opened({:tuple, _, [_ | _] = patterns}, _, [_ | _] = parts, fail, g),
     do: each(patterns, parts, fail, g)
 
@@ -138,6 +142,10 @@ defmodule Mote.Behaviour.IR.Match do
 
   # The shape that a pattern asks for first.
   defp shape({:clause, _, pattern, _, _}), do: shape_of(pattern)
+
+  # Floats are left out: as keys 0.0 and -0.0 are one for older releases of OTP.
+  defp shape_of({:lit, _, value}) when is_atom(value) or is_integer(value) or is_binary(value),
+    do: {:lit, value}
 
   defp shape_of({:tuple, _, [_ | _] = patterns}), do: {:tuple, length(patterns)}
   defp shape_of({:cons, _, _, _}), do: :cons

@@ -12,7 +12,7 @@
 //!     BEAM, say) meets at most [`MAX_CONSTANT_NODES`] nodes.
 //! 3.  `R <= 512` and `A <= 255`. A function starts with `0..A` written and `A <= R`; a behaviour with `0..=A`
 //!     written, the message in `A`, and `A < R`.
-//! 4.  Every register that is named is below `R`; all those of `match_tuple` are. (With a count of 0 it names none.)
+//! 4.  Every register that is named is below `R`; for `match_tuple`, `d + n <= R`, also when `n` is 0.
 //! 5.  A register is read only where every path from the start has written it. What an instruction writes it writes
 //!     when control goes on to the next instruction only, never on the way to its label.
 //! 6.  `0 < C <= 1_000_000`. A label lies after its instruction and below `C`; so no path visits an instruction twice.

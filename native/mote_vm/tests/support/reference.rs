@@ -146,7 +146,7 @@ fn walk(
 ) -> Result<(), String> {
     let instr = code.get(at).ok_or("past the end")?;
     visited.insert(at);
-    let act = act(unit, place, instr)?;
+    let act = act(unit, place, registers, instr)?;
     for operand in act.reads {
         match operand {
             Operand::Register(n) => ensure(written.contains(&n.into()), format!("{at}: r{n}"))?,
@@ -180,7 +180,7 @@ fn import(imports: &[Import], index: u32, operands: &[Operand]) -> Result<(), St
     ensure(import.arity as usize == operands.len(), "arity of a call")
 }
 
-fn act(unit: &Unit, place: Place, instr: &Instr) -> Result<Act, String> {
+fn act(unit: &Unit, place: Place, registers: u16, instr: &Instr) -> Result<Act, String> {
     let function = |index: &u32, args: &[Operand]| -> Result<(), String> {
         import(&unit.functions_used, *index, args)?;
         let effects = own_function(unit, *index).is_some_and(|f| unit.functions[f].effects);
@@ -268,6 +268,8 @@ fn act(unit: &Unit, place: Place, instr: &Instr) -> Result<Act, String> {
             label,
         } => {
             ensure(*count <= 255, "large match")?;
+            let end = u32::from(*first) + count;
+            ensure(end <= registers.into(), "match beyond the registers")?;
             let mut act = or(label, goes_on(&[*value], &[]));
             act.writes = (0..*count).map(|n| u32::from(*first) + n).collect();
             act

@@ -115,7 +115,7 @@ pub(super) fn check(
                 .or_insert(*written);
         }
         for range in instr.written() {
-            // The end of an empty range is where it starts; 0..0 is always within.
+            // An empty range must lie within as well, so that whoever makes a pointer of its start may.
             if range.end > u32::from(subject.registers) {
                 return Err(at(index)(CodeProblem::Register(
                     range.end.saturating_sub(1),

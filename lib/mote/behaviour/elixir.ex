@@ -1,0 +1,326 @@
+defmodule Mote.Behaviour.Elixir do
+  # Last pass towards Elixir: the checked, loop-free Mote AST -> plain functions of the user's module. They compute
+  # with `Mote.Total`, stage their effects with `Mote.Turn.Stage` and spend fuel exactly where the machine does.
+  # Patterns, clauses and guards are in `elixir/match.ex`.
+  #
+  # Generated: `name/captures` giving the behaviour and `__mote_turn__/3` for behaviours; `name/arity` and, for
+  # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Code, Flow}
+  alias Mote.Behaviour.Elixir.Match
+
+  @doc "The code to be put at the end of the module."
+  @spec unit(map, binary, non_neg_integer) :: Macro.t()
+  def unit(unit, binary, hash) do
+    {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
+    public = Enum.filter(functions, & &1.public)
+    imports = unit.codes |> Enum.flat_map(&modules(&1.body)) |> Enum.uniq() |> Enum.sort()
+
+    quote generated: true do
+      unquote_splicing(Enum.map(actors, &constructor(&1, unit.module, hash)))
+      unquote_splicing(Enum.map(public, &public/1))
+      unquote_splicing(Enum.map(functions, &function/1))
+
+      @doc false
+      unquote_splicing(Enum.map(actors, &turn/1))
+
+      unquote(if actors == [], do: no_turn())
+
+      @doc false
+      @doc false
+      def __mote__(:unit), do: unquote(binary)
+      def __mote__(:hash), do: unquote(hash)
+      def __mote__(:behaviours), do: unquote(names(actors))
+      def __mote__(:functions), do: unquote(names(public))
+      def __mote__(:imports), do: unquote(imports)
+      def __mote__(:safe), do: unquote(actors |> Enum.reject(& &1.becomes) |> names())
+    end
+  end
+
+  defp names(codes), do: Enum.map(codes, &{&1.name, &1.arity})
+
+  defp modules(node) do
+    own =
+      case node do
+        {tag, _, {module, _, _}, _} when tag in [:call, :tail_call, :become] -> [module]
+        {:create, _, {module, _, _}, _, _} -> [module]
+        _ -> []
+      end
+
+    Enum.reject(own, &is_nil/1) ++ Enum.flat_map(AST.children(node), &modules/1)
+  end
+
+  # -- functions -----------------------------------------------------------------------------------------------
+
+  defp constructor(%Code{} = code, module, hash) do
+    captures = code.params |> Enum.take(code.arity) |> Enum.map(&user_variable/1)
+    default = "The behaviour `#{code.name}(#{code.args})`, to create actors with."
+
+    quote generated: true, line: code.line do
+      @doc unquote(doc(code, default))
+      @spec unquote(code.name)(unquote_splicing(terms(code.arity))) :: Mote.Behaviour.t()
+      def unquote(code.name)(unquote_splicing(captures)) do
+        %Mote.Behaviour{
+          module: unquote(module),
+          name: unquote(code.name),
+          version: unquote(hash),
+          captures: {unquote_splicing(captures)}
+        }
+      end
+    end
+  end
+
+  defp public(%Code{} = code) do
+    params = Enum.map(code.params, &variable/1)
+    default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
+
+    quote generated: true, line: code.line do
+      @doc unquote(doc(code, default))
+      def unquote(code.name)(unquote_splicing(params)) do
+        Mote.Turn.pure(fn -> unquote(hidden(code.name))(unquote_splicing(params)) end)
+      end
+    end
+  end
+
+  # `@doc false` and a doc of the user's stay what they are.
+  defp doc(%{doc: nil}, default), do: default
+  defp doc(%{doc: doc}, _), do: doc
+
+  defp terms(n), do: List.duplicate(quote(do: term), n)
+
+  defp function(%Code{} = code) do
+    params = Enum.map(code.params, &variable/1)
+    definer = if code.public, do: :def, else: :defp
+    head = {hidden(code.name), [line: code.line, generated: true], params}
+
+    quote generated: true, line: code.line do
+      unquote(if code.public, do: quote(do: @doc(false)))
+      unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: expr(code.body)]]})
+    end
+  end
+
+  defp hidden(name), do: :"mote #{name}"
+
+  defp turn(%Code{} = code) do
+    {captures, [message]} = code.params |> Enum.map(&variable/1) |> Enum.split(-1)
+
+    quote generated: true, line: code.line do
+      def __mote_turn__(unquote(code.name), {unquote_splicing(captures)}, unquote(message)) do
+        unquote(commit(code.body))
+      end
+    end
+  end
+
+  defp no_turn do
+    quote generated: true do
+      def __mote_turn__(name, _captures, _message),
+        do: raise(ArgumentError, "no behaviour #{name}")
+    end
+  end
+
+  # The value of a turn's code is of no interest, only that a clause matched; `:ignored` when none did.
+  defp commit({:case, l, e, clauses, :ignore}) do
+    clauses =
+      for {:clause, l, pattern, guards, body} <- clauses,
+          do: {:clause, l, pattern, guards, {:block, l, [body, {:lit, l, :commit}]}}
+
+    expr({:case, l, e, clauses, :ignore})
+  end
+
+  # -- expressions ---------------------------------------------------------------------------------------------
+
+  @doc "The Elixir code of an expression."
+  @spec expr(AST.expr()) :: Macro.t()
+  def expr(node)
+
+  def expr({:lit, _, value}), do: literal(value)
+  def expr({:var, _, v}), do: variable(v)
+  def expr({:tuple, _, es}), do: {:{}, generated(), Enum.map(es, &expr/1)}
+  def expr({:cons, _, h, t}), do: [{:|, generated(), [expr(h), expr(t)]}]
+  def expr({:block, _, es}), do: {:__block__, generated(), Enum.map(es, &expr/1)}
+  def expr({:op, l, primitive, es}), do: op(primitive, es, l)
+
+  def expr({:and, l, a, b}) do
+    quote generated: true, line: l do
+      case unquote(expr(a)) do
+        true -> unquote(expr(b))
+        false -> false
+        _ -> :undefined
+      end
+    end
+  end
+
+  def expr({:or, l, a, b}) do
+    quote generated: true, line: l do
+      case unquote(expr(a)) do
+        true -> true
+        false -> unquote(expr(b))
+        _ -> :undefined
+      end
+    end
+  end
+
+  def expr({:both, l, a, b}) do
+    quote generated: true, line: l do
+      case unquote(expr(a)) do
+        falsy when falsy === false or falsy === nil -> falsy
+        _ -> unquote(expr(b))
+      end
+    end
+  end
+
+  def expr({:either, l, a, b}) do
+    quote generated: true, line: l do
+      case unquote(expr(a)) do
+        falsy when falsy === false or falsy === nil -> unquote(expr(b))
+        truthy -> truthy
+      end
+    end
+  end
+
+  def expr({:if, l, test, yes, no}) do
+    quote generated: true, line: l do
+      case unquote(expr(test)) do
+        falsy when falsy === false or falsy === nil -> unquote(expr(no))
+        _ -> unquote(expr(yes))
+      end
+    end
+  end
+
+  def expr({:cond, l, clauses}) do
+    clauses =
+      for {test, body} <- clauses do
+        {:->, generated(l), [[expr(test)], expr(body)]}
+      end
+
+    last = {:->, generated(l), [[true], expr({:abort, l, {:lit, l, :cond_clause}})]}
+    {:cond, generated(l), [[do: clauses ++ [last]]]}
+  end
+
+  def expr({:match, l, {:bind, _, v}, e}), do: {:=, generated(l), [variable(v), expr(e)]}
+  def expr({:match, l, pattern, e}), do: Match.match(pattern, expr(e), l)
+  def expr({:case, l, e, clauses, fail}), do: Match.clauses(clauses, expr(e), fail, l)
+
+  def expr({:abort, l, e}), do: stage(:abort, [expr(e)], l)
+
+  def expr({:call, l, function, es}) do
+    {before, args} = arguments(es, l)
+    call = call(function, args, l)
+    {:__block__, generated(l), before ++ [stage(:enter, [], l), stage(:leave, [call], l)]}
+  end
+
+  def expr({:tail_call, l, function, es}) do
+    {before, args} = arguments(es, l)
+    {:__block__, generated(l), before ++ [stage(:tick, [], l), call(function, args, l)]}
+  end
+
+  def expr({:self, l}), do: stage(:me, [], l)
+
+  def expr({:create, l, behaviour, es, nil}), do: stage(:create, [behaviour(behaviour, es, l)], l)
+
+  def expr({:create, l, behaviour, es, sponsor}),
+    do: stage(:create, [behaviour(behaviour, es, l), expr(sponsor)], l)
+
+  def expr({:send, l, target, message}), do: stage(:send, [expr(target), expr(message)], l)
+  def expr({:sendx, l, a, b, c}), do: stage(:sendx, [expr(a), expr(b), expr(c)], l)
+  def expr({:send_after, l, a, b, c}), do: stage(:send_after, [expr(a), expr(b), expr(c)], l)
+  def expr({:become, l, behaviour, es}), do: stage(:become, [behaviour(behaviour, es, l)], l)
+
+  # Arguments are calculated before the call goes one deeper.
+  defp arguments(es, l) do
+    {args, before} =
+      es
+      |> Enum.with_index()
+      |> Enum.map_reduce([], fn {e, n}, before ->
+        if AST.simple?(e) do
+          {expr(e), before}
+        else
+          temporary = {:"arg#{n}", [generated: true, counter: unique()], __MODULE__}
+          {temporary, [{:=, generated(l), [temporary, expr(e)]} | before]}
+        end
+      end)
+
+    {Enum.reverse(before), args}
+  end
+
+  defp call({nil, name, _}, args, l), do: {hidden(name), generated(l), args}
+  defp call({module, name, _}, args, l), do: remote(module, hidden(name), args, l)
+
+  defp behaviour(:sink, _, _), do: :sink
+
+  defp behaviour({nil, name, _}, es, l),
+    do: remote({:__MODULE__, [], nil}, name, Enum.map(es, &expr/1), l)
+
+  defp behaviour({module, name, _}, es, l), do: remote(module, name, Enum.map(es, &expr/1), l)
+
+  defp stage(name, args, l), do: remote(Mote.Turn.Stage, name, args, l)
+
+  @doc "A number for a variable of the generated code."
+  def unique, do: System.unique_integer([:positive])
+
+  @doc "A call of a function of another module."
+  def remote(module, name, args, l),
+    do: {{:., generated(l), [module, name]}, generated(l), args}
+
+  @doc "The variable of a name and number."
+  def variable({name, n}), do: {name, [generated: true, counter: n], __MODULE__}
+
+  # In heads that people see in their editor the names are plain.
+  defp user_variable({name, _}), do: {name, [generated: true], nil}
+
+  @doc "Metadata of generated code, which the compiler shall not warn about."
+  def generated(line \\ 0), do: [generated: true, line: line]
+
+  @doc "The code of a constant."
+  def literal(value) do
+    # Older releases of OTP take -0.0 in a literal for 0.0.
+    if negative_zero?(value),
+      do: remote(:erlang, :binary_to_term, [:erlang.term_to_binary(value)], 0),
+      else: Macro.escape(value)
+  end
+
+  @doc "Whether there is a -0.0 somewhere in a term."
+  def negative_zero?(value) when is_float(value), do: <<value::float>> == <<1::1, 0::63>>
+  def negative_zero?([head | tail]), do: negative_zero?(head) or negative_zero?(tail)
+  def negative_zero?(value) when is_tuple(value), do: value |> Tuple.to_list() |> negative_zero?()
+  def negative_zero?(_), do: false
+
+  # -- primitives ----------------------------------------------------------------------------------------------
+
+  @native [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
+            [:is_binary, :is_bitstring, :is_function, :is_reference, :is_pid]
+
+  @comparisons %{eq: :==, ne: :"/=", lt: :<, le: :"=<", gt: :>, ge: :>=}
+
+  defp op(primitive, es, l) do
+    case native(primitive, es) do
+      nil -> remote(Mote.Total, primitive, Enum.map(es, &expr/1), l)
+      name -> remote(:erlang, name, Enum.map(es, &expr/1), l)
+    end
+  end
+
+  @doc """
+  The function of `:erlang` that does the same as a primitive with these operands, or nil.
+
+  An address is a struct here, so it would sort wrongly against most terms, but not against numbers and atoms.
+  """
+  def native(primitive, _) when primitive in @native, do: primitive
+  def native(primitive, _) when primitive in [:eq, :ne], do: @comparisons[primitive]
+
+  def native(primitive, [a, b]) when is_map_key(@comparisons, primitive),
+    do: if(scalar?(a) or scalar?(b), do: @comparisons[primitive])
+
+  def native(:same, [a, b]), do: if(exact?(a) or exact?(b), do: :"=:=")
+  def native(:differ, [a, b]), do: if(exact?(a) or exact?(b), do: :"=/=")
+  def native(_, _), do: nil
+
+  defp scalar?({:lit, _, value}), do: is_number(value) or is_atom(value)
+  defp scalar?(_), do: false
+
+  @doc "Whether a literal equals only what the BEAM, in every release, says it equals."
+  def exact?({:lit, _, value}),
+    do: is_integer(value) or is_atom(value) or is_binary(value) or value == []
+
+  def exact?(_), do: false
+end

@@ -1,0 +1,247 @@
+defmodule Mote.Behaviour.Elixir.Match do
+  # Patterns, clauses and guards as plain Elixir. Part of the pass to Elixir.
+  #
+  # What the BEAM matches exactly as a behaviour does stays a pattern and a guard of a `case`. What it does not
+  # (floats, repeated and pinned variables, whose zeros older releases confuse; guards that calculate, whose integers
+  # have no bounds) becomes a test in the clause, and the clauses behind it a function that is called when it fails.
+  @moduledoc false
+
+  alias Mote.Behaviour.Elixir, as: Plain
+  alias Mote.Behaviour.{AST, Primitives}
+
+  @doc "`pattern = value` that aborts when it does not match; binds for what follows."
+  def match(pattern, value, l) do
+    {native, tests, _} = loosen(pattern, 0)
+    whole = {:whole, [generated: true], __MODULE__}
+    bound = pattern |> AST.bound() |> Enum.map(&Plain.variable/1)
+    abort = abort(:badmatch, whole, l)
+    result = {:{}, [], [whole | bound]}
+
+    found =
+      quote generated: true, line: l do
+        unquote(result) =
+          case unquote(value) do
+            unquote(native) = unquote(whole) -> unquote(tested(tests, result, abort))
+            unquote(whole) -> unquote(abort)
+          end
+      end
+
+    {:__block__, Plain.generated(l), [found, whole]}
+  end
+
+  @doc "A case over clauses; `fail` says what happens when none fits."
+  def clauses(clauses, value, fail, l) do
+    subject = {:subject, [generated: true, counter: Plain.unique()], __MODULE__}
+
+    quote generated: true, line: l do
+      unquote(subject) = unquote(value)
+      unquote(chain(clauses, subject, fail, l))
+    end
+  end
+
+  defp chain(clauses, subject, fail, l) do
+    clauses = Enum.map(clauses, &prepare/1)
+
+    case Enum.split_while(clauses, &(&1.tests == [] and &1.guard == nil)) do
+      {native, []} ->
+        all = Enum.map(native, &arrow(&1, &1.body)) ++ [otherwise(failure(fail, subject, l), l)]
+        {:case, Plain.generated(l), [subject, [do: all]]}
+
+      {native, [loose | rest]} ->
+        next = {:next, [generated: true, counter: Plain.unique()], __MODULE__}
+        go_on = {{:., Plain.generated(l), [next]}, Plain.generated(l), []}
+        body = tested(loose.tests, guarded(loose.guard, loose.body, go_on), go_on)
+        all = Enum.map(native, &arrow(&1, &1.body)) ++ [arrow(loose, body), otherwise(go_on, l)]
+
+        quote generated: true, line: l do
+          unquote(next) = fn -> unquote(chain_rest(rest, subject, fail, l)) end
+          unquote({:case, Plain.generated(l), [subject, [do: all]]})
+        end
+    end
+  end
+
+  defp chain_rest([], subject, fail, l), do: failure(fail, subject, l)
+  defp chain_rest(rest, subject, fail, l), do: chain(Enum.map(rest, & &1.clause), subject, fail, l)
+
+  # A clause as a native pattern, native guards, and what is left to test.
+  defp prepare({:clause, l, pattern, guards, body} = clause) do
+    {native, tests, _} = loosen(pattern, 0)
+    native_guards = Enum.all?(guards, &native?/1)
+
+    %{
+      clause: clause,
+      line: l,
+      pattern: native,
+      tests: tests,
+      when: if(native_guards, do: Enum.map(guards, &native_guard/1), else: []),
+      guard: if(native_guards, do: nil, else: guards),
+      body: Plain.expr(body)
+    }
+  end
+
+  defp arrow(%{when: []} = c, body), do: {:->, Plain.generated(c.line), [[c.pattern], body]}
+
+  defp arrow(%{when: guards} = c, body) do
+    guard = guards |> Enum.reverse() |> Enum.reduce(&{:when, Plain.generated(c.line), [&1, &2]})
+    {:->, Plain.generated(c.line), [[{:when, Plain.generated(c.line), [c.pattern, guard]}], body]}
+  end
+
+  defp otherwise(body, l), do: {:->, Plain.generated(l), [[{:_, Plain.generated(l), nil}], body]}
+
+  defp failure(:ignore, _, _), do: :ignored
+
+  defp failure(:function_clause, _, l),
+    do: Plain.remote(Mote.Turn.Stage, :abort, [:function_clause], l)
+
+  defp failure(reason, subject, l), do: abort(reason, subject, l)
+
+  defp abort(reason, value, l),
+    do: Plain.remote(Mote.Turn.Stage, :abort, [{reason, value}], l)
+
+  defp tested([], yes, _), do: yes
+
+  defp tested(tests, yes, no) do
+    [first | others] = for {a, b} <- tests, do: Plain.remote(Mote.Total, :same, [a, b], 0)
+    all = Enum.reduce(others, first, &Plain.remote(:erlang, :and, [&2, &1], 0))
+
+    quote generated: true do
+      case unquote(all) do
+        true -> unquote(yes)
+        _ -> unquote(no)
+      end
+    end
+  end
+
+  # -- patterns ------------------------------------------------------------------------------------------------
+
+  # The pattern without what the BEAM may match differently, and the equalities to test instead.
+  defp loosen({:any, _}, n), do: {{:_, [generated: true], nil}, [], n}
+  defp loosen({:bind, _, v}, n), do: {Plain.variable(v), [], n}
+  defp loosen({:pin, _, v}, n), do: equal(Plain.variable(v), n)
+
+  defp loosen({:lit, _, value} = lit, n) do
+    if Plain.exact?(lit), do: {value, [], n}, else: equal(Plain.literal(value), n)
+  end
+
+  defp loosen({:tuple, _, ps}, n) do
+    {ps, {tests, n}} = Enum.map_reduce(ps, {[], n}, &loosen_part/2)
+    {{:{}, [generated: true], ps}, tests, n}
+  end
+
+  defp loosen({:cons, _, h, t}, n) do
+    {[h, t], {tests, n}} = Enum.map_reduce([h, t], {[], n}, &loosen_part/2)
+    {[{:|, [generated: true], [h, t]}], tests, n}
+  end
+
+  defp loosen({:all, _, ps}, n) do
+    {ps, {tests, n}} = Enum.map_reduce(ps, {[], n}, &loosen_part/2)
+    {Enum.reduce(ps, &{:=, [generated: true], [&2, &1]}), tests, n}
+  end
+
+  defp loosen_part(pattern, {tests, n}) do
+    {pattern, more, n} = loosen(pattern, n)
+    {pattern, {tests ++ more, n}}
+  end
+
+  defp equal(to, n) do
+    variable = {:"part#{n}", [generated: true], __MODULE__}
+    {variable, [{variable, to}], n + 1}
+  end
+
+  # -- guards --------------------------------------------------------------------------------------------------
+
+  @native_partial [:hd, :tl, :length, :tuple_size, :not]
+
+  defp native?({tag, _, _} = e) when tag in [:lit, :var], do: not Plain.negative_zero?(value(e))
+  defp native?({tag, _, a, b}) when tag in [:and, :or], do: native?(a) and native?(b)
+
+  defp native?({:op, _, primitive, es}) do
+    (Plain.native(primitive, es) != nil or primitive in @native_partial) and Enum.all?(es, &native?/1)
+  end
+
+  defp native?(_), do: false
+
+  defp value({:lit, _, value}), do: value
+  defp value(_), do: nil
+
+  defp native_guard({:and, l, a, b}),
+    do: Plain.remote(:erlang, :andalso, [native_guard(a), native_guard(b)], l)
+
+  defp native_guard({:or, l, a, b}),
+    do: Plain.remote(:erlang, :orelse, [native_guard(a), native_guard(b)], l)
+
+  defp native_guard({:op, l, primitive, es}),
+    do: Plain.remote(:erlang, Plain.native(primitive, es) || primitive, Enum.map(es, &native_guard/1), l)
+
+  defp native_guard(e), do: Plain.expr(e)
+
+  defp guarded(nil, yes, _), do: yes
+
+  defp guarded(guards, yes, no) do
+    tests =
+      for guard <- guards do
+        quote generated: true, do: unquote(answer(guard)) === {:ok, true}
+      end
+
+    [first | others] = tests
+    any = Enum.reduce(others, first, &Plain.remote(:erlang, :or, [&2, &1], 0))
+
+    quote generated: true do
+      case unquote(any) do
+        true -> unquote(yes)
+        _ -> unquote(no)
+      end
+    end
+  end
+
+  # A guard as an expression whose value is {:ok, value} or :none.
+  defp answer({:and, _, a, b}) do
+    quote generated: true do
+      case unquote(answer(a)) do
+        {:ok, true} -> unquote(answer(b))
+        {:ok, false} -> {:ok, false}
+        _ -> :none
+      end
+    end
+  end
+
+  defp answer({:or, _, a, b}) do
+    quote generated: true do
+      case unquote(answer(a)) do
+        {:ok, false} -> unquote(answer(b))
+        {:ok, true} -> {:ok, true}
+        _ -> :none
+      end
+    end
+  end
+
+  defp answer({:op, l, primitive, es}) do
+    if Primitives.always?(primitive) and Enum.all?(es, &AST.simple?/1) do
+      {:ok, Plain.expr({:op, l, primitive, es})}
+    else
+      with_answers(es, &Plain.remote(Mote.Total, :answer, [primitive, &1], l))
+    end
+  end
+
+  defp answer({:tuple, _, es}), do: with_answers(es, &{:ok, {:{}, [], &1}})
+  defp answer({:cons, _, h, t}), do: with_answers([h, t], fn [h, t] -> {:ok, [{:|, [], [h, t]}]} end)
+  defp answer(e), do: {:ok, Plain.expr(e)}
+
+  defp with_answers(es, make, done \\ [])
+  defp with_answers([], make, done), do: make.(Enum.reverse(done))
+
+  defp with_answers([e | es], make, done) do
+    if AST.simple?(e) do
+      with_answers(es, make, [Plain.expr(e) | done])
+    else
+      value = {:value, [generated: true, counter: Plain.unique()], __MODULE__}
+
+      quote generated: true do
+        case unquote(answer(e)) do
+          {:ok, unquote(value)} -> unquote(with_answers(es, make, [value | done]))
+          _ -> :none
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,255 @@
+defmodule Mote.Behaviour.Encode do
+  # Last pass towards the machine: a unit of instructions -> the binary of guides/ir.md. Numbers atoms, constants
+  # and imports in the order in which they are first used, so that the same source gives the same bytes.
+  @moduledoc false
+
+  alias Mote.Behaviour.Primitives
+
+  @version 1
+  @low -0x4000000000000000
+  @high 0x3FFFFFFFFFFFFFFF
+
+  # Hashes fit a small integer of the BEAM.
+  @hash_mask 0x7FFFFFFFFFFFFFF
+
+  @codes %{
+    move: 0,
+    op: 1,
+    guard_op: 2,
+    tuple: 3,
+    cons: 4,
+    self: 5,
+    call: 6,
+    tail_call: 7,
+    return: 8,
+    jump: 9,
+    branch: 10,
+    falsy: 11,
+    match: 12,
+    match_tuple: 13,
+    match_cons: 14,
+    create: 15,
+    create_on: 16,
+    send: 17,
+    sendx: 18,
+    send_after: 19,
+    become: 20,
+    become_sink: 21,
+    abort: 22,
+    done: 23,
+    ignore: 24
+  }
+
+  @doc "The binary of a unit and its hash, which is over everything but itself."
+  @spec unit(map) :: {binary, non_neg_integer}
+  def unit(unit) do
+    tables = %{
+      module: unit.module,
+      atoms: table(),
+      constants: table(),
+      functions: table(),
+      behaviours: table()
+    }
+
+    {functions, t} = Enum.map_reduce(unit.functions, tables, &function/2)
+    {behaviours, t} = Enum.map_reduce(unit.behaviours, t, &behaviour/2)
+
+    # Imports name atoms, so they are written before the atoms are counted.
+    {function_imports, t} = imports(t, :functions)
+    {behaviour_imports, t} = imports(t, :behaviours)
+
+    head = ["MOTE", @version, string(Atom.to_string(unit.module))]
+
+    rest = [
+      vec(t.atoms |> items() |> Enum.map(&string(Atom.to_string(&1)))),
+      vec(items(t.constants)),
+      vec(function_imports),
+      vec(behaviour_imports),
+      vec(functions),
+      vec(behaviours)
+    ]
+
+    <<hash::64, _::64>> = :erlang.md5([head, rest])
+    hash = Bitwise.band(hash, @hash_mask)
+    {IO.iodata_to_binary([head, <<hash::little-64>>, rest]), hash}
+  end
+
+  defp function(f, t) do
+    {name, t} = atom(f.name, t)
+    {code, t} = Enum.map_reduce(f.code, t, &instruction/2)
+    {[u(name), u(f.arity), u(f.registers), flag(f.effects), vec(code)], t}
+  end
+
+  defp behaviour(b, t) do
+    {name, t} = atom(b.name, t)
+    {code, t} = Enum.map_reduce(b.code, t, &instruction/2)
+    {[u(name), u(b.captures), u(b.registers), flag(b.safe), vec(code)], t}
+  end
+
+  defp flag(true), do: 1
+  defp flag(false), do: 0
+
+  defp imports(t, key) do
+    t
+    |> Map.fetch!(key)
+    |> items()
+    |> Enum.map_reduce(t, fn {module, name, arity}, t ->
+      {module, t} = atom(module || t.module, t)
+      {name, t} = atom(name, t)
+      {[u(module), u(name), u(arity)], t}
+    end)
+  end
+
+  # -- instructions --------------------------------------------------------------------------------------------
+
+  defp instruction(instruction, t) do
+    [name | fields] = Tuple.to_list(instruction)
+    {fields, t} = fields(name, fields, t)
+    {[Map.fetch!(@codes, name) | fields], t}
+  end
+
+  defp fields(:op, [d, primitive, os], t), do: primitive(d, primitive, os, [], t)
+
+  defp fields(:guard_op, [d, primitive, os, label], t),
+    do: primitive(d, primitive, os, [u(label)], t)
+
+  defp fields(:self, [d], t), do: {[u(d)], t}
+
+  defp fields(:call, [d, function, os], t) do
+    {f, t} = import_index(:functions, function, t)
+    {os, t} = operands(os, t)
+    {[u(d), u(f), vec(os)], t}
+  end
+
+  defp fields(:tail_call, [function, os], t) do
+    {f, t} = import_index(:functions, function, t)
+    {os, t} = operands(os, t)
+    {[u(f), vec(os)], t}
+  end
+
+  defp fields(:jump, [label], t), do: {[u(label)], t}
+
+  defp fields(:match_tuple, [o, n, d, label], t) do
+    {o, t} = operand(o, t)
+    {[o, u(n), u(d), u(label)], t}
+  end
+
+  defp fields(:match_cons, [o, head, tail, label], t) do
+    {o, t} = operand(o, t)
+    {[o, u(head), u(tail), u(label)], t}
+  end
+
+  defp fields(:create, [d, behaviour, os], t) do
+    {b, t} = behaviour_index(behaviour, t)
+    {os, t} = operands(os, t)
+    {[u(d), u(b), vec(os)], t}
+  end
+
+  defp fields(:create_on, [d, behaviour, os, sponsor], t) do
+    {b, t} = behaviour_index(behaviour, t)
+    {os, t} = operands(os, t)
+    {sponsor, t} = operand(sponsor, t)
+    {[u(d), u(b), vec(os), sponsor], t}
+  end
+
+  defp fields(:become, [behaviour, os], t) do
+    {b, t} = behaviour_index(behaviour, t)
+    {os, t} = operands(os, t)
+    {[u(b), vec(os)], t}
+  end
+
+  # The rest are registers, operands, vectors of operands and labels, as they stand.
+  defp fields(_, fields, t) do
+    Enum.map_reduce(fields, t, fn
+      {_, _} = o, t ->
+        operand(o, t)
+
+      os, t when is_list(os) ->
+        {os, t} = operands(os, t)
+        {vec(os), t}
+
+      number, t ->
+        {u(number), t}
+    end)
+  end
+
+  defp primitive(d, primitive, os, rest, t) do
+    {os, t} = operands(os, t)
+    {[u(d), u(Primitives.number(primitive)), os, rest], t}
+  end
+
+  defp operands(os, t), do: Enum.map_reduce(os, t, &operand/2)
+
+  defp operand({:r, n}, t), do: {u(2 * n), t}
+
+  defp operand({:k, value}, t) do
+    {n, t} = constant(value, t)
+    {u(2 * n + 1), t}
+  end
+
+  # -- tables --------------------------------------------------------------------------------------------------
+
+  defp table, do: {%{}, 0, []}
+  defp items({_, _, items}), do: Enum.reverse(items)
+
+  # The number of an item, which is added when its key is new.
+  defp index(table, key, t, item) do
+    {known, count, items} = Map.fetch!(t, table)
+
+    case known do
+      %{^key => n} -> {n, t}
+      _ -> {count, Map.put(t, table, {Map.put(known, key, count), count + 1, [item | items]})}
+    end
+  end
+
+  defp atom(atom, t), do: index(:atoms, atom, t, atom)
+
+  defp import_index(table, ref, t), do: index(table, ref, t, ref)
+
+  defp behaviour_index(:sink, t), do: import_index(:behaviours, {nil, :sink, 0}, t)
+  defp behaviour_index(ref, t), do: import_index(:behaviours, ref, t)
+
+  # Told apart by their bytes: 0.0 and -0.0 are equal for older releases of OTP, also as keys.
+  defp constant(value, t) do
+    {encoded, t} = encode_constant(value, t)
+    index(:constants, :erlang.term_to_binary(value), t, encoded)
+  end
+
+  defp encode_constant(n, t) when is_integer(n) and n >= @low and n <= @high, do: {[0, s(n)], t}
+  defp encode_constant(n, t) when is_integer(n), do: {opaque(0, n), t}
+  defp encode_constant(f, t) when is_float(f), do: {[1, <<f::little-float-64>>], t}
+  defp encode_constant([], t), do: {[3], t}
+
+  defp encode_constant(atom, t) when is_atom(atom) do
+    {n, t} = atom(atom, t)
+    {[2, u(n)], t}
+  end
+
+  defp encode_constant(tuple, t) when is_tuple(tuple) do
+    {ns, t} = tuple |> Tuple.to_list() |> Enum.map_reduce(t, &constant/2)
+    {[4, vec(Enum.map(ns, &u/1))], t}
+  end
+
+  defp encode_constant([head | tail], t) do
+    {head, t} = constant(head, t)
+    {tail, t} = constant(tail, t)
+    {[5, u(head), u(tail)], t}
+  end
+
+  defp encode_constant(binary, t) when is_binary(binary), do: {[6, string(binary)], t}
+  defp encode_constant(map, t) when is_map(map), do: {opaque(5, map), t}
+  defp encode_constant(bits, t) when is_bitstring(bits), do: {opaque(6, bits), t}
+
+  defp opaque(class, term), do: [7, class, string(:erlang.term_to_binary(term))]
+
+  # -- numbers -------------------------------------------------------------------------------------------------
+
+  defp vec(items), do: [u(length(items)) | items]
+  defp string(binary), do: [u(byte_size(binary)), binary]
+
+  defp u(n) when n < 128, do: <<n>>
+  defp u(n), do: [<<1::1, n::7>>, u(Bitwise.bsr(n, 7))]
+
+  defp s(n) when n >= 0, do: u(2 * n)
+  defp s(n), do: u(-2 * n - 1)
+end

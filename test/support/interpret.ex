@@ -1,0 +1,119 @@
+defmodule Mote.Interpret do
+  @moduledoc """
+  Runs the IR of a unit in Elixir: a second opinion on what the plain Elixir version of a behaviour does.
+
+  Only for tests. It follows guides/ir.md instruction by instruction, with `Mote.Total` for the primitives and the
+  staging of `Mote.Turn`; it checks nothing and is slow.
+  """
+
+  alias Mote.{Behaviour, Disassemble, Total, Turn}
+  alias Mote.Turn.Stage
+
+  @doc "As `Mote.Behaviour.turn/3`, from the unit."
+  def turn(%Behaviour{module: module, name: name, captures: captures}, message, opts \\ []) do
+    code = behaviour(module, name, tuple_size(captures))
+    registers = Tuple.to_list(captures) ++ [message]
+    Turn.run(fn -> run(code, registers) end, opts)
+  end
+
+  @doc "A function of a unit, called from outside; raises `Mote.Abort`."
+  def call(module, name, args) do
+    Turn.pure(fn -> run(function(module, name, length(args)), args) end)
+  end
+
+  defp behaviour(module, name, captures), do: find(module, :behaviours, name, captures)
+  defp function(module, name, arity), do: find(module, :functions, name, arity)
+
+  defp find(module, kind, name, arity) do
+    table =
+      case :persistent_term.get({__MODULE__, module, module.__mote__(:hash)}, nil) do
+        nil ->
+          unit = Disassemble.unit(module.__mote__(:unit))
+
+          table =
+            for kind <- [:functions, :behaviours], c <- unit[kind], into: %{} do
+              {{kind, c.name, c.arity}, List.to_tuple(c.code)}
+            end
+
+          :persistent_term.put({__MODULE__, module, module.__mote__(:hash)}, table)
+          table
+
+        table ->
+          table
+      end
+
+    Map.fetch!(table, {kind, name, arity})
+  end
+
+  defp run(code, args) do
+    registers = args |> Enum.with_index() |> Map.new(fn {value, n} -> {n, value} end)
+    step(code, 0, registers)
+  end
+
+  defp step(code, at, r) do
+    case elem(code, at) do
+      {:move, {:d, d}, o} -> next(code, at, put(r, d, get(r, o)))
+      {:op, {:d, d}, p, os} -> next(code, at, put(r, d, apply(Total, p, all(r, os))))
+      {:guard_op, {:d, d}, p, os, {:l, l}} -> guard(Total.answer(p, all(r, os)), code, at, r, d, l)
+      {:tuple, {:d, d}, os} -> next(code, at, put(r, d, List.to_tuple(all(r, os))))
+      {:cons, {:d, d}, h, t} -> next(code, at, put(r, d, [get(r, h) | get(r, t)]))
+      {:self, {:d, d}} -> next(code, at, put(r, d, Stage.me()))
+      {:call, {:d, d}, f, os} -> next(code, at, put(r, d, call_function(f, all(r, os))))
+      {:tail_call, f, os} -> tail_call(f, all(r, os))
+      {:return, o} -> get(r, o)
+      {:jump, {:l, l}} -> step(code, l, r)
+      {:branch, o, {:l, l}} -> goto(get(r, o) === true, code, at, r, l)
+      {:falsy, o, {:l, l}} -> goto(get(r, o) not in [nil, false], code, at, r, l)
+      {:match, a, b, {:l, l}} -> goto(Total.same(get(r, a), get(r, b)), code, at, r, l)
+      {:match_tuple, o, n, {:d, d}, {:l, l}} -> tuple(get(r, o), n, code, at, r, d, l)
+      {:match_cons, o, {:d, h}, {:d, t}, {:l, l}} -> cons(get(r, o), code, at, r, h, t, l)
+      {:create, {:d, d}, b, os} -> next(code, at, put(r, d, Stage.create(struct(b, all(r, os)))))
+      {:create_on, {:d, d}, b, os, s} -> next(code, at, put(r, d, Stage.create(struct(b, all(r, os)), get(r, s))))
+      {:send, a, b} -> effect(Stage.send(get(r, a), get(r, b)), code, at, r)
+      {:sendx, a, b, c} -> effect(Stage.sendx(get(r, a), get(r, b), get(r, c)), code, at, r)
+      {:send_after, {:d, d}, a, b, c} -> next(code, at, put(r, d, Stage.send_after(get(r, a), get(r, b), get(r, c))))
+      {:become, b, os} -> effect(Stage.become(struct(b, all(r, os))), code, at, r)
+      {:become_sink} -> effect(Stage.become(:sink), code, at, r)
+      {:abort, o} -> Stage.abort(get(r, o))
+      {:done} -> :commit
+      {:ignore} -> :ignored
+    end
+  end
+
+  defp next(code, at, r), do: step(code, at + 1, r)
+  defp effect(_, code, at, r), do: step(code, at + 1, r)
+  defp goto(true, code, at, r, _), do: step(code, at + 1, r)
+  defp goto(false, code, _, r, l), do: step(code, l, r)
+
+  defp guard({:ok, value}, code, at, r, d, _), do: next(code, at, put(r, d, value))
+  defp guard(:none, code, _, r, _, l), do: step(code, l, r)
+
+  defp tuple(value, n, code, at, r, d, _) when tuple_size(value) == n do
+    r = value |> Tuple.to_list() |> Enum.with_index(d) |> Enum.reduce(r, fn {v, n}, r -> put(r, n, v) end)
+    next(code, at, r)
+  end
+
+  defp tuple(_, _, code, _, r, _, l), do: step(code, l, r)
+
+  defp cons([head | tail], code, at, r, h, t, _), do: next(code, at, r |> put(h, head) |> put(t, tail))
+  defp cons(_, code, _, r, _, _, l), do: step(code, l, r)
+
+  defp call_function({module, name, arity}, args) do
+    Stage.enter()
+    Stage.leave(run(function(module, name, arity), args))
+  end
+
+  defp tail_call({module, name, arity}, args) do
+    Stage.tick()
+    run(function(module, name, arity), args)
+  end
+
+  # A sink that was created is a behaviour of the unit here, and nothing at all in plain Elixir.
+  defp struct({_, :sink, 0}, []), do: :sink
+  defp struct({module, name, _}, args), do: apply(module, name, args)
+
+  defp all(r, os), do: Enum.map(os, &get(r, &1))
+  defp get(r, {:r, n}), do: Map.fetch!(r, n)
+  defp get(_, {:k, value}), do: value
+  defp put(r, n, value), do: Map.put(r, n, value)
+end
