@@ -31,6 +31,11 @@ macro_rules! counters {
         }
 
         impl Counts {
+            /// Both together.
+            pub fn plus(&self, other: &Counts) -> Counts {
+                Counts { $($name: self.$name + other.$name,)* }
+            }
+
             /// Names and values, in the order of the documentation.
             pub fn entries(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name),)*]

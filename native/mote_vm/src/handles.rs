@@ -7,7 +7,7 @@
 //! Invariants:
 //! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
 //! 2. A serial number is never given twice.
-use crate::actor::Actor;
+use crate::actor::{Actor, SponsorId};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::RandomState;
@@ -24,6 +24,7 @@ pub struct Key {
 
 struct Slot {
     actor: *const Actor,
+    pinned: Option<SponsorId>,
     count: usize,
     serial: u128,
 }
@@ -50,7 +51,7 @@ unsafe impl Sync for Handles {}
 
 impl Handles {
     /// One more reference to `actor` from outside.
-    pub(crate) fn acquire(&self, actor: *const Actor) -> Key {
+    pub(crate) fn acquire(&self, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
         if let Some(&slot) = inner.by_actor.get(&actor) {
@@ -67,6 +68,7 @@ impl Handles {
         let serial = (a.hash_one(inner.given) as u128) << 64 | b.hash_one(inner.given) as u128;
         let entry = Slot {
             actor,
+            pinned,
             count: 1,
             serial,
         };
@@ -101,11 +103,11 @@ impl Handles {
         }
     }
 
-    /// The actor of a key.
-    pub(crate) fn resolve(&self, key: Key) -> Option<*const Actor> {
+    /// The actor of a key, and the sponsor that it is pinned to.
+    pub(crate) fn resolve(&self, key: Key) -> Option<(*const Actor, Option<SponsorId>)> {
         let inner = self.inner.lock();
         let entry = inner.slots.get(key.slot as usize)?;
-        (entry.serial == key.serial && entry.count > 0).then_some(entry.actor)
+        (entry.serial == key.serial && entry.count > 0).then_some((entry.actor, entry.pinned))
     }
 
     /// How many actors are referred to from outside.
@@ -125,12 +127,12 @@ mod tests {
     #[test]
     fn one_actor_has_one_key_while_it_is_held() {
         let handles = Handles::default();
-        let key = handles.acquire(actor(1));
-        assert_eq!(handles.acquire(actor(1)), key);
-        assert_ne!(handles.acquire(actor(2)), key);
-        assert_eq!(handles.resolve(key), Some(actor(1)));
+        let key = handles.acquire(actor(1), None);
+        assert_eq!(handles.acquire(actor(1), None), key);
+        assert_ne!(handles.acquire(actor(2), None), key);
+        assert_eq!(handles.resolve(key), Some((actor(1), None)));
         handles.release(key);
-        assert_eq!(handles.resolve(key), Some(actor(1)));
+        assert_eq!(handles.resolve(key), Some((actor(1), None)));
         handles.release(key);
         assert_eq!(handles.resolve(key), None);
         assert_eq!(handles.len(), 1);
@@ -139,19 +141,19 @@ mod tests {
     #[test]
     fn forged_and_stale_keys_resolve_to_nothing() {
         let handles = Handles::default();
-        let key = handles.acquire(actor(1));
+        let key = handles.acquire(actor(1), None);
         let forged = Key {
             serial: key.serial ^ 1,
             ..key
         };
         assert_eq!(handles.resolve(forged), None);
         handles.release(forged);
-        assert_eq!(handles.resolve(key), Some(actor(1)));
+        assert_eq!(handles.resolve(key), Some((actor(1), None)));
         handles.release(key);
-        let again = handles.acquire(actor(3));
+        let again = handles.acquire(actor(3), None);
         assert_eq!(again.slot, key.slot);
         assert_eq!(handles.resolve(key), None);
         handles.release(key);
-        assert_eq!(handles.resolve(again), Some(actor(3)));
+        assert_eq!(handles.resolve(again), Some((actor(3), None)));
     }
 }

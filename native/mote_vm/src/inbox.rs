@@ -5,13 +5,13 @@
 //! 2. `pending` is set after a push and cleared before the contents are taken, so what a drain misses has
 //!    `pending` set.
 //! 3. A thread that is about to park says so in its presence first and looks at `pending` then; a sender sets
-//!    `pending` first and looks at the presence then. All four are sequentially consistent, so one of the two
-//!    sees the other: no wake-up is lost.
+//!    `pending` first and looks at the presence then. Each has a sequentially consistent fence between its two
+//!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
 use crate::actor::Actor;
 use crate::parcel::Parcel;
 use crate::queue::Event;
-use crate::sync::{AtomicBool, Mutex, Relaxed, SeqCst};
+use crate::sync::{fence, AcqRel, Acquire, AtomicBool, Mutex, Release, SeqCst};
 
 /// What enters besides the events of other threads.
 pub(crate) enum Entry {
@@ -86,24 +86,25 @@ impl Inbox {
 
     /// Makes the thread look, even if there is nothing.
     pub(crate) fn announce(&self) {
-        self.pending.store(true, SeqCst);
+        // Release: whoever sees it set finds what was pushed.
+        self.pending.store(true, Release);
+        // The look at the presence that follows stays behind (invariant 3).
+        fence(SeqCst);
     }
 
     /// Whether a drain may find something. Cheap enough to ask between turns.
     #[inline(always)]
     pub(crate) fn is_pending(&self) -> bool {
-        // Relaxed: a stale `false` is corrected by a later look, and before parking by `is_pending_for_sure`.
-        self.pending.load(Relaxed)
-    }
-
-    /// The look before parking.
-    pub(crate) fn is_pending_for_sure(&self) -> bool {
-        self.pending.load(SeqCst)
+        // Acquire: pairs with the announcement. A stale `false` is corrected by a later look; the last look before
+        // parking comes after a fence (invariant 3).
+        self.pending.load(Acquire)
     }
 
     /// Swaps the contents with `into`, which is empty.
     pub(crate) fn drain(&self, into: &mut Contents) {
-        self.pending.store(false, SeqCst);
+        // Cleared before the lock is taken: what is pushed after that sets it again (invariant 2). AcqRel on a swap,
+        // so that the clearing cannot move behind the taking.
+        self.pending.swap(false, AcqRel);
         std::mem::swap(&mut self.inner.lock().contents, into);
     }
 
@@ -148,7 +149,7 @@ mod models {
                 }
             });
             presence.sleep();
-            let parks = !inbox.is_pending_for_sure();
+            let parks = !inbox.is_pending();
             sender.join().unwrap();
             assert!(!parks || unparked.load(SeqCst));
         });
@@ -166,7 +167,7 @@ mod models {
             });
             let mut taken = 0;
             while taken < 2 {
-                if inbox.is_pending_for_sure() {
+                if inbox.is_pending() {
                     let mut contents = Contents::default();
                     inbox.drain(&mut contents);
                     taken += contents.len();

@@ -4,25 +4,28 @@
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
 //!    values point into: the pool is shared by count, and each heap holds it.
 //! 2. The outside refers to actors by handle only; a handle keeps its actor.
-use crate::actor::{Actor, BehaviourId};
+use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
-use crate::counters::{Counters, Counts};
+use crate::counters::Counts;
 use crate::handles::{Handles, Key};
 use crate::heap::block::BlockPool;
 use crate::heap::view::{ActorRef, Term};
 use crate::heap::Heap;
-use crate::inbox::{Entry, Inbox, Target};
+use crate::inbox::{Entry, Target};
 use crate::interpreter::Interpreter;
 use crate::parcel::{Builder, Parcel};
+use crate::quiescence::Quiescence;
+use crate::sponsor::{AddError, Sponsor, SponsorConfig, Sponsors};
+use crate::station::{Station, Stations, ThreadNumber};
 use crate::thread::Dispatch;
-use crate::turn::Turn;
+use crate::turn::{Place, Turn};
 use crate::value::Value;
 use parking_lot::Mutex;
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -52,6 +55,8 @@ pub struct Abort<'m> {
 pub struct Fault {
     /// What the panic said.
     pub text: String,
+    /// The sponsor whose thread it was.
+    pub sponsor: Atom,
     /// Module and name of the behaviour that was running.
     pub behaviour: Option<(Atom, Atom)>,
 }
@@ -60,8 +65,8 @@ pub struct Fault {
 pub struct Config {
     /// Its name, for its threads.
     pub name: String,
-    /// The names of its sponsors.
-    pub sponsors: Vec<Atom>,
+    /// Its sponsors, at least one; the first one is there to the end.
+    pub sponsors: Vec<SponsorConfig>,
     /// Calls, tail calls and loop steps that one turn may spend.
     pub fuel: u64,
 }
@@ -76,6 +81,10 @@ pub enum StartError {
     Memory,
     /// The system refused a thread.
     Thread(std::io::Error),
+    /// There is a sponsor of that name already.
+    Exists,
+    /// There are as many sponsors or threads as a machine can have.
+    TooMany,
 }
 
 impl std::fmt::Display for StartError {
@@ -83,11 +92,22 @@ impl std::fmt::Display for StartError {
         match self {
             StartError::Memory => write!(f, "the system has no address space for a machine"),
             StartError::Thread(error) => write!(f, "cannot start a dispatch thread: {error}"),
+            StartError::Exists => write!(f, "there is a sponsor of that name already"),
+            StartError::TooMany => write!(f, "the machine has as many sponsors as it can have"),
         }
     }
 }
 
 impl std::error::Error for StartError {}
+
+/// Why a sponsor cannot be removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RemoveError {
+    /// There is none of that name.
+    Unknown,
+    /// It is the first one, which takes over what others leave.
+    First,
+}
 
 /// The machine has no memory left for what was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,18 +116,41 @@ pub struct NoMemory;
 /// What a machine holds and has done.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// Counters, summed over the threads.
-    pub counts: Counts,
-    /// Events and calls from outside that wait to be drained.
-    pub inbox: usize,
+    /// Its sponsors.
+    pub sponsors: Vec<SponsorInfo>,
+    /// Counters of threads that have ended.
+    pub ended: Counts,
     /// Actors that are referred to from outside.
     pub handles: usize,
     /// Bytes of blocks that heaps hold, and bytes mapped for the pool.
     pub heap_bytes: usize,
     /// See `heap_bytes`.
     pub mapped_bytes: usize,
-    /// Bytes of event queues.
+}
+
+/// One sponsor's part of [`Info`].
+#[derive(Clone, Debug)]
+pub struct SponsorInfo {
+    /// Its name.
+    pub name: Atom,
+    /// Counters of each of its threads.
+    pub threads: Vec<Counts>,
+    /// Threads that are asleep.
+    pub asleep: usize,
+    /// Things that wait in its inboxes.
+    pub inbox: usize,
+    /// Events that are queued.
+    pub queued: u64,
+    /// Bytes of its event queues.
     pub queue_bytes: usize,
+}
+
+impl Info {
+    /// The counters of all threads together.
+    pub fn counts(&self) -> Counts {
+        let threads = self.sponsors.iter().flat_map(|s| &s.threads);
+        threads.fold(self.ended, |sum, counts| sum.plus(counts))
+    }
 }
 
 /// An actor seen between two turns.
@@ -124,18 +167,29 @@ pub struct Inspection<'m> {
 pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
 
 struct Shared {
+    name: String,
     pool: Arc<BlockPool>,
     program: Arc<Program>,
     handles: Handles,
-    inbox: Inbox,
-    /// Allocators for actors made from outside; as many as callers were ever at once.
-    guests: Mutex<Vec<Heap>>,
-    counters: Counters,
-    queue_bytes: AtomicUsize,
+    sponsors: Sponsors,
+    stations: Stations,
+    quiescence: Quiescence,
+    /// Heaps that no thread uses at the moment: allocators for actors made from outside, and those of threads
+    /// that have ended.
+    resting: Mutex<Resting>,
+    ended: Mutex<Counts>,
     stopping: AtomicBool,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Vec<(ThreadNumber, JoinHandle<()>)>>,
     outside: Box<dyn Outside>,
     fuel: u64,
+}
+
+#[derive(Default)]
+struct Resting {
+    heaps: Vec<Heap>,
+    /// How many are with callers outside.
+    lent: usize,
+    closed: bool,
 }
 
 /// A running machine; clones refer to the same one. It stops when told to, not when dropped.
@@ -145,54 +199,164 @@ pub struct Machine(Arc<Shared>);
 impl Machine {
     /// Starts a machine with its threads.
     pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
-        let pool = Arc::new(BlockPool::default());
-        let program = Arc::new(Program::new().ok_or(StartError::Memory)?);
         let machine = Machine(Arc::new(Shared {
-            pool: pool.clone(),
-            program: program.clone(),
+            name: config.name,
+            pool: Arc::default(),
+            program: Arc::new(Program::new().ok_or(StartError::Memory)?),
             handles: Handles::default(),
-            inbox: Inbox::default(),
-            guests: Mutex::new(Vec::new()),
-            counters: Counters::default(),
-            queue_bytes: AtomicUsize::new(0),
+            sponsors: Sponsors::default(),
+            stations: Stations::default(),
+            quiescence: Quiescence::new(),
+            resting: Mutex::default(),
+            ended: Mutex::default(),
             stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
             outside,
             fuel: config.fuel,
         }));
-        let sponsors: Arc<[Atom]> = config.sponsors.into();
-        let seed = RandomState::new().hash_one(0);
-        let turn = Turn::new(pool, program, sponsors.clone(), seed);
-        let interpreter = Interpreter::new().ok_or(StartError::Memory)?;
-        let dispatch = Dispatch::new(machine.clone(), turn, interpreter);
-        let sponsor = sponsors.first().map_or("main", |name| name.name());
-        let thread = std::thread::Builder::new()
-            .name(format!("mote-{}-{}-1", config.name, sponsor))
-            .spawn(move || dispatch.run())
-            .map_err(StartError::Thread)?;
-        machine.0.threads.lock().push(thread);
+        for sponsor in &config.sponsors {
+            if let Err(error) = machine.add_sponsor(sponsor) {
+                machine.stop();
+                machine.join();
+                return Err(error);
+            }
+        }
         Ok(machine)
+    }
+
+    /// Adds a sponsor and starts its threads.
+    pub fn add_sponsor(&self, config: &SponsorConfig) -> Result<(), StartError> {
+        let mut interpreters = Vec::new();
+        let mut stations = Vec::new();
+        for _ in 0..config.threads.max(1) {
+            interpreters.push(Interpreter::new().ok_or(StartError::Memory)?);
+            stations.push(self.stations().open().ok_or(StartError::TooMany)?);
+        }
+        let added = self.0.sponsors.add(config.name, |id| {
+            Sponsor::new(id, config.name, stations.clone())
+        });
+        let sponsor = added.map_err(|error| {
+            for station in &stations {
+                self.stations().close(station.number);
+            }
+            match error {
+                AddError::Exists => StartError::Exists,
+                AddError::TooMany => StartError::TooMany,
+            }
+        })?;
+        for (n, (interpreter, station)) in interpreters.into_iter().zip(stations).enumerate() {
+            let core = config.cores.get(n % config.cores.len().max(1)).copied();
+            let number = station.number;
+            let place = Place {
+                machine: self.clone(),
+                sponsor: sponsor.clone(),
+                station,
+            };
+            let seed = RandomState::new().hash_one(n);
+            let turn = Turn::new(place, Heap::new(self.0.pool.clone()), seed);
+            let dispatch = Dispatch::new(turn, interpreter);
+            let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
+            let thread = std::thread::Builder::new().name(name).spawn(move || {
+                bind(core);
+                dispatch.run()
+            });
+            match thread {
+                Ok(thread) => self.0.threads.lock().push((number, thread)),
+                Err(error) => {
+                    // Threads started so far would wait for siblings that never come: the machine cannot go on.
+                    self.stop();
+                    return Err(StartError::Thread(error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, a turn at most;
+    /// must not be called on a dispatch thread.
+    pub fn remove_sponsor(&self, name: Atom) -> Result<(), RemoveError> {
+        let Some(sponsor) = self.0.sponsors.remove(name) else {
+            return Err(match self.0.sponsors.by_name(name) {
+                Some(_) => RemoveError::First,
+                None => RemoveError::Unknown,
+            });
+        };
+        for station in &sponsor.stations {
+            self.push(station, Entry::Retire);
+        }
+        let mine = |number: ThreadNumber| sponsor.stations.iter().any(|s| s.number == number);
+        let mut threads = self.0.threads.lock();
+        let (ending, going_on) = std::mem::take(&mut *threads)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(number, _)| mine(*number));
+        *threads = going_on;
+        drop(threads);
+        for (_, thread) in ending {
+            // A thread catches its own panics; there is nothing to learn from the result.
+            let _ = thread.join();
+        }
+        let mut ended = self.0.ended.lock();
+        for station in &sponsor.stations {
+            *ended = ended.plus(&station.counters.read());
+            station.counters.publish(&Counts::default());
+        }
+        drop(ended);
+        if self.0.sponsors.recycle(&sponsor) {
+            for station in &sponsor.stations {
+                self.stations().close(station.number);
+            }
+        }
+        Ok(())
     }
 
     /// Asks the threads to end at their next turn boundary. Returns at once; may be called again, from anywhere.
     pub fn stop(&self) {
         self.0.stopping.store(true, SeqCst);
-        self.0.inbox.wake();
+        for station in self.stations().all() {
+            station.wake();
+        }
     }
 
-    /// Waits until the threads have ended. Must not be called on one of them.
+    /// Waits until the threads have ended, then gives the memory of all actors back. Must not be called on one of
+    /// them.
     pub fn join(&self) {
         let threads = std::mem::take(&mut *self.0.threads.lock());
-        for thread in threads {
-            // A thread catches its own panics; there is nothing to learn from the result.
+        for (_, thread) in threads {
+            // As in `remove_sponsor`.
             let _ = thread.join();
         }
+        loop {
+            let mut resting = self.0.resting.lock();
+            resting.closed = true;
+            if resting.lent == 0 {
+                resting.heaps.clear();
+                drop(resting);
+                // SAFETY: no thread runs, no heap is left, and none is made any more.
+                unsafe { self.0.pool.free_everything() };
+                break;
+            }
+            // A caller is just about to give its heap back.
+            drop(resting);
+            std::thread::yield_now();
+        }
+        self.0.quiescence.tell();
     }
 
     /// Whether `stop` was called or a fault has happened.
     pub fn is_stopping(&self) -> bool {
         // Relaxed: a flag that guards no data; a thread sees it a batch later at worst.
         self.0.stopping.load(Relaxed)
+    }
+
+    /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
+    /// inbox. Also called when the machine stops: `is_quiet` tells which. May be called on any thread.
+    pub fn when_quiet(&self, waiter: Box<dyn FnOnce() + Send>) {
+        self.0.quiescence.wait(waiter);
+    }
+
+    /// Whether the machine has nothing to do at this moment.
+    pub fn is_quiet(&self) -> bool {
+        self.0.quiescence.is_quiet()
     }
 
     /// Loads a unit of code; answers with its module.
@@ -216,62 +380,84 @@ impl Machine {
         self.0.program.find((module, name, captures))
     }
 
-    /// Creates an actor; `captures` holds a tuple of as many values as the behaviour captures. The caller owns the
-    /// handle.
+    /// The sponsor of that name.
+    pub fn sponsor(&self, name: Atom) -> Option<SponsorId> {
+        self.0.sponsors.by_name(name).map(|sponsor| sponsor.id)
+    }
+
+    /// Creates an actor, pinned to a sponsor if one is given; `captures` holds a tuple of as many values as the
+    /// behaviour captures. The caller owns the handle.
     pub fn create(
         &self,
         behaviour: BehaviourId,
-        sponsor: Option<u8>,
+        pinned: Option<SponsorId>,
         captures: Parcel,
     ) -> Result<Key, NoMemory> {
-        let mut heap = match self.0.guests.lock().pop() {
-            Some(heap) => heap,
-            None => Heap::new(self.0.pool.clone()),
-        };
-        let made = self.create_in(&mut heap, behaviour, sponsor, captures);
-        self.0.guests.lock().push(heap);
-        made.map(|actor| self.0.handles.acquire(actor))
+        let mut heap = self.borrow_heap().ok_or(NoMemory)?;
+        if let Some(id) = pinned {
+            self.0.sponsors.by_id(id).pin();
+        }
+        let made = self.create_in(&mut heap, Header::new(behaviour, pinned, 0), captures);
+        let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
+        let mut resting = self.0.resting.lock();
+        resting.heaps.push(heap);
+        resting.lent -= 1;
+        key
+    }
+
+    fn borrow_heap(&self) -> Option<Heap> {
+        let mut resting = self.0.resting.lock();
+        if resting.closed {
+            return None;
+        }
+        resting.lent += 1;
+        let heap = resting.heaps.pop();
+        Some(heap.unwrap_or_else(|| Heap::new(self.0.pool.clone())))
     }
 
     fn create_in(
         &self,
         heap: &mut Heap,
-        behaviour: BehaviourId,
-        sponsor: Option<u8>,
+        header: Header,
         captures: Parcel,
     ) -> Result<*const Actor, NoMemory> {
         let mark = heap.mark();
-        let n = self.0.program.behaviour(behaviour).captures as usize;
+        let n = self.0.program.behaviour(header.behaviour()).captures as usize;
         let captures = captures.unpack(heap, &mut Vec::new());
-        let values = captures.as_tuple().unwrap_or(&[]);
-        let actor = heap
-            .captures(n, |i| values.get(i).copied().unwrap_or(Value::UNDEFINED))
-            .map(|state| heap.actor(behaviour, sponsor, state))
-            .filter(|actor| !captures.is_none() && !actor.is_none());
-        match actor {
-            Some(actor) => Ok(actor.address_pointer()),
-            None => {
-                heap.rewind(mark);
-                Err(NoMemory)
+        if !captures.is_none() {
+            let values = captures.as_tuple().unwrap_or(&[]);
+            let actor = heap
+                .captures(n, |i| values.get(i).copied().unwrap_or(Value::UNDEFINED))
+                .map(|state| heap.actor(header, state))
+                .filter(|actor| !actor.is_none());
+            if let Some(actor) = actor {
+                return Ok(actor.address_pointer());
             }
         }
+        heap.rewind(mark);
+        Err(NoMemory)
     }
 
-    /// Sends to the actor of a handle; `false` when the handle is none of this machine's.
+    /// Sends to the actor of a handle, by that sponsor or the first one; `false` when the handle is none of this
+    /// machine's.
     #[must_use]
-    pub fn send(&self, target: Key, message: Parcel) -> bool {
-        match self.0.handles.resolve(target) {
-            Some(actor) => {
-                self.0.inbox.push(Entry::Event(Target(actor), message));
-                true
-            }
-            None => false,
-        }
+    pub fn send(&self, target: Key, sponsor: Option<SponsorId>, message: Parcel) -> bool {
+        let Some((actor, pinned)) = self.0.handles.resolve(target) else {
+            return false;
+        };
+        let sponsor = match pinned.or(sponsor) {
+            Some(id) => self.0.sponsors.by_id(id),
+            None => self.0.sponsors.first(),
+        };
+        self.push(sponsor.lead(), Entry::Message(Target(actor), message));
+        true
     }
 
     /// A handle of an actor seen in a term. The caller owns it.
     pub fn acquire(&self, actor: ActorRef<'_>) -> Key {
-        self.0.handles.acquire(actor.actor)
+        // SAFETY: the term that the actor was seen in is borrowed from the running machine.
+        let pinned = unsafe { (*actor.actor).header().pinned() };
+        self.0.handles.acquire(actor.actor, pinned)
     }
 
     /// Gives a handle back.
@@ -288,7 +474,7 @@ impl Machine {
     #[must_use]
     pub fn write_address(&self, key: Key, builder: &mut Builder) -> bool {
         match self.0.handles.resolve(key) {
-            Some(actor) => {
+            Some((actor, _)) => {
                 builder.address(actor);
                 true
             }
@@ -296,29 +482,36 @@ impl Machine {
         }
     }
 
-    /// Looks at an actor between two turns, after what was sent to the machine before; `look` runs on a dispatch
-    /// thread. `false` when the handle is none of this machine's.
+    /// Looks at an actor between two of its turns, after what the caller sent to it before; `look` runs on a
+    /// dispatch thread. `false` when the handle is none of this machine's.
     #[must_use]
     pub fn inspect(&self, key: Key, look: Look) -> bool {
-        let Some(actor) = self.0.handles.resolve(key) else {
+        let Some((actor, pinned)) = self.0.handles.resolve(key) else {
             return false;
         };
-        let (machine, target) = (self.clone(), Target(actor));
-        let call = move |dispatch: &mut Dispatch| look(&machine, dispatch.inspection(target));
-        self.0.inbox.push(Entry::Call(Box::new(call)));
+        let sponsor = match pinned {
+            Some(id) => self.0.sponsors.by_id(id),
+            None => self.0.sponsors.first(),
+        };
+        let target = Target(actor);
+        let call = move |dispatch: &mut Dispatch| dispatch.inspect(target, look);
+        self.push(sponsor.lead(), Entry::Call(Box::new(call)));
         true
     }
 
     /// What it holds and has done.
     pub fn info(&self) -> Info {
         let (mapped_bytes, heap_bytes) = self.0.pool.bytes();
+        let sponsors = self.0.sponsors.all();
         Info {
-            counts: self.0.counters.read(),
-            inbox: self.0.inbox.len(),
+            sponsors: sponsors
+                .iter()
+                .map(|sponsor| sponsor_info(sponsor))
+                .collect(),
+            ended: *self.0.ended.lock(),
             handles: self.0.handles.len(),
             heap_bytes,
             mapped_bytes,
-            queue_bytes: self.0.queue_bytes.load(Relaxed),
         }
     }
 
@@ -327,25 +520,72 @@ impl Machine {
         &*self.0.outside
     }
 
-    pub(crate) fn inbox(&self) -> &Inbox {
-        &self.0.inbox
+    /// Puts an entry into a thread's inbox, or into the first sponsor's if that thread has ended.
+    pub(crate) fn push(&self, station: &Station, entry: Entry) {
+        self.0.quiescence.add(1);
+        if let Err(entry) = station.push(entry) {
+            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+            if self.0.sponsors.first().lead().push(entry).is_err() {
+                self.0.quiescence.done(1);
+            }
+        }
+    }
+
+    /// Keeps the heap of a thread that ends: what is in it may be in use elsewhere.
+    pub(crate) fn rest(&self, heap: Heap) {
+        self.0.resting.lock().heaps.push(heap);
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.0.program
+    }
+
+    pub(crate) fn sponsors(&self) -> &Sponsors {
+        &self.0.sponsors
+    }
+
+    pub(crate) fn stations(&self) -> &Stations {
+        &self.0.stations
+    }
+
+    pub(crate) fn quiescence(&self) -> &Quiescence {
+        &self.0.quiescence
     }
 
     pub(crate) fn fuel(&self) -> u64 {
         self.0.fuel
     }
 
-    pub(crate) fn publish(&self, counts: &Counts, queue_bytes: usize) {
-        self.0.counters.publish(counts);
-        self.0.queue_bytes.store(queue_bytes, Relaxed);
-    }
-
     pub(crate) fn report_abort(&self, abort: Abort<'_>) {
         self.0.outside.aborted(self, abort);
     }
 
-    pub(crate) fn fault(&self, text: String, behaviour: Option<(Atom, Atom)>) {
-        self.0.stopping.store(true, SeqCst);
-        self.0.outside.fault(self, Fault { text, behaviour });
+    pub(crate) fn fault(&self, text: String, sponsor: Atom, behaviour: Option<(Atom, Atom)>) {
+        self.stop();
+        let fault = Fault {
+            text,
+            sponsor,
+            behaviour,
+        };
+        self.0.outside.fault(self, fault);
+    }
+}
+
+fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
+    let stations = &sponsor.stations;
+    SponsorInfo {
+        name: sponsor.name,
+        threads: stations.iter().map(|s| s.counters.read()).collect(),
+        asleep: stations.iter().filter(|s| s.presence.is_asleep()).count(),
+        inbox: stations.iter().map(|s| s.inbox.len()).sum(),
+        queued: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
+        queue_bytes: stations.iter().map(|s| s.queue_bytes.load(Relaxed)).sum(),
+    }
+}
+
+/// Binds the calling thread to a core, if one is given. A core that there is not binds to none.
+fn bind(core: Option<usize>) {
+    if let Some(id) = core {
+        core_affinity::set_for_current(core_affinity::CoreId { id });
     }
 }

@@ -12,7 +12,7 @@
 //!    field are exact for its own actors.
 //! 3. What the sleeper wrote before `sleep` is seen by visitors (release, acquire), and what visitors wrote is
 //!    seen by the thread after `wake` (the same, the other way).
-use crate::sync::{pause, AcqRel, Acquire, AtomicU64, Relaxed, Release, SeqCst};
+use crate::sync::{fence, pause, AcqRel, Acquire, AtomicU64, Relaxed, Release, SeqCst};
 
 /// See the head of this file.
 pub(crate) struct Presence(AtomicU64);
@@ -28,9 +28,10 @@ impl Presence {
 
     /// The thread will touch none of its actors until it wakes.
     pub(crate) fn sleep(&self) {
-        // SeqCst: ordered before the look for work that follows (inbox.rs, invariant 3); also the release of
-        // invariant 3.
-        self.0.fetch_or(ASLEEP, SeqCst);
+        // Release: invariant 3.
+        self.0.fetch_or(ASLEEP, Release);
+        // The look for work that follows stays behind (inbox.rs, invariant 3).
+        fence(SeqCst);
     }
 
     /// Back again. Returns when no visitor is left.
@@ -43,10 +44,9 @@ impl Presence {
         }
     }
 
-    /// Whether the thread is asleep: exact for the thread itself, a hint for others unless ordered otherwise.
+    /// Whether the thread is asleep: a hint, unless ordered by a fence (inbox.rs, invariant 3).
     pub(crate) fn is_asleep(&self) -> bool {
-        // SeqCst: ordered after the sender's announcement of work (inbox.rs, invariant 3).
-        self.0.load(SeqCst) & ASLEEP != 0
+        self.0.load(Relaxed) & ASLEEP != 0
     }
 
     /// Enters, if the thread is asleep.
@@ -128,7 +128,10 @@ mod models {
                     })
                 })
                 .collect();
-            let won = takers.into_iter().filter(|_| true).map(|t| t.join().unwrap());
+            let won = takers
+                .into_iter()
+                .filter(|_| true)
+                .map(|t| t.join().unwrap());
             assert_eq!(won.filter(|won| *won).count(), 1);
             presence.wake();
             assert_ne!(owner.load(Relaxed), 1);

@@ -13,6 +13,7 @@ use crate::queue::Event;
 use crate::station::Station;
 use crate::sync::{AcqRel, Relaxed};
 use crate::turn::Turn;
+use std::sync::Arc;
 
 /// Work that is worth waking a thread for, in nanoseconds of estimated time: twenty times what waking costs the
 /// thread that wakes.
@@ -41,9 +42,10 @@ impl Turn {
                 self.give_half(&asker);
             }
         } else if backlog >= WORTH_WAKING && self.place.sponsor.asleep.load(Relaxed) > 0 {
-            let sleeper = self.place.sponsor.stations.iter();
-            let sleeper = sleeper.clone().find(|s| s.presence.is_asleep()).cloned();
-            if let Some(sleeper) = sleeper {
+            let mut stations = self.place.sponsor.stations.iter();
+            let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
+            if let Some(sleeper) = stations.find(asleep).cloned() {
+                sleeper.waking.store(true, Relaxed);
                 self.give_half(&sleeper);
             }
         }

@@ -112,11 +112,14 @@ impl Sponsors {
         Some(found)
     }
 
-    /// The threads of a removed sponsor have ended: its number may be given again, unless actors are pinned to it.
-    pub(crate) fn recycle(&self, sponsor: &Sponsor) {
-        if !sponsor.ever_pinned.load(Relaxed) {
+    /// The threads of a removed sponsor have ended: its number and theirs may be given again, unless actors are
+    /// pinned to it; which of the two is the answer.
+    pub(crate) fn recycle(&self, sponsor: &Sponsor) -> bool {
+        let free = !sponsor.ever_pinned.load(Relaxed);
+        if free {
             self.slots.write()[sponsor.id.0 as usize] = Slot::Free;
         }
+        free
     }
 
     pub(crate) fn by_name(&self, name: Atom) -> Option<Arc<Sponsor>> {
@@ -185,12 +188,12 @@ mod tests {
         let second = add(&sponsors, "second").ok().unwrap();
         sponsors.remove(second.name);
         assert_eq!(sponsors.by_id(second.id).name.name(), "first");
-        sponsors.recycle(&second);
+        assert!(sponsors.recycle(&second));
         let third = add(&sponsors, "third").ok().unwrap();
         assert_eq!(third.id, second.id);
         third.pin();
         sponsors.remove(third.name);
-        sponsors.recycle(&third);
+        assert!(!sponsors.recycle(&third));
         assert_ne!(add(&sponsors, "fourth").ok().unwrap().id, third.id);
     }
 }

@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::inbox::{Entry, Inbox};
 use crate::presence::Presence;
 use crate::queue::Event;
-use crate::sync::{AtomicU16, AtomicU64, Relaxed};
+use crate::sync::{AtomicBool, AtomicU16, AtomicU64, Relaxed};
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::AtomicUsize;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub(crate) struct Station {
     pub(crate) inbox: Inbox,
     /// The number of a thread without work that asks this one for some; 0 if none.
     pub(crate) request: AtomicU16,
+    /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
+    pub(crate) waking: AtomicBool,
     /// Estimated nanoseconds of queued work; written by the thread, a hint to others.
     pub(crate) backlog: AtomicU64,
     /// Events in the queue; as above.
@@ -38,6 +40,7 @@ impl Station {
             presence: Presence::new(),
             inbox: Inbox::default(),
             request: AtomicU16::new(0),
+            waking: AtomicBool::new(false),
             backlog: AtomicU64::new(0),
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),

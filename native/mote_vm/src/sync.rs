@@ -1,17 +1,17 @@
 //! The synchronisation primitives that the protocols are written with: the real ones, or loom's under `--cfg loom`.
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{
-    AtomicBool, AtomicIsize, AtomicU16, AtomicU64,
+    fence, AtomicBool, AtomicIsize, AtomicU16, AtomicU64,
     Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{
-    AtomicBool, AtomicIsize, AtomicU16, AtomicU64,
+    fence, AtomicBool, AtomicIsize, AtomicU16, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
 
 #[cfg(not(loom))]
-pub(crate) use parking_lot::{Mutex, MutexGuard};
+pub(crate) use parking_lot::Mutex;
 
 /// Loom's mutex with the interface of the real one, which knows no poisoning.
 #[cfg(loom)]

@@ -1,263 +1,193 @@
-//! A dispatch thread: takes events, runs turns, delivers what committed turns send outside.
+//! A dispatch thread: takes events, runs turns, shares, sleeps.
 //!
 //! Invariants:
 //! 1. Between turns nothing is staged (turn.rs), and only between turns does the thread drain, fire timers, run
 //!    calls from outside and stop.
 //! 2. A panic is caught at the turn boundary; the thread then reports the fault and ends without another turn.
-use crate::atom::Atom;
+//! 3. A thread sleeps only with an empty queue and nothing to forward; asleep, it touches no actor.
+//! 4. A thread that ends gives its heap to the machine: others may hold what is in it.
+use crate::actor::Actor;
 use crate::code::program::BehaviourCode;
 use crate::counters::Counts;
-use crate::foreign::Delivery;
 use crate::heap::view::Term;
-use crate::inbox::{Entry, Target};
-use crate::interpreter::{Aborted, End, Interpreter};
-use crate::machine::{Abort, Inspection, Machine};
+use crate::inbox::{Contents, Entry, Target};
+use crate::interpreter::Interpreter;
+use crate::machine::{Inspection, Look};
 use crate::queue::Event;
+use crate::sharing::WORTH_ASKING;
+use crate::station::{Station, ThreadNumber};
+use crate::sync::{AcqRel, Relaxed};
 use crate::timers::Timers;
-use crate::turn::{Outgoing, Savepoint, StagedTimer, Turn};
+use crate::turn::Turn;
 use crate::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Turns between two looks at inbox, timers and the stop flag: below a tenth of a millisecond of small turns.
-const BATCH: usize = 512;
+/// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
+const BATCH: u64 = 512;
 /// How long an idle thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
+/// How long an idle thread waits for the answer to a request for work.
+const PATIENCE: Duration = Duration::from_micros(200);
 /// How far ahead the records of coming targets are fetched into the cache, and their captures.
 const PREFETCH_ACTOR: usize = 12;
 const PREFETCH_CAPTURES: usize = 6;
 
 /// The state of one dispatch thread.
 pub(crate) struct Dispatch {
-    machine: Machine,
     pub(crate) turn: Turn,
-    interpreter: Interpreter,
-    timers: Timers,
-    counts: Counts,
-    batch: Vec<Entry>,
+    pub(crate) interpreter: Interpreter,
+    pub(crate) timers: Timers,
+    pub(crate) running: Option<*const BehaviourCode>,
+    pub(crate) fuel: u64,
+    /// Events on their way to other threads, by number, and for which there are any.
+    pub(crate) forwards: Vec<Vec<Event>>,
+    pub(crate) addressed: Vec<ThreadNumber>,
+    pub(crate) peers: Vec<Option<Arc<Station>>>,
+    contents: Contents,
     scratch: Vec<Value>,
-    running: Option<*const BehaviourCode>,
+    awake_since: Instant,
+    retiring: bool,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
 unsafe impl Send for Dispatch {}
 
 impl Dispatch {
-    pub(crate) fn new(machine: Machine, turn: Turn, interpreter: Interpreter) -> Dispatch {
+    pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
+        let fuel = turn.place.machine.fuel();
         Dispatch {
-            machine,
             turn,
             interpreter,
             timers: Timers::default(),
-            counts: Counts::default(),
-            batch: Vec::new(),
-            scratch: Vec::new(),
             running: None,
+            fuel,
+            forwards: Vec::new(),
+            addressed: Vec::new(),
+            peers: Vec::new(),
+            contents: Contents::default(),
+            scratch: Vec::new(),
+            awake_since: Instant::now(),
+            retiring: false,
         }
     }
 
-    /// Runs until the machine stops or a turn panics.
+    /// Runs until the machine stops, the sponsor is removed or a turn panics.
     pub(crate) fn run(mut self) {
-        self.machine.inbox().serve();
+        let place = self.turn.place.clone();
+        place.station.serve();
+        self.wake();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
         if let Err(payload) = outcome {
-            let text = payload
-                .downcast_ref::<&str>()
-                .map(|text| text.to_string())
-                .or_else(|| payload.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "panic".to_string());
+            let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
+            let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
             // SAFETY: behaviour code lives as long as the program, which the machine holds.
             let behaviour = self.running.map(|code| unsafe { &*code });
-            self.machine
-                .fault(text, behaviour.map(|b| (b.module, b.name)));
+            place.machine.fault(
+                text.unwrap_or_else(|| "panic".to_string()),
+                place.sponsor.name,
+                behaviour.map(|b| (b.module, b.name)),
+            );
         }
+        self.publish(0);
+        place.station.presence.sleep();
+        place.machine.quiescence().done(1);
+        place.machine.rest(self.turn.heap);
     }
 
     fn dispatch(&mut self) {
-        while !self.machine.is_stopping() {
-            if self.machine.inbox().is_pending() {
+        while !self.turn.place.machine.is_stopping() {
+            if self.turn.place.station.inbox.is_pending() {
                 self.drain();
+                if self.retiring {
+                    return self.retire();
+                }
             }
             if self.timers.len() > 0 {
                 self.fire(Instant::now());
             }
-            let ran = self.run_batch();
-            self.publish();
-            if !ran && self.turn.queue.is_empty() {
+            let backlog = self.run_batch();
+            self.flush();
+            self.publish(backlog);
+            let mark = self.turn.queue.mark();
+            self.turn.savepoint.queue = mark;
+            self.turn.share(backlog);
+            if self.turn.queue.is_empty() {
                 self.idle();
             }
         }
     }
 
-    /// Runs up to a batch of turns; whether any was run.
-    fn run_batch(&mut self) -> bool {
-        for n in 0..BATCH {
+    /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
+    fn run_batch(&mut self) -> u64 {
+        let estimate = self.turn.place.sponsor.stations.len() > 1;
+        let start = estimate.then(Instant::now);
+        let me = self.turn.place.station.number;
+        let (mut cost, mut turns) = (0, 0u64);
+        while cost < BATCH {
             let Some(event) = self.turn.queue.pop() else {
-                return n > 0;
+                break;
             };
             self.prefetch();
-            self.turn_of(event);
+            // SAFETY: targets of queued events are live actors.
+            let owner = unsafe { (*event.target).header().owner() };
+            cost += if owner == me || self.route(event) {
+                self.turn_of(event)
+            } else {
+                1
+            };
+            turns += 1;
         }
-        true
+        match start {
+            Some(start) if turns > 0 => {
+                let per_turn = start.elapsed().as_nanos() as u64 / turns;
+                per_turn * self.turn.queue.len() as u64
+            }
+            _ => 0,
+        }
     }
 
     #[inline(always)]
     fn prefetch(&self) {
         if let Some(ahead) = self.turn.queue.peek(PREFETCH_ACTOR) {
-            prefetch(ahead.target.cast());
+            crate::dispatch::prefetch(ahead.target.cast());
         }
         if let Some(ahead) = self.turn.queue.peek(PREFETCH_CAPTURES) {
             // SAFETY: targets of queued events are live. Whatever the state is, a prefetch of it cannot fault.
             let state = unsafe { (*ahead.target).state() };
-            prefetch(state.word() as *const u8);
+            crate::dispatch::prefetch(state.word() as *const u8);
         }
     }
 
-    #[inline(always)]
-    fn turn_of(&mut self, event: Event) {
-        // SAFETY: targets of queued events are live actors.
-        let actor = unsafe { &*event.target };
-        let program: *const _ = &*self.turn.program;
-        // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
-        // the interpreter needs the turn mutably.
-        let behaviour = unsafe { (*program).behaviour(actor.behaviour()) };
-        self.running = Some(behaviour);
-        let savepoint = self.turn.begin(actor, self.machine.fuel());
-        let registers = self.interpreter.registers();
-        let n = behaviour.captures as usize;
-        // SAFETY: a frame has room for captures and message (verify.rs); an actor's state is a pointer to as many
-        // captures as its behaviour has, if these are two or more.
-        unsafe {
-            match n {
-                0 => {}
-                1 => *registers = actor.state(),
-                _ => {
-                    let captures = actor.state().word() as *const Value;
-                    for i in 0..n {
-                        *registers.add(i) = *captures.add(i);
-                    }
-                }
-            }
-            *registers.add(n) = event.message;
-        }
-        let end = self.interpreter.run(&mut self.turn, &behaviour.code);
-        self.counts.turns += 1;
-        match end {
-            Ok(End::Done) => {
-                self.counts.becomes += self.turn.next.is_some() as u64;
-                self.turn.commit();
-                if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
-                    self.commit_outside();
-                }
-            }
-            Ok(End::Ignored) => {
-                self.counts.ignored += 1;
-                self.turn.abort(savepoint);
-            }
-            Err(Aborted(reason)) => self.aborted(savepoint, behaviour, event, reason),
-        }
-    }
-
-    /// The rest of a commit: deliveries and timers.
-    #[cold]
-    fn commit_outside(&mut self) {
-        let mut outside = std::mem::take(&mut self.turn.outside);
-        for outgoing in outside.drain(..) {
-            self.deliver(outgoing);
-        }
-        self.turn.outside = outside;
-        if !self.turn.timers.is_empty() {
-            let now = Instant::now();
-            let mut timers = std::mem::take(&mut self.turn.timers);
-            for timer in timers.drain(..) {
-                let StagedTimer {
-                    number,
-                    milliseconds,
-                    target,
-                    message,
-                } = timer;
-                // A delay beyond what an instant can hold is never due.
-                if let Some(due) = now.checked_add(Duration::from_millis(milliseconds)) {
-                    self.timers.arm(due, number, target, message);
-                }
-            }
-            self.turn.timers = timers;
-        }
-    }
-
-    fn deliver(&mut self, outgoing: Outgoing) {
-        let Outgoing {
-            sponsor,
-            target,
-            message,
-        } = outgoing;
-        if target.is_address() {
-            if sponsor.is_none() || self.turn.sponsor_number(sponsor).is_some() {
-                self.turn.queue.push(target.address_pointer(), message);
-            } else {
-                self.counts.dropped += 1;
-            }
-            return;
-        }
-        let delivery = match target.as_foreign() {
-            Some(foreign) => foreign.deliver(Term::new(message), &self.machine),
-            None => Delivery::NoAddress,
-        };
-        match delivery {
-            Delivery::Done => self.counts.foreign_out += 1,
-            Delivery::Dead => self.counts.undelivered += 1,
-            Delivery::NoAddress => self.counts.dropped += 1,
-        }
-    }
-
-    #[cold]
-    fn aborted(
-        &mut self,
-        savepoint: Savepoint,
-        behaviour: &BehaviourCode,
-        event: Event,
-        reason: Value,
-    ) {
-        let counter = match abort_kind(reason) {
-            Atom::FUEL => &mut self.counts.aborts_fuel,
-            Atom::STACK => &mut self.counts.aborts_stack,
-            Atom::NO_MEMORY => &mut self.counts.aborts_no_memory,
-            Atom::UNDEFINED_FUNCTION => &mut self.counts.aborts_undefined_function,
-            Atom::ABORT => &mut self.counts.aborts_explicit,
-            _ => &mut self.counts.aborts_match,
-        };
-        *counter += 1;
-        // The reason may have been made by the turn: it is reported before the turn is forgotten.
-        self.machine.report_abort(Abort {
-            module: behaviour.module,
-            behaviour: behaviour.name,
-            message: Term::new(event.message),
-            reason: Term::new(reason),
-        });
-        self.turn.abort(savepoint);
-    }
-
-    /// Takes what has come from outside.
+    /// Takes what has come from elsewhere.
     fn drain(&mut self) {
-        let mut batch = std::mem::take(&mut self.batch);
-        self.machine.inbox().drain(&mut batch);
-        for entry in batch.drain(..) {
+        let mut contents = std::mem::take(&mut self.contents);
+        self.turn.place.station.inbox.drain(&mut contents);
+        let taken = contents.len();
+        for event in contents.events.drain(..) {
+            self.turn.queue.push(event.target, event.message);
+        }
+        for entry in contents.entries.drain(..) {
             match entry {
                 Entry::Call(call) => call(self),
-                Entry::Event(target, parcel) => {
-                    self.counts.foreign_in += 1;
+                Entry::Migrate(event, to) => self.migrate(event, to),
+                Entry::Retire => self.retiring = true,
+                Entry::Message(target, parcel) => {
+                    self.turn.counts.foreign_in += 1;
                     let mark = self.turn.heap.mark();
                     let message = parcel.unpack(&mut self.turn.heap, &mut self.scratch);
                     if message.is_none() {
                         self.turn.heap.rewind(mark);
-                        self.counts.aborts_no_memory += 1;
+                        self.turn.counts.aborts_no_memory += 1;
                     } else {
                         self.turn.queue.push(target.0, message);
                     }
                 }
             }
         }
-        self.batch = batch;
+        self.contents = contents;
+        self.turn.place.machine.quiescence().done(taken);
     }
 
     /// Turns due timers into events.
@@ -270,11 +200,152 @@ impl Dispatch {
         }
     }
 
-    /// What an actor is at this moment.
-    pub(crate) fn inspection<'m>(&'m self, Target(actor): Target) -> Inspection<'m> {
+    /// Publishes counters and what others may want to know before they ask for work.
+    fn publish(&mut self, backlog: u64) {
+        let turn = &mut self.turn;
+        let queued = turn.queue.len() as u64;
+        turn.counts.queue_high_water = turn.counts.queue_high_water.max(queued);
+        let station = &turn.place.station;
+        station.counters.publish(&Counts {
+            sends: turn.tally.sends,
+            creates: turn.tally.creates,
+            dropped: turn.counts.dropped + turn.tally.dropped,
+
+            timers: self.timers.len() as u64,
+            ..turn.counts
+        });
+        station.queued.store(queued, Relaxed);
+        station.backlog.store(backlog, Relaxed);
+        station
+            .queue_bytes
+            .store(turn.queue.bytes(), std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
+    /// due.
+    fn idle(&mut self) {
+        if self.ask_for_work() || self.look_around(SPIN) {
+            return;
+        }
+        let due = self.timers.next_due();
+        let at_most = due.map(|due| due.saturating_duration_since(Instant::now()));
+        if at_most != Some(Duration::ZERO) {
+            self.sleep(at_most);
+        }
+    }
+
+    /// Whether something has come in, watching for that long.
+    fn look_around(&self, duration: Duration) -> bool {
+        let place = &self.turn.place;
+        let start = Instant::now();
+        loop {
+            if place.station.inbox.is_pending() || place.machine.is_stopping() {
+                return true;
+            }
+            if start.elapsed() >= duration {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Asks the sibling with the largest backlog, if there is one worth asking.
+    fn ask_for_work(&mut self) -> bool {
+        let place = &self.turn.place;
+        let me = place.station.number;
+        let others = place.sponsor.stations.iter().filter(|s| s.number != me);
+        let asked = others
+            .filter(|s| s.has_at_least(WORTH_ASKING) && !s.presence.is_asleep())
+            .max_by_key(|s| s.backlog.load(Relaxed));
+        let Some(asked) = asked else { return false };
+        // AcqRel, here and below: pairs with the swap of who answers, so that a request is answered or withdrawn.
+        if asked
+            .request
+            .compare_exchange(0, me, AcqRel, Relaxed)
+            .is_err()
+        {
+            return false;
+        }
+        let came = self.look_around(PATIENCE);
+        // If it is too late to withdraw, the answer is on its way or was empty-handed.
+        let _ = asked.request.compare_exchange(me, 0, AcqRel, Relaxed);
+        self.turn.counts.shares_taken += came as u64;
+        came
+    }
+
+    fn sleep(&mut self, at_most: Option<Duration>) {
+        self.turn.counts.parks += 1;
+        self.turn.counts.busy_ns += self.awake_since.elapsed().as_nanos() as u64;
+        self.publish(0);
+        let place = self.turn.place.clone();
+        place
+            .sponsor
+            .asleep
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        place.station.presence.sleep();
+        place.machine.quiescence().done(1);
+        if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
+            match at_most {
+                Some(duration) => std::thread::park_timeout(duration),
+                None => std::thread::park(),
+            }
+        }
+        place
+            .sponsor
+            .asleep
+            .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        let place = &self.turn.place;
+        // Counted before it drains: quiescence.rs, invariant 1.
+        place.machine.quiescence().add(1);
+        place.station.presence.wake();
+        place.station.waking.store(false, Relaxed);
+        self.awake_since = Instant::now();
+    }
+
+    /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor.
+    fn retire(&mut self) {
+        let place = self.turn.place.clone();
+        let mut contents = Contents::default();
+        place.station.inbox.close(&mut contents);
+        let left = contents.len();
+        while let Some(event) = self.turn.queue.pop() {
+            contents.events.push(event);
+        }
+        let heir = place.machine.sponsors().first();
+        let heir = heir.lead();
+        self.turn.hand_over(heir, &mut contents.events);
+        for entry in contents.entries.drain(..) {
+            place.machine.push(heir, entry);
+        }
+        let timers = std::mem::take(&mut self.timers);
+        if timers.len() > 0 {
+            let adopt = Entry::Call(Box::new(move |heir| heir.timers.adopt(timers)));
+            place.machine.push(heir, adopt);
+        }
+        place.machine.quiescence().done(left);
+        self.flush();
+    }
+
+    /// Looks at an actor here, where it is owned, or passes the look on to its owner.
+    pub(crate) fn inspect(&mut self, target: Target, look: Look) {
+        let place = self.turn.place.clone();
         // SAFETY: the caller resolved a handle, which keeps the actor.
-        let actor = unsafe { &*actor };
-        let behaviour = self.turn.program.behaviour(actor.behaviour());
+        let actor = unsafe { &*target.0 };
+        match self.settle(actor) {
+            None => look(&place.machine, self.inspection(actor)),
+            Some(owner) => {
+                let call = move |dispatch: &mut Dispatch| dispatch.inspect(target, look);
+                place.machine.push(&owner, Entry::Call(Box::new(call)));
+            }
+        }
+    }
+
+    fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
+        let behaviour = self.turn.program.behaviour(actor.header().behaviour());
         let captures = (0..behaviour.captures as usize).map(|i| match behaviour.captures {
             1 => Term::new(actor.state()),
             // SAFETY: as in `turn_of`.
@@ -286,54 +357,4 @@ impl Dispatch {
             captures: captures.collect(),
         }
     }
-
-    fn publish(&mut self) {
-        let tally = self.turn.tally;
-        let counts = Counts {
-            sends: tally.sends,
-            creates: tally.creates,
-            dropped: self.counts.dropped + tally.dropped,
-            timers: self.timers.len() as u64,
-            ..self.counts
-        };
-        self.machine.publish(&counts, self.turn.queue.bytes());
-    }
-
-    /// Nothing is queued: spins briefly, then sleeps until something comes or a timer is due.
-    fn idle(&mut self) {
-        let start = Instant::now();
-        while start.elapsed() < SPIN {
-            if self.machine.inbox().is_pending() || self.machine.is_stopping() {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        let at_most = self
-            .timers
-            .next_due()
-            .map(|due| due.saturating_duration_since(Instant::now()));
-        if at_most != Some(Duration::ZERO) && !self.machine.is_stopping() {
-            self.counts.parks += 1;
-            self.publish();
-            self.machine.inbox().park(at_most);
-        }
-    }
-}
-
-/// The atom that says why: the reason itself or the first element of a tuple.
-fn abort_kind(reason: Value) -> Atom {
-    let first = reason.as_tuple().and_then(|t| t.first().copied());
-    first.unwrap_or(reason).as_atom().unwrap_or(Atom::ABORT)
-}
-
-#[inline(always)]
-fn prefetch(address: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing architecturally and cannot fault.
-    unsafe {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch(address.cast(), _MM_HINT_T0);
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = address;
 }

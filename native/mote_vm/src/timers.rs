@@ -40,6 +40,11 @@ impl Timers {
         self.0.pop().map(|Reverse(timer)| timer)
     }
 
+    /// Takes over the timers of a thread that ends.
+    pub(crate) fn adopt(&mut self, mut others: Timers) {
+        self.0.append(&mut others.0);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

@@ -190,7 +190,8 @@ impl Turn {
         });
         let here = pinned.is_none_or(|id: SponsorId| id == self.place.sponsor.id);
         let owner = if here { self.place.station.number } else { 0 };
-        self.heap.actor(Header::new(behaviour, pinned, owner), state)
+        self.heap
+            .actor(Header::new(behaviour, pinned, owner), state)
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 //!    a slot (acquire) or from an actor that such a thread made finds its code.
 use super::decode::decode;
 use super::error::LoadError;
-use super::ir::{Constant, Import, OpaqueClass, Unit};
+use super::ir::{Constant, Function, Import, OpaqueClass, Unit};
 use super::lower;
 use super::op::{Code, Op};
 use super::verify::verify;
@@ -36,6 +36,13 @@ pub(crate) struct FunctionSlot {
 }
 
 impl FunctionSlot {
+    fn new(arity: u32) -> FunctionSlot {
+        FunctionSlot {
+            arity: arity as u16,
+            code: AtomicPtr::new(null_mut()),
+        }
+    }
+
     /// The code, if the function's module is loaded.
     #[inline(always)]
     pub(crate) fn code(&self) -> Option<&Code> {
@@ -69,6 +76,8 @@ impl BehaviourSlot {
 pub(crate) struct BehaviourCode {
     pub(crate) code: Code,
     pub(crate) captures: u16,
+    /// It never becomes (verify.rs): its turns need no owner.
+    pub(crate) safe: bool,
     pub(crate) module: Atom,
     pub(crate) name: Atom,
 }
@@ -90,6 +99,8 @@ struct Inner {
     modules: FxHashMap<Atom, u64>,
     behaviour_code: Vec<NonNull<BehaviourCode>>,
     function_code: Vec<NonNull<Code>>,
+    /// Slots that only one version of a unit refers to.
+    own_functions: Vec<Box<FunctionSlot>>,
     constants: Vec<Box<[Value]>>,
     heap: Heap,
 }
@@ -109,6 +120,7 @@ impl Program {
                 modules: FxHashMap::default(),
                 behaviour_code: Vec::new(),
                 function_code: Vec::new(),
+                own_functions: Vec::new(),
                 constants: Vec::new(),
                 heap: Heap::new(Arc::new(BlockPool::default())),
             }),
@@ -121,6 +133,7 @@ impl Program {
                 registers: 1,
             },
             captures: 0,
+            safe: true,
             module: Atom::NIL,
             name: Atom::new("sink"),
         };
@@ -188,10 +201,31 @@ impl Program {
             let (module, name) = (import.module as usize, import.name as usize);
             (atoms[module], atoms[name], import.arity)
         };
+        // Calls within the unit are bound to this version for good: what verification proved of it (safe, effects)
+        // stays true when another version is loaded.
+        let own: Vec<*const FunctionSlot> = unit
+            .functions
+            .iter()
+            .map(|function| {
+                inner
+                    .own_functions
+                    .push(Box::new(FunctionSlot::new(function.arity)));
+                &**inner.own_functions.last().expect("just pushed") as *const FunctionSlot
+            })
+            .collect();
         let functions: Vec<*const FunctionSlot> = unit
             .functions_used
             .iter()
-            .map(|import| function_slot(inner, name(import)))
+            .map(|import| {
+                let (module_name, function, arity) = name(import);
+                let of_unit = |f: &Function| {
+                    module_name == module && atoms[f.name as usize] == function && f.arity == arity
+                };
+                match unit.functions.iter().position(of_unit) {
+                    Some(at) => own[at],
+                    None => function_slot(inner, name(import)),
+                }
+            })
             .collect();
         let behaviours: Vec<*const BehaviourSlot> = unit
             .behaviours_used
@@ -203,24 +237,30 @@ impl Program {
             functions: &functions,
             behaviours: &behaviours,
         };
-        for function in &unit.functions {
+        for (function, own) in unit.functions.iter().zip(own) {
             let code = lower::lower(&function.code, function.registers, &context);
             let code = NonNull::from(Box::leak(Box::new(code)));
             inner.function_code.push(code);
-            let slot = function_slot(
-                inner,
-                (module, atoms[function.name as usize], function.arity),
-            );
-            // SAFETY: slots live as long as the program. Release: see `FunctionSlot::code`.
-            unsafe { &*slot }
+            // SAFETY: slots live as long as the program. Release, here and below: see `FunctionSlot::code`.
+            unsafe { &*own }
                 .code
                 .store(code.as_ptr(), Ordering::Release);
+            // A function with effects is nobody else's: other units were verified on the promise of that.
+            if !function.effects {
+                let name = (module, atoms[function.name as usize], function.arity);
+                let slot = function_slot(inner, name);
+                // SAFETY: as above.
+                unsafe { &*slot }
+                    .code
+                    .store(code.as_ptr(), Ordering::Release);
+            }
         }
         for behaviour in &unit.behaviours {
             let name = atoms[behaviour.name as usize];
             let code = BehaviourCode {
                 code: lower::lower(&behaviour.code, behaviour.registers, &context),
                 captures: behaviour.captures as u16,
+                safe: behaviour.safe,
                 module,
                 name,
             };
@@ -261,12 +301,10 @@ impl Drop for Program {
 }
 
 fn function_slot(inner: &mut Inner, name: Name) -> *const FunctionSlot {
-    &**inner.functions.entry(name).or_insert_with(|| {
-        Box::new(FunctionSlot {
-            arity: name.2 as u16,
-            code: AtomicPtr::new(null_mut()),
-        })
-    })
+    &**inner
+        .functions
+        .entry(name)
+        .or_insert_with(|| Box::new(FunctionSlot::new(name.2)))
 }
 
 fn behaviour_slot(inner: &mut Inner, name: Name) -> *const BehaviourSlot {

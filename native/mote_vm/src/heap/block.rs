@@ -119,6 +119,27 @@ impl BlockPool {
         (self.mapped.load(Relaxed), self.used.load(Relaxed))
     }
 
+    /// Gives all memory back to the system.
+    ///
+    /// # Safety
+    /// No heap on this pool exists, and nothing reads what was in one.
+    pub(crate) unsafe fn free_everything(&self) {
+        let mut inner = self.inner.lock();
+        let Inner {
+            regions,
+            large,
+            free,
+            ..
+        } = &mut *inner;
+        free.clear();
+        for region in regions.drain(..).chain(large.drain(..)) {
+            // SAFETY: mapped by this pool; by the caller's promise nothing refers to it.
+            unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
+        }
+        self.mapped.store(0, Relaxed);
+        self.used.store(0, Relaxed);
+    }
+
     fn grow(&self, inner: &mut Inner) -> Option<()> {
         // Small machines stay small; large ones ask rarely.
         let blocks = inner.next_region.clamp(1, LARGEST_REGION);
@@ -138,10 +159,7 @@ impl BlockPool {
 
 impl Drop for BlockPool {
     fn drop(&mut self) {
-        let inner = self.inner.get_mut();
-        for region in inner.regions.drain(..).chain(inner.large.drain(..)) {
-            // SAFETY: mapped by this pool; by invariant 2 no heap is left that could refer to it.
-            unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
-        }
+        // SAFETY: by invariant 2 no heap is left that could refer to this memory.
+        unsafe { self.free_everything() };
     }
 }

@@ -1,6 +1,6 @@
 //! What the tests of the primitives share: a heap, foreign values, and terms as plain Rust data with their order
 //! written down a second time, naively.
-use crate::actor::BehaviourId;
+use crate::actor::{BehaviourId, Header};
 use crate::atom::Atom;
 use crate::foreign::{Class, Foreign};
 use crate::heap::block::BlockPool;
@@ -54,7 +54,7 @@ impl Built {
     pub(super) fn new() -> Built {
         let mut heap = heap();
         let actors = (0..3)
-            .map(|_| heap.actor(BehaviourId::SINK, None, Value::NONE))
+            .map(|_| heap.actor(Header::new(BehaviourId::SINK, None, 0), Value::NONE))
             .collect();
         Built { heap, actors }
     }

@@ -1,7 +1,9 @@
 //! An outside for tests: a foreign value that forwards every message to a channel, and a record of aborts.
 #![allow(dead_code)] // Each user takes what it needs.
+use mote_vm::atom::Atom;
 use mote_vm::foreign::{Class, Delivery, Foreign};
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
+use mote_vm::sponsor::SponsorConfig;
 use mote_vm::{Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -32,13 +34,21 @@ impl Outside for Ears {
     }
 }
 
-/// A running machine with one sponsor `main`.
+/// A running machine with one single-threaded sponsor `main`.
 pub fn machine() -> (Machine, World) {
+    machine_with(&[("main", 1)])
+}
+
+/// A running machine with sponsors of these names and numbers of threads.
+pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
     let (aborts, heard_aborts) = channel();
     let (faults, heard_faults) = channel();
     let config = Config {
         name: "test".to_string(),
-        sponsors: vec![mote_vm::atom::Atom::new("main")],
+        sponsors: sponsors
+            .iter()
+            .map(|(name, threads)| sponsor(name, *threads))
+            .collect(),
         fuel: DEFAULT_FUEL,
     };
     let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
@@ -47,6 +57,15 @@ pub fn machine() -> (Machine, World) {
         faults: heard_faults,
     };
     (machine, world)
+}
+
+/// An unbound sponsor.
+pub fn sponsor(name: &str, threads: usize) -> SponsorConfig {
+    SponsorConfig {
+        name: Atom::new(name),
+        threads,
+        cores: Vec::new(),
+    }
 }
 
 /// A place outside that messages can be sent to.

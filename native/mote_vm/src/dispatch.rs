@@ -1,0 +1,160 @@
+//! One turn of one event: run it, then commit or abort.
+use crate::atom::Atom;
+use crate::code::program::BehaviourCode;
+use crate::foreign::Delivery;
+use crate::heap::view::Term;
+use crate::interpreter::{Aborted, End};
+use crate::machine::Abort;
+use crate::queue::Event;
+use crate::thread::Dispatch;
+use crate::turn::{Outgoing, StagedTimer};
+use crate::value::Value;
+use std::time::{Duration, Instant};
+
+impl Dispatch {
+    /// Runs the event's actor, which this thread owns or whose behaviour is safe; what the turn cost, in units of
+    /// a small turn.
+    #[inline(always)]
+    pub(crate) fn turn_of(&mut self, event: Event) -> u64 {
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
+        let program: *const _ = &*self.turn.program;
+        // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
+        // the interpreter needs the turn mutably.
+        let behaviour = unsafe { (*program).behaviour(actor.header().behaviour()) };
+        self.running = Some(behaviour);
+        let fuel = self.fuel;
+        self.turn.begin(actor, fuel);
+        let registers = self.interpreter.registers();
+        let n = behaviour.captures as usize;
+        // SAFETY: a frame has room for captures and message (verify.rs); an actor's state is a pointer to as many
+        // captures as its behaviour has, if these are two or more.
+        unsafe {
+            match n {
+                0 => {}
+                1 => *registers = actor.state(),
+                _ => {
+                    let captures = actor.state().word() as *const Value;
+                    for i in 0..n {
+                        *registers.add(i) = *captures.add(i);
+                    }
+                }
+            }
+            *registers.add(n) = event.message;
+        }
+        let end = self.interpreter.run(&mut self.turn, &behaviour.code);
+        self.turn.counts.turns += 1;
+        match end {
+            Ok(End::Done) => {
+                self.turn.commit();
+                if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
+                    self.commit_outside();
+                }
+            }
+            Ok(End::Ignored) => {
+                self.turn.counts.ignored += 1;
+                self.turn.abort();
+            }
+            Err(Aborted(reason)) => self.aborted(behaviour, event, reason),
+        }
+        self.turn.actor = std::ptr::null();
+        1 + self.turn.spent(fuel) / 2
+    }
+
+    /// The rest of a commit: deliveries and timers.
+    #[cold]
+    pub(crate) fn commit_outside(&mut self) {
+        let mut outside = std::mem::take(&mut self.turn.outside);
+        for outgoing in outside.drain(..) {
+            self.deliver(outgoing);
+        }
+        self.turn.outside = outside;
+        if self.turn.timers.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let mut timers = std::mem::take(&mut self.turn.timers);
+        for timer in timers.drain(..) {
+            let StagedTimer {
+                number,
+                milliseconds,
+                target,
+                message,
+            } = timer;
+            // A delay beyond what an instant can hold is never due.
+            if let Some(due) = now.checked_add(Duration::from_millis(milliseconds)) {
+                self.timers.arm(due, number, target, message);
+            }
+        }
+        self.turn.timers = timers;
+    }
+
+    fn deliver(&mut self, outgoing: Outgoing) {
+        let Outgoing {
+            sponsor,
+            target,
+            message,
+        } = outgoing;
+        if target.is_address() {
+            let event = Event {
+                target: target.address_pointer(),
+                message,
+            };
+            self.send_by(sponsor, event);
+            return;
+        }
+        let delivery = match target.as_foreign() {
+            Some(foreign) => foreign.deliver(Term::new(message), &self.turn.place.machine),
+            None => Delivery::NoAddress,
+        };
+        match delivery {
+            Delivery::Done => self.turn.counts.foreign_out += 1,
+            Delivery::Dead => self.turn.counts.undelivered += 1,
+            Delivery::NoAddress => self.turn.counts.dropped += 1,
+        }
+    }
+
+    #[cold]
+    fn aborted(&mut self, behaviour: &BehaviourCode, event: Event, reason: Value) {
+        let counts = &mut self.turn.counts;
+        let kind = abort_kind(reason);
+        let counter = match kind {
+            Atom::FUEL => &mut counts.aborts_fuel,
+            Atom::STACK => &mut counts.aborts_stack,
+            Atom::NO_MEMORY => &mut counts.aborts_no_memory,
+            Atom::UNDEFINED_FUNCTION => &mut counts.aborts_undefined_function,
+            Atom::ABORT => &mut counts.aborts_explicit,
+            _ => &mut counts.aborts_match,
+        };
+        *counter += 1;
+        if kind != Atom::STOPPED {
+            // The reason may have been made by the turn: it is reported before the turn is forgotten.
+            self.turn.place.machine.report_abort(Abort {
+                module: behaviour.module,
+                behaviour: behaviour.name,
+                message: Term::new(event.message),
+                reason: Term::new(reason),
+            });
+        }
+        self.turn.abort();
+    }
+}
+
+/// The atom that says why: the reason itself or the first element of a tuple.
+fn abort_kind(reason: Value) -> Atom {
+    let first = reason.as_tuple().and_then(|t| t.first().copied());
+    first.unwrap_or(reason).as_atom().unwrap_or(Atom::ABORT)
+}
+
+/// Asks for a cache line.
+#[inline(always)]
+pub(crate) fn prefetch(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing architecturally and cannot fault.
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch(address.cast(), _MM_HINT_T0);
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
