@@ -3,7 +3,8 @@
 //! What carries a term comes twice: once for normal schedulers, which answers `:big` when the term is too much for
 //! them, and once for dirty ones.
 use crate::atoms::{self, names};
-use crate::encode::{tuple_elements, Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::read::tuple_elements;
 use crate::resources::{parse_key, Handle, MachineResource};
 use crate::terms;
 use mote_vm::handles::Key;

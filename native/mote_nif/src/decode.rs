@@ -12,7 +12,7 @@ use mote_vm::foreign::Class;
 use mote_vm::machine::Machine;
 use mote_vm::{ActorRef, Term as Value, View};
 use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
-use rustler::{Encoder, Env, NewBinary, Term};
+use rustler::{Encoder, Env, Term};
 
 /// A step of the walk. The values are borrowed for the length of one call of [`Decoder::term`].
 enum Step<'m> {
@@ -105,9 +105,10 @@ impl Decoder {
             View::Foreign(value) => {
                 self.holds = true;
                 match value.class() {
+                    _ if !self.limited => foreign::to_term(env, value),
                     Class::Pid | Class::Reference | Class::Port => foreign::to_term(env, value),
-                    _ if self.limited => names::more().to_term(env),
-                    _ => foreign::to_term(env, value),
+                    Class::Binary => self.bytes(env, value.bytes().unwrap_or_default()),
+                    _ => names::more().to_term(env),
                 }
             }
             View::Tuple(elements) => {
@@ -177,9 +178,7 @@ impl Decoder {
         };
         // Up to 64 bytes lie in the message itself.
         self.holds |= shown.len() > 64;
-        let mut binary = NewBinary::new(env, shown.len());
-        binary.as_mut_slice().copy_from_slice(shown);
-        binary.into()
+        foreign::bytes(env, shown)
     }
 
     fn address<'a>(

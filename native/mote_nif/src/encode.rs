@@ -3,21 +3,18 @@
 //! The term is walked with a stack of its own, in the order of a parcel: a tuple before its elements. The walk counts
 //! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
 use crate::atoms::{self, names};
-use crate::foreign::{Elsewhere, Opaque, Process, Waiting};
+use crate::foreign::{Elsewhere, LongBinary, Opaque, Process, Waiting};
 use crate::own_term::OwnTerm;
-use crate::resources::{parse_key, Customer, MachineResource};
-use crate::terms;
+use crate::read::{known_struct, list_cell, map_size, tuple_elements, Struct};
+use crate::resources::{Customer, MachineResource};
 use mote_vm::atom::Atom;
 use mote_vm::foreign::Class;
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::parcel::Builder;
-use rustler::sys::{
-    enif_get_int64, enif_get_list_cell, enif_get_map_size, enif_get_tuple, ErlNifTerm,
-};
+use rustler::sys::enif_get_int64;
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, LocalPid, ResourceArc, Term, TermType};
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// The work that may be done on a normal scheduler: about a tenth of a millisecond.
@@ -25,7 +22,11 @@ pub const NORMAL: usize = 4_000;
 /// No budget at all.
 pub const NO_LIMIT: usize = usize::MAX;
 /// Bytes of a binary that cost as much as one term.
-const BYTES_PER_NODE: usize = 128;
+const BYTES_PER_NODE: usize = 64;
+/// Longer binaries are shared, not copied.
+const SHARED_BYTES: usize = 4_096;
+/// What a term costs that gets an environment of its own, or that the machine has to look up.
+const OPAQUE: usize = 20;
 
 /// The term is too much for the budget.
 pub struct Big;
@@ -44,12 +45,6 @@ pub struct Encoder<'m, 'a> {
     stack: Vec<Term<'a>>,
     /// What was written so far.
     pub builder: Builder,
-}
-
-/// What a map says it is.
-enum Struct {
-    Address(ResourceArc<MachineResource>, Key, Option<Atom>),
-    Customer(ResourceArc<Customer>),
 }
 
 impl<'m, 'a> Encoder<'m, 'a> {
@@ -92,41 +87,45 @@ impl<'m, 'a> Encoder<'m, 'a> {
         self.spend(1)?;
         match term.get_type() {
             TermType::Atom => self.builder.atom(atoms::number(term)),
-            TermType::Integer => self.integer(term),
+            TermType::Integer => return self.integer(term),
             TermType::Float => match term.decode() {
                 Ok(f) => self.builder.float(f),
-                Err(_) => self.opaque(term, Class::BigInteger),
+                // Not reached: a float is one.
+                Err(_) => return self.opaque(term, Class::BigInteger),
             },
-            TermType::Tuple => self.tuple(term)?,
-            TermType::List => self.list(term)?,
-            TermType::Binary => self.binary(term)?,
+            TermType::Tuple => return self.tuple(term),
+            TermType::List => return self.list(term),
+            TermType::Binary => return self.binary(term),
+            TermType::Map => return self.map(term),
             TermType::Pid => match term.decode::<LocalPid>() {
                 Ok(pid) => self.builder.foreign(Arc::new(Process(pid))),
-                Err(_) => self.opaque(term, Class::Pid),
+                Err(_) => return self.opaque(term, Class::Pid),
             },
-            TermType::Map => self.map(term)?,
             TermType::Fun => {
                 // How much a function has captured cannot be seen from here.
                 self.spend(NORMAL)?;
-                self.opaque(term, Class::Function);
+                return self.opaque(term, Class::Function);
             }
-            TermType::Port => self.opaque(term, Class::Port),
-            TermType::Ref | TermType::Unknown => self.opaque(term, Class::Reference),
+            TermType::Port => return self.opaque(term, Class::Port),
+            TermType::Ref | TermType::Unknown => return self.opaque(term, Class::Reference),
         }
         Ok(())
     }
 
-    fn opaque(&mut self, term: Term<'a>, class: Class) {
+    fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
+        self.spend(OPAQUE)?;
         self.builder.foreign(Arc::new(Opaque::copy(term, class)));
+        Ok(())
     }
 
-    fn integer(&mut self, term: Term<'a>) {
+    fn integer(&mut self, term: Term<'a>) -> Result<(), Big> {
         let mut n = 0;
         // SAFETY: `n` is written when the integer fits.
         let fits =
             unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) } != 0;
-        if !fits || !self.builder.integer(n) {
-            self.opaque(term, Class::BigInteger);
+        match fits && self.builder.integer(n) {
+            true => Ok(()),
+            false => self.opaque(term, Class::BigInteger),
         }
     }
 
@@ -165,41 +164,55 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     fn binary(&mut self, term: Term<'a>) -> Result<(), Big> {
         match Binary::from_term(term) {
-            Ok(binary) => {
+            Ok(binary) if binary.len() <= SHARED_BYTES => {
                 self.spend(binary.len() / BYTES_PER_NODE)?;
                 self.builder.bytes(&binary);
+                Ok(())
             }
-            Err(_) => self.opaque(term, Class::Bitstring),
+            _ => match LongBinary::new(term) {
+                Some(binary) => {
+                    self.builder.foreign(Arc::new(binary));
+                    self.spend(OPAQUE)
+                }
+                None => self.opaque(term, Class::Bitstring),
+            },
         }
-        Ok(())
     }
 
     fn map(&mut self, term: Term<'a>) -> Result<(), Big> {
         match known_struct(term) {
-            Some(Struct::Customer(customer)) => self.builder.foreign(Arc::new(Waiting(customer))),
-            Some(Struct::Address(machine, key, sponsor))
-                if !std::ptr::eq(&*machine, self.resource) =>
-            {
-                let term = OwnTerm::copy(term);
-                self.builder
-                    .foreign(Arc::new(Elsewhere::new(term, machine, key, sponsor)));
+            Some(Struct::Customer(customer)) => {
+                self.builder.foreign(Arc::new(Waiting(customer)));
             }
-            Some(Struct::Address(_, key, sponsor)) if self.machine.knows(key) => {
-                if let Some(sponsor) = sponsor {
-                    self.builder.on();
-                    self.builder.atom(sponsor);
-                }
-                if !self.machine.write_address(key, &mut self.builder) {
-                    // Released since the look above: the sender did not hold it.
-                    self.builder.atom(Atom::UNDEFINED);
+            Some(Struct::Address(machine, key, sponsor)) => {
+                self.spend(OPAQUE)?;
+                if !std::ptr::eq(&*machine, self.resource) {
+                    let term = OwnTerm::copy(term);
+                    let elsewhere = Elsewhere::new(term, machine, key, sponsor);
+                    self.builder.foreign(Arc::new(elsewhere));
+                } else if self.machine.knows(key) {
+                    self.address(key, sponsor);
+                } else {
+                    self.opaque(term, Class::Map)?;
                 }
             }
-            _ => {
+            None => {
                 self.measure(term)?;
-                self.opaque(term, Class::Map);
+                self.opaque(term, Class::Map)?;
             }
         }
         Ok(())
+    }
+
+    fn address(&mut self, key: Key, sponsor: Option<Atom>) {
+        if let Some(sponsor) = sponsor {
+            self.builder.on();
+            self.builder.atom(sponsor);
+        }
+        if !self.machine.write_address(key, &mut self.builder) {
+            // Released since it was known: the sender did not hold it.
+            self.builder.atom(Atom::UNDEFINED);
+        }
     }
 
     /// Spends what copying a map will cost.
@@ -244,67 +257,4 @@ impl<'m, 'a> Encoder<'m, 'a> {
         }
         Ok(())
     }
-}
-
-/// The elements of a tuple; none of anything else.
-pub fn tuple_elements(term: Term<'_>) -> &[ErlNifTerm] {
-    let mut arity = 0;
-    let mut elements = MaybeUninit::uninit();
-    // SAFETY: on success both are written, and the elements live as long as the term.
-    unsafe {
-        match enif_get_tuple(
-            term.get_env().as_c_arg(),
-            term.as_c_arg(),
-            &mut arity,
-            elements.as_mut_ptr(),
-        ) {
-            0 => &[],
-            _ if arity == 0 => &[],
-            _ => std::slice::from_raw_parts(elements.assume_init(), arity as usize),
-        }
-    }
-}
-
-fn list_cell<'a>(term: Term<'a>) -> Option<(Term<'a>, Term<'a>)> {
-    let env = term.get_env();
-    let (mut head, mut tail) = (term.as_c_arg(), term.as_c_arg());
-    // SAFETY: on success both are written, and belong to the environment of the list.
-    unsafe {
-        match enif_get_list_cell(env.as_c_arg(), term.as_c_arg(), &mut head, &mut tail) {
-            0 => None,
-            _ => Some((Term::new(env, head), Term::new(env, tail))),
-        }
-    }
-}
-
-fn map_size(map: Term<'_>) -> usize {
-    let mut size = 0;
-    // SAFETY: `size` is written when the term is a map, and stays 0 otherwise.
-    unsafe { enif_get_map_size(map.get_env().as_c_arg(), map.as_c_arg(), &mut size) };
-    size
-}
-
-/// Looks only at maps that have the size of our structs.
-fn known_struct(map: Term<'_>) -> Option<Struct> {
-    match map_size(map) {
-        4 if is_struct(map, names::address()) => {
-            let machine = terms::get(map, names::machine())?.decode().ok()?;
-            let key = parse_key(terms::get(map, names::key())?)?;
-            let sponsor = terms::get(map, names::sponsor())?;
-            let sponsor = match sponsor.is_atom() {
-                true => Some(atoms::number(sponsor)).filter(|name| *name != Atom::NIL),
-                false => return None,
-            };
-            Some(Struct::Address(machine, key, sponsor))
-        }
-        2 if is_struct(map, names::customer()) => {
-            let customer = terms::get(map, names::reference())?.decode().ok()?;
-            Some(Struct::Customer(customer))
-        }
-        _ => None,
-    }
-}
-
-fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
-    terms::get(map, names::__struct__()).is_some_and(|found| found.as_c_arg() == name.as_c_arg())
 }

@@ -11,10 +11,10 @@ use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::Term as Value;
 use rustler::sys::{
-    enif_compare, enif_is_identical, enif_make_int64, enif_make_pid, enif_term_to_binary,
-    ErlNifTerm,
+    enif_compare, enif_inspect_binary, enif_is_identical, enif_make_int64, enif_make_pid,
+    enif_term_to_binary, ErlNifBinary, ErlNifTerm,
 };
-use rustler::{Encoder, Env, LocalPid, OwnedBinary, ResourceArc, Term};
+use rustler::{Encoder, Env, LocalPid, NewBinary, OwnedBinary, ResourceArc, Term};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
@@ -26,6 +26,13 @@ pub struct Process(pub LocalPid);
 pub struct Opaque {
     term: OwnTerm,
     class: Class,
+}
+
+/// A binary that is worth not copying: shared with the BEAM.
+pub struct LongBinary {
+    term: OwnTerm,
+    /// Borrowed from `term`.
+    bytes: &'static [u8],
 }
 
 /// Somebody who waits for an answer.
@@ -49,6 +56,23 @@ impl Opaque {
     /// A term made in its own environment.
     pub fn new(term: OwnTerm, class: Class) -> Opaque {
         Opaque { term, class }
+    }
+}
+
+impl LongBinary {
+    /// A binary; `None` of anything else.
+    pub fn new(term: Term<'_>) -> Option<LongBinary> {
+        let term = OwnTerm::copy(term);
+        let mut binary = MaybeUninit::uninit();
+        // SAFETY: on success the bytes are those of the copy, which lives as long as `term` and does not move.
+        unsafe {
+            if enif_inspect_binary(term.env(), term.raw(), binary.as_mut_ptr()) == 0 {
+                return None;
+            }
+            let binary: ErlNifBinary = binary.assume_init();
+            let bytes = std::slice::from_raw_parts(binary.data, binary.size);
+            Some(LongBinary { term, bytes })
+        }
     }
 }
 
@@ -90,9 +114,18 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         terms::customer(env, customer)
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         elsewhere.term.to(env)
+    } else if let Some(binary) = any.downcast_ref::<LongBinary>() {
+        binary.term.to(env)
     } else {
-        crate::atoms::names::nil().to_term(env)
+        bytes(env, value.bytes().unwrap_or_default())
     }
+}
+
+/// A binary of the BEAM.
+pub fn bytes<'a>(env: Env<'a>, bytes: &[u8]) -> Term<'a> {
+    let mut binary = NewBinary::new(env, bytes.len());
+    binary.as_mut_slice().copy_from_slice(bytes);
+    binary.into()
 }
 
 impl Foreign for Process {
@@ -125,14 +158,29 @@ impl Foreign for Opaque {
     }
     fn compare_float(&self, f: f64) -> Ordering {
         let float = OwnTerm::make(|env| Some(f.encode(env)));
-        // SAFETY: both terms are alive.
         float.map_or(Ordering::Greater, |f| {
+            // SAFETY: both terms are alive.
             unsafe { enif_compare(self.term.raw(), f.raw()) }.cmp(&0)
         })
     }
     fn is_negative(&self) -> bool {
         // SAFETY: 0 is an immediate word, nothing is written to the environment.
         unsafe { enif_compare(self.term.raw(), enif_make_int64(self.term.env(), 0)) < 0 }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for LongBinary {
+    fn class(&self) -> Class {
+        Class::Binary
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        self.bytes().cmp(&other.bytes())
+    }
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self.bytes)
     }
     fn as_any(&self) -> &dyn Any {
         self

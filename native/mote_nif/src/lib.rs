@@ -15,6 +15,7 @@ mod info;
 mod machine;
 mod message;
 mod own_term;
+mod read;
 mod repack;
 mod resources;
 mod terms;

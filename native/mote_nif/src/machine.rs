@@ -51,6 +51,7 @@ fn machine_stop(machine: &MachineResource) -> Atom {
 /// Waits for the threads to end, and frees what the machine holds. For whoever answers for it, once it was stopped.
 #[rustler::nif(schedule = "DirtyIo")]
 fn machine_join(machine: ResourceArc<MachineResource>) -> Atom {
+    let _one_at_a_time = machine.joining.lock();
     if let Some(running) = machine.any() {
         running.stop();
         running.join();

@@ -21,6 +21,8 @@ pub struct MachineResource {
     running: RwLock<Option<Machine>>,
     /// Held while a unit is loaded, so that a unit is loaded once.
     pub loading: Mutex<()>,
+    /// Held while somebody waits for the threads to end, so that nobody takes the machine away meanwhile.
+    pub joining: Mutex<()>,
     /// The process that answers for it.
     pub owner: LocalPid,
     /// The names of its sponsors.
@@ -35,6 +37,7 @@ impl MachineResource {
         MachineResource {
             running: RwLock::new(None),
             loading: Mutex::new(()),
+            joining: Mutex::new(()),
             owner,
             sponsors,
             started: Instant::now(),
