@@ -103,7 +103,9 @@ defmodule Mote.Disassemble do
     {registers, <<set, rest::binary>>} = u(rest)
     {code, rest} = vec(rest, &instruction(&1, t))
     fields = %{name: Enum.at(atoms, name), arity: arity, registers: registers, code: code}
-    {Map.merge(fields, %{flag: {flag, set == 1}, kind: if(flag == :safe, do: :behaviour, else: :function)}), rest}
+
+    {Map.merge(fields, %{flag: {flag, set == 1}, kind: if(flag == :safe, do: :behaviour, else: :function)}),
+     rest}
   end
 
   defp instruction(<<code, rest::binary>>, t) do
@@ -197,7 +199,10 @@ defmodule Mote.Disassemble do
   @doc "Every breach of the rules in the unit of a module, as text; an empty list when all is well."
   def breaches(module) do
     unit = unit(module.__mote__(:unit))
-    with_effects = for %{flag: {:effects, true}} = f <- unit.functions, do: {unit_module(unit), f.name, f.arity}
+
+    with_effects =
+      for %{flag: {:effects, true}} = f <- unit.functions, do: {unit_module(unit), f.name, f.arity}
+
     Enum.flat_map(unit.functions ++ unit.behaviours, &breaches(&1, with_effects))
   end
 
@@ -215,8 +220,7 @@ defmodule Mote.Disassemble do
       |> Enum.reduce({bound, start}, fn {i, at}, {problems, flows} ->
         case flows do
           %{^at => written} ->
-            found =
-              for {:r, n} <- read(i), n not in written, do: "reads r#{n} unwritten"
+            found = for {:r, n} <- read(i), n not in written, do: "reads r#{n} unwritten"
 
             after_i = MapSet.union(written, MapSet.new(writes(i)))
             more = labels(i) |> Enum.reject(&(&1 > at and &1 < size)) |> Enum.map(&"label #{&1}")

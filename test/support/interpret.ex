@@ -52,31 +52,80 @@ defmodule Mote.Interpret do
 
   defp step(code, at, r) do
     case elem(code, at) do
-      {:move, {:d, d}, o} -> next(code, at, put(r, d, get(r, o)))
-      {:op, {:d, d}, p, os} -> next(code, at, put(r, d, apply(Total, p, all(r, os))))
-      {:guard_op, {:d, d}, p, os, {:l, l}} -> guard(Total.answer(p, all(r, os)), code, at, r, d, l)
-      {:tuple, {:d, d}, os} -> next(code, at, put(r, d, List.to_tuple(all(r, os))))
-      {:cons, {:d, d}, h, t} -> next(code, at, put(r, d, [get(r, h) | get(r, t)]))
-      {:self, {:d, d}} -> next(code, at, put(r, d, Stage.me()))
-      {:call, {:d, d}, f, os} -> next(code, at, put(r, d, call_function(f, all(r, os))))
-      {:tail_call, f, os} -> tail_call(f, all(r, os))
-      {:return, o} -> get(r, o)
-      {:jump, {:l, l}} -> step(code, l, r)
-      {:branch, o, {:l, l}} -> goto(get(r, o) === true, code, at, r, l)
-      {:falsy, o, {:l, l}} -> goto(get(r, o) not in [nil, false], code, at, r, l)
-      {:match, a, b, {:l, l}} -> goto(Total.same(get(r, a), get(r, b)), code, at, r, l)
-      {:match_tuple, o, n, {:d, d}, {:l, l}} -> tuple(get(r, o), n, code, at, r, d, l)
-      {:match_cons, o, {:d, h}, {:d, t}, {:l, l}} -> cons(get(r, o), code, at, r, h, t, l)
-      {:create, {:d, d}, b, os} -> next(code, at, put(r, d, Stage.create(struct(b, all(r, os)))))
-      {:create_on, {:d, d}, b, os, s} -> next(code, at, put(r, d, Stage.create(struct(b, all(r, os)), get(r, s))))
-      {:send, a, b} -> effect(Stage.send(get(r, a), get(r, b)), code, at, r)
-      {:sendx, a, b, c} -> effect(Stage.sendx(get(r, a), get(r, b), get(r, c)), code, at, r)
-      {:send_after, {:d, d}, a, b, c} -> next(code, at, put(r, d, Stage.send_after(get(r, a), get(r, b), get(r, c))))
-      {:become, b, os} -> effect(Stage.become(struct(b, all(r, os))), code, at, r)
-      {:become_sink} -> effect(Stage.become(:sink), code, at, r)
-      {:abort, o} -> Stage.abort(get(r, o))
-      {:done} -> :commit
-      {:ignore} -> :ignored
+      {:move, {:d, d}, o} ->
+        next(code, at, put(r, d, get(r, o)))
+
+      {:op, {:d, d}, p, os} ->
+        next(code, at, put(r, d, apply(Total, p, all(r, os))))
+
+      {:guard_op, {:d, d}, p, os, {:l, l}} ->
+        guard(Total.answer(p, all(r, os)), code, at, r, d, l)
+
+      {:tuple, {:d, d}, os} ->
+        next(code, at, put(r, d, List.to_tuple(all(r, os))))
+
+      {:cons, {:d, d}, h, t} ->
+        next(code, at, put(r, d, [get(r, h) | get(r, t)]))
+
+      {:self, {:d, d}} ->
+        next(code, at, put(r, d, Stage.me()))
+
+      {:call, {:d, d}, f, os} ->
+        next(code, at, put(r, d, call_function(f, all(r, os))))
+
+      {:tail_call, f, os} ->
+        tail_call(f, all(r, os))
+
+      {:return, o} ->
+        get(r, o)
+
+      {:jump, {:l, l}} ->
+        step(code, l, r)
+
+      {:branch, o, {:l, l}} ->
+        goto(get(r, o) === true, code, at, r, l)
+
+      {:falsy, o, {:l, l}} ->
+        goto(get(r, o) not in [nil, false], code, at, r, l)
+
+      {:match, a, b, {:l, l}} ->
+        goto(Total.same(get(r, a), get(r, b)), code, at, r, l)
+
+      {:match_tuple, o, n, {:d, d}, {:l, l}} ->
+        tuple(get(r, o), n, code, at, r, d, l)
+
+      {:match_cons, o, {:d, h}, {:d, t}, {:l, l}} ->
+        cons(get(r, o), code, at, r, h, t, l)
+
+      {:create, {:d, d}, b, os} ->
+        next(code, at, put(r, d, Stage.create(behaviour_of(b, all(r, os)))))
+
+      {:create_on, {:d, d}, b, os, s} ->
+        next(code, at, put(r, d, Stage.create(behaviour_of(b, all(r, os)), get(r, s))))
+
+      {:send, a, b} ->
+        effect(Stage.send(get(r, a), get(r, b)), code, at, r)
+
+      {:sendx, a, b, c} ->
+        effect(Stage.sendx(get(r, a), get(r, b), get(r, c)), code, at, r)
+
+      {:send_after, {:d, d}, a, b, c} ->
+        next(code, at, put(r, d, Stage.send_after(get(r, a), get(r, b), get(r, c))))
+
+      {:become, b, os} ->
+        effect(Stage.become(behaviour_of(b, all(r, os))), code, at, r)
+
+      {:become_sink} ->
+        effect(Stage.become(:sink), code, at, r)
+
+      {:abort, o} ->
+        Stage.abort(get(r, o))
+
+      {:done} ->
+        :commit
+
+      {:ignore} ->
+        :ignored
     end
   end
 
@@ -109,8 +158,8 @@ defmodule Mote.Interpret do
   end
 
   # A sink that was created is a behaviour of the unit here, and nothing at all in plain Elixir.
-  defp struct({_, :sink, 0}, []), do: :sink
-  defp struct({module, name, _}, args), do: apply(module, name, args)
+  defp behaviour_of({_, :sink, 0}, []), do: :sink
+  defp behaviour_of({module, name, _}, args), do: apply(module, name, args)
 
   defp all(r, os), do: Enum.map(os, &get(r, &1))
   defp get(r, {:r, n}), do: Map.fetch!(r, n)

@@ -138,7 +138,13 @@ defmodule Mote.Behaviour.Elixir do
   def expr({:var, _, v}), do: variable(v)
   def expr({:tuple, _, es}), do: {:{}, generated(), Enum.map(es, &expr/1)}
   def expr({:cons, _, h, t}), do: [{:|, generated(), [expr(h), expr(t)]}]
-  def expr({:block, _, es}), do: {:__block__, generated(), Enum.map(es, &expr/1)}
+
+  # Elixir would warn about values that nobody looks at.
+  def expr({:block, _, es}) do
+    {init, [last]} = Enum.split(es, -1)
+    {:__block__, generated(), Enum.map(Enum.reject(init, &AST.simple?/1) ++ [last], &expr/1)}
+  end
+
   def expr({:op, l, primitive, es}), do: op(primitive, es, l)
 
   def expr({:and, l, a, b}) do

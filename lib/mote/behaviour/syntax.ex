@@ -109,6 +109,9 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:!, _, [a], env),
     do: {:if, env.line, expr(a, env), {:lit, env.line, false}, {:lit, env.line, true}}
 
+  # The sign belongs to the literal: the smallest integer is one that its opposite is not.
+  defp node(:-, _, [n], env) when is_integer(n), do: {:lit, env.line, -n}
+
   # Multiplied by one: a number stays what it is (also -0.0), all else has no answer.
   defp node(:+, _, [a], env), do: AST.op(env.line, :mul, [expr(a, env), {:lit, env.line, 1}])
 

@@ -34,7 +34,14 @@ defmodule Mote.Total.Number do
   def irem(_, _), do: @none
 
   def neg(a) when is_fix(a), do: fit(-a)
-  def neg(a) when is_float(a), do: :erlang.-(a)
+
+  # By the sign bit: older releases of OTP make 0.0 of -(0.0).
+  def neg(a) when is_float(a) do
+    <<sign::1, rest::63>> = <<a::float>>
+    <<negated::float>> = <<1 - sign::1, rest::63>>
+    negated
+  end
+
   def neg(_), do: @none
 
   def abs(a) when is_fix(a), do: fit(:erlang.abs(a))

@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.IR.Match do
   # Patterns, clauses, and what happens when none of them fits. Part of the IR pass.
   @moduledoc false
 
-  alias Mote.Behaviour.IR
+  alias Mote.Behaviour.{AST, IR}
   alias Mote.Behaviour.IR.Tests
 
   import Mote.Behaviour.IR.Builder,
@@ -46,7 +46,7 @@ defmodule Mote.Behaviour.IR.Match do
     each(patterns, parts, fail, g)
   end
 
-  def pattern({:cons, _, _, _}, {:t, _}, fail, g), do: stop(g, {:jump, fail})
+  def pattern({:cons, _, _, _} = pattern, {:t, _}, fail, g), do: never(pattern, fail, g)
 
   def pattern({:cons, _, head, tail}, {:k, [h | t]}, fail, g),
     do: each([head, tail], [{:k, h}, {:k, t}], fail, g)
@@ -59,7 +59,15 @@ defmodule Mote.Behaviour.IR.Match do
   defp known_tuple(patterns, subjects, fail, g) do
     if length(patterns) == length(subjects),
       do: each(patterns, subjects, fail, g),
-      else: stop(g, {:jump, fail})
+      else: never({:tuple, 0, patterns}, fail, g)
+  end
+
+  # A pattern that cannot match: its variables are never read, but they are asked for in code that is not emitted.
+  defp never(pattern, fail, g) do
+    pattern
+    |> AST.bound()
+    |> Enum.reduce(g, &bind(&2, &1, {:k, :undefined}))
+    |> stop({:jump, fail})
   end
 
   defp constants(tuple), do: for(value <- Tuple.to_list(tuple), do: {:k, value})
@@ -105,7 +113,7 @@ defmodule Mote.Behaviour.IR.Match do
   defp group([first | _] = clauses, {:r, _} = o, g, body) do
     case shape(first) do
       nil ->
-        Enum.reduce(clauses, g, &clause(&1, o, [], &2, body))
+        Enum.reduce(clauses, g, &clause(&1, o, nil, &2, body))
 
       shape ->
         {next, g} = label(g)
@@ -135,7 +143,7 @@ defmodule Mote.Behaviour.IR.Match do
   defp opened({:cons, _, head, tail}, _, [_ | _] = parts, fail, g),
     do: each([head, tail], parts, fail, g)
 
-  defp opened({:all, _, patterns}, subject, [_ | _] = parts, fail, g),
+  defp opened({:all, _, patterns}, subject, parts, fail, g) when is_list(parts),
     do: Enum.reduce(patterns, g, &opened(&1, subject, parts, fail, &2))
 
   defp opened(pattern, subject, _, fail, g), do: pattern(pattern, subject, fail, g)

@@ -121,8 +121,7 @@ defmodule Mote.Behaviour.IR.Registers do
   defp allocate(instructions, params) do
     numbered = Enum.with_index(instructions)
 
-    last =
-      for {instruction, at} <- numbered, v <- reads(instruction), into: %{}, do: {v, at}
+    last = for {instruction, at} <- numbered, v <- reads(instruction), into: %{}, do: {v, at}
 
     places = if params == 0, do: %{}, else: for(v <- 0..(params - 1), into: %{}, do: {v, v})
     busy = for {v, real} <- places, Map.has_key?(last, v), into: %{}, do: {real, last[v]}

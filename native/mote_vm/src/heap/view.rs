@@ -34,7 +34,7 @@ pub enum View<'m> {
     Cons(Term<'m>, Term<'m>),
     /// A tuple of that many elements.
     Tuple(Tuple<'m>),
-    /// A binary.
+    /// A binary in the heap; long ones are foreign.
     Bytes(&'m [u8]),
     /// A value of the outside.
     Foreign(&'m ForeignRef),
@@ -96,10 +96,10 @@ impl<'m> Term<'m> {
             })
         } else if let Some((sponsor, address)) = value.as_on() {
             View::On(Term::new(sponsor), Term::new(address))
-        } else if let Some(bytes) = value.as_bytes() {
-            View::Bytes(bytes)
         } else if let Some(foreign) = value.as_foreign() {
             View::Foreign(foreign)
+        } else if let Some(bytes) = value.as_bytes() {
+            View::Bytes(bytes)
         } else {
             // NONE is no value and never leaves a turn; being total costs nothing here.
             View::Atom(Atom::UNDEFINED)

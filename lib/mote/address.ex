@@ -1,0 +1,27 @@
+defmodule Mote.Address do
+  @moduledoc """
+  The address of an actor: a capability to send to it.
+
+  An address is handed out by `Mote.create/3` and in messages from actors, and cannot be made up: a key that no
+  machine gave leads nowhere. While a term with an address exists, its actor exists. Two addresses of one actor are
+  equal (`==`), so addresses serve as keys of maps. `sponsor` is set in references made with `on(sponsor, address)`.
+
+  The fields are no one's business but Mote's: match on `%Mote.Address{}`, send with `Mote.send/3`.
+  """
+
+  @enforce_keys [:machine, :key]
+  defstruct [:machine, :key, sponsor: nil]
+
+  @opaque t :: %__MODULE__{machine: reference, key: binary, sponsor: atom}
+
+  defimpl Inspect do
+    # The key is what makes an address unforgeable: a hash tells addresses apart and gives nothing away.
+    def inspect(%{machine: machine, key: key, sponsor: sponsor}, _opts) do
+      hash = {machine, key} |> :erlang.phash2(0x1000000) |> Integer.to_string(36) |> String.downcase()
+      "#Mote.Address<#{hash}#{on(sponsor)}>"
+    end
+
+    defp on(nil), do: ""
+    defp on(sponsor), do: " on #{Kernel.inspect(sponsor)}"
+  end
+end

@@ -1,0 +1,31 @@
+defmodule Mote.Bench do
+  # The list of the programs that `mix mote.bench` measures; a new one is a file under `bench/programs/` and a
+  # line here. How they are run is in `runner.ex`, how the figures are shown in `report.ex`.
+  #
+  # It is part of the package: whoever has Mote can measure it on the machine that it shall run on.
+  @moduledoc false
+
+  alias Mote.Bench.Programs
+
+  @programs [
+    Programs.ForkBomb,
+    Programs.Chain,
+    Programs.PingPong,
+    Programs.Ring,
+    Programs.Counting,
+    Programs.Idle
+  ]
+
+  @doc "Every program, in the order in which they are listed and run."
+  @spec programs() :: [module]
+  def programs, do: @programs
+
+  @doc "The program of that name."
+  @spec fetch(String.t()) :: {:ok, module} | :error
+  def fetch(name) do
+    case Enum.find(@programs, &(&1.about().name == name)) do
+      nil -> :error
+      program -> {:ok, program}
+    end
+  end
+end

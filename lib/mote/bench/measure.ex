@@ -1,0 +1,44 @@
+defmodule Mote.Bench.Measure do
+  # A figure with its spread: one line of a report.
+  @moduledoc false
+
+  @enforce_keys [:bench, :variant, :param, :metric, :values]
+  defstruct [:bench, :variant, :param, :metric, :values]
+
+  @type t :: %__MODULE__{
+          bench: String.t(),
+          variant: atom,
+          param: pos_integer,
+          metric: atom,
+          values: [number, ...]
+        }
+
+  @doc "The middle value; of an even number of them the mean of the two in the middle."
+  @spec median(t | [number, ...]) :: number
+  def median(%__MODULE__{values: values}), do: median(values)
+
+  def median([_ | _] = values) do
+    sorted = Enum.sort(values)
+    size = length(sorted)
+    middle = Enum.at(sorted, div(size, 2))
+    if rem(size, 2) == 1, do: middle, else: (Enum.at(sorted, div(size, 2) - 1) + middle) / 2
+  end
+
+  @spec min(t) :: number
+  def min(%__MODULE__{values: values}), do: Enum.min(values)
+
+  @spec max(t) :: number
+  def max(%__MODULE__{values: values}), do: Enum.max(values)
+
+  @doc "`\"ns\"`, `\"bytes\"` or `\"x\"` for ratios."
+  @spec unit(t) :: String.t()
+  def unit(%__MODULE__{metric: metric}) do
+    name = Atom.to_string(metric)
+
+    cond do
+      String.starts_with?(name, "ns_") -> "ns"
+      String.starts_with?(name, "ratio_") -> "x"
+      String.contains?(name, "bytes") -> "bytes"
+    end
+  end
+end

@@ -1,0 +1,35 @@
+defmodule Mote.Bench.Memory do
+  # The memory of this OS process as Linux counts it, in bytes. On other systems everything is `nil`
+  # ("unavailable" in the reports): an answer that means something else on every system would only mislead.
+  @moduledoc false
+
+  @status "/proc/self/status"
+  @clear_refs "/proc/self/clear_refs"
+  @meminfo "/proc/meminfo"
+
+  @doc "Memory in use now (VmRSS)."
+  @spec rss() :: non_neg_integer | nil
+  def rss, do: field(@status, "VmRSS")
+
+  @doc "The most memory in use since the start, or since `reset_peak/0` (VmHWM)."
+  @spec peak() :: non_neg_integer | nil
+  def peak, do: field(@status, "VmHWM")
+
+  @doc "Lets the peak start again from the memory in use now. `false` where that is not permitted."
+  @spec reset_peak() :: boolean
+  def reset_peak, do: File.write(@clear_refs, "5") == :ok
+
+  @doc "Memory that new programs can have without swapping."
+  @spec available() :: non_neg_integer | nil
+  def available, do: field(@meminfo, "MemAvailable")
+
+  # Lines such as "VmRSS:     87824 kB".
+  defp field(file, name) do
+    with {:ok, text} <- File.read(file),
+         [_, kib] <- Regex.run(~r/^#{name}:\s+(\d+) kB$/m, text) do
+      String.to_integer(kib) * 1024
+    else
+      _ -> nil
+    end
+  end
+end

@@ -1,0 +1,120 @@
+defmodule Mote.Bench.Options do
+  # The command line of `mix mote.bench`.
+  @moduledoc false
+
+  alias Mote.Bench
+
+  @switches [depth: :string, n: :string, runs: :integer, compare: :string, format: :string]
+
+  defstruct programs: [], depth: nil, n: nil, runs: 5, compare: false, format: :table
+
+  @type t :: %__MODULE__{
+          programs: [module],
+          depth: [pos_integer] | nil,
+          n: [pos_integer] | nil,
+          runs: pos_integer,
+          compare: boolean,
+          format: :table | :tsv
+        }
+
+  @doc "Reads the arguments. An error is a sentence for the user."
+  @spec parse([String.t()]) :: {:ok, t} | {:error, String.t()}
+  def parse(argv) do
+    {given, names, invalid} = OptionParser.parse(argv, strict: @switches)
+
+    with :ok <- valid(invalid),
+         {:ok, programs} <- programs(names),
+         {:ok, options} <- options(given, %__MODULE__{programs: programs}),
+         :ok <- used(options, :depth),
+         :ok <- used(options, :n),
+         do: {:ok, options}
+  end
+
+  @doc "The sizes to run a program with."
+  @spec params(t, module) :: [pos_integer]
+  def params(%__MODULE__{} = options, program) do
+    about = program.about()
+    Map.fetch!(options, about.param) || about.defaults
+  end
+
+  @doc """
+  Sizes: numbers and ranges, separated by commas.
+
+      iex> Mote.Bench.Options.sizes("5..7,10,1_000")
+      {:ok, [5, 6, 7, 10, 1000]}
+  """
+  @spec sizes(String.t()) :: {:ok, [pos_integer]} | :error
+  def sizes(text) do
+    sizes = text |> String.split(",") |> Enum.map(&size/1)
+    if :error in sizes, do: :error, else: {:ok, Enum.concat(sizes)}
+  end
+
+  defp size(text) do
+    case text |> String.split("..") |> Enum.map(&number/1) do
+      [n] when is_integer(n) -> [n]
+      [first, last] when is_integer(first) and is_integer(last) and first <= last -> Enum.to_list(first..last)
+      _ -> :error
+    end
+  end
+
+  defp number(text) do
+    case Integer.parse(String.replace(text, "_", "")) do
+      {n, ""} when n > 0 -> n
+      _ -> :error
+    end
+  end
+
+  defp valid([]), do: :ok
+
+  defp valid([{option, nil} | _]) do
+    if known?(option),
+      do: {:error, "#{option} needs a value"},
+      else: {:error, "there is no option #{option}"}
+  end
+
+  defp valid([{option, value} | _]), do: {:error, "#{option} cannot be #{inspect(value)}"}
+
+  defp known?("--" <> name), do: Enum.any?(@switches, fn {key, _} -> Atom.to_string(key) == name end)
+  defp known?(_), do: false
+
+  defp programs(names) do
+    Enum.reduce_while(names, {:ok, []}, fn name, {:ok, found} ->
+      case Bench.fetch(name) do
+        {:ok, program} -> {:cont, {:ok, found ++ [program]}}
+        :error -> {:halt, {:error, "there is no bench program #{inspect(name)}; there are: #{known_names()}"}}
+      end
+    end)
+  end
+
+  defp known_names, do: Enum.map_join(Bench.programs(), ", ", & &1.about().name)
+
+  defp options(given, options) do
+    Enum.reduce_while(given, {:ok, options}, fn {key, value}, {:ok, options} ->
+      case option(key, value) do
+        {:ok, value} -> {:cont, {:ok, Map.put(options, key, value)}}
+        {:error, message} -> {:halt, {:error, message}}
+      end
+    end)
+  end
+
+  defp option(key, text) when key in [:depth, :n] do
+    with :error <- sizes(text),
+         do: {:error, "--#{key} takes numbers and ranges such as 10 or 5..12,20, got: #{inspect(text)}"}
+  end
+
+  defp option(:runs, runs) when runs > 0, do: {:ok, runs}
+  defp option(:runs, runs), do: {:error, "--runs must be at least 1, got: #{runs}"}
+  defp option(:compare, "beam"), do: {:ok, true}
+  defp option(:compare, other), do: {:error, "--compare must be beam, got: #{inspect(other)}"}
+  defp option(:format, format) when format in ["table", "tsv"], do: {:ok, String.to_atom(format)}
+  defp option(:format, other), do: {:error, "--format must be table or tsv, got: #{inspect(other)}"}
+
+  # An option that would change nothing is a mistake.
+  defp used(%__MODULE__{programs: programs} = options, key) do
+    if Map.fetch!(options, key) == nil or Enum.any?(programs, &(&1.about().param == key)) do
+      :ok
+    else
+      {:error, "--#{key} is not the size of #{Enum.map_join(programs, ", ", & &1.about().name)}"}
+    end
+  end
+end

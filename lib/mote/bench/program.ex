@@ -1,0 +1,114 @@
+defmodule Mote.Bench.Program do
+  # What a bench program is: the same work for actors and for BEAM processes, what is counted, and the result by
+  # which a run is known to be right. It says nothing about how often and where it is run.
+  #
+  #     defmodule Mote.Bench.Programs.Ring do
+  #       use Mote.Bench.Program,
+  #         title: "one token, 503 actors in a ring",
+  #         param: :n,
+  #         defaults: [5_000_000],
+  #         small: 1_000,
+  #         metric: :ns_per_message
+  #       …
+  #
+  # Options:
+  #
+  #   * `:title`: one line;
+  #   * `:param`: `:depth` or `:n`, the option that sets the size; `:defaults`: the sizes without it; `:small`: a
+  #     size that is done within milliseconds, to load the code before anything is measured;
+  #   * `:metric`: the figure that is compared with the BEAM;
+  #   * `:fresh` (false): measure every run in a node of its own, instead of only the first one;
+  #   * `:settle` (0): milliseconds to wait after each stage before the memory is read.
+  @moduledoc false
+
+  alias Mote.Bench.Sample
+
+  @typedoc "A size: the depth of a tree, or a number of actors or messages."
+  @type param :: pos_integer
+
+  @typedoc "Timed one after the other; each gets what the one before returned, the first one `nil`."
+  @type stages :: [{atom, (term -> term)}]
+
+  @type about :: %{
+          name: String.t(),
+          title: String.t(),
+          param: :depth | :n,
+          defaults: [param],
+          small: param,
+          metric: atom,
+          fresh: boolean,
+          settle: non_neg_integer
+        }
+
+  @callback about() :: about
+
+  @doc "How many actors or messages the time (or the memory) is divided by."
+  @callback count(param) :: pos_integer
+
+  @doc "What the last stage returns in a run that is right."
+  @callback expected(param) :: term
+
+  @doc "Prepares a run on a fresh machine, outside of the timing. The code of all actors is loaded by it."
+  @callback mote(machine :: term, param) :: stages
+
+  @doc "Prepares a run on BEAM processes, outside of the timing."
+  @callback beam(param) :: stages
+
+  @doc "How many BEAM processes are alive at once, at most."
+  @callback processes(param) :: non_neg_integer
+
+  @doc "The figures of one run. The default: the time of all stages if the node was warm, the memory if fresh."
+  @callback measures(Sample.t()) :: [{atom, number | nil}]
+
+  defmacro __using__(opts) do
+    quote do
+      @behaviour Mote.Bench.Program
+      import Mote.Bench.Program, only: [answer: 1]
+      @about Mote.Bench.Program.about(__MODULE__, unquote(opts))
+
+      @impl true
+      def about, do: @about
+
+      @impl true
+      def measures(sample), do: Mote.Bench.Program.measures(sample, count(sample.param))
+
+      defoverridable measures: 1
+    end
+  end
+
+  @doc "Calls `start` and waits for the answer: the only message that a run gets."
+  @spec answer((() -> term)) :: term
+  def answer(start) do
+    start.()
+
+    receive do
+      answer -> answer
+    end
+  end
+
+  @doc "Checks the options of `use` and completes them."
+  @spec about(module, keyword) :: about
+  def about(module, opts) do
+    name = module |> Module.split() |> List.last() |> Macro.underscore()
+
+    opts
+    |> Keyword.validate!([:title, :param, :defaults, :small, :metric, fresh: false, settle: 0])
+    |> Map.new()
+    |> Map.put(:name, name)
+  end
+
+  @doc "The figures of a run of one kind of thing, actors or messages, of which there are `count`."
+  @spec measures(Sample.t(), pos_integer) :: [{atom, number | nil}]
+  def measures(%Sample{fresh: false} = sample, count) do
+    [{sample.program.about().metric, Sample.ns(sample) / count}]
+  end
+
+  def measures(%Sample{fresh: true} = sample, count) do
+    peak = [peak_rss_bytes: sample.peak]
+
+    case sample.program.about().metric do
+      :ns_per_actor -> peak ++ [bytes_per_actor: Sample.per(sample.peak, sample.before, count)]
+      _ -> peak
+    end
+  end
+end

@@ -1,0 +1,92 @@
+defmodule Mote.Bench.Run do
+  # One run of one program, here and now: a fresh machine, the stages under the clock, the check of the result. In
+  # which node that happens, and how often, is the business of `worker.ex` and `runner.ex`.
+  @moduledoc false
+
+  alias Mote.Bench.{Memory, Sample}
+
+  @machine [sponsors: [single: [threads: 1]]]
+
+  defmodule Error do
+    defexception [:message]
+  end
+
+  @doc """
+  Loads the code of a program by a small run, so that the next one does not pay for it in time or memory.
+  """
+  @spec load(module, atom) :: :ok
+  def load(program, variant) do
+    once(program, variant, program.about().small, false)
+    :ok
+  end
+
+  @doc """
+  Runs the program in a process of its own, as every program on the BEAM would be.
+
+  Raises `Mote.Bench.Run.Error` when the result is wrong or the run ends by a failure.
+  """
+  @spec once(module, atom, pos_integer, boolean) :: Sample.t()
+  def once(program, variant, param, fresh) do
+    sample = %Sample{program: program, variant: variant, param: param, fresh: fresh}
+    {pid, monitor} = spawn_monitor(fn -> exit({:ran, run(sample)}) end)
+
+    receive do
+      {:DOWN, ^monitor, :process, ^pid, {:ran, sample}} -> sample
+      {:DOWN, ^monitor, :process, ^pid, reason} -> raise Error, message: failed(sample, reason)
+    end
+  end
+
+  @doc "How the machine of a run is started."
+  @spec machine_options() :: keyword
+  def machine_options, do: @machine
+
+  defp run(%Sample{variant: :beam} = sample), do: measure(sample, & &1.program.beam(&1.param))
+
+  defp run(%Sample{variant: :mote} = sample) do
+    # Before the machine starts: what it takes for itself is part of the price of its actors.
+    sample = %{sample | before: Memory.rss()}
+    {:ok, machine} = Mote.start_link(@machine)
+    sample = measure(sample, & &1.program.mote(machine, &1.param))
+    sample = %{sample | info: Mote.info(machine)}
+    :ok = Mote.stop(machine)
+    sample
+  end
+
+  defp measure(sample, prepare) do
+    sample = %{sample | before: sample.before || Memory.rss()}
+    reset = Memory.reset_peak()
+    stages = prepare.(sample)
+    settle = sample.program.about().settle
+
+    {result, stages} =
+      Enum.reduce(stages, {nil, []}, fn {name, fun}, {given, done} ->
+        start = System.monotonic_time()
+        result = fun.(given)
+        time = System.monotonic_time() - start
+        Process.sleep(settle)
+        ns = System.convert_time_unit(time, :native, :nanosecond)
+        {result, [%{name: name, ns: ns, rss: Memory.rss()} | done]}
+      end)
+
+    check(sample, result)
+    %{sample | stages: Enum.reverse(stages), peak: if(reset, do: Memory.peak())}
+  end
+
+  defp check(sample, result) do
+    expected = sample.program.expected(sample.param)
+
+    if result != expected do
+      exit({:wrong, result, expected})
+    end
+  end
+
+  defp failed(sample, {:wrong, result, expected}),
+    do: "#{what(sample)} gave #{inspect(result)}, and #{inspect(expected)} is right"
+
+  defp failed(sample, reason), do: "#{what(sample)} failed: #{Exception.format_exit(reason)}"
+
+  defp what(sample) do
+    about = sample.program.about()
+    "#{about.name} with #{about.param} #{sample.param} on #{sample.variant}"
+  end
+end

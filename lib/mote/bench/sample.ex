@@ -1,0 +1,45 @@
+defmodule Mote.Bench.Sample do
+  # What was seen in one run of one program. Times in nanoseconds, memory in bytes of the whole OS process, `nil`
+  # where the system does not tell.
+  @moduledoc false
+
+  @enforce_keys [:program, :variant, :param]
+  defstruct [
+    :program,
+    :variant,
+    :param,
+    # Is this the first run in a node of its own? Only then memory means something.
+    fresh: false,
+    # [%{name: atom, ns: integer, rss: bytes}], in order.
+    stages: [],
+    before: nil,
+    peak: nil,
+    # What `Mote.info/1` said at the end.
+    info: nil
+  ]
+
+  @type t :: %__MODULE__{
+          program: module,
+          variant: atom,
+          param: pos_integer,
+          fresh: boolean,
+          stages: [%{name: atom, ns: non_neg_integer, rss: non_neg_integer | nil}],
+          before: non_neg_integer | nil,
+          peak: non_neg_integer | nil,
+          info: term
+        }
+
+  @doc "The time of all stages together."
+  @spec ns(t) :: non_neg_integer
+  def ns(%__MODULE__{stages: stages}), do: stages |> Enum.map(& &1.ns) |> Enum.sum()
+
+  @doc "One stage."
+  @spec stage(t, atom) :: %{name: atom, ns: non_neg_integer, rss: non_neg_integer | nil}
+  def stage(%__MODULE__{stages: stages}, name), do: Enum.find(stages, &(&1.name == name))
+
+  @doc "The growth of memory for each of `count`; `nil` where it is not known."
+  @spec per(integer | nil, integer | nil, pos_integer) :: float | nil
+  def per(nil, _, _), do: nil
+  def per(_, nil, _), do: nil
+  def per(later, before, count), do: max(later - before, 0) / count
+end

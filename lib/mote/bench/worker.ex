@@ -1,0 +1,111 @@
+defmodule Mote.Bench.Worker do
+  # Where runs happen: in a node started for them (a fresh OS process, so that nothing is in its memory but the
+  # run, with as many processes allowed as the program needs), or here, which is good enough for tests.
+  #
+  # The node is a `:peer` that talks over its standard input and output: no distribution, no cookie, no name, and
+  # it ends with its parent however that ends.
+  @moduledoc false
+
+  alias Mote.Bench.Run
+
+  @boot_timeout 60_000
+  @run_timeout :timer.minutes(15)
+
+  # The BEAM's default; a bigger table costs memory, so it is only asked for where it is needed.
+  @default_processes 262_144
+  @most_processes 134_217_727
+
+  @enforce_keys [:where]
+  defstruct [:where]
+
+  @type t :: %__MODULE__{where: :here | pid}
+
+  @doc "The most processes that any node can have."
+  @spec most_processes() :: pos_integer
+  def most_processes, do: @most_processes
+
+  @doc "Starts a place for runs. Where: `:node` or `:here`; `processes`: how many will be alive at once."
+  @spec start(:node | :here, non_neg_integer) :: t
+  def start(:here, _), do: %__MODULE__{where: :here}
+
+  def start(:node, processes) do
+    paths = Enum.flat_map(:code.get_path(), &['-pa', &1])
+
+    options = %{
+      connection: :standard_io,
+      args: ['+P', Integer.to_charlist(limit(processes)) | paths],
+      wait_boot: @boot_timeout
+    }
+
+    case :peer.start(options) do
+      {:ok, peer, _name} ->
+        started(%__MODULE__{where: peer})
+
+      {:error, reason} ->
+        raise Run.Error, message: "cannot start a node to measure in: #{inspect(reason)}"
+    end
+  end
+
+  defp started(worker) do
+    case call(worker, Application, :ensure_all_started, [:mote]) do
+      {:ok, _} ->
+        worker
+
+      {:error, reason} ->
+        stop(worker)
+        raise Run.Error, message: "cannot start Mote in the node to measure in: #{inspect(reason)}"
+    end
+  end
+
+  @doc "Loads a program there, see `Mote.Bench.Run.load/2`."
+  @spec load(t, module, atom) :: :ok
+  def load(worker, program, variant), do: call(worker, Run, :load, [program, variant])
+
+  @doc "Runs a program there, see `Mote.Bench.Run.once/4`."
+  @spec run(t, module, atom, pos_integer, boolean) :: Mote.Bench.Sample.t()
+  def run(worker, program, variant, param, fresh),
+    do: call(worker, Run, :once, [program, variant, param, fresh])
+
+  @doc "Ends the node, and gives its memory back."
+  @spec stop(t) :: :ok
+  def stop(%__MODULE__{where: :here}), do: :ok
+
+  def stop(%__MODULE__{where: peer}) do
+    :peer.stop(peer)
+  catch
+    # It has ended before.
+    :exit, _ -> :ok
+  end
+
+  @doc false
+  # Runs in the node: errors become values, since a peer does not tell the reason of a call that failed.
+  def guarded(module, function, args) do
+    {:ok, apply(module, function, args)}
+  rescue
+    error -> {:error, error}
+  end
+
+  defp call(%__MODULE__{where: :here}, module, function, args), do: apply(module, function, args)
+
+  defp call(%__MODULE__{where: peer}, module, function, args) do
+    case :peer.call(peer, __MODULE__, :guarded, [module, function, args], @run_timeout) do
+      {:ok, result} -> result
+      {:error, error} -> raise error
+    end
+  catch
+    :exit, {:timeout, _} ->
+      minutes = div(@run_timeout, 60_000)
+      raise Run.Error, message: "the node did not finish within #{minutes} minutes"
+
+    :exit, _ ->
+      raise Run.Error, message: "the node has ended in the middle of a run (out of memory?)"
+  end
+
+  # With room for the processes of the system, and the next power of two, as the BEAM would take anyway.
+  defp limit(processes), do: limit(processes + 10_000, @default_processes)
+
+  defp limit(needed, limit) when limit >= needed or limit >= @most_processes,
+    do: min(limit, @most_processes)
+
+  defp limit(needed, limit), do: limit(needed, limit * 2)
+end

@@ -1,0 +1,20 @@
+defmodule Mote.Customer do
+  @moduledoc """
+  Somebody who waits for one answer: what `Mote.ask/3` puts first in the message `{customer, request}`.
+
+  For actors it is an address like any other. A BEAM process that is given one answers with `Mote.send/3`. Only the
+  first answer counts, and only while somebody waits; when all who hold a customer have dropped it, the waiting
+  process gets `:broken_promise` at once.
+  """
+
+  @enforce_keys [:ref]
+  defstruct [:ref]
+
+  @opaque t :: %__MODULE__{ref: reference}
+
+  defimpl Inspect do
+    def inspect(%{ref: ref}, _opts) do
+      "#Mote.Customer<#{ref |> :erlang.phash2(0x1000000) |> Integer.to_string(36) |> String.downcase()}>"
+    end
+  end
+end

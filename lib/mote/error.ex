@@ -1,0 +1,88 @@
+defmodule Mote.Error do
+  @moduledoc """
+  What `Mote` could not do, and why.
+
+  `reason` is for programs, `message` for people, `context` holds what it was about. The reasons:
+
+    * `:machine_down` - the machine is not running, or ended meanwhile;
+    * `:unknown_address` - the address belongs to no running machine of this node, or its key was not kept whole;
+    * `:unknown_sponsor` - the machine has no sponsor of that name;
+    * `:timeout` - no answer came in time; a later one is thrown away;
+    * `:broken_promise` - everybody who could have answered is gone;
+    * `:no_memory` - the machine has no memory left for what was asked;
+    * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
+    * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
+    * `:load` - the machine refused the code of a module;
+    * `:start` - the system did not give what a machine needs.
+  """
+
+  @type reason ::
+          :machine_down
+          | :unknown_address
+          | :unknown_sponsor
+          | :timeout
+          | :broken_promise
+          | :no_memory
+          | :undefined_behaviour
+          | :stale_behaviour
+          | :load
+          | :start
+
+  @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
+
+  defexception [:reason, :message, context: %{}]
+
+  @doc false
+  @spec new(reason, String.t(), map | keyword) :: t
+  def new(reason, message, context \\ %{}) do
+    %__MODULE__{reason: reason, message: message, context: Map.new(context)}
+  end
+
+  @doc false
+  # For what most functions meet: the words of the NIF.
+  @spec from(atom, map | keyword) :: t
+  def from(word, context)
+
+  def from(:stopped, context) do
+    new(:machine_down, "the machine is not running: start it again, or create the actor in another", context)
+  end
+
+  def from(:unknown, context) do
+    new(
+      :unknown_address,
+      "the address belongs to no running machine of this node: an address is valid on the node that it came " <>
+        "from, while its machine runs, and as long as its term is kept whole (not copied through " <>
+        "term_to_binary or another node)",
+      context
+    )
+  end
+
+  def from(:no_sponsor, context) do
+    sponsor = inspect(context[:sponsor])
+    new(:unknown_sponsor, "the machine has no sponsor #{sponsor}: see Mote.info/1 for its sponsors", context)
+  end
+
+  def from(:no_memory, context) do
+    new(:no_memory, "the machine has no memory left for what was asked", context)
+  end
+
+  def from(:timeout, context) do
+    new(
+      :timeout,
+      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away",
+      context
+    )
+  end
+
+  def from(:broken_promise, context) do
+    new(
+      :broken_promise,
+      "there will be no answer: everybody who had the customer has dropped it without answering",
+      context
+    )
+  end
+
+  def from(:machine_down, context) do
+    new(:machine_down, "the machine ended before it answered", context)
+  end
+end

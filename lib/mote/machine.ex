@@ -1,0 +1,115 @@
+defmodule Mote.Machine do
+  @moduledoc """
+  The process that answers for one machine.
+
+  It starts the machine's threads, stops them when it ends, logs what is reported, and ends itself, with a reason,
+  when the machine meets a fault; its supervisor then starts a fresh one. Work does not go through it: creating,
+  sending and asking happen in the calling process.
+
+  It is started with `Mote.start_link/1`, where the options are described, and mostly as a child:
+
+      children = [
+        {Mote, name: MyApp.Mote, sponsors: [main: [threads: 1]]}
+      ]
+
+  When a turn is aborted, a warning is logged (ten a second at most; `Mote.info/1` counts them all) with the metadata
+  `mote_module`, `mote_behaviour`, `mote_reason` and `mote_message`.
+
+  A broken invariant of the machine ends this process with `{:fault, %{text: text, behaviour: behaviour}}`.
+  """
+
+  use GenServer
+
+  require Logger
+
+  alias Mote.{Error, Native}
+  alias Mote.Machine.{Janitor, Options, Table}
+
+  @typedoc "A machine: its process, or the name that it was given."
+  @type t :: GenServer.server()
+
+  @doc false
+  @spec start_link(keyword) :: GenServer.on_start()
+  def start_link(opts) do
+    config = Options.validate!(opts)
+    start = if config.name == nil, do: [], else: [name: config.name]
+    GenServer.start_link(__MODULE__, config, start)
+  end
+
+  @doc false
+  # The native machine of a process or name.
+  @spec fetch(t) :: {:ok, reference} | {:error, Error.t()}
+  def fetch(machine) do
+    with pid when is_pid(pid) <- whereis(machine), {:ok, native} <- Table.fetch(pid) do
+      {:ok, native}
+    else
+      _ -> {:error, down(machine)}
+    end
+  end
+
+  defp whereis(pid) when is_pid(pid), do: pid
+
+  defp whereis(name) when is_atom(name) and name != nil, do: GenServer.whereis(name)
+  defp whereis({:global, _} = name), do: GenServer.whereis(name)
+  defp whereis({:via, module, _} = name) when is_atom(module), do: GenServer.whereis(name)
+
+  defp whereis(other) do
+    raise ArgumentError,
+          "expected a machine: its pid or its name (an atom, {:global, term} or {:via, module, term}), " <>
+            "got: #{inspect(other)}"
+  end
+
+  defp down(pid) when is_pid(pid) do
+    Error.new(:machine_down, "#{inspect(pid)} is no running machine of this node", machine: pid)
+  end
+
+  defp down(name) do
+    Error.new(:machine_down, "no machine of the name #{inspect(name)} is running on this node", machine: name)
+  end
+
+  @impl GenServer
+  def init(config) do
+    Process.flag(:trap_exit, true)
+    :ok = Janitor.watch(self())
+
+    case Native.machine_start(config.title, config.sponsors, config.fuel) do
+      {:ok, native} ->
+        Table.put(self(), native, config.name)
+        {:ok, %{native: native, title: config.title}}
+
+      {:error, text} ->
+        {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
+    end
+  end
+
+  @impl GenServer
+  def handle_info({:mote_aborted, module, behaviour, reason, message}, state) do
+    Logger.warning(
+      fn ->
+        "#{inspect(module)}.#{behaviour} aborted a turn of machine #{state.title}: #{inspect(reason)}, " <>
+          "message: #{inspect(message)}"
+      end,
+      mote_module: module,
+      mote_behaviour: behaviour,
+      mote_reason: reason,
+      mote_message: message
+    )
+
+    {:noreply, state}
+  end
+
+  def handle_info({:mote_fault, text, behaviour}, state) do
+    {:stop, {:fault, %{text: text, behaviour: behaviour}}, state}
+  end
+
+  # It traps exits to be able to stop its threads, and is otherwise linked as any process is.
+  def handle_info({:EXIT, _pid, reason}, state) when reason != :normal, do: {:stop, reason, state}
+  def handle_info(_message, state), do: {:noreply, state}
+
+  @impl GenServer
+  def terminate(_reason, state) do
+    Native.machine_stop(state.native)
+    Native.machine_join(state.native)
+    Table.take(self())
+  end
+end

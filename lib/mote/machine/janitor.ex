@@ -1,0 +1,42 @@
+defmodule Mote.Machine.Janitor do
+  # Cleans up after machines whose process was killed and could not do it: waits for their threads to end, and
+  # frees what they held. The threads themselves stop by the native monitor of the process, also without a janitor.
+  @moduledoc false
+
+  use GenServer
+
+  alias Mote.Machine.Table
+  alias Mote.Native
+
+  @spec start_link(term) :: GenServer.on_start()
+  def start_link(_arg), do: GenServer.start_link(__MODULE__, [], name: __MODULE__)
+
+  @doc "To be called by a process before it starts a native machine."
+  @spec watch(pid) :: :ok
+  def watch(pid), do: GenServer.call(__MODULE__, {:watch, pid})
+
+  @impl GenServer
+  def init(_arg) do
+    Enum.each(Table.pids(), &Process.monitor/1)
+    {:ok, []}
+  end
+
+  @impl GenServer
+  def handle_call({:watch, pid}, _from, state) do
+    Process.monitor(pid)
+    {:reply, :ok, state}
+  end
+
+  @impl GenServer
+  def handle_info({:DOWN, _, :process, pid, _}, state) do
+    case Table.take(pid) do
+      # A turn may take its time to end, and others must not wait for it.
+      {:ok, machine} -> spawn(fn -> Native.machine_join(machine) end)
+      :error -> :ok
+    end
+
+    {:noreply, state}
+  end
+
+  def handle_info(_message, state), do: {:noreply, state}
+end

@@ -1,0 +1,29 @@
+defmodule Mote.Native do
+  # The functions of native/mote_nif: what they take and answer is documented there. Nothing but stubs belongs here:
+  # a new version of this module takes every running machine's references away.
+  @moduledoc false
+
+  use Rustler, otp_app: :mote, crate: :mote_nif, path: "native/mote_nif"
+
+  def machine_start(_name, _sponsors, _fuel), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_join(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_owner(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)
+
+  def create(_machine, _module, _name, _version, _captures, _sponsor),
+    do: :erlang.nif_error(:nif_not_loaded)
+
+  def create_big(_machine, _module, _name, _version, _captures, _sponsor),
+    do: :erlang.nif_error(:nif_not_loaded)
+
+  def send(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
+  def send_big(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
+  def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def cancel(_customer), do: :erlang.nif_error(:nif_not_loaded)
+  def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
+  def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
+end

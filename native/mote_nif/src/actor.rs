@@ -1,0 +1,161 @@
+//! Actors: creating them, sending to them.
+//!
+//! What carries a term comes twice: once for normal schedulers, which answers `:big` when the term is too much for
+//! them, and once for dirty ones.
+use crate::atoms::{self, names};
+use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::read::tuple_elements;
+use crate::resources::{parse_key, Handle, MachineResource};
+use crate::terms;
+use mote_vm::handles::Key;
+use mote_vm::machine::{Inspection, Machine, NoMemory};
+use mote_vm::parcel::Parcel;
+use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+
+/// `%Mote.Address{}`, or why not: `:big`, `:load` (the machine has no such version of the behaviour), `:stopped`,
+/// `:no_memory`, `:no_sponsor`.
+#[rustler::nif]
+fn create<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    module: Term<'a>,
+    name: Term<'a>,
+    version: u64,
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+) -> Term<'a> {
+    create_within(
+        env,
+        machine,
+        (module, name, version),
+        captures,
+        sponsor,
+        NORMAL,
+    )
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn create_big<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    module: Term<'a>,
+    name: Term<'a>,
+    version: u64,
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+) -> Term<'a> {
+    create_within(
+        env,
+        machine,
+        (module, name, version),
+        captures,
+        sponsor,
+        NO_LIMIT,
+    )
+}
+
+fn create_within<'a>(
+    env: Env<'a>,
+    resource: ResourceArc<MachineResource>,
+    behaviour: (Term<'a>, Term<'a>, u64),
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+    budget: usize,
+) -> Term<'a> {
+    match make(&resource, behaviour, captures, sponsor, budget) {
+        Ok(key) => {
+            let handle = Handle::new(resource.clone(), key);
+            terms::address(env, &resource, handle, None)
+        }
+        Err(word) => word.encode(env),
+    }
+}
+
+fn make<'a>(
+    resource: &ResourceArc<MachineResource>,
+    (module, name, version): (Term<'a>, Term<'a>, u64),
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+    budget: usize,
+) -> Result<Key, Atom> {
+    let machine = resource.running().ok_or_else(names::stopped)?;
+    let (module, name) = (atoms::number(module), atoms::number(name));
+    let behaviour = match machine.behaviour(module, name, tuple_elements(captures).len()) {
+        Some((behaviour, hash)) if hash == version => behaviour,
+        _ => return Err(names::load()),
+    };
+    let sponsor = resource.sponsor(sponsor)?;
+    let mut writer = Writer::new(resource, &machine, budget);
+    writer.term(captures)?;
+    machine
+        .create(behaviour, sponsor, writer.builder.finish())
+        .map_err(|NoMemory| names::no_memory())
+}
+
+/// `:ok`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
+#[rustler::nif]
+fn send<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>, message: Term<'a>) -> Atom {
+    send_within((machine, key, sponsor), message, NORMAL)
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn send_big<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>, message: Term<'a>) -> Atom {
+    send_within((machine, key, sponsor), message, NO_LIMIT)
+}
+
+fn send_within<'a>(
+    target: (Term<'a>, Term<'a>, Term<'a>),
+    message: Term<'a>,
+    budget: usize,
+) -> Atom {
+    let sent = Target::find(target).and_then(|target| {
+        let mut writer = Writer::new(target.resource, &target.machine, budget);
+        writer.term(message)?;
+        let parcel = writer.builder.finish();
+        target.send(parcel)
+    });
+    sent.err().unwrap_or_else(names::ok)
+}
+
+/// What is done with an actor that is looked at.
+pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
+
+/// Where a message goes.
+pub struct Target<'a> {
+    /// The actor's machine.
+    pub resource: &'a MachineResource,
+    /// The same, running.
+    pub machine: Machine,
+    key: Key,
+}
+
+impl<'a> Target<'a> {
+    /// The fields of an address, or what is wrong with them.
+    pub fn find((machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
+        let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
+        let machine = resource.running().ok_or_else(names::stopped)?;
+        let key = parse_key(key).ok_or_else(names::unknown)?;
+        resource.sponsor(sponsor)?;
+        Ok(Target {
+            resource,
+            machine,
+            key,
+        })
+    }
+
+    /// Sends, unless the actor is not known.
+    pub fn send(&self, message: Parcel) -> Result<(), Atom> {
+        match self.machine.send(self.key, message) {
+            true => Ok(()),
+            false => Err(names::unknown()),
+        }
+    }
+
+    /// Looks at the actor between two turns.
+    pub fn inspect(&self, look: Look) -> Result<(), Atom> {
+        match self.machine.inspect(self.key, look) {
+            true => Ok(()),
+            false => Err(names::unknown()),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Questions: whoever asks waits for one message, and gets no other, however late an answer comes.
+use crate::actor::Target;
+use crate::atoms::{self, names};
+use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::message::{post, send_in};
+use crate::resources::Customer;
+use mote_vm::machine::{Inspection, Machine};
+use rustler::types::tuple::make_tuple;
+use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+
+/// Sends `{customer, request}`; answers with the customer, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
+/// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first.
+#[rustler::nif]
+fn ask<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    ask_within(env, (machine, key, sponsor), request, tag, NORMAL)
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn ask_big<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    ask_within(env, (machine, key, sponsor), request, tag, NO_LIMIT)
+}
+
+fn ask_within<'a>(
+    env: Env<'a>,
+    (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
+    request: Term<'a>,
+    tag: Term<'a>,
+    budget: usize,
+) -> Term<'a> {
+    let target = match Target::find((machine, key, sponsor)) {
+        Ok(target) => target,
+        Err(word) => return word.encode(env),
+    };
+    question(env, machine, tag, |customer| {
+        let mut writer = Writer::new(target.resource, &target.machine, budget);
+        writer.request_of(customer);
+        writer.term(request)?;
+        let parcel = writer.builder.finish();
+        target.send(parcel)
+    })
+}
+
+/// A customer of the calling process, or why it could not be asked; nothing is sent to the process then.
+fn question<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    tag: Term<'a>,
+    ask: impl FnOnce(&ResourceArc<Customer>) -> Result<(), Atom>,
+) -> Term<'a> {
+    let Ok(machine) = machine.decode() else {
+        return names::unknown().encode(env);
+    };
+    let customer = ResourceArc::new(Customer::new(env.pid(), tag, machine));
+    match ask(&customer) {
+        Ok(()) => customer.encode(env),
+        Err(word) => {
+            customer.cancel();
+            word.encode(env)
+        }
+    }
+}
+
+/// Gives up waiting; `false` when the one message is already on its way.
+#[rustler::nif]
+fn cancel(customer: &Customer) -> bool {
+    customer.cancel()
+}
+
+/// Answers from a process: `:ok`, or `:closed` when there was an answer before or nobody waits any more.
+#[rustler::nif]
+fn answer<'a>(env: Env<'a>, customer: &Customer, value: Term<'a>) -> Atom {
+    if customer.claim() && send_in(env, customer.pid(), customer.tagged(env, value)) {
+        names::ok()
+    } else {
+        names::closed()
+    }
+}
+
+/// Asks the machine what an actor is: the answer is `{module, behaviour, hash of the module, captures}`.
+#[rustler::nif]
+fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>) -> Term<'a> {
+    let target = match Target::find((machine, key, names::nil().to_term(env))) {
+        Ok(target) => target,
+        Err(word) => return word.encode(env),
+    };
+    question(env, machine, tag, |customer| {
+        let customer = customer.clone();
+        target.inspect(Box::new(move |machine, seen| {
+            show(&customer, machine, seen)
+        }))
+    })
+}
+
+fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
+    if !customer.claim() {
+        return;
+    }
+    post(customer.pid(), |env, decoder| {
+        let captures: Vec<_> = seen
+            .captures
+            .iter()
+            .map(|capture| decoder.term(env, machine, *capture))
+            .collect();
+        let module = atoms::to_term(env, seen.module);
+        let name = atoms::to_term(env, seen.behaviour);
+        let hash = machine.module(seen.module);
+        let captures = make_tuple(env, &captures);
+        customer.tagged(env, (module, name, hash, captures).encode(env))
+    });
+}

@@ -1,0 +1,221 @@
+//! Values of a machine on the way out to the BEAM.
+//!
+//! A value is walked with a stack of its own and built from the leaves up on a second one; nesting costs memory,
+//! never native stack.
+use crate::atoms::{self, names};
+use crate::bridge::pin;
+use crate::foreign;
+use crate::resources::Handle;
+use crate::terms;
+use mote_vm::atom::Atom;
+use mote_vm::foreign::Class;
+use mote_vm::machine::Machine;
+use mote_vm::{ActorRef, Term as Value, View};
+use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
+use rustler::{Encoder, Env, Term};
+
+/// A step of the walk. The values are borrowed for the length of one call of [`Decoder::term`].
+enum Step<'m> {
+    Visit(Value<'m>),
+    Tuple(usize),
+    List(usize),
+}
+
+/// How much of a value is shown where it is only looked at.
+const GLANCE: usize = 200;
+/// How much of a binary.
+const GLANCE_BYTES: usize = 256;
+
+/// Builds terms and keeps count of what they are made of.
+#[derive(Default)]
+pub struct Decoder {
+    nodes: usize,
+    holds: bool,
+    limited: bool,
+    made: Vec<ErlNifTerm>,
+}
+
+impl Decoder {
+    /// Starts counting again.
+    pub fn start(&mut self) {
+        self.nodes = 0;
+        self.holds = false;
+        self.limited = false;
+        self.made.clear();
+    }
+
+    /// How many terms were made since.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Whether one of them keeps an actor, a customer or a long binary alive.
+    pub fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// From here on only the beginning of each value, for reading.
+    pub fn glance<'a>(&mut self, env: Env<'a>, machine: &Machine, value: Value<'_>) -> Term<'a> {
+        self.limited = true;
+        self.nodes = 0;
+        self.term(env, machine, value)
+    }
+
+    /// The term of a value.
+    pub fn term<'a>(&mut self, env: Env<'a>, machine: &Machine, value: Value<'_>) -> Term<'a> {
+        let mut steps = vec![Step::Visit(value)];
+        while let Some(step) = steps.pop() {
+            let term = match step {
+                Step::Visit(value) => match self.visit(env, machine, value, &mut steps) {
+                    Some(term) => term.as_c_arg(),
+                    None => continue,
+                },
+                Step::Tuple(count) => self.tuple(env, count),
+                Step::List(count) => self.list(env, count),
+            };
+            self.made.push(term);
+        }
+        match self.made.pop() {
+            // SAFETY: made in `env` just now.
+            Some(term) => unsafe { Term::new(env, term) },
+            None => names::nil().to_term(env),
+        }
+    }
+
+    /// A leaf, or the steps that make it.
+    fn visit<'a, 'm>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        value: Value<'m>,
+        steps: &mut Vec<Step<'m>>,
+    ) -> Option<Term<'a>> {
+        self.nodes += 1;
+        if self.full(0) {
+            return Some(names::more().to_term(env));
+        }
+        Some(match value.view() {
+            View::Integer(n) => n.encode(env),
+            View::Float(f) => f.encode(env),
+            View::Atom(atom) => atoms::to_term(env, atom),
+            View::EmptyList => Term::list_new_empty(env),
+            View::Bytes(bytes) => self.bytes(env, bytes),
+            View::Address(actor) => self.address(env, machine, actor, None),
+            View::On(sponsor, target) => self.on(env, machine, sponsor, target, steps)?,
+            View::Foreign(value) => {
+                self.holds = true;
+                match value.class() {
+                    _ if !self.limited => foreign::to_term(env, value),
+                    Class::Pid | Class::Reference | Class::Port => foreign::to_term(env, value),
+                    Class::Binary => self.bytes(env, value.bytes().unwrap_or_default()),
+                    _ => names::more().to_term(env),
+                }
+            }
+            View::Tuple(elements) => {
+                if self.full(elements.len()) {
+                    return Some(names::more().to_term(env));
+                }
+                steps.push(Step::Tuple(elements.len()));
+                steps.extend(elements.iter().rev().map(Step::Visit));
+                return None;
+            }
+            View::Cons(..) => {
+                self.spine(value, steps);
+                return None;
+            }
+        })
+    }
+
+    fn full(&self, coming: usize) -> bool {
+        self.limited && self.nodes + coming > GLANCE
+    }
+
+    /// Steps for the elements of a list and its tail.
+    fn spine<'m>(&mut self, list: Value<'m>, steps: &mut Vec<Step<'m>>) {
+        let at = steps.len();
+        steps.push(Step::List(0));
+        let mut rest = list;
+        while let View::Cons(head, tail) = rest.view() {
+            if self.full(steps.len() - at) {
+                break;
+            }
+            steps.push(Step::Visit(head));
+            rest = tail;
+        }
+        let count = steps.len() - at - 1;
+        // Cut short, the tail is a list again, which the limit then replaces.
+        self.nodes += count;
+        steps.push(Step::Visit(rest));
+        steps[at] = Step::List(count);
+    }
+
+    fn tuple(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
+        let from = self.made.len() - count;
+        let elements = &self.made[from..];
+        // SAFETY: the elements are as many as counted and belong to `env`.
+        let tuple =
+            unsafe { enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), count as u32) };
+        self.made.truncate(from);
+        tuple
+    }
+
+    /// The tail lies deepest, the first element on top.
+    fn list(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
+        let from = self.made.len() - count - 1;
+        let mut list = self.made[from];
+        for head in &self.made[from + 1..] {
+            // SAFETY: head and tail belong to `env`.
+            list = unsafe { enif_make_list_cell(env.as_c_arg(), *head, list) };
+        }
+        self.made.truncate(from);
+        list
+    }
+
+    fn bytes<'a>(&mut self, env: Env<'a>, bytes: &[u8]) -> Term<'a> {
+        let shown = match self.limited {
+            true => &bytes[..bytes.len().min(GLANCE_BYTES)],
+            false => bytes,
+        };
+        // Up to 64 bytes lie in the message itself.
+        self.holds |= shown.len() > 64;
+        foreign::bytes(env, shown)
+    }
+
+    fn address<'a>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        actor: ActorRef<'_>,
+        sponsor: Option<Atom>,
+    ) -> Term<'a> {
+        self.holds = true;
+        match pin(machine) {
+            Some(resource) => {
+                let handle = Handle::new(resource.clone(), machine.acquire(actor));
+                terms::address(env, &resource, handle, sponsor)
+            }
+            // After the end: nobody could use it.
+            None => names::nil().to_term(env),
+        }
+    }
+
+    fn on<'a, 'm>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        sponsor: Value<'m>,
+        target: Value<'m>,
+        steps: &mut Vec<Step<'m>>,
+    ) -> Option<Term<'a>> {
+        match (sponsor.view(), target.view()) {
+            (View::Atom(sponsor), View::Address(actor)) => {
+                Some(self.address(env, machine, actor, Some(sponsor)))
+            }
+            // A process or a customer has no sponsor to go to.
+            _ => {
+                steps.push(Step::Visit(target));
+                None
+            }
+        }
+    }
+}

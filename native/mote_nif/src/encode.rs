@@ -1,0 +1,260 @@
+//! Terms of the BEAM on the way into a machine.
+//!
+//! The term is walked with a stack of its own, in the order of a parcel: a tuple before its elements. The walk counts
+//! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
+use crate::atoms::{self, names};
+use crate::foreign::{Elsewhere, LongBinary, Opaque, Process, Waiting};
+use crate::own_term::OwnTerm;
+use crate::read::{known_struct, list_cell, map_size, tuple_elements, Struct};
+use crate::resources::{Customer, MachineResource};
+use mote_vm::atom::Atom;
+use mote_vm::foreign::Class;
+use mote_vm::handles::Key;
+use mote_vm::machine::Machine;
+use mote_vm::parcel::Builder;
+use rustler::sys::enif_get_int64;
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{Binary, LocalPid, ResourceArc, Term, TermType};
+use std::sync::Arc;
+
+/// The work that may be done on a normal scheduler: about a tenth of a millisecond.
+pub const NORMAL: usize = 4_000;
+/// No budget at all.
+pub const NO_LIMIT: usize = usize::MAX;
+/// Bytes of a binary that cost as much as one term.
+const BYTES_PER_NODE: usize = 64;
+/// Longer binaries are shared, not copied.
+const SHARED_BYTES: usize = 4_096;
+/// What a term costs that gets an environment of its own, or that the machine has to look up.
+const OPAQUE: usize = 20;
+
+/// The term is too much for the budget.
+pub struct Big;
+
+impl From<Big> for BeamAtom {
+    fn from(_: Big) -> BeamAtom {
+        names::big()
+    }
+}
+
+/// Writes terms for one machine.
+pub struct Encoder<'m, 'a> {
+    resource: &'m MachineResource,
+    machine: &'m Machine,
+    budget: usize,
+    stack: Vec<Term<'a>>,
+    /// What was written so far.
+    pub builder: Builder,
+}
+
+impl<'m, 'a> Encoder<'m, 'a> {
+    /// An encoder that may visit `budget` terms.
+    pub fn new(
+        resource: &'m MachineResource,
+        machine: &'m Machine,
+        budget: usize,
+    ) -> Encoder<'m, 'a> {
+        Encoder {
+            resource,
+            machine,
+            budget,
+            stack: Vec::new(),
+            builder: Builder::new(),
+        }
+    }
+
+    fn spend(&mut self, nodes: usize) -> Result<(), Big> {
+        self.budget = self.budget.checked_sub(nodes).ok_or(Big)?;
+        Ok(())
+    }
+
+    /// Begins `{customer, request}`; the request must follow.
+    pub fn request_of(&mut self, customer: &ResourceArc<Customer>) {
+        self.builder.tuple(2);
+        self.builder.foreign(Arc::new(Waiting(customer.clone())));
+    }
+
+    /// Writes a term.
+    pub fn term(&mut self, term: Term<'a>) -> Result<(), Big> {
+        self.one(term)?;
+        while let Some(term) = self.stack.pop() {
+            self.one(term)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, term: Term<'a>) -> Result<(), Big> {
+        self.spend(1)?;
+        match term.get_type() {
+            TermType::Atom => self.builder.atom(atoms::number(term)),
+            TermType::Integer => return self.integer(term),
+            TermType::Float => match term.decode() {
+                Ok(f) => self.builder.float(f),
+                // Not reached: a float is one.
+                Err(_) => return self.opaque(term, Class::BigInteger),
+            },
+            TermType::Tuple => return self.tuple(term),
+            TermType::List => return self.list(term),
+            TermType::Binary => return self.binary(term),
+            TermType::Map => return self.map(term),
+            TermType::Pid => match term.decode::<LocalPid>() {
+                Ok(pid) => self.builder.foreign(Arc::new(Process(pid))),
+                Err(_) => return self.opaque(term, Class::Pid),
+            },
+            TermType::Fun => {
+                // How much a function has captured cannot be seen from here.
+                self.spend(NORMAL)?;
+                return self.opaque(term, Class::Function);
+            }
+            TermType::Port => return self.opaque(term, Class::Port),
+            TermType::Ref | TermType::Unknown => return self.opaque(term, Class::Reference),
+        }
+        Ok(())
+    }
+
+    fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
+        self.spend(OPAQUE)?;
+        self.builder.foreign(Arc::new(Opaque::copy(term, class)));
+        Ok(())
+    }
+
+    fn integer(&mut self, term: Term<'a>) -> Result<(), Big> {
+        let mut n = 0;
+        // SAFETY: `n` is written when the integer fits.
+        let fits =
+            unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) } != 0;
+        match fits && self.builder.integer(n) {
+            true => Ok(()),
+            false => self.opaque(term, Class::BigInteger),
+        }
+    }
+
+    fn tuple(&mut self, term: Term<'a>) -> Result<(), Big> {
+        let elements = tuple_elements(term);
+        self.spend(elements.len())?;
+        self.builder.tuple(elements.len());
+        let env = term.get_env();
+        // SAFETY: elements belong to the environment of their tuple.
+        let terms = elements
+            .iter()
+            .rev()
+            .map(|element| unsafe { Term::new(env, *element) });
+        self.stack.extend(terms);
+        Ok(())
+    }
+
+    fn list(&mut self, term: Term<'a>) -> Result<(), Big> {
+        let from = self.stack.len();
+        let mut rest = term;
+        while let Some((head, tail)) = list_cell(rest) {
+            self.spend(1)?;
+            self.stack.push(head);
+            rest = tail;
+        }
+        let count = self.stack.len() - from;
+        if count == 0 {
+            self.builder.empty_list();
+            return Ok(());
+        }
+        self.builder.list(count);
+        self.stack.push(rest);
+        self.stack[from..].reverse();
+        Ok(())
+    }
+
+    fn binary(&mut self, term: Term<'a>) -> Result<(), Big> {
+        match Binary::from_term(term) {
+            Ok(binary) if binary.len() <= SHARED_BYTES => {
+                self.spend(binary.len() / BYTES_PER_NODE)?;
+                self.builder.bytes(&binary);
+                Ok(())
+            }
+            _ => match LongBinary::new(term) {
+                Some(binary) => {
+                    self.builder.foreign(Arc::new(binary));
+                    self.spend(OPAQUE)
+                }
+                None => self.opaque(term, Class::Bitstring),
+            },
+        }
+    }
+
+    fn map(&mut self, term: Term<'a>) -> Result<(), Big> {
+        match known_struct(term) {
+            Some(Struct::Customer(customer)) => {
+                self.builder.foreign(Arc::new(Waiting(customer)));
+            }
+            Some(Struct::Address(machine, key, sponsor)) => {
+                self.spend(OPAQUE)?;
+                if !std::ptr::eq(&*machine, self.resource) {
+                    let term = OwnTerm::copy(term);
+                    let elsewhere = Elsewhere::new(term, machine, key, sponsor);
+                    self.builder.foreign(Arc::new(elsewhere));
+                } else if self.machine.knows(key) {
+                    self.address(key, sponsor);
+                } else {
+                    self.opaque(term, Class::Map)?;
+                }
+            }
+            None => {
+                self.measure(term)?;
+                self.opaque(term, Class::Map)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn address(&mut self, key: Key, sponsor: Option<Atom>) {
+        if let Some(sponsor) = sponsor {
+            self.builder.on();
+            self.builder.atom(sponsor);
+        }
+        if !self.machine.write_address(key, &mut self.builder) {
+            // Released since it was known: the sender did not hold it.
+            self.builder.atom(Atom::UNDEFINED);
+        }
+    }
+
+    /// Spends what copying a map will cost.
+    fn measure(&mut self, map: Term<'a>) -> Result<(), Big> {
+        if self.budget > NORMAL {
+            return Ok(());
+        }
+        let mut rest = vec![map];
+        while let Some(term) = rest.pop() {
+            self.spend(1)?;
+            match term.get_type() {
+                TermType::Fun => self.spend(NORMAL)?,
+                TermType::Tuple => {
+                    let elements = tuple_elements(term);
+                    self.spend(elements.len())?;
+                    let env = term.get_env();
+                    // SAFETY: elements belong to the environment of their tuple.
+                    rest.extend(
+                        elements
+                            .iter()
+                            .map(|element| unsafe { Term::new(env, *element) }),
+                    );
+                }
+                TermType::List => {
+                    let mut list = term;
+                    while let Some((head, tail)) = list_cell(list) {
+                        self.spend(1)?;
+                        rest.push(head);
+                        list = tail;
+                    }
+                    rest.push(list);
+                    rest.retain(|term| !term.is_empty_list());
+                }
+                TermType::Map => {
+                    self.spend(2 * map_size(term))?;
+                    if let Ok(entries) = term.decode::<rustler::MapIterator>() {
+                        rest.extend(entries.flat_map(|(key, value)| [key, value]));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,303 @@
+//! What a machine carries of the BEAM without looking into it: processes, customers, actors of other machines, and
+//! every term that is no value of the machine.
+use crate::message::post;
+use crate::own_term::OwnTerm;
+use crate::repack::repack;
+use crate::resources::{Customer, MachineResource};
+use crate::terms;
+use mote_vm::atom::Atom;
+use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::handles::Key;
+use mote_vm::machine::Machine;
+use mote_vm::Term as Value;
+use rustler::sys::{
+    enif_compare, enif_inspect_binary, enif_is_identical, enif_make_int64, enif_make_pid,
+    enif_term_to_binary, ErlNifBinary, ErlNifTerm,
+};
+use rustler::{Encoder, Env, LocalPid, NewBinary, OwnedBinary, ResourceArc, Term};
+use std::any::Any;
+use std::cmp::Ordering;
+use std::mem::MaybeUninit;
+
+/// A process of this node.
+pub struct Process(pub LocalPid);
+
+/// A term with no other meaning here.
+pub struct Opaque {
+    term: OwnTerm,
+    class: Class,
+}
+
+/// A binary that is worth not copying: shared with the BEAM.
+pub struct LongBinary {
+    term: OwnTerm,
+    /// Borrowed from `term`.
+    bytes: &'static [u8],
+}
+
+/// Somebody who waits for an answer.
+pub struct Waiting(pub ResourceArc<Customer>);
+
+/// An actor of another machine. The term is its `%Mote.Address{}`, which keeps it alive.
+pub struct Elsewhere {
+    term: OwnTerm,
+    machine: ResourceArc<MachineResource>,
+    key: Key,
+    sponsor: Option<Atom>,
+}
+
+impl Opaque {
+    /// A copy of a term of that class.
+    pub fn copy(term: Term<'_>, class: Class) -> Opaque {
+        let term = OwnTerm::copy(term);
+        Opaque { term, class }
+    }
+
+    /// A term made in its own environment.
+    pub fn new(term: OwnTerm, class: Class) -> Opaque {
+        Opaque { term, class }
+    }
+}
+
+impl LongBinary {
+    /// A binary; `None` of anything else.
+    pub fn new(term: Term<'_>) -> Option<LongBinary> {
+        let term = OwnTerm::copy(term);
+        let mut binary = MaybeUninit::uninit();
+        // SAFETY: on success the bytes are those of the copy, which lives as long as `term` and does not move.
+        unsafe {
+            if enif_inspect_binary(term.env(), term.raw(), binary.as_mut_ptr()) == 0 {
+                return None;
+            }
+            let binary: ErlNifBinary = binary.assume_init();
+            let bytes = std::slice::from_raw_parts(binary.data, binary.size);
+            Some(LongBinary { term, bytes })
+        }
+    }
+}
+
+impl Elsewhere {
+    /// An address: its term, and what the term says.
+    pub fn new(
+        term: OwnTerm,
+        machine: ResourceArc<MachineResource>,
+        key: Key,
+        sponsor: Option<Atom>,
+    ) -> Elsewhere {
+        Elsewhere {
+            term,
+            machine,
+            key,
+            sponsor,
+        }
+    }
+
+    /// The sponsor that the address carries.
+    pub fn sponsor(&self) -> Option<Atom> {
+        self.sponsor
+    }
+
+    /// The machine that the actor lives in, and its key there.
+    pub fn home(&self) -> (&ResourceArc<MachineResource>, Key) {
+        (&self.machine, self.key)
+    }
+}
+
+/// The term of a foreign value.
+pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
+    let any = value.as_any();
+    if let Some(Process(pid)) = any.downcast_ref() {
+        pid.encode(env)
+    } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
+        opaque.term.to(env)
+    } else if let Some(Waiting(customer)) = any.downcast_ref() {
+        terms::customer(env, customer)
+    } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
+        elsewhere.term.to(env)
+    } else if let Some(binary) = any.downcast_ref::<LongBinary>() {
+        binary.term.to(env)
+    } else {
+        bytes(env, value.bytes().unwrap_or_default())
+    }
+}
+
+/// A binary of the BEAM.
+pub fn bytes<'a>(env: Env<'a>, bytes: &[u8]) -> Term<'a> {
+    let mut binary = NewBinary::new(env, bytes.len());
+    binary.as_mut_slice().copy_from_slice(bytes);
+    binary.into()
+}
+
+impl Foreign for Process {
+    fn class(&self) -> Class {
+        Class::Pid
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        match post(&self.0, |env, decoder| decoder.term(env, machine, message)) {
+            true => Delivery::Done,
+            false => Delivery::Dead,
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Opaque {
+    fn class(&self) -> Class {
+        self.class
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn compare_float(&self, f: f64) -> Ordering {
+        let float = OwnTerm::make(|env| Some(f.encode(env)));
+        float.map_or(Ordering::Greater, |f| {
+            // SAFETY: both terms are alive.
+            unsafe { enif_compare(self.term.raw(), f.raw()) }.cmp(&0)
+        })
+    }
+    fn is_negative(&self) -> bool {
+        // SAFETY: 0 is an immediate word, nothing is written to the environment.
+        unsafe { enif_compare(self.term.raw(), enif_make_int64(self.term.env(), 0)) < 0 }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for LongBinary {
+    fn class(&self) -> Class {
+        Class::Binary
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        self.bytes().cmp(&other.bytes())
+    }
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self.bytes)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Waiting {
+    fn class(&self) -> Class {
+        Class::Reference
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        if !self.0.claim() {
+            return Delivery::Dead;
+        }
+        let sent = post(self.0.pid(), |env, decoder| {
+            self.0.tagged(env, decoder.term(env, machine, message))
+        });
+        match sent {
+            true => Delivery::Done,
+            false => Delivery::Dead,
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Elsewhere {
+    fn class(&self) -> Class {
+        Class::Reference
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        let Some(there) = self.machine.running() else {
+            return Delivery::Dead;
+        };
+        let parcel = repack(message, machine, &self.machine, &there);
+        match there.send(self.key, parcel) {
+            true => Delivery::Done,
+            false => Delivery::Dead,
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What identifies a foreign value; values of different kinds are ordered by kind.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    Customer(usize),
+    Elsewhere(usize, u32, u128),
+    Other,
+}
+
+fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
+    let any = value.as_any();
+    if let Some(Process(pid)) = any.downcast_ref() {
+        // SAFETY: pids of this node are immediate words, so the environment is not used.
+        Ok(unsafe { enif_make_pid(std::ptr::null_mut(), *pid.as_c_arg()) })
+    } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
+        Ok(opaque.term.raw())
+    } else if let Some(Waiting(customer)) = any.downcast_ref() {
+        Err(Identity::Customer(customer.as_c_arg() as usize))
+    } else if let Some(Elsewhere { machine, key, .. }) = any.downcast_ref() {
+        Err(Identity::Elsewhere(
+            machine.as_c_arg() as usize,
+            key.slot,
+            key.serial,
+        ))
+    } else {
+        Err(Identity::Other)
+    }
+}
+
+fn compare(a: &dyn Foreign, b: &dyn Foreign) -> Ordering {
+    match (identity(a), identity(b)) {
+        (Ok(a), Ok(b)) => compare_terms(a, b),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(a), Err(b)) => a.cmp(&b),
+    }
+}
+
+/// Elixir's order, refined so that only terms that are `===` are equal: a map with 1 is no map with 1.0.
+fn compare_terms(a: ErlNifTerm, b: ErlNifTerm) -> Ordering {
+    // SAFETY: both terms are alive: the values that they came from are borrowed.
+    unsafe {
+        match enif_compare(a, b).cmp(&0) {
+            Ordering::Equal if enif_is_identical(a, b) == 0 => external(a).cmp(&external(b)),
+            order => order,
+        }
+    }
+}
+
+fn external(term: ErlNifTerm) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    OwnTerm::make(|env| {
+        let mut binary = MaybeUninit::uninit();
+        // SAFETY: the term is alive; on success the binary is ours.
+        unsafe {
+            if enif_term_to_binary(env.as_c_arg(), term, binary.as_mut_ptr()) != 0 {
+                bytes.extend_from_slice(&OwnedBinary::from_raw(binary.assume_init()));
+            }
+        }
+        None
+    });
+    bytes
+}

@@ -1,0 +1,23 @@
+//! The actors machine as a NIF of `Mote.Native`.
+//!
+//! What a machine does is written in `mote_vm`. Here terms become values and values become terms, machines and
+//! addresses become resources, and messages find their process. Nothing here waits, and nothing here recurses over
+//! a term.
+
+mod actor;
+mod atoms;
+mod bridge;
+mod customer;
+mod decode;
+mod encode;
+mod foreign;
+mod info;
+mod machine;
+mod message;
+mod own_term;
+mod read;
+mod repack;
+mod resources;
+mod terms;
+
+rustler::init!("Elixir.Mote.Native");

@@ -1,0 +1,136 @@
+//! Machines: start, stop, code, what they hold.
+use crate::atoms::{self, names};
+use crate::bridge::{unpin, Bridge};
+use crate::foreign::Opaque;
+use crate::info;
+use crate::own_term::OwnTerm;
+use crate::resources::MachineResource;
+use mote_vm::code::ir::OpaqueClass;
+use mote_vm::foreign::{Class, ForeignRef};
+use mote_vm::machine::{Config, Machine};
+use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType};
+use std::sync::Arc;
+
+/// Starts a machine that belongs to the calling process: `{:ok, machine}` or `{:error, text}`.
+#[rustler::nif]
+fn machine_start<'a>(
+    env: Env<'a>,
+    name: String,
+    sponsors: Vec<Atom>,
+    fuel: u64,
+) -> NifResult<Term<'a>> {
+    let sponsors: Vec<_> = sponsors
+        .iter()
+        .map(|name| atoms::number(name.to_term(env)))
+        .collect();
+    let resource = ResourceArc::new(MachineResource::new(env.pid(), sponsors.clone()));
+    let config = Config {
+        name,
+        sponsors,
+        fuel,
+    };
+    match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {
+        Ok(machine) => {
+            resource.set(machine);
+            if env.monitor(&resource, &env.pid()).is_none() {
+                resource.stop();
+            }
+            Ok((names::ok(), resource).encode(env))
+        }
+        Err(error) => Ok((names::error(), error.to_string()).encode(env)),
+    }
+}
+
+/// Tells the threads to end. Returns at once.
+#[rustler::nif]
+fn machine_stop(machine: &MachineResource) -> Atom {
+    machine.stop();
+    names::ok()
+}
+
+/// Waits for the threads to end, and frees what the machine holds. For whoever answers for it, once it was stopped.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_join(machine: ResourceArc<MachineResource>) -> Atom {
+    let _one_at_a_time = machine.joining.lock();
+    if let Some(running) = machine.any() {
+        running.stop();
+        running.join();
+        unpin(&running);
+        machine.take();
+    }
+    names::ok()
+}
+
+/// The process that answers for it, or `:unknown`.
+#[rustler::nif]
+fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
+    match machine.try_get_resource::<MachineResource>() {
+        Some(machine) => machine.owner.encode(env),
+        None => names::unknown().encode(env),
+    }
+}
+
+/// What it holds and has done, or `:stopped`.
+#[rustler::nif]
+fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    match machine.running() {
+        Some(running) => info::machine(env, machine, &running.info()),
+        None => names::stopped().encode(env),
+    }
+}
+
+/// The hash of the module's code in the machine, or `nil`.
+#[rustler::nif]
+fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Term<'a>) -> Term<'a> {
+    match machine.running() {
+        Some(running) => running.module(atoms::number(module)).encode(env),
+        None => names::stopped().encode(env),
+    }
+}
+
+/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn machine_load<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    module: Term<'a>,
+    hash: u64,
+    unit: Binary<'a>,
+) -> Term<'a> {
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let _one_at_a_time = machine.loading.lock();
+    if running.module(atoms::number(module)) == Some(hash) {
+        return names::ok().encode(env);
+    }
+    match running.load(&unit, &opaque) {
+        Ok(_) => names::ok().encode(env),
+        Err(error) => (names::error(), error.to_string()).encode(env),
+    }
+}
+
+/// A constant that the machine cannot look into.
+fn opaque(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
+    let mut class = None;
+    let term = OwnTerm::make(|env| {
+        // SAFETY: units are code, and trusted with making atoms as any other code is.
+        let (term, _) = unsafe { env.binary_to_term_trusted(bytes) }?;
+        class = class_of(term);
+        Some(term)
+    })?;
+    Some(Arc::new(Opaque::new(term, class?)))
+}
+
+fn class_of(term: Term<'_>) -> Option<Class> {
+    match term.get_type() {
+        TermType::Integer => Some(Class::BigInteger),
+        TermType::Ref => Some(Class::Reference),
+        TermType::Fun => Some(Class::Function),
+        TermType::Port => Some(Class::Port),
+        TermType::Pid => Some(Class::Pid),
+        TermType::Map => Some(Class::Map),
+        TermType::Binary => Some(Class::Bitstring),
+        _ => None,
+    }
+}

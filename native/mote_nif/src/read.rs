@@ -1,0 +1,83 @@
+//! Looking into terms, one level at a time.
+use crate::atoms::{self, names};
+use crate::resources::{parse_key, Customer, MachineResource};
+use crate::terms;
+use mote_vm::atom::Atom;
+use mote_vm::handles::Key;
+use rustler::sys::{enif_get_list_cell, enif_get_map_size, enif_get_tuple, ErlNifTerm};
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{ResourceArc, Term};
+use std::mem::MaybeUninit;
+
+/// What a map says it is.
+pub enum Struct {
+    /// The address of an actor, and the sponsor that it carries.
+    Address(ResourceArc<MachineResource>, Key, Option<Atom>),
+    /// Somebody who waits for an answer.
+    Customer(ResourceArc<Customer>),
+}
+
+/// The elements of a tuple; none of anything else.
+pub fn tuple_elements(term: Term<'_>) -> &[ErlNifTerm] {
+    let mut arity = 0;
+    let mut elements = MaybeUninit::uninit();
+    // SAFETY: on success both are written, and the elements live as long as the term.
+    unsafe {
+        match enif_get_tuple(
+            term.get_env().as_c_arg(),
+            term.as_c_arg(),
+            &mut arity,
+            elements.as_mut_ptr(),
+        ) {
+            0 => &[],
+            _ if arity == 0 => &[],
+            _ => std::slice::from_raw_parts(elements.assume_init(), arity as usize),
+        }
+    }
+}
+
+/// Head and tail of a non-empty list.
+pub fn list_cell<'a>(term: Term<'a>) -> Option<(Term<'a>, Term<'a>)> {
+    let env = term.get_env();
+    let (mut head, mut tail) = (term.as_c_arg(), term.as_c_arg());
+    // SAFETY: on success both are written, and belong to the environment of the list.
+    unsafe {
+        match enif_get_list_cell(env.as_c_arg(), term.as_c_arg(), &mut head, &mut tail) {
+            0 => None,
+            _ => Some((Term::new(env, head), Term::new(env, tail))),
+        }
+    }
+}
+
+/// How many keys a map has; 0 for anything else.
+pub fn map_size(map: Term<'_>) -> usize {
+    let mut size = 0;
+    // SAFETY: `size` is written when the term is a map, and stays 0 otherwise.
+    unsafe { enif_get_map_size(map.get_env().as_c_arg(), map.as_c_arg(), &mut size) };
+    size
+}
+
+/// Looks only at maps that have the size of our structs.
+pub fn known_struct(map: Term<'_>) -> Option<Struct> {
+    match map_size(map) {
+        4 if is_struct(map, names::address()) => {
+            let machine = terms::get(map, names::machine())?.decode().ok()?;
+            let key = parse_key(terms::get(map, names::key())?)?;
+            let sponsor = terms::get(map, names::sponsor())?;
+            let sponsor = match sponsor.is_atom() {
+                true => Some(atoms::number(sponsor)).filter(|name| *name != Atom::NIL),
+                false => return None,
+            };
+            Some(Struct::Address(machine, key, sponsor))
+        }
+        2 if is_struct(map, names::customer()) => {
+            let customer = terms::get(map, names::reference())?.decode().ok()?;
+            Some(Struct::Customer(customer))
+        }
+        _ => None,
+    }
+}
+
+fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
+    terms::get(map, names::__struct__()).is_some_and(|found| found.as_c_arg() == name.as_c_arg())
+}

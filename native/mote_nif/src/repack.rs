@@ -1,0 +1,97 @@
+//! Values on the way from one machine to another.
+use crate::bridge::pin;
+use crate::foreign::Elsewhere;
+use crate::own_term::OwnTerm;
+use crate::resources::{Handle, MachineResource};
+use crate::terms;
+use mote_vm::atom::Atom;
+use mote_vm::foreign::ForeignRef;
+use mote_vm::machine::Machine;
+use mote_vm::parcel::{Builder, Parcel};
+use mote_vm::{ActorRef, Term as Value, View};
+use rustler::ResourceArc;
+use std::sync::Arc;
+
+/// A value of the machine `from` as a parcel for the machine `there`.
+pub fn repack(
+    value: Value<'_>,
+    from: &Machine,
+    there: &ResourceArc<MachineResource>,
+    machine: &Machine,
+) -> Parcel {
+    let mut builder = Builder::new();
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        match value.view() {
+            View::Integer(n) => {
+                // The same range on both sides.
+                let _ = builder.integer(n);
+            }
+            View::Float(f) => builder.float(f),
+            View::Atom(atom) => builder.atom(atom),
+            View::EmptyList => builder.empty_list(),
+            View::Bytes(bytes) => builder.bytes(bytes),
+            View::Tuple(elements) => {
+                builder.tuple(elements.len());
+                stack.extend(elements.iter().rev());
+            }
+            View::Cons(..) => {
+                let at = stack.len();
+                let mut rest = value;
+                while let View::Cons(head, tail) = rest.view() {
+                    stack.push(head);
+                    rest = tail;
+                }
+                builder.list(stack.len() - at);
+                stack.push(rest);
+                stack[at..].reverse();
+            }
+            View::Address(actor) => address(&mut builder, from, actor, None),
+            View::On(sponsor, target) => match (sponsor.view(), target.view()) {
+                (View::Atom(sponsor), View::Address(actor)) => {
+                    address(&mut builder, from, actor, Some(sponsor));
+                }
+                _ => stack.push(target),
+            },
+            View::Foreign(foreign) => at_home(&mut builder, foreign, there, machine),
+        }
+    }
+    builder.finish()
+}
+
+/// An address of `from` is one from elsewhere over there.
+fn address(builder: &mut Builder, from: &Machine, actor: ActorRef<'_>, sponsor: Option<Atom>) {
+    let made = pin(from).and_then(|resource| {
+        let key = from.acquire(actor);
+        let handle = Handle::new(resource.clone(), key);
+        let term = OwnTerm::make(|env| Some(terms::address(env, &resource, handle, sponsor)))?;
+        Some(Elsewhere::new(term, resource, key, sponsor))
+    });
+    match made {
+        Some(elsewhere) => builder.foreign(Arc::new(elsewhere)),
+        None => builder.atom(Atom::UNDEFINED),
+    }
+}
+
+/// What was from elsewhere here may be at home there.
+fn at_home(
+    builder: &mut Builder,
+    foreign: &ForeignRef,
+    there: &ResourceArc<MachineResource>,
+    machine: &Machine,
+) {
+    if let Some(elsewhere) = foreign.as_any().downcast_ref::<Elsewhere>() {
+        let (home, key) = elsewhere.home();
+        if home.as_c_arg() == there.as_c_arg() && machine.knows(key) {
+            if let Some(sponsor) = elsewhere.sponsor() {
+                builder.on();
+                builder.atom(sponsor);
+            }
+            if !machine.write_address(key, builder) {
+                builder.atom(Atom::UNDEFINED);
+            }
+            return;
+        }
+    }
+    builder.foreign(foreign.clone());
+}

@@ -1,0 +1,223 @@
+//! What Elixir holds references to: machines, addresses, customers.
+//!
+//! Invariants:
+//! 1. A running machine holds its own resource (the pin, in [`Bridge`]) until it was joined, so the library is never
+//!    unloaded under its threads. Whoever joined releases the pin.
+//! 2. Destructors run on any thread at any time: they only release, send, and set flags.
+use crate::atoms::{self, names};
+use crate::message;
+use crate::own_term::OwnTerm;
+use mote_vm::atom::Atom;
+use mote_vm::handles::Key;
+use mote_vm::machine::Machine;
+use parking_lot::{Mutex, RwLock};
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{Binary, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
+use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::time::Instant;
+
+/// One machine, from its start until nobody refers to it any more.
+pub struct MachineResource {
+    running: RwLock<Option<Machine>>,
+    /// Held while a unit is loaded, so that a unit is loaded once.
+    pub loading: Mutex<()>,
+    /// Held while somebody waits for the threads to end, so that nobody takes the machine away meanwhile.
+    pub joining: Mutex<()>,
+    /// The process that answers for it.
+    pub owner: LocalPid,
+    /// The names of its sponsors.
+    pub sponsors: Vec<Atom>,
+    /// When it was started.
+    pub started: Instant,
+}
+
+impl MachineResource {
+    /// A machine that is not running yet.
+    pub fn new(owner: LocalPid, sponsors: Vec<Atom>) -> MachineResource {
+        MachineResource {
+            running: RwLock::new(None),
+            loading: Mutex::new(()),
+            joining: Mutex::new(()),
+            owner,
+            sponsors,
+            started: Instant::now(),
+        }
+    }
+
+    /// Makes it known as running.
+    pub fn set(&self, machine: Machine) {
+        *self.running.write() = Some(machine);
+    }
+
+    /// The machine, unless it was told to stop or has met a fault.
+    pub fn running(&self) -> Option<Machine> {
+        let running = self.running.read();
+        running
+            .as_ref()
+            .filter(|machine| !machine.is_stopping())
+            .cloned()
+    }
+
+    /// The machine, also while it stops.
+    pub fn any(&self) -> Option<Machine> {
+        self.running.read().clone()
+    }
+
+    /// The number of a sponsor's name; none of `nil`.
+    pub fn sponsor(&self, name: Term<'_>) -> Result<Option<u8>, BeamAtom> {
+        let name = Some(name).filter(|name| name.is_atom()).map(atoms::number);
+        if name == Some(Atom::NIL) {
+            return Ok(None);
+        }
+        let at = self
+            .sponsors
+            .iter()
+            .position(|sponsor| Some(*sponsor) == name);
+        at.and_then(|at| u8::try_from(at).ok())
+            .map(Some)
+            .ok_or_else(names::no_sponsor)
+    }
+
+    /// Tells it to stop.
+    pub fn stop(&self) {
+        if let Some(machine) = &*self.running.read() {
+            machine.stop();
+        }
+    }
+
+    /// Takes the machine away, to be dropped by the caller after a join.
+    pub fn take(&self) -> Option<Machine> {
+        self.running.write().take()
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for MachineResource {
+    const IMPLEMENTS_DOWN: bool = true;
+
+    // The owner was killed. Its janitor joins; here the threads are only told.
+    fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
+        self.stop();
+    }
+}
+
+/// Bytes of an address's key. OTP 27 and later may copy binaries of up to 64 bytes into process heaps, and a copy
+/// does not hold the resource that keeps the actor alive; so keys are longer than their content.
+pub const KEY_BYTES: usize = 72;
+
+/// A reference to an actor, held by the key binaries that are made of it.
+pub struct Handle {
+    machine: ResourceArc<MachineResource>,
+    key: Key,
+    content: [u8; KEY_BYTES],
+}
+
+impl Handle {
+    /// Takes over a key that the caller acquired.
+    pub fn new(machine: ResourceArc<MachineResource>, key: Key) -> Handle {
+        let mut content = [0; KEY_BYTES];
+        content[..4].copy_from_slice(&key.slot.to_le_bytes());
+        content[4..20].copy_from_slice(&key.serial.to_le_bytes());
+        Handle {
+            machine,
+            key,
+            content,
+        }
+    }
+
+    /// What the key binary says.
+    pub fn content(&self) -> &[u8] {
+        &self.content
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Some(machine) = self.machine.any() {
+            machine.release(self.key);
+        }
+    }
+}
+
+/// The key in a key binary, which anybody can have made: only the machine knows whether it is one of its own.
+pub fn parse_key(key: Term<'_>) -> Option<Key> {
+    let binary = Binary::from_term(key).ok()?;
+    let bytes: &[u8; KEY_BYTES] = binary.as_slice().try_into().ok()?;
+    let (slot, rest) = bytes.split_first_chunk()?;
+    Some(Key {
+        slot: u32::from_le_bytes(*slot),
+        serial: u128::from_le_bytes(*rest.first_chunk()?),
+    })
+}
+
+const OPEN: u8 = 0;
+const ANSWERED: u8 = 1;
+const CANCELLED: u8 = 2;
+
+/// One awaited answer.
+pub struct Customer {
+    pid: LocalPid,
+    tag: OwnTerm,
+    state: AtomicU8,
+    machine: ResourceArc<MachineResource>,
+}
+
+impl Customer {
+    /// A customer who waits in `pid` for a message with that tag.
+    pub fn new(pid: LocalPid, tag: Term<'_>, machine: ResourceArc<MachineResource>) -> Customer {
+        Customer {
+            pid,
+            tag: OwnTerm::copy(tag),
+            state: AtomicU8::new(OPEN),
+            machine,
+        }
+    }
+
+    // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
+    // state says so, for then a canceller would believe that nothing is on its way.
+    fn leave(&self, state: u8) -> bool {
+        self.state
+            .compare_exchange(OPEN, state, AcqRel, Acquire)
+            .is_ok()
+    }
+
+    /// Gives up waiting; `false` when an answer is already on its way.
+    pub fn cancel(&self) -> bool {
+        self.leave(CANCELLED)
+    }
+
+    /// Claims the right to answer, once. The claimant must call `tagged` and send.
+    pub fn claim(&self) -> bool {
+        self.leave(ANSWERED)
+    }
+
+    /// Who waits.
+    pub fn pid(&self) -> &LocalPid {
+        &self.pid
+    }
+
+    /// The message that carries an answer.
+    pub fn tagged<'a>(&self, env: Env<'a>, answer: Term<'a>) -> Term<'a> {
+        (self.tag.to(env), answer).encode(env)
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Customer {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+
+    // Nobody is left who could answer.
+    fn destructor(self, env: Env<'_>) {
+        if self.claim() {
+            let reason = match self.machine.running() {
+                Some(_) => names::broken_promise(),
+                None => names::machine_down(),
+            };
+            let message = (self.tag.to(env), names::failed(), reason).encode(env);
+            message::send_in(env, &self.pid, message);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Small things that terms are made of: structs, and what is inside of them.
+use crate::atoms::{self, names};
+use crate::resources::{Customer, Handle, MachineResource};
+use mote_vm::atom::Atom;
+use rustler::sys::{enif_get_map_value, enif_make_map_from_arrays};
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{Encoder, Env, ResourceArc, Term};
+use std::mem::MaybeUninit;
+
+/// The value of an atom key of a map.
+pub fn get<'a>(map: Term<'a>, key: BeamAtom) -> Option<Term<'a>> {
+    let env = map.get_env();
+    let mut value = MaybeUninit::uninit();
+    // SAFETY: atoms belong to every environment; the value is written on success and belongs to the map's.
+    unsafe {
+        match enif_get_map_value(
+            env.as_c_arg(),
+            map.as_c_arg(),
+            key.as_c_arg(),
+            value.as_mut_ptr(),
+        ) {
+            0 => None,
+            _ => Some(Term::new(env, value.assume_init())),
+        }
+    }
+}
+
+/// A map of atom keys, which must be distinct.
+pub fn map<'a, const N: usize>(env: Env<'a>, entries: [(BeamAtom, Term<'a>); N]) -> Term<'a> {
+    let keys = entries.map(|(key, _)| key.as_c_arg());
+    let values = entries.map(|(_, value)| value.as_c_arg());
+    let mut map = MaybeUninit::uninit();
+    // SAFETY: keys and values belong to `env`, and distinct keys always make a map.
+    unsafe {
+        enif_make_map_from_arrays(
+            env.as_c_arg(),
+            keys.as_ptr(),
+            values.as_ptr(),
+            N,
+            map.as_mut_ptr(),
+        );
+        Term::new(env, map.assume_init())
+    }
+}
+
+/// `%Mote.Address{}` of a handle.
+pub fn address<'a>(
+    env: Env<'a>,
+    machine: &ResourceArc<MachineResource>,
+    handle: Handle,
+    sponsor: Option<Atom>,
+) -> Term<'a> {
+    let handle = ResourceArc::new(handle);
+    let key = handle.make_binary(env, |handle| handle.content());
+    let sponsor = atoms::to_term(env, sponsor.unwrap_or(Atom::NIL));
+    map(
+        env,
+        [
+            (names::__struct__(), names::address().to_term(env)),
+            (names::machine(), machine.encode(env)),
+            (names::key(), key.to_term(env)),
+            (names::sponsor(), sponsor),
+        ],
+    )
+}
+
+/// `%Mote.Customer{}`
+pub fn customer<'a>(env: Env<'a>, customer: &ResourceArc<Customer>) -> Term<'a> {
+    map(
+        env,
+        [
+            (names::__struct__(), names::customer().to_term(env)),
+            (names::reference(), customer.encode(env)),
+        ],
+    )
+}

@@ -1,0 +1,282 @@
+defmodule Mote.Behaviour.CompileErrorTest do
+  # Everything outside of the language is refused at its line, with what to write instead.
+  use ExUnit.Case, async: true
+
+  import Mote.Compile, only: [error: 1, module: 1]
+
+  # An expression on line 4 of a defpure, and of a clause of a defactor.
+  defp pure(expression), do: error("defpure f(x) do\nx\n#{expression}\nend")
+  defp actor(expression), do: error("defactor a(x) do\n_ ->\n#{expression}\nend")
+
+  describe "constructs that do not exist" do
+    test "are named with an alternative" do
+      for {expression, text} <- [
+            {"receive do x -> x end",
+             "receive is not available in a behaviour: an actor gets its messages one"},
+            {"try do 1 rescue _ -> 2 end",
+             "try is not available in a behaviour: nothing in a behaviour raises"},
+            {"raise \"x\"", "raise is not available in a behaviour: end the turn with abort(reason)"},
+            {"throw :x", "throw is not available"},
+            {"exit(:x)", "exit is not available"},
+            {"spawn(fn -> 1 end)", "spawn is not available in a behaviour: make an actor with create"},
+            {"with {:ok, y} <- x, do: y", "with is not available in a behaviour: use case"},
+            {"%{a: 1}", "%{} is not available in a behaviour: maps are carried but not looked into"},
+            {"%Range{}", "% is not available"},
+            {"\"a\#{x}\"", "no interpolation"},
+            {"\"a\" <> x", "no concatenation"},
+            {"<<1, 2>>", "binaries are carried as they are"},
+            {"fn y -> y end", "functions are not values here"},
+            {"y = &(&1 + 1)", "functions are not values here"},
+            {"&f/1", "functions are not values here"},
+            {"x.(1)", "x.(…) is not available in a behaviour: functions are not values here"},
+            {"x.name", "the module of a call must be known when compiling, got: x"},
+            {"apply(x, [1])", "apply is not available"},
+            {"quote do x end", "quote is not available"},
+            {"import Enum", "import is not available in a behaviour: write it at the top of the module"},
+            {"y = 1..2", "a range is no value here"},
+            {"IO.puts(x)", "IO.puts/1 is not available in a behaviour"},
+            {"Map.get(x, 1)", "Map.get/2 is not available in a behaviour: maps are carried"},
+            {"Enum.sort(x)", "Enum.sort/1 is not available in a behaviour; of Enum there are map/2"},
+            {"Enum.reduce(x, fn a, b -> a + b end)", "Enum.reduce/2 is not available"},
+            {"List.first(x)", "List.first/1 is not available"},
+            {"String.length(x)", "String.length/1 is not available"},
+            {":math.fmod(1, 2)", ":math.fmod/2 is not available"},
+            {":erlang.now()", ":erlang.now/0 is not available"},
+            {":lists.sort(x)", ":lists.sort/1 cannot be called"},
+            {"inspect(x)", "inspect is not available"},
+            {"_", "_ can only be used in a pattern"},
+            {"^x", "a pinned variable belongs into a pattern"},
+            {"binary_part(x, 0, 1)", "binary_part/3 is not available in a behaviour"},
+            {"map_size(x)", "map_size/1 is not available"},
+            {"send x", "send with 1 argument does not exist: write send target, message"}
+          ] do
+        assert "4: " <> message = pure(expression)
+        assert message =~ text, "#{expression}: #{message}"
+      end
+    end
+
+    test "in patterns" do
+      for {pattern, text} <- [
+            {"%{a: y}", "map patterns are not available"},
+            {"<<y, _::binary>>", "binary patterns are not available"},
+            {"\"a\" <> y", "binary patterns are not available"},
+            {"%Range{}", "struct patterns are not available"},
+            {"^hd(y)", "only a variable can be pinned"},
+            {"y + 1", "cannot use y + 1 in a pattern"},
+            {"f(y)", "cannot use f(y) in a pattern"}
+          ] do
+        assert "4: " <> message = pure("#{pattern} = x")
+        assert message =~ text, "#{pattern}: #{message}"
+      end
+    end
+
+    test "in guards" do
+      for {guard, text} <- [
+            {"f(y)", "f/1 cannot be used in a guard"},
+            {"y && true", "&& cannot be used in a guard"},
+            {":rand.uniform() > 1", ":rand.uniform cannot be used in a guard"},
+            {"self() == y", "self() cannot be used in a guard"},
+            {"(z = y)", "= cannot be used in a guard"},
+            {"y in x", "in a guard the right side of in must be a literal list or range"},
+            {"!y", "! cannot be used in a guard"}
+          ] do
+        assert "4: " <> message = actor("case x do y when #{guard} -> y end")
+        assert message =~ text, "#{guard}: #{message}"
+      end
+    end
+  end
+
+  describe "names" do
+    test "variables" do
+      assert pure("y + 1") == "4: undefined variable \"y\""
+      assert pure("self") == "4: undefined variable \"self\"; did you mean self()?"
+      assert error("defactor a(counter) do\n_ -> send countr, 1\nend") =~ "Did you mean counter?"
+      assert pure("if x do y = 1 end\ny") == "5: undefined variable \"y\""
+      assert pure("^y = x") == "4: undefined variable \"y\""
+      assert pure("Enum.map(x, fn y -> y end)\ny") == "5: undefined variable \"y\""
+    end
+
+    test "functions" do
+      assert pure("lenght(x)") =~
+               ~r|4: undefined function lenght/1: a behaviour can call .*Did you mean length/1|
+
+      assert pure("f(x, 1)") =~ "undefined function f/2"
+      assert pure("f(x, 1)") =~ "there is f/1"
+      assert error("def g(x), do: x\ndefpure f(x), do: g(x)") =~ "g/1 is defined with def"
+
+      assert error("defactor a() do\n_ -> a()\nend") =~
+               "3: a/0 is a behaviour: use create a(…) or become a(…)"
+
+      other = module("defpure double(x), do: x")
+
+      assert pure("#{inspect(other)}.duble(x)") =~
+               "undefined function #{inspect(other)}.duble/1. Did you mean double/1?"
+
+      assert pure("Integer.parse(x)") =~ "Integer.parse/1 cannot be called: "
+      assert pure("Integer.parse(x)") =~ "Integer is no Mote.Behaviour module"
+    end
+
+    test "behaviours" do
+      assert actor("create b(1)") == "4: undefined behaviour b/1"
+      assert actor("become a()") == "4: the behaviour a has 1 capture, got 0"
+
+      assert actor("create x") =~
+               "create wants a behaviour with its captures, such as create x(…); x is a variable"
+
+      assert actor("create 7") =~ "create and become want a behaviour with its captures"
+      assert actor("create {1, 2}") =~ "create and become want a behaviour"
+      assert actor("create a(1), on: 2") =~ "create takes one option, sponsor: name"
+      assert actor("create Enum.b(1)") =~ "Enum is no Mote.Behaviour module"
+      other = module("defactor ping(a) do\n_ -> a\nend")
+
+      assert actor("create #{inspect(other)}.pong(1)") =~
+               "undefined behaviour #{inspect(other)}.pong/1. Did you mean ping/1?"
+
+      assert actor("create #{inspect(other)}.ping()") =~ "has 1 capture, got 0"
+    end
+  end
+
+  describe "purity" do
+    test "effects are for defactor" do
+      for {effect, name} <- [
+            {"send x, 1", "send"},
+            {"self()", "self()"},
+            {"become sink()", "become"},
+            {"create sink()", "create"},
+            {"sendx x, x, 1", "sendx"},
+            {"send_after(1, x, 2)", "send_after"}
+          ] do
+        assert "4: " <> message = pure(effect)
+        assert message =~ "#{name} cannot be used in a defpure", message
+      end
+    end
+  end
+
+  describe "definitions" do
+    test "names" do
+      for name <- ~w(self send create become sink abort on case) do
+        assert error("defactor #{name}(x) do\n_ -> x\nend") ==
+                 "2: #{name} is a word of the language: choose another name"
+      end
+
+      assert error("defpure abs(x), do: x") == "2: abs/1 is a primitive of the language: choose another name"
+
+      assert error("defactor a(x) do\n_ -> x\nend\ndefactor a(y) do\n_ -> y\nend") ==
+               "5: a/1 is already defined"
+
+      assert error("defactor a(x) do\n_ -> x\nend\ndefpure a(y), do: y") == "5: a/1 is already defined"
+      assert error("def a(x), do: x\ndefpure a(y), do: y") == "3: a/1 is already defined with def"
+      assert error("defpure 7, do: 8") =~ "2: cannot define 7: write defpure name(argument) do"
+    end
+
+    test "captures" do
+      assert error("defactor a({x, y}) do\n_ -> x\nend") =~ "2: a capture is a plain variable, not {x, y}"
+      assert error("defactor a(_) do\n_ -> 1\nend") =~ "2: a capture is a plain variable, not _"
+      assert error("defactor a(x, x) do\n_ -> 1\nend") == "2: the capture x appears twice"
+      assert error("defactor a(x) when x > 1 do\n_ -> 1\nend") =~ "2: a defactor has no guard"
+    end
+
+    test "bodies" do
+      assert error("defactor a(x) do\nend") =~ "2: the body of a defactor consists of clauses"
+      assert error("defactor a(x) do\nx\nend") =~ "2: the body of a defactor consists of clauses"
+
+      assert error("defactor a(x) do\n1, 2 -> x\nend") =~
+               "3: a clause matches one value here, this one has 2 patterns"
+
+      assert error("defpure a(x) do\nx\nrescue\n_ -> 1\nend") =~ "rescue is not available"
+      assert error("defpure a(x \\\\ 1), do: x") =~ "in a pattern"
+    end
+
+    test "loops" do
+      assert pure("for y <- x, into: [], do: y") =~ "4: for takes no into:"
+      assert pure("for y <- x, reduce: 0, do: y") =~ "4: the body of for with reduce: consists of clauses"
+      assert pure("for x, do: x") =~ "4: for must start with a generator"
+      assert pure("for <<c <- x>>, do: c") =~ "generators over binaries"
+      assert pure("Enum.map(x, x)") =~ "4: this loop wants a literal function of 1 argument"
+      assert pure("Enum.reduce(x, 0, fn y -> y end)") =~ "4: this loop calls its function with 2 arguments"
+      assert pure("Enum.map(x, &(&1 + &2))") =~ "4: this loop calls its function with 1 argument"
+    end
+
+    test "in" do
+      assert pure("x in 1..3//y") =~ "4: "
+      assert pure("x in 1..3//x") =~ "the step of a range on the right of in must be a literal integer"
+    end
+
+    test "too many values at once" do
+      names = Enum.map_join(1..600, ", ", &"v#{&1}")
+      sum = Enum.map_join(1..600, " + ", &"v#{&1}")
+      assert error("defpure f(x) do\n{#{names}} = x\n#{sum}\nend") =~ "2: f/1 needs more than 512 registers"
+    end
+
+    test "options of use" do
+      assert_raise ArgumentError, ~r/takes no options/, fn ->
+        Code.compile_string("defmodule #{inspect(__MODULE__)}.Bad do use Mote.Behaviour, a: 1 end")
+      end
+    end
+  end
+
+  test "the file is named" do
+    assert_raise CompileError, ~r/^test.ex:3: undefined variable/, fn -> module("defpure f(x) do\ny\nend") end
+  end
+
+  test "node/1 of Kernel is not in the way" do
+    module = module("defactor node(parent) do\n_ -> create node(parent)\nend")
+    assert %Mote.Behaviour{name: :node, captures: {1}} = module.node(1)
+  end
+
+  test "docs are passed on, with a default" do
+    source = """
+    defmodule Mote.Compiled.Docs do
+      use Mote.Behaviour
+      @doc "Mine."
+      defactor mine(a) do
+        _ -> a
+      end
+      defactor other(a, b) do
+        _ -> {a, b}
+      end
+      @doc false
+      defpure hidden(x), do: x
+      @doc "Sums."
+      defpure sum([]), do: 0
+      defpure sum([h | t]), do: h + sum(t)
+    end
+    """
+
+    [{_, binary}] = Code.compile_string(source)
+    path = Path.join(System.tmp_dir!(), "Elixir.Mote.Compiled.Docs.beam")
+    File.write!(path, binary)
+    {:docs_v1, _, _, _, _, _, docs} = Code.fetch_docs(path)
+    File.rm!(path)
+    docs = for {{:function, name, arity}, _, _, doc, _} <- docs, do: {{name, arity}, doc}
+    docs = Map.new(docs)
+    assert docs[{:mine, 1}] == %{"en" => "Mine."}
+    assert docs[{:other, 2}]["en"] =~ "The behaviour `other(a, b)`"
+    assert docs[{:hidden, 1}] == :hidden
+    assert docs[{:sum, 1}] == %{"en" => "Sums."}
+    assert docs[{:"mote sum", 1}] in [:hidden, nil]
+  end
+
+  test "no warnings, also for what would be odd in plain Elixir" do
+    import ExUnit.CaptureIO
+
+    output =
+      capture_io(:stderr, fn ->
+        module("""
+        defactor a(unused, n) do
+          {:x, y} -> case 1 do 1 -> :ok; 2 -> :never end
+          z when n == 1 and 1 == 2 -> if false do 1 else 2 end
+          _ -> 7; abort(:a); send n, 1
+          _ -> :never
+        end
+        defpure f(x) do
+          1 + 2
+          {x, y} = {1, :a}
+          1 + :a
+        end
+        """)
+      end)
+
+    assert output == ""
+  end
+end

@@ -1,0 +1,177 @@
+defmodule Mote.Behaviour.IRTest do
+  # The code for the machine: that it is tight, that it keeps the rules of guides/ir.md, that it decodes.
+  use ExUnit.Case, async: true
+
+  import Mote.Compile, only: [module: 1]
+  alias Mote.Disassemble
+
+  defp code(source, name \\ :f), do: Disassemble.code(module(source), name)
+
+  test "the fork bomb" do
+    module =
+      module("""
+      defactor node(parent) do
+        0 -> send parent, :done
+        depth when depth > 0 ->
+          left = create node(self())
+          right = create node(self())
+          send left, depth - 1
+          send right, depth - 1
+          become collect(parent, 2)
+      end
+      defactor collect(parent, n) do
+        :done when n > 1 -> become collect(parent, n - 1)
+        :done -> send parent, :done
+      end
+      """)
+
+    node = {module, :node, 1}
+
+    assert Disassemble.code(module, :node) == [
+             {:match, {:r, 1}, {:k, 0}, {:l, 3}},
+             {:send, {:r, 0}, {:k, :done}},
+             {:done},
+             {:op, {:d, 2}, :gt, [{:r, 1}, {:k, 0}]},
+             {:branch, {:r, 2}, {:l, 15}},
+             {:self, {:d, 2}},
+             {:create, {:d, 2}, node, [{:r, 2}]},
+             {:self, {:d, 3}},
+             {:create, {:d, 3}, node, [{:r, 3}]},
+             {:op, {:d, 4}, :sub, [{:r, 1}, {:k, 1}]},
+             {:send, {:r, 2}, {:r, 4}},
+             {:op, {:d, 1}, :sub, [{:r, 1}, {:k, 1}]},
+             {:send, {:r, 3}, {:r, 1}},
+             {:become, {module, :collect, 2}, [{:r, 0}, {:k, 2}]},
+             {:done},
+             {:ignore}
+           ]
+
+    # The literal that both clauses want is tested once.
+    assert [{:match, _, _, {:l, 8}}, {:op, _, :gt, _}, {:branch, _, {:l, 6}} | _] =
+             Disassemble.code(module, :collect)
+  end
+
+  test "constants are operands, aliases cost nothing, what nobody reads is not there" do
+    assert code("defpure f(x) do\ny = x\nz = y\n_ = {x, 1}\nx + 2\nw = z + 1\nw\nend") == [
+             {:op, {:d, 0}, :add, [{:r, 0}, {:k, 1}]},
+             {:return, {:r, 0}}
+           ]
+
+    assert code("defpure f(x), do: {x, {1, [2.0, :a]}, 2 * 3 + 1}") == [
+             {:tuple, {:d, 0}, [{:r, 0}, {:k, {1, [2.0, :a]}}, {:k, 7}]},
+             {:return, {:r, 0}}
+           ]
+  end
+
+  test "a tuple that is taken apart at once is not built" do
+    refute Enum.any?(code("defpure f(x, y) do\ncase {x, y} do\n{1, b} -> b\n{a, _} -> a\nend\nend"), fn i ->
+             elem(i, 0) in [:tuple, :match_tuple]
+           end)
+
+    assert code("defpure f(x, y) do\n{a, b} = {y, x}\na - b\nend") == [
+             {:op, {:d, 0}, :sub, [{:r, 1}, {:r, 0}]},
+             {:return, {:r, 0}}
+           ]
+  end
+
+  test "neighbours of one shape take the message apart once" do
+    code = code("defpure f({:a, x}), do: x\ndefpure f({:b, y}), do: y\ndefpure f({z, _}), do: z")
+    assert Enum.count(code, &(elem(&1, 0) == :match_tuple)) == 3
+
+    code = code("defpure f(m) do\ncase m do\n{:a, x} -> x\n{:b, y} -> y\n{z, _} -> z\nend\nend")
+
+    assert Enum.count(code, &(elem(&1, 0) == :match_tuple)) == 1
+  end
+
+  test "tail calls of functions, calls of behaviours" do
+    assert {:tail_call, {_, :f, 2}, _} =
+             List.last(code("defpure f(0, a), do: a\ndefpure f(n, a), do: f(n - 1, a + n)"))
+
+    assert [{:call, _, {_, :g, 1}, [{:r, 0}]}, {:done}] =
+             code("defactor f(x) do\n_ -> g(x)\nend\ndefpure g(x), do: x")
+  end
+
+  test "conditions are jumps" do
+    assert [{:match, {:r, 0}, {:k, :a}, {:l, 2}}, {:return, {:k, 1}}, {:return, {:k, 2}}] =
+             code("defpure f(x), do: if(x == :a, do: 1, else: 2)")
+
+    assert [
+             {:op, _, :lt, _},
+             {:branch, _, {:l, 4}},
+             {:op, _, :gt, _},
+             {:branch, _, {:l, 5}},
+             {:return, {:k, 1}},
+             {:return, {:k, 2}}
+           ] = code("defpure f(x), do: if(not (x < 1) or x > 9, do: 1, else: 2)") |> relabel()
+  end
+
+  # Where a negated test goes is a detail; that it is no more than tests and returns is not.
+  defp relabel(code) do
+    code
+    |> Enum.reject(&match?({:jump, _}, &1))
+    |> Enum.map(fn
+      {:branch, o, _} -> {:branch, o, :any}
+      other -> other
+    end)
+    |> then(fn [a, {:branch, x, _}, b, {:branch, y, _} | rest] ->
+      [a, {:branch, x, {:l, 4}}, b, {:branch, y, {:l, 5}} | rest]
+    end)
+  end
+
+  test "guards use guard_op where an answer may be missing" do
+    code = code("defpure f(x) when x + 1 > 2, do: 1\ndefpure f(_), do: 2")
+
+    assert [
+             {:guard_op, {:d, 0}, :add, [{:r, 0}, {:k, 1}], {:l, 4}},
+             {:op, _, :gt, _},
+             {:branch, _, {:l, 4}} | _
+           ] = code
+  end
+
+  test "the hash depends on the content only" do
+    name = Mote.Compiled.Same
+
+    compile = fn source ->
+      Code.compile_string("defmodule #{inspect(name)} do use Mote.Behaviour\n#{source}\nend")
+    end
+
+    {hashes, units} =
+      for source <- [
+            "defpure f(x), do: for(y <- x, do: y + 1)",
+            "defpure f(x), do: for(y <- x, do: y + 1)",
+            "defpure f(x), do: for(y <- x, do: y + 2)"
+          ] do
+        Code.put_compiler_option(:ignore_module_conflict, true)
+        compile.(source)
+        Code.put_compiler_option(:ignore_module_conflict, false)
+        {name.__mote__(:hash), name.__mote__(:unit)}
+      end
+      |> Enum.unzip()
+
+    assert [a, a, b] = hashes
+    assert a != b
+    assert [u, u, _] = units
+  end
+
+  test "constants of every kind survive" do
+    big = 123_456_789_012_345_678_901_234_567_890
+    values = [0, -1, 4_611_686_018_427_387_903, -4_611_686_018_427_387_904, big, 1.5, :"ä b", "bytes", []]
+    values = [{values, {}}, [1 | 2], 'abc' | values]
+    module = module("defpure f(), do: #{inspect(values, limit: :infinity)}")
+    assert module.f() == values
+    assert Mote.Interpret.call(module, :f, []) == values
+    unit = Disassemble.unit(module.__mote__(:unit))
+    assert values in unit.constants
+    assert unit.module == Atom.to_string(module)
+  end
+
+  test "a created sink is a hidden behaviour of the unit" do
+    unit = Disassemble.unit(module("defactor a() do\n_ -> create(sink())\nend").__mote__(:unit))
+    assert [%{name: :a}, %{name: :sink, arity: 0, code: [{:ignore}], flag: {:safe, true}}] = unit.behaviours
+  end
+
+  test "a module without behaviours is a unit too" do
+    unit = Disassemble.unit(module("defpure f(x), do: x").__mote__(:unit))
+    assert unit.behaviours == []
+  end
+end

@@ -1,0 +1,475 @@
+defmodule Mote.Behaviour.LanguageTest do
+  # Every construct of the body language: its value as plain Elixir and as IR (`eval` compares the two).
+  use ExUnit.Case, async: true
+
+  import ExUnit.CaptureIO, only: [with_io: 2]
+  import Mote.Compile, only: [eval: 1, eval: 2, module: 1, module: 2]
+
+  # Where Elixir itself can say what the value is, it does.
+  defp elixir(expression, bindings), do: expression |> Code.eval_string(bindings) |> elem(0)
+
+  defp assert_as_elixir(expression, bindings \\ []) do
+    assert eval(expression, bindings) === elixir(expression, bindings)
+  end
+
+  describe "literals" do
+    test "are themselves" do
+      for literal <- [
+            "1",
+            "-7",
+            "0x10",
+            "1_000_000",
+            "1.5",
+            "-2.5e-3",
+            ":a",
+            "nil",
+            "true",
+            ~S("text"),
+            ~S('chars'),
+            "[]",
+            "[1, 2 | 3]",
+            "[1 | [2]]",
+            "{}",
+            "{1}",
+            "{1, [a: 2], \"x\"}",
+            "Enum",
+            "~w(a b)a",
+            "?a",
+            "4611686018427387903",
+            "-4611686018427387904",
+            "9999999999999999999999"
+          ] do
+        assert_as_elixir(literal)
+      end
+    end
+
+    test "keep the sign of zero" do
+      assert <<1::1, _::63>> = <<eval("-0.0")::float>>
+      assert <<0::1, _::63>> = <<eval("0.0")::float>>
+      assert {zero, [other]} = eval("{0.0, [-0.0]}")
+      assert <<zero::float>> != <<other::float>>
+    end
+
+    test "come out of module attributes" do
+      module =
+        module("@list [1, {:a, 2.5}]\n@n 3\ndefpure f(x), do: {x, @list, @n}\n@n 4\ndefpure g(@n), do: @n")
+
+      assert module.f(:x) == {:x, [1, {:a, 2.5}], 3}
+      assert module.g(4) == 4
+    end
+  end
+
+  describe "arithmetic" do
+    test "is Elixir's where Elixir has an answer" do
+      for e <-
+            ["1 + 2", "7 - 10", "3 * -4", "7 / 2", "div(-7, 2)", "rem(-7, 2)", "-(3)", "abs(-3)"] ++
+              ["max(1, 2.0)", "min(1, 1.0)", "round(2.5)", "round(-2.5)", "trunc(-2.7)", "floor(-2.1)"] ++
+              ["ceil(2.1)", "1 + 2.5", "2.0 * 3", "Bitwise.band(12, 10)", "Bitwise.bor(12, 10)"] ++
+              ["Bitwise.bxor(12, 10)", "Bitwise.bnot(5)", "Bitwise.bsl(3, 4)", "Bitwise.bsr(-9, 1)"] ++
+              [":math.sqrt(2)", ":math.pi()", ":math.pow(2, 10)", ":math.atan2(1, 2)", "+5", "+1.5"] do
+        assert_as_elixir(e)
+      end
+
+      for op <- ["+", "-", "*", "/"], a <- [1, -2, 2.5, 0.0], b <- [3, 1.5, -0.5] do
+        assert_as_elixir("a #{op} b", a: a, b: b)
+      end
+    end
+
+    test "is undefined without an answer" do
+      for e <-
+            ["1 + :a", "1 / 0", "1.0 / 0.0", "div(1, 0)", "rem(1, 0)", "div(1.0, 1)", "-:a", "hd([])"] ++
+              ["tl(1)", "elem({}, 0)", "elem({1}, -1)", "length([1 | 2])", "tuple_size([])", "[1 | 2] ++ []"] ++
+              ["round(:a)", ":math.sqrt(-1)", ":math.log(0)", "4611686018427387903 + 1", "not 1", "+:a"] ++
+              ["9999999999999999999999 + 1", "Bitwise.bsl(1, 62)", "Bitwise.bsl(1, 1_000_000_000_000)"] ++
+              ["1.0e308 * 10", "byte_size(:a)", "Tuple.to_list(1)", "List.to_tuple(1)", "Enum.reverse(:a)"] do
+        assert eval(e) == :undefined, e
+      end
+
+      assert eval("(x + 1) * 2", x: :a) == :undefined
+      assert eval("hd(tl(x))", x: [1]) == :undefined
+    end
+  end
+
+  describe "comparison and booleans" do
+    test "compare any terms as Elixir does" do
+      terms = [1, 1.0, 2, :a, nil, "b", {1, 2}, {1}, [], [1], [1, 2], 10_000_000_000_000_000_000]
+
+      module =
+        module("defpure all(a, b), do: {a == b, a != b, a === b, a !== b, a < b, a <= b, a > b, a >= b}")
+
+      for a <- terms, b <- terms do
+        all = {a == b, a != b, a === b, a !== b, a < b, a <= b, a > b, a >= b}
+        assert module.all(a, b) == all
+        assert Mote.Interpret.call(module, :all, [a, b]) == all
+      end
+    end
+
+    test "and, or, not are strict" do
+      for a <- [true, false], b <- [true, false, 7] do
+        assert_as_elixir("a and b", a: a, b: b)
+        assert_as_elixir("a or b", a: a, b: b)
+        assert_as_elixir("{a and b, not a or b}", a: a, b: b)
+      end
+
+      assert eval("a and true", a: 1) == :undefined
+      assert eval("a or true", a: nil) == :undefined
+      assert eval("not a", a: nil) == :undefined
+      assert eval("a == 1 and b", a: 1, b: :x) == :x
+    end
+
+    test "the right operand is not evaluated in vain" do
+      assert eval("a and abort(:no)", a: false) == false
+      assert eval("a == 1 or abort(:no)", a: 1) == true
+      assert eval("a || abort(:no)", a: 1) == 1
+      assert eval("a && abort(:no)", a: nil) == nil
+    end
+
+    test "&&, ||, ! look at truthiness" do
+      for a <- [true, false, nil, 0, :undefined], b <- [1, nil] do
+        assert_as_elixir("a && b", a: a, b: b)
+        assert_as_elixir("a || b", a: a, b: b)
+        assert_as_elixir("!a", a: a)
+        assert_as_elixir("if a && !b || a == 0, do: 1, else: 2", a: a, b: b)
+        assert_as_elixir("if !(a || b), do: 1, else: 2", a: a, b: b)
+      end
+    end
+
+    test "in" do
+      for x <- [1, 2, 5, 2.0, :a, 0] do
+        assert_as_elixir("x in [1, :a, 2]", x: x)
+        assert_as_elixir("x not in [1, :a, 2]", x: x)
+        assert_as_elixir("x in 1..3", x: x)
+        assert_as_elixir("x in 3..1//-1", x: x)
+        assert_as_elixir("x in 1..9//2", x: x)
+        assert_as_elixir("x in a..b", x: x, a: 1, b: 3)
+        assert_as_elixir("x in a..b//1", x: x, a: 3, b: 1)
+        assert_as_elixir("Enum.member?(l, x)", x: x, l: [1, 2])
+        assert_as_elixir("if x in [1, 2], do: :yes, else: :no", x: x)
+      end
+
+      assert eval("1 in x", x: 3) == :undefined
+      assert eval("1 in a..3", a: :a) == :undefined
+      assert eval("(x + 1) in (1 + a)..3", x: 1, a: 0) == true
+    end
+
+    test "types" do
+      for f <-
+            ~w(is_integer is_float is_number is_atom is_boolean is_tuple is_list is_binary is_bitstring is_map
+                  is_function is_reference is_pid is_nil),
+          x <- [1, 1.0, true, nil, {}, [], "a", <<1::3>>, %{}, self(), make_ref(), 10_000_000_000_000_000_000] do
+        assert_as_elixir("#{f}(x)", x: x)
+      end
+
+      assert eval("is_address(x)", x: self())
+      assert eval("is_address(x)", x: Mote.Reference.customer(:c))
+      refute eval("is_map(x)", x: Mote.Reference.customer(:c))
+      refute eval("is_pid(x)", x: Mote.Reference.customer(:c))
+      assert eval("on(:io, x) == on(:io, x) and is_address(on(:io, x))", x: self())
+      assert eval("on(:io, 7)") == :undefined
+    end
+
+    test "random numbers are in range" do
+      for _ <- 1..20 do
+        assert eval("x = :rand.uniform()\nx >= 0.0 and x < 1.0")
+        assert eval(":rand.uniform(3) in 1..3")
+      end
+
+      assert eval(":rand.uniform(x)", x: 0) == :undefined
+    end
+  end
+
+  describe "lists and tuples" do
+    test "have Elixir's functions" do
+      for e <-
+            ["l ++ [4]", "[0] ++ l", "l -- [2, 2]", "hd(l)", "tl(l)", "length(l)", "Enum.reverse(l)"] ++
+              ["List.to_tuple(l)", "Enum.count(l)", "[0 | l]", "{l, {hd(l)}}", "Kernel.length(l)"] do
+        assert_as_elixir(e, l: [1, 2, 3, 2])
+      end
+
+      for e <- ["elem(t, 1)", "put_elem(t, 0, :z)", "tuple_size(t)", "Tuple.to_list(t)"] do
+        assert_as_elixir(e, t: {:a, :b})
+      end
+
+      assert eval("[1] ++ x", x: 2) == [1 | 2]
+      assert eval("byte_size(x)", x: "äb") == 3
+    end
+  end
+
+  describe "variables and matching" do
+    test "rebinding and blocks" do
+      assert eval("x = 1\nx = x + 1\ny = x * 10\n{x, y}") == {2, 20}
+      assert eval("(x = a) + 1\nx", a: 5) == 5
+      assert eval("x = a\ny = x\nx = 2\n{x, y}", a: 1) == {2, 1}
+    end
+
+    test "nothing leaks out of case, if, cond, fn and for" do
+      assert eval("x = 1\nif true do x = 2; x end\nx") == 1
+      assert eval("x = 1\ny = case 5 do x -> x end\n{x, y}") == {1, 5}
+      assert eval("x = 1\ncond do x = 2 -> x end\nx") == 1
+      assert eval("x = 1\ny = for x <- [7], do: x\n{x, y}") == {1, [7]}
+      assert eval("x = 1\nEnum.map([1], fn _ -> x = 3; x end)\nx") == 1
+    end
+
+    test "what a condition binds stays" do
+      assert eval("if x = a do x end\nx", a: 4) == 4
+      assert eval("case (x = a) do _ -> :ok end\nx", a: 4) == 4
+      assert eval("(x = a) && x\nx", a: 4) == 4
+    end
+
+    test "arguments do not see each other" do
+      assert eval("{x = 2, x}", x: 1) == {2, 1}
+      assert eval("y = {x = 2, x}\n{x, y}", x: 1) == {2, {2, 1}}
+    end
+
+    test "patterns" do
+      assert eval("{a, [b | c]} = x\n{a, b, c}", x: {1, [2, 3]}) == {1, 2, [3]}
+      assert eval("{a, a} = x\na", x: {1, 1}) == 1
+      assert eval("{a, a} = x\na", x: {1, 1.0}) == {:aborted, {:badmatch, {1, 1.0}}}
+      assert eval("{y, ^a} = x\ny", x: {1, 2}, a: 2) == 1
+      assert eval("{y, ^a} = x\ny", x: {1, 3}, a: 2) == {:aborted, {:badmatch, {1, 3}}}
+      assert eval("{a, b} = c = x\n{a, b, c}", x: {1, 2}) == {1, 2, {1, 2}}
+      assert eval("{{a, _} = b, _} = x\n{a, b}", x: {{1, 2}, 3}) == {1, {1, 2}}
+      assert eval("{1, :a, \"s\", 'ab', -1, -2.5} = x\n:ok", x: {1, :a, "s", 'ab', -1, -2.5}) == :ok
+      assert eval("[a, b] ++ c = x\n{a, b, c}", x: [1, 2, 3]) == {1, 2, [3]}
+      assert eval("[] = x", x: 1) == {:aborted, {:badmatch, 1}}
+      assert eval("{} = x", x: {}) == {}
+      assert eval("{a, b} = {x, 2}\na + b", x: 1) == 3
+      assert eval("{a} = {x, 2}\na", x: 1) == {:aborted, {:badmatch, {1, 2}}}
+      assert eval("[a | b] = [1, 2]\n{a, b}") == {1, [2]}
+      assert eval("{:a, b} = {:a, x}", x: 1) == {:a, 1}
+      assert eval("1 = 2") == {:aborted, {:badmatch, 2}}
+      assert eval("z = ({q, _} = x)\n{z, q}", x: {1, 2}) == {{1, 2}, 1}
+    end
+
+    test "floats match by their bits" do
+      assert eval("case x do 0.0 -> :plus; -0.0 -> :minus; _ -> :no end", x: eval("-0.0")) == :minus
+      assert eval("case x do 0.0 -> :plus; -0.0 -> :minus; _ -> :no end", x: 0.0) == :plus
+      assert eval("case x do 1 -> :int; 1.0 -> :float end", x: 1.0) == :float
+      assert eval("case {x, 0.0} do {a, a} -> :same; _ -> :other end", x: eval("-0.0")) == :other
+      assert eval("case x do ^y -> :same; _ -> :other end", x: 0.0, y: eval("-0.0")) == :other
+    end
+  end
+
+  describe "case, cond, if" do
+    test "case with guards" do
+      source = """
+      case x do
+        n when is_integer(n) and n > 10 -> {:big, n}
+        n when n == 1 when n == 2 -> :small
+        {a, b} when a + b == 3 -> :three
+        {a, _} when hd(a) == 1 or true -> :head
+        [] -> :empty
+        [h | _] when h in [:a, :b] -> :ab
+        <<>> -> :never
+        other -> {:other, other}
+      end
+      """
+
+      source = String.replace(source, "  <<>> -> :never\n", "")
+
+      for {x, value} <- [
+            {11, {:big, 11}},
+            {2, :small},
+            {1.0, :small},
+            {{1, 2}, :three},
+            {{[1], 2}, :head},
+            {{[], 2}, {:other, {[], 2}}},
+            {[], :empty},
+            {[:b], :ab},
+            {[:c], {:other, [:c]}}
+          ] do
+        assert eval(source, x: x) == value
+      end
+    end
+
+    test "case without a matching clause" do
+      assert eval("case x do 1 -> 2 end", x: 3) == {:aborted, {:case_clause, 3}}
+      assert eval("case {x, 1} do {2, y} -> y end", x: 3) == {:aborted, {:case_clause, {3, 1}}}
+      assert eval("case :lit do :lit -> 1; _ -> 2 end") == 1
+      assert eval("case x do 1 -> 2; 2 -> 3 end", x: 3) == {:aborted, {:case_clause, 3}}
+    end
+
+    test "a case of a tuple builds none, and can still name it" do
+      assert eval("case {x, y} do {1, _} = t -> t; {_, 2} -> :second; t -> {:t, t} end", x: 1, y: 2) == {1, 2}
+
+      assert eval("case {x, y} do {1, _} = t -> t; {_, 2} -> :second; t -> {:t, t} end", x: 3, y: 2) ==
+               :second
+
+      assert eval("case {x, {y, 3}} do {a, {b, c}} -> a + b + c end", x: 1, y: 2) == 6
+    end
+
+    test "cond" do
+      source = "cond do x == 1 -> :one; is_list(x) and x -> :list; x -> :truthy end"
+      assert eval(source, x: 1) == :one
+      assert eval(source, x: []) == :list
+      assert eval(source, x: 5) == :truthy
+      assert eval(source, x: nil) == {:aborted, :cond_clause}
+      assert eval("cond do y = x -> y; true -> :no end", x: 7) == 7
+    end
+
+    test "if and unless" do
+      assert eval("if x, do: 1", x: nil) == nil
+      assert eval("if x, do: 1", x: 0) == 1
+      assert eval("unless x do 1 else 2 end", x: nil) == 1
+      assert eval("if x == 1 or x == 2 do :a else :b end", x: 2) == :a
+      assert eval("if not (x == 1 and true) do :a else :b end", x: 1) == :b
+      assert eval("if x do end", x: true) == nil
+    end
+
+    test "values meet after branches" do
+      assert eval("y = if x > 1, do: x, else: 1\ny + 1", x: 5) == 6
+      assert eval("y = case x do {a, _} -> a; b -> b end\n{y, y}", x: {1, 2}) == {1, 1}
+      assert eval("{if(x, do: 1, else: 2), if(x, do: 3, else: 4)}", x: false) == {2, 4}
+      assert eval("y = (x && 1) || 2\ny", x: nil) == 2
+    end
+  end
+
+  describe "guards" do
+    test "fail without an answer, but not on :undefined" do
+      assert eval("case x do y when elem(y, 0) == :undefined -> :yes; _ -> :no end", x: {:undefined}) == :yes
+      assert eval("case x do y when elem(y, 1) == :undefined -> :yes; _ -> :no end", x: {:undefined}) == :no
+      assert eval("case x do y when y + 1 > 0 -> :yes; _ -> :no end", x: 4_611_686_018_427_387_903) == :no
+      assert eval("case x do y when not (hd(y) == 1) -> :yes; _ -> :no end", x: []) == :no
+      assert eval("case x do y when hd(y) == 1 or true -> :yes; _ -> :no end", x: []) == :no
+      assert eval("case x do y when true or hd(y) == 1 -> :yes; _ -> :no end", x: []) == :yes
+      assert eval("case x do y when hd(y) == 1 when true -> :yes; _ -> :no end", x: []) == :yes
+    end
+
+    test "must be true" do
+      assert eval("case x do y when y -> :yes; _ -> :no end", x: 1) == :no
+      assert eval("case x do y when y -> :yes; _ -> :no end", x: true) == :yes
+      assert eval("case x do y when y and true -> :yes; _ -> :no end", x: 1) == :no
+      assert eval("case x do y when not y -> :yes; _ -> :no end", x: 1) == :no
+      assert eval("case x do y when y or true -> :yes; _ -> :no end", x: 1) == :no
+      assert eval("case x do y when not (y or false) -> :yes; _ -> :no end", x: 1) == :no
+      assert eval("case x do y when (y and true) == false -> :yes; _ -> :no end", x: false) == :yes
+      assert eval("case x do y when (y or true) == true -> :yes; _ -> :no end", x: 3) == :no
+      assert eval("case x do y when {y, 1} == {2, 1} and [y | []] == [2] -> :yes; _ -> :no end", x: 2) == :yes
+    end
+
+    test "in" do
+      assert eval("case x do y when y in 1..3 -> :yes; _ -> :no end", x: 3) == :yes
+      assert eval("case x do y when y in 1..3 -> :yes; _ -> :no end", x: 3.0) == :no
+      assert eval("case x do y when y in [1, 2.0] -> :yes; _ -> :no end", x: 2.0) == :yes
+      assert eval("case x do y when y not in 1..z -> :yes; _ -> :no end", x: 3, z: 2) == :yes
+      assert eval("case x do y when y in z..2 -> :yes; _ -> :no end", x: 3, z: :a) == :no
+    end
+
+    test "of macros" do
+      prelude = "require Integer"
+      module = module("defpure f(n) when Integer.is_odd(n), do: :odd\ndefpure f(_), do: :even", prelude)
+      assert module.f(3) == :odd
+      assert module.f(4) == :even
+      assert module.f(:a) == :even
+      assert Mote.Interpret.call(module, :f, [3]) == :odd
+    end
+  end
+
+  describe "macros" do
+    test "are expanded" do
+      assert eval("x |> Kernel.+(1) |> max(5)", x: 7) == 8
+      assert eval("match?({:a, _}, x)", x: {:a, 1}) == true
+      assert eval("~w(a b)") == ["a", "b"]
+
+      module =
+        module("""
+        defmacrop twice(e), do: quote(do: unquote(e) + unquote(e))
+        defguardp is_small(n) when is_integer(n) and n < 10
+        defpure f(n) when is_small(n), do: twice(n)
+        defpure f(_), do: __MODULE__
+        """)
+
+      assert module.f(4) == 8
+      assert module.f(40) == module
+    end
+
+    test "hygiene holds" do
+      module =
+        module("""
+        defmacrop swap(a, b), do: quote(do: (x = unquote(a); y = unquote(b); {y, x}))
+        defpure f(x), do: {swap(x, 2), x}
+        """)
+
+      assert module.f(1) == {{2, 1}, 1}
+    end
+  end
+
+  describe "functions" do
+    test "clauses, guards, recursion" do
+      module =
+        module("""
+        defpure fact(0), do: 1
+        defpure fact(n) when n > 0, do: n * fact(n - 1)
+        defpure even(0), do: true
+        defpure even(n), do: odd(n - 1)
+        defpure odd(0), do: false
+        defpure odd(n), do: even(n - 1)
+        defpure none() do
+          :none
+        end
+        defpure pick({a, [b | _]}, a), do: b
+        defpure pick(_, 0.0), do: :zero
+        """)
+
+      for {f, args, value} <- [
+            {:fact, [10], 3_628_800},
+            {:even, [100_001], false},
+            {:none, [], :none},
+            {:pick, [{1, [2]}, 1], 2},
+            {:pick, [{1, [2]}, 0.0], :zero}
+          ] do
+        assert apply(module, f, args) == value
+        assert Mote.Interpret.call(module, f, args) == value
+      end
+
+      assert_raise Mote.Abort, "aborted: :function_clause", fn -> module.fact(-1) end
+      assert Mote.Disassemble.breaches(module) == []
+    end
+
+    test "a million tail calls take no stack" do
+      module =
+        module("""
+        defpure count(0, acc), do: acc
+        defpure count(n, acc) when n > 0 and acc >= 0 do
+          m = n - 1
+          cond do
+            acc == 5 -> count(m, acc + 1)
+            true -> if m, do: count(m, acc + 1)
+          end
+        end
+        """)
+
+      assert module.count(1_000_000, 0) == 1_000_000
+    end
+
+    test "depth and fuel are limited" do
+      module =
+        module("defpure deep(0), do: 0\ndefpure deep(n), do: 1 + deep(n - 1)\ndefpure ever(x), do: ever(x)")
+
+      assert module.deep(100_000) == 100_000
+      assert_raise Mote.Abort, "aborted: :stack", fn -> module.deep(100_001) end
+      assert_raise Mote.Abort, "aborted: :fuel", fn -> module.ever(1) end
+    end
+
+    test "of other modules" do
+      other = module("defpure double(x), do: 2 * x")
+      module = module("defpure f(x), do: #{inspect(other)}.double(x) + 1\ndefpure g(x), do: __MODULE__.f(x)")
+      assert module.f(4) == 9
+      assert module.g(4) == 9
+      assert Mote.Interpret.call(module, :g, [4]) == 9
+      assert module.__mote__(:imports) == [other]
+    end
+
+    test "of missing modules" do
+      # Elixir itself warns that the module does not exist (yet).
+      {module, _} = with_io(:stderr, fn -> module("defpure f(x), do: Mote.Nowhere.g(x)") end)
+      assert_raise Mote.Abort, "aborted: :undefined_function", fn -> module.f(1) end
+    end
+
+    test "imported ones" do
+      other = module("defpure triple(x), do: 3 * x")
+      module = module("defpure f(x), do: triple(x)", "import #{inspect(other)}")
+      assert module.f(2) == 6
+    end
+  end
+end

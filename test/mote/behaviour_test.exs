@@ -1,0 +1,5 @@
+defmodule Mote.BehaviourTest do
+  # The examples of the documentation.
+  use ExUnit.Case, async: true
+  doctest Mote.Behaviour
+end

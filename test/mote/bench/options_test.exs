@@ -1,0 +1,45 @@
+defmodule Mote.Bench.OptionsTest do
+  use ExUnit.Case, async: true
+  doctest Mote.Bench.Options
+
+  alias Mote.Bench.Options
+  alias Mote.Bench.Programs.{ForkBomb, Ring}
+
+  test "a program with its default size" do
+    assert {:ok, options} = Options.parse(["fork_bomb"])
+    assert %Options{programs: [ForkBomb], runs: 5, compare: false, format: :table} = options
+    assert Options.params(options, ForkBomb) == ForkBomb.about().defaults
+  end
+
+  test "every option" do
+    argv = ~w(fork_bomb ring --depth 10..12,20 --n 1_000 --runs 3 --compare beam --format tsv)
+    assert {:ok, options} = Options.parse(argv)
+    assert %Options{programs: [ForkBomb, Ring], runs: 3, compare: true, format: :tsv} = options
+    assert Options.params(options, ForkBomb) == [10, 11, 12, 20]
+    assert Options.params(options, Ring) == [1000]
+  end
+
+  test "nothing is a request for the list" do
+    assert {:ok, %Options{programs: []}} = Options.parse([])
+  end
+
+  test "mistakes are explained" do
+    for {argv, message} <- [
+          {~w(fork_bmb), ~s(there is no bench program "fork_bmb"; there are: fork_bomb, chain, )},
+          {~w(ring --depth 3), "--depth is not the size of ring"},
+          {~w(fork_bomb --n 3), "--n is not the size of fork_bomb"},
+          {~w(ring --n 3..1), "--n takes numbers and ranges"},
+          {~w(ring --n 0), "--n takes numbers and ranges"},
+          {~w(ring --n many), "--n takes numbers and ranges"},
+          {~w(ring --runs 0), "--runs must be at least 1"},
+          {~w(ring --runs few), ~s(--runs cannot be "few")},
+          {~w(ring --runs), "--runs needs a value"},
+          {~w(ring --compare pony), ~s(--compare must be beam, got: "pony")},
+          {~w(ring --format json), ~s(--format must be table or tsv, got: "json")},
+          {~w(ring --speed 3), "there is no option --speed"}
+        ] do
+      assert {:error, error} = Options.parse(argv)
+      assert String.starts_with?(error, message), "#{inspect(argv)}: #{error}"
+    end
+  end
+end

@@ -1,0 +1,97 @@
+defmodule Mote.Bench.RunnerTest do
+  use ExUnit.Case, async: true
+
+  alias Mote.Bench.{Measure, Memory, Runner, Sample}
+  alias Mote.Bench.Programs.{ForkBomb, Idle, Ring}
+
+  defp metrics(measures), do: Enum.map(measures, &{&1.variant, &1.metric, length(&1.values)})
+
+  test "Mote alone has no ratio" do
+    assert ForkBomb |> Runner.measure(5, where: :here, runs: 3) |> metrics() |> Enum.take(1) ==
+             [{:mote, :ns_per_actor, 3}]
+  end
+
+  test "both variants, their memory, and the ratio run by run" do
+    lines = self()
+    opts = [where: :here, runs: 2, compare: true, progress: &send(lines, {:progress, &1})]
+    measures = Runner.measure(Ring, 600, opts)
+
+    assert {:mote, :ns_per_message, 2} in metrics(measures)
+    assert {:beam, :ns_per_message, 2} in metrics(measures)
+    assert List.last(metrics(measures)) == {:mote, :ratio_vs_beam, 2}
+    if Memory.peak(), do: assert({:mote, :peak_rss_bytes, 1} in metrics(measures))
+
+    assert_received {:progress, "ring n=600 mote: warm-up"}
+    assert_received {:progress, "ring n=600 beam: run 2 of 2"}
+  end
+
+  test "the ratio is of times, the BEAM's above" do
+    measures = Runner.measure(ForkBomb, 8, where: :here, runs: 1, compare: true)
+
+    [mote, beam, ratio] =
+      for {variant, metric} <- [mote: :ns_per_actor, beam: :ns_per_actor, mote: :ratio_vs_beam] do
+        measures |> Enum.find(&(&1.variant == variant and &1.metric == metric)) |> Measure.median()
+      end
+
+    assert_in_delta ratio, beam / mote, 1.0e-6
+  end
+
+  test "variants alternate" do
+    lines = self()
+    opts = [where: :here, runs: 2, compare: true, progress: &send(lines, &1)]
+    Runner.measure(ForkBomb, 3, opts)
+
+    assert for(_ <- 1..6, do: receive(do: (line -> line))) == [
+             "fork_bomb depth=3 mote: warm-up",
+             "fork_bomb depth=3 beam: warm-up",
+             "fork_bomb depth=3 mote: run 1 of 2",
+             "fork_bomb depth=3 beam: run 1 of 2",
+             "fork_bomb depth=3 mote: run 2 of 2",
+             "fork_bomb depth=3 beam: run 2 of 2"
+           ]
+  end
+
+  test "in nodes of their own" do
+    measures = Runner.measure(Idle, 20_000, runs: 1, compare: true)
+    assert {:mote, :ns_per_message, 1} in metrics(measures)
+    assert {:beam, :ns_per_message, 1} in metrics(measures)
+
+    if Memory.rss() do
+      bytes = Enum.find(measures, &(&1.variant == :beam and &1.metric == :bytes_per_actor))
+      assert Measure.median(bytes) > 300
+    end
+  end
+
+  test "a comparison that cannot be is left out, with the reason" do
+    lines = self()
+
+    defmodule TooMany do
+      use Mote.Bench.Program, title: "", param: :n, defaults: [1], small: 1, metric: :ns_per_actor
+      def count(n), do: n
+      def processes(_), do: 200_000_000
+      def expected(_), do: nil
+      def mote(_, _), do: [run: fn _ -> nil end]
+      def beam(_), do: [run: fn _ -> nil end]
+    end
+
+    measures = Runner.measure(TooMany, 1, where: :here, compare: true, progress: &send(lines, &1))
+    assert Enum.all?(measures, &(&1.variant == :mote))
+    assert_received "too_many: no comparison with BEAM processes: 200000000 processes are more" <> _
+  end
+
+  test "growth of memory for each" do
+    assert Sample.per(1_600, 0, 100) == 16.0
+    assert Sample.per(0, 1_600, 100) == 0.0
+    assert Sample.per(nil, 1_600, 100) == nil
+    assert Sample.per(1_600, nil, 100) == nil
+  end
+
+  if File.exists?("/proc/self/status") do
+    test "memory is that of this process" do
+      assert Memory.rss() > 10_000_000
+      assert Memory.peak() >= Memory.rss() - 1_000_000
+      assert Memory.available() > 0
+      assert Memory.reset_peak() in [true, false]
+    end
+  end
+end

@@ -1,0 +1,209 @@
+defmodule Mote.TotalTest do
+  # The primitives: Elixir's answers where there are any, `:undefined` elsewhere, and never an exception.
+  use ExUnit.Case, async: true
+  doctest Mote.Total
+
+  alias Mote.Behaviour.Primitives
+  alias Mote.Reference.{Address, On}
+  alias Mote.Total
+
+  @high 4_611_686_018_427_387_903
+  @low -4_611_686_018_427_387_904
+  @minus_zero Mote.Total.neg(0.0)
+
+  @terms [0, 1, -1, 2, 3, 62, 63, 64, @high, @low, @high + 1, @low - 1, 1.0e300] ++
+           [0.0, @minus_zero, 1.0, -1.5, 2.5, 1.7e308, 5.0e-324, 4.611686018427388e18] ++
+           [:a, :undefined, nil, true, false, "", "abc", <<1::3>>] ++
+           [{}, {1}, {1, 2}, {0.0}, {@minus_zero}, [], [1], [1, 2], [1 | 2], [0.0], [[], {}], %{}, %{a: 1}] ++
+           [%Address{id: 1}, %Address{id: 2}, %On{sponsor: :s, address: %Address{id: 1}}, [%Address{id: 1}]] ++
+           [%Address{id: {:customer, :c}}]
+
+  defp terms, do: @terms ++ [self(), make_ref(), fn -> 1 end, {self(), 1}]
+
+  test "every primitive answers everything, and as answer/2 says" do
+    for {_, name, arity, answers, _} <- Primitives.all(), name not in [:random, :random_int] do
+      for args <- tuples(arity) do
+        value = apply(Total, name, args)
+
+        case Total.answer(name, args) do
+          {:ok, answer} -> assert Total.same(answer, value)
+          :none -> assert value == :undefined and answers == :partial, "#{name} #{inspect(args)}"
+        end
+
+        assert in_range(value) or name in [:max, :min, :hd, :tl, :elem, :put_elem, :append, :subtract] or
+                 not is_number(value),
+               "#{name} #{inspect(args)} = #{inspect(value)}"
+      end
+    end
+  end
+
+  defp in_range(n) when is_integer(n), do: n >= @low and n <= @high
+  defp in_range(_), do: true
+
+  defp tuples(0), do: [[]]
+  defp tuples(1), do: Enum.map(terms(), &[&1])
+  defp tuples(2), do: for(a <- terms(), b <- terms(), do: [a, b])
+
+  defp tuples(3),
+    do: for(a <- [{1, 2}, {}, 1], b <- [0, 1, 2, -1, 1.0, :a, @high + 1], c <- terms(), do: [a, b, c])
+
+  test "arithmetic is Elixir's within the range of integers" do
+    numbers = Enum.filter(@terms, &(is_float(&1) or (is_integer(&1) and &1 in @low..@high)))
+
+    for a <- numbers, b <- numbers do
+      assert Total.same(Total.add(a, b), elixir(fn -> a + b end))
+      assert Total.same(Total.sub(a, b), elixir(fn -> a - b end))
+      assert Total.same(Total.mul(a, b), elixir(fn -> a * b end))
+      assert Total.same(Total.fdiv(a, b), elixir(fn -> a / b end))
+      assert Total.idiv(a, b) == elixir(fn -> div(a, b) end)
+      assert Total.irem(a, b) == elixir(fn -> rem(a, b) end)
+      assert Total.band(a, b) == elixir(fn -> Bitwise.band(a, b) end)
+      assert Total.pow(a, b) == elixir(fn -> :math.pow(a, b) end)
+    end
+
+    for a <- numbers do
+      assert Total.round(a) == elixir(fn -> round(a) end)
+      assert Total.trunc(a) == elixir(fn -> trunc(a) end)
+      assert Total.floor(a) == elixir(fn -> floor(a) end)
+      assert Total.ceil(a) == elixir(fn -> ceil(a) end)
+      assert Total.sqrt(a) == elixir(fn -> :math.sqrt(a) end)
+      assert Total.erfc(a) == elixir(fn -> :math.erfc(a) end)
+    end
+  end
+
+  defp elixir(fun) do
+    case fun.() do
+      n when is_integer(n) and n not in @low..@high -> :undefined
+      n -> n
+    end
+  rescue
+    ArithmeticError -> :undefined
+  end
+
+  test "shifts" do
+    assert Total.bsl(1, 61) == 2_305_843_009_213_693_952
+    assert Total.bsl(-1, 62) == @low
+    assert Total.bsl(1, 62) == :undefined
+    assert Total.bsl(1, @high) == :undefined
+    assert Total.bsl(0, @high) == 0
+    assert Total.bsl(8, -2) == 2
+    assert Total.bsl(-8, @low) == -1
+    assert Total.bsr(8, -2) == 32
+    assert Total.bsr(-8, 1000) == -1
+    assert Total.bsr(8, @high) == 0
+    assert Total.bsr(1, @low) == :undefined
+    assert Total.bsr(1.0, 1) == :undefined
+  end
+
+  test "division by zero, overflow, what is no number" do
+    assert Total.fdiv(1, 0) == :undefined
+    assert Total.fdiv(1, 0.0) == :undefined
+    assert Total.idiv(@low, -1) == :undefined
+    assert Total.irem(@low, -1) == 0
+    assert Total.neg(@low) == :undefined
+    assert Total.abs(@low) == :undefined
+    assert Total.add(@high + 1, 1) == :undefined
+    assert Total.add(@high + 1, 1.0) == :undefined
+    assert Total.add(:undefined, 1) == :undefined
+    assert Total.round(1.0e30) == :undefined
+    assert Total.mul(1.0e200, 1.0e200) == :undefined
+    assert Total.exp(1000) == :undefined
+    assert Total.acos(2) == :undefined
+  end
+
+  test "floats are the same when their bits are" do
+    # Older releases of OTP would make one literal of both zeros.
+    minus = Total.neg(Process.get(:no_such_key, 0.0))
+    refute Total.same(0.0, minus)
+    refute Total.same({1, [0.0]}, {1, [minus]})
+    refute Total.same([1 | 0.0], [1 | minus])
+    assert Total.same({1, [0.0]}, {1, [0.0]})
+    assert Total.eq(0.0, minus)
+    assert Total.eq({1, 0.0}, {1.0, minus})
+    refute Total.same(1, 1.0)
+    assert Total.eq(1, 1.0)
+    assert Total.differ(0.0, minus)
+    refute Total.member(0.0, [1, minus])
+    assert Total.subtract([0.0, minus, 1], [minus]) |> Total.same([0.0, 1])
+    assert <<0::64>> = <<Total.abs(minus)::float>>
+    assert <<1::1, 0::63>> = <<minus::float>>
+  end
+
+  test "order is Elixir's, an address sorts as a pid" do
+    plain = [3, 1.5, :b, make_ref(), fn -> 1 end, self(), {1}, {1, 2}, %{}, [], [1], [1 | 2], "a", <<1::3>>]
+
+    for a <- plain, b <- plain do
+      assert Total.lt(a, b) == a < b
+      assert Total.le(a, b) == a <= b
+      assert Total.gt(a, b) == a > b
+      assert Total.ge(a, b) == a >= b
+    end
+
+    address = %Address{id: 1}
+    on = %On{sponsor: :s, address: address}
+
+    for address <- [address, on], below <- [1, 2.5, :a, make_ref(), fn -> 1 end] do
+      assert Total.lt(below, address) and Total.gt(address, below)
+    end
+
+    for address <- [address, on], above <- [{}, %{}, [], [1], "a"] do
+      assert Total.lt(address, above) and Total.gt(above, address)
+    end
+
+    assert Total.lt({address, 1}, {{}, 0})
+    assert Total.lt([address], [[]])
+    assert Total.lt([1, address], [1, {}])
+    assert Total.lt([address], [address, 1])
+    assert Total.gt({address, 2, 3}, {address, 9})
+    assert Total.lt(%Address{id: 1}, %Address{id: 2})
+    assert Total.le(address, address) and Total.ge(address, address)
+    assert Total.max(1, 1.0) === 1
+    assert Total.min(1.0, 1) === 1.0
+    assert Total.max(address, :a) == address
+  end
+
+  test "an address is an address and nothing else" do
+    for address <- [%Address{id: 1}, %On{sponsor: :s, address: self()}] do
+      assert Total.is_address(address)
+      refute Total.is_map(address)
+      refute Total.is_pid(address)
+      refute Total.is_tuple(address)
+    end
+
+    assert Total.is_address(self()) and Total.is_pid(self())
+    assert Total.is_map(%{})
+    assert Total.on(:a, self()) == %On{sponsor: :a, address: self()}
+    assert Total.on(:b, Total.on(:a, self())) == %On{sponsor: :b, address: self()}
+    assert Total.on(1, self()) == :undefined
+    assert Total.on(:a, 1) == :undefined
+  end
+
+  test "types of what is only carried" do
+    assert Total.is_integer(@high + 1)
+    assert Total.is_number(@high + 1)
+    assert Total.is_function(fn -> 1 end)
+    assert Total.is_reference(make_ref())
+    assert Total.is_bitstring(<<1::3>>)
+    refute Total.is_binary(<<1::3>>)
+    assert Total.byte_size(<<1::3>>) == :undefined
+  end
+
+  test "random numbers" do
+    assert Total.random() >= 0.0
+    assert Total.random_int(5) in 1..5
+    for bad <- [0, -1, 1.0, :a, @high + 1], do: assert(Total.random_int(bad) == :undefined)
+  end
+
+  test "the table: numbers are those of guides/ir.md, spellings are unique" do
+    table = Primitives.all()
+    numbers = Enum.map(table, &elem(&1, 0))
+    assert numbers == Enum.to_list(0..55) ++ Enum.to_list(60..77) ++ [80, 81, 90]
+    spellings = for {_, _, arity, _, spellings} <- table, s <- spellings, do: {s, arity}
+    assert spellings == Enum.uniq(spellings)
+    assert Primitives.local(:-, 1) == :neg
+    assert Primitives.remote(Kernel, :-, 2) == :sub
+    assert Primitives.remote(:erlang, :"=:=", 2) == :same
+    assert Primitives.remote(:math, :sqrt, 1) == :sqrt
+    assert Primitives.remote(Enum, :sort, 1) == nil
+  end
+end
