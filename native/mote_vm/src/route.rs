@@ -32,6 +32,16 @@ impl Dispatch {
             if owner == me {
                 return true;
             }
+            let sibling = self.siblings.get(owner as usize).and_then(Option::as_ref);
+            if let Some(sibling) = sibling.filter(|_| header.pinned().is_none()) {
+                // By far the most frequent case, without touching anything shared but the header.
+                let safe = self.turn.program.behaviour(header.behaviour()).safe;
+                if !safe && !sibling.presence.is_asleep() {
+                    self.turn.counts.forwarded += 1;
+                    self.forward(owner, event);
+                    return false;
+                }
+            }
             if let Some(pinned) = header.pinned() {
                 let sponsor = self.turn.place.machine.sponsors().by_id(pinned);
                 if sponsor.id != self.turn.place.sponsor.id {
@@ -59,8 +69,11 @@ impl Dispatch {
                 }
                 continue;
             }
-            let siblings = &self.turn.place.sponsor.stations;
-            if siblings.iter().any(|s| s.number == owner) {
+            if self
+                .siblings
+                .get(owner as usize)
+                .is_some_and(Option::is_some)
+            {
                 self.turn.counts.forwarded += 1;
                 self.forward(owner, event);
                 return false;
@@ -139,6 +152,7 @@ impl Dispatch {
         }
     }
 
+    #[inline]
     fn forward(&mut self, to: ThreadNumber, event: Event) {
         let at = to as usize;
         if self.forwards.len() <= at {

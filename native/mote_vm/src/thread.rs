@@ -44,7 +44,9 @@ pub(crate) struct Dispatch {
     /// Events on their way to other threads, by number, and for which there are any.
     pub(crate) forwards: Vec<Vec<Event>>,
     pub(crate) addressed: Vec<ThreadNumber>,
+    /// The stations of other threads, by number, as far as this one has met them; and those of its sponsor.
     pub(crate) peers: Vec<Option<Arc<Station>>>,
+    pub(crate) siblings: Vec<Option<Arc<Station>>>,
     contents: Contents,
     scratch: Vec<Value>,
     awake_since: Instant,
@@ -57,6 +59,12 @@ unsafe impl Send for Dispatch {}
 impl Dispatch {
     pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
         let fuel = turn.place.machine.fuel();
+        let mut siblings = Vec::new();
+        for station in &turn.place.sponsor.stations {
+            let at = station.number as usize;
+            siblings.resize(siblings.len().max(at + 1), None);
+            siblings[at] = Some(station.clone());
+        }
         Dispatch {
             turn,
             interpreter,
@@ -66,6 +74,7 @@ impl Dispatch {
             forwards: Vec::new(),
             addressed: Vec::new(),
             peers: Vec::new(),
+            siblings,
             contents: Contents::default(),
             scratch: Vec::new(),
             awake_since: Instant::now(),
