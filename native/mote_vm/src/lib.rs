@@ -9,6 +9,7 @@ pub mod code;
 pub mod counters;
 pub(crate) mod dispatch;
 pub mod foreign;
+pub mod gc;
 pub mod handles;
 pub mod heap;
 pub(crate) mod inbox;

@@ -9,8 +9,11 @@ use crate::atom::Atom;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
 use crate::counters::Counts;
+use crate::gc::safepoint::Safepoint;
+use crate::gc::GcInfo;
 use crate::handles::{Handles, Key};
 use crate::heap::block::BlockPool;
+use crate::heap::pace::{GcConfig, Pace};
 use crate::heap::view::{ActorRef, Term};
 use crate::heap::Heap;
 use crate::inbox::{Entry, Target};
@@ -22,7 +25,7 @@ use crate::station::{Station, Stations, ThreadNumber};
 use crate::thread::Dispatch;
 use crate::turn::{Place, Turn};
 use crate::value::Value;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
@@ -69,6 +72,10 @@ pub struct Config {
     pub sponsors: Vec<SponsorConfig>,
     /// Calls, tail calls and loop steps that one turn may spend.
     pub fuel: u64,
+    /// Bytes of heap that the machine may use.
+    pub memory: usize,
+    /// How often to collect.
+    pub gc: GcConfig,
 }
 
 /// The fuel of a turn unless configured otherwise.
@@ -126,6 +133,8 @@ pub struct Info {
     pub heap_bytes: usize,
     /// See `heap_bytes`.
     pub mapped_bytes: usize,
+    /// What collections have done.
+    pub gc: GcInfo,
 }
 
 /// One sponsor's part of [`Info`].
@@ -174,6 +183,8 @@ struct Shared {
     sponsors: Sponsors,
     stations: Stations,
     quiescence: Quiescence,
+    safepoint: Safepoint,
+    gc: Mutex<GcInfo>,
     /// Heaps that no thread uses at the moment: allocators for actors made from outside, and those of threads
     /// that have ended.
     resting: Mutex<Resting>,
@@ -187,7 +198,7 @@ struct Shared {
 #[derive(Default)]
 struct Resting {
     heaps: Vec<Heap>,
-    /// How many are with callers outside.
+    /// How many are with callers outside, of those that a collection has to wait for.
     lent: usize,
     closed: bool,
 }
@@ -201,12 +212,14 @@ impl Machine {
     pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
         let machine = Machine(Arc::new(Shared {
             name: config.name,
-            pool: Arc::default(),
+            pool: Arc::new(BlockPool::new(config.memory, Pace::new(config.gc))),
             program: Arc::new(Program::new().ok_or(StartError::Memory)?),
             handles: Handles::default(),
             sponsors: Sponsors::default(),
             stations: Stations::default(),
             quiescence: Quiescence::new(),
+            safepoint: Safepoint::default(),
+            gc: Mutex::default(),
             resting: Mutex::default(),
             ended: Mutex::default(),
             stopping: AtomicBool::new(false),
@@ -398,11 +411,36 @@ impl Machine {
             self.0.sponsors.by_id(id).pin();
         }
         let made = self.create_in(&mut heap, Header::new(behaviour, pinned, 0), captures);
+        // Held by a handle before the heap goes back: a collection sees the one or waits for the other.
         let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
         let mut resting = self.0.resting.lock();
         resting.heaps.push(heap);
         resting.lent -= 1;
         key
+    }
+
+    /// Takes all heaps that no thread uses, once none is lent. Until `end_of_collection` callers get new ones, which
+    /// the collection does not sweep; what they put there refers only to actors that they hold.
+    pub(crate) fn rest_for_collection(&self) -> Vec<Heap> {
+        loop {
+            let mut resting = self.0.resting.lock();
+            if resting.lent == 0 {
+                return std::mem::take(&mut resting.heaps);
+            }
+            // A caller is just about to give its heap back.
+            drop(resting);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Gives swept heaps back.
+    pub(crate) fn end_of_collection(&self, heaps: Vec<Heap>) {
+        self.0.resting.lock().heaps.extend(heaps);
+    }
+
+    /// Collects now, unless the machine stops. Returns at once.
+    pub fn collect(&self) {
+        self.push(self.0.sponsors.first().lead(), Entry::Collect);
     }
 
     fn borrow_heap(&self) -> Option<Heap> {
@@ -494,8 +532,7 @@ impl Machine {
             None => self.0.sponsors.first(),
         };
         let target = Target(actor);
-        let call = move |dispatch: &mut Dispatch| dispatch.inspect(target, look);
-        self.push(sponsor.lead(), Entry::Call(Box::new(call)));
+        self.push(sponsor.lead(), Entry::Inspect(target, look));
         true
     }
 
@@ -512,6 +549,7 @@ impl Machine {
             handles: self.0.handles.len(),
             heap_bytes,
             mapped_bytes,
+            gc: *self.0.gc.lock(),
         }
     }
 
@@ -546,6 +584,22 @@ impl Machine {
 
     pub(crate) fn stations(&self) -> &Stations {
         &self.0.stations
+    }
+
+    pub(crate) fn handles(&self) -> &Handles {
+        &self.0.handles
+    }
+
+    pub(crate) fn pool(&self) -> &BlockPool {
+        &self.0.pool
+    }
+
+    pub(crate) fn safepoint(&self) -> &Safepoint {
+        &self.0.safepoint
+    }
+
+    pub(crate) fn gc_info(&self) -> MutexGuard<'_, GcInfo> {
+        self.0.gc.lock()
     }
 
     pub(crate) fn quiescence(&self) -> &Quiescence {

@@ -51,6 +51,9 @@ pub(crate) struct Dispatch {
     scratch: Vec<Value>,
     awake_since: Instant,
     retiring: bool,
+    collection_asked: bool,
+    /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
+    batch: u64,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -59,6 +62,8 @@ unsafe impl Send for Dispatch {}
 impl Dispatch {
     pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
         let fuel = turn.place.machine.fuel();
+        let stress = turn.place.machine.pool().pace.config.stress;
+        let batch = if stress { 1 } else { BATCH };
         let mut siblings = Vec::new();
         for station in &turn.place.sponsor.stations {
             let at = station.number as usize;
@@ -79,6 +84,8 @@ impl Dispatch {
             scratch: Vec::new(),
             awake_since: Instant::now(),
             retiring: false,
+            collection_asked: false,
+            batch,
         }
     }
 
@@ -87,6 +94,7 @@ impl Dispatch {
         let place = self.turn.place.clone();
         place.station.serve();
         self.wake();
+        place.station.show(&mut self);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
         if let Err(payload) = outcome {
             let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
@@ -100,9 +108,11 @@ impl Dispatch {
             );
         }
         self.publish(0);
+        // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
+        place.station.show(std::ptr::null_mut());
+        place.machine.rest(self.turn.heap);
         place.station.presence.sleep();
         place.machine.quiescence().done(1);
-        place.machine.rest(self.turn.heap);
     }
 
     fn dispatch(&mut self) {
@@ -122,9 +132,24 @@ impl Dispatch {
             let mark = self.turn.queue.mark();
             self.turn.savepoint.queue = mark;
             self.turn.share(backlog);
+            self.keep_house();
             if self.turn.queue.is_empty() {
                 self.idle();
             }
+        }
+    }
+
+    /// Stands still for a collection, or makes one if it is due.
+    fn keep_house(&mut self) {
+        let place = &self.turn.place;
+        if place.machine.safepoint().is_wanted() {
+            place.machine.safepoint().arrive(&place.station);
+        }
+        let pace = &place.machine.pool().pace;
+        let idle = self.turn.queue.is_empty() && pace.is_due_when_idle();
+        if pace.is_due() || idle || self.collection_asked {
+            self.collection_asked = false;
+            self.collect();
         }
     }
 
@@ -134,7 +159,7 @@ impl Dispatch {
         let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
         let (mut cost, mut turns) = (0, 0u64);
-        while cost < BATCH {
+        while cost < self.batch {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
@@ -179,7 +204,9 @@ impl Dispatch {
         }
         for entry in contents.entries.drain(..) {
             match entry {
-                Entry::Call(call) => call(self),
+                Entry::Inspect(target, look) => self.inspect(target, look),
+                Entry::Timers(timers) => self.timers.adopt(timers),
+                Entry::Collect => self.collection_asked = true,
                 Entry::Migrate(event, to) => self.migrate(event, to),
                 Entry::Retire => self.retiring = true,
                 Entry::Message(target, parcel) => {
@@ -312,6 +339,7 @@ impl Dispatch {
         place.machine.quiescence().add(1);
         place.station.presence.wake();
         place.station.waking.store(false, Relaxed);
+        place.machine.safepoint().check_in(&place.station);
         self.awake_since = Instant::now();
     }
 
@@ -332,8 +360,7 @@ impl Dispatch {
         }
         let timers = std::mem::take(&mut self.timers);
         if timers.len() > 0 {
-            let adopt = Entry::Call(Box::new(move |heir| heir.timers.adopt(timers)));
-            place.machine.push(heir, adopt);
+            place.machine.push(heir, Entry::Timers(timers));
         }
         place.machine.quiescence().done(left);
         self.flush();
@@ -347,8 +374,7 @@ impl Dispatch {
         match self.settle(actor) {
             None => look(&place.machine, self.inspection(actor)),
             Some(owner) => {
-                let call = move |dispatch: &mut Dispatch| dispatch.inspect(target, look);
-                place.machine.push(&owner, Entry::Call(Box::new(call)));
+                place.machine.push(&owner, Entry::Inspect(target, look));
             }
         }
     }

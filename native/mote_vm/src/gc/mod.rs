@@ -1,0 +1,92 @@
+//! Collection: unreachable actors and everything they hold, cycles included.
+//!
+//! Mark-region over the blocks of the heaps, with the mark bits beside them; first version: every thread of the
+//! machine stands still between two turns (safepoint.rs), one of them marks from the roots (roots.rs, mark.rs) and
+//! sweeps (heap/sweep.rs). Nothing moves. Native frames never need scanning, because no turn is running.
+pub(crate) mod mark;
+pub(crate) mod roots;
+pub(crate) mod safepoint;
+
+use crate::machine::Machine;
+use crate::thread::Dispatch;
+use mark::Marker;
+use std::time::Instant;
+
+/// What collections have done so far.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct GcInfo {
+    /// How many there were.
+    pub collections: u64,
+    /// Nanoseconds for which the threads stood still the last time.
+    pub last_pause_ns: u64,
+    /// The longest of these.
+    pub longest_pause_ns: u64,
+    /// Bytes that were live at the last one.
+    pub live_bytes: usize,
+    /// Actors that were live at the last one.
+    pub live_actors: u64,
+    /// Bytes of blocks that all of them together found free.
+    pub reclaimed_bytes: u64,
+}
+
+impl Dispatch {
+    /// Collects, unless another thread does at this moment; then helps by standing still. Only between turns.
+    pub(crate) fn collect(&mut self) {
+        let machine = self.turn.place.machine.clone();
+        let start = Instant::now();
+        let collected = machine.safepoint().stop_the_others(
+            &self.turn.place.station,
+            &machine.stations().all(),
+            |stopped| {
+                let before = machine.pool().bytes().1;
+                let (live_bytes, live_actors) = run(&machine, stopped);
+                let after = machine.pool().bytes().1;
+                machine.pool().pace.collected(live_bytes);
+                let pause = start.elapsed().as_nanos() as u64;
+                let mut info = machine.gc_info();
+                info.collections += 1;
+                info.last_pause_ns = pause;
+                info.longest_pause_ns = info.longest_pause_ns.max(pause);
+                info.live_bytes = live_bytes;
+                info.live_actors = live_actors;
+                info.reclaimed_bytes += before.saturating_sub(after) as u64;
+            },
+        );
+        if collected {
+            // The threads run again; the system takes its time over pages.
+            machine.pool().trim();
+        }
+    }
+}
+
+/// One collection, while everything stands still; live bytes and actors.
+fn run(machine: &Machine, stopped: &[*mut Dispatch]) -> (usize, u64) {
+    let mut resting = machine.rest_for_collection();
+    // SAFETY: `stopped` are the threads of this machine, which stand still, and the caller's own.
+    let mut threads: Vec<&mut Dispatch> = stopped.iter().map(|d| unsafe { &mut **d }).collect();
+    for heap in threads
+        .iter_mut()
+        .map(|d| &mut d.turn.heap)
+        .chain(&mut resting)
+    {
+        heap.clear_marks();
+    }
+    let mut marker = Marker::new(machine.program());
+    roots::mark(machine, &threads, &mut marker);
+    marker.finish();
+    if machine.pool().pace.config.stress {
+        let mut checker = mark::Checker::new(machine.program());
+        roots::mark(machine, &threads, &mut checker);
+        checker.finish();
+    }
+    let mut live = 0;
+    for heap in threads
+        .iter_mut()
+        .map(|d| &mut d.turn.heap)
+        .chain(&mut resting)
+    {
+        live += heap.sweep();
+    }
+    machine.end_of_collection(resting);
+    (live, marker.actors())
+}
