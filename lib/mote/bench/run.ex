@@ -8,6 +8,7 @@ defmodule Mote.Bench.Run do
   @machine [sponsors: [single: [threads: 1]]]
 
   defmodule Error do
+    @moduledoc false
     defexception [:message]
   end
 
