@@ -247,8 +247,8 @@ defmodule Mote do
   that wait to enter), `references` (actors that Elixir terms refer to), `uptime` (milliseconds) and `name`. The
   counters may be a fraction of a millisecond old.
 
-  Of an address: `behaviour`, with its captures, as it is after the messages sent before, or `:sink`; `machine`, the
-  process; `address`. It waits for the machine, up to five seconds.
+  Of an address: `behaviour`, with its captures, as it is between two turns, or `:sink`; `machine`, the process;
+  `address`. It waits for the machine, up to five seconds.
 
   Raises `Mote.Error` when the machine is not running.
   """
