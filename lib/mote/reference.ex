@@ -140,11 +140,11 @@ defmodule Mote.Reference do
     count(%{ref | actors: Map.put(ref.actors, id, behaviour), next: max(ref.next, id + 1)}, :creates)
   end
 
-  defp effect({:send, target, message}, ref), do: ref |> count(:sends) |> deliver(target, message)
+  defp effect({:send, target, message}, ref), do: ref |> sent(target) |> deliver(target, message)
 
   defp effect({:sendx, sponsor, target, message}, ref) do
     %{ref | sendx: [{sponsor, target, message} | ref.sendx]}
-    |> count(:sends)
+    |> sent(target)
     |> deliver(target, message)
   end
 
@@ -156,6 +156,9 @@ defmodule Mote.Reference do
       count(ref, :dropped)
     end
   end
+
+  # What is dropped was not sent.
+  defp sent(ref, target), do: if(Mote.Total.is_address(target), do: count(ref, :sends), else: ref)
 
   defp become(ref, _, nil), do: ref
 

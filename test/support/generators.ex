@@ -88,11 +88,14 @@ defmodule Mote.Generators do
   defp clause(actors, functions) do
     scope = %{values: ["s"], addresses: ["a", "t", "self()"], functions: functions, actors: actors}
 
-    bind(Expressions.pattern(scope, 2, "m"), fn {pattern, variables} ->
+    # A clause that takes whatever comes keeps a program going.
+    patterns = frequency([{2, constant({"m", ["m"]})}, {3, Expressions.pattern(scope, 2, "m")}])
+
+    bind(patterns, fn {pattern, variables} ->
       inner = %{scope | values: variables ++ ["s", "k"]}
 
       map(
-        tuple({Expressions.guard(inner, 2), statements(inner)}),
+        tuple({frequency([{1, constant("true")}, {1, Expressions.guard(inner, 2)}]), statements(inner)}),
         fn {guard, statements} ->
           "  {k, #{pattern}, a} when is_integer(k) and k > 0 and #{guard} ->\n#{statements}"
         end
@@ -215,7 +218,7 @@ defmodule Mote.Generators do
 
   defp messages(actors) do
     list_of(
-      tuple({integer(0..(actors - 1)), integer(0..3), Expressions.term()}),
+      tuple({integer(0..(actors - 1)), integer(1..3), Expressions.term()}),
       min_length: 1,
       max_length: 4
     )
@@ -265,6 +268,38 @@ defmodule Mote.Generators do
     {outside, states} = normalise({for({_, message} <- Reference.outside(ref), do: message), states})
     counters = Reference.counters(ref)
     %{outside: outside, states: states, counters: counters, finished: Reference.pending(ref) == 0}
+  end
+
+  @doc """
+  Runs a program on a machine with one thread: `outside` and `counters` as in the reference.
+
+  It is over when the machine has run as many turns as `turns` says, or after five seconds.
+  """
+  def run_machine(%Program{} = program, module, machine, turns) do
+    before = Mote.info(machine).counters
+    actors = Enum.map(behaviours(program, module), &Mote.create(machine, &1))
+    Mote.send(Mote.create(machine, Starter.starter()), start(program, actors))
+    counters = wait(machine, before, turns, System.monotonic_time(:millisecond) + 5_000)
+    %{outside: normalise(flush()), counters: counters}
+  end
+
+  defp wait(machine, before, turns, deadline) do
+    counters = Map.new(Mote.info(machine).counters, fn {key, n} -> {key, n - before[key]} end)
+
+    cond do
+      counters.turns >= turns -> counters
+      System.monotonic_time(:millisecond) > deadline -> counters
+      true -> wait(machine, before, turns, deadline)
+    end
+  end
+
+  # What the last turn sent is on its way when the turn is counted.
+  defp flush do
+    receive do
+      message -> [message | flush()]
+    after
+      20 -> []
+    end
   end
 
   @doc "The behaviours of the first actors; everything they report goes to `self()`."
