@@ -144,7 +144,7 @@ defmodule Mote.Behaviour.IRTest do
         Code.put_compiler_option(:ignore_module_conflict, true)
         compile.(source)
         Code.put_compiler_option(:ignore_module_conflict, false)
-        {name.__mote__(:hash), name.__mote__(:unit)}
+        {apply(name, :__mote__, [:hash]), apply(name, :__mote__, [:unit])}
       end
       |> Enum.unzip()
 
