@@ -2,7 +2,7 @@
 //!
 //! What carries a term comes twice: once for normal schedulers, which answers `:big` when the term is too much for
 //! them, and once for dirty ones.
-use crate::atoms::{self, names};
+use crate::atoms::{names, Name};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::read::tuple_elements;
 use crate::resources::{parse_key, Handle, MachineResource};
@@ -18,8 +18,8 @@ use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 fn create<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
-    module: Term<'a>,
-    name: Term<'a>,
+    module: Name,
+    name: Name,
     version: u64,
     captures: Term<'a>,
     sponsor: Term<'a>,
@@ -38,8 +38,8 @@ fn create<'a>(
 fn create_big<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
-    module: Term<'a>,
-    name: Term<'a>,
+    module: Name,
+    name: Name,
     version: u64,
     captures: Term<'a>,
     sponsor: Term<'a>,
@@ -57,7 +57,7 @@ fn create_big<'a>(
 fn create_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
-    behaviour: (Term<'a>, Term<'a>, u64),
+    behaviour: (Name, Name, u64),
     captures: Term<'a>,
     sponsor: Term<'a>,
     budget: usize,
@@ -73,13 +73,12 @@ fn create_within<'a>(
 
 fn make<'a>(
     resource: &ResourceArc<MachineResource>,
-    (module, name, version): (Term<'a>, Term<'a>, u64),
+    (Name(module), Name(name), version): (Name, Name, u64),
     captures: Term<'a>,
     sponsor: Term<'a>,
     budget: usize,
 ) -> Result<Key, Atom> {
     let machine = resource.running().ok_or_else(names::stopped)?;
-    let (module, name) = (atoms::number(module), atoms::number(name));
     let behaviour = match machine.behaviour(module, name, tuple_elements(captures).len()) {
         Some((behaviour, hash)) if hash == version => behaviour,
         _ => return Err(names::load()),

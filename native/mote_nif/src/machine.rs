@@ -1,5 +1,5 @@
 //! Machines: start, stop, code, what they hold.
-use crate::atoms::{self, names};
+use crate::atoms::{names, Name};
 use crate::bridge::{unpin, Bridge};
 use crate::foreign::Opaque;
 use crate::info;
@@ -16,13 +16,10 @@ use std::sync::Arc;
 fn machine_start<'a>(
     env: Env<'a>,
     name: String,
-    sponsors: Vec<Atom>,
+    sponsors: Vec<Name>,
     fuel: u64,
 ) -> NifResult<Term<'a>> {
-    let sponsors: Vec<_> = sponsors
-        .iter()
-        .map(|name| atoms::number(name.to_term(env)))
-        .collect();
+    let sponsors: Vec<_> = sponsors.iter().map(|name| name.0).collect();
     let resource = ResourceArc::new(MachineResource::new(env.pid(), sponsors.clone()));
     let config = Config {
         name,
@@ -81,9 +78,9 @@ fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
 
 /// The hash of the module's code in the machine, or `nil`.
 #[rustler::nif]
-fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Term<'a>) -> Term<'a> {
+fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Name) -> Term<'a> {
     match machine.running() {
-        Some(running) => running.module(atoms::number(module)).encode(env),
+        Some(running) => running.module(module.0).encode(env),
         None => names::stopped().encode(env),
     }
 }
@@ -93,7 +90,7 @@ fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Term<'a>)
 fn machine_load<'a>(
     env: Env<'a>,
     machine: &MachineResource,
-    module: Term<'a>,
+    module: Name,
     hash: u64,
     unit: Binary<'a>,
 ) -> Term<'a> {
@@ -101,7 +98,7 @@ fn machine_load<'a>(
         return names::stopped().encode(env);
     };
     let _one_at_a_time = machine.loading.lock();
-    if running.module(atoms::number(module)) == Some(hash) {
+    if running.module(module.0) == Some(hash) {
         return names::ok().encode(env);
     }
     match running.load(&unit, &opaque) {
