@@ -53,7 +53,7 @@ defmodule Mote do
   Raises `ArgumentError` for anything else.
 
       iex> {:ok, machine} = Mote.start_link()
-      iex> Mote.info(machine).sponsors
+      iex> Map.keys(Mote.info(machine).sponsors)
       [:main]
   """
   @spec start_link(keyword) :: GenServer.on_start()

@@ -101,8 +101,8 @@ defmodule Mote.Machine do
     {:noreply, state}
   end
 
-  def handle_info({:mote_fault, text, behaviour}, state) do
-    {:stop, {:fault, %{text: text, behaviour: behaviour}}, state}
+  def handle_info({:mote_fault, sponsor, behaviour, text}, state) do
+    {:stop, {:fault, %{sponsor: sponsor, behaviour: behaviour, text: text}}, state}
   end
 
   # It traps exits to be able to stop its threads, and is otherwise linked as any process is.

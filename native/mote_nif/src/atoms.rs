@@ -31,6 +31,8 @@ pub mod names {
         closed,
         no_memory,
         no_sponsor,
+        first_sponsor,
+        sponsor_exists,
         failed = "mote_failed",
         broken_promise,
         machine_down,
