@@ -53,7 +53,7 @@ defmodule Mote do
   Raises `ArgumentError` for anything else.
 
       iex> {:ok, machine} = Mote.start_link()
-      iex> Mote.info(machine).sponsors
+      iex> Map.keys(Mote.info(machine).sponsors)
       [:main]
   """
   @spec start_link(keyword) :: GenServer.on_start()
@@ -189,10 +189,14 @@ defmodule Mote do
     end
   end
 
-  def send(%Customer{ref: ref}, message, opts) do
+  def send(%Customer{ref: ref} = customer, message, opts) do
     sponsor!(opts, "send/3")
+
     # A customer who has an answer or has given up takes no other: nothing that the sender could do about.
-    Native.answer(ref, message)
+    if Native.answer(ref, message) == :unknown do
+      raise ArgumentError, "#{inspect(customer)} was not made by Mote.ask/3: its reference is #{inspect(ref)}"
+    end
+
     :ok
   end
 
@@ -247,8 +251,8 @@ defmodule Mote do
   that wait to enter), `references` (actors that Elixir terms refer to), `uptime` (milliseconds) and `name`. The
   counters may be a fraction of a millisecond old.
 
-  Of an address: `behaviour`, with its captures, as it is after the messages sent before, or `:sink`; `machine`, the
-  process; `address`. It waits for the machine, up to five seconds.
+  Of an address: `behaviour`, with its captures, as it is between two turns, or `:sink`; `machine`, the process;
+  `address`. It waits for the machine, up to five seconds.
 
   Raises `Mote.Error` when the machine is not running.
   """
@@ -340,15 +344,23 @@ defmodule Mote do
     end
   end
 
-  # Whoever answers says so before it sends. So when giving up fails, the message is certain to come.
+  # Whoever answers says so before it sends. So when giving up fails, the message is certain to come, unless the
+  # machine breaks down in that very moment.
   defp give_up(tag, customer, address, reason, context) do
-    if Native.cancel(customer) do
-      {:error, Error.from(reason, [address: address] ++ context)}
-    else
-      receive do
-        {^tag, answer} -> {:ok, answer}
-        {^tag, :mote_failed, reason} -> {:error, Error.from(reason, address: address)}
-      end
+    cond do
+      Native.cancel(customer) -> {:error, Error.from(reason, [address: address] ++ context)}
+      reason == :machine_down -> last(tag, address, 1_000)
+      true -> last(tag, address, :infinity)
+    end
+  end
+
+  defp last(tag, address, timeout) do
+    receive do
+      {^tag, answer} -> {:ok, answer}
+      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, address: address)}
+      {:DOWN, ^tag, _, _, _} -> last(tag, address, 1_000)
+    after
+      timeout -> {:error, Error.from(:machine_down, address: address)}
     end
   end
 

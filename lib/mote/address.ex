@@ -12,7 +12,7 @@ defmodule Mote.Address do
   @enforce_keys [:machine, :key]
   defstruct [:machine, :key, sponsor: nil]
 
-  @opaque t :: %__MODULE__{machine: reference, key: binary, sponsor: atom}
+  @type t :: %__MODULE__{machine: reference, key: binary, sponsor: atom}
 
   defimpl Inspect do
     # The key is what makes an address unforgeable: a hash tells addresses apart and gives nothing away.

@@ -10,7 +10,7 @@ defmodule Mote.Customer do
   @enforce_keys [:ref]
   defstruct [:ref]
 
-  @opaque t :: %__MODULE__{ref: reference}
+  @type t :: %__MODULE__{ref: reference}
 
   defimpl Inspect do
     def inspect(%{ref: ref}, _opts) do

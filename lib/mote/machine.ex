@@ -15,6 +15,9 @@ defmodule Mote.Machine do
   When a turn is aborted, a warning is logged (ten a second at most; `Mote.info/1` counts them all) with the metadata
   `mote_module`, `mote_behaviour`, `mote_reason` and `mote_message`.
 
+  The module `Mote.Native` must not be loaded anew while machines run: a machine that was started before cannot be
+  reached any more. Restart the machines after an upgrade that changes it.
+
   A broken invariant of the machine ends this process with `{:fault, %{text: text, behaviour: behaviour}}`.
   """
 
@@ -98,8 +101,8 @@ defmodule Mote.Machine do
     {:noreply, state}
   end
 
-  def handle_info({:mote_fault, text, behaviour}, state) do
-    {:stop, {:fault, %{text: text, behaviour: behaviour}}, state}
+  def handle_info({:mote_fault, sponsor, behaviour, text}, state) do
+    {:stop, {:fault, %{sponsor: sponsor, behaviour: behaviour, text: text}}, state}
   end
 
   # It traps exits to be able to stop its threads, and is otherwise linked as any process is.
@@ -111,5 +114,9 @@ defmodule Mote.Machine do
     Native.machine_stop(state.native)
     Native.machine_join(state.native)
     Table.take(self())
+  rescue
+    # The module of the native code was exchanged, and the new one does not know the machine. The native monitor of
+    # this process still stops its threads.
+    ArgumentError -> Logger.warning("machine #{state.title} was started by native code that is gone since")
   end
 end

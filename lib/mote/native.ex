@@ -6,12 +6,16 @@ defmodule Mote.Native do
   use Rustler, otp_app: :mote, crate: :mote_nif, path: "native/mote_nif"
 
   def machine_start(_name, _sponsors, _fuel), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_add_sponsor(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_remove_sponsor(_machine, _name), do: :erlang.nif_error(:nif_not_loaded)
   def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_join(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_owner(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
   def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)
+
+  def cores, do: :erlang.nif_error(:nif_not_loaded)
 
   def create(_machine, _module, _name, _version, _captures, _sponsor),
     do: :erlang.nif_error(:nif_not_loaded)

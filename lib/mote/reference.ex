@@ -27,6 +27,7 @@ defmodule Mote.Reference do
             timers: [],
             now: 0,
             fuel: Turn.Stage.default_fuel(),
+            turn: &Behaviour.turn/3,
             counters: Map.new(@counters, &{&1, 0}),
             aborts: %{}
 
@@ -34,12 +35,14 @@ defmodule Mote.Reference do
   @type address :: Address.t()
 
   @doc """
-  A simulator without actors. Options: `fuel`, what a turn may spend (default 10,000,000).
+  A simulator without actors.
+
+  Options: `fuel`, what a turn may spend (default 10,000,000); `turn`, a function to use instead of
+  `Mote.Behaviour.turn/3`, which it must resemble.
   """
   @spec new(keyword) :: t
   def new(opts \\ []) do
-    opts = Keyword.validate!(opts, fuel: Turn.Stage.default_fuel())
-    %__MODULE__{fuel: opts[:fuel]}
+    struct!(__MODULE__, Keyword.validate!(opts, fuel: Turn.Stage.default_fuel(), turn: &Behaviour.turn/3))
   end
 
   @doc "Creates an actor."
@@ -120,7 +123,7 @@ defmodule Mote.Reference do
 
       behaviour ->
         opts = [self: %Address{id: id}, first: ref.next, fuel: ref.fuel]
-        apply_turn(ref, id, Behaviour.turn(behaviour, message, opts))
+        apply_turn(ref, id, ref.turn.(behaviour, message, opts))
     end
   end
 
@@ -137,11 +140,11 @@ defmodule Mote.Reference do
     count(%{ref | actors: Map.put(ref.actors, id, behaviour), next: max(ref.next, id + 1)}, :creates)
   end
 
-  defp effect({:send, target, message}, ref), do: ref |> count(:sends) |> deliver(target, message)
+  defp effect({:send, target, message}, ref), do: ref |> sent(target) |> deliver(target, message)
 
   defp effect({:sendx, sponsor, target, message}, ref) do
     %{ref | sendx: [{sponsor, target, message} | ref.sendx]}
-    |> count(:sends)
+    |> sent(target)
     |> deliver(target, message)
   end
 
@@ -153,6 +156,9 @@ defmodule Mote.Reference do
       count(ref, :dropped)
     end
   end
+
+  # What is dropped was not sent.
+  defp sent(ref, target), do: if(Mote.Total.is_address(target), do: count(ref, :sends), else: ref)
 
   defp become(ref, _, nil), do: ref
 
@@ -167,10 +173,11 @@ defmodule Mote.Reference do
   defp deliver(ref, %Address{id: {:customer, name}}, message),
     do: %{ref | outside: [{name, message} | ref.outside]}
 
-  defp deliver(ref, pid, message) when is_pid(pid),
-    do: %{ref | outside: [{pid, message} | ref.outside]}
-
-  defp deliver(ref, _, _), do: count(ref, :dropped)
+  defp deliver(ref, target, message) do
+    if Mote.Total.is_address(target),
+      do: %{ref | outside: [{target, message} | ref.outside]},
+      else: count(ref, :dropped)
+  end
 
   defp count(ref, counter), do: %{ref | counters: Map.update!(ref.counters, counter, &(&1 + 1))}
 

@@ -41,27 +41,38 @@ defmodule Mote.Total do
   @spec answer(atom, [term]) :: {:ok, term} | :none
   def answer(primitive, arguments)
 
-  for {_, name, arity, answers, _} <- Primitives.all() do
-    arguments = Macro.generate_arguments(arity, __MODULE__)
-    core = Enum.find(@cores, &Kernel.function_exported?(&1, name, arity))
-
-    def answer(unquote(name), unquote(arguments)) do
-      case unquote(core).unquote(name)(unquote_splicing(arguments)) do
-        @none -> :none
-        value -> {:ok, value}
-      end
+  table =
+    for {_, name, arity, answers, _} <- Primitives.all() do
+      arguments = Macro.generate_arguments(arity, __MODULE__)
+      core = Enum.find(@cores, &Kernel.function_exported?(&1, name, arity))
+      {name, arguments, answers, {{:., [], [core, name]}, [], arguments}}
     end
 
-    @doc "The primitive `#{name}`; see `guides/ir.md`."
-    @spec unquote(name)(unquote_splicing(List.duplicate(Macro.var(:term, nil), arity))) :: term
+  for {name, arguments, answers, call} <- table do
     case answers do
       :always ->
-        def unquote(name)(unquote_splicing(arguments)),
-          do: unquote(core).unquote(name)(unquote_splicing(arguments))
+        def answer(unquote(name), unquote(arguments)), do: {:ok, unquote(call)}
+
+      :partial ->
+        def answer(unquote(name), unquote(arguments)) do
+          case unquote(call) do
+            @none -> :none
+            value -> {:ok, value}
+          end
+        end
+    end
+  end
+
+  for {name, arguments, answers, call} <- table do
+    @doc "The primitive `#{name}`; see `guides/ir.md`."
+    @spec unquote(name)(unquote_splicing(Enum.map(arguments, fn _ -> {:term, [], []} end))) :: term
+    case answers do
+      :always ->
+        def unquote(name)(unquote_splicing(arguments)), do: unquote(call)
 
       :partial ->
         def unquote(name)(unquote_splicing(arguments)) do
-          case unquote(core).unquote(name)(unquote_splicing(arguments)) do
+          case unquote(call) do
             @none -> :undefined
             value -> value
           end

@@ -113,7 +113,7 @@ defmodule Mote.ReferenceTest do
     messages = [:unknown, :lost, :stop, {:add, 1}]
     ref = messages |> Enum.reduce(ref, &Reference.send(&2, a, &1)) |> Reference.run()
     assert Reference.state(ref, a) == :sink
-    assert %{ignored: 2, dropped: 1, sends: 1, becomes: 1, turns: 4} = Reference.counters(ref)
+    assert %{ignored: 2, dropped: 1, sends: 0, becomes: 1, turns: 4} = Reference.counters(ref)
     assert %{dropped: 2} = ref |> Reference.send(:nobody, 1) |> Reference.counters()
   end
 

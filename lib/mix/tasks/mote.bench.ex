@@ -53,7 +53,11 @@ defmodule Mix.Tasks.Mote.Bench do
     Mix.shell().info(Report.align([["program", "size", "what it does"] | rows], [0, 1, 2]))
   end
 
-  defp size(about), do: "--#{about.param} #{Enum.join(about.defaults, ",")}"
+  # As it would be typed: --n 1_000_000,10_000_000
+  defp size(about) do
+    sizes = Enum.map_join(about.defaults, ",", &String.replace(Report.number(&1), ",", "_"))
+    "--#{about.param} #{sizes}"
+  end
 
   defp measure(%Options{format: :tsv} = options) do
     IO.puts(Report.tsv_header())

@@ -299,6 +299,8 @@ defmodule Mote.Behaviour.Elixir do
 
   @comparisons %{eq: :==, ne: :"/=", lt: :<, le: :"=<", gt: :>, ge: :>=}
 
+  @compared [:same, :differ | Map.keys(@comparisons)]
+
   defp op(primitive, es, l) do
     case native(primitive, es) do
       nil -> remote(Mote.Total, primitive, Enum.map(es, &expr/1), l)
@@ -311,15 +313,22 @@ defmodule Mote.Behaviour.Elixir do
 
   An address is a struct here, so it would sort wrongly against most terms, but not against numbers and atoms.
   """
-  def native(primitive, _) when primitive in @native, do: primitive
-  def native(primitive, _) when primitive in [:eq, :ne], do: @comparisons[primitive]
+  def native(primitive, es) do
+    # A comparison of comparisons is something that Elixir warns about.
+    if primitive in @compared and Enum.any?(es, &match?({:op, _, op, _} when op in @compared, &1)),
+      do: nil,
+      else: native_function(primitive, es)
+  end
 
-  def native(primitive, [a, b]) when is_map_key(@comparisons, primitive),
+  defp native_function(primitive, _) when primitive in @native, do: primitive
+  defp native_function(primitive, _) when primitive in [:eq, :ne], do: @comparisons[primitive]
+
+  defp native_function(primitive, [a, b]) when is_map_key(@comparisons, primitive),
     do: if(scalar?(a) or scalar?(b), do: @comparisons[primitive])
 
-  def native(:same, [a, b]), do: if(exact?(a) or exact?(b), do: :"=:=")
-  def native(:differ, [a, b]), do: if(exact?(a) or exact?(b), do: :"=/=")
-  def native(_, _), do: nil
+  defp native_function(:same, [a, b]), do: if(exact?(a) or exact?(b), do: :"=:=")
+  defp native_function(:differ, [a, b]), do: if(exact?(a) or exact?(b), do: :"=/=")
+  defp native_function(_, _), do: nil
 
   defp scalar?({:lit, _, value}), do: is_number(value) or is_atom(value)
   defp scalar?(_), do: false

@@ -8,6 +8,7 @@ defmodule Mote.Bench.Run do
   @machine [sponsors: [single: [threads: 1]]]
 
   defmodule Error do
+    @moduledoc false
     defexception [:message]
   end
 
@@ -40,16 +41,18 @@ defmodule Mote.Bench.Run do
   @spec machine_options() :: keyword
   def machine_options, do: @machine
 
-  defp run(%Sample{variant: :beam} = sample), do: measure(sample, & &1.program.beam(&1.param))
+  defp run(%Sample{variant: :beam} = sample) do
+    sample |> measure(& &1.program.beam(&1.param)) |> check()
+  end
 
   defp run(%Sample{variant: :mote} = sample) do
     # Before the machine starts: what it takes for itself is part of the price of its actors.
     sample = %{sample | before: Memory.rss()}
     {:ok, machine} = Mote.start_link(@machine)
-    sample = measure(sample, & &1.program.mote(machine, &1.param))
+    {sample, result} = measure(sample, & &1.program.mote(machine, &1.param))
     sample = %{sample | info: Mote.info(machine)}
     :ok = Mote.stop(machine)
-    sample
+    check({sample, result})
   end
 
   defp measure(sample, prepare) do
@@ -68,21 +71,31 @@ defmodule Mote.Bench.Run do
         {result, [%{name: name, ns: ns, rss: Memory.rss()} | done]}
       end)
 
-    check(sample, result)
-    %{sample | stages: Enum.reverse(stages), peak: if(reset, do: Memory.peak())}
+    {%{sample | stages: Enum.reverse(stages), peak: if(reset, do: Memory.peak())}, result}
   end
 
-  defp check(sample, result) do
+  # The right result is not enough: no program here has turns that abort.
+  defp check({sample, result}) do
     expected = sample.program.expected(sample.param)
+    aborts = aborts(sample.info)
 
-    if result != expected do
-      exit({:wrong, result, expected})
+    cond do
+      result != expected -> exit({:wrong, result, expected})
+      aborts != [] -> exit({:aborts, aborts})
+      true -> sample
     end
   end
+
+  defp aborts(%{counters: counters}) do
+    for {name, count} <- counters, count > 0, String.starts_with?("#{name}", "aborts"), do: {name, count}
+  end
+
+  defp aborts(nil), do: []
 
   defp failed(sample, {:wrong, result, expected}),
     do: "#{what(sample)} gave #{inspect(result)}, and #{inspect(expected)} is right"
 
+  defp failed(sample, {:aborts, aborts}), do: "#{what(sample)} had turns that abort: #{inspect(aborts)}"
   defp failed(sample, reason), do: "#{what(sample)} failed: #{Exception.format_exit(reason)}"
 
   defp what(sample) do

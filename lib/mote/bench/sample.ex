@@ -14,7 +14,7 @@ defmodule Mote.Bench.Sample do
     stages: [],
     before: nil,
     peak: nil,
-    # What `Mote.info/1` said at the end.
+    # What `Mote.info/1` said of the machine at the end.
     info: nil
   ]
 
@@ -26,7 +26,7 @@ defmodule Mote.Bench.Sample do
           stages: [%{name: atom, ns: non_neg_integer, rss: non_neg_integer | nil}],
           before: non_neg_integer | nil,
           peak: non_neg_integer | nil,
-          info: term
+          info: map | nil
         }
 
   @doc "The time of all stages together."

@@ -29,15 +29,22 @@ defmodule Mote.Bench.Worker do
   def start(:here, _), do: %__MODULE__{where: :here}
 
   def start(:node, processes) do
-    paths = Enum.flat_map(:code.get_path(), &['-pa', &1])
+    paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
 
     options = %{
       connection: :standard_io,
-      args: ['+P', Integer.to_charlist(limit(processes)) | paths],
+      args: [~c"+P", Integer.to_charlist(limit(processes)) | paths],
       wait_boot: @boot_timeout
     }
 
-    case :peer.start(options) do
+    # The node's output goes where that of its parent's own does: an Elixir that starts sets options there, which
+    # devices such as that of a test that captures do not know.
+    leader = Process.group_leader()
+    Process.group_leader(self(), Process.whereis(:user))
+    answer = :peer.start(options)
+    Process.group_leader(self(), leader)
+
+    case answer do
       {:ok, peer, _name} ->
         started(%__MODULE__{where: peer})
 

@@ -2,12 +2,14 @@ defmodule Mote.Machine.Options do
   # The options of `Mote.start_link/1`, checked one by one.
   @moduledoc false
 
+  alias Mote.Machine.Sponsor
+
   @fuel 10_000_000
 
   @type t :: %{
           name: nil | atom | {:global, term} | {:via, module, term},
           title: String.t(),
-          sponsors: [atom],
+          sponsors: [Sponsor.t()],
           fuel: pos_integer
         }
 
@@ -59,18 +61,13 @@ defmodule Mote.Machine.Options do
             "spend), got: #{inspect(other)}"
   end
 
-  defp sponsors!([{name, opts}]) when is_atom(name) and name not in [nil, true, false] do
-    threads!(name, opts)
-    [name]
-  end
+  defp sponsors!([_ | _] = sponsors) do
+    unless Keyword.keyword?(sponsors), do: bad_sponsors(sponsors)
+    names = Keyword.keys(sponsors)
 
-  defp sponsors!([_, _ | _] = sponsors) do
-    if Keyword.keyword?(sponsors) do
-      raise ArgumentError,
-            "this version runs one sponsor in a machine, got #{length(sponsors)}: " <>
-              "#{list(Keyword.keys(sponsors))}. Start one machine for each"
-    else
-      bad_sponsors(sponsors)
+    case names -- Enum.uniq(names) do
+      [] -> Enum.map(sponsors, fn {name, opts} -> Sponsor.validate!(name, opts) end)
+      [name | _] -> raise ArgumentError, "expected sponsors of different names, got #{inspect(name)} twice"
     end
   end
 
@@ -80,27 +77,6 @@ defmodule Mote.Machine.Options do
     raise ArgumentError,
           "expected :sponsors to be a keyword list of names and options, such as [main: [threads: 1]], " <>
             "got: #{inspect(other)}"
-  end
-
-  defp threads!(name, opts) do
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError,
-            "expected the options of sponsor #{inspect(name)} to be a keyword list, got: #{inspect(opts)}"
-    end
-
-    for {key, _} <- opts, key != :threads do
-      raise ArgumentError, "unknown option #{inspect(key)} of sponsor #{inspect(name)}; there is :threads"
-    end
-
-    case Keyword.get(opts, :threads, 1) do
-      1 ->
-        :ok
-
-      other ->
-        raise ArgumentError,
-              "this version runs a sponsor on one thread: sponsor #{inspect(name)} needs threads: 1, " <>
-                "got: #{inspect(other)}"
-    end
   end
 
   defp list(names), do: Enum.map_join(names, ", ", &inspect/1)

@@ -4,7 +4,13 @@ defmodule Mote.Total.Term do
   @moduledoc false
   import Kernel, except: [max: 2, min: 2, not: 1]
 
+  # Those of the simulator, then those of real machines, which plain Elixir code may be given as well.
   alias Mote.Reference.{Address, On}
+
+  @addresses [Address, On, Mote.Address, Mote.Customer]
+  defguardp is_address_struct(term)
+            when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
+                   :erlang.map_get(:__struct__, term) in @addresses
 
   @none Mote.Total.None.value()
 
@@ -41,16 +47,17 @@ defmodule Mote.Total.Term do
     def unquote(name)(a), do: :erlang.unquote(name)(a)
   end
 
-  def is_map(%Address{}), do: false
-  def is_map(%On{}), do: false
+  def is_map(a) when is_address_struct(a), do: false
   def is_map(a), do: :erlang.is_map(a)
 
-  def is_address(%Address{}), do: true
-  def is_address(%On{}), do: true
+  def is_address(a) when is_address_struct(a), do: true
   def is_address(a), do: :erlang.is_pid(a)
 
   def on(sponsor, %On{address: address}) when :erlang.is_atom(sponsor),
     do: %On{sponsor: sponsor, address: address}
+
+  def on(sponsor, %Mote.Address{} = address) when :erlang.is_atom(sponsor),
+    do: %{address | sponsor: sponsor}
 
   def on(sponsor, address) when :erlang.is_atom(sponsor) do
     if is_address(address), do: %On{sponsor: sponsor, address: address}, else: @none
@@ -80,8 +87,7 @@ defmodule Mote.Total.Term do
   # Terms that cannot contain an address: the BEAM's own order holds.
   defp plain?([h | t]), do: plain?(h) and plain?(t)
   defp plain?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> plain?()
-  defp plain?(%Address{}), do: false
-  defp plain?(%On{}), do: false
+  defp plain?(a) when is_address_struct(a), do: false
   defp plain?(_), do: true
 
   defp compare(a, b) do
@@ -111,8 +117,7 @@ defmodule Mote.Total.Term do
   defp flip(:gt), do: :lt
   defp flip(:eq), do: :eq
 
-  defp rank(%Address{}), do: :pid
-  defp rank(%On{}), do: :pid
+  defp rank(a) when is_address_struct(a), do: :pid
   defp rank(a) when :erlang.is_number(a), do: :number
   defp rank(a) when :erlang.is_atom(a), do: :atom
   defp rank(a) when :erlang.is_reference(a), do: :reference
@@ -131,5 +136,7 @@ defmodule Mote.Total.Term do
 
   defp pid_key(%Address{id: id}), do: {0, id}
   defp pid_key(%On{sponsor: sponsor, address: address}), do: {1, pid_key(address), sponsor}
-  defp pid_key(pid), do: {2, pid}
+  defp pid_key(pid) when :erlang.is_pid(pid), do: {2, pid}
+  defp pid_key(%Mote.Address{machine: machine, key: key, sponsor: sponsor}), do: {3, machine, key, sponsor}
+  defp pid_key(%Mote.Customer{ref: ref}), do: {4, ref}
 end

@@ -2,11 +2,12 @@
 //!
 //! What carries a term comes twice: once for normal schedulers, which answers `:big` when the term is too much for
 //! them, and once for dirty ones.
-use crate::atoms::{self, names};
+use crate::atoms::{names, Name};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::read::tuple_elements;
-use crate::resources::{parse_key, Handle, MachineResource};
+use crate::resources::{parse_key, sponsor, Handle, MachineResource};
 use crate::terms;
+use mote_vm::actor::SponsorId;
 use mote_vm::handles::Key;
 use mote_vm::machine::{Inspection, Machine, NoMemory};
 use mote_vm::parcel::Parcel;
@@ -18,8 +19,8 @@ use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 fn create<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
-    module: Term<'a>,
-    name: Term<'a>,
+    module: Name,
+    name: Name,
     version: u64,
     captures: Term<'a>,
     sponsor: Term<'a>,
@@ -38,8 +39,8 @@ fn create<'a>(
 fn create_big<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
-    module: Term<'a>,
-    name: Term<'a>,
+    module: Name,
+    name: Name,
     version: u64,
     captures: Term<'a>,
     sponsor: Term<'a>,
@@ -57,7 +58,7 @@ fn create_big<'a>(
 fn create_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
-    behaviour: (Term<'a>, Term<'a>, u64),
+    behaviour: (Name, Name, u64),
     captures: Term<'a>,
     sponsor: Term<'a>,
     budget: usize,
@@ -73,22 +74,21 @@ fn create_within<'a>(
 
 fn make<'a>(
     resource: &ResourceArc<MachineResource>,
-    (module, name, version): (Term<'a>, Term<'a>, u64),
+    (Name(module), Name(name), version): (Name, Name, u64),
     captures: Term<'a>,
-    sponsor: Term<'a>,
+    pinned: Term<'a>,
     budget: usize,
 ) -> Result<Key, Atom> {
     let machine = resource.running().ok_or_else(names::stopped)?;
-    let (module, name) = (atoms::number(module), atoms::number(name));
     let behaviour = match machine.behaviour(module, name, tuple_elements(captures).len()) {
         Some((behaviour, hash)) if hash == version => behaviour,
         _ => return Err(names::load()),
     };
-    let sponsor = resource.sponsor(sponsor)?;
+    let pinned = sponsor(&machine, pinned)?;
     let mut writer = Writer::new(resource, &machine, budget);
     writer.term(captures)?;
     machine
-        .create(behaviour, sponsor, writer.builder.finish())
+        .create(behaviour, pinned, writer.builder.finish())
         .map_err(|NoMemory| names::no_memory())
 }
 
@@ -127,25 +127,27 @@ pub struct Target<'a> {
     /// The same, running.
     pub machine: Machine,
     key: Key,
+    sponsor: Option<SponsorId>,
 }
 
 impl<'a> Target<'a> {
     /// The fields of an address, or what is wrong with them.
-    pub fn find((machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
+    pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
         let machine = resource.running().ok_or_else(names::stopped)?;
         let key = parse_key(key).ok_or_else(names::unknown)?;
-        resource.sponsor(sponsor)?;
+        let sponsor = sponsor(&machine, name)?;
         Ok(Target {
             resource,
             machine,
             key,
+            sponsor,
         })
     }
 
     /// Sends, unless the actor is not known.
     pub fn send(&self, message: Parcel) -> Result<(), Atom> {
-        match self.machine.send(self.key, message) {
+        match self.machine.send(self.key, self.sponsor, message) {
             true => Ok(()),
             false => Err(names::unknown()),
         }

@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use rustler::sys::{enif_binary_to_term, enif_term_to_binary, ErlNifTerm};
 use rustler::types::atom::Atom as BeamAtom;
-use rustler::{Env, OwnedBinary, Term};
+use rustler::{Decoder, Env, Error, NifResult, OwnedBinary, Term};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 
@@ -31,6 +31,8 @@ pub mod names {
         closed,
         no_memory,
         no_sponsor,
+        first_sponsor,
+        sponsor_exists,
         failed = "mote_failed",
         broken_promise,
         machine_down,
@@ -67,7 +69,20 @@ fn term(word: usize) -> ErlNifTerm {
     unsafe { std::mem::transmute::<usize, ErlNifTerm>(word) }
 }
 
-/// The machine's atom of an atom term.
+/// An argument that is an atom.
+#[derive(Clone, Copy)]
+pub struct Name(pub Atom);
+
+impl<'a> Decoder<'a> for Name {
+    fn decode(term: Term<'a>) -> NifResult<Name> {
+        match term.is_atom() {
+            true => Ok(Name(number(term))),
+            false => Err(Error::BadArg),
+        }
+    }
+}
+
+/// The machine's atom of a term that must be an atom.
 pub fn number(atom: Term<'_>) -> Atom {
     let word = word(atom.as_c_arg());
     // Atoms are distinct from the sixth bit on.

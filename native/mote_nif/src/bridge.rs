@@ -80,7 +80,8 @@ impl Outside for Bridge {
             let behaviour = fault
                 .behaviour
                 .map(|(module, name)| (atoms::to_term(env, module), atoms::to_term(env, name)));
-            (names::fault(), fault.text, behaviour).encode(env)
+            let sponsor = atoms::to_term(env, fault.sponsor);
+            (names::fault(), sponsor, behaviour, fault.text).encode(env)
         });
     }
 

@@ -80,13 +80,17 @@ fn cancel(customer: &Customer) -> bool {
     customer.cancel()
 }
 
-/// Answers from a process: `:ok`, or `:closed` when there was an answer before or nobody waits any more.
+/// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when
+/// that is no customer.
 #[rustler::nif]
-fn answer<'a>(env: Env<'a>, customer: &Customer, value: Term<'a>) -> Atom {
-    if customer.claim() && send_in(env, customer.pid(), customer.tagged(env, value)) {
-        names::ok()
-    } else {
-        names::closed()
+fn answer<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
+    match customer.try_get_resource::<Customer>() {
+        None => names::unknown(),
+        Some(customer) if !customer.claim() => names::closed(),
+        Some(customer) => match send_in(env, customer.pid(), customer.tagged(env, value)) {
+            true => names::ok(),
+            false => names::closed(),
+        },
     }
 }
 

@@ -226,7 +226,9 @@ impl Foreign for Elsewhere {
             return Delivery::Dead;
         };
         let parcel = repack(message, machine, &self.machine, &there);
-        match there.send(self.key, parcel) {
+        // A sponsor that the other machine does not have any more: its first one stands in.
+        let sponsor = self.sponsor.and_then(|name| there.sponsor(name));
+        match there.send(self.key, sponsor, parcel) {
             true => Delivery::Done,
             false => Delivery::Dead,
         }

@@ -1,47 +1,75 @@
 //! What a machine says about itself.
 use crate::atoms;
-use crate::resources::MachineResource;
-use mote_vm::machine::Info;
+use mote_vm::counters::Counts;
+use mote_vm::machine::{Info, SponsorInfo};
 use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
+use std::time::Instant;
 
-/// `%{counters: %{…}, memory: %{…}, sponsors: […], …}`
-pub fn machine<'a>(env: Env<'a>, machine: &MachineResource, info: &Info) -> Term<'a> {
-    let counters: Vec<_> = info
-        .counts
-        .entries()
-        .into_iter()
-        .map(|(name, value)| (name, value.encode(env)))
-        .collect();
+/// `%{counters: %{…}, memory: %{…}, sponsors: %{…}, …}`
+pub fn machine<'a>(env: Env<'a>, started: Instant, info: &Info) -> Term<'a> {
+    let queue_bytes: usize = info.sponsors.iter().map(|s| s.queue_bytes).sum();
+    let inbox: usize = info.sponsors.iter().map(|s| s.inbox).sum();
     let memory = [
         ("heap", info.heap_bytes.encode(env)),
         ("mapped", info.mapped_bytes.encode(env)),
-        ("queues", info.queue_bytes.encode(env)),
+        ("queues", queue_bytes.encode(env)),
     ];
-    let sponsors: Vec<_> = machine
+    let sponsors: Vec<_> = info
         .sponsors
         .iter()
-        .map(|name| atoms::to_term(env, *name))
+        .map(|one| (atoms::to_term(env, one.name), sponsor(env, one)))
         .collect();
-    let uptime = machine.started.elapsed().as_millis() as u64;
+    let uptime = started.elapsed().as_millis() as u64;
     map(
         env,
         &[
-            ("counters", map(env, &counters)),
+            ("counters", counters(env, &info.counts())),
             ("memory", map(env, &memory)),
-            ("sponsors", sponsors.encode(env)),
-            ("inbox", info.inbox.encode(env)),
+            ("sponsors", pairs(env, &sponsors)),
+            ("inbox", inbox.encode(env)),
             ("references", info.handles.encode(env)),
             ("uptime", uptime.encode(env)),
         ],
     )
 }
 
+fn sponsor<'a>(env: Env<'a>, info: &SponsorInfo) -> Term<'a> {
+    let threads: Vec<_> = info
+        .threads
+        .iter()
+        .map(|counts| counters(env, counts))
+        .collect();
+    map(
+        env,
+        &[
+            ("threads", threads.encode(env)),
+            ("asleep", info.asleep.encode(env)),
+            ("inbox", info.inbox.encode(env)),
+            ("queued", info.queued.encode(env)),
+            ("queue_bytes", info.queue_bytes.encode(env)),
+        ],
+    )
+}
+
+fn counters<'a>(env: Env<'a>, counts: &Counts) -> Term<'a> {
+    let counters: Vec<_> = counts
+        .entries()
+        .into_iter()
+        .map(|(name, value)| (name, value.encode(env)))
+        .collect();
+    map(env, &counters)
+}
+
 fn map<'a>(env: Env<'a>, entries: &[(&str, Term<'a>)]) -> Term<'a> {
     let entries: Vec<_> = entries
         .iter()
-        .filter_map(|(name, value)| Some((Atom::from_str(env, name).ok()?, *value)))
+        .filter_map(|(name, value)| Some((Atom::from_str(env, name).ok()?.to_term(env), *value)))
         .collect();
-    // The names are distinct, so there is a map.
-    Term::map_from_pairs(env, &entries).unwrap_or_else(|_| Term::map_new(env))
+    pairs(env, &entries)
+}
+
+/// A map of distinct keys.
+fn pairs<'a>(env: Env<'a>, entries: &[(Term<'a>, Term<'a>)]) -> Term<'a> {
+    Term::map_from_pairs(env, entries).unwrap_or_else(|_| Term::map_new(env))
 }

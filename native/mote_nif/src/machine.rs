@@ -1,5 +1,5 @@
 //! Machines: start, stop, code, what they hold.
-use crate::atoms::{self, names};
+use crate::atoms::{names, Name};
 use crate::bridge::{unpin, Bridge};
 use crate::foreign::Opaque;
 use crate::info;
@@ -7,26 +7,41 @@ use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
 use mote_vm::code::ir::OpaqueClass;
 use mote_vm::foreign::{Class, ForeignRef};
-use mote_vm::machine::{Config, Machine};
+use mote_vm::machine::{Config, Machine, RemoveError, StartError};
+use mote_vm::sponsor::{cores, SponsorConfig};
 use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType};
 use std::sync::Arc;
 
+/// A sponsor: its name, how many threads, and the cores that these are bound to.
+type SponsorTerm = (Name, usize, Vec<usize>);
+
+fn sponsor_config((Name(name), threads, cores): SponsorTerm) -> SponsorConfig {
+    SponsorConfig {
+        name,
+        threads,
+        cores,
+    }
+}
+
+/// The numbers of the cores that this process may run on; none where the system does not say. Asked on a dirty
+/// scheduler: a normal one may itself be bound to a core.
+#[rustler::nif(name = "cores", schedule = "DirtyIo")]
+fn available_cores() -> Vec<usize> {
+    cores()
+}
+
 /// Starts a machine that belongs to the calling process: `{:ok, machine}` or `{:error, text}`.
-#[rustler::nif]
+#[rustler::nif(schedule = "DirtyIo")]
 fn machine_start<'a>(
     env: Env<'a>,
     name: String,
-    sponsors: Vec<Atom>,
+    sponsors: Vec<SponsorTerm>,
     fuel: u64,
 ) -> NifResult<Term<'a>> {
-    let sponsors: Vec<_> = sponsors
-        .iter()
-        .map(|name| atoms::number(name.to_term(env)))
-        .collect();
-    let resource = ResourceArc::new(MachineResource::new(env.pid(), sponsors.clone()));
+    let resource = ResourceArc::new(MachineResource::new(env.pid()));
     let config = Config {
         name,
-        sponsors,
+        sponsors: sponsors.into_iter().map(sponsor_config).collect(),
         fuel,
     };
     match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {
@@ -61,6 +76,38 @@ fn machine_join(machine: ResourceArc<MachineResource>) -> Atom {
     names::ok()
 }
 
+/// Adds a sponsor and starts its threads: `:ok`, `:stopped`, `:sponsor_exists` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_add_sponsor<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    sponsor: SponsorTerm,
+) -> Term<'a> {
+    let _not_while_joining = machine.joining.lock();
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    match running.add_sponsor(&sponsor_config(sponsor)) {
+        Ok(()) => names::ok().encode(env),
+        Err(StartError::Exists) => names::sponsor_exists().encode(env),
+        Err(error) => (names::error(), error.to_string()).encode(env),
+    }
+}
+
+/// Removes a sponsor, and waits for its threads to end: `:ok`, `:stopped`, `:no_sponsor` or `:first_sponsor`.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_remove_sponsor(machine: &MachineResource, name: Name) -> Atom {
+    let _not_while_joining = machine.joining.lock();
+    let Some(running) = machine.running() else {
+        return names::stopped();
+    };
+    match running.remove_sponsor(name.0) {
+        Ok(()) => names::ok(),
+        Err(RemoveError::Unknown) => names::no_sponsor(),
+        Err(RemoveError::First) => names::first_sponsor(),
+    }
+}
+
 /// The process that answers for it, or `:unknown`.
 #[rustler::nif]
 fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
@@ -74,16 +121,16 @@ fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
 #[rustler::nif]
 fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {
-        Some(running) => info::machine(env, machine, &running.info()),
+        Some(running) => info::machine(env, machine.started, &running.info()),
         None => names::stopped().encode(env),
     }
 }
 
 /// The hash of the module's code in the machine, or `nil`.
 #[rustler::nif]
-fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Term<'a>) -> Term<'a> {
+fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Name) -> Term<'a> {
     match machine.running() {
-        Some(running) => running.module(atoms::number(module)).encode(env),
+        Some(running) => running.module(module.0).encode(env),
         None => names::stopped().encode(env),
     }
 }
@@ -93,7 +140,7 @@ fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Term<'a>)
 fn machine_load<'a>(
     env: Env<'a>,
     machine: &MachineResource,
-    module: Term<'a>,
+    module: Name,
     hash: u64,
     unit: Binary<'a>,
 ) -> Term<'a> {
@@ -101,7 +148,7 @@ fn machine_load<'a>(
         return names::stopped().encode(env);
     };
     let _one_at_a_time = machine.loading.lock();
-    if running.module(atoms::number(module)) == Some(hash) {
+    if running.module(module.0) == Some(hash) {
         return names::ok().encode(env);
     }
     match running.load(&unit, &opaque) {

@@ -7,6 +7,7 @@
 use crate::atoms::{self, names};
 use crate::message;
 use crate::own_term::OwnTerm;
+use mote_vm::actor::SponsorId;
 use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
@@ -21,25 +22,22 @@ pub struct MachineResource {
     running: RwLock<Option<Machine>>,
     /// Held while a unit is loaded, so that a unit is loaded once.
     pub loading: Mutex<()>,
-    /// Held while somebody waits for the threads to end, so that nobody takes the machine away meanwhile.
+    /// Held while somebody starts threads or waits for some to end: one at a time.
     pub joining: Mutex<()>,
     /// The process that answers for it.
     pub owner: LocalPid,
-    /// The names of its sponsors.
-    pub sponsors: Vec<Atom>,
     /// When it was started.
     pub started: Instant,
 }
 
 impl MachineResource {
     /// A machine that is not running yet.
-    pub fn new(owner: LocalPid, sponsors: Vec<Atom>) -> MachineResource {
+    pub fn new(owner: LocalPid) -> MachineResource {
         MachineResource {
             running: RwLock::new(None),
             loading: Mutex::new(()),
             joining: Mutex::new(()),
             owner,
-            sponsors,
             started: Instant::now(),
         }
     }
@@ -61,21 +59,6 @@ impl MachineResource {
     /// The machine, also while it stops.
     pub fn any(&self) -> Option<Machine> {
         self.running.read().clone()
-    }
-
-    /// The number of a sponsor's name; none of `nil`.
-    pub fn sponsor(&self, name: Term<'_>) -> Result<Option<u8>, BeamAtom> {
-        let name = Some(name).filter(|name| name.is_atom()).map(atoms::number);
-        if name == Some(Atom::NIL) {
-            return Ok(None);
-        }
-        let at = self
-            .sponsors
-            .iter()
-            .position(|sponsor| Some(*sponsor) == name);
-        at.and_then(|at| u8::try_from(at).ok())
-            .map(Some)
-            .ok_or_else(names::no_sponsor)
     }
 
     /// Tells it to stop.
@@ -151,6 +134,20 @@ pub fn parse_key(key: Term<'_>) -> Option<Key> {
         slot: u32::from_le_bytes(*slot),
         serial: u128::from_le_bytes(*rest.first_chunk()?),
     })
+}
+
+/// The sponsor of a name in a running machine; none of `nil`.
+pub fn sponsor(machine: &Machine, name: Term<'_>) -> Result<Option<SponsorId>, BeamAtom> {
+    if !name.is_atom() {
+        return Err(names::no_sponsor());
+    }
+    match atoms::number(name) {
+        Atom::NIL => Ok(None),
+        name => machine
+            .sponsor(name)
+            .map(Some)
+            .ok_or_else(names::no_sponsor),
+    }
 }
 
 const OPEN: u8 = 0;

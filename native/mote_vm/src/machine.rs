@@ -4,6 +4,10 @@
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
 //!    values point into: the pool is shared by count, and each heap holds it.
 //! 2. The outside refers to actors by handle only; a handle keeps its actor.
+//! 3. Every heap in use, by a thread or by a caller outside, is lent by `resting` and comes back; the memory is
+//!    given back to the system only when all are back and none is lent any more.
+//! 4. `threads` is locked from when a sponsor can be found until its threads are in it, and while one is taken out:
+//!    who removes a sponsor finds all of its threads.
 use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
 use crate::code::error::LoadError;
@@ -16,7 +20,7 @@ use crate::heap::block::BlockPool;
 use crate::heap::pace::{GcConfig, Pace};
 use crate::heap::view::{ActorRef, Term};
 use crate::heap::Heap;
-use crate::inbox::{Entry, Target};
+use crate::inbox::{Contents, Entry, Target};
 use crate::interpreter::Interpreter;
 use crate::parcel::{Builder, Parcel};
 use crate::quiescence::Quiescence;
@@ -25,7 +29,7 @@ use crate::station::{Station, Stations, ThreadNumber};
 use crate::thread::Dispatch;
 use crate::turn::{Place, Turn};
 use crate::value::Value;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
@@ -92,6 +96,8 @@ pub enum StartError {
     Exists,
     /// There are as many sponsors or threads as a machine can have.
     TooMany,
+    /// The machine was told to stop.
+    Stopped,
 }
 
 impl std::fmt::Display for StartError {
@@ -101,6 +107,7 @@ impl std::fmt::Display for StartError {
             StartError::Thread(error) => write!(f, "cannot start a dispatch thread: {error}"),
             StartError::Exists => write!(f, "there is a sponsor of that name already"),
             StartError::TooMany => write!(f, "the machine has as many sponsors as it can have"),
+            StartError::Stopped => write!(f, "the machine was told to stop"),
         }
     }
 }
@@ -188,6 +195,8 @@ struct Shared {
     /// Heaps that no thread uses at the moment: allocators for actors made from outside, and those of threads
     /// that have ended.
     resting: Mutex<Resting>,
+    /// Told when the last lent heap comes back.
+    all_rest: Condvar,
     ended: Mutex<Counts>,
     stopping: AtomicBool,
     threads: Mutex<Vec<(ThreadNumber, JoinHandle<()>)>>,
@@ -198,8 +207,11 @@ struct Shared {
 #[derive(Default)]
 struct Resting {
     heaps: Vec<Heap>,
-    /// How many are with callers outside, of those that a collection has to wait for.
+    /// How many are with threads and callers outside.
     lent: usize,
+    /// How many of these are with callers: a collection waits for them.
+    guests: usize,
+    /// None is lent any more.
     closed: bool,
 }
 
@@ -221,6 +233,7 @@ impl Machine {
             safepoint: Safepoint::default(),
             gc: Mutex::default(),
             resting: Mutex::default(),
+            all_rest: Condvar::new(),
             ended: Mutex::default(),
             stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
@@ -239,15 +252,21 @@ impl Machine {
 
     /// Adds a sponsor and starts its threads.
     pub fn add_sponsor(&self, config: &SponsorConfig) -> Result<(), StartError> {
-        let mut interpreters = Vec::new();
-        let mut stations = Vec::new();
-        for _ in 0..config.threads.max(1) {
-            interpreters.push(Interpreter::new().ok_or(StartError::Memory)?);
-            stations.push(self.stations().open().ok_or(StartError::TooMany)?);
+        if self.is_stopping() {
+            return Err(StartError::Stopped);
         }
-        let added = self.0.sponsors.add(config.name, |id| {
-            Sponsor::new(id, config.name, stations.clone())
-        });
+        let count = config.threads.max(1);
+        let interpreters: Option<Vec<_>> = (0..count).map(|_| Interpreter::new()).collect();
+        let interpreters = interpreters.ok_or(StartError::Memory)?;
+        let stations: Vec<_> = (0..count).map_while(|_| self.stations().open()).collect();
+        let mut threads = self.0.threads.lock();
+        let added = match stations.len() == count {
+            true => self.0.sponsors.add(config.name, |id| {
+                stations.iter().for_each(|station| station.inbox.open());
+                Sponsor::new(id, config.name, stations.clone())
+            }),
+            false => Err(AddError::TooMany),
+        };
         let sponsor = added.map_err(|error| {
             for station in &stations {
                 self.stations().close(station.number);
@@ -266,7 +285,8 @@ impl Machine {
                 station,
             };
             let seed = RandomState::new().hash_one(n);
-            let turn = Turn::new(place, Heap::new(self.0.pool.clone()), seed);
+            let heap = self.lend_new().ok_or(StartError::Stopped)?;
+            let turn = Turn::new(place, heap, seed);
             let dispatch = Dispatch::new(turn, interpreter);
             let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
             let thread = std::thread::Builder::new().name(name).spawn(move || {
@@ -274,8 +294,10 @@ impl Machine {
                 dispatch.run()
             });
             match thread {
-                Ok(thread) => self.0.threads.lock().push((number, thread)),
+                Ok(thread) => threads.push((number, thread)),
                 Err(error) => {
+                    // Its heap went with it, and never held anything.
+                    self.take_back(None);
                     // Threads started so far would wait for siblings that never come: the machine cannot go on.
                     self.stop();
                     return Err(StartError::Thread(error));
@@ -288,6 +310,7 @@ impl Machine {
     /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, a turn at most;
     /// must not be called on a dispatch thread.
     pub fn remove_sponsor(&self, name: Atom) -> Result<(), RemoveError> {
+        let mut threads = self.0.threads.lock();
         let Some(sponsor) = self.0.sponsors.remove(name) else {
             return Err(match self.0.sponsors.by_name(name) {
                 Some(_) => RemoveError::First,
@@ -298,7 +321,6 @@ impl Machine {
             self.push(station, Entry::Retire);
         }
         let mine = |number: ThreadNumber| sponsor.stations.iter().any(|s| s.number == number);
-        let mut threads = self.0.threads.lock();
         let (ending, going_on) = std::mem::take(&mut *threads)
             .into_iter()
             .partition::<Vec<_>, _>(|(number, _)| mine(*number));
@@ -330,27 +352,26 @@ impl Machine {
         }
     }
 
-    /// Waits until the threads have ended, then gives the memory of all actors back. Must not be called on one of
-    /// them.
+    /// Waits until the threads have ended, then gives the memory of all actors back and drops what still waits in
+    /// inboxes. Must not be called on one of them; may be called by several at once.
     pub fn join(&self) {
         let threads = std::mem::take(&mut *self.0.threads.lock());
         for (_, thread) in threads {
             // As in `remove_sponsor`.
             let _ = thread.join();
         }
-        loop {
-            let mut resting = self.0.resting.lock();
-            resting.closed = true;
-            if resting.lent == 0 {
-                resting.heaps.clear();
-                drop(resting);
-                // SAFETY: no thread runs, no heap is left, and none is made any more.
-                unsafe { self.0.pool.free_everything() };
-                break;
-            }
-            // A caller is just about to give its heap back.
-            drop(resting);
-            std::thread::yield_now();
+        let mut resting = self.0.resting.lock();
+        resting.closed = true;
+        // Callers outside, and threads that another caller has taken out of the list.
+        self.0
+            .all_rest
+            .wait_while(&mut resting, |resting| resting.lent > 0);
+        resting.heaps.clear();
+        // SAFETY: invariant 3: no heap is left, none is lent any more, and without one nothing reads values.
+        unsafe { self.0.pool.free_everything() };
+        drop(resting);
+        for station in self.stations().all() {
+            station.inbox.close(&mut Contents::default());
         }
         self.0.quiescence.tell();
     }
@@ -362,9 +383,13 @@ impl Machine {
     }
 
     /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
-    /// inbox. Also called when the machine stops: `is_quiet` tells which. May be called on any thread.
+    /// inbox. Also called when the machine has stopped: `is_quiet` tells which. May be called on any thread.
     pub fn when_quiet(&self, waiter: Box<dyn FnOnce() + Send>) {
         self.0.quiescence.wait(waiter);
+        // Whoever closes tells afterwards, and does it only once.
+        if self.0.resting.lock().closed {
+            self.0.quiescence.tell();
+        }
     }
 
     /// Whether the machine has nothing to do at this moment.
@@ -406,16 +431,14 @@ impl Machine {
         pinned: Option<SponsorId>,
         captures: Parcel,
     ) -> Result<Key, NoMemory> {
-        let mut heap = self.borrow_heap().ok_or(NoMemory)?;
+        let mut heap = self.lend_to_guest().ok_or(NoMemory)?;
         if let Some(id) = pinned {
             self.0.sponsors.by_id(id).pin();
         }
         let made = self.create_in(&mut heap, Header::new(behaviour, pinned, 0), captures);
         // Held by a handle before the heap goes back: a collection sees the one or waits for the other.
         let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
-        let mut resting = self.0.resting.lock();
-        resting.heaps.push(heap);
-        resting.lent -= 1;
+        self.take_back_from_guest(heap);
         key
     }
 
@@ -424,7 +447,7 @@ impl Machine {
     pub(crate) fn rest_for_collection(&self) -> Vec<Heap> {
         loop {
             let mut resting = self.0.resting.lock();
-            if resting.lent == 0 {
+            if resting.guests == 0 {
                 return std::mem::take(&mut resting.heaps);
             }
             // A caller is just about to give its heap back.
@@ -443,14 +466,43 @@ impl Machine {
         self.push(self.0.sponsors.first().lead(), Entry::Collect);
     }
 
-    fn borrow_heap(&self) -> Option<Heap> {
+    fn lend_to_guest(&self) -> Option<Heap> {
         let mut resting = self.0.resting.lock();
         if resting.closed {
             return None;
         }
         resting.lent += 1;
+        resting.guests += 1;
         let heap = resting.heaps.pop();
         Some(heap.unwrap_or_else(|| Heap::new(self.0.pool.clone())))
+    }
+
+    /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.
+    fn lend_new(&self) -> Option<Heap> {
+        let mut resting = self.0.resting.lock();
+        if resting.closed {
+            return None;
+        }
+        resting.lent += 1;
+        Some(Heap::new(self.0.pool.clone()))
+    }
+
+    fn take_back_from_guest(&self, heap: Heap) {
+        let mut resting = self.0.resting.lock();
+        resting.heaps.push(heap);
+        resting.guests -= 1;
+        drop(resting);
+        self.take_back(None);
+    }
+
+    /// The end of a lease. What is in the heap may be in use elsewhere, so it is kept.
+    pub(crate) fn take_back(&self, heap: Option<Heap>) {
+        let mut resting = self.0.resting.lock();
+        resting.heaps.extend(heap);
+        resting.lent -= 1;
+        if resting.lent == 0 {
+            self.0.all_rest.notify_all();
+        }
     }
 
     fn create_in(
@@ -567,11 +619,6 @@ impl Machine {
                 self.0.quiescence.done(1);
             }
         }
-    }
-
-    /// Keeps the heap of a thread that ends: what is in it may be in use elsewhere.
-    pub(crate) fn rest(&self, heap: Heap) {
-        self.0.resting.lock().heaps.push(heap);
     }
 
     pub(crate) fn program(&self) -> &Arc<Program> {

@@ -8,6 +8,8 @@
 //!    is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
 //! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
 //!    outside or a timer can make it rise again.
+//! 3. Who waits is told when the count is zero after the waiter was put down: never because of a zero from before,
+//!    for the waiter may have added something in between.
 use crate::sync::{AtomicIsize, Mutex, SeqCst};
 
 type Waiter = Box<dyn FnOnce() + Send>;
@@ -34,7 +36,7 @@ impl Quiescence {
     /// `n` things less; tells who waits if these were the last.
     pub(crate) fn done(&self, n: usize) {
         if n > 0 && self.outstanding.fetch_sub(n as isize, SeqCst) == n as isize {
-            self.tell();
+            self.tell_if_quiet();
         }
     }
 
@@ -46,17 +48,30 @@ impl Quiescence {
     /// Calls `waiter` as soon as nothing is left, maybe at once.
     pub(crate) fn wait(&self, waiter: Waiter) {
         self.waiters.lock().push(waiter);
+        self.tell_if_quiet();
+    }
+
+    /// If the count has risen again, whoever makes it zero the next time tells.
+    fn tell_if_quiet(&self) {
+        let mut waiters = self.waiters.lock();
+        // Under the lock: invariant 3.
         if self.is_quiet() {
-            self.tell();
+            let told = std::mem::take(&mut *waiters);
+            drop(waiters);
+            call(told);
         }
     }
 
     /// Calls everybody who waits, whether quiet or not: the machine stops.
     pub(crate) fn tell(&self) {
         let waiters = std::mem::take(&mut *self.waiters.lock());
-        for waiter in waiters {
-            waiter();
-        }
+        call(waiters);
+    }
+}
+
+fn call(waiters: Vec<Waiter>) {
+    for waiter in waiters {
+        waiter();
     }
 }
 
@@ -101,6 +116,40 @@ mod models {
             first.join().unwrap();
             second.join().unwrap();
             assert!(told.load(Ordering::SeqCst));
+        });
+    }
+
+    /// While one thread finds that it has done the last thing, a sender adds another and then waits: it is not told
+    /// before its own is done.
+    #[test]
+    fn nobody_is_told_before_what_it_sent_is_done() {
+        loom::model(|| {
+            let quiescence = Arc::new(Quiescence::new());
+            let sent = Arc::new(AtomicBool::new(false));
+            let done = Arc::new(AtomicBool::new(false));
+            quiescence.add(1); // an awake thread
+            let (q, s, d) = (quiescence.clone(), sent.clone(), done.clone());
+            let worker = thread::spawn(move || {
+                q.done(1); // asleep
+                if s.load(Ordering::SeqCst) {
+                    q.add(1); // awake again
+                    d.store(true, Ordering::SeqCst);
+                    q.done(1); // drained
+                    q.done(1); // asleep
+                    return true;
+                }
+                false
+            });
+            quiescence.add(1);
+            sent.store(true, Ordering::SeqCst);
+            let told = Arc::new(AtomicBool::new(false));
+            let (t, d) = (told.clone(), done.clone());
+            quiescence.wait(Box::new(move || {
+                assert!(d.load(Ordering::SeqCst));
+                t.store(true, Ordering::SeqCst);
+            }));
+            let saw = worker.join().unwrap();
+            assert_eq!(told.load(Ordering::SeqCst), saw);
         });
     }
 }

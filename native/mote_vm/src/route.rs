@@ -27,7 +27,7 @@ impl Dispatch {
         let actor = unsafe { &*event.target };
         let me = self.turn.place.station.number;
         loop {
-            let header = actor.header_of_other();
+            let header = actor.header();
             let owner = header.owner();
             if owner == me {
                 return true;
@@ -92,7 +92,7 @@ impl Dispatch {
     pub(crate) fn settle(&mut self, actor: &Actor) -> Option<Arc<Station>> {
         let me = self.turn.place.station.number;
         loop {
-            let header = actor.header_of_other();
+            let header = actor.header();
             let owner = header.owner();
             if owner == me {
                 return None;

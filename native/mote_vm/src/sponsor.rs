@@ -18,6 +18,12 @@ pub struct SponsorConfig {
     pub cores: Vec<usize>,
 }
 
+/// The numbers of the cores that this process may run on; none where the system does not say.
+pub fn cores() -> Vec<usize> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    cores.iter().map(|core| core.id).collect()
+}
+
 /// A running sponsor.
 pub(crate) struct Sponsor {
     pub(crate) id: SponsorId,

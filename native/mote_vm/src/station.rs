@@ -117,12 +117,11 @@ pub(crate) struct Stations {
 }
 
 impl Stations {
-    /// A station for a new thread; `None` when all numbers are in use.
+    /// A station for a new thread; `None` when all numbers are in use. The inbox of one that had another thread
+    /// before is still closed: who knew that one must not leave things here unless a thread comes for sure.
     pub(crate) fn open(&self) -> Option<Arc<Station>> {
         if let Some(number) = self.free.lock().pop() {
-            let station = self.get(number);
-            station.inbox.open();
-            return Some(station);
+            return Some(self.get(number));
         }
         let mut all = self.all.write();
         let number = ThreadNumber::try_from(all.len() + 1).ok()?;

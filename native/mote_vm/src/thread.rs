@@ -96,22 +96,31 @@ impl Dispatch {
         self.wake();
         place.station.show(&mut self);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
+        if outcome.is_err() {
+            // Before others can take over an actor whose turn is neither done nor undone.
+            place.machine.stop();
+        }
+        self.publish(0);
+        // Between turns no behaviour is to blame.
+        let in_turn = !self.turn.actor.is_null();
+        // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
+        place.station.show(std::ptr::null_mut());
+        place.machine.take_back(Some(self.turn.heap));
+        place.station.presence.sleep();
         if let Err(payload) = outcome {
             let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
             let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
             // SAFETY: behaviour code lives as long as the program, which the machine holds.
-            let behaviour = self.running.map(|code| unsafe { &*code });
+            let behaviour = self
+                .running
+                .filter(|_| in_turn)
+                .map(|code| unsafe { &*code });
             place.machine.fault(
                 text.unwrap_or_else(|| "panic".to_string()),
                 place.sponsor.name,
                 behaviour.map(|b| (b.module, b.name)),
             );
         }
-        self.publish(0);
-        // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
-        place.station.show(std::ptr::null_mut());
-        place.machine.rest(self.turn.heap);
-        place.station.presence.sleep();
         place.machine.quiescence().done(1);
     }
 

@@ -243,7 +243,10 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
     """
 
+    docs = Code.get_compiler_option(:docs)
+    Code.put_compiler_option(:docs, true)
     [{_, binary}] = Code.compile_string(source)
+    Code.put_compiler_option(:docs, docs)
     path = Path.join(System.tmp_dir!(), "Elixir.Mote.Compiled.Docs.beam")
     File.write!(path, binary)
     {:docs_v1, _, _, _, _, _, docs} = Code.fetch_docs(path)

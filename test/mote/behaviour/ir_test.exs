@@ -144,7 +144,7 @@ defmodule Mote.Behaviour.IRTest do
         Code.put_compiler_option(:ignore_module_conflict, true)
         compile.(source)
         Code.put_compiler_option(:ignore_module_conflict, false)
-        {name.__mote__(:hash), name.__mote__(:unit)}
+        {apply(name, :__mote__, [:hash]), apply(name, :__mote__, [:unit])}
       end
       |> Enum.unzip()
 
@@ -156,7 +156,7 @@ defmodule Mote.Behaviour.IRTest do
   test "constants of every kind survive" do
     big = 123_456_789_012_345_678_901_234_567_890
     values = [0, -1, 4_611_686_018_427_387_903, -4_611_686_018_427_387_904, big, 1.5, :"ä b", "bytes", []]
-    values = [{values, {}}, [1 | 2], 'abc' | values]
+    values = [{values, {}}, [1 | 2], ~c"abc" | values]
     module = module("defpure f(), do: #{inspect(values, limit: :infinity)}")
     assert module.f() == values
     assert Mote.Interpret.call(module, :f, []) == values

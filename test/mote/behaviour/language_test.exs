@@ -229,7 +229,7 @@ defmodule Mote.Behaviour.LanguageTest do
       assert eval("{y, ^a} = x\ny", x: {1, 3}, a: 2) == {:aborted, {:badmatch, {1, 3}}}
       assert eval("{a, b} = c = x\n{a, b, c}", x: {1, 2}) == {1, 2, {1, 2}}
       assert eval("{{a, _} = b, _} = x\n{a, b}", x: {{1, 2}, 3}) == {1, {1, 2}}
-      assert eval("{1, :a, \"s\", 'ab', -1, -2.5} = x\n:ok", x: {1, :a, "s", 'ab', -1, -2.5}) == :ok
+      assert eval("{1, :a, \"s\", 'ab', -1, -2.5} = x\n:ok", x: {1, :a, "s", ~c"ab", -1, -2.5}) == :ok
       assert eval("[a, b] ++ c = x\n{a, b, c}", x: [1, 2, 3]) == {1, 2, [3]}
       assert eval("[] = x", x: 1) == {:aborted, {:badmatch, 1}}
       assert eval("{} = x", x: {}) == {}

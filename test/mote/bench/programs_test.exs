@@ -44,6 +44,15 @@ defmodule Mote.Bench.ProgramsTest do
     assert Bench.fetch("unknown") == :error
   end
 
+  test "the machine did what is counted" do
+    creates = fn program, param -> Run.once(program, :mote, param, false).info.counters.creates end
+
+    # The first one is created from outside.
+    assert creates.(Bench.Programs.ForkBomb, 7) == Bench.Programs.ForkBomb.count(7) - 1
+    assert creates.(Bench.Programs.Chain, 70) == Bench.Programs.Chain.count(70) - 1
+    assert creates.(Bench.Programs.Idle, 1_500) == Bench.Programs.Idle.count(1_500)
+  end
+
   test "the ring gives the number of the actor that got the zero" do
     for n <- [1, 502, 503, 504], variant <- [:mote, :beam] do
       assert %Sample{} = Run.once(Bench.Programs.Ring, variant, n, false)
@@ -75,9 +84,41 @@ defmodule Mote.Bench.ProgramsTest do
       def beam(_n), do: [run: fn _ -> exit(:broken) end]
     end
 
+    defmodule Aborting do
+      use Program, title: "aborts", param: :n, defaults: [1], small: 1, metric: :ns_per_actor
+
+      defmodule Actors do
+        use Mote.Behaviour
+
+        defactor actor do
+          :abort -> abort(:asked)
+          customer -> send customer, :done
+        end
+      end
+
+      def count(n), do: n
+      def processes(_), do: 1
+      def expected(_), do: :done
+      def beam(_n), do: []
+
+      def mote(machine, _n) do
+        actor = Mote.create(machine, Actors.actor())
+        Mote.send(actor, :abort)
+        me = self()
+        [run: fn _ -> answer(fn -> Mote.send(actor, me) end) end]
+      end
+    end
+
     test "by its result says what it should have been" do
       assert_raise Run.Error, "wrong with n 7 on mote gave :wrong, and 7 is right", fn ->
         Run.once(Wrong, :mote, 7, false)
+      end
+    end
+
+    @tag :capture_log
+    test "by an abort says so" do
+      assert_raise Run.Error, ~r/^aborting with n 1 on mote had turns that abort: .*aborts_explicit: 1/, fn ->
+        Run.once(Aborting, :mote, 1, false)
       end
     end
 

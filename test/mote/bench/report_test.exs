@@ -11,7 +11,7 @@ defmodule Mote.Bench.ReportTest do
       variant: :mote,
       param: 20,
       metric: :ns_per_actor,
-      values: [14.25, 15.0, 13.5]
+      values: [14.2, 15.0, 13.5]
     },
     %Measure{bench: "fork_bomb", variant: :mote, param: 20, metric: :peak_rss_bytes, values: [123_456_789]},
     %Measure{
@@ -28,7 +28,7 @@ defmodule Mote.Bench.ReportTest do
     assert Report.tsv_header() == "bench\tvariant\tparam\tmetric\tmedian\tmin\tmax\tunit"
 
     assert Report.tsv(@measures) == [
-             "fork_bomb\tmote\t20\tns_per_actor\t14.250\t13.500\t15.000\tns",
+             "fork_bomb\tmote\t20\tns_per_actor\t14.200\t13.500\t15.000\tns",
              "fork_bomb\tmote\t20\tpeak_rss_bytes\t123456789\t123456789\t123456789\tbytes",
              "fork_bomb\tbeam\t20\tns_per_actor\t2300.000\t2200.000\t2400.000\tns",
              "fork_bomb\tmote\t20\tratio_vs_beam\t160.123\t160.123\t160.123\tx"

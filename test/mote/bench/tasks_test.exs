@@ -11,7 +11,7 @@ defmodule Mote.Bench.TasksTest do
   test "mix mote.bench lists the programs" do
     output = capture_io(fn -> Bench.run([]) end)
     assert output =~ ~r/^  fork_bomb  --depth 20 /m
-    assert output =~ ~r/^  idle       --n 1000000,10000000 /m
+    assert output =~ ~r/^  idle       --n 1_000_000,10_000_000 /m
   end
 
   test "mix mote.bench prints tab separated values and nothing else" do

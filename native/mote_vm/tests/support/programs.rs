@@ -68,6 +68,12 @@ impl Assembler {
         });
     }
 
+    /// Adds a behaviour that never becomes.
+    pub fn safe(&mut self, name: &str, captures: u32, registers: u16, code: Vec<Instr>) {
+        self.behaviour(name, captures, registers, code);
+        self.behaviours.last_mut().expect("just added").safe = true;
+    }
+
     /// Adds a function.
     pub fn function(&mut self, name: &str, arity: u32, registers: u16, code: Vec<Instr>) {
         let name = self.atom_index(name);

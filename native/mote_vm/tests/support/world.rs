@@ -28,7 +28,10 @@ impl Outside for Ears {
         let _ = self.aborts.send(text);
     }
     fn fault(&self, _machine: &Machine, fault: Fault) {
-        let _ = self.faults.send(fault.text);
+        let (sponsor, behaviour) = (fault.sponsor.name(), fault.behaviour);
+        let behaviour = behaviour.map_or("nothing", |(_, name)| name.name());
+        let text = format!("{} by {sponsor} in {behaviour}", fault.text);
+        let _ = self.faults.send(text);
     }
     fn as_any(&self) -> &dyn Any {
         self

@@ -1,0 +1,76 @@
+//! Code with names for its labels, for programs too long to count lines in.
+#![allow(dead_code)] // Every test binary takes what it needs.
+use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::code::primitive::Primitive;
+use std::collections::HashMap;
+
+/// Code under construction. Labels are any strings; they are placed once and used before that.
+#[derive(Default)]
+pub struct Listing {
+    code: Vec<Instr>,
+    uses: Vec<(usize, &'static str)>,
+    places: HashMap<&'static str, u32>,
+}
+
+impl Listing {
+    /// An instruction without a label.
+    pub fn then(&mut self, instr: Instr) -> &mut Listing {
+        self.code.push(instr);
+        self
+    }
+
+    /// `dst := primitive(args)`.
+    pub fn op(&mut self, dst: u16, primitive: Primitive, args: &[Operand]) -> &mut Listing {
+        let args = args.to_vec();
+        self.then(Instr::Op {
+            dst,
+            primitive,
+            args,
+        })
+    }
+
+    /// An instruction whose label is that place's.
+    pub fn to(&mut self, place: &'static str, instr: Instr) -> &mut Listing {
+        self.uses.push((self.code.len(), place));
+        self.then(instr)
+    }
+
+    /// Goes on there unless both are equal.
+    pub fn unless_same(&mut self, a: Operand, b: Operand, place: &'static str) -> &mut Listing {
+        let instr = Instr::Match {
+            left: a,
+            right: b,
+            label: 0,
+        };
+        self.to(place, instr)
+    }
+
+    /// Goes on there.
+    pub fn jump(&mut self, place: &'static str) -> &mut Listing {
+        self.to(place, Instr::Jump { label: 0 })
+    }
+
+    /// Here is the place.
+    pub fn place(&mut self, place: &'static str) -> &mut Listing {
+        assert!(self.places.insert(place, self.code.len() as u32).is_none());
+        self
+    }
+
+    /// The code.
+    pub fn finish(&mut self) -> Vec<Instr> {
+        for (at, place) in self.uses.drain(..) {
+            let label = match &mut self.code[at] {
+                Instr::GuardOp { label, .. }
+                | Instr::Jump { label }
+                | Instr::Branch { label, .. }
+                | Instr::Falsy { label, .. }
+                | Instr::Match { label, .. }
+                | Instr::MatchTuple { label, .. }
+                | Instr::MatchCons { label, .. } => label,
+                _ => panic!("an instruction without a label"),
+            };
+            *label = self.places[place];
+        }
+        std::mem::take(&mut self.code)
+    }
+}

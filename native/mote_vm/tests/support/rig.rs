@@ -1,0 +1,239 @@
+//! A machine with code in it, for tests of threads: create, send, wait until quiet, look inside.
+#![allow(dead_code)] // Every test binary takes what it needs.
+use crate::encode::encode;
+use crate::programs::Assembler;
+use crate::world::{machine_with, show, World};
+use mote_vm::atom::Atom;
+use mote_vm::code::ir::Unit;
+use mote_vm::counters::Counts;
+use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::handles::Key;
+use mote_vm::machine::Machine;
+use mote_vm::parcel::{Builder, Parcel};
+use mote_vm::Term;
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test gives up.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the long versions were asked for: `MOTE_LONG=1`.
+pub fn long() -> bool {
+    std::env::var("MOTE_LONG").is_ok_and(|long| long != "0")
+}
+
+/// A running machine; stopped and joined at the end.
+pub struct Rig {
+    pub machine: Machine,
+    pub world: Mutex<World>,
+}
+
+impl Rig {
+    pub fn new(sponsors: &[(&str, usize)], unit: Unit) -> Rig {
+        let (machine, world) = machine_with(sponsors);
+        machine.load(&encode(&unit), &|_, _| None).expect("loads");
+        let world = Mutex::new(world);
+        Rig { machine, world }
+    }
+
+    /// A new actor; `write` writes its captures.
+    pub fn create(&self, name: &str, captures: usize, write: impl FnOnce(&mut Builder)) -> Key {
+        create(&self.machine, name, captures, None, write)
+    }
+
+    /// The same, pinned to a sponsor.
+    pub fn create_on(
+        &self,
+        sponsor: &str,
+        name: &str,
+        captures: usize,
+        write: impl FnOnce(&mut Builder),
+    ) -> Key {
+        create(&self.machine, name, captures, Some(sponsor), write)
+    }
+
+    /// Sends by the first sponsor.
+    pub fn send(&self, target: Key, message: Parcel) {
+        assert!(self.machine.send(target, None, message));
+    }
+
+    /// Sends by a sponsor.
+    pub fn send_by(&self, sponsor: &str, target: Key, message: Parcel) {
+        let sponsor = self.machine.sponsor(Atom::new(sponsor));
+        assert!(self.machine.send(target, sponsor, message));
+    }
+
+    /// Waits until there is nothing to do.
+    pub fn quiet(&self) {
+        quiet(&self.machine);
+    }
+
+    /// What an actor has captured, as text.
+    pub fn captures(&self, key: Key) -> Vec<String> {
+        let (tell, told) = channel();
+        let look = move |_: &Machine, seen: mote_vm::machine::Inspection<'_>| {
+            let _ = tell.send(seen.captures.into_iter().map(show).collect());
+        };
+        assert!(self.machine.inspect(key, Box::new(look)));
+        told.recv_timeout(PATIENCE).expect("looked")
+    }
+
+    /// The counters of one sponsor's threads.
+    pub fn threads(&self, sponsor: &str) -> Vec<Counts> {
+        let info = self.machine.info();
+        let mut sponsors = info.sponsors.into_iter();
+        let found = sponsors.find(|s| s.name == Atom::new(sponsor));
+        found.expect("a sponsor of that name").threads
+    }
+
+    /// All turns so far.
+    pub fn turns(&self) -> u64 {
+        self.machine.info().counts().turns
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.machine.stop();
+        self.machine.join();
+    }
+}
+
+/// See [`Rig::create`].
+pub fn create(
+    machine: &Machine,
+    name: &str,
+    captures: usize,
+    sponsor: Option<&str>,
+    write: impl FnOnce(&mut Builder),
+) -> Key {
+    let found = machine.behaviour(Atom::new("Test"), Atom::new(name), captures);
+    let (behaviour, _) = found.expect("a behaviour of that name");
+    let pinned = sponsor.map(|name| machine.sponsor(Atom::new(name)).expect("a sponsor"));
+    let mut builder = Builder::new();
+    builder.tuple(captures);
+    write(&mut builder);
+    machine
+        .create(behaviour, pinned, builder.finish())
+        .expect("room")
+}
+
+/// Waits until the machine says that it is quiet.
+pub fn quiet(machine: &Machine) {
+    let (tell, told) = channel();
+    machine.when_quiet(Box::new(move || {
+        let _ = tell.send(());
+    }));
+    told.recv_timeout(PATIENCE).expect("quiet");
+}
+
+/// Waits until something is so.
+pub fn until(mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "it never came");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A parcel of these integers: one for itself, several as a tuple.
+pub fn integers(numbers: &[i64]) -> Parcel {
+    let mut builder = Builder::new();
+    if numbers.len() != 1 {
+        builder.tuple(numbers.len());
+    }
+    for n in numbers {
+        assert!(builder.integer(*n));
+    }
+    builder.finish()
+}
+
+/// Writes an integer.
+pub fn int(builder: &mut Builder, n: i64) {
+    assert!(builder.integer(n));
+}
+
+/// Writes an address.
+pub fn address(machine: &Machine, builder: &mut Builder, key: Key) {
+    assert!(machine.write_address(key, builder));
+}
+
+/// A place outside that counts what comes, and may do something with it.
+pub struct Tap {
+    count: AtomicU64,
+    act: Box<dyn Fn(Term<'_>, &Machine) + Send + Sync>,
+}
+
+impl Tap {
+    pub fn new() -> Arc<Tap> {
+        Tap::with(|_, _| ())
+    }
+
+    pub fn with(act: impl Fn(Term<'_>, &Machine) + Send + Sync + 'static) -> Arc<Tap> {
+        Arc::new(Tap {
+            count: AtomicU64::new(0),
+            act: Box::new(act),
+        })
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count.load(SeqCst)
+    }
+}
+
+impl Foreign for Tap {
+    fn class(&self) -> Class {
+        Class::Pid
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Term<'_>, machine: &Machine) -> Delivery {
+        (self.act)(message, machine);
+        self.count.fetch_add(1, SeqCst);
+        Delivery::Done
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        (self as *const Tap).cmp(&(other as *const dyn Foreign).cast())
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A tap as a value.
+pub fn foreign(tap: &Arc<Tap>) -> ForeignRef {
+    tap.clone()
+}
+
+/// Adds `spin(n)`: n loop steps, one unit of fuel each, and the number of it among the functions used.
+pub fn spin(a: &mut Assembler) -> u32 {
+    use crate::programs::r;
+    use mote_vm::code::ir::Instr;
+    use mote_vm::code::primitive::Primitive;
+    let spin = a.function_used("spin", 1);
+    let (zero, one) = (a.int(0), a.int(1));
+    let code = vec![
+        Instr::Match {
+            left: r(0),
+            right: zero,
+            label: 2,
+        },
+        Instr::Return { value: zero },
+        Instr::Op {
+            dst: 1,
+            primitive: Primitive::Sub,
+            args: vec![r(0), one],
+        },
+        Instr::TailCall {
+            function: spin,
+            args: vec![r(1)],
+        },
+    ];
+    a.function("spin", 1, 2, code);
+    spin
+}

@@ -1,0 +1,233 @@
+defmodule Mote.LifecycleTest do
+  # Not async: it counts threads and memory of the whole process.
+  use ExUnit.Case, async: false
+
+  alias Mote.{Actors, Error, OtherBEAM}
+  alias Mote.Machine.{Janitor, Table}
+
+  # A machine that has work for ever.
+  defp busy(machine) do
+    busy = Mote.create(machine, Actors.busy(0))
+    Mote.send(busy, :go)
+    busy
+  end
+
+  describe "the threads of a machine end" do
+    setup do
+      if OtherBEAM.threads() == nil, do: flunk("cannot see threads on this system")
+      wait_for(fn -> OtherBEAM.threads() == [] end)
+      :ok
+    end
+
+    test "when it is stopped, idle or busy" do
+      {:ok, idle} = Mote.start_link()
+      machine = start_unlinked()
+      busy(machine)
+      assert length(OtherBEAM.threads()) == 2
+      :ok = Mote.stop(idle)
+      assert length(OtherBEAM.threads()) == 1
+      :ok = Mote.stop(machine, :shutdown)
+      assert OtherBEAM.threads() == []
+    end
+
+    test "when its process is killed, and what it held is freed" do
+      for work <- [&Mote.create(&1, Actors.echo()), &busy/1] do
+        pid = start_unlinked()
+        address = work.(pid)
+        assert {:ok, _} = Table.fetch(pid)
+        Process.exit(pid, :kill)
+        wait_for(fn -> OtherBEAM.threads() == [] end)
+        wait_for(fn -> Table.fetch(pid) == :error end)
+        assert {:error, %Error{reason: :machine_down}} = Mote.ask(address, :read)
+      end
+    end
+
+    test "when its process is killed while it has no janitor" do
+      pid = start_unlinked()
+      busy(pid)
+      janitor = Process.whereis(Janitor)
+      Process.exit(janitor, :kill)
+      Process.exit(pid, :kill)
+      wait_for(fn -> OtherBEAM.threads() == [] end)
+      # The next janitor finds what was left.
+      wait_for(fn -> Table.fetch(pid) == :error end)
+      wait_for(fn -> Process.whereis(Janitor) not in [nil, janitor] end)
+    end
+
+    test "when its supervisor gives up on it" do
+      {:ok, supervisor} = Supervisor.start_link([{Mote, shutdown: 1}], strategy: :one_for_one)
+      [{_, pid, _, _}] = Supervisor.which_children(supervisor)
+      busy(pid)
+      Supervisor.stop(supervisor)
+      wait_for(fn -> OtherBEAM.threads() == [] end)
+      wait_for(fn -> Table.fetch(pid) == :error end)
+    end
+  end
+
+  test "a supervisor starts a fresh machine for one that was killed" do
+    start_supervised!({Mote, name: Mote.LifecycleTest.Fresh})
+    pid = Process.whereis(Mote.LifecycleTest.Fresh)
+    old = busy(pid)
+    Process.exit(pid, :kill)
+    wait_for(fn -> Process.whereis(Mote.LifecycleTest.Fresh) not in [nil, pid] end)
+    assert Mote.ask!(Mote.create(Mote.LifecycleTest.Fresh, Actors.echo()), 1) == 1
+    assert {:error, %Error{reason: :machine_down}} = Mote.ask(old, :read)
+  end
+
+  test "machines that come and go leave no memory behind" do
+    list = Enum.to_list(1..200_000)
+
+    cycle = fn ->
+      {:ok, machine} = Mote.start_link()
+      keeper = Mote.create(machine, Actors.keeper(list))
+      refs = for _ <- 1..1_000, do: make_ref()
+      Mote.ask!(keeper, {:swap, {list, refs, keeper}})
+      :ok = Mote.stop(machine)
+      :erlang.garbage_collect()
+    end
+
+    for _ <- 1..10, do: cycle.()
+    before = resident()
+    for _ <- 1..40, do: cycle.()
+    # 40 machines with 10 MB each would be 400.
+    assert resident() - before < 100
+  end
+
+  test "a process may die while its call is on a dirty scheduler" do
+    machine = start_supervised!(Mote)
+    echo = Mote.create(machine, Actors.echo())
+    list = Enum.to_list(1..1_000_000)
+
+    for pause <- [0, 1, 3, 10, 30] do
+      pid = spawn(fn -> Mote.ask(echo, list) end)
+      Process.sleep(pause)
+      Process.exit(pid, :kill)
+    end
+
+    assert Mote.ask!(echo, :fine, 30_000) == :fine
+  end
+
+  test "machines end while others send to them" do
+    for _ <- 1..20 do
+      {:ok, machine} = Mote.start_link()
+      echo = Mote.create(machine, Actors.echo())
+
+      senders =
+        for _ <- 1..4 do
+          Task.async(fn -> Enum.find_value(Stream.cycle([1]), fn _ -> ended(echo) end) end)
+        end
+
+      Process.sleep(2)
+      :ok = Mote.stop(machine)
+      for sender <- senders, do: assert(Task.await(sender) == :machine_down)
+    end
+
+    refute_receive _, 10
+  end
+
+  defp ended(echo) do
+    Mote.send(echo, {self(), :nothing})
+
+    receive do
+      :nothing -> nil
+    after
+      0 -> nil
+    end
+
+    case Mote.ask(echo, {:some, "thing"}) do
+      {:ok, {:some, "thing"}} -> nil
+      {:error, %Error{reason: reason}} -> reason
+    end
+  rescue
+    error in Error -> error.reason
+  end
+
+  describe "an operating system process with busy machines" do
+    @busy """
+    busy = fn ->
+      {:ok, machine} = Mote.start_link()
+      busy = Mote.create(machine, Mote.Actors.busy(0))
+      Mote.send(busy, :go)
+      # And one that sends to the BEAM without end.
+      other = Mote.create(machine, Mote.Actors.busy(0))
+      flood = Mote.create(machine, Mote.Actors.forward(spawn(fn -> Process.sleep(:infinity) end)))
+      spawn(fn -> for n <- Stream.iterate(1, &(&1 + 1)), do: Mote.send(flood, {n, other}) end)
+      machine
+    end
+    machines = for _ <- 1..3, do: busy.()
+    Process.sleep(100)
+    """
+
+    for {how, code, status} <- [
+          {"halts", "System.halt(3)", 3},
+          {"stops", "System.stop(4); Process.sleep(:infinity)", 4},
+          {"comes to the end of its script", "IO.puts(length(machines))", 0},
+          {"stops the application first", ":ok = Application.stop(:mote); IO.puts(:stopped)", 0}
+        ] do
+      test "#{how} as any other" do
+        assert {output, unquote(status)} = OtherBEAM.run(@busy <> unquote(code))
+        refute output =~ ~r/segmentation|crash|abort|panick/i
+      end
+    end
+
+    test "survives that the native code is taken away" do
+      code =
+        @busy <>
+          """
+          [machine | rest] = machines
+          echo = Mote.create(machine, Mote.Actors.echo())
+          true = :code.delete(Mote.Native)
+          :code.purge(Mote.Native)
+          Process.sleep(50)
+          # The module comes back by itself, and does not know the old machines.
+          {:error, _} = Mote.ask(echo, :hello, 100)
+          {:ok, fresh} = Mote.start_link()
+          1 = Mote.ask!(Mote.create(fresh, Mote.Actors.echo()), 1)
+          Process.flag(:trap_exit, true)
+          for pid <- rest, do: Process.exit(pid, :kill)
+          Process.exit(machine, :shutdown)
+          Process.sleep(200)
+          :erlang.garbage_collect()
+          1 = Mote.ask!(Mote.create(fresh, Mote.Actors.echo()), 1)
+          IO.puts("still here")
+          """
+
+      assert {output, 0} = OtherBEAM.run(code)
+      assert output =~ "still here"
+    end
+
+    test "takes a reload of the native code as an error" do
+      code =
+        @busy <>
+          """
+          IO.inspect(:code.load_file(Mote.Native))
+          echo = Mote.create(hd(machines), Mote.Actors.echo())
+          IO.inspect(Mote.ask(echo, :still_here, :infinity))
+          """
+
+      assert {output, 0} = OtherBEAM.run(code)
+      assert output =~ "{:error, :on_load_failure}"
+      assert output =~ "{:ok, :still_here}"
+    end
+  end
+
+  defp start_unlinked do
+    {:ok, pid} = Mote.start_link()
+    Process.unlink(pid)
+    pid
+  end
+
+  # Megabytes.
+  defp resident do
+    [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
+    div(String.to_integer(pages) * 4, 1024)
+  end
+
+  defp wait_for(fun, tries \\ 1_000) do
+    cond do
+      fun.() -> true
+      tries == 0 -> flunk("waited in vain")
+      true -> Process.sleep(5) && wait_for(fun, tries - 1)
+    end
+  end
+end

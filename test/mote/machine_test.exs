@@ -1,0 +1,184 @@
+defmodule Mote.MachineTest do
+  use ExUnit.Case, async: true
+
+  import ExUnit.CaptureLog
+
+  alias Mote.{Actors, Error, Machine}
+
+  describe "start_link" do
+    test "gives a process that answers for the machine" do
+      assert {:ok, pid} = Mote.start_link()
+      assert Mote.info(pid).sponsors == [:main]
+      assert Mote.stop(pid) == :ok
+      refute Process.alive?(pid)
+    end
+
+    test "by name" do
+      registry = start_supervised!({Registry, keys: :unique, name: Mote.MachineTest.Registry})
+      assert is_pid(registry)
+
+      names = [
+        Mote.MachineTest.Named,
+        {:global, {:mote, 1}},
+        {:via, Registry, {Mote.MachineTest.Registry, "one"}}
+      ]
+
+      for name <- names do
+        pid = start_supervised!({Mote, name: name})
+        assert Mote.info(pid).name == name
+        assert Mote.info(name).name == name
+        assert Mote.ask!(Mote.create(name, Actors.echo()), name) == name
+        assert {:error, {:already_started, ^pid}} = Mote.start_link(name: name)
+      end
+    end
+
+    test "with sponsors and fuel" do
+      pid = start_supervised!({Mote, sponsors: [alone: [threads: 1]], fuel: 10})
+      assert Mote.info(pid).sponsors == [:alone]
+    end
+
+    test "several machines know nothing of each other" do
+      one = start_supervised!({Mote, id: 1})
+      two = start_supervised!({Mote, id: 2})
+      counter = Mote.create(one, Actors.counter(1))
+      assert Mote.info(one).references == 1
+      assert Mote.info(two).references == 0
+      :ok = stop_supervised(2)
+      assert Mote.ask!(counter, :read) == 1
+    end
+  end
+
+  describe "child_spec" do
+    test "takes what supervisors take" do
+      assert Mote.child_spec([]) == %{id: Mote, start: {Mote, :start_link, [[]]}, type: :worker}
+
+      assert Mote.child_spec(name: :a_machine, restart: :temporary, shutdown: 100, fuel: 5) ==
+               %{
+                 id: :a_machine,
+                 restart: :temporary,
+                 shutdown: 100,
+                 start: {Mote, :start_link, [[name: :a_machine, fuel: 5]]},
+                 type: :worker
+               }
+
+      assert %{id: :other} = Mote.child_spec(name: :a_machine, id: :other)
+    end
+  end
+
+  describe "the owner" do
+    test "ends with a fault, and its supervisor starts a fresh machine" do
+      start_supervised!({Mote, name: Mote.MachineTest.Faulty})
+      pid = Process.whereis(Mote.MachineTest.Faulty)
+      echo = Mote.create(pid, Actors.echo())
+      monitor = Process.monitor(pid)
+
+      log =
+        capture_log(fn ->
+          # What the native side sends when a thread has met a panic.
+          send(pid, {:mote_fault, "index out of bounds", {Actors, :echo}})
+          assert_receive {:DOWN, ^monitor, _, _, {:fault, fault}}
+          assert fault == %{text: "index out of bounds", behaviour: {Actors, :echo}}
+        end)
+
+      assert log =~ "index out of bounds"
+      assert {:error, %Error{reason: :machine_down}} = Mote.ask(echo, 1)
+      fresh = wait_for(fn -> Process.whereis(Mote.MachineTest.Faulty) end)
+      assert fresh != pid
+      assert Mote.ask!(Mote.create(fresh, Actors.echo()), 1) == 1
+    end
+
+    test "ignores what is not for it, and ends with what it is linked to" do
+      {:ok, pid} = Mote.start_link()
+      send(pid, :who_knows)
+      spawn(fn -> Process.link(pid) end)
+      assert Mote.info(pid)
+
+      Process.flag(:trap_exit, true)
+
+      capture_log(fn ->
+        spawn(fn -> Process.link(pid) && exit(:because) end)
+        assert_receive {:EXIT, ^pid, :because}
+      end)
+
+      refute Process.alive?(pid)
+    end
+  end
+
+  describe "aborted turns" do
+    test "are logged with what they were about" do
+      machine = start_supervised!({Mote, name: Mote.MachineTest.Log})
+      failing = Mote.create(machine, Actors.failing(:too_late))
+
+      log =
+        capture_log([metadata: [:mote_behaviour, :mote_reason]], fn ->
+          Mote.send(failing, {:what, self(), failing})
+          wait_for(fn -> Mote.info(machine).counters.aborts_explicit == 1 end)
+          :sys.get_state(machine)
+        end)
+
+      assert log =~ "Mote.Actors.failing aborted a turn of machine Mote.MachineTest.Log"
+      assert log =~ "{:abort, {:too_late}}"
+      assert log =~ "message: {:what, #{inspect(self())}, #Mote.Address<"
+      assert log =~ "mote_behaviour=failing"
+    end
+
+    test "are shown in part when they are large" do
+      machine = start_supervised!(Mote)
+      failing = Mote.create(machine, Actors.failing(Enum.to_list(1..100_000)))
+      deep = Enum.reduce(1..100_000, [], fn _, inner -> {inner, %{1 => 2}} end)
+      test = self()
+      handler = fn {:mote_aborted, _, _, _, _} = message -> send(test, message) end
+      :sys.install(machine, {fn nil, event, _ -> intercept(event, handler) end, nil})
+
+      capture_log(fn ->
+        for message <- [
+              Enum.to_list(1..100_000),
+              deep,
+              :binary.copy("x", 100_000),
+              List.to_tuple(Enum.to_list(1..9_999))
+            ] do
+          Mote.send(failing, message)
+          assert_receive {:mote_aborted, Actors, :failing, {:abort, {reason}}, shown}
+          assert :erts_debug.flat_size({reason, shown}) < 2_000
+        end
+      end)
+
+      :sys.remove(machine, fn _, _, _ -> :ok end)
+    end
+
+    test "in masses are counted, and some of them logged" do
+      machine = start_supervised!(Mote)
+      failing = Mote.create(machine, Actors.failing(:again))
+
+      log =
+        capture_log(fn ->
+          for n <- 1..5_000, do: Mote.send(failing, n)
+          wait_for(fn -> Mote.info(machine).counters.aborts_explicit == 5_000 end)
+          :sys.get_state(machine)
+        end)
+
+      lines = log |> String.split("aborted a turn") |> length() |> Kernel.-(1)
+      assert lines in 10..50
+    end
+
+    defp intercept({:in, {:mote_aborted, _, _, _, _} = message}, handler), do: handler.(message) && nil
+    defp intercept(_event, _handler), do: nil
+  end
+
+  test "a machine by any name that does not run" do
+    for machine <- [self(), Mote.MachineTest.Nobody, {:global, :nobody}] do
+      error = assert_raise Error, fn -> Mote.info(machine) end
+      assert error.reason == :machine_down
+      assert Exception.message(error) =~ inspect(machine)
+      assert {:error, %Error{reason: :machine_down}} = Machine.fetch(machine)
+    end
+  end
+
+  defp wait_for(fun, tries \\ 400) do
+    cond do
+      result = fun.() -> result
+      tries == 0 -> flunk("waited in vain")
+      true -> Process.sleep(5) && wait_for(fun, tries - 1)
+    end
+  end
+end

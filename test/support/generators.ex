@@ -1,0 +1,342 @@
+defmodule Mote.Generators do
+  @moduledoc """
+  Random programs: a module of behaviours as source text, and the messages to start it with.
+
+  Every program is deterministic and ends: a message is `{steps, value, address}`, and what an actor sends to actors
+  has one step less. Values and addresses are kept apart, so that no program depends on the order of addresses, which
+  the machine and the reference do not share. Expressions are in `generators/expressions.ex`.
+  """
+
+  import StreamData
+
+  alias Mote.Generators.{Expressions, Starter}
+  alias Mote.Reference
+
+  defmodule Program do
+    @moduledoc "Source text without the module around it, how many actors it has, and `{actor, steps, value}`."
+    defstruct [:source, :actors, :messages]
+  end
+
+  @doc "A whole program."
+  def program do
+    bind(tuple({integer(0..2), integer(1..3)}), fn {functions, actors} ->
+      map(
+        tuple({functions(functions), actors(actors, functions), messages(actors)}),
+        fn {functions, actors_source, messages} ->
+          %Program{source: functions <> actors_source, actors: actors, messages: messages}
+        end
+      )
+    end)
+  end
+
+  # -- functions -----------------------------------------------------------------------------------------------
+
+  # f0 calls nobody, f1 may call f0, …; r counts down and calls itself last.
+  defp functions(n) do
+    0..n
+    |> Enum.map(&function/1)
+    |> fixed_list()
+    |> map(&Enum.join/1)
+  end
+
+  defp function(i) do
+    scope = %{values: ["x", "y"], addresses: [], functions: i}
+    recursive = %{values: ["n", "x"], addresses: [], functions: i}
+
+    map(
+      tuple({
+        Expressions.pattern(scope, 1, "f"),
+        Expressions.expr(scope, 3, "a"),
+        Expressions.expr(scope, 3, "b"),
+        Expressions.expr(recursive, 2, "c"),
+        Expressions.expr(%{recursive | values: ["x"]}, 2, "d")
+      }),
+      fn {{pattern, _}, special, general, step, last} ->
+        """
+        defpure f#{i}(#{pattern} = x, y) do
+          #{special}
+        end
+        defpure f#{i}(x, y) do
+          #{general}
+        end
+        defpure r#{i}(0, x), do: (#{last})
+        defpure r#{i}(n, x) when is_integer(n) and n > 0, do: r#{i}(n - 1, #{step})
+        """
+      end
+    )
+  end
+
+  # -- behaviours ----------------------------------------------------------------------------------------------
+
+  defp actors(n, functions) do
+    0..(n - 1)
+    |> Enum.map(&actor(&1, n, functions))
+    |> fixed_list()
+    |> map(&Enum.join/1)
+  end
+
+  defp actor(i, n, functions) do
+    map(list_of(clause(n, functions), min_length: 1, max_length: 3), fn clauses ->
+      """
+      defactor a#{i}(out, s, t) do
+      #{Enum.join(clauses)}  {0, v, _} -> send(out, {:end, v, s})
+      end
+      """
+    end)
+  end
+
+  defp clause(actors, functions) do
+    scope = %{values: ["s"], addresses: ["a", "t", "self()"], functions: functions, actors: actors}
+
+    # A clause that takes whatever comes keeps a program going.
+    patterns = frequency([{2, constant({"m", ["m"]})}, {3, Expressions.pattern(scope, 2, "m")}])
+
+    bind(patterns, fn {pattern, variables} ->
+      inner = %{scope | values: variables ++ ["s", "k"]}
+
+      map(
+        tuple({frequency([{1, constant("true")}, {1, Expressions.guard(inner, 2)}]), statements(inner)}),
+        fn {guard, statements} ->
+          "  {k, #{pattern}, a} when is_integer(k) and k > 0 and #{guard} ->\n#{statements}"
+        end
+      )
+    end)
+  end
+
+  defp statements(scope) do
+    bind(integer(1..4), fn n -> statements(scope, n, "p") end)
+  end
+
+  # One statement after another, each seeing the variables of those before.
+  defp statements(scope, 0, path), do: map(statement(scope, path), fn {text, _} -> indent(text) end)
+
+  defp statements(scope, n, path) do
+    bind(statement(scope, path), fn {text, scope} ->
+      map(statements(scope, n - 1, path <> "p"), &(indent(text) <> &1))
+    end)
+  end
+
+  defp indent(text), do: "    #{text}\n"
+
+  defp statement(scope, path) do
+    bind(
+      frequency([
+        {4, constant(:report)},
+        {4, constant(:send)},
+        {3, constant(:value)},
+        {2, constant(:create)},
+        {2, constant(:become)},
+        {2, constant(:branch)},
+        {1, constant(:loop)},
+        {1, constant(:match)},
+        {1, constant(:abort)},
+        {1, constant(:stray)}
+      ]),
+      &statement(&1, scope, path)
+    )
+  end
+
+  defp statement(:report, scope, path),
+    do: map(Expressions.expr(scope, 3, path), &{"send(out, {:report, #{&1}})", scope})
+
+  defp statement(:send, scope, path) do
+    map(
+      tuple({member_of(scope.addresses), Expressions.expr(scope, 3, path), member_of(scope.addresses)}),
+      fn {target, value, address} -> {"send(#{target}, {k - 1, #{value}, #{address}})", scope} end
+    )
+  end
+
+  defp statement(:value, scope, path) do
+    map(Expressions.expr(scope, 4, path), fn value ->
+      {"v#{path} = #{value}", %{scope | values: ["v#{path}" | scope.values]}}
+    end)
+  end
+
+  defp statement(:create, scope, path) do
+    map(behaviour(scope, path), fn behaviour ->
+      {"c#{path} = create(#{behaviour})", %{scope | addresses: ["c#{path}" | scope.addresses]}}
+    end)
+  end
+
+  defp statement(:become, scope, path) do
+    map(
+      frequency([{9, behaviour(scope, path)}, {1, constant("sink()")}]),
+      &{"become(#{&1})", scope}
+    )
+  end
+
+  defp statement(:branch, scope, path) do
+    map(
+      tuple({
+        Expressions.expr(scope, 2, path <> "t"),
+        statement(scope, path <> "y"),
+        statement(scope, path <> "n")
+      }),
+      fn {test, {yes, _}, {no, _}} -> {"if #{test} do #{yes} else #{no} end", scope} end
+    )
+  end
+
+  defp statement(:loop, scope, path) do
+    inner = %{scope | values: ["e#{path}" | scope.values]}
+
+    map(
+      tuple({Expressions.source(scope, path), statement(inner, path <> "l")}),
+      fn {source, {body, _}} -> {"for e#{path} <- #{source} do #{body} end", scope} end
+    )
+  end
+
+  defp statement(:match, scope, path) do
+    map(
+      tuple({Expressions.pattern(scope, 1, path <> "q"), Expressions.expr(scope, 2, path)}),
+      fn {{pattern, variables}, value} ->
+        {"#{pattern} = #{value}", %{scope | values: variables ++ scope.values}}
+      end
+    )
+  end
+
+  defp statement(:abort, scope, path) do
+    map(
+      tuple({Expressions.expr(scope, 2, path <> "t"), Expressions.expr(scope, 1, path)}),
+      fn {test, reason} -> {"if (#{test}) == 3 do abort(#{reason}) end", scope} end
+    )
+  end
+
+  # A send to what is most likely no address.
+  defp statement(:stray, scope, path),
+    do: map(Expressions.expr(scope, 1, path), &{"send(#{&1}, {:stray, k})", scope})
+
+  defp behaviour(scope, path) do
+    map(
+      tuple({
+        integer(0..(scope.actors - 1)),
+        Expressions.expr(scope, 2, path),
+        member_of(scope.addresses)
+      }),
+      fn {i, value, address} -> "a#{i}(out, #{value}, #{address})" end
+    )
+  end
+
+  defp messages(actors) do
+    list_of(
+      tuple({integer(0..(actors - 1)), integer(1..3), Expressions.term()}),
+      min_length: 1,
+      max_length: 4
+    )
+  end
+
+  # -- running -------------------------------------------------------------------------------------------------
+
+  @doc "Compiles a program and gives `fun` its module, which is forgotten afterwards."
+  def with_module(%Program{source: source}, fun) do
+    name = Module.concat(Mote.Generated, "P#{System.unique_integer([:positive])}")
+
+    try do
+      Code.compile_string("defmodule #{inspect(name)} do\nuse Mote.Behaviour\n#{source}\nend", "program.ex")
+      fun.(name)
+    after
+      :code.purge(name)
+      :code.delete(name)
+      :persistent_term.erase({Mote.Interpret, name})
+    end
+  end
+
+  @doc "Runs a program in the reference; `opts` as for `Mote.Reference.new/1`."
+  def run_reference(%Program{} = program, opts \\ []),
+    do: with_module(program, &run_reference(program, &1, opts))
+
+  @doc """
+  The same with the module compiled: `outside`, the messages that left in order, `states` of the first actors, and
+  `counters`. Addresses are numbered in the order in which they show up.
+  """
+  def run_reference(%Program{} = program, module, opts) do
+    {actors, ref} =
+      Enum.map_reduce(behaviours(program, module), Reference.new(opts), fn behaviour, ref ->
+        Reference.create(ref, behaviour)
+      end)
+
+    {starter, ref} = Reference.create(ref, Starter.starter())
+    ref = ref |> Reference.send(starter, start(program, actors)) |> Reference.run(20_000)
+
+    states =
+      for address <- actors do
+        case Reference.state(ref, address) do
+          :sink -> :sink
+          behaviour -> {behaviour.name, behaviour.captures}
+        end
+      end
+
+    {outside, states} = normalise({for({_, message} <- Reference.outside(ref), do: message), states})
+    counters = Reference.counters(ref)
+    %{outside: outside, states: states, counters: counters, finished: Reference.pending(ref) == 0}
+  end
+
+  @doc """
+  Runs a program on a machine with one thread: `outside` and `counters` as in the reference.
+
+  It is over when the machine has run as many turns as `turns` says, or after five seconds.
+  """
+  def run_machine(%Program{} = program, module, machine, turns) do
+    before = Mote.info(machine).counters
+    actors = Enum.map(behaviours(program, module), &Mote.create(machine, &1))
+    Mote.send(Mote.create(machine, Starter.starter()), start(program, actors))
+    counters = wait(machine, before, turns, System.monotonic_time(:millisecond) + 5_000)
+    %{outside: normalise(flush()), counters: counters}
+  end
+
+  defp wait(machine, before, turns, deadline) do
+    counters = Map.new(Mote.info(machine).counters, fn {key, n} -> {key, n - before[key]} end)
+
+    cond do
+      counters.turns >= turns -> counters
+      System.monotonic_time(:millisecond) > deadline -> counters
+      true -> wait(machine, before, turns, deadline)
+    end
+  end
+
+  # What the last turn sent is on its way when the turn is counted.
+  defp flush do
+    receive do
+      message -> [message | flush()]
+    after
+      20 -> []
+    end
+  end
+
+  @doc "The behaviours of the first actors; everything they report goes to `self()`."
+  def behaviours(%Program{actors: n}, module) do
+    for i <- 0..(n - 1), do: apply(module, :"a#{i}", [self(), i, self()])
+  end
+
+  @doc "The message to `Mote.Generators.Starter` that starts a program: all its messages, sent in one turn."
+  def start(%Program{messages: messages, actors: n}, actors) do
+    for {i, steps, value} <- messages do
+      {Enum.at(actors, i), {steps, value, Enum.at(actors, rem(i + 1, n))}}
+    end
+  end
+
+  @doc "A term with its addresses replaced by numbers, in the order in which they show up."
+  def normalise(term) do
+    {term, _} = normalise(term, %{})
+    term
+  end
+
+  defp normalise(%module{} = address, seen) when module in [Reference.Address, Mote.Address] do
+    seen = Map.put_new(seen, address, {:address, map_size(seen)})
+    {seen[address], seen}
+  end
+
+  defp normalise([head | tail], seen) do
+    {head, seen} = normalise(head, seen)
+    {tail, seen} = normalise(tail, seen)
+    {[head | tail], seen}
+  end
+
+  defp normalise(tuple, seen) when is_tuple(tuple) do
+    {list, seen} = tuple |> Tuple.to_list() |> normalise(seen)
+    {List.to_tuple(list), seen}
+  end
+
+  # Floats by their bits: 0.0 and -0.0 are equal for older releases of OTP.
+  defp normalise(float, seen) when is_float(float), do: {{:float, <<float::float>>}, seen}
+  defp normalise(other, seen), do: {other, seen}
+end

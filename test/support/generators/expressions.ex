@@ -1,0 +1,372 @@
+defmodule Mote.Generators.Expressions do
+  @moduledoc """
+  Random expressions, patterns, guards and terms of the language, as source text.
+
+  Everything asks for a `scope` (names of `values`, of `addresses`, and how many `functions` may be called) and a
+  `path`, which makes the names that it binds unlike all others. What is inside is generated only once it is known
+  what it is inside of: the alternatives are chosen first, by name.
+  """
+
+  import StreamData
+
+  @integers [0, 1, -1, 2, 3, 7, 10, 62, 64, 1_000_000] ++
+              [4_611_686_018_427_387_903, -4_611_686_018_427_387_904, 4_611_686_018_427_387_904] ++
+              [1_152_921_504_606_846_976, 123_456_789_012_345_678_901_234_567_890, 3_037_000_500]
+
+  @floats [0.0, 1.0, 2.5, -1.5, 1.0e308, 5.0e-324, 4.611686018427388e18, 0.1]
+  @atoms [:a, :b, :undefined, nil, true, false]
+  @others ["", "text", [], {}]
+
+  @doc "A literal."
+  def literal do
+    map(
+      frequency([
+        {4, member_of(@integers)},
+        {2, member_of(@floats)},
+        {3, member_of(@atoms)},
+        {2, member_of(@others)}
+      ]),
+      fn
+        float when is_float(float) -> Float.to_string(float)
+        other -> inspect(other)
+      end
+    )
+    |> then(
+      &frequency([{12, &1}, {1, constant("-0.0")}, {1, constant("[1, 2, 3]")}, {1, constant("{1, :a}")}])
+    )
+  end
+
+  @doc "A term, for messages."
+  def term do
+    leaf =
+      one_of([member_of(@integers), member_of(@floats), member_of(@atoms), member_of(@others), integer(-3..3)])
+
+    leaf
+    |> tree(fn inner ->
+      one_of([
+        list_of(inner, max_length: 3),
+        map(tuple({inner}), & &1),
+        tuple({inner, inner}),
+        tuple({inner, inner, inner}),
+        map(tuple({inner, inner}), fn {a, b} -> [a | b] end)
+      ])
+    end)
+  end
+
+  @leaves [:literal, :value]
+  @branches [:arithmetic, :integers, :unary, :compare, :strict, :lazy, :negate, :tuple, :list, :cons] ++
+              [:take, :lists, :elem, :if, :case, :cond, :block, :match, :type, :in, :round, :address] ++
+              [:for, :reduce, :enum, :call, :recurse, :minmax]
+
+  @doc "An expression of at most this depth."
+  def expr(scope, depth, path)
+  def expr(scope, 0, path), do: bind(member_of(@leaves), &build(&1, scope, 0, path))
+
+  def expr(scope, depth, path) do
+    bind(frequency([{2, member_of(@leaves)}, {5, member_of(@branches)}]), &build(&1, scope, depth - 1, path))
+  end
+
+  defp build(:literal, _, _, _), do: literal()
+  defp build(:value, scope, _, _), do: member_of(scope.values)
+
+  defp build(:arithmetic, s, d, p), do: infix(~w(+ - * /), s, d, p)
+  defp build(:compare, s, d, p), do: infix(~w(== != === !== < <= > >=), s, d, p)
+  defp build(:strict, s, d, p), do: infix(~w(and or), s, d, p)
+  defp build(:lazy, s, d, p), do: infix(~w(&& ||), s, d, p)
+  defp build(:lists, s, d, p), do: infix(~w(++ --), s, d, p)
+
+  defp build(:integers, s, d, p) do
+    functions = ~w(div rem Bitwise.band Bitwise.bor Bitwise.bxor Bitwise.bsl Bitwise.bsr)
+    call(functions, [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
+  end
+
+  defp build(:minmax, s, d, p), do: call(~w(max min), [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
+  defp build(:unary, s, d, p), do: call(~w(- + abs Bitwise.bnot), [expr(s, d, p)])
+  defp build(:round, s, d, p), do: call(~w(round trunc floor ceil :math.sqrt), [expr(s, d, p)])
+  defp build(:negate, s, d, p), do: call(~w(not !), [expr(s, d, p)])
+
+  defp build(:take, s, d, p) do
+    functions = ~w(hd tl length tuple_size byte_size Tuple.to_list List.to_tuple Enum.reverse Enum.sum)
+    call(functions, [expr(s, d, p)])
+  end
+
+  defp build(:type, s, d, p) do
+    functions =
+      ~w(is_integer is_float is_number is_atom is_boolean is_tuple is_list is_binary is_nil is_address)
+
+    call(functions, [expr(s, d, p)])
+  end
+
+  defp build(:address, %{addresses: [_ | _]} = s, _, _) do
+    addresses = member_of(s.addresses)
+    tests = ["is_address(A)", "is_map(A)", "is_tuple(A)", "A == B", "A === B", "A != B", "is_pid(A)"]
+
+    map(tuple({member_of(tests), addresses, addresses}), fn {test, a, b} ->
+      "(#{test |> String.replace("A", a) |> String.replace("B", b)})"
+    end)
+  end
+
+  defp build(:address, s, _, _), do: member_of(s.values)
+
+  defp build(:tuple, s, d, p), do: map(several(s, d, p), &"{#{&1}}")
+  defp build(:list, s, d, p), do: map(several(s, d, p), &"[#{&1}]")
+
+  defp build(:cons, s, d, p),
+    do: map(tuple({expr(s, d, p <> "0"), expr(s, d, p <> "1")}), fn {a, b} -> "[#{a} | #{b}]" end)
+
+  defp build(:elem, s, d, p) do
+    map(
+      tuple({member_of([:elem, :put]), expr(s, d, p <> "0"), expr(s, d, p <> "1"), expr(s, d, p <> "2")}),
+      fn
+        {:elem, a, b, _} -> "elem(#{a}, #{b})"
+        {:put, a, b, c} -> "put_elem(#{a}, #{b}, #{c})"
+      end
+    )
+  end
+
+  defp build(:in, s, d, p) do
+    sources = one_of([constant("[1, :a, 2.5]"), constant("1..3"), constant("3..-1"), expr(s, d, p <> "1")])
+    map(tuple({expr(s, d, p <> "0"), sources}), fn {value, source} -> "(#{value} in #{source})" end)
+  end
+
+  defp build(:if, s, d, p) do
+    map(
+      tuple({member_of(~w(if unless)), expr(s, d, p <> "0"), expr(s, d, p <> "1"), expr(s, d, p <> "2")}),
+      fn {word, test, yes, no} -> "#{word}(#{test}, do: #{yes}, else: #{no})" end
+    )
+  end
+
+  defp build(:case, s, d, p) do
+    map(
+      tuple({expr(s, d, p <> "0"), list_of(clause(s, d, p), max_length: 2), expr(s, d, p <> "1"), boolean()}),
+      fn {subject, clauses, last, total} ->
+        # Without a last clause the case may abort, which is rather rare.
+        last = if total or clauses == [], do: ["_ -> #{last}"], else: ["y#{p} -> {y#{p}, #{last}}"]
+        "case #{subject} do\n#{Enum.join(clauses ++ last, "\n")}\nend"
+      end
+    )
+    |> map(&"(#{&1})")
+  end
+
+  defp build(:cond, s, d, p) do
+    map(
+      tuple({expr(s, d, p <> "0"), expr(s, d, p <> "1"), expr(s, d, p <> "2"), expr(s, d, p <> "3")}),
+      fn {test, value, other, last} ->
+        "(cond do\n#{test} -> #{value}\n#{other} && 1 -> 2\ntrue -> #{last}\nend)"
+      end
+    )
+  end
+
+  defp build(:block, s, d, p) do
+    inner = %{s | values: ["b#{p}" | s.values]}
+
+    map(tuple({expr(s, d, p <> "0"), expr(inner, d, p <> "1")}), fn {value, body} ->
+      "(b#{p} = #{value}\n#{body})"
+    end)
+  end
+
+  defp build(:match, s, d, p) do
+    bind(pattern(s, 1, p <> "m"), fn {pattern, variables} ->
+      inner = %{s | values: variables ++ s.values}
+
+      map(tuple({expr(s, d, p <> "0"), expr(inner, d, p <> "1")}), fn {value, body} ->
+        # Mostly the value has the shape that is asked for.
+        "(case {#{value}} do\n{#{pattern}} -> #{body}\n_ -> :no_match\nend)"
+      end)
+    end)
+  end
+
+  defp build(:for, s, d, p) do
+    {x, y} = {"x#{p}", "z#{p}"}
+    inner = %{s | values: [x, y | s.values]}
+
+    map(
+      tuple(
+        {source(s, p <> "0"), source(%{s | values: [x | s.values]}, p <> "1"), expr(inner, d, p <> "2"),
+         expr(inner, d, p <> "3")}
+      ),
+      fn {one, two, filter, body} -> "for(#{x} <- #{one}, #{y} <- #{two}, #{filter}, do: #{body})" end
+    )
+  end
+
+  defp build(:reduce, s, d, p) do
+    {x, acc} = {"x#{p}", "acc#{p}"}
+    inner = %{s | values: [x, acc | s.values]}
+
+    map(
+      tuple({boolean(), source(s, p <> "0"), expr(s, d, p <> "1"), expr(inner, d, p <> "2")}),
+      fn
+        {true, source, initial, body} ->
+          "Enum.reduce(#{source}, #{initial}, fn #{x}, #{acc} -> #{body} end)"
+
+        {false, source, initial, body} ->
+          "for(#{x} <- #{source}, reduce: #{initial}, do: (#{acc} -> #{body}))"
+      end
+    )
+  end
+
+  defp build(:enum, s, d, p) do
+    inner = %{s | values: ["x#{p}" | s.values]}
+
+    map(
+      tuple({member_of(~w(map filter each)), source(s, p <> "0"), expr(inner, d, p <> "1")}),
+      fn {name, source, body} -> "Enum.#{name}(#{source}, fn x#{p} -> #{body} end)" end
+    )
+  end
+
+  defp build(:call, %{functions: 0} = s, d, p), do: build(:arithmetic, s, d, p)
+
+  defp build(:call, s, d, p) do
+    map(
+      tuple({integer(0..(s.functions - 1)), expr(s, d, p <> "0"), expr(s, d, p <> "1")}),
+      fn {i, x, y} -> "f#{i}(#{x}, #{y})" end
+    )
+  end
+
+  defp build(:recurse, %{functions: 0} = s, d, p), do: build(:compare, s, d, p)
+
+  defp build(:recurse, s, d, p) do
+    map(
+      tuple({integer(0..(s.functions - 1)), integer(0..4), expr(s, d, p)}),
+      fn {i, n, x} -> "r#{i}(#{n}, #{x})" end
+    )
+  end
+
+  @doc "What a loop may run over: mostly a short list or range."
+  def source(scope, path) do
+    one_of([
+      constant("[1, :a, 2.5]"),
+      constant("[1, 2]"),
+      constant("1..3"),
+      constant("2..0"),
+      constant("0..5//2"),
+      map(member_of(scope.values), &"1..rem(#{&1}, 4)"),
+      map(member_of(scope.values), &"[#{&1}]"),
+      expr(scope, 1, path)
+    ])
+  end
+
+  # Lists that grow in every step of a loop make programs slow; tuples stay what they are.
+  defp several(s, d, p) do
+    bind(integer(0..3), fn
+      0 ->
+        constant("")
+
+      n ->
+        1..n |> Enum.map(&expr(s, d, p <> "#{&1}")) |> fixed_list() |> map(fn es -> Enum.join(es, ", ") end)
+    end)
+  end
+
+  defp infix(operators, s, d, p) do
+    map(tuple({expr(s, d, p <> "0"), member_of(operators), expr(s, d, p <> "1")}), fn {a, op, b} ->
+      "(#{a} #{op} #{b})"
+    end)
+  end
+
+  defp call(functions, args) do
+    map(tuple({member_of(functions), fixed_list(args)}), fn {function, args} ->
+      "#{function}(#{Enum.join(args, ", ")})" |> parenthesised(function)
+    end)
+  end
+
+  # `-(x)` is an operator: it must not run into what stands before it.
+  defp parenthesised(text, function) when function in ~w(- + not !), do: "(#{text})"
+  defp parenthesised(text, _), do: text
+
+  defp clause(s, d, p) do
+    bind(pattern(s, 2, p <> "c"), fn {pattern, variables} ->
+      inner = %{s | values: variables ++ s.values}
+
+      map(tuple({guard(inner, 2), expr(inner, d, p <> "d")}), fn {guard, body} ->
+        "#{pattern} when #{guard} -> #{body}"
+      end)
+    end)
+  end
+
+  # -- patterns ------------------------------------------------------------------------------------------------
+
+  @doc "A pattern as `{text, variables}`."
+  def pattern(scope, depth, path) do
+    kinds =
+      [:bind, :any, :literal, :pin] ++ if(depth > 0, do: [:tuple, :list, :cons, :alias, :twice], else: [])
+
+    bind(member_of(kinds), &pattern(&1, scope, depth - 1, path))
+  end
+
+  defp pattern(:bind, _, _, p), do: constant({"u#{p}", ["u#{p}"]})
+  defp pattern(:any, _, _, _), do: constant({"_", []})
+  defp pattern(:literal, _, _, _), do: map(literal(), &{&1, []})
+  defp pattern(:pin, %{values: ["s" | _]}, _, _), do: constant({"^s", []})
+  defp pattern(:pin, _, _, _), do: constant({"1", []})
+  defp pattern(:twice, _, _, p), do: constant({"{u#{p}, u#{p}}", ["u#{p}"]})
+
+  defp pattern(:tuple, s, d, p) do
+    map(tuple({pattern(s, d, p <> "0"), pattern(s, d, p <> "1")}), fn {{a, va}, {b, vb}} ->
+      {"{#{a}, #{b}}", va ++ vb}
+    end)
+  end
+
+  defp pattern(:list, s, d, p) do
+    map(tuple({pattern(s, d, p <> "0"), pattern(s, d, p <> "1")}), fn {{a, va}, {b, vb}} ->
+      {"[#{a}, #{b}]", va ++ vb}
+    end)
+  end
+
+  defp pattern(:cons, s, d, p) do
+    map(tuple({pattern(s, d, p <> "0"), pattern(s, d, p <> "1")}), fn {{a, va}, {b, vb}} ->
+      {"[#{a} | #{b}]", va ++ vb}
+    end)
+  end
+
+  defp pattern(:alias, s, d, p),
+    do: map(pattern(s, d, p <> "0"), fn {a, va} -> {"#{a} = w#{p}", ["w#{p}" | va]} end)
+
+  # -- guards --------------------------------------------------------------------------------------------------
+
+  @doc "A guard."
+  def guard(scope, 0) do
+    frequency([
+      {3, constant("true")},
+      {2,
+       map(tuple({member_of(scope.values), member_of(~w(== > < >=)), literal()}), fn {a, op, b} ->
+         "#{a} #{op} #{b}"
+       end)},
+      {1, map(member_of(scope.values), &"is_integer(#{&1})")},
+      {1, member_of(scope.values)}
+    ])
+  end
+
+  def guard(scope, depth) do
+    bind(member_of([:simple, :simple, :and, :or, :not, :compute, :take, :in]), fn
+      :simple ->
+        guard(scope, 0)
+
+      word when word in [:and, :or] ->
+        map(tuple({guard(scope, depth - 1), guard(scope, depth - 1)}), fn {a, b} ->
+          "((#{a}) #{word} (#{b}))"
+        end)
+
+      :not ->
+        map(guard(scope, depth - 1), &"not (#{&1})")
+
+      :compute ->
+        map(
+          tuple(
+            {member_of(scope.values), member_of(~w(+ - * /)), literal(), member_of(~w(== != > <=)), literal()}
+          ),
+          fn {a, op, b, compare, c} -> "#{a} #{op} #{b} #{compare} #{c}" end
+        )
+
+      :take ->
+        map(
+          tuple({member_of(~w(hd tl length tuple_size abs)), member_of(scope.values), literal()}),
+          fn {f, a, b} -> "#{f}(#{a}) != #{b}" end
+        )
+
+      :in ->
+        map(tuple({member_of(scope.values), member_of(["1..3", "[1, :a]", "[]"])}), fn {a, b} ->
+          "#{a} in #{b}"
+        end)
+    end)
+  end
+end
