@@ -10,6 +10,7 @@ use crate::code::program::Program;
 use crate::heap::block::{Block, GRANULE, PAYLOAD};
 use crate::heap::sweep::is_marked;
 use crate::value::Value;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Cells whose lines are on their way into the cache while others are scanned.
 const WINDOW: usize = 16;
@@ -34,8 +35,17 @@ impl<'p> Marker<'p> {
         }
     }
 
-    /// Scans until nothing is left.
-    pub(crate) fn finish(&mut self) {
+    /// Adds values to be scanned.
+    pub(crate) fn take(&mut self, values: Vec<Value>) {
+        if self.stack.is_empty() {
+            self.stack = values;
+        } else {
+            self.stack.extend(values);
+        }
+    }
+
+    /// Scans until nothing is left; `share` may take some of the stack away at any time.
+    pub(crate) fn finish(&mut self, mut share: impl FnMut(&mut Vec<Value>)) {
         // The window is empty when as many rounds in a row as it has places brought nothing.
         let mut idle = 0;
         while idle < WINDOW {
@@ -51,6 +61,7 @@ impl<'p> Marker<'p> {
             } else {
                 idle = 0;
                 self.scan(ready);
+                share(&mut self.stack);
             }
         }
     }
@@ -96,11 +107,20 @@ impl<'p> Marker<'p> {
     }
 }
 
-impl Visitor for Marker<'_> {
+impl Marker<'_> {
     #[inline(always)]
     fn value(&mut self, value: Value) {
         if !value.is_immediate() && !value.is_none() {
             self.stack.push(value);
+        }
+    }
+}
+
+/// Gathers the roots.
+impl Visitor for Vec<Value> {
+    fn value(&mut self, value: Value) {
+        if !value.is_immediate() && !value.is_none() {
+            self.push(value);
         }
     }
 }
@@ -186,18 +206,19 @@ fn mark_granules(cell: *const u8, granules: usize) -> bool {
     let first = Block::granule_of(cell);
     let word = mark_word(cell);
     let bit = 1u64 << (first % 64);
-    // SAFETY: mark words belong to the collector during a collection.
-    unsafe {
-        if *word & bit != 0 {
-            return false;
-        }
-        *word |= bit;
+    // SAFETY: mark words are only touched by markers during a collection, and then as atomics.
+    let word = unsafe { AtomicU64::from_ptr(word) };
+    // Relaxed: a mark guards nothing; what a marker reads was written before the threads stood still. The look
+    // before the step spares the step for what is marked already.
+    if word.load(Relaxed) & bit != 0 || word.fetch_or(bit, Relaxed) & bit != 0 {
+        return false;
     }
     if granules > 1 && granules * GRANULE <= PAYLOAD {
         let marks = Block::of(cell).marks();
         for granule in first + 1..first + granules {
-            // SAFETY: a cell that is not large lies within one block.
-            unsafe { *marks.add(granule / 64) |= 1 << (granule % 64) };
+            // SAFETY: as above; a cell that is not large lies within one block.
+            let word = unsafe { AtomicU64::from_ptr(marks.add(granule / 64)) };
+            word.fetch_or(1 << (granule % 64), Relaxed);
         }
     }
     true

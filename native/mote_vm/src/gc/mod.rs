@@ -1,15 +1,17 @@
 //! Collection: unreachable actors and everything they hold, cycles included.
 //!
 //! Mark-region over the blocks of the heaps, with the mark bits beside them; first version: every thread of the
-//! machine stands still between two turns (safepoint.rs), one of them marks from the roots (roots.rs, mark.rs) and
-//! sweeps (heap/sweep.rs). Nothing moves. Native frames never need scanning, because no turn is running.
+//! machine stands still between two turns (safepoint.rs), they mark together from the roots (roots.rs, mark.rs,
+//! job.rs), one of them sweeps (heap/sweep.rs). Nothing moves. Native frames never need scanning, because no turn is running.
+pub(crate) mod job;
 pub(crate) mod mark;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
 
 use crate::machine::Machine;
 use crate::thread::Dispatch;
-use mark::Marker;
+use job::Job;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What collections have done so far.
@@ -71,9 +73,12 @@ fn run(machine: &Machine, stopped: &[*mut Dispatch]) -> (usize, u64) {
     {
         heap.clear_marks();
     }
-    let mut marker = Marker::new(machine.program());
-    roots::mark(machine, &threads, &mut marker);
-    marker.finish();
+    let mut roots = Vec::new();
+    roots::mark(machine, &threads, &mut roots);
+    let job = Arc::new(Job::new(machine.program().clone(), roots));
+    machine.safepoint().call_for_help(&job);
+    job.help();
+    let live_actors = job.finish();
     if machine.pool().pace.config.stress {
         let mut checker = mark::Checker::new(machine.program());
         roots::mark(machine, &threads, &mut checker);
@@ -88,5 +93,5 @@ fn run(machine: &Machine, stopped: &[*mut Dispatch]) -> (usize, u64) {
         live += heap.sweep();
     }
     machine.end_of_collection(resting);
-    (live, marker.actors())
+    (live, live_actors)
 }

@@ -5,11 +5,12 @@
 //!    holds. It enters and leaves `arrived` under the lock, and leaves only when no stop is wanted.
 //! 2. `wanted` is set before the collector looks at presences; a thread that has just woken looks at `wanted`
 //!    after its presence says awake. A fence between the two steps on each side makes one see the other.
+use crate::gc::job::Job;
 use crate::presence::Visit;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::{fence, AtomicBool, Relaxed, SeqCst};
 use crate::thread::Dispatch;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,8 +21,15 @@ const LOOK_AGAIN: Duration = Duration::from_micros(50);
 #[derive(Default)]
 pub(crate) struct Safepoint {
     wanted: AtomicBool,
-    arrived: Mutex<Vec<ThreadNumber>>,
+    state: Mutex<State>,
     news: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    arrived: Vec<ThreadNumber>,
+    /// What those who stand still can help with.
+    job: Option<Arc<Job>>,
 }
 
 impl Safepoint {
@@ -42,13 +50,25 @@ impl Safepoint {
 
     /// Stands still until the stop is over.
     pub(crate) fn arrive(&self, me: &Station) {
-        let mut arrived = self.arrived.lock();
-        arrived.push(me.number);
+        let mut state = self.state.lock();
+        state.arrived.push(me.number);
         self.news.notify_all();
         while self.is_wanted() {
-            self.news.wait(&mut arrived);
+            if let Some(job) = state.job.clone() {
+                MutexGuard::unlocked(&mut state, || job.help());
+                // It is over: nobody needs to be called for it any more.
+                state.job = None;
+            } else {
+                self.news.wait(&mut state);
+            }
         }
-        arrived.retain(|number| *number != me.number);
+        state.arrived.retain(|number| *number != me.number);
+    }
+
+    /// Lets those who stand still help.
+    pub(crate) fn call_for_help(&self, job: &Arc<Job>) {
+        self.state.lock().job = Some(job.clone());
+        self.news.notify_all();
     }
 
     /// Runs `act` while all threads stand still, on behalf of one of them; not if another does the same: then
@@ -59,9 +79,9 @@ impl Safepoint {
         stations: &[Arc<Station>],
         act: impl FnOnce(&[*mut Dispatch]),
     ) -> bool {
-        let mut arrived = self.arrived.lock();
+        let mut state = self.state.lock();
         if self.is_wanted() {
-            drop(arrived);
+            drop(state);
             self.arrive(me);
             return false;
         }
@@ -73,7 +93,7 @@ impl Safepoint {
         let mut visits: Vec<Visit<'_>> = Vec::new();
         loop {
             running.retain(|station| {
-                if arrived.contains(&station.number) {
+                if state.arrived.contains(&station.number) {
                     return false;
                 }
                 match station.presence.visit() {
@@ -87,20 +107,22 @@ impl Safepoint {
             if running.is_empty() {
                 break;
             }
-            self.news.wait_for(&mut arrived, LOOK_AGAIN);
+            self.news.wait_for(&mut state, LOOK_AGAIN);
         }
+        drop(state);
         let stopped: Vec<*mut Dispatch> = stations.iter().filter_map(|s| s.dispatch()).collect();
         act(&stopped);
         true
     }
 }
 
-/// Ends the stop, also when the collector panics: after the visits, which are declared behind it, and before the
-/// lock is given back.
+/// Ends the stop, also when the collector panics: after the visits, which are declared behind it.
 struct Over<'a>(&'a Safepoint);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.job = None;
         self.0.wanted.store(false, Relaxed);
         self.0.news.notify_all();
     }

@@ -16,7 +16,7 @@ impl Default for GcConfig {
     fn default() -> GcConfig {
         GcConfig {
             min: 8 << 20,
-            factor: 1.0,
+            factor: 2.0,
             stress: false,
         }
     }
