@@ -9,6 +9,7 @@
 use crate::actor::Actor;
 use crate::code::program::BehaviourCode;
 use crate::counters::Counts;
+use crate::fault::Fault;
 use crate::heap::view::Term;
 use crate::inbox::{Contents, Entry, Target};
 use crate::interpreter::Interpreter;
@@ -39,7 +40,8 @@ pub(crate) struct Dispatch {
     pub(crate) turn: Turn,
     pub(crate) interpreter: Interpreter,
     pub(crate) timers: Timers,
-    pub(crate) running: Option<*const BehaviourCode>,
+    /// The behaviour and the message of the turn that runs, or ran last.
+    pub(crate) running: Option<(*const BehaviourCode, Value)>,
     pub(crate) fuel: u64,
     /// Events on their way to other threads, by number, and for which there are any.
     pub(crate) forwards: Vec<Vec<Event>>,
@@ -88,28 +90,20 @@ impl Dispatch {
         place.station.serve();
         self.wake();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
-        if outcome.is_err() {
+        let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.
             place.machine.stop();
-        }
+            // Between turns no behaviour is to blame.
+            let turn = self.running.filter(|_| !self.turn.actor.is_null());
+            // SAFETY: behaviour code lives as long as the program, which the machine holds.
+            let turn = turn.map(|(code, message)| (unsafe { &*code }, message));
+            Fault::of(&*payload, place.sponsor.name, turn)
+        });
         self.publish(0);
         place.station.presence.sleep();
-        // Between turns no behaviour is to blame.
-        let in_turn = !self.turn.actor.is_null();
         place.machine.take_back(Some(self.turn.heap));
-        if let Err(payload) = outcome {
-            let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
-            let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-            // SAFETY: behaviour code lives as long as the program, which the machine holds.
-            let behaviour = self
-                .running
-                .filter(|_| in_turn)
-                .map(|code| unsafe { &*code });
-            place.machine.fault(
-                text.unwrap_or_else(|| "panic".to_string()),
-                place.sponsor.name,
-                behaviour.map(|b| (b.module, b.name)),
-            );
+        if let Some(fault) = fault {
+            place.machine.fault(fault);
         }
         place.machine.quiescence().done(1);
     }
@@ -300,6 +294,8 @@ impl Dispatch {
             .sponsor
             .asleep
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        // What was given while this thread was awake has come in, or is still to wake it (sharing.rs, invariant 3).
+        place.station.waking.store(false, Relaxed);
         place.station.presence.sleep();
         place.machine.quiescence().done(1);
         if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
