@@ -22,7 +22,7 @@ impl Dispatch {
         // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
         // the interpreter needs the turn mutably.
         let behaviour = unsafe { (*program).behaviour(actor.header().behaviour()) };
-        self.running = Some(behaviour);
+        self.running = Some((behaviour, event.message));
         let fuel = self.fuel;
         self.turn.begin(actor, fuel);
         let registers = self.interpreter.registers();
