@@ -47,13 +47,7 @@ pub struct Elsewhere {
 }
 
 impl Opaque {
-    /// A copy of a term of that class.
-    pub fn copy(term: Term<'_>, class: Class) -> Opaque {
-        let term = OwnTerm::copy(term);
-        Opaque { term, class }
-    }
-
-    /// A term made in its own environment.
+    /// A term of that class.
     pub fn new(term: OwnTerm, class: Class) -> Opaque {
         Opaque { term, class }
     }

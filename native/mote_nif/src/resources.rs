@@ -6,7 +6,7 @@
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags.
 use crate::atoms::{self, names};
 use crate::message;
-use crate::own_term::OwnTerm;
+use crate::own_term::{Nursery, OwnTerm};
 use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
@@ -23,6 +23,11 @@ pub struct MachineResource {
     pub loading: Mutex<()>,
     /// Held while somebody waits for the threads to end, so that nobody takes the machine away meanwhile.
     pub joining: Mutex<()>,
+    /// For small terms that the machine cannot look into.
+    pub nursery: Nursery,
+    /// For references, which may be some library's resources: so they have a place of their own, where few of them
+    /// keep each other.
+    pub references: Nursery,
     /// The process that answers for it.
     pub owner: LocalPid,
     /// The names of its sponsors.
@@ -38,6 +43,8 @@ impl MachineResource {
             running: RwLock::new(None),
             loading: Mutex::new(()),
             joining: Mutex::new(()),
+            nursery: Nursery::new(64),
+            references: Nursery::new(16),
             owner,
             sponsors,
             started: Instant::now(),

@@ -161,6 +161,8 @@ impl Dispatch {
     /// The rest of a commit: deliveries and timers.
     #[cold]
     fn commit_outside(&mut self) {
+        // Whoever gets a message can read what had been done by then.
+        self.publish();
         let mut outside = std::mem::take(&mut self.turn.outside);
         for outgoing in outside.drain(..) {
             self.deliver(outgoing);
