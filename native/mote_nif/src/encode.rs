@@ -110,7 +110,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
                 self.spend(NORMAL)?;
                 return self.opaque(term, Class::Function);
             }
-            TermType::Port => return self.opaque(term, Class::Port),
+            TermType::Port => return self.small(term, Class::Port),
             TermType::Ref => return self.reference(term),
             TermType::Unknown => return self.opaque(term, Class::Reference),
         }
@@ -119,17 +119,17 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
         self.spend(OPAQUE)?;
-        self.push(OwnTerm::copy(term), class);
+        let own = Opaque::alone(OwnTerm::copy(term), class);
+        self.builder.foreign(Arc::new(own));
         Ok(())
     }
 
     /// As `opaque`, for terms that are small and hold on to nothing.
-    fn small(&mut self, term: Term<'a>, class: Class) {
-        self.push(self.resource.nursery.copy(term), class);
-    }
-
-    fn push(&mut self, term: OwnTerm, class: Class) {
-        self.builder.foreign(Arc::new(Opaque::new(term, class)));
+    fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
+        self.spend(FEW)?;
+        let own = Opaque::small(self.resource.nursery.copy(term), class);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
     }
 
     fn reference(&mut self, term: Term<'a>) -> Result<(), Big> {
@@ -137,7 +137,8 @@ impl<'m, 'a> Encoder<'m, 'a> {
             return self.opaque(term, Class::Reference);
         }
         self.spend(FEW)?;
-        self.push(self.resource.references.copy(term), Class::Reference);
+        let own = Opaque::small(self.resource.references.copy(term), Class::Reference);
+        self.builder.foreign(Arc::new(own));
         Ok(())
     }
 
@@ -149,9 +150,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         if fits && self.builder.integer(n) {
             Ok(())
         } else if is_modest(term) {
-            self.spend(FEW)?;
-            self.small(term, Class::BigInteger);
-            Ok(())
+            self.small(term, Class::BigInteger)
         } else {
             self.opaque(term, Class::BigInteger)
         }
@@ -210,6 +209,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
     fn map(&mut self, term: Term<'a>) -> Result<(), Big> {
         match known_struct(term) {
             Some(Struct::Customer(customer)) => {
+                self.spend(FEW)?;
                 self.builder.foreign(Arc::new(Waiting(customer)));
             }
             Some(Struct::Address(machine, key, sponsor)) => {
@@ -224,13 +224,10 @@ impl<'m, 'a> Encoder<'m, 'a> {
                     self.opaque(term, Class::Map)?;
                 }
             }
-            None => {
-                if self.measure(term)? {
-                    self.small(term, Class::Map);
-                } else {
-                    self.opaque(term, Class::Map)?;
-                }
-            }
+            None => match self.measure(term)? {
+                true => self.small(term, Class::Map)?,
+                false => self.opaque(term, Class::Map)?,
+            },
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType
 use std::sync::Arc;
 
 /// Starts a machine that belongs to the calling process: `{:ok, machine}` or `{:error, text}`.
-#[rustler::nif]
+#[rustler::nif(schedule = "DirtyIo")]
 fn machine_start<'a>(
     env: Env<'a>,
     name: String,
@@ -116,7 +116,7 @@ fn opaque(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
         class = class_of(term);
         Some(term)
     })?;
-    Some(Arc::new(Opaque::new(term, class?)))
+    Some(Arc::new(Opaque::alone(term, class?)))
 }
 
 fn class_of(term: Term<'_>) -> Option<Class> {

@@ -102,7 +102,8 @@ impl MachineResource {
 impl Resource for MachineResource {
     const IMPLEMENTS_DOWN: bool = true;
 
-    // The owner was killed. Its janitor joins; here the threads are only told.
+    // The owner was killed. Its janitor joins; here the threads are only told, which waits for nobody: the lock is
+    // written to only for the moments in which the machine is set and taken.
     fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
         self.stop();
     }
@@ -177,7 +178,7 @@ impl Customer {
     pub fn new(pid: LocalPid, tag: Term<'_>, machine: ResourceArc<MachineResource>) -> Customer {
         Customer {
             pid,
-            tag: OwnTerm::copy(tag),
+            tag: machine.references.copy(tag),
             state: AtomicU8::new(OPEN),
             machine,
         }
