@@ -64,6 +64,8 @@ impl Dispatch {
     /// The rest of a commit: deliveries and timers.
     #[cold]
     pub(crate) fn commit_outside(&mut self) {
+        // Whoever gets a message can read what had been done by then.
+        self.publish_counters();
         let mut outside = std::mem::take(&mut self.turn.outside);
         for outgoing in outside.drain(..) {
             self.deliver(outgoing);

@@ -212,20 +212,26 @@ impl Dispatch {
         }
     }
 
-    /// Publishes counters and what others may want to know before they ask for work.
-    fn publish(&mut self, backlog: u64) {
+    /// Publishes what the thread has done.
+    pub(crate) fn publish_counters(&mut self) {
         let turn = &mut self.turn;
         let queued = turn.queue.len() as u64;
         turn.counts.queue_high_water = turn.counts.queue_high_water.max(queued);
-        let station = &turn.place.station;
-        station.counters.publish(&Counts {
+        turn.place.station.counters.publish(&Counts {
             sends: turn.tally.sends,
             creates: turn.tally.creates,
             dropped: turn.counts.dropped + turn.tally.dropped,
-
             timers: self.timers.len() as u64,
             ..turn.counts
         });
+    }
+
+    /// Publishes counters and what others may want to know before they ask for work.
+    fn publish(&mut self, backlog: u64) {
+        self.publish_counters();
+        let turn = &mut self.turn;
+        let queued = turn.queue.len() as u64;
+        let station = &turn.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
         station
