@@ -3,7 +3,7 @@
 # Benchee times the stages of a run; starting and stopping the machine happens in its hooks, outside of the time.
 # Its memory figures see the heap of a BEAM process only, so they are not asked for: see `mix mote.bench`.
 defmodule Mote.Bench.Compare do
-  alias Mote.Bench.{Options, Run}
+  alias Mote.Bench.{Options, Variant}
 
   @doc "Sizes come from the command line, `default` without any."
   def run(program, default) do
@@ -44,7 +44,7 @@ defmodule Mote.Bench.Compare do
   end
 
   defp mote(program, param) do
-    {:ok, machine} = Mote.start_link(Run.machine_options())
+    {:ok, machine} = Mote.start_link(Variant.options(program, :mote))
     %{param: param, machine: machine, stages: program.mote(machine, param)}
   end
 

@@ -13,7 +13,14 @@ defmodule Mote.Bench do
     Programs.PingPong,
     Programs.Ring,
     Programs.Counting,
-    Programs.Idle
+    Programs.Hot,
+    Programs.Fan,
+    Programs.ErfcBomb,
+    Programs.TimeEater,
+    Programs.Idle,
+    Programs.Sendx,
+    Programs.Beside,
+    Programs.IdleCpu
   ]
 
   @doc "Every program, in the order in which they are listed and run."

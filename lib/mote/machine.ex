@@ -43,11 +43,27 @@ defmodule Mote.Machine do
   # The native machine of a process or name.
   @spec fetch(t) :: {:ok, reference} | {:error, Error.t()}
   def fetch(machine) do
-    with pid when is_pid(pid) <- whereis(machine), {:ok, native} <- Table.fetch(pid) do
-      {:ok, native}
+    with pid when is_pid(pid) <- whereis(machine),
+         :error <- Table.fetch(pid),
+         :error <- starting(pid) do
+      {:error, down(machine)}
     else
-      _ -> {:error, down(machine)}
+      {:ok, native} -> {:ok, native}
+      _nobody -> {:error, down(machine)}
     end
+  end
+
+  # A process has its name before it is done with starting: then it is waited for.
+  defp starting(pid) do
+    with true <- node(pid) == node(),
+         {:dictionary, dictionary} <- Process.info(pid, :dictionary),
+         {__MODULE__, :init, 1} <- dictionary[:"$initial_call"] do
+      {:ok, GenServer.call(pid, :native)}
+    else
+      _ -> :error
+    end
+  catch
+    :exit, _ -> :error
   end
 
   defp whereis(pid) when is_pid(pid), do: pid
@@ -84,6 +100,9 @@ defmodule Mote.Machine do
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
     end
   end
+
+  @impl GenServer
+  def handle_call(:native, _from, state), do: {:reply, state.native, state}
 
   @impl GenServer
   def handle_info({:mote_aborted, module, behaviour, reason, message}, state) do

@@ -95,8 +95,7 @@ defmodule Mote.FacadeTest do
         """)
       end
 
-      module = Mote.FacadeTest.Versions
-      compile.(1)
+      [{module, _}] = compile.(1)
       stale = module.v(0)
       old = Mote.create(context.machine, stale)
       assert Mote.ask!(old, :read) == {0, 1}
@@ -235,6 +234,7 @@ defmodule Mote.FacadeTest do
       assert uptime in 0..60_000
       assert %{heap: heap, mapped: mapped, queues: _} = memory
       assert 0 < heap and heap <= mapped
+      assert Mote.ask!(counter, :read) == 1
     end
 
     test "of an actor", %{machine: machine} do

@@ -175,6 +175,20 @@ defmodule Mote.TermsTest do
     end
   end
 
+  test "addresses of another machine compare by what they say", %{machine: machine, other: other, echo: echo} do
+    far = Mote.create(other, Actors.echo())
+
+    same? = fn left, right ->
+      machine |> Mote.create(Actors.comparing(left)) |> Mote.ask!(right) |> elem(0)
+    end
+
+    assert same?.(far, far)
+    refute same?.(far, Mote.create(other, Actors.echo()))
+    refute same?.(far, %{far | sponsor: :main})
+    refute same?.(far, echo)
+    assert same?.(%{echo | sponsor: :main}, %{echo | sponsor: :main})
+  end
+
   test "is_address is true for what takes messages", %{machine: machine, other: other, echo: echo} do
     actor = Mote.create(machine, Actors.comparing(nil))
     address? = fn term -> actor |> Mote.ask!(term) |> elem(4) end

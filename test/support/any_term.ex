@@ -7,7 +7,12 @@ defmodule Mote.AnyTerm do
 
   @doc "Terms of all kinds, nested; `addresses` are some of the leaves."
   def term(addresses) do
-    tree(leaf(addresses), fn inner ->
+    # Beyond some size terms do not get more interesting.
+    addresses |> leaf() |> nested() |> scale(&min(&1, 300))
+  end
+
+  defp nested(leaf) do
+    tree(leaf, fn inner ->
       frequency([
         {3, list_of(inner)},
         {3, map(list_of(inner, max_length: 6), &List.to_tuple/1)},

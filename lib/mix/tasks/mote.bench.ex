@@ -7,25 +7,33 @@ defmodule Mix.Tasks.Mote.Bench do
       mix mote.bench                                     # lists the programs
       mix mote.bench fork_bomb --depth 10,20 --compare beam
       mix mote.bench ping_pong ring --runs 9 --format tsv
+      mix mote.bench fork_bomb --depth 5..24 --sponsor both --runs 21
 
   Each variant is run in a node started for it, first once to warm up, then `--runs` times; the runs of the
   variants alternate. Every run has a fresh machine, and the time is taken from the first send to the last message
-  that reaches the BEAM process. Every result is checked.
+  that reaches the BEAM process. A run of less than 5 ms is repeated on the same machine until 20 ms are timed, and
+  the mean of all but the first counts as one run. Every result is checked.
 
   ## Options
 
     * `--depth`, `--n`: the size, whichever the program has: numbers and ranges, separated by commas;
     * `--runs`: how many timed runs (5);
+    * `--sponsor`: `st` (a machine with one sponsor of one thread, the default), `mt` (one sponsor with a thread for
+      each core) or `both`, alternating. Programs that are about sponsors have machines of their own;
     * `--compare beam`: the same program on BEAM processes as well, and the ratio of the two;
     * `--format`: `table` or `tsv`, with the columns `bench variant param metric median min max unit`.
 
   ## Metrics
 
-    * `ns_per_actor`, `ns_per_message`: time;
+    * `ns_per_actor`, `ns_per_message`, `us_per_leaf` and the like: time;
     * `peak_rss_bytes`: the most memory that the whole OS process had at once, of the first run in its node;
     * `bytes_per_actor`: what that was more than before the run, for each actor. For `idle` it is what was in use
       when all actors were there and nothing happened;
-    * `ratio_vs_beam`: the main metric on BEAM processes divided by that on Mote.
+    * `ratio_vs_beam`: the main metric on BEAM processes divided by that on Mote;
+    * `ratio_mt_vs_st`: how many times faster the sponsor with many threads is: its main metric by that of the
+      single-threaded one, round by round;
+    * `ratio_beside_vs_alone`: the speed of a sponsor beside an idle one by its speed alone;
+    * `percent_of_core`: CPU time that the machine's threads take, in percent of one core.
 
   Memory is read from `/proc`, and left out where there is none.
   """
@@ -76,7 +84,8 @@ defmodule Mix.Tasks.Mote.Bench do
 
   defp figures(program, param, options) do
     progress = fn line -> IO.puts(:stderr, "  " <> line) end
-    Runner.measure(program, param, runs: options.runs, compare: options.compare, progress: progress)
+    given = [runs: options.runs, sponsor: Options.sponsor(options), compare: options.compare]
+    Runner.measure(program, param, [progress: progress] ++ given)
   rescue
     error in Run.Error -> Mix.raise(Exception.message(error))
   end

@@ -3,16 +3,27 @@ defmodule Mote.Bench.Options do
   @moduledoc false
 
   alias Mote.Bench
+  alias Mote.Bench.Variant
 
-  @switches [depth: :string, n: :string, runs: :integer, compare: :string, format: :string]
+  @switches [
+    depth: :string,
+    n: :string,
+    runs: :integer,
+    sponsor: :string,
+    compare: :string,
+    format: :string
+  ]
 
-  defstruct programs: [], depth: nil, n: nil, runs: 5, compare: false, format: :table
+  @sponsors Enum.map(Variant.choices(), &Atom.to_string/1)
+
+  defstruct programs: [], depth: nil, n: nil, runs: 5, sponsor: nil, compare: false, format: :table
 
   @type t :: %__MODULE__{
           programs: [module],
           depth: [pos_integer] | nil,
           n: [pos_integer] | nil,
           runs: pos_integer,
+          sponsor: Variant.choice() | nil,
           compare: boolean,
           format: :table | :tsv
         }
@@ -27,6 +38,7 @@ defmodule Mote.Bench.Options do
          {:ok, options} <- options(given, %__MODULE__{programs: programs}),
          :ok <- used(options, :depth),
          :ok <- used(options, :n),
+         :ok <- sponsor_used(options),
          do: {:ok, options}
   end
 
@@ -36,6 +48,10 @@ defmodule Mote.Bench.Options do
     about = program.about()
     Map.fetch!(options, about.param) || about.defaults
   end
+
+  @doc "Which sponsors to run them on."
+  @spec sponsor(t) :: Variant.choice()
+  def sponsor(%__MODULE__{sponsor: sponsor}), do: sponsor || :st
 
   @doc """
   Sizes: numbers and ranges, separated by commas.
@@ -104,6 +120,11 @@ defmodule Mote.Bench.Options do
 
   defp option(:runs, runs) when runs > 0, do: {:ok, runs}
   defp option(:runs, runs), do: {:error, "--runs must be at least 1, got: #{runs}"}
+  defp option(:sponsor, name) when name in @sponsors, do: {:ok, String.to_existing_atom(name)}
+
+  defp option(:sponsor, other),
+    do: {:error, "--sponsor must be #{Enum.join(@sponsors, ", ")}, got: #{inspect(other)}"}
+
   defp option(:compare, "beam"), do: {:ok, true}
   defp option(:compare, other), do: {:error, "--compare must be beam, got: #{inspect(other)}"}
   defp option(:format, format) when format in ["table", "tsv"], do: {:ok, String.to_atom(format)}
@@ -115,6 +136,14 @@ defmodule Mote.Bench.Options do
       :ok
     else
       {:error, "--#{key} is not the size of #{Enum.map_join(programs, ", ", & &1.about().name)}"}
+    end
+  end
+
+  defp sponsor_used(%__MODULE__{programs: programs} = options) do
+    if options.sponsor == nil or programs == [] or Enum.any?(programs, &(&1.about().machines == nil)) do
+      :ok
+    else
+      {:error, "--sponsor changes nothing for #{Enum.map_join(programs, ", ", & &1.about().name)}"}
     end
   end
 end

@@ -16,17 +16,25 @@ defmodule Mote.Bench.Program do
   #   * `:title`: one line;
   #   * `:param`: `:depth` or `:n`, the option that sets the size; `:defaults`: the sizes without it; `:small`: a
   #     size that is done within milliseconds, to load the code before anything is measured;
-  #   * `:metric`: the figure that is compared with the BEAM;
+  #   * `:metric`: the figure that ratios are made of; its first word is its unit, such as `ns` or `us`;
   #   * `:fresh` (false): measure every run in a node of its own, instead of only the first one;
-  #   * `:settle` (0): milliseconds to wait after each stage before the memory is read.
+  #   * `:settle` (0): milliseconds to wait after each stage before the memory is read;
+  #   * `:machines`: the sponsors of each machine that it is run on, `[name: [sponsor: options]]`, if it is about
+  #     sponsors; without it, `--sponsor` says which (see `Mote.Bench.Variant`);
+  #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`.
+  #
+  # A program without `beam/1` and `processes/1` is for Mote only.
   @moduledoc false
 
-  alias Mote.Bench.Sample
+  alias Mote.Bench.{Sample, Variant}
 
   @typedoc "A size: the depth of a tree, or a number of actors or messages."
   @type param :: pos_integer
 
-  @typedoc "Timed one after the other; each gets what the one before returned, the first one `nil`."
+  @typedoc """
+  Timed one after the other; each gets what the one before returned, the first one `nil`. One that measures by itself
+  returns `{:figures, [name: number], result}`: the figures go into the sample.
+  """
   @type stages :: [{atom, (term -> term)}]
 
   @type about :: %{
@@ -37,7 +45,9 @@ defmodule Mote.Bench.Program do
           small: param,
           metric: atom,
           fresh: boolean,
-          settle: non_neg_integer
+          settle: non_neg_integer,
+          machines: [{Variant.t(), keyword}] | nil,
+          ratio: Variant.ratio() | nil
         }
 
   @callback about() :: about
@@ -59,6 +69,11 @@ defmodule Mote.Bench.Program do
 
   @doc "The figures of one run. The default: the time of all stages if the node was warm, the memory if fresh."
   @callback measures(Sample.t()) :: [{atom, number | nil}]
+
+  @optional_callbacks beam: 1, processes: 1
+
+  # How much faster the machine with one thread for each core is than the one with a single thread.
+  @ratio {:ratio_mt_vs_st, :mote_mt, :mote_st}
 
   defmacro __using__(opts) do
     quote do
@@ -91,16 +106,17 @@ defmodule Mote.Bench.Program do
   def about(module, opts) do
     name = module |> Module.split() |> List.last() |> Macro.underscore()
 
-    opts
-    |> Keyword.validate!([:title, :param, :defaults, :small, :metric, fresh: false, settle: 0])
-    |> Map.new()
-    |> Map.put(:name, name)
+    optional = [fresh: false, settle: 0, machines: nil, ratio: nil]
+    about = opts |> Keyword.validate!([:title, :param, :defaults, :small, :metric] ++ optional) |> Map.new()
+    ratio = if about.machines, do: about.ratio, else: @ratio
+    Map.merge(about, %{name: name, ratio: ratio})
   end
 
   @doc "The figures of a run of one kind of thing, actors or messages, of which there are `count`."
   @spec measures(Sample.t(), pos_integer) :: [{atom, number | nil}]
   def measures(%Sample{fresh: false} = sample, count) do
-    [{sample.program.about().metric, Sample.ns(sample) / count}]
+    metric = sample.program.about().metric
+    [{metric, Sample.ns(sample) / count / nanoseconds(Atom.to_string(metric))}]
   end
 
   def measures(%Sample{fresh: true} = sample, count) do
@@ -111,4 +127,7 @@ defmodule Mote.Bench.Program do
       _ -> peak
     end
   end
+
+  defp nanoseconds("ns_" <> _), do: 1
+  defp nanoseconds("us_" <> _), do: 1_000
 end

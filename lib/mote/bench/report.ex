@@ -97,8 +97,8 @@ defmodule Mote.Bench.Report do
   end
 
   defp show("bytes"), do: &memory/1
-  defp show("x"), do: &(number(&1) <> " x")
-  defp show("ns"), do: &(number(&1) <> " ns")
+  defp show("%"), do: &(decimals(&1 * 1.0, 3) <> " %")
+  defp show(unit), do: &(number(&1) <> " " <> unit)
 
   defp plain(value) when is_integer(value), do: Integer.to_string(value)
   defp plain(value), do: decimals(value, 3)

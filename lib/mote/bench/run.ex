@@ -1,11 +1,12 @@
 defmodule Mote.Bench.Run do
-  # One run of one program, here and now: a fresh machine, the stages under the clock, the check of the result. In
+  # One sample of one program, here and now: a fresh machine, the stages under the clock, the check of the result. In
   # which node that happens, and how often, is the business of `worker.ex` and `runner.ex`.
+  #
+  # Short programs are repeated on the same machine, where they find its threads and the cache warm: the first time
+  # does not count, and the times of the sample are the means of the others.
   @moduledoc false
 
-  alias Mote.Bench.{Memory, Sample}
-
-  @machine [sponsors: [single: [threads: 1]]]
+  alias Mote.Bench.{Memory, Sample, Variant}
 
   defmodule Error do
     @moduledoc false
@@ -15,20 +16,24 @@ defmodule Mote.Bench.Run do
   @doc """
   Loads the code of a program by a small run, so that the next one does not pay for it in time or memory.
   """
-  @spec load(module, atom) :: :ok
+  @spec load(module, Variant.t()) :: :ok
   def load(program, variant) do
-    once(program, variant, program.about().small, false)
+    once(program, variant, program.about().small)
     :ok
   end
 
   @doc """
   Runs the program in a process of its own, as every program on the BEAM would be.
 
+  Options: `fresh` (false): nothing ran in this OS process before, so its memory counts; `repeats` (1): how many runs
+  are timed; when there are several, one more goes ahead of them.
+
   Raises `Mote.Bench.Run.Error` when the result is wrong or the run ends by a failure.
   """
-  @spec once(module, atom, pos_integer, boolean) :: Sample.t()
-  def once(program, variant, param, fresh) do
-    sample = %Sample{program: program, variant: variant, param: param, fresh: fresh}
+  @spec once(module, Variant.t(), pos_integer, fresh: boolean, repeats: pos_integer) :: Sample.t()
+  def once(program, variant, param, opts \\ []) do
+    opts = Keyword.validate!(opts, fresh: false, repeats: 1)
+    sample = struct!(%Sample{program: program, variant: variant, param: param}, opts)
     {pid, monitor} = spawn_monitor(fn -> exit({:ran, run(sample)}) end)
 
     receive do
@@ -37,60 +42,75 @@ defmodule Mote.Bench.Run do
     end
   end
 
-  @doc "How the machine of a run is started."
-  @spec machine_options() :: keyword
-  def machine_options, do: @machine
+  defp run(%Sample{variant: :beam} = sample), do: measure(sample, & &1.program.beam(&1.param))
 
-  defp run(%Sample{variant: :beam} = sample) do
-    sample |> measure(& &1.program.beam(&1.param)) |> check()
-  end
-
-  defp run(%Sample{variant: :mote} = sample) do
+  defp run(%Sample{} = sample) do
     # Before the machine starts: what it takes for itself is part of the price of its actors.
     sample = %{sample | before: Memory.rss()}
-    {:ok, machine} = Mote.start_link(@machine)
-    {sample, result} = measure(sample, & &1.program.mote(machine, &1.param))
-    sample = %{sample | info: Mote.info(machine)}
-    :ok = Mote.stop(machine)
-    check({sample, result})
+    {:ok, machine} = Mote.start_link(Variant.options(sample.program, sample.variant))
+
+    sample =
+      try do
+        sample = measure(sample, & &1.program.mote(machine, &1.param))
+        %{sample | info: Mote.info(machine)}
+      after
+        :ok = Mote.stop(machine)
+      end
+
+    # The right result is not enough: no program here has turns that abort.
+    with [_ | _] = aborts <- aborts(sample.info), do: exit({:aborts, aborts})
+    sample
   end
 
   defp measure(sample, prepare) do
     sample = %{sample | before: sample.before || Memory.rss()}
     reset = Memory.reset_peak()
-    stages = prepare.(sample)
+    if sample.repeats > 1, do: stages(sample, prepare.(sample))
+    runs = for _ <- 1..sample.repeats, do: stages(sample, prepare.(sample))
+
+    %{
+      sample
+      | stages: mean(for {stages, _} <- runs, do: stages),
+        figures: runs |> List.last() |> elem(1),
+        peak: if(reset, do: Memory.peak())
+    }
+  end
+
+  # One run: the stages as they were, in order, and the figures that they took themselves.
+  defp stages(sample, stages) do
     settle = sample.program.about().settle
 
-    {result, stages} =
-      Enum.reduce(stages, {nil, []}, fn {name, fun}, {given, done} ->
+    {result, done, figures} =
+      Enum.reduce(stages, {nil, [], []}, fn {name, fun}, {given, done, figures} ->
         start = System.monotonic_time()
         result = fun.(given)
         time = System.monotonic_time() - start
-        Process.sleep(settle)
+        if settle > 0, do: Process.sleep(settle)
         ns = System.convert_time_unit(time, :native, :nanosecond)
-        {result, [%{name: name, ns: ns, rss: Memory.rss()} | done]}
+        stage = %{name: name, ns: ns, rss: if(sample.fresh, do: Memory.rss())}
+
+        case result do
+          {:figures, more, result} -> {result, [stage | done], figures ++ more}
+          result -> {result, [stage | done], figures}
+        end
       end)
 
-    {%{sample | stages: Enum.reverse(stages), peak: if(reset, do: Memory.peak())}, result}
+    expected = sample.program.expected(sample.param)
+    if result != expected, do: exit({:wrong, result, expected})
+    {Enum.reverse(done), figures}
   end
 
-  # The right result is not enough: no program here has turns that abort.
-  defp check({sample, result}) do
-    expected = sample.program.expected(sample.param)
-    aborts = aborts(sample.info)
+  defp mean([stages]), do: stages
 
-    cond do
-      result != expected -> exit({:wrong, result, expected})
-      aborts != [] -> exit({:aborts, aborts})
-      true -> sample
-    end
+  defp mean(runs) do
+    Enum.zip_with(runs, fn [stage | _] = same ->
+      %{stage | ns: Enum.sum(Enum.map(same, & &1.ns)) / length(same)}
+    end)
   end
 
   defp aborts(%{counters: counters}) do
     for {name, count} <- counters, count > 0, String.starts_with?("#{name}", "aborts"), do: {name, count}
   end
-
-  defp aborts(nil), do: []
 
   defp failed(sample, {:wrong, result, expected}),
     do: "#{what(sample)} gave #{inspect(result)}, and #{inspect(expected)} is right"

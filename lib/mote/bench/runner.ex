@@ -1,20 +1,29 @@
 defmodule Mote.Bench.Runner do
   # Measures a program: which runs, in which nodes, in which order.
   #
-  # Every variant (Mote, BEAM processes) has a fresh node of its own. Its first run, after a small one that loads
+  # Every variant (machines, BEAM processes) has a fresh node of its own. Its first run, after a small one that loads
   # the code, is the warm-up; and since nothing was in that OS process before, it is also the one whose memory
-  # counts. Then the timed runs go round the variants, one at a time: whatever else the computer does hits all
-  # variants alike, and the other nodes sleep meanwhile. A program that is about memory (`fresh: true`) has a new
-  # node for every single run.
+  # counts. Then the timed runs go round the variants, one at a time, forth and back in turns: whatever else the
+  # computer does hits all variants alike, and the other nodes sleep meanwhile. Machines that are compared with each
+  # other take turns in one node, for two OS processes are never quite equally fast. A program that is about memory
+  # (`fresh: true`) has a new node for every single run.
   @moduledoc false
 
-  alias Mote.Bench.{Measure, Memory, Worker}
+  alias Mote.Bench.{Measure, Memory, Sample, Variant, Worker}
 
   # What a waiting BEAM process with the default heap takes, with a margin: 2.7 KB were measured on OTP 25.
   @process_bytes 3_000
 
+  # A run that takes less than that is repeated on its machine, until so much is timed, but not more often than that.
+  @short_ns 5.0e6
+  @enough_ns 2.0e7
+  @most_repeats 10_000
+  # The first run of all says little about how long the others take.
+  @trial_repeats 20
+
   @type options :: [
           runs: pos_integer,
+          sponsor: Variant.choice(),
           compare: boolean,
           where: :node | :here,
           progress: (String.t() -> term)
@@ -23,21 +32,28 @@ defmodule Mote.Bench.Runner do
   @doc """
   The figures of one program of one size.
 
-  Options: `runs` (5) that are timed; `compare` (false): on BEAM processes too; `where` (`:node`): see
-  `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
+  Options: `runs` (5) that are timed; `sponsor` (`:st`): see `Mote.Bench.Variant`; `compare` (false): on BEAM
+  processes too; `where` (`:node`): see `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
   """
   @spec measure(module, pos_integer, options) :: [Measure.t()]
   def measure(program, param, opts \\ []) do
-    opts = Keyword.validate!(opts, runs: 5, compare: false, where: :node, progress: fn _ -> :ok end)
-    variants = variants(program, param, opts)
+    defaults = [runs: 5, sponsor: :st, compare: false, where: :node, progress: fn _ -> :ok end]
+    opts = Keyword.validate!(opts, defaults)
+    machines = Variant.machines(program, opts[:sponsor])
+    beam = if opts[:compare] and beam?(program, param, opts), do: [:beam], else: []
 
     samples =
       if program.about().fresh,
-        do: fresh_samples(program, param, variants, opts),
-        else: warm_samples(program, param, variants, opts)
+        do: fresh_samples(program, param, machines ++ beam, opts),
+        else: warm_samples(program, param, Enum.reject([machines, beam], &(&1 == [])), opts)
 
-    measures = for variant <- variants, measure <- collect(program, param, variant, samples), do: measure
-    measures ++ ratio(program, param, measures)
+    measures =
+      for variant <- machines ++ beam, measure <- collect(program, param, variant, samples), do: measure
+
+    ratios =
+      for ratio <- Variant.ratios(program, machines ++ beam), do: ratio(program, param, measures, ratio)
+
+    measures ++ Enum.concat(ratios)
   end
 
   @doc "Why BEAM processes cannot do that here, or `nil` when they can."
@@ -59,44 +75,76 @@ defmodule Mote.Bench.Runner do
     end
   end
 
-  defp variants(program, param, opts) do
-    reason = if opts[:compare], do: beyond_beam(program, param)
+  defp beam?(program, param, opts) do
+    reason =
+      if Variant.beam?(program),
+        do: beyond_beam(program, param),
+        else: "it is about machines and their threads"
 
     if reason do
       opts[:progress].("#{program.about().name}: no comparison with BEAM processes: #{reason}")
     end
 
-    if opts[:compare] && !reason, do: [:mote, :beam], else: [:mote]
+    reason == nil
   end
 
   defp fresh_samples(program, param, variants, opts) do
     for run <- 1..opts[:runs], variant <- variants do
       progress(program, param, variant, run, opts)
-      with_worker(program, param, variant, opts, &Worker.run(&1, program, variant, param, true))
+      with_worker(program, param, variant, opts, &Worker.run(&1, program, variant, param, fresh: true))
     end
   end
 
-  defp warm_samples(program, param, [variant | others], opts, workers \\ []) do
-    with_worker(program, param, variant, opts, fn worker ->
-      progress(program, param, variant, "warm-up", opts)
-      first = Worker.run(worker, program, variant, param, true)
-      workers = workers ++ [{variant, worker}]
+  # Of each family of variants the first one's node stays for the timed runs of all.
+  defp warm_samples(program, param, families, opts, workers \\ [])
 
-      rest =
-        if others == [],
-          do: rounds(program, param, workers, opts),
-          else: warm_samples(program, param, others, opts, workers)
+  defp warm_samples(program, param, [], opts, workers), do: rounds(program, param, workers, opts)
 
-      [first | rest]
+  defp warm_samples(program, param, [[first | others] = family | families], opts, workers) do
+    with_worker(program, param, first, opts, fn worker ->
+      samples = [
+        warm_up(worker, program, param, first, opts)
+        | Enum.map(others, &warm_up_elsewhere(program, param, &1, opts))
+      ]
+
+      slowest = samples |> Enum.map(&Sample.ns/1) |> Enum.max()
+      repeats = repeats(worker, program, param, family, slowest)
+      workers = workers ++ for variant <- family, do: {variant, worker, repeats}
+      samples ++ warm_samples(program, param, families, opts, workers)
     end)
   end
 
+  defp warm_up(worker, program, param, variant, opts) do
+    progress(program, param, variant, "warm-up", opts)
+    Worker.run(worker, program, variant, param, fresh: true)
+  end
+
+  defp warm_up_elsewhere(program, param, variant, opts) do
+    with_worker(program, param, variant, opts, &warm_up(&1, program, param, variant, opts))
+  end
+
+  # How often a run is repeated is the same for the whole family, and enough for the fastest. Every variant has been
+  # run in the family's node afterwards.
+  defp repeats(worker, program, param, [_ | others], slowest) when slowest >= @short_ns do
+    for variant <- others, do: Worker.run(worker, program, variant, param, [])
+    1
+  end
+
+  defp repeats(worker, program, param, family, _slowest) do
+    runs = for variant <- family, do: Worker.run(worker, program, variant, param, repeats: @trial_repeats)
+    fastest = runs |> Enum.map(&Sample.ns/1) |> Enum.min()
+    min(ceil(@enough_ns / max(fastest, 1)), @most_repeats)
+  end
+
   defp rounds(program, param, workers, opts) do
-    for run <- 1..opts[:runs], {variant, worker} <- workers do
+    for run <- 1..opts[:runs], {variant, worker, repeats} <- turns(run, workers) do
       progress(program, param, variant, run, opts)
-      Worker.run(worker, program, variant, param, false)
+      Worker.run(worker, program, variant, param, repeats: repeats)
     end
   end
+
+  defp turns(run, workers) when rem(run, 2) == 1, do: workers
+  defp turns(_run, workers), do: Enum.reverse(workers)
 
   defp with_worker(program, param, variant, opts, fun) do
     processes = if variant == :beam, do: program.processes(param), else: 0
@@ -130,23 +178,14 @@ defmodule Mote.Bench.Runner do
     end
   end
 
-  # Run by run, each with the one of the other variant that came next: so its spread is that of the ratio.
-  defp ratio(program, param, measures) do
+  # Run by run, each with the one of the other variant of the same round: so its spread is that of the ratio.
+  defp ratio(program, param, measures, {metric, variant, than}) do
     about = program.about()
     values = fn variant -> Enum.find(measures, &(&1.variant == variant and &1.metric == about.metric)) end
 
-    with %Measure{values: ours} <- values.(:mote), %Measure{values: theirs} <- values.(:beam) do
+    with %Measure{values: ours} <- values.(variant), %Measure{values: theirs} <- values.(than) do
       ratios = Enum.zip_with(theirs, ours, fn their, our -> their / max(our, 0.001) end)
-
-      [
-        %Measure{
-          bench: about.name,
-          variant: :mote,
-          param: param,
-          metric: :ratio_vs_beam,
-          values: ratios
-        }
-      ]
+      [%Measure{bench: about.name, variant: variant, param: param, metric: metric, values: ratios}]
     else
       nil -> []
     end

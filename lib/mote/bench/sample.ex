@@ -1,6 +1,6 @@
 defmodule Mote.Bench.Sample do
-  # What was seen in one run of one program. Times in nanoseconds, memory in bytes of the whole OS process, `nil`
-  # where the system does not tell.
+  # What was seen in one run of one program, or in several short ones on the same machine. Times in nanoseconds,
+  # memory in bytes of the whole OS process, `nil` where the system does not tell.
   @moduledoc false
 
   @enforce_keys [:program, :variant, :param]
@@ -10,31 +10,39 @@ defmodule Mote.Bench.Sample do
     :param,
     # Is this the first run in a node of its own? Only then memory means something.
     fresh: false,
-    # [%{name: atom, ns: integer, rss: bytes}], in order.
+    # How many runs in a row; the times are their mean.
+    repeats: 1,
+    # [%{name: atom, ns: nanoseconds, rss: bytes}], in order.
     stages: [],
+    # What the stages measured by themselves.
+    figures: [],
     before: nil,
     peak: nil,
     # What `Mote.info/1` said of the machine at the end.
     info: nil
   ]
 
+  @type stage :: %{name: atom, ns: number, rss: non_neg_integer | nil}
+
   @type t :: %__MODULE__{
           program: module,
           variant: atom,
           param: pos_integer,
           fresh: boolean,
-          stages: [%{name: atom, ns: non_neg_integer, rss: non_neg_integer | nil}],
+          repeats: pos_integer,
+          stages: [stage],
+          figures: [{atom, number | nil}],
           before: non_neg_integer | nil,
           peak: non_neg_integer | nil,
           info: map | nil
         }
 
   @doc "The time of all stages together."
-  @spec ns(t) :: non_neg_integer
+  @spec ns(t) :: number
   def ns(%__MODULE__{stages: stages}), do: stages |> Enum.map(& &1.ns) |> Enum.sum()
 
   @doc "One stage."
-  @spec stage(t, atom) :: %{name: atom, ns: non_neg_integer, rss: non_neg_integer | nil}
+  @spec stage(t, atom) :: stage
   def stage(%__MODULE__{stages: stages}, name), do: Enum.find(stages, &(&1.name == name))
 
   @doc "The growth of memory for each of `count`; `nil` where it is not known."

@@ -6,7 +6,7 @@ defmodule Mote.Bench.Worker do
   # it ends with its parent however that ends.
   @moduledoc false
 
-  alias Mote.Bench.Run
+  alias Mote.Bench.{Run, Sample, Variant}
 
   @boot_timeout 60_000
   @run_timeout :timer.minutes(15)
@@ -65,13 +65,13 @@ defmodule Mote.Bench.Worker do
   end
 
   @doc "Loads a program there, see `Mote.Bench.Run.load/2`."
-  @spec load(t, module, atom) :: :ok
+  @spec load(t, module, Variant.t()) :: :ok
   def load(worker, program, variant), do: call(worker, Run, :load, [program, variant])
 
   @doc "Runs a program there, see `Mote.Bench.Run.once/4`."
-  @spec run(t, module, atom, pos_integer, boolean) :: Mote.Bench.Sample.t()
-  def run(worker, program, variant, param, fresh),
-    do: call(worker, Run, :once, [program, variant, param, fresh])
+  @spec run(t, module, Variant.t(), pos_integer, fresh: boolean, repeats: pos_integer) :: Sample.t()
+  def run(worker, program, variant, param, opts),
+    do: call(worker, Run, :once, [program, variant, param, opts])
 
   @doc "Ends the node, and gives its memory back."
   @spec stop(t) :: :ok

@@ -11,9 +11,14 @@ defmodule Mote.Machine.Table do
   @spec put(pid, reference, term) :: true
   def put(pid, machine, name), do: :ets.insert(__MODULE__, {pid, machine, name})
 
-  @doc "The name that the machine was given."
+  @doc "The name that the machine was given, if any."
   @spec name(pid) :: term
-  def name(pid), do: :ets.lookup_element(__MODULE__, pid, 3)
+  def name(pid) do
+    case :ets.lookup(__MODULE__, pid) do
+      [{_, _, name}] -> name
+      [] -> nil
+    end
+  end
 
   @spec fetch(pid) :: {:ok, reference} | :error
   def fetch(pid) do

@@ -21,6 +21,10 @@ enum Step<'m> {
     List(usize),
 }
 
+/// What a term counts that may be large.
+const LARGE: usize = 1_000;
+/// Room for terms that is kept from one message to the next.
+const KEPT: usize = 4_096;
 /// How much of a value is shown where it is only looked at.
 const GLANCE: usize = 200;
 /// How much of a binary.
@@ -42,6 +46,7 @@ impl Decoder {
         self.holds = false;
         self.limited = false;
         self.made.clear();
+        self.made.shrink_to(KEPT);
     }
 
     /// How many terms were made since.
@@ -103,7 +108,10 @@ impl Decoder {
             View::Address(actor) => self.address(env, machine, actor, None),
             View::On(sponsor, target) => self.on(env, machine, sponsor, target, steps)?,
             View::Foreign(value) => {
-                self.holds = true;
+                self.holds |= value.class() != Class::Pid;
+                if !self.limited && foreign::is_large(value) {
+                    self.nodes += LARGE;
+                }
                 match value.class() {
                     _ if !self.limited => foreign::to_term(env, value),
                     Class::Pid | Class::Reference | Class::Port => foreign::to_term(env, value),

@@ -5,7 +5,7 @@
 use crate::atoms::{self, names};
 use crate::foreign::{Elsewhere, LongBinary, Opaque, Process, Waiting};
 use crate::own_term::OwnTerm;
-use crate::read::{known_struct, list_cell, map_size, tuple_elements, Struct};
+use crate::read::{is_modest, is_ours, known_struct, list_cell, map_size, tuple_elements, Struct};
 use crate::resources::{Customer, MachineResource};
 use mote_vm::atom::Atom;
 use mote_vm::foreign::Class;
@@ -25,6 +25,10 @@ pub const NO_LIMIT: usize = usize::MAX;
 const BYTES_PER_NODE: usize = 64;
 /// Longer binaries are shared, not copied.
 const SHARED_BYTES: usize = 4_096;
+/// A map that takes no more visits is small.
+const SMALL: usize = 64;
+/// What a term costs that shares an environment.
+const FEW: usize = 5;
 /// What a term costs that gets an environment of its own, or that the machine has to look up.
 const OPAQUE: usize = 20;
 
@@ -106,15 +110,35 @@ impl<'m, 'a> Encoder<'m, 'a> {
                 self.spend(NORMAL)?;
                 return self.opaque(term, Class::Function);
             }
-            TermType::Port => return self.opaque(term, Class::Port),
-            TermType::Ref | TermType::Unknown => return self.opaque(term, Class::Reference),
+            TermType::Port => return self.small(term, Class::Port),
+            TermType::Ref => return self.reference(term),
+            TermType::Unknown => return self.opaque(term, Class::Reference),
         }
         Ok(())
     }
 
     fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
         self.spend(OPAQUE)?;
-        self.builder.foreign(Arc::new(Opaque::copy(term, class)));
+        let own = Opaque::alone(OwnTerm::copy(term), class);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    /// As `opaque`, for terms that are small and hold on to nothing.
+    fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
+        self.spend(FEW)?;
+        let own = Opaque::small(self.resource.nursery.copy(term), class);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    fn reference(&mut self, term: Term<'a>) -> Result<(), Big> {
+        if is_ours(term) {
+            return self.opaque(term, Class::Reference);
+        }
+        self.spend(FEW)?;
+        let own = Opaque::small(self.resource.references.copy(term), Class::Reference);
+        self.builder.foreign(Arc::new(own));
         Ok(())
     }
 
@@ -123,9 +147,12 @@ impl<'m, 'a> Encoder<'m, 'a> {
         // SAFETY: `n` is written when the integer fits.
         let fits =
             unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) } != 0;
-        match fits && self.builder.integer(n) {
-            true => Ok(()),
-            false => self.opaque(term, Class::BigInteger),
+        if fits && self.builder.integer(n) {
+            Ok(())
+        } else if is_modest(term) {
+            self.small(term, Class::BigInteger)
+        } else {
+            self.opaque(term, Class::BigInteger)
         }
     }
 
@@ -182,6 +209,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
     fn map(&mut self, term: Term<'a>) -> Result<(), Big> {
         match known_struct(term) {
             Some(Struct::Customer(customer)) => {
+                self.spend(FEW)?;
                 self.builder.foreign(Arc::new(Waiting(customer)));
             }
             Some(Struct::Address(machine, key, sponsor)) => {
@@ -196,10 +224,10 @@ impl<'m, 'a> Encoder<'m, 'a> {
                     self.opaque(term, Class::Map)?;
                 }
             }
-            None => {
-                self.measure(term)?;
-                self.opaque(term, Class::Map)?;
-            }
+            None => match self.measure(term)? {
+                true => self.small(term, Class::Map)?,
+                false => self.opaque(term, Class::Map)?,
+            },
         }
         Ok(())
     }
@@ -215,11 +243,11 @@ impl<'m, 'a> Encoder<'m, 'a> {
         }
     }
 
-    /// Spends what copying a map will cost.
-    fn measure(&mut self, map: Term<'a>) -> Result<(), Big> {
-        if self.budget > NORMAL {
-            return Ok(());
-        }
+    /// Spends what copying a map will cost; whether it is small.
+    fn measure(&mut self, map: Term<'a>) -> Result<bool, Big> {
+        let unlimited = self.budget > NORMAL;
+        let before = self.budget;
+        let mut plain = true;
         let mut rest = vec![map];
         while let Some(term) = rest.pop() {
             self.spend(1)?;
@@ -230,21 +258,16 @@ impl<'m, 'a> Encoder<'m, 'a> {
                     self.spend(elements.len())?;
                     let env = term.get_env();
                     // SAFETY: elements belong to the environment of their tuple.
-                    rest.extend(
-                        elements
-                            .iter()
-                            .map(|element| unsafe { Term::new(env, *element) }),
-                    );
+                    let terms = elements
+                        .iter()
+                        .map(|element| unsafe { Term::new(env, *element) });
+                    rest.extend(terms);
                 }
                 TermType::List => {
-                    let mut list = term;
-                    while let Some((head, tail)) = list_cell(list) {
-                        self.spend(1)?;
+                    if let Some((head, tail)) = list_cell(term) {
+                        rest.push(tail);
                         rest.push(head);
-                        list = tail;
                     }
-                    rest.push(list);
-                    rest.retain(|term| !term.is_empty_list());
                 }
                 TermType::Map => {
                     self.spend(2 * map_size(term))?;
@@ -252,9 +275,18 @@ impl<'m, 'a> Encoder<'m, 'a> {
                         rest.extend(entries.flat_map(|(key, value)| [key, value]));
                     }
                 }
-                _ => {}
+                TermType::Binary => {
+                    plain &= Binary::from_term(term).is_ok_and(|bytes| bytes.len() <= 64);
+                }
+                TermType::Integer => plain &= is_modest(term),
+                TermType::Ref | TermType::Unknown => plain = false,
+                TermType::Atom | TermType::Float | TermType::Pid | TermType::Port => {}
+            }
+            let small = plain && before - self.budget <= SMALL;
+            if unlimited && !small {
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(plain && before - self.budget <= SMALL)
     }
 }

@@ -1,6 +1,7 @@
 //! What a machine carries of the BEAM without looking into it: processes, customers, actors of other machines, and
 //! every term that is no value of the machine.
 use crate::message::post;
+use crate::order::compare;
 use crate::own_term::OwnTerm;
 use crate::repack::repack;
 use crate::resources::{Customer, MachineResource};
@@ -10,11 +11,8 @@ use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::Term as Value;
-use rustler::sys::{
-    enif_compare, enif_inspect_binary, enif_is_identical, enif_make_int64, enif_make_pid,
-    enif_term_to_binary, ErlNifBinary, ErlNifTerm,
-};
-use rustler::{Encoder, Env, LocalPid, NewBinary, OwnedBinary, ResourceArc, Term};
+use rustler::sys::{enif_compare, enif_inspect_binary, enif_make_int64, ErlNifBinary, ErlNifTerm};
+use rustler::{Encoder, Env, LocalPid, NewBinary, ResourceArc, Term};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
@@ -26,6 +24,7 @@ pub struct Process(pub LocalPid);
 pub struct Opaque {
     term: OwnTerm,
     class: Class,
+    large: bool,
 }
 
 /// A binary that is worth not copying: shared with the BEAM.
@@ -46,16 +45,29 @@ pub struct Elsewhere {
     sponsor: Option<Atom>,
 }
 
+impl Waiting {
+    /// What tells customers apart.
+    pub fn identity(&self) -> usize {
+        self.0.as_c_arg() as usize
+    }
+}
+
 impl Opaque {
-    /// A copy of a term of that class.
-    pub fn copy(term: Term<'_>, class: Class) -> Opaque {
-        let term = OwnTerm::copy(term);
-        Opaque { term, class }
+    /// The word itself, good only while `self` is alive.
+    pub fn raw(&self) -> ErlNifTerm {
+        self.term.raw()
     }
 
-    /// A term made in its own environment.
-    pub fn new(term: OwnTerm, class: Class) -> Opaque {
-        Opaque { term, class }
+    /// A term that may be large.
+    pub fn alone(term: OwnTerm, class: Class) -> Opaque {
+        let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
+        Opaque { term, class, large }
+    }
+
+    /// A term that is known to be small.
+    pub fn small(term: OwnTerm, class: Class) -> Opaque {
+        let large = false;
+        Opaque { term, class, large }
     }
 }
 
@@ -101,6 +113,14 @@ impl Elsewhere {
     pub fn home(&self) -> (&ResourceArc<MachineResource>, Key) {
         (&self.machine, self.key)
     }
+}
+
+/// Whether the term of a foreign value may be large.
+pub fn is_large(value: &ForeignRef) -> bool {
+    value
+        .as_any()
+        .downcast_ref()
+        .is_some_and(|opaque: &Opaque| opaque.large)
 }
 
 /// The term of a foreign value.
@@ -239,67 +259,4 @@ impl Foreign for Elsewhere {
     fn as_any(&self) -> &dyn Any {
         self
     }
-}
-
-/// What identifies a foreign value; values of different kinds are ordered by kind.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Identity {
-    Customer(usize),
-    Elsewhere(usize, u32, u128),
-    Other,
-}
-
-fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
-    let any = value.as_any();
-    if let Some(Process(pid)) = any.downcast_ref() {
-        // SAFETY: pids of this node are immediate words, so the environment is not used.
-        Ok(unsafe { enif_make_pid(std::ptr::null_mut(), *pid.as_c_arg()) })
-    } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
-        Ok(opaque.term.raw())
-    } else if let Some(Waiting(customer)) = any.downcast_ref() {
-        Err(Identity::Customer(customer.as_c_arg() as usize))
-    } else if let Some(Elsewhere { machine, key, .. }) = any.downcast_ref() {
-        Err(Identity::Elsewhere(
-            machine.as_c_arg() as usize,
-            key.slot,
-            key.serial,
-        ))
-    } else {
-        Err(Identity::Other)
-    }
-}
-
-fn compare(a: &dyn Foreign, b: &dyn Foreign) -> Ordering {
-    match (identity(a), identity(b)) {
-        (Ok(a), Ok(b)) => compare_terms(a, b),
-        (Ok(_), Err(_)) => Ordering::Less,
-        (Err(_), Ok(_)) => Ordering::Greater,
-        (Err(a), Err(b)) => a.cmp(&b),
-    }
-}
-
-/// Elixir's order, refined so that only terms that are `===` are equal: a map with 1 is no map with 1.0.
-fn compare_terms(a: ErlNifTerm, b: ErlNifTerm) -> Ordering {
-    // SAFETY: both terms are alive: the values that they came from are borrowed.
-    unsafe {
-        match enif_compare(a, b).cmp(&0) {
-            Ordering::Equal if enif_is_identical(a, b) == 0 => external(a).cmp(&external(b)),
-            order => order,
-        }
-    }
-}
-
-fn external(term: ErlNifTerm) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    OwnTerm::make(|env| {
-        let mut binary = MaybeUninit::uninit();
-        // SAFETY: the term is alive; on success the binary is ours.
-        unsafe {
-            if enif_term_to_binary(env.as_c_arg(), term, binary.as_mut_ptr()) != 0 {
-                bytes.extend_from_slice(&OwnedBinary::from_raw(binary.assume_init()));
-            }
-        }
-        None
-    });
-    bytes
 }

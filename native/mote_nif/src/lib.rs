@@ -14,6 +14,7 @@ mod foreign;
 mod info;
 mod machine;
 mod message;
+mod order;
 mod own_term;
 mod read;
 mod repack;

@@ -166,7 +166,7 @@ fn opaque(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
         class = class_of(term);
         Some(term)
     })?;
-    Some(Arc::new(Opaque::new(term, class?)))
+    Some(Arc::new(Opaque::alone(term, class?)))
 }
 
 fn class_of(term: Term<'_>) -> Option<Class> {

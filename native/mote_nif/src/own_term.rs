@@ -1,44 +1,64 @@
-//! A term with an environment of its own, so that it lives as long as Rust wants it to.
+//! Terms that live as long as Rust wants them to, in environments that belong to no process.
+//!
+//! An environment costs some kilobytes, whatever is in it. So small terms share one: a [`Nursery`] copies a number of
+//! them into the same environment, which is freed with the last of them.
+//!
+//! Invariants:
+//! 1. Only one thread at a time writes to an environment: before it is shared, or under its nursery's lock.
+//! 2. A term never moves, and nothing of it changes, so it is read while others are written beside it.
+use parking_lot::Mutex;
 use rustler::sys::{enif_alloc_env, enif_free_env, enif_make_copy, ErlNifEnv, ErlNifTerm};
 use rustler::{Env, Term};
+use std::sync::Arc;
+
+struct OwnEnv(*mut ErlNifEnv);
+
+// SAFETY: freed once, by whichever thread is last, which enif_free_env allows; written as invariant 1 says.
+unsafe impl Send for OwnEnv {}
+// SAFETY: as above.
+unsafe impl Sync for OwnEnv {}
+
+impl OwnEnv {
+    fn new() -> OwnEnv {
+        // SAFETY: allocating an environment has no conditions.
+        OwnEnv(unsafe { enif_alloc_env() })
+    }
+}
+
+impl Drop for OwnEnv {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new`, freed only here.
+        unsafe { enif_free_env(self.0) };
+    }
+}
 
 /// See the head of this file.
 pub struct OwnTerm {
-    env: *mut ErlNifEnv,
+    env: Arc<OwnEnv>,
     term: ErlNifTerm,
 }
 
-// SAFETY: after `make` nobody writes to the environment any more; it is freed once, by whichever thread is last,
-// which enif_free_env allows.
-unsafe impl Send for OwnTerm {}
-// SAFETY: reading and copying terms from several threads is allowed while nobody writes to their environment.
-unsafe impl Sync for OwnTerm {}
-
 impl OwnTerm {
-    /// A copy of `term`.
+    /// A copy of `term`, by itself.
     pub fn copy(term: Term<'_>) -> OwnTerm {
-        OwnTerm::make(|env| Some(term.in_env(env))).unwrap_or_else(|| unreachable!())
+        OwnTerm::copy_to(Arc::new(OwnEnv::new()), term)
+    }
+
+    /// The caller alone writes to `env`.
+    fn copy_to(env: Arc<OwnEnv>, term: Term<'_>) -> OwnTerm {
+        // SAFETY: invariant 1.
+        let term = unsafe { enif_make_copy(env.0, term.as_c_arg()) };
+        OwnTerm { env, term }
     }
 
     /// A term built in its own environment.
     pub fn make(build: impl for<'a> FnOnce(Env<'a>) -> Option<Term<'a>>) -> Option<OwnTerm> {
-        // SAFETY: allocating an environment has no conditions; `lifetime` gives the borrow a lifetime of its own.
-        let (env, term) = unsafe {
-            let env = enif_alloc_env();
-            let lifetime = ();
-            (
-                env,
-                build(Env::new(&lifetime, env)).map(|term| term.as_c_arg()),
-            )
-        };
-        match term {
-            Some(term) => Some(OwnTerm { env, term }),
-            None => {
-                // SAFETY: the environment is ours and nothing of it has left.
-                unsafe { enif_free_env(env) };
-                None
-            }
-        }
+        let env = OwnEnv::new();
+        let lifetime = ();
+        // SAFETY: nobody else has the environment; `lifetime` gives this borrow of it a lifetime of its own.
+        let term = build(unsafe { Env::new(&lifetime, env.0) })?.as_c_arg();
+        let env = Arc::new(env);
+        Some(OwnTerm { env, term })
     }
 
     /// A copy in `env`.
@@ -47,20 +67,42 @@ impl OwnTerm {
         unsafe { Term::new(env, enif_make_copy(env.as_c_arg(), self.term)) }
     }
 
-    /// The word itself, good only for comparing while `self` is alive.
+    /// The word itself, good only while `self` is alive.
     pub fn raw(&self) -> ErlNifTerm {
         self.term
     }
 
     /// The environment, for calls that want one and write nothing to it.
     pub fn env(&self) -> *mut ErlNifEnv {
-        self.env
+        self.env.0
     }
 }
 
-impl Drop for OwnTerm {
-    fn drop(&mut self) {
-        // SAFETY: allocated by `make`, freed only here.
-        unsafe { enif_free_env(self.env) };
+/// Where small terms come together. What holds on to something else (functions, long binaries, addresses) does not
+/// belong here: it would live as long as its neighbours.
+pub struct Nursery {
+    sharers: usize,
+    /// The environment that is filled at present, and how many terms it has.
+    place: Mutex<Option<(Arc<OwnEnv>, usize)>>,
+}
+
+impl Nursery {
+    /// A nursery where that many terms share an environment.
+    pub fn new(sharers: usize) -> Nursery {
+        Nursery {
+            sharers,
+            place: Mutex::new(None),
+        }
+    }
+
+    /// A copy of a small term.
+    pub fn copy(&self, term: Term<'_>) -> OwnTerm {
+        let mut place = self.place.lock();
+        let (env, count) = place.take().unwrap_or_else(|| (Arc::new(OwnEnv::new()), 0));
+        let own = OwnTerm::copy_to(env.clone(), term);
+        if count + 1 < self.sharers {
+            *place = Some((env, count + 1));
+        }
+        own
     }
 }

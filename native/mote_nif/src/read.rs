@@ -1,13 +1,17 @@
 //! Looking into terms, one level at a time.
 use crate::atoms::{self, names};
+use crate::own_term::OwnTerm;
 use crate::resources::{parse_key, Customer, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
-use rustler::sys::{enif_get_list_cell, enif_get_map_size, enif_get_tuple, ErlNifTerm};
+use rustler::sys::{
+    enif_compare, enif_get_list_cell, enif_get_map_size, enif_get_tuple, ErlNifTerm,
+};
 use rustler::types::atom::Atom as BeamAtom;
-use rustler::{ResourceArc, Term};
+use rustler::{Encoder, ResourceArc, Term};
 use std::mem::MaybeUninit;
+use std::sync::OnceLock;
 
 /// What a map says it is.
 pub enum Struct {
@@ -80,4 +84,23 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
 
 fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
     terms::get(map, names::__struct__()).is_some_and(|found| found.as_c_arg() == name.as_c_arg())
+}
+
+/// Whether an integer takes little room: a thousand bits at most.
+pub fn is_modest(integer: Term<'_>) -> bool {
+    static LIMITS: OnceLock<[Option<OwnTerm>; 2]> = OnceLock::new();
+    let limit = |f: f64| OwnTerm::make(|env| Some(f.encode(env)));
+    let limits = LIMITS.get_or_init(|| [limit(-1.0e300), limit(1.0e300)]);
+    let [Some(low), Some(high)] = limits else {
+        return false;
+    };
+    let n = integer.as_c_arg();
+    // SAFETY: all three terms are alive.
+    unsafe { enif_compare(low.raw(), n) < 0 && enif_compare(n, high.raw()) < 0 }
+}
+
+/// Whether a reference is one of our own resources, which must not be kept longer than needed.
+pub fn is_ours(reference: Term<'_>) -> bool {
+    reference.try_get_resource::<Customer>().is_some()
+        || reference.try_get_resource::<MachineResource>().is_some()
 }

@@ -6,7 +6,7 @@
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags.
 use crate::atoms::{self, names};
 use crate::message;
-use crate::own_term::OwnTerm;
+use crate::own_term::{Nursery, OwnTerm};
 use mote_vm::actor::SponsorId;
 use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
@@ -24,6 +24,11 @@ pub struct MachineResource {
     pub loading: Mutex<()>,
     /// Held while somebody starts threads or waits for some to end: one at a time.
     pub joining: Mutex<()>,
+    /// For small terms that the machine cannot look into.
+    pub nursery: Nursery,
+    /// For references, which may be some library's resources: so they have a place of their own, where few of them
+    /// keep each other.
+    pub references: Nursery,
     /// The process that answers for it.
     pub owner: LocalPid,
     /// When it was started.
@@ -37,6 +42,8 @@ impl MachineResource {
             running: RwLock::new(None),
             loading: Mutex::new(()),
             joining: Mutex::new(()),
+            nursery: Nursery::new(64),
+            references: Nursery::new(16),
             owner,
             started: Instant::now(),
         }
@@ -78,7 +85,8 @@ impl MachineResource {
 impl Resource for MachineResource {
     const IMPLEMENTS_DOWN: bool = true;
 
-    // The owner was killed. Its janitor joins; here the threads are only told.
+    // The owner was killed. Its janitor joins; here the threads are only told, which waits for nobody: the lock is
+    // written to only for the moments in which the machine is set and taken.
     fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
         self.stop();
     }
@@ -167,7 +175,7 @@ impl Customer {
     pub fn new(pid: LocalPid, tag: Term<'_>, machine: ResourceArc<MachineResource>) -> Customer {
         Customer {
             pid,
-            tag: OwnTerm::copy(tag),
+            tag: machine.references.copy(tag),
             state: AtomicU8::new(OPEN),
             machine,
         }

@@ -22,7 +22,7 @@ impl Dispatch {
         // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
         // the interpreter needs the turn mutably.
         let behaviour = unsafe { (*program).behaviour(actor.header().behaviour()) };
-        self.running = Some(behaviour);
+        self.running = Some((behaviour, event.message));
         let fuel = self.fuel;
         self.turn.begin(actor, fuel);
         let registers = self.interpreter.registers();
@@ -64,6 +64,8 @@ impl Dispatch {
     /// The rest of a commit: deliveries and timers.
     #[cold]
     pub(crate) fn commit_outside(&mut self) {
+        // Whoever gets a message can read what had been done by then.
+        self.publish_counters();
         let mut outside = std::mem::take(&mut self.turn.outside);
         for outgoing in outside.drain(..) {
             self.deliver(outgoing);

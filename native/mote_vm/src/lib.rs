@@ -8,6 +8,7 @@ pub mod atom;
 pub mod code;
 pub mod counters;
 pub(crate) mod dispatch;
+pub(crate) mod fault;
 pub mod foreign;
 pub mod gc;
 pub mod handles;

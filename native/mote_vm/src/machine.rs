@@ -13,6 +13,7 @@ use crate::atom::Atom;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
 use crate::counters::Counts;
+pub use crate::fault::Fault;
 use crate::gc::safepoint::Safepoint;
 use crate::gc::GcInfo;
 use crate::handles::{Handles, Key};
@@ -24,6 +25,7 @@ use crate::inbox::{Contents, Entry, Target};
 use crate::interpreter::Interpreter;
 use crate::parcel::{Builder, Parcel};
 use crate::quiescence::Quiescence;
+pub use crate::quiescence::Ticket;
 use crate::sponsor::{AddError, Sponsor, SponsorConfig, Sponsors};
 use crate::station::{Station, Stations, ThreadNumber};
 use crate::thread::Dispatch;
@@ -56,16 +58,6 @@ pub struct Abort<'m> {
     pub message: Term<'m>,
     /// Why.
     pub reason: Term<'m>,
-}
-
-/// A broken invariant, caught at a turn boundary.
-pub struct Fault {
-    /// What the panic said.
-    pub text: String,
-    /// The sponsor whose thread it was.
-    pub sponsor: Atom,
-    /// Module and name of the behaviour that was running.
-    pub behaviour: Option<(Atom, Atom)>,
 }
 
 /// How a machine is set up.
@@ -384,12 +376,18 @@ impl Machine {
 
     /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
     /// inbox. Also called when the machine has stopped: `is_quiet` tells which. May be called on any thread.
-    pub fn when_quiet(&self, waiter: Box<dyn FnOnce() + Send>) {
-        self.0.quiescence.wait(waiter);
+    pub fn when_quiet(&self, waiter: Box<dyn FnOnce() + Send>) -> Ticket {
+        let ticket = self.0.quiescence.wait(waiter);
         // Whoever closes tells afterwards, and does it only once.
         if self.0.resting.lock().closed {
             self.0.quiescence.tell();
         }
+        ticket
+    }
+
+    /// Drops a waiter of `when_quiet` that was not called yet.
+    pub fn forget(&self, ticket: Ticket) {
+        self.0.quiescence.forget(ticket);
     }
 
     /// Whether the machine has nothing to do at this moment.
@@ -432,9 +430,7 @@ impl Machine {
         captures: Parcel,
     ) -> Result<Key, NoMemory> {
         let mut heap = self.lend_to_guest().ok_or(NoMemory)?;
-        if let Some(id) = pinned {
-            self.0.sponsors.by_id(id).pin();
-        }
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
         let made = self.create_in(&mut heap, Header::new(behaviour, pinned, 0), captures);
         // Held by a handle before the heap goes back: a collection sees the one or waits for the other.
         let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
@@ -661,13 +657,7 @@ impl Machine {
         self.0.outside.aborted(self, abort);
     }
 
-    pub(crate) fn fault(&self, text: String, sponsor: Atom, behaviour: Option<(Atom, Atom)>) {
-        self.stop();
-        let fault = Fault {
-            text,
-            sponsor,
-            behaviour,
-        };
+    pub(crate) fn fault(&self, fault: Fault) {
         self.0.outside.fault(self, fault);
     }
 }

@@ -14,17 +14,27 @@ use crate::sync::{AtomicIsize, Mutex, SeqCst};
 
 type Waiter = Box<dyn FnOnce() + Send>;
 
+/// Somebody who waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket(pub u64);
+
+#[derive(Default)]
+struct Waiters {
+    waiting: Vec<(Ticket, Waiter)>,
+    given: u64,
+}
+
 /// See the head of this file.
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,
-    waiters: Mutex<Vec<Waiter>>,
+    waiters: Mutex<Waiters>,
 }
 
 impl Quiescence {
     pub(crate) fn new() -> Quiescence {
         Quiescence {
             outstanding: AtomicIsize::new(0),
-            waiters: Mutex::new(Vec::new()),
+            waiters: Mutex::new(Waiters::default()),
         }
     }
 
@@ -46,9 +56,24 @@ impl Quiescence {
     }
 
     /// Calls `waiter` as soon as nothing is left, maybe at once.
-    pub(crate) fn wait(&self, waiter: Waiter) {
-        self.waiters.lock().push(waiter);
+    pub(crate) fn wait(&self, waiter: Waiter) -> Ticket {
+        let mut waiters = self.waiters.lock();
+        waiters.given += 1;
+        let ticket = Ticket(waiters.given);
+        waiters.waiting.push((ticket, waiter));
+        drop(waiters);
         self.tell_if_quiet();
+        ticket
+    }
+
+    /// Drops a waiter that was not called yet.
+    pub(crate) fn forget(&self, ticket: Ticket) {
+        let mut waiters = self.waiters.lock();
+        let found = waiters.waiting.iter().position(|(t, _)| *t == ticket);
+        let waiter = found.map(|at| waiters.waiting.remove(at));
+        drop(waiters);
+        // Without the lock: what it holds may do anything when it goes.
+        drop(waiter);
     }
 
     /// If the count has risen again, whoever makes it zero the next time tells.
@@ -56,7 +81,7 @@ impl Quiescence {
         let mut waiters = self.waiters.lock();
         // Under the lock: invariant 3.
         if self.is_quiet() {
-            let told = std::mem::take(&mut *waiters);
+            let told = std::mem::take(&mut waiters.waiting);
             drop(waiters);
             call(told);
         }
@@ -64,13 +89,13 @@ impl Quiescence {
 
     /// Calls everybody who waits, whether quiet or not: the machine stops.
     pub(crate) fn tell(&self) {
-        let waiters = std::mem::take(&mut *self.waiters.lock());
+        let waiters = std::mem::take(&mut self.waiters.lock().waiting);
         call(waiters);
     }
 }
 
-fn call(waiters: Vec<Waiter>) {
-    for waiter in waiters {
+fn call(waiters: Vec<(Ticket, Waiter)>) {
+    for (_, waiter) in waiters {
         waiter();
     }
 }

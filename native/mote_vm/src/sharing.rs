@@ -3,12 +3,15 @@
 //!
 //! A busy thread looks at its request word between batches of turns, and inside a long turn where fuel is checked.
 //! It gives away the older half of its queue, with the actors that the events are for: they change owner with the
-//! events, so nobody claims anything. It also wakes a sleeping sibling when what is queued will take much longer
-//! than the waking.
+//! events, so nobody claims anything. Events for actors that are not its own the other one routes just as well
+//! (route.rs). It also wakes a sleeping sibling when what is queued will take much longer than the waking.
 //!
 //! Invariants:
 //! 1. Only an actor's owner gives it away, and never the one whose turn is running.
 //! 2. An event is given, or goes back to where this thread will find it again; none is lost.
+//! 3. `waking` is set before an entry that wakes the thread is pushed, and cleared whenever the thread wakes and
+//!    before it sleeps: it never stays set on a thread that sleeps on.
+use crate::actor::Actor;
 use crate::queue::Event;
 use crate::station::Station;
 use crate::sync::{AcqRel, Relaxed};
@@ -45,7 +48,6 @@ impl Turn {
             let mut stations = self.place.sponsor.stations.iter();
             let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
             if let Some(sleeper) = stations.find(asleep).cloned() {
-                sleeper.waking.store(true, Relaxed);
                 self.give_half(&sleeper);
             }
         }
@@ -55,6 +57,9 @@ impl Turn {
     fn give_half(&mut self, to: &Station) {
         let committed = self.queue.mark_len(&self.savepoint.queue);
         let running = self.actor;
+        // SAFETY: the running actor is live: its event was queued.
+        let header = unsafe { running.as_ref() }.map(Actor::header);
+        let safe = header.is_some_and(|header| self.program.behaviour(header.behaviour()).safe);
         let me = self.place.station.number;
         let (mut given, mut kept) = (Vec::new(), Vec::new());
         for _ in 0..committed.div_ceil(2).min(MOST) {
@@ -64,17 +69,23 @@ impl Turn {
             let Some(event) = self.queue.take_before(&mut self.savepoint.queue) else {
                 break;
             };
+            if event.target == running && !safe {
+                kept.push(event);
+                continue;
+            }
             // SAFETY: targets of queued events are live.
             let actor = unsafe { &*event.target };
             if event.target != running && actor.header().owner() == me {
                 actor.give(to.number);
-                given.push(event);
-            } else {
-                kept.push(event);
             }
+            given.push(event);
         }
-        self.counts.shares_given += !given.is_empty() as u64;
-        self.hand_over(to, &mut given);
+        if !given.is_empty() {
+            self.counts.shares_given += 1;
+            // Relaxed: a hint, ordered by the lock of the inbox (invariant 3).
+            to.waking.store(true, Relaxed);
+            self.hand_over(to, &mut given);
+        }
         let own = self.place.station.clone();
         self.hand_over(&own, &mut kept);
     }

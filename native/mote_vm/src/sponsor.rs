@@ -52,12 +52,6 @@ impl Sponsor {
     pub(crate) fn lead(&self) -> &Arc<Station> {
         &self.stations[0]
     }
-
-    /// Notes that an actor is pinned here, so that the number is not given again.
-    pub(crate) fn pin(&self) {
-        // Relaxed: read only after the sponsor's threads have ended.
-        self.ever_pinned.store(true, Relaxed);
-    }
 }
 
 /// The sponsors of a machine. The first one is there from the start to the end.
@@ -126,6 +120,16 @@ impl Sponsors {
             self.slots.write()[sponsor.id.0 as usize] = Slot::Free;
         }
         free
+    }
+
+    /// Notes that an actor is to be pinned to a sponsor, whose number is not given again then; none if it is gone.
+    pub(crate) fn pin(&self, is: impl Fn(&Sponsor) -> bool) -> Option<SponsorId> {
+        // The lock is held to the end: who takes the sponsor out finds the note.
+        let slots = self.slots.read();
+        let sponsor = running(&slots).find(|sponsor| is(sponsor))?;
+        // Relaxed: ordered by the lock.
+        sponsor.ever_pinned.store(true, Relaxed);
+        Some(sponsor.id)
     }
 
     pub(crate) fn by_name(&self, name: Atom) -> Option<Arc<Sponsor>> {
@@ -197,9 +201,10 @@ mod tests {
         assert!(sponsors.recycle(&second));
         let third = add(&sponsors, "third").ok().unwrap();
         assert_eq!(third.id, second.id);
-        third.pin();
+        assert_eq!(sponsors.pin(|s| s.name == third.name), Some(third.id));
         sponsors.remove(third.name);
         assert!(!sponsors.recycle(&third));
+        assert_eq!(sponsors.pin(|s| s.id == third.id), None);
         assert_ne!(add(&sponsors, "fourth").ok().unwrap().id, third.id);
     }
 }

@@ -9,6 +9,7 @@
 use crate::actor::Actor;
 use crate::code::program::BehaviourCode;
 use crate::counters::Counts;
+use crate::fault::Fault;
 use crate::heap::view::Term;
 use crate::inbox::{Contents, Entry, Target};
 use crate::interpreter::Interpreter;
@@ -39,7 +40,8 @@ pub(crate) struct Dispatch {
     pub(crate) turn: Turn,
     pub(crate) interpreter: Interpreter,
     pub(crate) timers: Timers,
-    pub(crate) running: Option<*const BehaviourCode>,
+    /// The behaviour and the message of the turn that runs, or ran last.
+    pub(crate) running: Option<(*const BehaviourCode, Value)>,
     pub(crate) fuel: u64,
     /// Events on their way to other threads, by number, and for which there are any.
     pub(crate) forwards: Vec<Vec<Event>>,
@@ -96,30 +98,22 @@ impl Dispatch {
         self.wake();
         place.station.show(&mut self);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
-        if outcome.is_err() {
+        let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.
             place.machine.stop();
-        }
+            // Between turns no behaviour is to blame.
+            let turn = self.running.filter(|_| !self.turn.actor.is_null());
+            // SAFETY: behaviour code lives as long as the program, which the machine holds.
+            let turn = turn.map(|(code, message)| (unsafe { &*code }, message));
+            Fault::of(&*payload, place.sponsor.name, turn)
+        });
         self.publish(0);
-        // Between turns no behaviour is to blame.
-        let in_turn = !self.turn.actor.is_null();
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
         place.station.show(std::ptr::null_mut());
         place.machine.take_back(Some(self.turn.heap));
         place.station.presence.sleep();
-        if let Err(payload) = outcome {
-            let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
-            let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-            // SAFETY: behaviour code lives as long as the program, which the machine holds.
-            let behaviour = self
-                .running
-                .filter(|_| in_turn)
-                .map(|code| unsafe { &*code });
-            place.machine.fault(
-                text.unwrap_or_else(|| "panic".to_string()),
-                place.sponsor.name,
-                behaviour.map(|b| (b.module, b.name)),
-            );
+        if let Some(fault) = fault {
+            place.machine.fault(fault);
         }
         place.machine.quiescence().done(1);
     }
@@ -245,20 +239,26 @@ impl Dispatch {
         }
     }
 
-    /// Publishes counters and what others may want to know before they ask for work.
-    fn publish(&mut self, backlog: u64) {
+    /// Publishes what the thread has done.
+    pub(crate) fn publish_counters(&mut self) {
         let turn = &mut self.turn;
         let queued = turn.queue.len() as u64;
         turn.counts.queue_high_water = turn.counts.queue_high_water.max(queued);
-        let station = &turn.place.station;
-        station.counters.publish(&Counts {
+        turn.place.station.counters.publish(&Counts {
             sends: turn.tally.sends,
             creates: turn.tally.creates,
             dropped: turn.counts.dropped + turn.tally.dropped,
-
             timers: self.timers.len() as u64,
             ..turn.counts
         });
+    }
+
+    /// Publishes counters and what others may want to know before they ask for work.
+    fn publish(&mut self, backlog: u64) {
+        self.publish_counters();
+        let turn = &mut self.turn;
+        let queued = turn.queue.len() as u64;
+        let station = &turn.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
         station
@@ -327,6 +327,8 @@ impl Dispatch {
             .sponsor
             .asleep
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        // What was given while this thread was awake has come in, or is still to wake it (sharing.rs, invariant 3).
+        place.station.waking.store(false, Relaxed);
         place.station.presence.sleep();
         place.machine.quiescence().done(1);
         if !place.station.inbox.is_pending() && !place.machine.is_stopping() {

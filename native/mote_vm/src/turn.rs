@@ -183,11 +183,8 @@ impl Turn {
     ) -> Value {
         self.tally.creates += 1;
         let named = sponsor.as_atom();
-        let sponsor = named.and_then(|name| self.place.machine.sponsors().by_name(name));
-        let pinned = sponsor.map(|sponsor| {
-            sponsor.pin();
-            sponsor.id
-        });
+        let sponsors = self.place.machine.sponsors();
+        let pinned = named.and_then(|name| sponsors.pin(|sponsor| sponsor.name == name));
         let here = pinned.is_none_or(|id: SponsorId| id == self.place.sponsor.id);
         let owner = if here { self.place.station.number } else { 0 };
         self.heap

@@ -19,6 +19,18 @@ defmodule Mote.Bench.OptionsTest do
     assert Options.params(options, Ring) == [1000]
   end
 
+  test "sponsors" do
+    for {argv, sponsor} <- [
+          {~w(ring), :st},
+          {~w(ring --sponsor st), :st},
+          {~w(ring --sponsor mt), :mt},
+          {~w(sendx ring --sponsor both), :both}
+        ] do
+      assert {:ok, options} = Options.parse(argv)
+      assert Options.sponsor(options) == sponsor
+    end
+  end
+
   test "nothing is a request for the list" do
     assert {:ok, %Options{programs: []}} = Options.parse([])
   end
@@ -35,6 +47,9 @@ defmodule Mote.Bench.OptionsTest do
           {~w(ring --runs few), ~s(--runs cannot be "few")},
           {~w(ring --runs), "--runs needs a value"},
           {~w(ring --compare pony), ~s(--compare must be beam, got: "pony")},
+          {~w(ring --sponsor two), ~s(--sponsor must be st, mt, both, got: "two")},
+          {~w(ring --sponsor), "--sponsor needs a value"},
+          {~w(sendx idle_cpu --sponsor both), "--sponsor changes nothing for sendx, idle_cpu"},
           {~w(ring --format json), ~s(--format must be table or tsv, got: "json")},
           {~w(ring --speed 3), "there is no option --speed"}
         ] do

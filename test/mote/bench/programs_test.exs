@@ -2,37 +2,43 @@ defmodule Mote.Bench.ProgramsTest do
   use ExUnit.Case, async: true
 
   alias Mote.Bench
-  alias Mote.Bench.{Program, Run, Sample}
+  alias Mote.Bench.{Program, Run, Sample, Variant}
 
   for program <- Bench.programs() do
     @program program
     @about program.about()
 
     describe "#{@about.name}" do
-      test "gives the right result on Mote" do
-        assert %Sample{stages: [_ | _]} = sample = Run.once(@program, :mote, @about.small, true)
-        assert Sample.ns(sample) > 0
+      for variant <- Enum.uniq(Enum.flat_map(Variant.choices(), &Variant.machines(program, &1))) do
+        test "gives the right result on #{variant}" do
+          sample = Run.once(@program, unquote(variant), @about.small, fresh: true)
+          assert %Sample{stages: [_ | _]} = sample
+          assert Sample.ns(sample) > 0
+        end
       end
 
-      test "gives the right result on BEAM processes" do
-        assert %Sample{stages: [_ | _]} = Run.once(@program, :beam, @about.small, true)
+      if Variant.beam?(program) do
+        test "gives the right result on BEAM processes" do
+          assert %Sample{stages: [_ | _]} = Run.once(@program, :beam, @about.small, fresh: true)
+          assert @program.processes(@about.small) > 0
+        end
       end
 
       test "has its main metric among the measures, and all of them have units" do
-        samples = for fresh <- [true, false], do: Run.once(@program, :beam, @about.small, fresh)
-        samples = if @about.fresh, do: Enum.take(samples, 1), else: samples
+        [variant | _] = Variant.machines(@program, :st)
+        kinds = if @about.fresh, do: [true], else: [true, false]
+        samples = for fresh <- kinds, do: Run.once(@program, variant, @about.small, fresh: fresh)
         metrics = samples |> Enum.flat_map(&@program.measures/1) |> Keyword.keys()
 
         assert @about.metric in metrics
         assert metrics == Enum.uniq(metrics)
-        for metric <- metrics, do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "bytes"])
+        for metric <- metrics, do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "us", "%", "bytes"])
       end
 
       test "says what it needs" do
         assert @about.param in [:depth, :n]
         assert [_ | _] = @about.defaults
         assert @program.count(@about.small) > 0
-        assert @program.processes(@about.small) > 0
         assert {:ok, @program} == Bench.fetch(@about.name)
       end
     end
@@ -40,12 +46,15 @@ defmodule Mote.Bench.ProgramsTest do
 
   test "names are those of the documentation" do
     names = Enum.map(Bench.programs(), & &1.about().name)
-    assert names == ~w(fork_bomb chain ping_pong ring counting idle)
+
+    assert names ==
+             ~w(fork_bomb chain ping_pong ring counting hot fan erfc_bomb time_eater idle sendx beside idle_cpu)
+
     assert Bench.fetch("unknown") == :error
   end
 
   test "the machine did what is counted" do
-    creates = fn program, param -> Run.once(program, :mote, param, false).info.counters.creates end
+    creates = fn program, param -> Run.once(program, :mote, param).info.counters.creates end
 
     # The first one is created from outside.
     assert creates.(Bench.Programs.ForkBomb, 7) == Bench.Programs.ForkBomb.count(7) - 1
@@ -53,23 +62,46 @@ defmodule Mote.Bench.ProgramsTest do
     assert creates.(Bench.Programs.Idle, 1_500) == Bench.Programs.Idle.count(1_500)
   end
 
+  test "messages are those that are counted" do
+    sends = fn program, variant, param -> Run.once(program, variant, param).info.counters.sends end
+
+    # To the counter, and to oneself all but the last time; the first ones are the starter's.
+    assert sends.(Bench.Programs.Hot, :mote_mt, 7) == 2 * Bench.Programs.Hot.count(7) + 1
+    # There and back, and the answer.
+    assert sends.(Bench.Programs.Fan, :mote_mt, 7) == 2 * Bench.Programs.Fan.count(7) + 1
+  end
+
+  test "sends between sponsors pass from one thread to the other" do
+    counters = Run.once(Bench.Programs.Sendx, :mote, 50).info.counters
+    # The round trips of the first stage, and one for each pause of the second.
+    assert counters.sendx == 2 * (50 + 50)
+  end
+
+  test "randoms that are too few or too many are found out" do
+    for {program, sum} <- [{Bench.Programs.ErfcBomb, 1_000 * 0.6}, {Bench.Programs.TimeEater, 1_024 * 0.65}] do
+      [run: run] = program.beam(1)
+      send(self(), sum)
+      assert {:mean, _} = run.(nil)
+    end
+  end
+
   test "the ring gives the number of the actor that got the zero" do
     for n <- [1, 502, 503, 504], variant <- [:mote, :beam] do
-      assert %Sample{} = Run.once(Bench.Programs.Ring, variant, n, false)
+      assert %Sample{} = Run.once(Bench.Programs.Ring, variant, n)
     end
   end
 
   test "counting is right for numbers that are no multiple of a batch" do
-    for n <- [1, 999, 1_001, 2_500], variant <- [:mote, :beam] do
-      assert %Sample{} = Run.once(Bench.Programs.Counting, variant, n, false)
+    for n <- [1, 999, 1_001, 2_500], variant <- [:mote, :mote_mt, :beam] do
+      assert %Sample{} = Run.once(Bench.Programs.Counting, variant, n)
     end
   end
 
   test "the shortest chain and the smallest tree" do
     for variant <- [:mote, :beam] do
-      assert %Sample{} = Run.once(Bench.Programs.Chain, variant, 1, false)
-      assert %Sample{} = Run.once(Bench.Programs.ForkBomb, variant, 1, false)
-      assert %Sample{} = Run.once(Bench.Programs.PingPong, variant, 1, false)
+      assert %Sample{} = Run.once(Bench.Programs.Chain, variant, 1)
+      assert %Sample{} = Run.once(Bench.Programs.ForkBomb, variant, 1)
+      assert %Sample{} = Run.once(Bench.Programs.PingPong, variant, 1)
     end
   end
 
@@ -111,21 +143,65 @@ defmodule Mote.Bench.ProgramsTest do
 
     test "by its result says what it should have been" do
       assert_raise Run.Error, "wrong with n 7 on mote gave :wrong, and 7 is right", fn ->
-        Run.once(Wrong, :mote, 7, false)
+        Run.once(Wrong, :mote, 7)
       end
     end
 
     @tag :capture_log
     test "by an abort says so" do
       assert_raise Run.Error, ~r/^aborting with n 1 on mote had turns that abort: .*aborts_explicit: 1/, fn ->
-        Run.once(Aborting, :mote, 1, false)
+        Run.once(Aborting, :mote, 1)
+      end
+    end
+
+    test "by its last result says so, too" do
+      assert_raise Run.Error, ~r/^wrong with n 7 on mote_mt gave :wrong/, fn ->
+        Run.once(Wrong, :mote_mt, 7, repeats: 3)
       end
     end
 
     test "by an exit says why" do
       assert_raise Run.Error, ~r/^wrong with n 7 on beam failed: .*:broken/, fn ->
-        Run.once(Wrong, :beam, 7, false)
+        Run.once(Wrong, :beam, 7)
       end
+    end
+  end
+
+  describe "repeated runs" do
+    defmodule Counted do
+      use Program, title: "counted", param: :n, defaults: [1], small: 1, metric: :us_per_message
+
+      def count(n), do: n
+      def expected(_), do: :done
+      def mote(_machine, n), do: [wait: fn _ -> count_and_wait(n) end, rest: fn :waited -> figures() end]
+
+      defp count_and_wait(n) do
+        Agent.update(__MODULE__, &(&1 + 1))
+        Process.sleep(n)
+        :waited
+      end
+
+      defp figures, do: {:figures, [percent_of_core: 12.5], :done}
+    end
+
+    setup do
+      start_supervised!(%{id: Counted, start: {Agent, :start_link, [fn -> 0 end, [name: Counted]]}})
+      :ok
+    end
+
+    test "have one more ahead of them, and the mean of the others" do
+      sample = Run.once(Counted, :mote, 5, repeats: 4)
+      assert Agent.get(Counted, & &1) == 5
+      assert %Sample{repeats: 4, stages: [%{name: :wait, ns: ns}, %{name: :rest}]} = sample
+      assert_in_delta ns, 6.0e6, 2.0e6
+      assert [us_per_message: us] = Counted.measures(sample)
+      assert_in_delta us, ns / 5 / 1_000, 100
+      assert sample.figures == [percent_of_core: 12.5]
+    end
+
+    test "are one if nothing is said" do
+      assert %Sample{repeats: 1} = Run.once(Counted, :mote, 1)
+      assert Agent.get(Counted, & &1) == 1
     end
   end
 

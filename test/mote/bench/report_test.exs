@@ -58,6 +58,18 @@ defmodule Mote.Bench.ReportTest do
     assert Report.number(1_000) == "1,000"
   end
 
+  test "every unit is shown with its figure" do
+    for {metric, shown} <- [
+          us_per_leaf: "26.1 us",
+          ns_per_round_trip_parked: "26.1 ns",
+          ratio_mt_vs_st: "26.1 x",
+          percent_of_core: "26.125 %"
+        ] do
+      measure = %Measure{bench: "fork_bomb", variant: :mote, param: 1, metric: metric, values: [26.125]}
+      assert Report.table(ForkBomb, [measure]) =~ "  #{shown}  "
+    end
+  end
+
   test "the median of an even number is between the two in the middle" do
     assert Measure.median([4, 1, 3, 2]) == 2.5
     assert Measure.median([3, 1, 2]) == 2

@@ -1,8 +1,8 @@
 defmodule Mote.Bench.RunnerTest do
   use ExUnit.Case, async: true
 
-  alias Mote.Bench.{Measure, Memory, Runner, Sample}
-  alias Mote.Bench.Programs.{ForkBomb, Idle, Ring}
+  alias Mote.Bench.{Measure, Memory, Runner, Sample, Threads, Variant}
+  alias Mote.Bench.Programs.{Beside, ForkBomb, Idle, Ring}
 
   defp metrics(measures), do: Enum.map(measures, &{&1.variant, &1.metric, length(&1.values)})
 
@@ -36,7 +36,61 @@ defmodule Mote.Bench.RunnerTest do
     assert_in_delta ratio, beam / mote, 1.0e-6
   end
 
-  test "variants alternate" do
+  test "sponsors against each other, and both against the BEAM" do
+    measures = Runner.measure(ForkBomb, 6, where: :here, runs: 3, sponsor: :both, compare: true)
+
+    metrics =
+      Enum.reject(metrics(measures), fn {_, metric, _} -> metric in [:peak_rss_bytes, :bytes_per_actor] end)
+
+    assert metrics == [
+             {:mote_st, :ns_per_actor, 3},
+             {:mote_mt, :ns_per_actor, 3},
+             {:beam, :ns_per_actor, 3},
+             {:mote_st, :ratio_vs_beam, 3},
+             {:mote_mt, :ratio_vs_beam, 3},
+             {:mote_mt, :ratio_mt_vs_st, 3}
+           ]
+
+    values = fn variant, metric ->
+      Enum.find(measures, &(&1.variant == variant and &1.metric == metric)).values
+    end
+
+    speeds = Enum.zip(values.(:mote_st, :ns_per_actor), values.(:mote_mt, :ns_per_actor))
+
+    for {{st, mt}, ratio} <- Enum.zip(speeds, values.(:mote_mt, :ratio_mt_vs_st)) do
+      assert_in_delta ratio, st / mt, 1.0e-6
+    end
+  end
+
+  test "one kind of sponsor has no ratio" do
+    variants = fn sponsor ->
+      ForkBomb
+      |> Runner.measure(4, where: :here, runs: 1, sponsor: sponsor)
+      |> Enum.map(& &1.variant)
+      |> Enum.uniq()
+    end
+
+    assert variants.(:st) == [:mote]
+    assert variants.(:mt) == [:mote_mt]
+  end
+
+  test "machines of a program's own" do
+    lines = self()
+    opts = [where: :here, runs: 1, sponsor: :mt, compare: true, progress: &send(lines, &1)]
+    measures = Runner.measure(Beside, 5, opts)
+
+    assert measures |> Enum.map(& &1.variant) |> Enum.uniq() == [:alone, :beside]
+    assert {:beside, :ratio_beside_vs_alone, 1} in metrics(measures)
+    assert_received "beside: no comparison with BEAM processes: it is about machines and their threads"
+  end
+
+  test "machines of a node of their own take turns there" do
+    measures = Runner.measure(ForkBomb, 12, runs: 2, sponsor: :both)
+    assert {:mote_mt, :ratio_mt_vs_st, 2} in metrics(measures)
+    if Memory.rss(), do: assert({:mote_mt, :bytes_per_actor, 1} in metrics(measures))
+  end
+
+  test "variants alternate, forth and back" do
     lines = self()
     opts = [where: :here, runs: 2, compare: true, progress: &send(lines, &1)]
     Runner.measure(ForkBomb, 3, opts)
@@ -46,8 +100,8 @@ defmodule Mote.Bench.RunnerTest do
              "fork_bomb depth=3 beam: warm-up",
              "fork_bomb depth=3 mote: run 1 of 2",
              "fork_bomb depth=3 beam: run 1 of 2",
-             "fork_bomb depth=3 mote: run 2 of 2",
-             "fork_bomb depth=3 beam: run 2 of 2"
+             "fork_bomb depth=3 beam: run 2 of 2",
+             "fork_bomb depth=3 mote: run 2 of 2"
            ]
   end
 
@@ -84,6 +138,23 @@ defmodule Mote.Bench.RunnerTest do
     assert Sample.per(0, 1_600, 100) == 0.0
     assert Sample.per(nil, 1_600, 100) == nil
     assert Sample.per(1_600, nil, 100) == nil
+  end
+
+  test "the machines of variants" do
+    assert Variant.options(Ring, :mote) == Variant.options(Ring, :mote_st)
+    assert [sponsors: [main: [threads: :cores]]] = Variant.options(Ring, :mote_mt)
+    assert [sponsors: [single: _]] = Variant.options(Beside, :alone)
+    assert Variant.machines(Beside, :both) == [:alone, :beside]
+    assert Variant.beam?(Ring) and not Variant.beam?(Beside)
+  end
+
+  if File.exists?("/proc/self/task") do
+    test "threads by name, and their time" do
+      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2]])
+      assert is_integer(Threads.cpu_ns("mote-"))
+      assert Threads.cpu_ns("no-such-thread") == nil
+      Mote.stop(machine)
+    end
   end
 
   if File.exists?("/proc/self/status") do

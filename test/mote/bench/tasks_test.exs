@@ -10,8 +10,8 @@ defmodule Mote.Bench.TasksTest do
 
   test "mix mote.bench lists the programs" do
     output = capture_io(fn -> Bench.run([]) end)
-    assert output =~ ~r/^  fork_bomb  --depth 20 /m
-    assert output =~ ~r/^  idle       --n 1_000_000,10_000_000 /m
+    assert output =~ ~r/^  fork_bomb   --depth 20 /m
+    assert output =~ ~r/^  idle        --n 1_000_000,10_000_000 /m
   end
 
   test "mix mote.bench prints tab separated values and nothing else" do
@@ -35,6 +35,13 @@ defmodule Mote.Bench.TasksTest do
       assert {^median, ""} = Float.parse(min)
       assert {^median, ""} = Float.parse(max)
     end
+  end
+
+  test "mix mote.bench compares sponsors" do
+    output = silently(fn -> Bench.run(~w(ring sendx --n 2000 --runs 1 --sponsor both)) end)
+    assert output =~ ~r/^  2,000  mote_st  ns per message /m
+    assert output =~ ~r/^  2,000  mote_mt  ratio mt vs st .* x$/m
+    assert output =~ ~r/^  2,000  mote +ns per round trip parked /m
   end
 
   test "mix mote.bench prints a table, and its progress apart from it" do

@@ -16,9 +16,10 @@ defmodule Mote.Bench.Programs.Ring do
     @moduledoc false
     use Mote.Behaviour
 
-    # The last one is created first, and learns later who comes after it.
+    # The last one is created first, and learns later who comes after it; the number waits if it is there before.
     defactor last(id, customer) do
       {:next, next} -> become link(next, id, customer)
+      n -> send self(), n
     end
 
     defactor link(next, id, customer) do

@@ -6,6 +6,7 @@
 //!
 //! What a node does with a token is one of: pass it on (also by `sendx`, by an `on` reference, through a new
 //! actor of a safe behaviour, of one that becomes, or pinned to a sponsor), work first, or do all of it and abort.
+#![allow(dead_code)] // Every test binary takes what it needs.
 use crate::listing::Listing;
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, int, integers, spin, Rig, Tap};

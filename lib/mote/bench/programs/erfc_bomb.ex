@@ -1,0 +1,101 @@
+defmodule Mote.Bench.Programs.ErfcBomb do
+  # The fork bomb with something to do: each leaf computes erfc of 1,000 uniform randoms. The sums travel up, so that
+  # the result tells that all of it was done.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title: "the tree of the fork bomb, each leaf computing erfc of 1,000 random numbers",
+    param: :depth,
+    defaults: [12],
+    small: 2,
+    metric: :us_per_leaf
+
+  @randoms 1_000
+
+  # The mean of erfc over 0..1, and how far that of a run may be from it: ten standard deviations of the least one.
+  @mean :math.erfc(1) + (1 - :math.exp(-1)) / :math.sqrt(:math.pi())
+  @tolerance 0.06
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+
+    @randoms 1_000
+
+    defactor node(parent) do
+      0 ->
+        sum = Enum.reduce(1..@randoms, 0.0, fn _index, sum -> sum + :math.erfc(:rand.uniform()) end)
+        send parent, sum
+
+      depth when depth > 0 ->
+        left = create node(self())
+        right = create node(self())
+        send left, depth - 1
+        send right, depth - 1
+        become collect(parent)
+    end
+
+    defactor collect(parent) do
+      first -> become second(parent, first)
+    end
+
+    defactor second(parent, first) do
+      sum -> send parent, first + sum
+    end
+  end
+
+  defmodule Processes do
+    # A process seeds its generator at the first number, which is little beside 1,000 of them.
+    @moduledoc false
+
+    @spec node(pid, pos_integer) :: term
+    def node(parent, randoms) do
+      receive do
+        0 ->
+          send(parent, sum(randoms, 0.0))
+
+        depth ->
+          left = spawn(__MODULE__, :node, [self(), randoms])
+          right = spawn(__MODULE__, :node, [self(), randoms])
+          send(left, depth - 1)
+          send(right, depth - 1)
+
+          receive do
+            first ->
+              receive do
+                second -> send(parent, first + second)
+              end
+          end
+      end
+    end
+
+    defp sum(0, sum), do: sum
+    defp sum(n, sum), do: sum(n - 1, sum + :math.erfc(:rand.uniform()))
+  end
+
+  @impl true
+  def count(depth), do: Integer.pow(2, depth)
+
+  @impl true
+  def expected(_depth), do: :plausible
+
+  @impl true
+  def processes(depth), do: Integer.pow(2, depth + 1) - 1
+
+  @impl true
+  def mote(machine, depth) do
+    root = Mote.create(machine, Actors.node(self()))
+    [run: fn _ -> fn -> Mote.send(root, depth) end |> answer() |> judge(depth) end]
+  end
+
+  @impl true
+  def beam(depth) do
+    root = spawn(Processes, :node, [self(), @randoms])
+    [run: fn _ -> fn -> send(root, depth) end |> answer() |> judge(depth) end]
+  end
+
+  defp judge(sum, depth) do
+    mean = sum / (count(depth) * @randoms)
+    if abs(mean - @mean) < @tolerance, do: :plausible, else: {:mean, mean}
+  end
+end

@@ -1,0 +1,99 @@
+defmodule Mote.Bench.Programs.TimeEater do
+  # From which amount of work per message on are threads worth it, and do they harm below? A tree of ten levels, each
+  # of its 1,024 leaves adding up n random numbers: nothing at all for n = 1, some microseconds for n = 256.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title: "a tree of ten levels, each leaf adding up n random numbers",
+    param: :n,
+    defaults: [1, 4, 16, 64, 256],
+    small: 1,
+    metric: :ns_per_leaf
+
+  @depth 10
+
+  # How far the mean of a run's numbers may be from 0.5: eleven standard deviations for n = 1.
+  @tolerance 0.1
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+
+    defactor node(parent, n) do
+      0 ->
+        sum = Enum.reduce(1..n, 0.0, fn _index, sum -> sum + :rand.uniform() end)
+        send parent, sum
+
+      depth when depth > 0 ->
+        left = create node(self(), n)
+        right = create node(self(), n)
+        send left, depth - 1
+        send right, depth - 1
+        become collect(parent)
+    end
+
+    defactor collect(parent) do
+      first -> become second(parent, first)
+    end
+
+    defactor second(parent, first) do
+      sum -> send parent, first + sum
+    end
+  end
+
+  defmodule Processes do
+    # Each process has a generator of its own and seeds it first, which for few numbers is most of the work: on the
+    # BEAM, too, one would not ask for one random number in a new process.
+    @moduledoc false
+
+    @spec node(pid, pos_integer) :: term
+    def node(parent, n) do
+      receive do
+        0 ->
+          send(parent, sum(n, 0.0))
+
+        depth ->
+          left = spawn(__MODULE__, :node, [self(), n])
+          right = spawn(__MODULE__, :node, [self(), n])
+          send(left, depth - 1)
+          send(right, depth - 1)
+
+          receive do
+            first ->
+              receive do
+                second -> send(parent, first + second)
+              end
+          end
+      end
+    end
+
+    defp sum(0, sum), do: sum
+    defp sum(n, sum), do: sum(n - 1, sum + :rand.uniform())
+  end
+
+  @impl true
+  def count(_n), do: Integer.pow(2, @depth)
+
+  @impl true
+  def expected(_n), do: :plausible
+
+  @impl true
+  def processes(_n), do: Integer.pow(2, @depth + 1) - 1
+
+  @impl true
+  def mote(machine, n) do
+    root = Mote.create(machine, Actors.node(self(), n))
+    [run: fn _ -> fn -> Mote.send(root, @depth) end |> answer() |> judge(n) end]
+  end
+
+  @impl true
+  def beam(n) do
+    root = spawn(Processes, :node, [self(), n])
+    [run: fn _ -> fn -> send(root, @depth) end |> answer() |> judge(n) end]
+  end
+
+  defp judge(sum, n) do
+    mean = sum / (count(n) * n)
+    if abs(mean - 0.5) < @tolerance, do: :plausible, else: {:mean, mean}
+  end
+end

@@ -1,0 +1,57 @@
+defmodule Mote.Bench.Variant do
+  # What a program can be run on: BEAM processes, or machines that differ in their sponsors. And which two of these
+  # a report compares.
+  @moduledoc false
+
+  @single [threads: 1]
+  @multi [threads: :cores]
+
+  # `mote` is what is measured when nothing is said about sponsors.
+  @machines [
+    mote: [main: @single],
+    mote_st: [main: @single],
+    mote_mt: [main: @multi]
+  ]
+
+  @choices [st: [:mote], mt: [:mote_mt], both: [:mote_st, :mote_mt]]
+
+  @typedoc "The name of a variant: `:beam` or that of a machine."
+  @type t :: atom
+
+  @typedoc "The sponsors to measure: with one thread, with one for each core, or both."
+  @type choice :: :st | :mt | :both
+
+  @typedoc "How much faster a variant is than another one, by the main metric."
+  @type ratio :: {metric :: atom, variant :: t, than :: t}
+
+  @doc "What can be chosen."
+  @spec choices() :: [choice]
+  def choices, do: Keyword.keys(@choices)
+
+  @doc "The machines that a program is run on. Programs about sponsors have their own, whatever was chosen."
+  @spec machines(module, choice) :: [t, ...]
+  def machines(program, choice) do
+    case program.about().machines do
+      nil -> Keyword.fetch!(@choices, choice)
+      own -> Keyword.keys(own)
+    end
+  end
+
+  @doc "The options of the machine of a variant."
+  @spec options(module, t) :: keyword
+  def options(program, variant) do
+    [sponsors: Keyword.fetch!(program.about().machines || @machines, variant)]
+  end
+
+  @doc "Whether the program exists for BEAM processes too."
+  @spec beam?(module) :: boolean
+  def beam?(program), do: Code.ensure_loaded?(program) and function_exported?(program, :beam, 1)
+
+  @doc "The ratios that can be had from these variants."
+  @spec ratios(module, [t]) :: [ratio]
+  def ratios(program, variants) do
+    beam = for variant <- variants, variant != :beam, do: {:ratio_vs_beam, variant, :beam}
+    own = List.wrap(program.about().ratio)
+    Enum.filter(beam ++ own, fn {_, variant, than} -> variant in variants and than in variants end)
+  end
+end

@@ -1,0 +1,77 @@
+//! The order of foreign values of one class.
+use crate::foreign::{Elsewhere, Opaque, Process, Waiting};
+use crate::own_term::OwnTerm;
+use mote_vm::atom::Atom;
+use mote_vm::foreign::Foreign;
+use rustler::sys::{
+    enif_compare, enif_is_identical, enif_make_pid, enif_term_to_binary, ErlNifTerm,
+};
+use rustler::OwnedBinary;
+use std::cmp::Ordering;
+use std::mem::MaybeUninit;
+
+/// What identifies a foreign value; values of different kinds are ordered by kind.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    Customer(usize),
+    Elsewhere(usize, u32, u128, Option<u32>),
+    Other,
+}
+
+fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
+    let any = value.as_any();
+    if let Some(Process(pid)) = any.downcast_ref() {
+        // SAFETY: pids of this node are immediate words, so the environment is not used.
+        Ok(unsafe { enif_make_pid(std::ptr::null_mut(), *pid.as_c_arg()) })
+    } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
+        Ok(opaque.raw())
+    } else if let Some(waiting) = any.downcast_ref::<Waiting>() {
+        Err(Identity::Customer(waiting.identity()))
+    } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
+        let (machine, key) = elsewhere.home();
+        Err(Identity::Elsewhere(
+            machine.as_c_arg() as usize,
+            key.slot,
+            key.serial,
+            elsewhere.sponsor().map(Atom::id),
+        ))
+    } else {
+        Err(Identity::Other)
+    }
+}
+
+/// The order of two foreign values; `Equal` is `===`.
+pub fn compare(a: &dyn Foreign, b: &dyn Foreign) -> Ordering {
+    match (identity(a), identity(b)) {
+        (Ok(a), Ok(b)) => compare_terms(a, b),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(a), Err(b)) => a.cmp(&b),
+    }
+}
+
+/// Elixir's order, refined so that only terms that are `===` are equal: a map with 1 is no map with 1.0.
+fn compare_terms(a: ErlNifTerm, b: ErlNifTerm) -> Ordering {
+    // SAFETY: both terms are alive: the values that they came from are borrowed.
+    unsafe {
+        match enif_compare(a, b).cmp(&0) {
+            Ordering::Equal if enif_is_identical(a, b) == 0 => external(a).cmp(&external(b)),
+            order => order,
+        }
+    }
+}
+
+fn external(term: ErlNifTerm) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    OwnTerm::make(|env| {
+        let mut binary = MaybeUninit::uninit();
+        // SAFETY: the term is alive; on success the binary is ours.
+        unsafe {
+            if enif_term_to_binary(env.as_c_arg(), term, binary.as_mut_ptr()) != 0 {
+                bytes.extend_from_slice(&OwnedBinary::from_raw(binary.assume_init()));
+            }
+        }
+        None
+    });
+    bytes
+}

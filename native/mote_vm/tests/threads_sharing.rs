@@ -1,0 +1,247 @@
+//! Work is shared when that pays, and only then: what the counters of the threads say.
+#[path = "support/encode.rs"]
+mod encode;
+#[path = "support/programs.rs"]
+mod programs;
+#[path = "support/rig.rs"]
+mod rig;
+#[path = "support/world.rs"]
+mod world;
+
+use mote_vm::code::ir::{Instr, Unit};
+use mote_vm::code::primitive::Primitive;
+use mote_vm::counters::Counts;
+use mote_vm::handles::Key;
+use programs::{r, Assembler};
+use rig::{address, foreign, integers, until, Rig, Tap};
+
+fn op(dst: u16, primitive: Primitive, args: &[mote_vm::code::ir::Operand]) -> Instr {
+    let args = args.to_vec();
+    Instr::Op {
+        dst,
+        primitive,
+        args,
+    }
+}
+
+/// `worker(tap)`: works for as many steps as the message says, then tells. `tree(tap)`: `{depth, steps}` splits
+/// until depth 0, where it works. `pair(tap, other)`: passes a counter to the other one until it is 0.
+/// `crowd(tap)`: `{count, steps}` makes that many workers. `hog(tap)`: works, then sends to itself at once what
+/// the message's tail says.
+fn unit() -> Unit {
+    let mut a = Assembler::default();
+    let spin = rig::spin(&mut a);
+    let (worker, tree) = (a.behaviour_used("worker", 1), a.behaviour_used("tree", 1));
+    let crowd = a.behaviour_used("crowd", 1);
+    let (zero, one) = (a.int(0), a.int(1));
+    let send = |target, message| Instr::Send { target, message };
+    let work = |steps| Instr::Call {
+        dst: 7,
+        function: spin,
+        args: vec![steps],
+    };
+    let create = |dst, behaviour| Instr::Create {
+        dst,
+        behaviour,
+        captures: vec![r(0)],
+    };
+    let again = |behaviour| Instr::Become {
+        behaviour,
+        captures: vec![r(0)],
+    };
+    let pair_of_two = Instr::MatchTuple {
+        value: r(1),
+        count: 2,
+        first: 2,
+        label: 1,
+    };
+    let code = vec![work(r(1)), send(r(0), r(1)), again(worker), Instr::Done];
+    a.behaviour("worker", 1, 8, code);
+    let code = vec![
+        pair_of_two.clone(),
+        Instr::Match {
+            left: r(2),
+            right: zero,
+            label: 6,
+        },
+        work(r(3)),
+        send(r(0), r(2)),
+        again(tree),
+        Instr::Done,
+        op(4, Primitive::Sub, &[r(2), one]),
+        Instr::Tuple {
+            dst: 5,
+            elements: vec![r(4), r(3)],
+        },
+        create(6, tree),
+        send(r(6), r(5)),
+        create(6, tree),
+        send(r(6), r(5)),
+        again(tree),
+        Instr::Done,
+    ];
+    a.behaviour("tree", 1, 8, first_label(code, 13));
+    let code = vec![
+        pair_of_two,
+        Instr::Match {
+            left: r(2),
+            right: zero,
+            label: 3,
+        },
+        Instr::Done,
+        create(4, worker),
+        send(r(4), r(3)),
+        op(2, Primitive::Sub, &[r(2), one]),
+        Instr::Tuple {
+            dst: 5,
+            elements: vec![r(2), r(3)],
+        },
+        Instr::SelfAddress { dst: 6 },
+        send(r(6), r(5)),
+        again(crowd),
+        Instr::Done,
+    ];
+    a.behaviour("crowd", 1, 8, first_label(code, 10));
+    let pair = a.behaviour_used("pair", 2);
+    let code = vec![
+        Instr::MatchTuple {
+            value: r(2),
+            count: 1,
+            first: 3,
+            label: 3,
+        },
+        Instr::Become {
+            behaviour: pair,
+            captures: vec![r(0), r(3)],
+        },
+        Instr::Done,
+        Instr::Match {
+            left: r(2),
+            right: zero,
+            label: 6,
+        },
+        send(r(0), r(2)),
+        Instr::Done,
+        op(3, Primitive::Sub, &[r(2), one]),
+        send(r(1), r(3)),
+        Instr::Become {
+            behaviour: pair,
+            captures: vec![r(0), r(1)],
+        },
+        Instr::Done,
+    ];
+    a.behaviour("pair", 2, 4, code);
+    a.unit()
+}
+
+fn first_label(mut code: Vec<Instr>, to: u32) -> Vec<Instr> {
+    if let Instr::MatchTuple { label, .. } = &mut code[0] {
+        *label = to;
+    }
+    code
+}
+
+fn actor(rig: &Rig, name: &str, tap: &std::sync::Arc<Tap>) -> Key {
+    rig.create(name, 1, |b| b.foreign(foreign(tap)))
+}
+
+/// What each thread of `main` has done since.
+fn since(rig: &Rig, before: &[Counts], of: impl Fn(&Counts) -> u64) -> Vec<u64> {
+    let now = rig.threads("main");
+    now.iter().zip(before).map(|(n, b)| of(n) - of(b)).collect()
+}
+
+/// Waits until both threads have begun and gone to sleep.
+fn until_asleep(rig: &Rig) {
+    let begun = || rig.threads("main").iter().all(|thread| thread.parks > 0);
+    until(|| begun() && rig.machine.info().sponsors[0].asleep == 2);
+}
+
+#[test]
+fn a_heavy_tree_keeps_all_threads_busy() {
+    for threads in [2, 4] {
+        let rig = Rig::new(&[("main", threads)], unit());
+        let tap = Tap::new();
+        let tree = actor(&rig, "tree", &tap);
+        rig.send(tree, integers(&[10, 5_000]));
+        rig.quiet();
+        assert_eq!(tap.count(), 1 << 10);
+        let turns: Vec<u64> = rig.threads("main").iter().map(|t| t.turns).collect();
+        assert_eq!(turns.iter().sum::<u64>(), (1 << 11) - 1);
+        // With fewer cores than threads some of them hardly get there before the others have done it all.
+        let busy = turns.iter().filter(|turns| **turns > 2047 / 16);
+        assert!(busy.count() >= 2, "{turns:?}");
+    }
+}
+
+#[test]
+fn what_waits_behind_a_long_turn_goes_to_the_sleeping_sibling() {
+    let rig = Rig::new(&[("main", 2)], unit());
+    until_asleep(&rig);
+    let (long, short) = (Tap::new(), Tap::new());
+    let before = rig.threads("main");
+    let hog = actor(&rig, "worker", &long);
+    let keys: Vec<Key> = (0..64).map(|_| actor(&rig, "worker", &short)).collect();
+    let gate = actor(&rig, "worker", &Tap::new());
+    // The gate keeps the thread busy while everything arrives in its inbox, so that all is drained together.
+    rig.send(gate, integers(&[200_000]));
+    rig.send(hog, integers(&[4_000_000]));
+    for key in &keys {
+        rig.send(*key, integers(&[10]));
+    }
+    until(|| short.count() == 64);
+    assert_eq!(long.count(), 0, "they waited for the long turn");
+    rig.quiet();
+    assert_eq!((long.count(), short.count()), (1, 64));
+    let turns = since(&rig, &before, |t| t.turns);
+    assert_eq!(turns.iter().sum::<u64>(), 66);
+}
+
+#[test]
+fn a_sibling_that_was_offered_nothing_is_still_woken_later() {
+    let rig = Rig::new(&[("main", 2)], unit());
+    until_asleep(&rig);
+    let tap = Tap::new();
+    // All that waits behind these long turns is for the actor that runs: nothing of it can be given away.
+    let hog = actor(&rig, "worker", &tap);
+    for _ in 0..8 {
+        rig.send(hog, integers(&[100_000]));
+    }
+    rig.quiet();
+    until_asleep(&rig);
+    for round in 1..=3 {
+        let before = rig.threads("main");
+        let tree = actor(&rig, "tree", &tap);
+        rig.send(tree, integers(&[9, 5_000]));
+        rig.quiet();
+        let turns = since(&rig, &before, |t| t.turns);
+        assert!(turns.iter().all(|turns| *turns > 50), "{turns:?}, {round}");
+    }
+}
+
+#[test]
+fn light_load_leaves_the_second_thread_asleep() {
+    let rig = Rig::new(&[("main", 2)], unit());
+    until_asleep(&rig);
+    let tap = Tap::new();
+    let pair = || {
+        rig.create("pair", 2, |b| {
+            b.foreign(foreign(&tap));
+            b.empty_list();
+        })
+    };
+    let keys = [pair(), pair()];
+    for (key, other) in [(0, 1), (1, 0)] {
+        let mut builder = mote_vm::parcel::Builder::new();
+        builder.tuple(1);
+        address(&rig.machine, &mut builder, keys[other]);
+        rig.send(keys[key], builder.finish());
+    }
+    rig.quiet();
+    let before = rig.threads("main");
+    rig.send(keys[0], integers(&[300_000]));
+    rig.quiet();
+    assert_eq!(tap.count(), 1);
+    assert_eq!(since(&rig, &before, |t| t.turns), [300_001, 0]);
+    assert_eq!(since(&rig, &before, |t| t.parks)[1], 0);
+}
