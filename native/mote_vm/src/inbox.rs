@@ -153,6 +153,7 @@ impl Inbox {
 mod models {
     use super::*;
     use crate::presence::Presence;
+    use crate::quiescence::Quiescence;
     use loom::sync::Arc;
     use loom::thread;
 
@@ -199,6 +200,84 @@ mod models {
                 }
             }
             sender.join().unwrap();
+        });
+    }
+
+    /// A sponsor is removed: what its thread finds when it closes goes to the heir, and so does what comes too late.
+    #[test]
+    fn nothing_is_lost_when_an_inbox_closes() {
+        loom::model(|| {
+            let inboxes = Arc::new([Inbox::default(), Inbox::default()]);
+            let i = inboxes.clone();
+            let sender = thread::spawn(move || {
+                for _ in 0..2 {
+                    let [inbox, heir] = &*i;
+                    if let Err(entry) = inbox.push(Entry::Retire) {
+                        assert!(heir.push(entry).is_ok());
+                    }
+                }
+            });
+            let [inbox, heir] = &*inboxes;
+            let mut contents = Contents::default();
+            inbox.drain(&mut contents);
+            let mut taken = contents.len();
+            contents = Contents::default();
+            inbox.close(&mut contents);
+            for entry in contents.entries.drain(..) {
+                assert!(heir.push(entry).is_ok());
+            }
+            sender.join().unwrap();
+            assert_eq!(inbox.len(), 0);
+            heir.drain(&mut contents);
+            taken += contents.len();
+            assert_eq!(taken, 2);
+        });
+    }
+
+    /// A thread falls asleep while somebody sends to it and waits for quiet: told when the message was taken, not
+    /// before, and for certain.
+    #[test]
+    fn quiet_comes_when_a_sleeper_has_done_what_was_sent() {
+        loom::model(|| {
+            let shared = Arc::new((Inbox::default(), Presence::new(), Quiescence::new()));
+            let taken = Arc::new(AtomicBool::new(false));
+            shared.2.add(1);
+            shared.1.wake();
+            let (s, t) = (shared.clone(), taken.clone());
+            let sleeper = thread::spawn(move || {
+                let (inbox, presence, quiescence) = &*s;
+                loop {
+                    presence.sleep();
+                    quiescence.done(1);
+                    if !inbox.is_pending() {
+                        thread::park();
+                    }
+                    quiescence.add(1);
+                    presence.wake();
+                    let mut contents = Contents::default();
+                    inbox.drain(&mut contents);
+                    if contents.len() > 0 {
+                        t.store(true, SeqCst);
+                        quiescence.done(contents.len());
+                        presence.sleep();
+                        return quiescence.done(1);
+                    }
+                }
+            });
+            let (inbox, presence, quiescence) = &*shared;
+            quiescence.add(1);
+            assert!(inbox.push(Entry::Retire).is_ok());
+            if presence.is_asleep() {
+                sleeper.thread().unpark();
+            }
+            let told = Arc::new(AtomicBool::new(false));
+            let t = told.clone();
+            quiescence.wait(Box::new(move || {
+                assert!(taken.load(SeqCst));
+                t.store(true, SeqCst);
+            }));
+            sleeper.join().unwrap();
+            assert!(told.load(SeqCst));
         });
     }
 }

@@ -11,10 +11,11 @@
 //! 2. An event is given, or goes back to where this thread will find it again; none is lost.
 //! 3. `waking` is set before an entry that wakes the thread is pushed, and cleared whenever the thread wakes and
 //!    before it sleeps: it never stays set on a thread that sleeps on.
+//! 4. A request is either answered or withdrawn: whoever cannot withdraw it any more was answered, and only they.
 use crate::actor::Actor;
 use crate::queue::Event;
-use crate::station::Station;
-use crate::sync::{AcqRel, Relaxed};
+use crate::station::{Station, ThreadNumber};
+use crate::sync::{AcqRel, AtomicU16, Relaxed};
 use crate::turn::Turn;
 use std::sync::Arc;
 
@@ -28,6 +29,36 @@ const MOST: usize = 16 * 1024;
 /// How far ahead the actors of events to be given are fetched into the cache.
 const AHEAD: usize = 16;
 
+/// The number of a thread without work that asks this one for some; 0 if none does.
+pub(crate) struct Request(AtomicU16);
+
+impl Request {
+    pub(crate) fn new() -> Request {
+        Request(AtomicU16::new(0))
+    }
+
+    /// Asks; `false` when somebody else asks already.
+    pub(crate) fn ask(&self, me: ThreadNumber) -> bool {
+        // AcqRel, also below: each step sees the last one whole (invariant 4).
+        self.0.compare_exchange(0, me, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Asks no longer; `false` when it was answered.
+    pub(crate) fn withdraw(&self, me: ThreadNumber) -> bool {
+        self.0.compare_exchange(me, 0, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Who asks, if anybody: to be answered, if only with nothing.
+    #[inline(always)]
+    pub(crate) fn answer(&self) -> Option<ThreadNumber> {
+        // Relaxed: a hint that saves the swap; the swap decides.
+        if self.0.load(Relaxed) == 0 {
+            return None;
+        }
+        Some(self.0.swap(0, AcqRel)).filter(|asker| *asker != 0)
+    }
+}
+
 impl Turn {
     /// Answers a request for work, and wakes a sleeper if the backlog is worth it. Called between turns and, by
     /// `refuel`, within one.
@@ -36,14 +67,9 @@ impl Turn {
             return;
         }
         let station = &self.place.station;
-        // Relaxed: a hint; the swap below decides.
-        if station.request.load(Relaxed) != 0 {
-            // AcqRel: pairs with the asker's withdrawal.
-            let asker = station.request.swap(0, AcqRel);
-            if asker != 0 {
-                let asker = self.place.machine.stations().get(asker);
-                self.give_half(&asker);
-            }
+        if let Some(asker) = station.request.answer() {
+            let asker = self.place.machine.stations().get(asker);
+            self.give_half(&asker);
         } else if backlog >= WORTH_WAKING && self.place.sponsor.asleep.load(Relaxed) > 0 {
             let mut stations = self.place.sponsor.stations.iter();
             let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
@@ -101,5 +127,90 @@ impl Turn {
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
             let _ = machine.sponsors().first().lead().push_events(events);
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::inbox::{Contents, Inbox};
+    use crate::presence::Presence;
+    use loom::thread;
+
+    fn event() -> Event {
+        let message = crate::value::Value::NIL;
+        Event {
+            target: std::ptr::null(),
+            message,
+        }
+    }
+
+    /// Two threads ask a third one: each is answered or withdraws, never both and never neither.
+    #[test]
+    fn a_request_is_answered_or_withdrawn() {
+        loom::model(|| {
+            let request = loom::sync::Arc::new(Request::new());
+            let askers: Vec<_> = [1, 2]
+                .into_iter()
+                .map(|me| {
+                    let request = request.clone();
+                    thread::spawn(move || request.ask(me) && !request.withdraw(me))
+                })
+                .collect();
+            let answers = [request.answer(), request.answer()];
+            let answered = askers.into_iter().map(|a| a.join().unwrap());
+            for (me, answered) in [1, 2].into_iter().zip(answered) {
+                let times = answers.iter().filter(|a| **a == Some(me)).count();
+                assert_eq!(times, answered as usize);
+            }
+            assert_eq!(request.answer(), None);
+        });
+    }
+
+    /// The asker may have given up and gone to sleep: what it is given wakes it, or it does not park. And `waking`
+    /// never stays set on it.
+    #[test]
+    fn a_share_arrives_though_the_asker_gave_up() {
+        loom::model(|| {
+            let shared = loom::sync::Arc::new((
+                Request::new(),
+                Inbox::default(),
+                Presence::new(),
+                crate::sync::AtomicBool::new(false),
+            ));
+            let s = shared.clone();
+            let asker = thread::spawn(move || {
+                let (request, inbox, presence, waking) = &*s;
+                presence.wake();
+                if request.ask(1) {
+                    request.withdraw(1);
+                }
+                let mut contents = Contents::default();
+                waking.store(false, Relaxed);
+                presence.sleep();
+                while contents.len() == 0 {
+                    if !inbox.is_pending() {
+                        thread::park();
+                    }
+                    presence.wake();
+                    waking.store(false, Relaxed);
+                    inbox.drain(&mut contents);
+                    waking.store(false, Relaxed);
+                    presence.sleep();
+                }
+                assert_eq!(contents.len(), 1);
+            });
+            let (request, inbox, presence, waking) = &*shared;
+            // Asked for, or offered in its sleep all the same.
+            let _ = request.answer();
+            waking.store(true, Relaxed);
+            assert!(inbox.push_events(&mut vec![event()]));
+            if presence.is_asleep() {
+                asker.thread().unpark();
+            }
+            asker.join().unwrap();
+            assert!(!waking.load(Relaxed));
+            assert_eq!(request.answer(), None);
+        });
     }
 }

@@ -5,7 +5,8 @@ use crate::counters::Counters;
 use crate::inbox::{Entry, Inbox};
 use crate::presence::Presence;
 use crate::queue::Event;
-use crate::sync::{AtomicBool, AtomicU16, AtomicU64, Relaxed};
+use crate::sharing::Request;
+use crate::sync::{AtomicBool, AtomicU64, Relaxed};
 use crate::thread::Dispatch;
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
@@ -21,8 +22,7 @@ pub(crate) struct Station {
     pub(crate) number: ThreadNumber,
     pub(crate) presence: Presence,
     pub(crate) inbox: Inbox,
-    /// The number of a thread without work that asks this one for some; 0 if none.
-    pub(crate) request: AtomicU16,
+    pub(crate) request: Request,
     /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
     pub(crate) waking: AtomicBool,
     /// Estimated nanoseconds of queued work; written by the thread, a hint to others.
@@ -42,7 +42,7 @@ impl Station {
             number,
             presence: Presence::new(),
             inbox: Inbox::default(),
-            request: AtomicU16::new(0),
+            request: Request::new(),
             waking: AtomicBool::new(false),
             backlog: AtomicU64::new(0),
             queued: AtomicU64::new(0),

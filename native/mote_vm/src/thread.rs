@@ -17,7 +17,7 @@ use crate::machine::{Inspection, Look};
 use crate::queue::Event;
 use crate::sharing::WORTH_ASKING;
 use crate::station::{Station, ThreadNumber};
-use crate::sync::{AcqRel, Relaxed};
+use crate::sync::Relaxed;
 use crate::timers::Timers;
 use crate::turn::Turn;
 use crate::value::Value;
@@ -303,18 +303,14 @@ impl Dispatch {
             .filter(|s| s.has_at_least(WORTH_ASKING) && !s.presence.is_asleep())
             .max_by_key(|s| s.backlog.load(Relaxed));
         let Some(asked) = asked else { return false };
-        // AcqRel, here and below: pairs with the swap of who answers, so that a request is answered or withdrawn.
-        if asked
-            .request
-            .compare_exchange(0, me, AcqRel, Relaxed)
-            .is_err()
-        {
+        let asked = asked.clone();
+        if !asked.request.ask(me) {
             return false;
         }
         let came = self.look_around(PATIENCE);
         // If it is too late to withdraw, the answer is on its way or was empty-handed.
-        let _ = asked.request.compare_exchange(me, 0, AcqRel, Relaxed);
-        self.turn.counts.shares_taken += came as u64;
+        let answered = !asked.request.withdraw(me);
+        self.turn.counts.shares_taken += (came && answered) as u64;
         came
     }
 

@@ -100,6 +100,7 @@ struct Inner {
     behaviour_code: Vec<NonNull<BehaviourCode>>,
     function_code: Vec<NonNull<Code>>,
     /// Slots that only one version of a unit refers to.
+    #[allow(clippy::vec_box)] // They must not move (invariant 1).
     own_functions: Vec<Box<FunctionSlot>>,
     constants: Vec<Box<[Value]>>,
     heap: Heap,
