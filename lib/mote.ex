@@ -35,10 +35,10 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Behaviour, Customer, Error, Machine, Native}
-  alias Mote.Machine.{Loader, Table}
+  alias Mote.{Address, Behaviour, Customer, Error, Machine, Native, Question}
+  alias Mote.Machine.{Creator, Loader, Sponsor, Table}
 
-  @ask_timeout 5_000
+  @timeout 5_000
 
   @doc """
   Starts a machine, linked to the calling process.
@@ -46,15 +46,15 @@ defmodule Mote do
   Options:
 
     * `:name` - a name for it: an atom, `{:global, term}` or `{:via, module, term}`;
-    * `:sponsors` - its sponsors and their threads; at present one sponsor with one thread
-      (default `[main: [threads: 1]]`);
+    * `:sponsors` - its sponsors by name, each with the options of `add_sponsor/3`; the first one takes what is sent
+      without naming a sponsor, and stays to the end (default `[main: [threads: 1]]`);
     * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000).
 
   Raises `ArgumentError` for anything else.
 
-      iex> {:ok, machine} = Mote.start_link()
-      iex> Map.keys(Mote.info(machine).sponsors)
-      [:main]
+      iex> {:ok, machine} = Mote.start_link(sponsors: [single: [threads: 1], multi: [threads: :cores]])
+      iex> Mote.sponsors(machine)
+      [:single, :multi]
   """
   @spec start_link(keyword) :: GenServer.on_start()
   def start_link(opts \\ []), do: Machine.start_link(opts)
@@ -92,7 +92,7 @@ defmodule Mote do
     sponsor = sponsor!(opts, "create/3")
 
     with {:ok, native} <- Machine.fetch(machine),
-         {:ok, address} <- create_loaded(native, behaviour, sponsor, true) do
+         {:ok, address} <- Creator.create(native, behaviour, sponsor) do
       address
     else
       {:error, error} -> raise error
@@ -105,78 +105,23 @@ defmodule Mote do
             "got: #{inspect(other)}"
   end
 
-  defp create_loaded(native, behaviour, sponsor, may_load) do
-    %{module: module, name: name, version: version, captures: captures} = behaviour
-
-    unless is_atom(module) and is_atom(name) and version in 0..0xFFFFFFFFFFFFFFFF do
-      raise ArgumentError, "the behaviour was not made by its module: #{inspect(Map.from_struct(behaviour))}"
-    end
-
-    answer =
-      with :big <- Native.create(native, module, name, version, captures, sponsor) do
-        Native.create_big(native, module, name, version, captures, sponsor)
-      end
-
-    case answer do
-      %Address{} = address ->
-        {:ok, address}
-
-      :load when may_load ->
-        with :ok <- Loader.load(native, module), :ok <- check_version(behaviour) do
-          create_loaded(native, behaviour, sponsor, false)
-        end
-
-      :load ->
-        {:error, undefined(behaviour)}
-
-      word ->
-        {:error, Error.from(word, behaviour: behaviour, sponsor: sponsor)}
-    end
-  end
-
-  defp check_version(%{module: module, version: version} = behaviour) do
-    cond do
-      {behaviour.name, tuple_size(behaviour.captures)} not in module.__mote__(:behaviours) ->
-        {:error, undefined(behaviour)}
-
-      module.__mote__(:hash) != version ->
-        {:error,
-         Error.new(
-           :stale_behaviour,
-           "#{inspect(behaviour)} is of another version of #{inspect(module)} than the one that is loaded: " <>
-             "make it again with #{inspect(module)}.#{behaviour.name}",
-           behaviour: behaviour
-         )}
-
-      true ->
-        :ok
-    end
-  end
-
-  defp undefined(%{module: module, name: name, captures: captures} = behaviour) do
-    count = tuple_size(captures)
-
-    Error.new(
-      :undefined_behaviour,
-      "#{inspect(module)} has no behaviour #{name} with #{count} captures",
-      behaviour: behaviour
-    )
-  end
-
   @doc """
   Sends a message and returns at once.
 
   The target is an address, a customer or a pid. Options:
 
-    * `:sponsor` - the sponsor in which the cascade of this message runs, unless the target is pinned.
+    * `:sponsor` - the sponsor in which the cascade of this message runs. A reference made with `on/2` has its own,
+      and a pinned actor stays where it is. Without any of these it is the machine's first sponsor.
 
-  Raises `Mote.Error` when the address's machine is not running, and `ArgumentError` for what is no address.
+  Raises `Mote.Error` when the address's machine is not running or has no sponsor of that name, and `ArgumentError`
+  for what is no address.
   """
   @spec send(Address.t() | Customer.t() | pid, term, keyword) :: :ok
   def send(target, message, opts \\ [])
 
   def send(%Address{machine: machine, key: key} = address, message, opts) do
-    sponsor = sponsor!(opts, "send/3") || address.sponsor
+    named = sponsor!(opts, "send/3")
+    sponsor = address.sponsor || named
 
     answer =
       with :big <- Native.send(machine, key, sponsor, message) do
@@ -213,43 +158,161 @@ defmodule Mote do
   @doc """
   Sends `{customer, request}` and waits for the answer, at most `timeout` milliseconds (or `:infinity`).
 
-  Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone) and
-  `:unknown_address`. An answer that comes too late is thrown away and never reaches the mailbox.
+  Instead of the timeout there can be options:
+
+    * `:timeout` - the same (default 5000);
+    * `:sponsor` - as in `send/3`.
+
+  Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`
+  and `:unknown_address`. An answer that comes too late is thrown away and never reaches the mailbox.
   """
-  @spec ask(Address.t(), term, timeout) :: {:ok, term} | {:error, Error.t()}
-  def ask(address, request, timeout \\ @ask_timeout)
+  @spec ask(Address.t(), term, timeout | [timeout: timeout, sponsor: atom]) ::
+          {:ok, term} | {:error, Error.t()}
+  def ask(address, request, timeout_or_opts \\ @timeout)
 
-  def ask(%Address{machine: machine, key: key} = address, request, timeout) do
-    sponsor = address.sponsor
+  def ask(%Address{machine: machine, key: key} = address, request, timeout_or_opts) do
+    {timeout, named} = ask_options!(timeout_or_opts)
+    sponsor = address.sponsor || named
 
-    question(address, timeout, fn tag ->
+    Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
       with :big <- Native.ask(machine, key, sponsor, request, tag) do
         Native.ask_big(machine, key, sponsor, request, tag)
       end
     end)
   end
 
-  def ask(other, _request, _timeout) do
+  def ask(other, _request, _timeout_or_opts) do
     raise ArgumentError, "expected the address of an actor to ask, got: #{inspect(other)}"
   end
 
   @doc """
   As `ask/3`, but gives the answer itself and raises `Mote.Error`.
   """
-  @spec ask!(Address.t(), term, timeout) :: term
-  def ask!(address, request, timeout \\ @ask_timeout) do
-    case ask(address, request, timeout) do
+  @spec ask!(Address.t(), term, timeout | [timeout: timeout, sponsor: atom]) :: term
+  def ask!(address, request, timeout_or_opts \\ @timeout) do
+    case ask(address, request, timeout_or_opts) do
       {:ok, answer} -> answer
       {:error, error} -> raise error
     end
   end
 
   @doc """
+  A reference that carries its sponsor: whoever sends to it, the message runs in that sponsor.
+
+  So a reply comes home, whichever sponsor it is sent from. The name is looked up when something is sent. Customers
+  and pids have no sponsor to go to, and are given back as they are. Within a behaviour it is `on(sponsor, address)`.
+  """
+  @spec on(atom, target) :: target when target: Address.t() | Customer.t() | pid
+  def on(sponsor, %Address{} = address), do: %{address | sponsor: Sponsor.name!(sponsor)}
+  def on(sponsor, %Customer{} = customer), do: Sponsor.name!(sponsor) && customer
+  def on(sponsor, pid) when is_pid(pid), do: Sponsor.name!(sponsor) && pid
+
+  def on(_sponsor, other) do
+    raise ArgumentError, "expected an address, a customer or a pid to refer to, got: #{inspect(other)}"
+  end
+
+  @doc """
+  Adds a sponsor to a running machine and starts its threads.
+
+  Options:
+
+    * `:threads` - how many dispatch threads, 1 to 1024, or `:cores`, as many as the BEAM has schedulers online
+      (default 1). A single-threaded sponsor is strictly first in, first out;
+    * `:pin` - `true` to bind its threads to the cores that the system gives this node, one after the other, or a list
+      of core numbers to choose from (default `false`: they run where the system puts them).
+
+  Errors are `:sponsor_exists`, `:machine_down` and `:start` (the system did not give what it needs). Raises
+  `ArgumentError` for bad options.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> Mote.add_sponsor(machine, :multi, threads: 2)
+      :ok
+      iex> Mote.sponsors(machine)
+      [:main, :multi]
+      iex> Mote.remove_sponsor(machine, :multi)
+      :ok
+  """
+  @spec add_sponsor(Machine.t(), atom, threads: pos_integer | :cores, pin: boolean | [non_neg_integer]) ::
+          :ok | {:error, Error.t()}
+  def add_sponsor(machine, name, opts \\ []) do
+    sponsor = Sponsor.validate!(name, opts)
+
+    with {:ok, native} <- Machine.fetch(machine) do
+      case Native.machine_add_sponsor(native, sponsor) do
+        :ok -> :ok
+        {:error, text} -> {:error, Error.new(:start, "sponsor #{inspect(name)}: #{text}", sponsor: name)}
+        word -> {:error, Error.from(word, machine: machine, sponsor: name)}
+      end
+    end
+  end
+
+  @doc """
+  Removes a sponsor from a running machine, and waits for its threads to end: a turn at most.
+
+  Nothing is lost: the events and timers that wait there go to the machine's first sponsor, and so does from then on
+  what is sent to actors that are pinned to the removed one. What names it in a `sendx` or `on` is no address any more.
+
+  Errors are `:unknown_sponsor`, `:first_sponsor` (the first one stays) and `:machine_down`.
+  """
+  @spec remove_sponsor(Machine.t(), atom) :: :ok | {:error, Error.t()}
+  def remove_sponsor(machine, name) do
+    Sponsor.name!(name)
+
+    with {:ok, native} <- Machine.fetch(machine) do
+      case Native.machine_remove_sponsor(native, name) do
+        :ok -> :ok
+        word -> {:error, Error.from(word, machine: machine, sponsor: name)}
+      end
+    end
+  end
+
+  @doc """
+  The names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running.
+  """
+  @spec sponsors(Machine.t()) :: [atom]
+  def sponsors(machine) do
+    with {:ok, native} <- Machine.fetch(machine),
+         names when is_list(names) <- Native.machine_sponsors(native) do
+      names
+    else
+      {:error, error} -> raise error
+      :stopped -> raise Error.from(:stopped, machine: machine)
+    end
+  end
+
+  @doc """
+  Waits until the machine is quiet, at most `timeout` milliseconds (or `:infinity`).
+
+  Quiet means that no message waits to enter a machine, no event is queued in any sponsor, no turn runs, and everything
+  that turns sent to processes is in their mailboxes. Timers that are not yet due do not count, and neither do
+  processes that have yet to send. It is exact: what the caller sent before, and all that came of it, is done when it
+  gives `:ok`. There is a moment of quiet, but another process may have sent something since.
+
+  Errors are `:timeout` and `:machine_down`.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> Mote.drain(machine)
+      :ok
+  """
+  @spec drain(Machine.t(), timeout) :: :ok | {:error, Error.t()}
+  def drain(machine, timeout \\ @timeout) do
+    Question.timeout!(timeout)
+    with {:ok, native} <- Machine.fetch(machine), do: Question.drain(native, timeout, machine: machine)
+  end
+
+  @doc """
   What a machine or an actor is.
 
-  Of a machine: `counters` (turns, sends, creates, … since its start), `memory` (bytes), `sponsors`, `inbox` (messages
-  that wait to enter), `references` (actors that Elixir terms refer to), `uptime` (milliseconds) and `name`. The
-  counters may be a fraction of a millisecond old.
+  Of a machine:
+
+    * `counters` - what all of its threads have done since its start: see `Mote.Counters`;
+    * `sponsors` - for each name a map of `threads` (the counters of each), `asleep` (how many threads are), `inbox`
+      (messages and events that wait to enter), `queued` (events in its threads' queues) and `queue_bytes`;
+    * `memory` - bytes: `heap`, `queues`, and `mapped`, what the system has given for heaps;
+    * `inbox` - what waits to enter any sponsor; `references` - actors that Elixir terms refer to;
+    * `uptime` - milliseconds; `name`.
+
+  Nothing is stopped for it: numbers may be a fraction of a millisecond old, and need not be of one moment.
 
   Of an address: `behaviour`, with its captures, as it is between two turns, or `:sink`; `machine`, the process;
   `address`. It waits for the machine, up to five seconds.
@@ -260,7 +323,7 @@ defmodule Mote do
   def info(machine_or_address)
 
   def info(%Address{machine: machine, key: key} = address) do
-    case question(address, @ask_timeout, &Native.actor_info(machine, key, &1)) do
+    case Question.put(machine, @timeout, [address: address], &Native.actor_info(machine, key, &1)) do
       {:ok, {module, name, version, captures}} ->
         %{
           address: address,
@@ -307,71 +370,14 @@ defmodule Mote do
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: GenServer.stop(machine, reason, timeout)
 
-  # -- questions -----------------------------------------------------------------------------------------------
-
-  # The tag of the one message that comes back is the monitor of the machine's process: so the wait looks only at
-  # messages that arrive after it, however long the mailbox is.
-  defp question(address, timeout, ask) do
-    timeout!(timeout)
-
-    case Native.machine_owner(address.machine) do
-      pid when is_pid(pid) ->
-        tag = Process.monitor(pid)
-
-        case ask.(tag) do
-          customer when is_reference(customer) ->
-            result = await(tag, customer, address, timeout)
-            Process.demonitor(tag, [:flush])
-            result
-
-          word ->
-            Process.demonitor(tag, [:flush])
-            {:error, Error.from(word, address: address, sponsor: address.sponsor)}
-        end
-
-      :unknown ->
-        {:error, Error.from(:unknown, address: address)}
-    end
-  end
-
-  defp await(tag, customer, address, timeout) do
-    receive do
-      {^tag, answer} -> {:ok, answer}
-      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, address: address)}
-      {:DOWN, ^tag, _, _, _} -> give_up(tag, customer, address, :machine_down, [])
-    after
-      timeout -> give_up(tag, customer, address, :timeout, timeout: timeout)
-    end
-  end
-
-  # Whoever answers says so before it sends. So when giving up fails, the message is certain to come, unless the
-  # machine breaks down in that very moment.
-  defp give_up(tag, customer, address, reason, context) do
-    cond do
-      Native.cancel(customer) -> {:error, Error.from(reason, [address: address] ++ context)}
-      reason == :machine_down -> last(tag, address, 1_000)
-      true -> last(tag, address, :infinity)
-    end
-  end
-
-  defp last(tag, address, timeout) do
-    receive do
-      {^tag, answer} -> {:ok, answer}
-      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, address: address)}
-      {:DOWN, ^tag, _, _, _} -> last(tag, address, 1_000)
-    after
-      timeout -> {:error, Error.from(:machine_down, address: address)}
-    end
-  end
-
   # -- options -------------------------------------------------------------------------------------------------
 
-  defp timeout!(:infinity), do: :ok
-  defp timeout!(timeout) when is_integer(timeout) and timeout in 0..0xFFFFFFFF, do: :ok
-
-  defp timeout!(other) do
-    raise ArgumentError, "expected a timeout in milliseconds or :infinity, got: #{inspect(other)}"
+  defp ask_options!(opts) when is_list(opts) do
+    {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)
+    {timeout, sponsor!(rest, "ask/3")}
   end
+
+  defp ask_options!(timeout), do: {timeout, nil}
 
   defp sponsor!([], _), do: nil
   defp sponsor!([sponsor: sponsor], _) when is_atom(sponsor), do: sponsor

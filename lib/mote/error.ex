@@ -7,7 +7,9 @@ defmodule Mote.Error do
     * `:machine_down` - the machine is not running, or ended meanwhile;
     * `:unknown_address` - the address belongs to no running machine of this node, or its key was not kept whole;
     * `:unknown_sponsor` - the machine has no sponsor of that name;
-    * `:timeout` - no answer came in time; a later one is thrown away;
+    * `:sponsor_exists` - the machine has a sponsor of that name already;
+    * `:first_sponsor` - the first sponsor of a machine cannot be removed;
+    * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet in time;
     * `:broken_promise` - everybody who could have answered is gone;
     * `:no_memory` - the machine has no memory left for what was asked;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
@@ -20,6 +22,8 @@ defmodule Mote.Error do
           :machine_down
           | :unknown_address
           | :unknown_sponsor
+          | :sponsor_exists
+          | :first_sponsor
           | :timeout
           | :broken_promise
           | :no_memory
@@ -59,7 +63,32 @@ defmodule Mote.Error do
 
   def from(:no_sponsor, context) do
     sponsor = inspect(context[:sponsor])
-    new(:unknown_sponsor, "the machine has no sponsor #{sponsor}: see Mote.info/1 for its sponsors", context)
+
+    new(
+      :unknown_sponsor,
+      "the machine has no sponsor #{sponsor}: see Mote.sponsors/1 and Mote.add_sponsor/3",
+      context
+    )
+  end
+
+  def from(:sponsor_exists, context) do
+    sponsor = inspect(context[:sponsor])
+
+    new(
+      :sponsor_exists,
+      "the machine has a sponsor #{sponsor} already: remove that first, or take another name",
+      context
+    )
+  end
+
+  def from(:first_sponsor, context) do
+    sponsor = inspect(context[:sponsor])
+
+    new(
+      :first_sponsor,
+      "#{sponsor} is the machine's first sponsor, which takes over what others leave: it ends with the machine only",
+      context
+    )
   end
 
   def from(:no_memory, context) do
@@ -67,11 +96,7 @@ defmodule Mote.Error do
   end
 
   def from(:timeout, context) do
-    new(
-      :timeout,
-      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away",
-      context
-    )
+    if context[:address], do: no_answer(context), else: not_quiet(context)
   end
 
   def from(:broken_promise, context) do
@@ -84,5 +109,17 @@ defmodule Mote.Error do
 
   def from(:machine_down, context) do
     new(:machine_down, "the machine ended before it answered", context)
+  end
+
+  defp no_answer(context) do
+    new(
+      :timeout,
+      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away",
+      context
+    )
+  end
+
+  defp not_quiet(context) do
+    new(:timeout, "the machine was not quiet within #{context[:timeout]} ms", context)
   end
 end

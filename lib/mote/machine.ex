@@ -18,7 +18,21 @@ defmodule Mote.Machine do
   The module `Mote.Native` must not be loaded anew while machines run: a machine that was started before cannot be
   reached any more. Restart the machines after an upgrade that changes it.
 
-  A broken invariant of the machine ends this process with `{:fault, %{text: text, behaviour: behaviour}}`.
+  ## Faults
+
+  A broken invariant, met by any dispatch thread, ends the machine: its other threads stop at their next turn (or where
+  a long turn looks at its fuel), this process ends with `{:fault, fault}`, everything that the machine held is freed,
+  and the supervisor starts a fresh one. `fault` is a map of
+
+    * `:sponsor` - the sponsor whose thread it was;
+    * `:behaviour` - `{module, name}` of the behaviour that was running, `nil` between turns;
+    * `:message_kind` - the kind of value that its message was, such as `"tuple of 2"`, `nil` between turns;
+    * `:text` - what was wrong.
+
+  ## Threads
+
+  The threads of a machine are named `mote-<machine>-<sponsor>-<number>`, which `top -H`, debuggers and profilers show.
+  Linux keeps 15 bytes of a thread's name, so short names of machines and sponsors are seen in full there.
   """
 
   use GenServer
@@ -120,8 +134,9 @@ defmodule Mote.Machine do
     {:noreply, state}
   end
 
-  def handle_info({:mote_fault, sponsor, behaviour, text}, state) do
-    {:stop, {:fault, %{sponsor: sponsor, behaviour: behaviour, text: text}}, state}
+  def handle_info({:mote_fault, sponsor, behaviour, kind, text}, state) do
+    fault = %{sponsor: sponsor, behaviour: behaviour, message_kind: kind, text: text}
+    {:stop, {:fault, fault}, state}
   end
 
   # It traps exits to be able to stop its threads, and is otherwise linked as any process is.

@@ -15,6 +15,9 @@ defmodule Mote.Native do
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
   def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)
 
+  def machine_sponsors(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def drain(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def drain_forget(_machine, _ticket), do: :erlang.nif_error(:nif_not_loaded)
   def cores, do: :erlang.nif_error(:nif_not_loaded)
 
   def create(_machine, _module, _name, _version, _captures, _sponsor),
@@ -29,5 +32,6 @@ defmodule Mote.Native do
   def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def cancel(_customer), do: :erlang.nif_error(:nif_not_loaded)
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
+  def send_trap(_machine, _key, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
 end

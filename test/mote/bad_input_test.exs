@@ -18,13 +18,22 @@ defmodule Mote.BadInputTest do
           {[fuel: 2 ** 64], "expected :fuel to be a positive integer"},
           {[sponsors: []], "expected :sponsors to be a keyword list of names and options"},
           {[sponsors: :main], "expected :sponsors to be a keyword list"},
-          {[sponsors: [nil: []]], "expected :sponsors to be a keyword list"},
+          {[sponsors: [nil: []]], "expected the name of a sponsor to be an atom, such as :main, got: nil"},
           {[sponsors: [1, 2]], "expected :sponsors to be a keyword list"},
           {[sponsors: [main: 1]], "expected the options of sponsor :main to be a keyword list, got: 1"},
-          {[sponsors: [main: [thread: 1]]], "unknown option :thread of sponsor :main; there is :threads"},
-          {[sponsors: [main: [threads: 2]]], "sponsor :main needs threads: 1, got: 2"},
-          {[sponsors: [main: [threads: :cores]]], "sponsor :main needs threads: 1, got: :cores"},
-          {[sponsors: [a: [], b: []]], "one sponsor in a machine, got 2: :a, :b"},
+          {[sponsors: [main: [thread: 1]]],
+           "unknown option :thread of sponsor :main; there are :threads and :pin"},
+          {[sponsors: [main: [threads: 0]]], ":cores or an integer from 1 to 1024, got: 0"},
+          {[sponsors: [main: [threads: 1025]]], ":cores or an integer from 1 to 1024, got: 1025"},
+          {[sponsors: [main: [], io: [threads: :many]]], "expected :threads of sponsor :io to be :cores or"},
+          {[sponsors: [main: [pin: :all]]],
+           "expected :pin of sponsor :main to be true, false or a list of cores"},
+          {[sponsors: [main: [pin: []]]],
+           "expected :pin of sponsor :main to be true, false or a list of cores"},
+          {[sponsors: [main: [pin: [0 | 1]]]], "expected :pin of sponsor :main to be true, false or a list"},
+          {[sponsors: [main: [pin: [0, 99_999]]]], "to list cores that this node may use"},
+          {[sponsors: [main: [pin: [:a]]]], "got: [:a]"},
+          {[sponsors: [a: [], b: [], a: []]], "expected sponsors of different names, got :a twice"},
           {:name, "expected a keyword list of options, got: :name"},
           {[1], "expected a keyword list of options, got: [1]"}
         ] do
@@ -32,6 +41,38 @@ defmodule Mote.BadInputTest do
         message = assert_raise(ArgumentError, fn -> Mote.start_link(unquote(Macro.escape(opts))) end).message
         assert message =~ unquote(text)
       end
+    end
+  end
+
+  describe "sponsors" do
+    test "with what is no name or no option", %{machine: machine} do
+      for name <- [nil, true, "multi", 1] do
+        message = ~r/expected the name of a sponsor to be an atom, such as :main, got: #{inspect(name)}/
+        assert_raise ArgumentError, message, fn -> Mote.add_sponsor(machine, name) end
+        assert_raise ArgumentError, message, fn -> Mote.remove_sponsor(machine, name) end
+        assert_raise ArgumentError, message, fn -> Mote.on(name, self()) end
+      end
+
+      assert_raise ArgumentError, ~r/unknown option :thread of sponsor :multi/, fn ->
+        Mote.add_sponsor(machine, :multi, thread: 1)
+      end
+
+      assert_raise ArgumentError, ~r/expected an address, a customer or a pid to refer to, got: :echo/, fn ->
+        Mote.on(:main, :echo)
+      end
+    end
+
+    test "of what is no machine" do
+      for call <- [&Mote.add_sponsor(&1, :a), &Mote.remove_sponsor(&1, :a), &Mote.drain/1] do
+        assert {:error, %Error{reason: :machine_down}} = call.(self())
+        assert_raise ArgumentError, ~r/expected a machine/, fn -> call.("machine") end
+      end
+
+      assert_raise Error, ~r/is no running machine/, fn -> Mote.sponsors(self()) end
+    end
+
+    test "with a bad timeout", %{machine: machine} do
+      assert_raise ArgumentError, ~r/expected a timeout/, fn -> Mote.drain(machine, -1) end
     end
   end
 

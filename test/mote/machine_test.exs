@@ -8,7 +8,7 @@ defmodule Mote.MachineTest do
   describe "start_link" do
     test "gives a process that answers for the machine" do
       assert {:ok, pid} = Mote.start_link()
-      assert Mote.info(pid).sponsors == [:main]
+      assert Mote.sponsors(pid) == [:main]
       assert Mote.stop(pid) == :ok
       refute Process.alive?(pid)
     end
@@ -34,7 +34,7 @@ defmodule Mote.MachineTest do
 
     test "with sponsors and fuel" do
       pid = start_supervised!({Mote, sponsors: [alone: [threads: 1]], fuel: 10})
-      assert Mote.info(pid).sponsors == [:alone]
+      assert Mote.sponsors(pid) == [:alone]
     end
 
     test "several machines know nothing of each other" do
@@ -75,9 +75,15 @@ defmodule Mote.MachineTest do
       log =
         capture_log(fn ->
           # What the native side sends when a thread has met a panic.
-          send(pid, {:mote_fault, "index out of bounds", {Actors, :echo}})
+          send(pid, {:mote_fault, :main, {Actors, :echo}, "atom", "index out of bounds"})
           assert_receive {:DOWN, ^monitor, _, _, {:fault, fault}}
-          assert fault == %{text: "index out of bounds", behaviour: {Actors, :echo}}
+
+          assert fault == %{
+                   sponsor: :main,
+                   behaviour: {Actors, :echo},
+                   message_kind: "atom",
+                   text: "index out of bounds"
+                 }
         end)
 
       assert log =~ "index out of bounds"

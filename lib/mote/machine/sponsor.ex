@@ -54,7 +54,7 @@ defmodule Mote.Machine.Sponsor do
     end
   end
 
-  defp pin!(name, [_ | _] = pin) do
+  defp pin!(name, pin) when is_list(pin) and length(pin) > 0 do
     cores = Native.cores()
 
     case Enum.reject(pin, &(&1 in cores)) do

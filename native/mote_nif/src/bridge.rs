@@ -81,7 +81,14 @@ impl Outside for Bridge {
                 .behaviour
                 .map(|(module, name)| (atoms::to_term(env, module), atoms::to_term(env, name)));
             let sponsor = atoms::to_term(env, fault.sponsor);
-            (names::fault(), sponsor, behaviour, fault.text).encode(env)
+            (
+                names::fault(),
+                sponsor,
+                behaviour,
+                fault.message_kind,
+                fault.text,
+            )
+                .encode(env)
         });
     }
 

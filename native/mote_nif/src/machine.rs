@@ -1,8 +1,9 @@
 //! Machines: start, stop, code, what they hold.
-use crate::atoms::{names, Name};
+use crate::atoms::{self, names, Name};
 use crate::bridge::{unpin, Bridge};
 use crate::foreign::Opaque;
 use crate::info;
+use crate::message::send_in;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
 use mote_vm::code::ir::OpaqueClass;
@@ -87,10 +88,21 @@ fn machine_add_sponsor<'a>(
     let Some(running) = machine.running() else {
         return names::stopped().encode(env);
     };
-    match running.add_sponsor(&sponsor_config(sponsor)) {
+    let config = sponsor_config(sponsor);
+    match running.add_sponsor(&config) {
         Ok(()) => names::ok().encode(env),
         Err(StartError::Exists) => names::sponsor_exists().encode(env),
-        Err(error) => (names::error(), error.to_string()).encode(env),
+        Err(StartError::Stopped) => names::stopped().encode(env),
+        Err(error) => {
+            let text = error.to_string();
+            if let StartError::Thread(_) = error {
+                // It has stopped, for it cannot do with some of the threads.
+                let (sponsor, none) = (atoms::to_term(env, config.name), names::nil());
+                let message = (names::fault(), sponsor, none, none, &text).encode(env);
+                send_in(env, &machine.owner, message);
+            }
+            (names::error(), text).encode(env)
+        }
     }
 }
 
@@ -115,6 +127,20 @@ fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
         Some(machine) => machine.owner.encode(env),
         None => names::unknown().encode(env),
     }
+}
+
+/// The names of its sponsors, the first one first, or `:stopped`.
+#[rustler::nif]
+fn machine_sponsors<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let sponsors = running.info().sponsors;
+    let names: Vec<_> = sponsors
+        .iter()
+        .map(|sponsor| atoms::to_term(env, sponsor.name))
+        .collect();
+    names.encode(env)
 }
 
 /// What it holds and has done, or `:stopped`.

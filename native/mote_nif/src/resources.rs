@@ -208,6 +208,11 @@ impl Customer {
     pub fn tagged<'a>(&self, env: Env<'a>, answer: Term<'a>) -> Term<'a> {
         (self.tag.to(env), answer).encode(env)
     }
+
+    /// The message that says why there will be no answer.
+    pub fn failed<'a>(&self, env: Env<'a>, reason: BeamAtom) -> Term<'a> {
+        (self.tag.to(env), names::failed(), reason).encode(env)
+    }
 }
 
 #[rustler::resource_impl]
@@ -221,7 +226,7 @@ impl Resource for Customer {
                 Some(_) => names::broken_promise(),
                 None => names::machine_down(),
             };
-            let message = (self.tag.to(env), names::failed(), reason).encode(env);
+            let message = self.failed(env, reason);
             message::send_in(env, &self.pid, message);
         }
     }

@@ -186,6 +186,8 @@ mod models {
                     request.withdraw(1);
                 }
                 let mut contents = Contents::default();
+                // Still awake, as between two batches.
+                inbox.drain(&mut contents);
                 waking.store(false, Relaxed);
                 presence.sleep();
                 while contents.len() == 0 {

@@ -162,10 +162,12 @@ pub fn address(machine: &Machine, builder: &mut Builder, key: Key) {
     assert!(machine.write_address(key, builder));
 }
 
+type Act = Box<dyn Fn(Term<'_>, &Machine) + Send + Sync>;
+
 /// A place outside that counts what comes, and may do something with it.
 pub struct Tap {
     count: AtomicU64,
-    act: Box<dyn Fn(Term<'_>, &Machine) + Send + Sync>,
+    act: Act,
 }
 
 impl Tap {

@@ -1,0 +1,56 @@
+#!/bin/sh
+# What sponsors must reach, measured in one run: `bench/sponsors.sh [OUT.tsv]`, from the root of the project, on a
+# computer with two cores or more and nothing else to do. About ten minutes. Prints each target with what was
+# measured; OUT.tsv (default bench/out/sponsors.tsv) has all figures. ROUNDS=1 is enough to see whether it works.
+set -eu
+
+out=${1:-bench/out/sponsors.tsv}
+rounds=${ROUNDS:-41}
+few=${ROUNDS:-11}
+least=${ROUNDS:-5}
+mkdir -p "$(dirname "$out")"
+: > "$out"
+
+measure() { mix mote.bench "$@" --format tsv >> "$out"; }
+
+mix compile
+measure fork_bomb --depth 5..17 --sponsor both --runs "$rounds"
+measure fork_bomb --depth 18..24 --sponsor both --runs "$few"
+measure erfc_bomb --depth 4..8 --sponsor both --runs "$rounds"
+measure erfc_bomb --depth 10,12 --sponsor both --runs "$few"
+measure time_eater --n 1,2,4,8,16,32,64,128,256 --sponsor both --runs "$rounds"
+measure ping_pong ring chain --sponsor both --runs "$few"
+measure hot --sponsor both --runs "$few"
+measure fan --n 10_000,100_000 --sponsor both --runs "$least"
+measure beside --depth 20 --runs "$rounds"
+measure sendx --runs "$few"
+measure idle_cpu --n 5_000 --runs "$least"
+
+# bench, metric, least size, "least" or "most", bound: each median must be on the right side of its bound.
+awk -F '\t' '
+  NR == FNR { target[++targets] = $0; next }
+  {
+    for (i = 1; i <= targets; i++) {
+      split(target[i], t, " ")
+      if ($1 != t[1] || $4 != t[2] || $3 + 0 < t[3] + 0) continue
+      reached = t[4] == "least" ? $5 + 0 >= t[5] + 0 : $5 + 0 <= t[5] + 0
+      missed += !reached
+      printf "%-7s %-10s %9d  %-25s %10.3f %-3s(%.3f to %.3f), at %s %s\n",
+        reached ? "reached" : "missed", $1, $3, $4, $5, $8, $6, $7, t[4], t[5]
+    }
+  }
+  END { print missed + 0, "missed"; exit missed > 0 }
+' - "$out" << 'TARGETS'
+fork_bomb ratio_mt_vs_st 1 least 0.95
+fork_bomb ratio_mt_vs_st 18 least 1.6
+erfc_bomb ratio_mt_vs_st 4 least 1.85
+time_eater ratio_mt_vs_st 1 least 0.95
+ping_pong ratio_mt_vs_st 1 least 0.95
+ring ratio_mt_vs_st 1 least 0.95
+chain ratio_mt_vs_st 1 least 0.95
+hot ratio_mt_vs_st 1 least 0.7
+beside ratio_beside_vs_alone 1 least 0.98
+sendx ns_per_round_trip_awake 1 most 3000
+sendx ns_per_round_trip_parked 1 most 60000
+idle_cpu percent_of_core 1 most 0.2
+TARGETS

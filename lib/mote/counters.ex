@@ -1,0 +1,50 @@
+defmodule Mote.Counters do
+  @moduledoc """
+  What the counters of a machine count.
+
+  `Mote.info/1` gives them for every dispatch thread (`sponsors.name.threads`) and for the whole machine (`counters`),
+  threads that have ended included. A thread keeps its counters to itself and publishes them at the end of a batch of
+  turns, and before what a turn sends outside leaves; nobody is stopped for reading them. In the machine's `counters`
+  everything is the sum over its threads.
+
+  Turns:
+
+    * `turns` - turns that ended, whichever way;
+    * `sends` - messages sent by committed turns;
+    * `creates` - actors created by committed turns;
+    * `becomes` - becomes of committed turns;
+    * `ignored` - messages that matched no clause, sinks included;
+    * `dropped` - sends to something that is no address, or that names a sponsor that there is not;
+    * `timers` - timers that are armed and not yet due.
+
+  Aborted turns, by reason:
+
+    * `aborts_explicit` - `abort(reason)`;
+    * `aborts_match` - a failed match: `=`, `case`, `cond` or the clauses of a function;
+    * `aborts_fuel` - the fuel was spent;
+    * `aborts_stack` - calls were too deep;
+    * `aborts_undefined_function` - a module is not loaded;
+    * `aborts_no_memory` - memory ended; messages from outside that were given up for it are counted as well.
+
+  In and out:
+
+    * `foreign_in` - messages that entered from outside;
+    * `foreign_out` - messages handed to the outside;
+    * `undelivered` - messages to the outside that nobody was there to take.
+
+  Between threads:
+
+    * `forwarded` - events passed on to the thread of the same sponsor that owns their actor;
+    * `taken_over` - actors taken over from threads that were asleep;
+    * `migrations` - events for which a thread of another sponsor was asked to give the actor away;
+    * `sendx` - events moved to another sponsor: `sendx`, `on` references and pinned actors;
+    * `shares_given` - times that queued events were given to a thread without work;
+    * `shares_taken` - times that another thread's queued events were received on request.
+
+  The threads themselves:
+
+    * `parks` - times that a thread went to sleep;
+    * `busy_ns` - nanoseconds between waking and going to sleep, of the times that have ended;
+    * `queue_high_water` - the most events that were queued at the end of a batch.
+  """
+end

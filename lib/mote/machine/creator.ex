@@ -1,0 +1,69 @@
+defmodule Mote.Machine.Creator do
+  # Creating actors: brings the code of the behaviour into the machine first, if it is not there.
+  @moduledoc false
+
+  alias Mote.{Address, Behaviour, Error, Native}
+  alias Mote.Machine.Loader
+
+  @doc "Creates an actor in a native machine, pinned to a sponsor unless that is `nil`."
+  @spec create(reference, Behaviour.t(), atom) :: {:ok, Address.t()} | {:error, Error.t()}
+  def create(native, behaviour, sponsor), do: create(native, behaviour, sponsor, true)
+
+  defp create(native, behaviour, sponsor, may_load) do
+    %{module: module, name: name, version: version, captures: captures} = behaviour
+
+    unless is_atom(module) and is_atom(name) and version in 0..0xFFFFFFFFFFFFFFFF do
+      raise ArgumentError, "the behaviour was not made by its module: #{inspect(Map.from_struct(behaviour))}"
+    end
+
+    answer =
+      with :big <- Native.create(native, module, name, version, captures, sponsor) do
+        Native.create_big(native, module, name, version, captures, sponsor)
+      end
+
+    case answer do
+      %Address{} = address ->
+        {:ok, address}
+
+      :load when may_load ->
+        with :ok <- Loader.load(native, module), :ok <- check_version(behaviour) do
+          create(native, behaviour, sponsor, false)
+        end
+
+      :load ->
+        {:error, undefined(behaviour)}
+
+      word ->
+        {:error, Error.from(word, behaviour: behaviour, sponsor: sponsor)}
+    end
+  end
+
+  defp check_version(%{module: module, version: version} = behaviour) do
+    cond do
+      {behaviour.name, tuple_size(behaviour.captures)} not in module.__mote__(:behaviours) ->
+        {:error, undefined(behaviour)}
+
+      module.__mote__(:hash) != version ->
+        {:error,
+         Error.new(
+           :stale_behaviour,
+           "#{inspect(behaviour)} is of another version of #{inspect(module)} than the one that is loaded: " <>
+             "make it again with #{inspect(module)}.#{behaviour.name}",
+           behaviour: behaviour
+         )}
+
+      true ->
+        :ok
+    end
+  end
+
+  defp undefined(%{module: module, name: name, captures: captures} = behaviour) do
+    count = tuple_size(captures)
+
+    Error.new(
+      :undefined_behaviour,
+      "#{inspect(module)} has no behaviour #{name} with #{count} captures",
+      behaviour: behaviour
+    )
+  end
+end

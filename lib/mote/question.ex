@@ -1,0 +1,97 @@
+defmodule Mote.Question do
+  # Waiting for the one message that a customer of this process gets, so that no other ever comes: whoever answers
+  # claims the customer first, and whoever gives up cancels it first.
+  @moduledoc false
+
+  alias Mote.{Error, Native}
+
+  @doc """
+  Puts a question to a native machine and waits for the answer.
+
+  `ask` gets a tag and gives a customer, or a word that says why not. `context` goes into errors.
+  """
+  @spec put(term, timeout, keyword, (reference -> reference | atom)) :: {:ok, term} | {:error, Error.t()}
+  def put(native, timeout, context, ask) do
+    timeout!(timeout)
+
+    case Native.machine_owner(native) do
+      pid when is_pid(pid) ->
+        # The tag is the monitor of the machine's process: so the wait looks only at messages that arrive after it,
+        # however long the mailbox is.
+        tag = Process.monitor(pid)
+
+        case ask.(tag) do
+          customer when is_reference(customer) ->
+            result = await(tag, customer, context, timeout)
+            Process.demonitor(tag, [:flush])
+            result
+
+          word ->
+            Process.demonitor(tag, [:flush])
+            {:error, Error.from(word, context)}
+        end
+
+      :unknown ->
+        {:error, Error.from(:unknown, context)}
+    end
+  end
+
+  @doc "Waits until a native machine is quiet."
+  @spec drain(reference, timeout, keyword) :: :ok | {:error, Error.t()}
+  def drain(native, timeout, context) do
+    tag = Process.monitor(Native.machine_owner(native))
+
+    result =
+      case Native.drain(native, tag) do
+        {customer, ticket} ->
+          result = await(tag, customer, context, timeout)
+          if result != {:ok, :ok}, do: Native.drain_forget(native, ticket)
+          result
+
+        word ->
+          {:error, Error.from(word, context)}
+      end
+
+    Process.demonitor(tag, [:flush])
+    with {:ok, :ok} <- result, do: :ok
+  end
+
+  defp await(tag, customer, context, timeout) do
+    receive do
+      {^tag, answer} -> {:ok, answer}
+      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+      {:DOWN, ^tag, _, _, _} -> give_up(tag, customer, context, :machine_down)
+    after
+      timeout -> give_up(tag, customer, [timeout: timeout] ++ context, :timeout)
+    end
+  end
+
+  # Whoever answers says so before it sends. So when giving up fails, the message is certain to come, unless the
+  # machine breaks down in that very moment.
+  defp give_up(tag, customer, context, reason) do
+    cond do
+      Native.cancel(customer) -> {:error, Error.from(reason, context)}
+      reason == :machine_down -> last(tag, context, 1_000)
+      true -> last(tag, context, :infinity)
+    end
+  end
+
+  defp last(tag, context, timeout) do
+    receive do
+      {^tag, answer} -> {:ok, answer}
+      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+      {:DOWN, ^tag, _, _, _} -> last(tag, context, 1_000)
+    after
+      timeout -> {:error, Error.from(:machine_down, context)}
+    end
+  end
+
+  @doc "Checks a timeout; raises `ArgumentError`."
+  @spec timeout!(term) :: :ok
+  def timeout!(:infinity), do: :ok
+  def timeout!(timeout) when is_integer(timeout) and timeout in 0..0xFFFFFFFF, do: :ok
+
+  def timeout!(other) do
+    raise ArgumentError, "expected a timeout in milliseconds or :infinity, got: #{inspect(other)}"
+  end
+end

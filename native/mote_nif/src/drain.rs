@@ -1,0 +1,56 @@
+//! Waiting until a machine has nothing to do.
+//!
+//! The machine tells it on whatever thread is the last one busy, or stops it: that can be a thread of its own as well
+//! as a scheduler. Only destructors may send a message from anywhere; so what is told is the dropping of a resource.
+use crate::atoms::names;
+use crate::message::send_in;
+use crate::resources::{Customer, MachineResource};
+use mote_vm::machine::Ticket;
+use rustler::{Atom, Encoder, Env, Resource, ResourceArc, Term};
+
+/// Somebody who waits; told when nobody holds it any more.
+struct Drain {
+    customer: ResourceArc<Customer>,
+    machine: ResourceArc<MachineResource>,
+}
+
+#[rustler::resource_impl]
+impl Resource for Drain {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+
+    fn destructor(self, env: Env<'_>) {
+        if self.customer.claim() {
+            let message = match self.machine.running() {
+                Some(_) => self.customer.tagged(env, names::ok().to_term(env)),
+                None => self.customer.failed(env, names::machine_down()),
+            };
+            send_in(env, self.customer.pid(), message);
+        }
+    }
+}
+
+/// Waits in the calling process: `{customer, ticket}`, or `:stopped`. It gets `{tag, :ok}` as soon as the machine has
+/// nothing to do, or `{tag, :mote_failed, :machine_down}`, unless the customer is cancelled first; then the ticket
+/// must be given back.
+#[rustler::nif]
+fn drain<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, tag: Term<'a>) -> Term<'a> {
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let customer = ResourceArc::new(Customer::new(env.pid(), tag, machine.clone()));
+    let told = ResourceArc::new(Drain {
+        customer: customer.clone(),
+        machine,
+    });
+    let Ticket(number) = running.when_quiet(Box::new(move || drop(told)));
+    (customer, number).encode(env)
+}
+
+/// Gives back the ticket of a wait that was cancelled.
+#[rustler::nif]
+fn drain_forget(machine: &MachineResource, ticket: u64) -> Atom {
+    if let Some(running) = machine.any() {
+        running.forget(Ticket(ticket));
+    }
+    names::ok()
+}
