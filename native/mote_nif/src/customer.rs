@@ -3,7 +3,7 @@ use crate::actor::Target;
 use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::message::{post, send_in};
-use crate::resources::Customer;
+use crate::resources::{Customer, MachineResource};
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
@@ -106,6 +106,28 @@ fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>)
         target.inspect(Box::new(move |machine, seen| {
             show(&customer, machine, seen)
         }))
+    })
+}
+
+/// Collects: the answer, when it is done, is `:ok`. Otherwise as `actor_info`.
+#[rustler::nif]
+fn machine_collect<'a>(env: Env<'a>, machine: Term<'a>, tag: Term<'a>) -> Term<'a> {
+    let running = machine
+        .try_get_resource::<MachineResource>()
+        .and_then(MachineResource::running);
+    let Some(running) = running else {
+        return names::stopped().encode(env);
+    };
+    question(env, machine, tag, |customer| {
+        let customer = customer.clone();
+        running.collect(move || {
+            if customer.claim() {
+                post(customer.pid(), |env, _| {
+                    customer.tagged(env, names::ok().encode(env))
+                });
+            }
+        });
+        Ok(())
     })
 }
 

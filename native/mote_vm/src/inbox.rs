@@ -23,8 +23,8 @@ pub(crate) enum Entry {
     Inspect(Target, Look),
     /// Timers of a thread that has ended.
     Timers(Timers),
-    /// Collect, whether it is due or not.
-    Collect,
+    /// Collect, whether it is due or not, then call.
+    Collect(Box<dyn FnOnce() + Send>),
     /// An event for an actor that this thread owns and the thread of that number wants to run.
     Migrate(Event, u16),
     /// The sponsor is removed: hand everything over and end.

@@ -457,9 +457,11 @@ impl Machine {
         self.0.resting.lock().heaps.extend(heaps);
     }
 
-    /// Collects now, unless the machine stops. Returns at once.
-    pub fn collect(&self) {
-        self.push(self.0.sponsors.first().lead(), Entry::Collect);
+    /// Collects soon and then calls `done`, on a dispatch thread; drops it if the machine stops before. Returns at
+    /// once.
+    pub fn collect(&self, done: impl FnOnce() + Send + 'static) {
+        let entry = Entry::Collect(Box::new(done));
+        self.push(self.0.sponsors.first().lead(), entry);
     }
 
     fn lend_to_guest(&self) -> Option<Heap> {

@@ -53,7 +53,8 @@ pub(crate) struct Dispatch {
     scratch: Vec<Value>,
     awake_since: Instant,
     retiring: bool,
-    collection_asked: bool,
+    /// Who asked for a collection, to be called after the next one.
+    collection_asked: Vec<Box<dyn FnOnce() + Send>>,
     /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
     batch: u64,
 }
@@ -86,7 +87,7 @@ impl Dispatch {
             scratch: Vec::new(),
             awake_since: Instant::now(),
             retiring: false,
-            collection_asked: false,
+            collection_asked: Vec::new(),
             batch,
         }
     }
@@ -150,9 +151,12 @@ impl Dispatch {
         }
         let pace = &place.machine.pool().pace;
         let idle = self.turn.queue.is_empty() && pace.is_due_when_idle();
-        if pace.is_due() || idle || self.collection_asked {
-            self.collection_asked = false;
+        if pace.is_due() || idle || !self.collection_asked.is_empty() {
             self.collect();
+            // If another thread was faster: it began after they had asked, for this one had drained by then.
+            for done in self.collection_asked.drain(..) {
+                done();
+            }
         }
     }
 
@@ -209,7 +213,7 @@ impl Dispatch {
             match entry {
                 Entry::Inspect(target, look) => self.inspect(target, look),
                 Entry::Timers(timers) => self.timers.adopt(timers),
-                Entry::Collect => self.collection_asked = true,
+                Entry::Collect(done) => self.collection_asked.push(done),
                 Entry::Migrate(event, to) => self.migrate(event, to),
                 Entry::Retire => self.retiring = true,
                 Entry::Message(target, parcel) => {

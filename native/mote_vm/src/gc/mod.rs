@@ -38,7 +38,7 @@ impl Dispatch {
         let start = Instant::now();
         let collected = machine.safepoint().stop_the_others(
             &self.turn.place.station,
-            &machine.stations().all(),
+            machine.stations(),
             |stopped| {
                 let before = machine.pool().bytes().1;
                 let (live_bytes, live_actors) = run(&machine, stopped);

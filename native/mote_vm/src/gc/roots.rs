@@ -39,7 +39,7 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
             }
             Waiting::Entry(Entry::Inspect(target, _)) => visitor.actor(target.0),
             Waiting::Entry(Entry::Timers(timers)) => timers.each(|value| visitor.value(value)),
-            Waiting::Entry(Entry::Collect | Entry::Retire) => {}
+            Waiting::Entry(Entry::Collect(_) | Entry::Retire) => {}
         });
     }
     for thread in threads {

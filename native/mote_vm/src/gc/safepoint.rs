@@ -7,7 +7,7 @@
 //!    after its presence says awake. A fence between the two steps on each side makes one see the other.
 use crate::gc::job::Job;
 use crate::presence::Visit;
-use crate::station::{Station, ThreadNumber};
+use crate::station::{Station, Stations, ThreadNumber};
 use crate::sync::{fence, AtomicBool, Relaxed, SeqCst};
 use crate::thread::Dispatch;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -76,7 +76,7 @@ impl Safepoint {
     pub(crate) fn stop_the_others(
         &self,
         me: &Station,
-        stations: &[Arc<Station>],
+        stations: &Stations,
         act: impl FnOnce(&[*mut Dispatch]),
     ) -> bool {
         let mut state = self.state.lock();
@@ -87,6 +87,8 @@ impl Safepoint {
         }
         self.wanted.store(true, Relaxed);
         fence(SeqCst);
+        // A station that is opened after this look is that of a thread that sees `wanted` when it begins.
+        let stations = stations.all();
         let mut running: Vec<&Arc<Station>> =
             stations.iter().filter(|s| s.number != me.number).collect();
         let _over = Over(self);
