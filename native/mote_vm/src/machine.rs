@@ -44,6 +44,12 @@ pub trait Outside: Send + Sync + 'static {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>);
     /// A dispatch thread met a panic and has ended; the machine runs no further.
     fn fault(&self, machine: &Machine, fault: Fault);
+    /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. Whoever
+    /// waits for an answer that nobody can give any more learns it when the foreign value is dropped; so the machine
+    /// collects now and then while somebody waits.
+    fn newest_question(&self) -> Option<u64> {
+        None
+    }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;
 }
@@ -452,9 +458,9 @@ impl Machine {
         }
     }
 
-    /// Gives swept heaps back.
-    pub(crate) fn end_of_collection(&self, heaps: Vec<Heap>) {
-        self.0.resting.lock().heaps.extend(heaps);
+    /// Gives what was swept back.
+    pub(crate) fn end_of_collection(&self, heap: Option<Heap>) {
+        self.0.resting.lock().heaps.extend(heap);
     }
 
     /// Collects soon and then calls `done`, on a dispatch thread; drops it if the machine stops before. Returns at
@@ -491,6 +497,10 @@ impl Machine {
         resting.guests -= 1;
         drop(resting);
         self.take_back(None);
+        if self.0.pool.pace.is_due() {
+            // All threads may be asleep.
+            self.0.sponsors.first().lead().wake();
+        }
     }
 
     /// The end of a lease. What is in the heap may be in use elsewhere, so it is kept.

@@ -151,13 +151,21 @@ impl Dispatch {
         }
         let pace = &place.machine.pool().pace;
         let idle = self.turn.queue.is_empty() && pace.is_due_when_idle();
-        if pace.is_due() || idle || !self.collection_asked.is_empty() {
+        let look = self.until_look() == Some(Duration::ZERO);
+        if pace.is_due() || idle || look || !self.collection_asked.is_empty() {
             self.collect();
             // If another thread was faster: it began after they had asked, for this one had drained by then.
             for done in self.collection_asked.drain(..) {
                 done();
             }
         }
+    }
+
+    /// How long to wait before a collection looks whether somebody outside waits in vain.
+    fn until_look(&self) -> Option<Duration> {
+        let machine = &self.turn.place.machine;
+        let newest = machine.outside().newest_question();
+        machine.pool().pace.until_look(newest)
     }
 
     /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
@@ -277,7 +285,8 @@ impl Dispatch {
             return;
         }
         let due = self.timers.next_due();
-        let at_most = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let due = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let at_most = due.into_iter().chain(self.until_look()).min();
         if at_most != Some(Duration::ZERO) {
             self.sleep(at_most);
         }

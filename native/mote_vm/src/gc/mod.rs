@@ -8,6 +8,7 @@ pub(crate) mod mark;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
 
+use crate::heap::Heap;
 use crate::machine::Machine;
 use crate::thread::Dispatch;
 use job::Job;
@@ -43,8 +44,9 @@ impl Dispatch {
                 let before = machine.pool().bytes().1;
                 let (live_bytes, live_actors) = run(&machine, stopped);
                 let after = machine.pool().bytes().1;
-                machine.pool().pace.collected(live_bytes);
                 let pause = start.elapsed().as_nanos() as u64;
+                let newest = machine.outside().newest_question();
+                machine.pool().pace.collected(live_bytes, pause, newest);
                 let mut info = machine.gc_info();
                 info.collections += 1;
                 info.last_pause_ns = pause;
@@ -92,6 +94,8 @@ fn run(machine: &Machine, stopped: &[*mut Dispatch]) -> (usize, u64) {
     {
         live += heap.sweep();
     }
+    // One is enough for whoever comes next; where many stay, each keeps blocks of its own.
+    let resting = resting.into_iter().reduce(Heap::join);
     machine.end_of_collection(resting);
     (live, live_actors)
 }

@@ -136,11 +136,11 @@ impl BlockPool {
         let before = self.used.fetch_add(bytes, Relaxed);
         if before.saturating_add(bytes) > self.limit {
             self.used.fetch_sub(bytes, Relaxed);
-            self.pace.hurry();
+            self.pace.refused(self.limit);
             return None;
         }
         if before + bytes > self.limit / 8 * 7 {
-            self.pace.hurry();
+            self.pace.hurry(self.limit);
         }
         Some(())
     }

@@ -59,6 +59,15 @@ impl Heap {
         live
     }
 
+    /// Both together, after both were swept.
+    pub(crate) fn join(mut self, mut other: Heap) -> Heap {
+        self.blocks.append(&mut other.blocks);
+        self.large.append(&mut other.large);
+        self.foreigns.append(&mut other.foreigns);
+        self.swept = self.blocks.len();
+        self
+    }
+
     /// Room for `bytes` in the next hole that is large enough.
     pub(super) fn allocate_in_hole(&mut self, bytes: usize) -> Option<NonNull<u64>> {
         debug_assert!(bytes <= PAYLOAD);
