@@ -339,6 +339,15 @@ defmodule Mote.SponsorsTest do
       assert thread == Map.keys(info.counters)
     end
 
+    test "of time go on while a thread is busy" do
+      machine = start(main: [threads: 2])
+      Mote.send(Mote.create(machine, Actors.busy(0)), :go)
+      busy = fn -> Mote.info(machine).counters.busy_ns end
+      before = busy.()
+      Process.sleep(100)
+      assert busy.() - before > 50_000_000
+    end
+
     test "of the machine are the sums of its threads'" do
       machine = start(one: [], many: [threads: 3])
       tree = Mote.create(machine, Travellers.tree(self()))
