@@ -44,7 +44,7 @@ defmodule Mote.Counters do
   The threads themselves:
 
     * `parks` - times that a thread went to sleep;
-    * `busy_ns` - nanoseconds between waking and going to sleep, of the times that have ended;
-    * `queue_high_water` - the most events that were queued at the end of a batch.
+    * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep;
+    * `queue_high_water` - the most events that were queued at the end of a batch; of the machine, the sum of these.
   """
 end

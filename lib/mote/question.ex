@@ -48,6 +48,9 @@ defmodule Mote.Question do
           if result != {:ok, :ok}, do: Native.drain_forget(native, ticket)
           result
 
+        :ok ->
+          {:ok, :ok}
+
         word ->
           {:error, Error.from(word, context)}
       end

@@ -5,10 +5,10 @@ defmodule Mote.LifecycleTest do
   alias Mote.{Actors, Error, OtherBEAM}
   alias Mote.Machine.{Janitor, Table}
 
-  # A machine that has work for ever.
+  # A machine that has work for ever, on all of its threads.
   defp busy(machine) do
-    busy = Mote.create(machine, Actors.busy(0))
-    Mote.send(busy, :go)
+    [busy | _] = all = for _ <- 1..16, do: Mote.create(machine, Actors.busy(0))
+    for one <- all, do: Mote.send(one, :go)
     busy
   end
 
@@ -23,9 +23,9 @@ defmodule Mote.LifecycleTest do
       {:ok, idle} = Mote.start_link()
       machine = start_unlinked()
       busy(machine)
-      assert length(OtherBEAM.threads()) == 2
+      wait_for(fn -> length(OtherBEAM.threads()) == 5 end)
       :ok = Mote.stop(idle)
-      assert length(OtherBEAM.threads()) == 1
+      assert length(OtherBEAM.threads()) == 4
       :ok = Mote.stop(machine, :shutdown)
       assert OtherBEAM.threads() == []
     end
@@ -55,7 +55,8 @@ defmodule Mote.LifecycleTest do
     end
 
     test "when its supervisor gives up on it" do
-      {:ok, supervisor} = Supervisor.start_link([{Mote, shutdown: 1}], strategy: :one_for_one)
+      child = {Mote, shutdown: 1, sponsors: [main: [threads: 4]]}
+      {:ok, supervisor} = Supervisor.start_link([child], strategy: :one_for_one)
       [{_, pid, _, _}] = Supervisor.which_children(supervisor)
       busy(pid)
       Supervisor.stop(supervisor)
@@ -65,7 +66,7 @@ defmodule Mote.LifecycleTest do
   end
 
   test "a supervisor starts a fresh machine for one that was killed" do
-    start_supervised!({Mote, name: Mote.LifecycleTest.Fresh})
+    start_supervised!({Mote, name: Mote.LifecycleTest.Fresh, sponsors: [main: [threads: 4]]})
     pid = Process.whereis(Mote.LifecycleTest.Fresh)
     old = busy(pid)
     Process.exit(pid, :kill)
@@ -78,7 +79,7 @@ defmodule Mote.LifecycleTest do
     list = Enum.to_list(1..200_000)
 
     cycle = fn ->
-      {:ok, machine} = Mote.start_link()
+      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 4]])
       keeper = Mote.create(machine, Actors.keeper(list))
       refs = for _ <- 1..1_000, do: make_ref()
       Mote.ask!(keeper, {:swap, {list, refs, keeper}})
@@ -109,7 +110,7 @@ defmodule Mote.LifecycleTest do
 
   test "machines end while others send to them" do
     for _ <- 1..20 do
-      {:ok, machine} = Mote.start_link()
+      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 4]])
       echo = Mote.create(machine, Actors.echo())
 
       senders =
@@ -145,9 +146,11 @@ defmodule Mote.LifecycleTest do
   describe "an operating system process with busy machines" do
     @busy """
     busy = fn ->
-      {:ok, machine} = Mote.start_link()
-      busy = Mote.create(machine, Mote.Actors.busy(0))
-      Mote.send(busy, :go)
+      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 4], other: [threads: 2]])
+      for n <- 1..16 do
+        busy = Mote.create(machine, Mote.Actors.busy(0))
+        Mote.send(busy, :go, sponsor: if(rem(n, 4) == 0, do: :other, else: :main))
+      end
       # And one that sends to the BEAM without end.
       other = Mote.create(machine, Mote.Actors.busy(0))
       flood = Mote.create(machine, Mote.Actors.forward(spawn(fn -> Process.sleep(:infinity) end)))
@@ -168,6 +171,34 @@ defmodule Mote.LifecycleTest do
         assert {output, unquote(status)} = OtherBEAM.run(@busy <> unquote(code))
         refute output =~ ~r/segmentation|crash|abort|panick/i
       end
+    end
+
+    test "whose owners are killed or exit goes on" do
+      code =
+        @busy <>
+          """
+          Process.flag(:trap_exit, true)
+          [killed, shut_down, stopped] = machines
+          Process.exit(killed, :kill)
+          Process.exit(shut_down, :shutdown)
+          :ok = Mote.stop(stopped)
+          for pid <- [killed, shut_down], do: receive(do: ({:EXIT, ^pid, _} -> :ok))
+
+          # And one whose starter ends while it is busy.
+          {starter, monitor} = spawn_monitor(fn -> busy.() && exit(:shutdown) end)
+          receive do {:DOWN, ^monitor, _, ^starter, _} -> :ok end
+
+          gone = fn gone, tries ->
+            threads = Mote.OtherBEAM.threads()
+            if threads != [] and tries > 0, do: Process.sleep(10) && gone.(gone, tries - 1), else: threads
+          end
+
+          IO.inspect(gone.(gone, 1_000))
+          """
+
+      assert {output, 0} = OtherBEAM.run(code)
+      assert output =~ "[]"
+      refute output =~ ~r/segmentation|panick/i
     end
 
     test "survives that the native code is taken away" do
@@ -212,7 +243,7 @@ defmodule Mote.LifecycleTest do
   end
 
   defp start_unlinked do
-    {:ok, pid} = Mote.start_link()
+    {:ok, pid} = Mote.start_link(sponsors: [main: [threads: 4]])
     Process.unlink(pid)
     pid
   end

@@ -29,7 +29,7 @@ impl Resource for Drain {
     }
 }
 
-/// Waits in the calling process: `{customer, ticket}`, or `:stopped`. It gets `{tag, :ok}` as soon as the machine has
+/// Waits in the calling process: `:ok` if it is quiet now, `:stopped`, or `{customer, ticket}`. Then it gets `{tag, :ok}` as soon as the machine has
 /// nothing to do, or `{tag, :mote_failed, :machine_down}`, unless the customer is cancelled first; then the ticket
 /// must be given back.
 #[rustler::nif]
@@ -37,6 +37,9 @@ fn drain<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, tag: Term<'a>)
     let Some(running) = machine.running() else {
         return names::stopped().encode(env);
     };
+    if running.is_quiet() {
+        return names::ok().encode(env);
+    }
     let customer = ResourceArc::new(Customer::new(env.pid(), tag, machine.clone()));
     let told = ResourceArc::new(Drain {
         customer: customer.clone(),

@@ -91,7 +91,7 @@ counters! {
     sendx,
     /// Times the thread went to sleep.
     parks,
-    /// Nanoseconds between waking and going to sleep.
+    /// Nanoseconds awake.
     busy_ns,
     /// The most events that were queued at the end of a batch.
     queue_high_water,

@@ -51,6 +51,7 @@ pub(crate) struct Dispatch {
     pub(crate) siblings: Vec<Option<Arc<Station>>>,
     contents: Contents,
     scratch: Vec<Value>,
+    /// Until when its time is in the counters.
     awake_since: Instant,
     retiring: bool,
     /// Who asked for a collection, to be called after the next one.
@@ -267,6 +268,9 @@ impl Dispatch {
 
     /// Publishes counters and what others may want to know before they ask for work.
     fn publish(&mut self, backlog: u64) {
+        let now = Instant::now();
+        self.turn.counts.busy_ns += (now - self.awake_since).as_nanos() as u64;
+        self.awake_since = now;
         self.publish_counters();
         let turn = &mut self.turn;
         let queued = turn.queue.len() as u64;
@@ -329,7 +333,6 @@ impl Dispatch {
 
     fn sleep(&mut self, at_most: Option<Duration>) {
         self.turn.counts.parks += 1;
-        self.turn.counts.busy_ns += self.awake_since.elapsed().as_nanos() as u64;
         self.publish(0);
         let place = self.turn.place.clone();
         place

@@ -233,8 +233,12 @@ impl Program {
             .iter()
             .map(|import| behaviour_slot(inner, name(import)))
             .collect();
+        // Put where they stay before anything points to them (invariant 1).
+        inner.constants.push(constants);
+        let constants: *const [Value] = &**inner.constants.last().expect("just pushed");
         let context = lower::Context {
-            constants: &constants,
+            // SAFETY: neither moved nor changed while the program lives.
+            constants: unsafe { &*constants },
             functions: &functions,
             behaviours: &behaviours,
         };
@@ -270,7 +274,6 @@ impl Program {
             // SAFETY: slots live as long as the program. Release: see `BehaviourSlot::id`.
             unsafe { &*slot }.id.store(id.0, Ordering::Release);
         }
-        inner.constants.push(constants);
         inner.modules.insert(module, unit.hash);
     }
 

@@ -40,7 +40,7 @@ pub fn unit(sponsors: [&str; 2], aborts: bool) -> Unit {
     let (relay, once) = (a.behaviour_used("relay", 1), a.behaviour_used("once", 1));
     let (zero, one) = (a.int(0), a.int(1));
     let [east, west] = sponsors.map(|name| a.atom(name));
-    let (short, long) = (a.int(200), a.int(10_000));
+    let (short, long) = (a.int(200), a.int(if cfg!(miri) { 5_000 } else { 10_000 }));
     let (torn, because) = (a.atom("torn"), a.atom("because"));
     let create = |behaviour| Instr::Create {
         dst: 13,
