@@ -3,12 +3,12 @@ use crate::actor::Target;
 use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::message::{post, send_in};
-use crate::resources::{Customer, MachineResource};
+use crate::resources::{Asker, Customer, MachineResource};
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
-/// Sends `{customer, request}`; answers with the customer, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
+/// Sends `{customer, request}`; answers with what can cancel it, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
 /// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first.
 #[rustler::nif]
 fn ask<'a>(
@@ -54,7 +54,7 @@ fn ask_within<'a>(
     })
 }
 
-/// A customer of the calling process, or why it could not be asked; nothing is sent to the process then.
+/// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process then.
 fn question<'a>(
     env: Env<'a>,
     machine: Term<'a>,
@@ -64,11 +64,11 @@ fn question<'a>(
     let Ok(machine) = machine.decode() else {
         return names::unknown().encode(env);
     };
-    let customer = ResourceArc::new(Customer::new(env.pid(), tag, machine));
+    let (customer, asker) = Customer::new(env.pid(), tag, machine);
     match ask(&customer) {
-        Ok(()) => customer.encode(env),
+        Ok(()) => ResourceArc::new(asker).encode(env),
         Err(word) => {
-            customer.cancel();
+            asker.cancel();
             word.encode(env)
         }
     }
@@ -76,8 +76,8 @@ fn question<'a>(
 
 /// Gives up waiting; `false` when the one message is already on its way.
 #[rustler::nif]
-fn cancel(customer: &Customer) -> bool {
-    customer.cancel()
+fn cancel(asker: &Asker) -> bool {
+    asker.cancel()
 }
 
 /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when

@@ -192,26 +192,13 @@ const OPEN: u8 = 0;
 const ANSWERED: u8 = 1;
 const CANCELLED: u8 = 2;
 
-/// One awaited answer.
-pub struct Customer {
-    pid: LocalPid,
-    tag: OwnTerm,
+/// Whether a question is still open, for both sides of it.
+struct Question {
     state: AtomicU8,
-    machine: ResourceArc<MachineResource>,
+    questions: Arc<Questions>,
 }
 
-impl Customer {
-    /// A customer who waits in `pid` for a message with that tag.
-    pub fn new(pid: LocalPid, tag: Term<'_>, machine: ResourceArc<MachineResource>) -> Customer {
-        machine.questions.asked();
-        Customer {
-            pid,
-            tag: machine.references.copy(tag),
-            state: AtomicU8::new(OPEN),
-            machine,
-        }
-    }
-
+impl Question {
     // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
     // state says so, for then a canceller would believe that nothing is on its way.
     fn leave(&self, state: u8) -> bool {
@@ -220,19 +207,63 @@ impl Customer {
             .compare_exchange(OPEN, state, AcqRel, Acquire)
             .is_ok();
         if left {
-            self.machine.questions.closed();
+            self.questions.closed();
         }
         left
     }
+}
 
+/// The side of who waits. It does not keep the customer, whose last reference gone means that nobody can answer.
+pub struct Asker(Arc<Question>);
+
+impl Asker {
     /// Gives up waiting; `false` when an answer is already on its way.
     pub fn cancel(&self) -> bool {
-        self.leave(CANCELLED)
+        self.0.leave(CANCELLED)
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Asker {}
+
+/// The side of who answers: one awaited answer.
+pub struct Customer {
+    pid: LocalPid,
+    tag: OwnTerm,
+    question: Arc<Question>,
+    machine: ResourceArc<MachineResource>,
+}
+
+impl Customer {
+    /// A customer who waits in `pid` for a message with that tag, and the side of that process.
+    pub fn new(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        machine.questions.asked();
+        let question = Arc::new(Question {
+            state: AtomicU8::new(OPEN),
+            questions: machine.questions.clone(),
+        });
+        let customer = Customer {
+            pid,
+            tag: machine.references.copy(tag),
+            question: question.clone(),
+            machine,
+        };
+        (ResourceArc::new(customer), Asker(question))
     }
 
     /// Claims the right to answer, once. The claimant must call `tagged` and send.
     pub fn claim(&self) -> bool {
-        self.leave(ANSWERED)
+        self.question.leave(ANSWERED)
     }
 
     /// Who waits.
