@@ -310,7 +310,8 @@ defmodule Mote do
 
   Machines collect by themselves; this is for tests and measurements. What cannot be reached any more when it is
   called is gone when it gives `:ok`, and `Mote.info/1` has the figures. What the BEAM has not collected yet is still
-  reached: an address that no variable holds any more counts until `:erlang.garbage_collect/0` or its like.
+  reached: an address that no variable holds any more counts until the process that held it has collected, by
+  `:erlang.garbage_collect/0` for instance, and a moment longer.
 
   Raises `Mote.Error` when the machine is not running or does not come to it in time: it cannot within a turn.
 
