@@ -71,7 +71,7 @@ defmodule Mote.FaultsTest do
     cycle = fn ->
       {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 4], other: [threads: 2]])
       Help.load(machine)
-      6 = length(Mote.OtherBEAM.threads())
+      Help.eventually(fn -> length(Mote.OtherBEAM.threads()) == 6 end)
       asks = for sponsor <- [:main, :other] do
         late = Mote.create(machine, Mote.Actors.late())
         Task.async(fn -> Mote.ask(late, 60_000, sponsor: sponsor, timeout: :infinity) end)
@@ -114,7 +114,7 @@ defmodule Mote.FaultsTest do
     end
 
     5 = Mote.ask!(counter, :read)
-    6 = length(Mote.OtherBEAM.threads())
+    Help.eventually(fn -> length(Mote.OtherBEAM.threads()) == 6 end)
     IO.puts("all well")
     """)
   end

@@ -5,6 +5,7 @@
 
 pub mod actor;
 pub mod atom;
+pub(crate) mod backlog;
 pub mod code;
 pub mod counters;
 pub(crate) mod dispatch;

@@ -118,15 +118,19 @@ impl Dispatch {
         }
     }
 
-    /// Another sponsor's thread wants to run `event`, whose actor may be this thread's.
-    pub(crate) fn migrate(&mut self, event: Event, to: ThreadNumber) {
-        // SAFETY: targets of queued events are live actors.
-        let actor = unsafe { &*event.target };
-        if actor.header().owner() == self.turn.place.station.number {
-            actor.give(to);
+    /// Gives the actors away that other sponsors' threads want, with the events.
+    pub(crate) fn migrate(&mut self) {
+        let mut wanted = std::mem::take(&mut self.wanted);
+        for (event, to) in wanted.drain(..) {
+            // SAFETY: targets of queued events are live actors.
+            let actor = unsafe { &*event.target };
+            if actor.header().owner() == self.turn.place.station.number {
+                actor.give(to);
+            }
+            // If it is not this thread's, the asker looks again.
+            self.forward(to, event);
         }
-        // If it is not, the asker looks again.
-        self.forward(to, event);
+        self.wanted = wanted;
     }
 
     /// Sends `event` in the name of a sponsor: the value of an atom, or none for this one.

@@ -19,13 +19,16 @@ use crate::sync::{AcqRel, AtomicU16, Relaxed};
 use crate::turn::Turn;
 use std::sync::Arc;
 
-/// Work that is worth waking a thread for, in nanoseconds of estimated time: twenty times what waking costs the
-/// thread that wakes.
-pub(crate) const WORTH_WAKING: u64 = 100_000;
-/// Work that is worth asking for.
-pub(crate) const WORTH_ASKING: u64 = 10_000;
+/// Work that is worth waking a thread for, in nanoseconds of estimated time: several times of what passes until a
+/// sleeper is awake and has the actors in its cache.
+pub(crate) const WORTH_WAKING: u64 = 200_000;
+/// Work that is worth asking for, by a thread that is awake.
+pub(crate) const WORTH_ASKING: u64 = 50_000;
 /// The most events given at once: touching their actors must not hold up the giver for long.
 const MOST: usize = 16 * 1024;
+/// Events that are looked at to find crowded actors, and how many of them make a crowd.
+const SAMPLE: u64 = 64;
+const CROWD: usize = 4;
 /// How far ahead the actors of events to be given are fetched into the cache.
 const AHEAD: usize = 16;
 
@@ -87,15 +90,17 @@ impl Turn {
         let header = unsafe { running.as_ref() }.map(Actor::header);
         let safe = header.is_some_and(|header| self.program.behaviour(header.behaviour()).safe);
         let me = self.place.station.number;
+        let half = committed.div_ceil(2).min(MOST);
+        let taken: Vec<Event> = (0..half)
+            .map_while(|_| self.queue.take_before(&mut self.savepoint.queue))
+            .collect();
+        let staying = self.crowded(&taken);
         let (mut given, mut kept) = (Vec::new(), Vec::new());
-        for _ in 0..committed.div_ceil(2).min(MOST) {
-            if let Some(ahead) = self.queue.peek(AHEAD) {
+        for (i, &event) in taken.iter().enumerate() {
+            if let Some(ahead) = taken.get(i + AHEAD) {
                 crate::dispatch::prefetch(ahead.target.cast());
             }
-            let Some(event) = self.queue.take_before(&mut self.savepoint.queue) else {
-                break;
-            };
-            if event.target == running && !safe {
+            if event.target == running && !safe || staying.contains(&event.target) {
                 kept.push(event);
                 continue;
             }
@@ -114,6 +119,21 @@ impl Turn {
         }
         let own = self.place.station.clone();
         self.hand_over(&own, &mut kept);
+    }
+
+    /// Actors that many of these events are for, but for every second one: given away, they would leave events
+    /// behind that have to follow them one by one, and soon come back the same way. When several are crowded, half
+    /// of them go all the same: there is work for two.
+    fn crowded(&mut self, events: &[Event]) -> Vec<*const Actor> {
+        if events.len() < CROWD {
+            return Vec::new();
+        }
+        let mut sample: Vec<*const Actor> = (0..SAMPLE.min(events.len() as u64))
+            .map(|_| events[self.random.below(events.len() as u64) as usize].target)
+            .collect();
+        sample.sort_unstable();
+        let crowds = sample.chunk_by(|a, b| a == b).filter(|c| c.len() >= CROWD);
+        crowds.map(|crowd| crowd[0]).step_by(2).collect()
     }
 
     /// Puts events into another thread's inbox, or into the first sponsor's if that thread has ended.

@@ -7,6 +7,7 @@
 //! 3. A thread sleeps only with an empty queue and nothing to forward; asleep, it touches no actor.
 //! 4. A thread that ends gives its heap to the machine: others may hold what is in it.
 use crate::actor::Actor;
+use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
 use crate::counters::Counts;
 use crate::fault::Fault;
@@ -29,6 +30,10 @@ use std::time::{Duration, Instant};
 const BATCH: u64 = 512;
 /// How long an idle thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
+/// The same, for a thread that has just had a share of its siblings' work; and for how long it looks one way before
+/// it looks the other.
+const LONG_SPIN: Duration = Duration::from_micros(100);
+const GLANCE: Duration = Duration::from_micros(2);
 /// How long an idle thread waits for the answer to a request for work.
 const PATIENCE: Duration = Duration::from_micros(200);
 /// How far ahead the records of coming targets are fetched into the cache, and their captures.
@@ -49,6 +54,9 @@ pub(crate) struct Dispatch {
     /// The stations of other threads, by number, as far as this one has met them; and those of its sponsor.
     pub(crate) peers: Vec<Option<Arc<Station>>>,
     pub(crate) siblings: Vec<Option<Arc<Station>>>,
+    /// Events whose actors other sponsors' threads want, until this one has run its batch: what it asked for itself
+    /// it uses before it gives it on, or two sponsors would only pass an actor to and fro.
+    pub(crate) wanted: Vec<(Event, ThreadNumber)>,
     contents: Contents,
     scratch: Vec<Value>,
     /// Until when its time is in the counters.
@@ -58,6 +66,9 @@ pub(crate) struct Dispatch {
     collection_asked: Vec<Box<dyn FnOnce() + Send>>,
     /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
     batch: u64,
+    /// Events of other threads have come in since it last looked for more in vain.
+    shared: bool,
+    backlog: Backlog,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -84,12 +95,15 @@ impl Dispatch {
             addressed: Vec::new(),
             peers: Vec::new(),
             siblings,
+            wanted: Vec::new(),
             contents: Contents::default(),
             scratch: Vec::new(),
             awake_since: Instant::now(),
             retiring: false,
             collection_asked: Vec::new(),
             batch,
+            shared: false,
+            backlog: Backlog::new(),
         }
     }
 
@@ -132,6 +146,7 @@ impl Dispatch {
                 self.fire(Instant::now());
             }
             let backlog = self.run_batch();
+            self.migrate();
             self.flush();
             self.publish(backlog);
             let mark = self.turn.queue.mark();
@@ -174,28 +189,25 @@ impl Dispatch {
         let estimate = self.turn.place.sponsor.stations.len() > 1;
         let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
-        let (mut cost, mut turns) = (0, 0u64);
-        while cost < self.batch {
+        let mut batch = Batch::default();
+        while batch.units < self.batch && batch.last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
             self.prefetch();
             // SAFETY: targets of queued events are live actors.
             let owner = unsafe { (*event.target).header().owner() };
-            cost += if owner == me || self.route(event) {
+            batch.last = if owner == me || self.route(event) {
                 self.turn_of(event)
             } else {
                 1
             };
-            turns += 1;
+            batch.units += batch.last;
+            batch.turns += 1;
         }
-        match start {
-            Some(start) if turns > 0 => {
-                let per_turn = start.elapsed().as_nanos() as u64 / turns;
-                per_turn * self.turn.queue.len() as u64
-            }
-            _ => 0,
-        }
+        let Some(start) = start else { return 0 };
+        let took = start.elapsed().as_nanos() as u64;
+        self.backlog.after(&batch, took, self.turn.queue.len())
     }
 
     #[inline(always)]
@@ -215,6 +227,7 @@ impl Dispatch {
         let mut contents = std::mem::take(&mut self.contents);
         self.turn.place.station.inbox.drain(&mut contents);
         let taken = contents.len();
+        self.shared |= !contents.events.is_empty();
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
@@ -223,7 +236,7 @@ impl Dispatch {
                 Entry::Inspect(target, look) => self.inspect(target, look),
                 Entry::Timers(timers) => self.timers.adopt(timers),
                 Entry::Collect(done) => self.collection_asked.push(done),
-                Entry::Migrate(event, to) => self.migrate(event, to),
+                Entry::Migrate(event, to) => self.wanted.push((event, to)),
                 Entry::Retire => self.retiring = true,
                 Entry::Message(target, parcel) => {
                     self.turn.counts.foreign_in += 1;
@@ -288,6 +301,10 @@ impl Dispatch {
         if self.ask_for_work() || self.look_around(SPIN) {
             return;
         }
+        // More of the same may come soon: waking costs more than a moment's patience.
+        if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
+            return;
+        }
         let due = self.timers.next_due();
         let due = due.map(|due| due.saturating_duration_since(Instant::now()));
         let at_most = due.into_iter().chain(self.until_look()).min();
@@ -309,6 +326,17 @@ impl Dispatch {
             }
             std::hint::spin_loop();
         }
+    }
+
+    /// Whether something has come in, or a sibling has given something, asking for that long.
+    fn look_for_work(&mut self, duration: Duration) -> bool {
+        let start = Instant::now();
+        while start.elapsed() < duration {
+            if self.look_around(GLANCE) || self.ask_for_work() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Asks the sibling with the largest backlog, if there is one worth asking.
@@ -368,6 +396,7 @@ impl Dispatch {
 
     /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor.
     fn retire(&mut self) {
+        self.migrate();
         let place = self.turn.place.clone();
         let mut contents = Contents::default();
         place.station.inbox.close(&mut contents);

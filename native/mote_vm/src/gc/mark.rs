@@ -125,7 +125,7 @@ impl Visitor for Vec<Value> {
     }
 }
 
-/// Walks the heap again after marking and insists that everything reachable is marked. For stress.
+/// Walks the heap again after marking, from the same roots, and insists that everything reachable is marked. For stress.
 pub(crate) struct Checker<'p> {
     program: &'p Program,
     seen: rustc_hash::FxHashSet<u64>,
@@ -133,15 +133,15 @@ pub(crate) struct Checker<'p> {
 }
 
 impl<'p> Checker<'p> {
-    pub(crate) fn new(program: &'p Program) -> Checker<'p> {
+    pub(crate) fn new(program: &'p Program, roots: Vec<Value>) -> Checker<'p> {
         Checker {
             program,
-            seen: Default::default(),
-            stack: Vec::new(),
+            seen: roots.iter().map(|root| root.word()).collect(),
+            stack: roots,
         }
     }
 
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn finish(mut self) {
         while let Some(value) = self.stack.pop() {
             assert!(
                 is_marked(cell_of(value)),
@@ -175,7 +175,7 @@ impl<'p> Checker<'p> {
     }
 }
 
-impl Visitor for Checker<'_> {
+impl Checker<'_> {
     fn value(&mut self, value: Value) {
         if !value.is_immediate() && !value.is_none() && self.seen.insert(value.word()) {
             self.stack.push(value);

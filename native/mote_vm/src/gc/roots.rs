@@ -2,7 +2,7 @@
 //!
 //! | root | where |
 //! |---|---|
-//! | events queued, forwarded and received | each thread's queue and forwards, each inbox |
+//! | events queued, forwarded, wanted elsewhere and received | each thread's queue and lists, each inbox |
 //! | messages from outside that wait | each inbox |
 //! | timers | each thread |
 //! | addresses held by the outside | handles |
@@ -45,6 +45,9 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
     for thread in threads {
         thread.turn.queue.each(|event| show(event, visitor));
         for event in thread.forwards.iter().flatten() {
+            show(*event, visitor);
+        }
+        for (event, _) in &thread.wanted {
             show(*event, visitor);
         }
         thread.timers.each(|value| visitor.value(value));

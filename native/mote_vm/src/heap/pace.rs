@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+/// Under stress, so many collections come one after each turn; the others leave half of the time to the turns.
+const ONE_EACH: u64 = 500;
 /// While memory is used up, collections take one part in this many of the time.
 const SHARE_WHEN_FULL: u64 = 5;
 /// While somebody waits for an answer, they take one part in this many at most.
@@ -18,7 +20,8 @@ pub struct GcConfig {
     pub min: usize,
     /// Bytes allocated between two collections, in proportion to those that were live at the first.
     pub factor: f64,
-    /// For tests: collects whenever threads look around, checks every collection and spoils what is free.
+    /// For tests: collects after every turn, later on in half of the time; checks every collection and spoils what is
+    /// free.
     pub stress: bool,
 }
 
@@ -40,6 +43,7 @@ pub(crate) struct Pace {
     allocated: AtomicUsize,
     threshold: AtomicUsize,
     due: AtomicBool,
+    collections: AtomicU64,
     /// When the last collection ended, and how long it took.
     ended: AtomicU64,
     pause: AtomicU64,
@@ -64,6 +68,7 @@ impl Pace {
             allocated: AtomicUsize::new(0),
             threshold: AtomicUsize::new(config.min),
             due: AtomicBool::new(false),
+            collections: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             pause: AtomicU64::new(0),
             awaited_since: AtomicU64::new(0),
@@ -130,7 +135,13 @@ impl Pace {
     /// Whether a collection should happen at the next opportunity.
     #[inline(always)]
     pub(crate) fn is_due(&self) -> bool {
-        self.due.load(Relaxed) || self.config.stress
+        self.due.load(Relaxed) || self.config.stress && self.is_stress_due()
+    }
+
+    #[cold]
+    fn is_stress_due(&self) -> bool {
+        self.collections.load(Relaxed) < ONE_EACH
+            || self.now() >= self.ended.load(Relaxed) + self.pause.load(Relaxed)
     }
 
     /// Whether a thread without work should collect: it costs nobody anything.
@@ -148,6 +159,7 @@ impl Pace {
         };
         self.patience.store(patience, Relaxed);
         self.awaited_since.store(0, Relaxed);
+        self.collections.fetch_add(1, Relaxed);
         self.pause.store(pause, Relaxed);
         self.ended.store(self.now(), Relaxed);
         let proportional = (live as f64 * self.config.factor) as usize;
