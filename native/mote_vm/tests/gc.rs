@@ -20,7 +20,7 @@ use rig::{address, foreign, int, integers, until, Rig, Tap, PATIENCE};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{channel, Sender};
 use std::sync::Arc;
 
 /// `hold(x)`: becomes `hold(message)`. `tell(x)`: sends x the message. `later(x)`: sends x the message after that many
@@ -120,6 +120,33 @@ fn link(rig: &Rig, from: Key, to: &[Key]) {
     rig.send(from, builder.finish());
 }
 
+/// Holds a thread up in a look at one of its actors until this is dropped: what is sent there waits.
+fn hold_up(rig: &Rig, key: Key) -> Sender<()> {
+    let (enter, entered) = channel();
+    let (leave, left) = channel::<()>();
+    assert!(rig.machine.inspect(
+        key,
+        Box::new(move |_, _| {
+            let _ = enter.send(());
+            let _ = left.recv_timeout(PATIENCE);
+        })
+    ));
+    entered.recv_timeout(PATIENCE).expect("entered");
+    leave
+}
+
+/// The actors that are live in a collection that is asked for while a thread is held up.
+fn collect_during(rig: &Rig, hold: Sender<()>) -> u64 {
+    let (tell, told) = channel();
+    let machine = rig.machine.clone();
+    rig.machine.collect(move || {
+        let _ = tell.send(machine.info().gc.live_actors);
+    });
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    drop(hold);
+    told.recv_timeout(PATIENCE).expect("collected")
+}
+
 fn holder(rig: &Rig) -> Key {
     rig.create("hold", 1, |b| b.empty_list())
 }
@@ -208,26 +235,10 @@ fn addresses_inside_of_what_waits_to_enter_are_kept() {
     builder.atom(Atom::new("main"));
     address(&rig.machine, &mut builder, inner);
     builder.empty_list();
-    // Stopped in a look, its thread cannot drain; and then it stands still like the others.
-    let (enter, entered) = channel();
-    let (leave, left) = channel::<()>();
-    assert!(rig.machine.inspect(
-        keeper,
-        Box::new(move |_, _| {
-            let _ = enter.send(());
-            let _ = left.recv_timeout(PATIENCE);
-        })
-    ));
-    entered.recv_timeout(PATIENCE).expect("entered");
+    let hold = hold_up(&rig, keeper);
     rig.send_by("side", keeper, builder.finish());
     rig.machine.release(inner);
-    let (tell, told) = channel();
-    rig.machine.collect(move || {
-        let _ = tell.send(());
-    });
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    drop(leave);
-    told.recv_timeout(PATIENCE).expect("collected");
+    assert_eq!(collect_during(&rig, hold), 2);
     rig.quiet();
     assert_eq!(live(&rig), 2);
     assert_eq!(
@@ -240,7 +251,26 @@ fn addresses_inside_of_what_waits_to_enter_are_kept() {
 }
 
 #[test]
-fn queued_events_keep_targets_and_messages() {
+fn a_queued_event_keeps_its_target_and_what_is_in_its_message() {
+    let rig = one();
+    let tap = Tap::new();
+    let [inner, keeper] = [(); 2].map(|_| holder(&rig));
+    let wait = rig.create("wait", 1, |b| b.foreign(foreign(&tap)));
+    let hold = hold_up(&rig, keeper);
+    // A turn this long ends its batch: the collection comes behind it, and before the next event.
+    rig.send(wait, integers(&[100_000]));
+    link(&rig, keeper, &[inner]);
+    for key in [wait, inner, keeper] {
+        rig.machine.release(key);
+    }
+    // Not the one that waited: its event is gone.
+    assert_eq!(collect_during(&rig, hold), 2);
+    rig.quiet();
+    assert_eq!(live(&rig), 0);
+}
+
+#[test]
+fn chains_of_events_survive_collections() {
     let rig = one();
     let tap = Tap::new();
     // A chain of tells: what the first is sent stays queued, between one turn and the next, until the tap has it.

@@ -78,7 +78,8 @@ fn contend(sponsors: &[(&str, usize)], streams: usize, messages: i64) {
     assert_eq!(rig.captures(sum), [all.to_string()]);
     let counts = rig.machine.info().counts();
     // Nobody is sent away again and again.
-    assert!(counts.migrations + counts.forwarded <= 4 * all as u64);
+    // With a collection between any two turns, threads meet at other times.
+    assert!(rig::stressed() || counts.migrations + counts.forwarded <= 4 * all as u64);
     println!(
         "{sponsors:?} {streams} streams: {all} messages in {took:?}, migrations {}, forwarded {}, taken over {}",
         counts.migrations, counts.forwarded, counts.taken_over
