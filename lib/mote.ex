@@ -48,7 +48,12 @@ defmodule Mote do
     * `:name` - a name for it: an atom, `{:global, term}` or `{:via, module, term}`;
     * `:sponsors` - its sponsors by name, each with the options of `add_sponsor/3`; the first one takes what is sent
       without naming a sponsor, and stays to the end (default `[main: [threads: 1]]`);
-    * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000).
+    * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000);
+    * `:memory` - bytes of heap and event queues that the machine may use, or `:infinity` (the default). A turn that
+      needs more is aborted with `:no_memory`; see the guide *Memory*;
+    * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 8 MiB),
+      and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
+      of the two counts.
 
   Raises `ArgumentError` for anything else.
 
@@ -301,6 +306,32 @@ defmodule Mote do
   end
 
   @doc """
+  Collects now, and waits until it is done, at most `timeout` milliseconds (or `:infinity`, the default).
+
+  Machines collect by themselves; this is for tests and measurements. What cannot be reached any more when it is
+  called is gone when it gives `:ok`, and `Mote.info/1` has the figures. What the BEAM has not collected yet is still
+  reached: an address that no variable holds any more counts until the process that held it has collected, by
+  `:erlang.garbage_collect/0` for instance, and a moment longer.
+
+  Raises `Mote.Error` when the machine is not running or does not come to it in time: it cannot within a turn.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> Mote.gc(machine)
+      :ok
+      iex> Mote.info(machine).gc.collections > 0
+      true
+  """
+  @spec gc(Machine.t(), timeout) :: :ok
+  def gc(machine, timeout \\ :infinity) do
+    with {:ok, native} <- Machine.fetch(machine),
+         {:ok, :ok} <- Question.put(native, timeout, [machine: machine], &Native.machine_collect(native, &1)) do
+      :ok
+    else
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc """
   What a machine or an actor is.
 
   Of a machine:
@@ -309,6 +340,9 @@ defmodule Mote do
     * `sponsors` - for each name a map of `threads` (the counters of each), `asleep` (how many threads are), `inbox`
       (messages and events that wait to enter), `queued` (events in its threads' queues) and `queue_bytes`;
     * `memory` - bytes: `heap`, `queues`, and `mapped`, what the system has given for heaps;
+    * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
+      `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together
+      found empty);
     * `inbox` - what waits to enter any sponsor; `references` - actors that Elixir terms refer to;
     * `uptime` - milliseconds; `name`.
 

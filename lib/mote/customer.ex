@@ -13,6 +13,9 @@ defmodule Mote.Customer do
   @type t :: %__MODULE__{ref: reference}
 
   defimpl Inspect do
+    # As it is shown in a report, which nobody can answer.
+    def inspect(%{ref: nil}, _opts), do: "#Mote.Customer<>"
+
     def inspect(%{ref: ref}, _opts) do
       "#Mote.Customer<#{ref |> :erlang.phash2(0x1000000) |> Integer.to_string(36) |> String.downcase()}>"
     end

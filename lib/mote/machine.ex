@@ -105,7 +105,7 @@ defmodule Mote.Machine do
     Process.flag(:trap_exit, true)
     :ok = Janitor.watch(self())
 
-    case Native.machine_start(config.title, config.sponsors, config.fuel) do
+    case Native.machine_start(config.title, config.sponsors, config.fuel, config.memory, config.gc) do
       {:ok, native} ->
         Table.put(self(), native, config.name)
         {:ok, %{native: native, title: config.title}}

@@ -5,7 +5,7 @@ defmodule Mote.Native do
 
   use Rustler, otp_app: :mote, crate: :mote_nif, path: "native/mote_nif"
 
-  def machine_start(_name, _sponsors, _fuel), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_start(_name, _sponsors, _fuel, _memory, _gc), do: :erlang.nif_error(:nif_not_loaded)
   def machine_add_sponsor(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def machine_remove_sponsor(_machine, _name), do: :erlang.nif_error(:nif_not_loaded)
   def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)
@@ -15,6 +15,7 @@ defmodule Mote.Native do
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
   def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)
 
+  def machine_collect(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_sponsors(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def drain(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def drain_forget(_machine, _ticket), do: :erlang.nif_error(:nif_not_loaded)
@@ -30,7 +31,7 @@ defmodule Mote.Native do
   def send_big(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def cancel(_customer), do: :erlang.nif_error(:nif_not_loaded)
+  def cancel(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
   def send_trap(_machine, _key, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)

@@ -8,7 +8,7 @@ defmodule Mote.Question do
   @doc """
   Puts a question to a native machine and waits for the answer.
 
-  `ask` gets a tag and gives a customer, or a word that says why not. `context` goes into errors.
+  `ask` gets a tag and gives the asker's side, or a word that says why not. `context` goes into errors.
   """
   @spec put(term, timeout, keyword, (reference -> reference | atom)) :: {:ok, term} | {:error, Error.t()}
   def put(native, timeout, context, ask) do
@@ -21,8 +21,8 @@ defmodule Mote.Question do
         tag = Process.monitor(pid)
 
         case ask.(tag) do
-          customer when is_reference(customer) ->
-            result = await(tag, customer, context, timeout)
+          asker when is_reference(asker) ->
+            result = await(tag, asker, context, timeout)
             Process.demonitor(tag, [:flush])
             result
 
@@ -43,8 +43,8 @@ defmodule Mote.Question do
 
     result =
       case Native.drain(native, tag) do
-        {customer, ticket} ->
-          result = await(tag, customer, context, timeout)
+        {asker, ticket} ->
+          result = await(tag, asker, context, timeout)
           if result != {:ok, :ok}, do: Native.drain_forget(native, ticket)
           result
 
@@ -59,21 +59,21 @@ defmodule Mote.Question do
     with {:ok, :ok} <- result, do: :ok
   end
 
-  defp await(tag, customer, context, timeout) do
+  defp await(tag, asker, context, timeout) do
     receive do
       {^tag, answer} -> {:ok, answer}
       {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
-      {:DOWN, ^tag, _, _, _} -> give_up(tag, customer, context, :machine_down)
+      {:DOWN, ^tag, _, _, _} -> give_up(tag, asker, context, :machine_down)
     after
-      timeout -> give_up(tag, customer, [timeout: timeout] ++ context, :timeout)
+      timeout -> give_up(tag, asker, [timeout: timeout] ++ context, :timeout)
     end
   end
 
   # Whoever answers says so before it sends. So when giving up fails, the message is certain to come, unless the
   # machine breaks down in that very moment.
-  defp give_up(tag, customer, context, reason) do
+  defp give_up(tag, asker, context, reason) do
     cond do
-      Native.cancel(customer) -> {:error, Error.from(reason, context)}
+      Native.cancel(asker) -> {:error, Error.from(reason, context)}
       reason == :machine_down -> last(tag, context, 1_000)
       true -> last(tag, context, :infinity)
     end

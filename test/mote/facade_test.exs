@@ -1,7 +1,7 @@
 defmodule Mote.FacadeTest do
   use ExUnit.Case, async: true
 
-  alias Mote.{Actors, Address, Customer, Error, Native}
+  alias Mote.{Actors, Address, Customer, Error, Holders, Native}
 
   doctest Mote
 
@@ -194,31 +194,41 @@ defmodule Mote.FacadeTest do
     end
 
     test "ends at once when the machine does", %{machine: machine} do
-      sink = Mote.create(machine, Actors.counter(0))
-      asked = for _ <- 1..10, do: Task.async(fn -> Mote.ask(sink, :what?, :infinity) end)
-      assert eventually(fn -> Mote.info(machine).counters.ignored == 10 end)
+      silent = Mote.create(machine, Holders.silent([]))
+      asked = for _ <- 1..10, do: Task.async(fn -> Mote.ask(silent, :keep, :infinity) end)
+      assert eventually(fn -> Mote.info(machine).counters.turns == 10 end)
       :ok = stop_supervised(Mote)
       for task <- asked, do: assert({:error, %Error{reason: :machine_down}} = Task.await(task))
     end
 
     test "whoever drops the last reference to a customer tells the asker", %{machine: machine} do
-      sink = Mote.create(machine, Actors.counter(0))
-      tag = make_ref()
-
+      silent = Mote.create(machine, Holders.silent([]))
+      forward = Mote.create(machine, Actors.forward(self()))
+      ask = fn actor, tag -> Native.ask(actor.machine, actor.key, nil, :keep, tag) end
+      [tag, kept, nobody] = for _ <- 1..3, do: make_ref()
       # The machine's own reference goes with the machine, which is freed on a dirty scheduler.
-      ask = fn tag -> Native.ask(sink.machine, sink.key, nil, :what?, tag) end
-      ask.(tag)
+      Process.put(:asker, ask.(silent, tag))
       # This one outlives it here, and goes when this process is collected.
-      kept = make_ref()
-      Process.put(:customer, ask.(kept))
+      Process.put(:other, ask.(forward, kept))
+      assert_receive {customer, :keep}
+      Process.put(:customer, customer)
+      # Nobody waits for this one any more.
+      ask.(silent, nobody)
+      Mote.drain(machine)
       :erlang.garbage_collect()
 
       :ok = stop_supervised(Mote)
       assert_receive {^tag, :mote_failed, :machine_down}
       refute_received _
+      drop_customer()
+      assert_receive {^kept, :mote_failed, :machine_down}
+      refute_receive _, 10
+    end
+
+    defp drop_customer do
       Process.delete(:customer)
       :erlang.garbage_collect()
-      assert_receive {^kept, :mote_failed, :machine_down}
+      :ok
     end
   end
 

@@ -2,7 +2,7 @@ defmodule Mote.Machine.Options do
   # The options of `Mote.start_link/1`, checked one by one.
   @moduledoc false
 
-  alias Mote.Machine.Sponsor
+  alias Mote.Machine.{Quota, Sponsor}
 
   @fuel 10_000_000
 
@@ -10,7 +10,9 @@ defmodule Mote.Machine.Options do
           name: nil | atom | {:global, term} | {:via, module, term},
           title: String.t(),
           sponsors: [Sponsor.t()],
-          fuel: pos_integer
+          fuel: pos_integer,
+          memory: pos_integer,
+          gc: Quota.gc()
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -20,7 +22,7 @@ defmodule Mote.Machine.Options do
       raise ArgumentError, "expected a keyword list of options, got: #{inspect(opts)}"
     end
 
-    known = [name: nil, sponsors: [main: [threads: 1]], fuel: @fuel]
+    known = [name: nil, sponsors: [main: [threads: 1]], fuel: @fuel, memory: :infinity, gc: []]
 
     for {key, _} <- opts, not Keyword.has_key?(known, key) do
       raise ArgumentError,
@@ -29,12 +31,15 @@ defmodule Mote.Machine.Options do
 
     opts = Keyword.merge(known, opts)
     name = name!(opts[:name])
+    sponsors = sponsors!(opts[:sponsors])
 
     %{
       name: name,
       title: title(name),
-      sponsors: sponsors!(opts[:sponsors]),
-      fuel: fuel!(opts[:fuel])
+      sponsors: sponsors,
+      fuel: fuel!(opts[:fuel]),
+      memory: Quota.memory!(opts[:memory], sponsors),
+      gc: Quota.gc!(opts[:gc])
     }
   end
 

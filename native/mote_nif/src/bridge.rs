@@ -1,11 +1,12 @@
 //! What a machine tells the process that answers for it.
 use crate::atoms::{self, names};
 use crate::message::post;
-use crate::resources::MachineResource;
+use crate::resources::{MachineResource, Questions};
 use mote_vm::machine::{Abort, Fault, Machine, Outside};
 use parking_lot::{Mutex, RwLock};
 use rustler::{Encoder, ResourceArc};
 use std::any::Any;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Aborts that are reported one by one; the counters count them all.
@@ -15,6 +16,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 /// The embedder's side of a running machine.
 pub struct Bridge {
+    questions: Arc<Questions>,
     pin: RwLock<Option<ResourceArc<MachineResource>>>,
     /// Since when reports are counted, and how many there were.
     reports: Mutex<(Instant, u32)>,
@@ -24,6 +26,7 @@ impl Bridge {
     /// The bridge of a machine that is about to run.
     pub fn new(resource: ResourceArc<MachineResource>) -> Bridge {
         Bridge {
+            questions: resource.questions.clone(),
             pin: RwLock::new(Some(resource)),
             reports: Mutex::new((Instant::now(), 0)),
         }
@@ -90,6 +93,10 @@ impl Outside for Bridge {
             )
                 .encode(env)
         });
+    }
+
+    fn newest_question(&self) -> Option<u64> {
+        self.questions.newest()
     }
 
     fn as_any(&self) -> &dyn Any {

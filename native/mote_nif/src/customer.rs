@@ -3,12 +3,12 @@ use crate::actor::Target;
 use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::message::{post, send_in};
-use crate::resources::Customer;
+use crate::resources::{Asker, Customer, MachineResource};
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
-/// Sends `{customer, request}`; answers with the customer, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
+/// Sends `{customer, request}`; answers with what can cancel it, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
 /// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first.
 #[rustler::nif]
 fn ask<'a>(
@@ -54,7 +54,7 @@ fn ask_within<'a>(
     })
 }
 
-/// A customer of the calling process, or why it could not be asked; nothing is sent to the process then.
+/// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process then.
 fn question<'a>(
     env: Env<'a>,
     machine: Term<'a>,
@@ -64,11 +64,11 @@ fn question<'a>(
     let Ok(machine) = machine.decode() else {
         return names::unknown().encode(env);
     };
-    let customer = ResourceArc::new(Customer::new(env.pid(), tag, machine));
+    let (customer, asker) = Customer::new(env.pid(), tag, machine);
     match ask(&customer) {
-        Ok(()) => customer.encode(env),
+        Ok(()) => ResourceArc::new(asker).encode(env),
         Err(word) => {
-            customer.cancel();
+            asker.cancel();
             word.encode(env)
         }
     }
@@ -76,8 +76,8 @@ fn question<'a>(
 
 /// Gives up waiting; `false` when the one message is already on its way.
 #[rustler::nif]
-fn cancel(customer: &Customer) -> bool {
-    customer.cancel()
+fn cancel(asker: &Asker) -> bool {
+    asker.cancel()
 }
 
 /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when
@@ -106,6 +106,28 @@ fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>)
         target.inspect(Box::new(move |machine, seen| {
             show(&customer, machine, seen)
         }))
+    })
+}
+
+/// Collects: the answer, when it is done, is `:ok`. Otherwise as `actor_info`.
+#[rustler::nif]
+fn machine_collect<'a>(env: Env<'a>, machine: Term<'a>, tag: Term<'a>) -> Term<'a> {
+    let running = machine
+        .try_get_resource::<MachineResource>()
+        .and_then(MachineResource::running);
+    let Some(running) = running else {
+        return names::stopped().encode(env);
+    };
+    question(env, machine, tag, |customer| {
+        let customer = customer.clone();
+        running.collect(move || {
+            if customer.claim() {
+                post(customer.pid(), |env, _| {
+                    customer.tagged(env, names::ok().encode(env))
+                });
+            }
+        });
+        Ok(())
     })
 }
 

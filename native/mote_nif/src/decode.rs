@@ -114,6 +114,8 @@ impl Decoder {
                 }
                 match value.class() {
                     _ if !self.limited => foreign::to_term(env, value),
+                    // Who only looks does not keep a promise alive.
+                    Class::Reference if foreign::is_customer(value) => terms::lost_customer(env),
                     Class::Pid | Class::Reference | Class::Port => foreign::to_term(env, value),
                     Class::Binary => self.bytes(env, value.bytes().unwrap_or_default()),
                     _ => names::more().to_term(env),

@@ -29,9 +29,9 @@ impl Resource for Drain {
     }
 }
 
-/// Waits in the calling process: `:ok` if it is quiet now, `:stopped`, or `{customer, ticket}`. Then it gets `{tag, :ok}` as soon as the machine has
-/// nothing to do, or `{tag, :mote_failed, :machine_down}`, unless the customer is cancelled first; then the ticket
-/// must be given back.
+/// Waits in the calling process: `:ok` if it is quiet now, `:stopped`, or `{asker, ticket}`. Then it gets `{tag, :ok}`
+/// as soon as the machine has nothing to do, or `{tag, :mote_failed, :machine_down}`, unless the asker cancels first;
+/// then the ticket must be given back.
 #[rustler::nif]
 fn drain<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, tag: Term<'a>) -> Term<'a> {
     let Some(running) = machine.running() else {
@@ -40,13 +40,10 @@ fn drain<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, tag: Term<'a>)
     if running.is_quiet() {
         return names::ok().encode(env);
     }
-    let customer = ResourceArc::new(Customer::new(env.pid(), tag, machine.clone()));
-    let told = ResourceArc::new(Drain {
-        customer: customer.clone(),
-        machine,
-    });
+    let (customer, asker) = Customer::new(env.pid(), tag, machine.clone());
+    let told = ResourceArc::new(Drain { customer, machine });
     let Ticket(number) = running.when_quiet(Box::new(move || drop(told)));
-    (customer, number).encode(env)
+    (ResourceArc::new(asker), number).encode(env)
 }
 
 /// Gives back the ticket of a wait that was cancelled.

@@ -123,6 +123,11 @@ pub fn is_large(value: &ForeignRef) -> bool {
         .is_some_and(|opaque: &Opaque| opaque.large)
 }
 
+/// Whether somebody waits for it to be answered.
+pub fn is_customer(value: &ForeignRef) -> bool {
+    value.as_any().is::<Waiting>()
+}
+
 /// The term of a foreign value.
 pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
     let any = value.as_any();

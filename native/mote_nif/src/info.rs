@@ -6,7 +6,7 @@ use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
 use std::time::Instant;
 
-/// `%{counters: %{…}, memory: %{…}, sponsors: %{…}, …}`
+/// `%{counters: %{…}, memory: %{…}, gc: %{…}, sponsors: %{…}, …}`
 pub fn machine<'a>(env: Env<'a>, started: Instant, info: &Info) -> Term<'a> {
     let queue_bytes: usize = info.sponsors.iter().map(|s| s.queue_bytes).sum();
     let inbox: usize = info.sponsors.iter().map(|s| s.inbox).sum();
@@ -14,6 +14,14 @@ pub fn machine<'a>(env: Env<'a>, started: Instant, info: &Info) -> Term<'a> {
         ("heap", info.heap_bytes.encode(env)),
         ("mapped", info.mapped_bytes.encode(env)),
         ("queues", queue_bytes.encode(env)),
+    ];
+    let gc = [
+        ("collections", info.gc.collections.encode(env)),
+        ("last_pause", info.gc.last_pause_ns.encode(env)),
+        ("longest_pause", info.gc.longest_pause_ns.encode(env)),
+        ("live_actors", info.gc.live_actors.encode(env)),
+        ("live_bytes", info.gc.live_bytes.encode(env)),
+        ("reclaimed", info.gc.reclaimed_bytes.encode(env)),
     ];
     let sponsors: Vec<_> = info
         .sponsors
@@ -26,6 +34,7 @@ pub fn machine<'a>(env: Env<'a>, started: Instant, info: &Info) -> Term<'a> {
         &[
             ("counters", counters(env, &info.counts())),
             ("memory", map(env, &memory)),
+            ("gc", map(env, &gc)),
             ("sponsors", pairs(env, &sponsors)),
             ("inbox", inbox.encode(env)),
             ("references", info.handles.encode(env)),

@@ -8,6 +8,7 @@ use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
 use mote_vm::code::ir::OpaqueClass;
 use mote_vm::foreign::{Class, ForeignRef};
+use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Config, Machine, RemoveError, StartError};
 use mote_vm::sponsor::{cores, SponsorConfig};
 use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType};
@@ -38,12 +39,20 @@ fn machine_start<'a>(
     name: String,
     sponsors: Vec<SponsorTerm>,
     fuel: u64,
+    memory: usize,
+    (min, factor, stress): (usize, f64, bool),
 ) -> NifResult<Term<'a>> {
     let resource = ResourceArc::new(MachineResource::new(env.pid()));
     let config = Config {
         name,
         sponsors: sponsors.into_iter().map(sponsor_config).collect(),
         fuel,
+        memory,
+        gc: GcConfig {
+            min,
+            factor,
+            stress,
+        },
     };
     match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {
         Ok(machine) => {

@@ -14,8 +14,35 @@ use mote_vm::machine::Machine;
 use parking_lot::{Mutex, RwLock};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
-use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{
+    AtomicU64, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+};
+use std::sync::Arc;
 use std::time::Instant;
+
+/// The questions to one machine, counted.
+#[derive(Default)]
+pub struct Questions {
+    asked: AtomicU64,
+    open: AtomicU64,
+}
+
+impl Questions {
+    // Relaxed, all: numbers that guard nothing.
+    fn asked(&self) {
+        self.open.fetch_add(1, Relaxed);
+        self.asked.fetch_add(1, Relaxed);
+    }
+
+    fn closed(&self) {
+        self.open.fetch_sub(1, Relaxed);
+    }
+
+    /// The number of the newest one, if any is open.
+    pub fn newest(&self) -> Option<u64> {
+        (self.open.load(Relaxed) > 0).then(|| self.asked.load(Relaxed))
+    }
+}
 
 /// One machine, from its start until nobody refers to it any more.
 pub struct MachineResource {
@@ -33,6 +60,8 @@ pub struct MachineResource {
     pub owner: LocalPid,
     /// When it was started.
     pub started: Instant,
+    /// What is asked from outside.
+    pub questions: Arc<Questions>,
 }
 
 impl MachineResource {
@@ -46,6 +75,7 @@ impl MachineResource {
             references: Nursery::new(16),
             owner,
             started: Instant::now(),
+            questions: Arc::default(),
         }
     }
 
@@ -162,41 +192,78 @@ const OPEN: u8 = 0;
 const ANSWERED: u8 = 1;
 const CANCELLED: u8 = 2;
 
-/// One awaited answer.
+/// Whether a question is still open, for both sides of it.
+struct Question {
+    state: AtomicU8,
+    questions: Arc<Questions>,
+}
+
+impl Question {
+    // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
+    // state says so, for then a canceller would believe that nothing is on its way.
+    fn leave(&self, state: u8) -> bool {
+        let left = self
+            .state
+            .compare_exchange(OPEN, state, AcqRel, Acquire)
+            .is_ok();
+        if left {
+            self.questions.closed();
+        }
+        left
+    }
+}
+
+/// The side of who waits. It does not keep the customer, whose last reference gone means that nobody can answer.
+pub struct Asker(Arc<Question>);
+
+impl Asker {
+    /// Gives up waiting; `false` when an answer is already on its way.
+    pub fn cancel(&self) -> bool {
+        self.0.leave(CANCELLED)
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Asker {}
+
+/// The side of who answers: one awaited answer.
 pub struct Customer {
     pid: LocalPid,
     tag: OwnTerm,
-    state: AtomicU8,
+    question: Arc<Question>,
     machine: ResourceArc<MachineResource>,
 }
 
 impl Customer {
-    /// A customer who waits in `pid` for a message with that tag.
-    pub fn new(pid: LocalPid, tag: Term<'_>, machine: ResourceArc<MachineResource>) -> Customer {
-        Customer {
+    /// A customer who waits in `pid` for a message with that tag, and the side of that process.
+    pub fn new(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        machine.questions.asked();
+        let question = Arc::new(Question {
+            state: AtomicU8::new(OPEN),
+            questions: machine.questions.clone(),
+        });
+        let customer = Customer {
             pid,
             tag: machine.references.copy(tag),
-            state: AtomicU8::new(OPEN),
+            question: question.clone(),
             machine,
-        }
-    }
-
-    // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
-    // state says so, for then a canceller would believe that nothing is on its way.
-    fn leave(&self, state: u8) -> bool {
-        self.state
-            .compare_exchange(OPEN, state, AcqRel, Acquire)
-            .is_ok()
-    }
-
-    /// Gives up waiting; `false` when an answer is already on its way.
-    pub fn cancel(&self) -> bool {
-        self.leave(CANCELLED)
+        };
+        (ResourceArc::new(customer), Asker(question))
     }
 
     /// Claims the right to answer, once. The claimant must call `tagged` and send.
     pub fn claim(&self) -> bool {
-        self.leave(ANSWERED)
+        self.question.leave(ANSWERED)
     }
 
     /// Who waits.

@@ -66,11 +66,20 @@ pub fn address<'a>(
 
 /// `%Mote.Customer{}`
 pub fn customer<'a>(env: Env<'a>, customer: &ResourceArc<Customer>) -> Term<'a> {
+    customer_of(env, customer.encode(env))
+}
+
+/// A `%Mote.Customer{}` to look at, who cannot be answered.
+pub fn lost_customer(env: Env<'_>) -> Term<'_> {
+    customer_of(env, names::nil().to_term(env))
+}
+
+fn customer_of<'a>(env: Env<'a>, reference: Term<'a>) -> Term<'a> {
     map(
         env,
         [
             (names::__struct__(), names::customer().to_term(env)),
-            (names::reference(), customer.encode(env)),
+            (names::reference(), reference),
         ],
     )
 }

@@ -51,6 +51,9 @@ fn run(unit: &[u8], depth: i64, threads: usize) -> f64 {
     let elapsed = start.elapsed();
     machine.stop();
     machine.join();
+    if std::env::var_os("GC").is_some() {
+        println!("{:?}", machine.info().gc);
+    }
     if std::env::var_os("COUNTS").is_some() {
         for sponsor in machine.info().sponsors {
             for counts in sponsor.threads {

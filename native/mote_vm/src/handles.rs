@@ -110,6 +110,11 @@ impl Handles {
         (entry.serial == key.serial && entry.count > 0).then_some((entry.actor, entry.pinned))
     }
 
+    /// Shows every actor that is referred to from outside.
+    pub(crate) fn each_actor(&self, show: impl FnMut(*const Actor)) {
+        self.inner.lock().by_actor.keys().copied().for_each(show);
+    }
+
     /// How many actors are referred to from outside.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().by_actor.len()

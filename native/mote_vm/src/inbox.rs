@@ -9,16 +9,22 @@
 //!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
 use crate::actor::Actor;
+use crate::machine::Look;
 use crate::parcel::Parcel;
 use crate::queue::Event;
 use crate::sync::{fence, AcqRel, Acquire, AtomicBool, Mutex, Release, SeqCst};
+use crate::timers::Timers;
 
 /// What enters besides the events of other threads.
 pub(crate) enum Entry {
     /// A message from outside for an actor.
     Message(Target, Parcel),
-    /// Something to do between two turns.
-    Call(Box<dyn FnOnce(&mut crate::thread::Dispatch) + Send>),
+    /// A look at an actor between two of its turns.
+    Inspect(Target, Look),
+    /// Timers of a thread that has ended.
+    Timers(Timers),
+    /// Collect, whether it is due or not, then call.
+    Collect(Box<dyn FnOnce() + Send>),
     /// An event for an actor that this thread owns and the thread of that number wants to run.
     Migrate(Event, u16),
     /// The sponsor is removed: hand everything over and end.
@@ -31,6 +37,12 @@ pub(crate) struct Target(pub(crate) *const Actor);
 
 // SAFETY: a plain address; only dispatch threads look behind it.
 unsafe impl Send for Target {}
+
+/// Something in an inbox, shown to the collector.
+pub(crate) enum Waiting<'a> {
+    Event(Event),
+    Entry(&'a Entry),
+}
 
 /// What a drain takes.
 #[derive(Default)]
@@ -118,6 +130,17 @@ impl Inbox {
     /// Lets things in again, for the next thread of the same number.
     pub(crate) fn open(&self) {
         self.inner.lock().closed = false;
+    }
+
+    /// Shows everything that waits.
+    pub(crate) fn each(&self, mut show: impl FnMut(Waiting<'_>)) {
+        let inner = self.inner.lock();
+        for event in &inner.contents.events {
+            show(Waiting::Event(*event));
+        }
+        for entry in &inner.contents.entries {
+            show(Waiting::Entry(entry));
+        }
     }
 
     /// How many things wait.

@@ -11,6 +11,7 @@ pub mod counters;
 pub(crate) mod dispatch;
 pub(crate) mod fault;
 pub mod foreign;
+pub mod gc;
 pub mod handles;
 pub mod heap;
 pub(crate) mod inbox;

@@ -14,8 +14,11 @@ use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
 use crate::counters::Counts;
 pub use crate::fault::Fault;
+use crate::gc::safepoint::Safepoint;
+use crate::gc::GcInfo;
 use crate::handles::{Handles, Key};
 use crate::heap::block::BlockPool;
+use crate::heap::pace::{GcConfig, Pace};
 use crate::heap::view::{ActorRef, Term};
 use crate::heap::Heap;
 use crate::inbox::{Contents, Entry, Target};
@@ -28,7 +31,7 @@ use crate::station::{Station, Stations, ThreadNumber};
 use crate::thread::Dispatch;
 use crate::turn::{Place, Turn};
 use crate::value::Value;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
@@ -41,6 +44,12 @@ pub trait Outside: Send + Sync + 'static {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>);
     /// A dispatch thread met a panic and has ended; the machine runs no further.
     fn fault(&self, machine: &Machine, fault: Fault);
+    /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. Whoever
+    /// waits for an answer that nobody can give any more learns it when the foreign value is dropped; so the machine
+    /// collects now and then while somebody waits.
+    fn newest_question(&self) -> Option<u64> {
+        None
+    }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;
 }
@@ -65,6 +74,10 @@ pub struct Config {
     pub sponsors: Vec<SponsorConfig>,
     /// Calls, tail calls and loop steps that one turn may spend.
     pub fuel: u64,
+    /// Bytes of heap that the machine may use.
+    pub memory: usize,
+    /// How often to collect.
+    pub gc: GcConfig,
 }
 
 /// The fuel of a turn unless configured otherwise.
@@ -125,6 +138,8 @@ pub struct Info {
     pub heap_bytes: usize,
     /// See `heap_bytes`.
     pub mapped_bytes: usize,
+    /// What collections have done.
+    pub gc: GcInfo,
 }
 
 /// One sponsor's part of [`Info`].
@@ -173,6 +188,8 @@ struct Shared {
     sponsors: Sponsors,
     stations: Stations,
     quiescence: Quiescence,
+    safepoint: Safepoint,
+    gc: Mutex<GcInfo>,
     /// Heaps that no thread uses at the moment: allocators for actors made from outside, and those of threads
     /// that have ended.
     resting: Mutex<Resting>,
@@ -190,6 +207,8 @@ struct Resting {
     heaps: Vec<Heap>,
     /// How many are with threads and callers outside.
     lent: usize,
+    /// How many of these are with callers: a collection waits for them.
+    guests: usize,
     /// None is lent any more.
     closed: bool,
 }
@@ -203,12 +222,14 @@ impl Machine {
     pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
         let machine = Machine(Arc::new(Shared {
             name: config.name,
-            pool: Arc::default(),
+            pool: Arc::new(BlockPool::new(config.memory, Pace::new(config.gc))),
             program: Arc::new(Program::new().ok_or(StartError::Memory)?),
             handles: Handles::default(),
             sponsors: Sponsors::default(),
             stations: Stations::default(),
             quiescence: Quiescence::new(),
+            safepoint: Safepoint::default(),
+            gc: Mutex::default(),
             resting: Mutex::default(),
             all_rest: Condvar::new(),
             ended: Mutex::default(),
@@ -262,7 +283,7 @@ impl Machine {
                 station,
             };
             let seed = RandomState::new().hash_one(n);
-            let heap = self.borrow_heap().ok_or(StartError::Stopped)?;
+            let heap = self.lend_new().ok_or(StartError::Stopped)?;
             let turn = Turn::new(place, heap, seed);
             let dispatch = Dispatch::new(turn, interpreter);
             let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
@@ -414,22 +435,72 @@ impl Machine {
         pinned: Option<SponsorId>,
         captures: Parcel,
     ) -> Result<Key, NoMemory> {
-        let mut heap = self.borrow_heap().ok_or(NoMemory)?;
+        let mut heap = self.lend_to_guest().ok_or(NoMemory)?;
         let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
         let made = self.create_in(&mut heap, Header::new(behaviour, pinned, 0), captures);
+        // Held by a handle before the heap goes back: a collection sees the one or waits for the other.
         let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
-        self.take_back(Some(heap));
+        self.take_back_from_guest(heap);
         key
     }
 
-    fn borrow_heap(&self) -> Option<Heap> {
+    /// Takes all heaps that no thread uses, once none is lent. Until `end_of_collection` callers get new ones, which
+    /// the collection does not sweep; what they put there refers only to actors that they hold.
+    pub(crate) fn rest_for_collection(&self) -> Vec<Heap> {
+        loop {
+            let mut resting = self.0.resting.lock();
+            if resting.guests == 0 {
+                return std::mem::take(&mut resting.heaps);
+            }
+            // A caller is just about to give its heap back.
+            drop(resting);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Gives what was swept back.
+    pub(crate) fn end_of_collection(&self, heap: Option<Heap>) {
+        self.0.resting.lock().heaps.extend(heap);
+    }
+
+    /// Collects soon and then calls `done`, on a dispatch thread; drops it if the machine stops before. Returns at
+    /// once.
+    pub fn collect(&self, done: impl FnOnce() + Send + 'static) {
+        let entry = Entry::Collect(Box::new(done));
+        self.push(self.0.sponsors.first().lead(), entry);
+    }
+
+    fn lend_to_guest(&self) -> Option<Heap> {
         let mut resting = self.0.resting.lock();
         if resting.closed {
             return None;
         }
         resting.lent += 1;
+        resting.guests += 1;
         let heap = resting.heaps.pop();
         Some(heap.unwrap_or_else(|| Heap::new(self.0.pool.clone())))
+    }
+
+    /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.
+    fn lend_new(&self) -> Option<Heap> {
+        let mut resting = self.0.resting.lock();
+        if resting.closed {
+            return None;
+        }
+        resting.lent += 1;
+        Some(Heap::new(self.0.pool.clone()))
+    }
+
+    fn take_back_from_guest(&self, heap: Heap) {
+        let mut resting = self.0.resting.lock();
+        resting.heaps.push(heap);
+        resting.guests -= 1;
+        drop(resting);
+        self.take_back(None);
+        if self.0.pool.pace.is_due() {
+            // All threads may be asleep.
+            self.0.sponsors.first().lead().wake();
+        }
     }
 
     /// The end of a lease. What is in the heap may be in use elsewhere, so it is kept.
@@ -521,8 +592,7 @@ impl Machine {
             None => self.0.sponsors.first(),
         };
         let target = Target(actor);
-        let call = move |dispatch: &mut Dispatch| dispatch.inspect(target, look);
-        self.push(sponsor.lead(), Entry::Call(Box::new(call)));
+        self.push(sponsor.lead(), Entry::Inspect(target, look));
         true
     }
 
@@ -539,6 +609,7 @@ impl Machine {
             handles: self.0.handles.len(),
             heap_bytes,
             mapped_bytes,
+            gc: *self.0.gc.lock(),
         }
     }
 
@@ -568,6 +639,22 @@ impl Machine {
 
     pub(crate) fn stations(&self) -> &Stations {
         &self.0.stations
+    }
+
+    pub(crate) fn handles(&self) -> &Handles {
+        &self.0.handles
+    }
+
+    pub(crate) fn pool(&self) -> &BlockPool {
+        &self.0.pool
+    }
+
+    pub(crate) fn safepoint(&self) -> &Safepoint {
+        &self.0.safepoint
+    }
+
+    pub(crate) fn gc_info(&self) -> MutexGuard<'_, GcInfo> {
+        self.0.gc.lock()
     }
 
     pub(crate) fn quiescence(&self) -> &Quiescence {

@@ -33,7 +33,7 @@ pub struct Parcel {
 
 enum Words {
     One(Value),
-    Many(Vec<u64>),
+    Many(Vec<Value>),
 }
 
 // SAFETY: the words are plain data; addresses in them are kept alive by whoever handed them to the builder.
@@ -60,6 +60,25 @@ impl Parcel {
         }
     }
 
+    /// Shows every address in it.
+    pub(crate) fn each_address(&self, mut show: impl FnMut(Value)) {
+        let mut rest = match &self.words {
+            Words::One(value) => std::slice::from_ref(value),
+            Words::Many(words) => words.as_slice(),
+        };
+        while let Some((&value, before)) = rest.split_last() {
+            let raw = if value.is_boxed() {
+                raw_words(value)
+            } else {
+                0
+            };
+            rest = &before[..before.len().saturating_sub(raw)];
+            if value.is_address() {
+                show(value);
+            }
+        }
+    }
+
     /// Makes the value in `heap`; `NONE` when its memory is exhausted.
     pub(crate) fn unpack(mut self, heap: &mut Heap, scratch: &mut Vec<Value>) -> Value {
         match &self.words {
@@ -70,16 +89,16 @@ impl Parcel {
 }
 
 fn unpack(
-    words: &[u64],
+    words: &[Value],
     foreigns: &mut [ForeignRef],
     heap: &mut Heap,
     stack: &mut Vec<Value>,
 ) -> Value {
     stack.clear();
     let mut rest = words;
-    while let Some((&word, before)) = rest.split_last() {
+    while let Some((&value, before)) = rest.split_last() {
         rest = before;
-        let value = Value::from_word(word);
+        let word = value.word();
         if !value.is_boxed() {
             stack.push(value);
             continue;
@@ -135,6 +154,16 @@ fn unpack(
     stack.pop().unwrap_or(Value::UNDEFINED)
 }
 
+/// How many raw words precede a command.
+fn raw_words(command: Value) -> usize {
+    let word = command.word();
+    match word & KIND {
+        FLOAT => 1,
+        BYTES => ((word >> COUNT_SHIFT) as usize).div_ceil(8),
+        _ => 0,
+    }
+}
+
 /// The i-th value from the top.
 fn take(stack: &[Value], i: usize) -> Value {
     match stack.len().checked_sub(i + 1) {
@@ -143,11 +172,11 @@ fn take(stack: &[Value], i: usize) -> Value {
     }
 }
 
-fn raw(rest: &mut &[u64]) -> u64 {
+fn raw(rest: &mut &[Value]) -> u64 {
     match rest.split_last() {
         Some((&word, before)) => {
             *rest = before;
-            word
+            word.word()
         }
         None => 0,
     }
@@ -247,7 +276,7 @@ impl Builder {
         match self.words[..] {
             [word] if !Value::from_word(word).is_boxed() => Parcel::of(Value::from_word(word)),
             _ => Parcel {
-                words: Words::Many(self.words),
+                words: Words::Many(self.words.into_iter().map(Value::from_word).collect()),
                 foreigns: self.foreigns,
             },
         }

@@ -186,6 +186,25 @@ impl EventQueue {
         }
     }
 
+    /// Shows every queued event; only between turns.
+    pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
+        let (mut at, mut end) = (self.head, self.head_end);
+        while at != self.tail {
+            if at == end {
+                // SAFETY: invariant 1: a chunk follows, as the tail is not reached.
+                let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
+                let Some(next) = next else { return };
+                (at, end) = (Chunk::start(next), Chunk::end(next));
+                continue;
+            }
+            // SAFETY: before the tail, so an event is there; one further stays in the chunk or is its end.
+            unsafe {
+                show(at.read());
+                at = at.add(1);
+            }
+        }
+    }
+
     /// How many of the events from before `mark` are still queued.
     pub(crate) fn mark_len(&self, mark: &QueueMark) -> usize {
         mark.len

@@ -7,8 +7,9 @@ use crate::presence::Presence;
 use crate::queue::Event;
 use crate::sharing::Request;
 use crate::sync::{AtomicBool, AtomicU64, Relaxed};
+use crate::thread::Dispatch;
 use parking_lot::{Mutex, RwLock};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::Arc;
 use std::thread::Thread;
 
@@ -31,6 +32,8 @@ pub(crate) struct Station {
     pub(crate) queue_bytes: AtomicUsize,
     pub(crate) counters: Counters,
     thread: RwLock<Option<Thread>>,
+    /// The thread's own side, for the collector while the thread stands still; null before and after its life.
+    dispatch: AtomicPtr<Dispatch>,
 }
 
 impl Station {
@@ -46,12 +49,26 @@ impl Station {
             queue_bytes: AtomicUsize::new(0),
             counters: Counters::default(),
             thread: RwLock::new(None),
+            dispatch: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
     /// Says which system thread serves here. Called on it.
     pub(crate) fn serve(&self) {
         *self.thread.write() = Some(std::thread::current());
+    }
+
+    /// Shows the thread's own side to the collector, or hides it again. Called on the thread while it is awake.
+    pub(crate) fn show(&self, dispatch: *mut Dispatch) {
+        // Relaxed: the collector reads it while the thread stands still, which orders the two.
+        self.dispatch
+            .store(dispatch, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// The thread's own side.
+    pub(crate) fn dispatch(&self) -> Option<*mut Dispatch> {
+        let dispatch = self.dispatch.load(std::sync::atomic::Ordering::Relaxed);
+        (!dispatch.is_null()).then_some(dispatch)
     }
 
     /// Adds an entry and wakes the thread if it sleeps.

@@ -34,5 +34,5 @@ pub(crate) fn pause() {
     #[cfg(loom)]
     loom::thread::yield_now();
     #[cfg(not(loom))]
-    std::hint::spin_loop();
+    std::thread::yield_now();
 }

@@ -62,6 +62,10 @@ pub(crate) struct Dispatch {
     /// Until when its time is in the counters.
     awake_since: Instant,
     retiring: bool,
+    /// Who asked for a collection, to be called after the next one.
+    collection_asked: Vec<Box<dyn FnOnce() + Send>>,
+    /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
+    batch: u64,
     /// Events of other threads have come in since it last looked for more in vain.
     shared: bool,
     backlog: Backlog,
@@ -73,6 +77,8 @@ unsafe impl Send for Dispatch {}
 impl Dispatch {
     pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
         let fuel = turn.place.machine.fuel();
+        let stress = turn.place.machine.pool().pace.config.stress;
+        let batch = if stress { 1 } else { BATCH };
         let mut siblings = Vec::new();
         for station in &turn.place.sponsor.stations {
             let at = station.number as usize;
@@ -94,6 +100,8 @@ impl Dispatch {
             scratch: Vec::new(),
             awake_since: Instant::now(),
             retiring: false,
+            collection_asked: Vec::new(),
+            batch,
             shared: false,
             backlog: Backlog::new(),
         }
@@ -104,6 +112,7 @@ impl Dispatch {
         let place = self.turn.place.clone();
         place.station.serve();
         self.wake();
+        place.station.show(&mut self);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
         let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.
@@ -115,8 +124,10 @@ impl Dispatch {
             Fault::of(&*payload, place.sponsor.name, turn)
         });
         self.publish(0);
-        place.station.presence.sleep();
+        // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
+        place.station.show(std::ptr::null_mut());
         place.machine.take_back(Some(self.turn.heap));
+        place.station.presence.sleep();
         if let Some(fault) = fault {
             place.machine.fault(fault);
         }
@@ -141,10 +152,36 @@ impl Dispatch {
             let mark = self.turn.queue.mark();
             self.turn.savepoint.queue = mark;
             self.turn.share(backlog);
+            self.keep_house();
             if self.turn.queue.is_empty() {
                 self.idle();
             }
         }
+    }
+
+    /// Stands still for a collection, or makes one if it is due.
+    fn keep_house(&mut self) {
+        let place = &self.turn.place;
+        if place.machine.safepoint().is_wanted() {
+            place.machine.safepoint().arrive(&place.station);
+        }
+        let pace = &place.machine.pool().pace;
+        let idle = self.turn.queue.is_empty() && pace.is_due_when_idle();
+        let look = self.until_look() == Some(Duration::ZERO);
+        if pace.is_due() || idle || look || !self.collection_asked.is_empty() {
+            self.collect();
+            // If another thread was faster: it began after they had asked, for this one had drained by then.
+            for done in self.collection_asked.drain(..) {
+                done();
+            }
+        }
+    }
+
+    /// How long to wait before a collection looks whether somebody outside waits in vain.
+    fn until_look(&self) -> Option<Duration> {
+        let machine = &self.turn.place.machine;
+        let newest = machine.outside().newest_question();
+        machine.pool().pace.until_look(newest)
     }
 
     /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
@@ -153,7 +190,7 @@ impl Dispatch {
         let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
         let mut batch = Batch::default();
-        while batch.units < BATCH && batch.last < LONG {
+        while batch.units < self.batch && batch.last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
@@ -196,7 +233,9 @@ impl Dispatch {
         }
         for entry in contents.entries.drain(..) {
             match entry {
-                Entry::Call(call) => call(self),
+                Entry::Inspect(target, look) => self.inspect(target, look),
+                Entry::Timers(timers) => self.timers.adopt(timers),
+                Entry::Collect(done) => self.collection_asked.push(done),
                 Entry::Migrate(event, to) => self.wanted.push((event, to)),
                 Entry::Retire => self.retiring = true,
                 Entry::Message(target, parcel) => {
@@ -267,7 +306,8 @@ impl Dispatch {
             return;
         }
         let due = self.timers.next_due();
-        let at_most = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let due = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let at_most = due.into_iter().chain(self.until_look()).min();
         if at_most != Some(Duration::ZERO) {
             self.sleep(at_most);
         }
@@ -350,6 +390,7 @@ impl Dispatch {
         place.machine.quiescence().add(1);
         place.station.presence.wake();
         place.station.waking.store(false, Relaxed);
+        place.machine.safepoint().check_in(&place.station);
         self.awake_since = Instant::now();
     }
 
@@ -371,8 +412,7 @@ impl Dispatch {
         }
         let timers = std::mem::take(&mut self.timers);
         if timers.len() > 0 {
-            let adopt = Entry::Call(Box::new(move |heir| heir.timers.adopt(timers)));
-            place.machine.push(heir, adopt);
+            place.machine.push(heir, Entry::Timers(timers));
         }
         place.machine.quiescence().done(left);
         self.flush();
@@ -386,8 +426,7 @@ impl Dispatch {
         match self.settle(actor) {
             None => look(&place.machine, self.inspection(actor)),
             Some(owner) => {
-                let call = move |dispatch: &mut Dispatch| dispatch.inspect(target, look);
-                place.machine.push(&owner, Entry::Call(Box::new(call)));
+                place.machine.push(&owner, Entry::Inspect(target, look));
             }
         }
     }

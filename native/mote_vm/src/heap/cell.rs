@@ -109,6 +109,30 @@ impl Value {
         Class::from_number((self.header() >> 8) as u8)
     }
 
+    /// How many granules a boxed cell takes.
+    pub(crate) fn boxed_granules(self) -> usize {
+        let header = self.header();
+        let words = if header as u8 == Kind::Bytes as u8 {
+            self.count().div_ceil(8)
+        } else if header as u8 == Kind::Tuple as u8 || header as u8 == Kind::On as u8 {
+            self.count()
+        } else {
+            1
+        };
+        (words + 2) / 2
+    }
+
+    /// The values in a boxed cell.
+    pub(crate) fn boxed_parts<'h>(self) -> &'h [Value] {
+        let kind = self.header() as u8;
+        if kind == Kind::Tuple as u8 || kind == Kind::On as u8 {
+            // SAFETY: see the head of this file; the header counts the values.
+            unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) }
+        } else {
+            &[]
+        }
+    }
+
     /// The bytes of a binary, wherever they are.
     pub(crate) fn as_bytes<'h>(self) -> Option<&'h [u8]> {
         if self.is_kind(Kind::Bytes) {

@@ -14,9 +14,14 @@
 //!    all of it, which is why nothing committed may point there.
 //! 2. Every foreign cell is in `foreigns` exactly once, so that its reference is dropped exactly once.
 //! 3. A cell is completely written before its `Value` is handed out.
+//! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole in the order of
+//!    the cursor, the others are filled once: so no granule is given twice between two collections.
 pub(crate) mod block;
 pub(crate) mod cell;
+pub(crate) mod holes;
+pub mod pace;
 pub(crate) mod pages;
+pub(crate) mod sweep;
 pub mod view;
 
 use crate::actor::{Actor, Header};
@@ -24,6 +29,7 @@ use crate::foreign::{ForeignRef, LongBytes};
 use crate::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
 use cell::Kind;
+use holes::Cursor;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -35,8 +41,11 @@ pub(crate) struct Heap {
     next: *mut u8,
     end: *mut u8,
     blocks: Vec<Block>,
+    /// How many of the blocks were there at the last collection, and where the next hole is looked for in them.
+    swept: usize,
+    cursor: Cursor,
     large: Vec<NonNull<u8>>,
-    foreigns: Vec<NonNull<ForeignRef>>,
+    foreigns: Vec<ForeignCell>,
     pool: Arc<BlockPool>,
     exhausted: bool,
 }
@@ -44,11 +53,19 @@ pub(crate) struct Heap {
 // SAFETY: a heap is used by one thread at a time; the raw pointers are its own blocks' (block.rs, invariant 1).
 unsafe impl Send for Heap {}
 
+/// A cell that holds a foreign value, and the reference in it.
+#[derive(Clone, Copy)]
+struct ForeignCell {
+    cell: *const u64,
+    reference: NonNull<ForeignRef>,
+}
+
 /// Where the allocator stood when a turn began.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     next: *mut u8,
     end: *mut u8,
+    cursor: Cursor,
     blocks: usize,
     large: usize,
     foreigns: usize,
@@ -60,6 +77,8 @@ impl Heap {
             next: std::ptr::null_mut(),
             end: std::ptr::null_mut(),
             blocks: Vec::new(),
+            swept: 0,
+            cursor: Cursor::default(),
             large: Vec::new(),
             foreigns: Vec::new(),
             pool,
@@ -73,6 +92,7 @@ impl Heap {
         Mark {
             next: self.next,
             end: self.end,
+            cursor: self.cursor,
             blocks: self.blocks.len(),
             large: self.large.len(),
             foreigns: self.foreigns.len(),
@@ -83,7 +103,7 @@ impl Heap {
     pub(crate) fn rewind(&mut self, mark: Mark) {
         for foreign in self.foreigns.drain(mark.foreigns..) {
             // SAFETY: invariant 2; the cell is forgotten with it.
-            drop(unsafe { Box::from_raw(foreign.as_ptr()) });
+            drop(unsafe { Box::from_raw(foreign.reference.as_ptr()) });
         }
         for block in self.blocks.drain(mark.blocks..) {
             self.pool.release(block);
@@ -93,6 +113,7 @@ impl Heap {
         }
         self.next = mark.next;
         self.end = mark.end;
+        self.cursor = mark.cursor;
         self.exhausted = false;
     }
 
@@ -125,10 +146,14 @@ impl Heap {
             self.large.extend(large);
             return large.map(NonNull::cast);
         }
+        if let Some(cell) = self.allocate_in_hole(bytes) {
+            return Some(cell);
+        }
         let Some(block) = self.pool.acquire() else {
             self.exhausted = true;
             return None;
         };
+        self.pool.pace.allocated(PAYLOAD);
         self.blocks.push(block);
         self.end = block.end();
         let cell = block.first_cell();
@@ -219,7 +244,10 @@ impl Heap {
             // SAFETY: leaked just above and stored nowhere.
             drop(unsafe { Box::from_raw(boxed.as_ptr()) });
         } else {
-            self.foreigns.push(boxed);
+            self.foreigns.push(ForeignCell {
+                cell: value.boxed_pointer(),
+                reference: boxed,
+            });
         }
         value
     }
@@ -274,7 +302,7 @@ impl Drop for Heap {
     fn drop(&mut self) {
         for foreign in self.foreigns.drain(..) {
             // SAFETY: invariant 2. The cells stay in the pool's blocks, but nothing runs any more that could read them.
-            drop(unsafe { Box::from_raw(foreign.as_ptr()) });
+            drop(unsafe { Box::from_raw(foreign.reference.as_ptr()) });
         }
     }
 }

@@ -50,6 +50,26 @@ pub(crate) unsafe fn unmap(start: *mut u8, bytes: usize, _align: usize) {
     unsafe { libc::munmap(start as *mut _, bytes) };
 }
 
+/// Lets the system have the pages; they read as zeroes when touched again.
+///
+/// # Safety
+/// Nothing in the range is used any more.
+#[cfg(not(miri))]
+pub(crate) unsafe fn clean(start: *mut u8, bytes: usize) {
+    // SAFETY: by the caller's promise.
+    unsafe { libc::madvise(start as *mut _, bytes, libc::MADV_DONTNEED) };
+}
+
+/// As above: zeroes only.
+///
+/// # Safety
+/// As above.
+#[cfg(miri)]
+pub(crate) unsafe fn clean(start: *mut u8, bytes: usize) {
+    // SAFETY: by the caller's promise.
+    unsafe { std::ptr::write_bytes(start, 0, bytes) };
+}
+
 /// The usual size of a transparent huge page.
 #[cfg(all(target_os = "linux", not(miri)))]
 const HUGE: usize = 2 << 20;

@@ -239,3 +239,8 @@ pub fn spin(a: &mut Assembler) -> u32 {
     a.function("spin", 1, 2, code);
     spin
 }
+
+/// Whether a collection comes at every opportunity.
+pub fn stressed() -> bool {
+    std::env::var_os("MOTE_GC_STRESS").is_some()
+}

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each user takes what it needs.
 use mote_vm::atom::Atom;
 use mote_vm::foreign::{Class, Delivery, Foreign};
+use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
 use mote_vm::sponsor::SponsorConfig;
 use mote_vm::{Term, View};
@@ -53,6 +54,8 @@ pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
             .map(|(name, threads)| sponsor(name, *threads))
             .collect(),
         fuel: DEFAULT_FUEL,
+        memory: usize::MAX,
+        gc: gc_config(),
     };
     let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
     let world = World {
@@ -60,6 +63,14 @@ pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
         faults: heard_faults,
     };
     (machine, world)
+}
+
+/// Collections as by default; at every opportunity when `MOTE_GC_STRESS` is set.
+fn gc_config() -> GcConfig {
+    GcConfig {
+        stress: std::env::var_os("MOTE_GC_STRESS").is_some(),
+        ..GcConfig::default()
+    }
 }
 
 /// An unbound sponsor.

@@ -1,0 +1,72 @@
+defmodule Mote.Machine.Quota do
+  # The options about memory, checked: how much a machine may use, and how often it collects.
+  @moduledoc false
+
+  alias Mote.Machine.Sponsor
+
+  # Bytes that the machine cannot count.
+  @infinity 0xFFFFFFFFFFFFFFFF
+  # What the allocators of a thread, and of all callers outside, take at least: two blocks each.
+  @share 4 * 1024 * 1024
+
+  @min 8 * 1024 * 1024
+  @factor 2.0
+  @most_factor 1.0e6
+
+  @typedoc "Bytes between two collections at least, in proportion to what is live, and whether to stress it."
+  @type gc :: {pos_integer, float, boolean}
+
+  @doc "Bytes that the machine may use; raises `ArgumentError`."
+  @spec memory!(term, [Sponsor.t()]) :: pos_integer
+  def memory!(:infinity, _sponsors), do: @infinity
+
+  def memory!(bytes, sponsors) when is_integer(bytes) and bytes > 0 and bytes < @infinity do
+    least = @share * (1 + Enum.sum(for {_, threads, _} <- sponsors, do: threads))
+
+    if bytes < least do
+      raise ArgumentError,
+            "expected :memory to be at least #{least} bytes for a machine with these sponsors (4 MiB for each " <>
+              "thread, and 4 MiB for actors that are created from outside), got: #{bytes}"
+    end
+
+    bytes
+  end
+
+  def memory!(other, _sponsors) do
+    raise ArgumentError, "expected :memory to be a number of bytes or :infinity, got: #{inspect(other)}"
+  end
+
+  @doc "When the machine collects; raises `ArgumentError`."
+  @spec gc!(term) :: gc
+  def gc!(opts) do
+    unless Keyword.keyword?(opts), do: bad(":gc", "a keyword list of :min and :factor", opts)
+
+    for {key, _} <- opts, key not in [:min, :factor] do
+      raise ArgumentError, "unknown option #{inspect(key)} of :gc; there are :min and :factor"
+    end
+
+    {min!(Keyword.get(opts, :min, @min)), factor!(Keyword.get(opts, :factor, @factor)), stress?()}
+  end
+
+  defp min!(bytes) when is_integer(bytes) and bytes > 0 and bytes < @infinity, do: bytes
+
+  defp min!(other),
+    do: bad(":min of :gc", "a number of bytes (allocated between two collections, at least)", other)
+
+  defp factor!(factor) when is_number(factor) and factor >= 0 and factor <= @most_factor, do: factor * 1.0
+
+  defp factor!(other) do
+    what = "a number from 0 to a million (bytes allocated between two collections for each that is live)"
+    bad(":factor of :gc", what, other)
+  end
+
+  # For tests: a collection at every opportunity, checked, and what is free is spoilt.
+  defp stress? do
+    Application.get_env(:mote, :gc_stress, false) or System.get_env("MOTE_GC_STRESS", "0") not in ["", "0"]
+  end
+
+  @spec bad(String.t(), String.t(), term) :: no_return
+  defp bad(option, what, other) do
+    raise ArgumentError, "expected #{option} to be #{what}, got: #{inspect(other)}"
+  end
+end

@@ -1,0 +1,176 @@
+//! When to collect: after so much was allocated since the last time, in proportion to what was live then; when memory
+//! ends; and now and then while somebody outside waits for an answer, who is told if nobody can give it any more.
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Under stress, so many collections come one after each turn; the others leave half of the time to the turns.
+const ONE_EACH: u64 = 500;
+/// While memory is used up, collections take one part in this many of the time.
+const SHARE_WHEN_FULL: u64 = 5;
+/// While somebody waits for an answer, they take one part in this many at most.
+const SHARE_WHEN_AWAITED: u64 = 20;
+/// How long the first collection after a question waits, and the longest that one waits while nobody asks anew.
+const PATIENCE: Duration = Duration::from_millis(10);
+const MOST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often collections happen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GcConfig {
+    /// Bytes allocated between two collections, at least: small, so that the garbage of messages stays in cache.
+    pub min: usize,
+    /// Bytes allocated between two collections, in proportion to those that were live at the first.
+    pub factor: f64,
+    /// For tests: collects after every turn, later on in half of the time; checks every collection and spoils what is
+    /// free.
+    pub stress: bool,
+}
+
+impl Default for GcConfig {
+    fn default() -> GcConfig {
+        GcConfig {
+            min: 8 << 20,
+            factor: 2.0,
+            stress: false,
+        }
+    }
+}
+
+/// The pace of one machine. All numbers are hints that guard nothing, hence relaxed. Times are nanoseconds since the
+/// start.
+pub(crate) struct Pace {
+    pub(crate) config: GcConfig,
+    start: Instant,
+    allocated: AtomicUsize,
+    threshold: AtomicUsize,
+    due: AtomicBool,
+    collections: AtomicU64,
+    /// When the last collection ended, and how long it took.
+    ended: AtomicU64,
+    pause: AtomicU64,
+    /// Since when it is known that somebody waits; 0: nobody, or not since the last collection.
+    awaited_since: AtomicU64,
+    /// The newest question at the last collection, and how long the next one waits if it is still the newest.
+    question: AtomicU64,
+    patience: AtomicU64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace::new(GcConfig::default())
+    }
+}
+
+impl Pace {
+    pub(crate) fn new(config: GcConfig) -> Pace {
+        Pace {
+            config,
+            start: Instant::now(),
+            allocated: AtomicUsize::new(0),
+            threshold: AtomicUsize::new(config.min),
+            due: AtomicBool::new(false),
+            collections: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            pause: AtomicU64::new(0),
+            awaited_since: AtomicU64::new(0),
+            question: AtomicU64::new(0),
+            patience: AtomicU64::new(PATIENCE.as_nanos() as u64),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    /// An allocator was given `bytes` to fill.
+    pub(crate) fn allocated(&self, bytes: usize) {
+        let before = self.allocated.fetch_add(bytes, Relaxed);
+        if before + bytes >= self.threshold.load(Relaxed) {
+            self.due.store(true, Relaxed);
+        }
+    }
+
+    /// Memory is about to end: a collection, unless there was one when little less was used of `limit` bytes.
+    pub(crate) fn hurry(&self, limit: usize) -> bool {
+        let due = self.allocated.load(Relaxed) >= limit / 32;
+        if due {
+            self.due.store(true, Relaxed);
+        }
+        due
+    }
+
+    /// Memory has ended. What is live may all the same become garbage without anything being allocated, so time is
+    /// what spaces collections then.
+    #[cold]
+    pub(crate) fn refused(&self, limit: usize) {
+        let rest = self.pause.load(Relaxed) * (SHARE_WHEN_FULL - 1);
+        if !self.hurry(limit) && self.now() >= self.ended.load(Relaxed) + rest {
+            self.due.store(true, Relaxed);
+        }
+    }
+
+    /// How long to wait before looking whether somebody waits in vain; `newest` says which question is the newest, if
+    /// any is still open.
+    pub(crate) fn until_look(&self, newest: Option<u64>) -> Option<Duration> {
+        if newest.is_none() {
+            self.awaited_since.store(0, Relaxed);
+            return None;
+        }
+        let now = self.now();
+        let since = match self.awaited_since.load(Relaxed) {
+            0 => {
+                self.awaited_since.store(now, Relaxed);
+                now
+            }
+            since => since,
+        };
+        let patience = match newest {
+            Some(newest) if newest == self.question.load(Relaxed) => self.patience.load(Relaxed),
+            _ => PATIENCE.as_nanos() as u64,
+        };
+        let rest = self.pause.load(Relaxed) * (SHARE_WHEN_AWAITED - 1);
+        let at = since + patience.max(rest);
+        Some(Duration::from_nanos(at.saturating_sub(now)))
+    }
+
+    /// Whether a collection should happen at the next opportunity.
+    #[inline(always)]
+    pub(crate) fn is_due(&self) -> bool {
+        self.due.load(Relaxed) || self.config.stress && self.is_stress_due()
+    }
+
+    #[cold]
+    fn is_stress_due(&self) -> bool {
+        self.collections.load(Relaxed) < ONE_EACH
+            || self.now() >= self.ended.load(Relaxed) + self.pause.load(Relaxed)
+    }
+
+    /// Whether a thread without work should collect: it costs nobody anything.
+    pub(crate) fn is_due_when_idle(&self) -> bool {
+        self.allocated.load(Relaxed) >= self.config.min
+    }
+
+    /// A collection found that much live; with the newest question, if any is open.
+    pub(crate) fn collected(&self, live: usize, pause: u64, newest: Option<u64>) {
+        let newest = newest.unwrap_or(0);
+        let longer = self.patience.load(Relaxed) * 2;
+        let patience = match self.question.swap(newest, Relaxed) == newest {
+            true => longer.min(MOST_PATIENCE.as_nanos() as u64),
+            false => PATIENCE.as_nanos() as u64,
+        };
+        self.patience.store(patience, Relaxed);
+        self.awaited_since.store(0, Relaxed);
+        self.collections.fetch_add(1, Relaxed);
+        self.pause.store(pause, Relaxed);
+        self.ended.store(self.now(), Relaxed);
+        let proportional = (live as f64 * self.config.factor) as usize;
+        self.threshold
+            .store(proportional.max(self.config.min), Relaxed);
+        self.allocated.store(0, Relaxed);
+        self.due.store(false, Relaxed);
+    }
+
+    /// Bytes that will be allocated before the next collection.
+    pub(crate) fn threshold(&self) -> usize {
+        self.threshold.load(Relaxed)
+    }
+}

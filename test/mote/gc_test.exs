@@ -1,0 +1,284 @@
+defmodule Mote.GCTest do
+  # Not async: it looks at the memory of the whole process.
+  use ExUnit.Case, async: false
+  use ExUnitProperties
+
+  import ExUnit.CaptureLog
+
+  alias Mote.{Error, Holders}
+
+  @megabyte 1024 * 1024
+
+  describe "live actors are those that can be reached" do
+    # What is done with the actors that Elixir holds, chosen by number.
+    defp steps do
+      number = integer(0..1_000)
+
+      one_of([
+        tuple({constant(:create), list_of(number, max_length: 3)}),
+        tuple({constant(:link), number, list_of(number, max_length: 3)}),
+        tuple({constant(:drop), number}),
+        tuple({constant(:fetch), number}),
+        constant({:collect})
+      ])
+    end
+
+    property "in any graph, whatever is created, linked, given back and dropped" do
+      sponsors = [one: [threads: 1], two: [threads: 2]]
+      machine = start_supervised!({Mote, sponsors: sponsors, gc: [min: 1, factor: 0]})
+
+      check all steps <- list_of(steps(), max_length: 60) do
+        {_links, held} =
+          for step <- steps ++ [{:collect}], reduce: {%{}, %{}} do
+            {links, held} -> step(step, machine, links, held)
+          end
+
+        # Everything is dropped at the end of the round.
+        assert is_map(held)
+      end
+
+      collect(machine, 0)
+      assert Mote.info(machine).gc.live_actors == 0
+    end
+
+    # `links` is the graph as it must be, by number; `held` are the addresses that Elixir has.
+    defp step({:create, to}, machine, links, held) do
+      to = choose(held, to)
+      id = map_size(links)
+      sponsor = Enum.at([nil, :one, :two], rem(id, 3))
+      address = Mote.create(machine, Holders.holder(numbered(held, to)), sponsor: sponsor)
+      {Map.put(links, id, to), Map.put(held, id, address)}
+    end
+
+    defp step({:link, from, to}, _machine, links, held) do
+      case choose(held, [from]) do
+        [] ->
+          {links, held}
+
+        [id] ->
+          to = choose(held, to)
+          sponsor = if rem(from, 2) == 0, do: :one, else: :two
+          :linked = Mote.ask!(held[id], {:link, numbered(held, to)}, sponsor: sponsor)
+          {Map.put(links, id, to), held}
+      end
+    end
+
+    defp step({:drop, id}, _machine, links, held), do: {links, Map.drop(held, choose(held, [id]))}
+
+    defp step({:fetch, from}, _machine, links, held) do
+      for id <- choose(held, [from]), {id, address} <- Mote.ask!(held[id], :links), reduce: {links, held} do
+        {links, held} -> {links, Map.put_new(held, id, address)}
+      end
+    end
+
+    defp step({:collect}, machine, links, held) do
+      collect(machine, map_size(held))
+      assert Mote.info(machine).gc.live_actors == reachable(links, Map.keys(held), MapSet.new())
+      {links, held}
+    end
+
+    defp choose(held, _numbers) when held == %{}, do: []
+
+    defp choose(held, numbers) do
+      ids = held |> Map.keys() |> Enum.sort()
+      for number <- numbers, uniq: true, do: Enum.at(ids, rem(number, length(ids)))
+    end
+
+    defp numbered(held, ids), do: for(id <- ids, do: {id, held[id]})
+
+    defp reachable(_links, [], seen), do: MapSet.size(seen)
+
+    defp reachable(links, [id | rest], seen) do
+      if id in seen,
+        do: reachable(links, rest, seen),
+        else: reachable(links, links[id] ++ rest, MapSet.put(seen, id))
+    end
+  end
+
+  describe "a promise that nobody can keep" do
+    test "is broken at once" do
+      machine = start_supervised!(Mote)
+      silent = Mote.create(machine, Holders.silent([]))
+      # No clause matches, so the message and the customer in it are gone.
+      {time, answer} = :timer.tc(fn -> Mote.ask(silent, :who_knows) end)
+      assert {:error, %Error{reason: :broken_promise}} = answer
+      assert time < 1_000_000
+      assert Mote.info(machine).gc.collections > 0
+    end
+
+    test "is broken when the last who had the customer lets go of it, and not before" do
+      machine = start_supervised!(Mote)
+      silent = Mote.create(machine, Holders.silent([]))
+      asked = Task.async(fn -> Mote.ask(silent, :keep, :infinity) end)
+      wait_for(fn -> Mote.info(machine).counters.turns == 1 end)
+      for _ <- 1..3, do: Mote.gc(machine)
+      refute Task.yield(asked, 50)
+      Mote.send(silent, :let_go)
+      assert {:ok, {:error, %Error{reason: :broken_promise}}} = Task.yield(asked, 3_000)
+    end
+
+    test "leaves nothing in the mailbox of who gave up before" do
+      machine = start_supervised!(Mote)
+      silent = Mote.create(machine, Holders.silent([]))
+      assert {:error, %Error{reason: :timeout}} = Mote.ask(silent, :keep, 1)
+      Mote.send(silent, :let_go)
+      Mote.drain(machine)
+      Mote.gc(machine)
+      refute_receive _, 20
+    end
+  end
+
+  describe "a machine that has used its memory up" do
+    test "aborts turns, says so, and recovers when memory is free again" do
+      machine = start_supervised!({Mote, memory: 32 * @megabyte})
+
+      capture_log(fn ->
+        hoard = Mote.create(machine, Holders.hoard([]))
+        # Some 16 bytes for the tuple, 16 for the cell: more than there is.
+        assert {:error, %Error{reason: :broken_promise}} = Mote.ask(hoard, 2_000_000)
+        assert Mote.info(machine).counters.aborts_no_memory == 1
+        assert Mote.ask!(hoard, 100_000) == :kept
+
+        held = fill(machine, [])
+        assert Mote.info(machine).memory.heap in (28 * @megabyte)..(32 * @megabyte)
+        assert length(held) > 1_000
+      end)
+
+      # Nothing holds them any more.
+      collect(machine, 0)
+      assert Mote.info(machine).memory.heap < 16 * @megabyte
+      assert Mote.ask!(Mote.create(machine, Holders.hoard([])), 100_000) == :kept
+    end
+
+    # Holders of big tuples, until there is no room for another one.
+    defp fill(machine, held) do
+      fill(machine, [Mote.create(machine, Holders.holder(Tuple.duplicate(0, 1_000))) | held])
+    rescue
+      error in Error ->
+        assert error.reason == :no_memory
+        held
+    end
+
+    test "lives through a bomb without end" do
+      machine = start_supervised!({Mote, memory: 32 * @megabyte, sponsors: [main: [threads: 2]]})
+
+      capture_log(fn ->
+        Mote.send(Mote.create(machine, Holders.bomb()), 0)
+        wait_for(fn -> Mote.info(machine).counters.aborts_no_memory > 1_000 end)
+        assert Mote.info(machine).memory.heap <= 32 * @megabyte
+        :ok = Mote.stop(machine)
+      end)
+    end
+  end
+
+  describe "nothing leaks" do
+    test "over many rounds of creating, asking and dropping" do
+      machine = start_supervised!(Mote)
+      litter = Mote.create(machine, Holders.litter())
+
+      round = fn ->
+        for n <- 1..1_000 do
+          one = Mote.create(machine, Holders.holder([n]))
+          other = Mote.create(machine, Holders.holder([one]))
+          :linked = Mote.ask!(one, {:link, [other, self(), make_ref(), %{n => "map"}]})
+        end
+
+        :littered = Mote.ask!(litter, 50_000)
+        :ok = Mote.drain(machine)
+        collect(machine, 1)
+        info = Mote.info(machine)
+        {info.gc.live_actors, info.references, info.gc.live_bytes, info.memory.heap}
+      end
+
+      for _ <- 1..3, do: round.()
+      {1, 1, bytes, heap} = round.()
+      before = resident()
+      for _ <- 1..20, do: assert({1, 1, ^bytes, ^heap} = round.())
+      # 20 rounds with 52,000 actors and what they hold would be some 50 MB.
+      assert resident() - before < 10
+    end
+
+    test "and what a big structure took is given back" do
+      machine = start_supervised!(Mote)
+      hoard = Mote.create(machine, Holders.hoard([]))
+      before = resident()
+      :kept = Mote.ask!(hoard, 3_000_000)
+      assert resident() - before > 80
+      :kept = Mote.ask!(hoard, 1)
+      Mote.gc(machine)
+      assert Mote.info(machine).memory.heap <= 4 * @megabyte
+      wait_for(fn -> resident() - before < 40 end)
+    end
+  end
+
+  test "figures" do
+    machine = start_supervised!({Mote, gc: [min: 1_000_000, factor: 1.5], memory: 64 * @megabyte})
+    assert %{live_actors: 0, live_bytes: 0, reclaimed: 0} = Mote.info(machine).gc
+    hoard = Mote.create(machine, Holders.hoard([]))
+    :kept = Mote.ask!(hoard, 1_000)
+    assert Mote.gc(machine) == :ok
+    gc = Mote.info(machine).gc
+    assert gc.live_actors == 1
+    # An actor, and for each element a cell and a tuple of one.
+    assert gc.live_bytes == 16 + 1_000 * 32
+    assert gc.longest_pause >= gc.last_pause and gc.last_pause > 0
+    :kept = Mote.ask!(hoard, 300_000)
+    :kept = Mote.ask!(hoard, 1)
+    Mote.gc(machine)
+    assert Mote.info(machine).gc.reclaimed >= 8 * @megabyte
+  end
+
+  test "a machine collects by itself, also when only callers outside allocate" do
+    machine = start_supervised!(Mote)
+    for n <- 1..300_000, do: Mote.create(machine, Holders.holder({n}))
+    wait_for(fn -> Mote.info(machine).gc.collections > 0 end)
+  end
+
+  test "a collection is done in spite of a machine that is never quiet, and not after its end" do
+    machine = start_supervised!({Mote, sponsors: [main: [threads: 2]]})
+    busy = Mote.create(machine, Mote.Actors.busy(0))
+    Mote.send(busy, :go)
+    for _ <- 1..20, do: assert(Mote.gc(machine, 5_000) == :ok)
+    stop_supervised!(Mote)
+    error = assert_raise Error, fn -> Mote.gc(machine) end
+    assert error.reason == :machine_down
+    refute_receive _, 10
+  end
+
+  test "options that cannot be meant" do
+    for {options, text} <- [
+          {[memory: 0], "expected :memory to be a number of bytes or :infinity, got: 0"},
+          {[memory: :lots], "got: :lots"},
+          {[memory: 1_000_000], "expected :memory to be at least 8388608 bytes"},
+          {[memory: 8_388_608, sponsors: [main: [threads: 2]]], "at least 12582912 bytes"},
+          {[gc: 5], "expected :gc to be a keyword list of :min and :factor, got: 5"},
+          {[gc: [max: 1]], "unknown option :max of :gc; there are :min and :factor"},
+          {[gc: [min: 0]], "expected :min of :gc to be a number of bytes"},
+          {[gc: [factor: -1]], "expected :factor of :gc to be a number from 0"},
+          {[gc: [factor: "2"]], "got: \"2\""}
+        ] do
+      assert_raise ArgumentError, ~r/#{Regex.escape(text)}/, fn -> Mote.start_link(options) end
+    end
+  end
+
+  # The BEAM runs the destructors of what it has collected a moment later.
+  defp collect(machine, held) do
+    :erlang.garbage_collect()
+    wait_for(fn -> Mote.info(machine).references == held end)
+    Mote.gc(machine)
+  end
+
+  # Megabytes.
+  defp resident do
+    [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
+    div(String.to_integer(pages) * 4, 1024)
+  end
+
+  defp wait_for(fun, tries \\ 1_000) do
+    cond do
+      fun.() -> true
+      tries == 0 -> flunk("waited in vain")
+      true -> Process.sleep(5) && wait_for(fun, tries - 1)
+    end
+  end
+end
