@@ -27,7 +27,7 @@ pub(crate) const WORTH_ASKING: u64 = 50_000;
 /// The most events given at once: touching their actors must not hold up the giver for long.
 const MOST: usize = 16 * 1024;
 /// Events that are looked at to find crowded actors, and how many of them make a crowd.
-const SAMPLE: u64 = 64;
+const SAMPLE: usize = 64;
 const CROWD: usize = 4;
 /// How far ahead the actors of events to be given are fetched into the cache.
 const AHEAD: usize = 16;
@@ -94,7 +94,11 @@ impl Turn {
         let taken: Vec<Event> = (0..half)
             .map_while(|_| self.queue.take_before(&mut self.savepoint.queue))
             .collect();
-        let staying = self.crowded(&taken);
+        // Behind a long turn nothing stays that can go: it would wait for the end of it.
+        let staying = match running.is_null() {
+            true => self.crowded(&taken),
+            false => Vec::new(),
+        };
         let (mut given, mut kept) = (Vec::new(), Vec::new());
         for (i, &event) in taken.iter().enumerate() {
             if let Some(ahead) = taken.get(i + AHEAD) {
@@ -128,9 +132,11 @@ impl Turn {
         if events.len() < CROWD {
             return Vec::new();
         }
-        let mut sample: Vec<*const Actor> = (0..SAMPLE.min(events.len() as u64))
-            .map(|_| events[self.random.below(events.len() as u64) as usize].target)
-            .collect();
+        // Each event once at most: a few events seen again and again would look like a crowd.
+        let step = events.len().div_ceil(SAMPLE);
+        let start = self.random.below(step as u64) as usize;
+        let sampled = events[start..].iter().step_by(step);
+        let mut sample: Vec<*const Actor> = sampled.map(|event| event.target).collect();
         sample.sort_unstable();
         let crowds = sample.chunk_by(|a, b| a == b).filter(|c| c.len() >= CROWD);
         crowds.map(|crowd| crowd[0]).step_by(2).collect()

@@ -77,12 +77,15 @@ fn contend(sponsors: &[(&str, usize)], streams: usize, messages: i64) {
     let all = pumps.len() as i64 * messages;
     assert_eq!(rig.captures(sum), [all.to_string()]);
     let counts = rig.machine.info().counts();
-    // Nobody is sent away again and again.
-    // With a collection between any two turns, threads meet at other times.
-    assert!(rig::stressed() || counts.migrations + counts.forwarded <= 4 * all as u64);
     println!(
         "{sponsors:?} {streams} streams: {all} messages in {took:?}, migrations {}, forwarded {}, taken over {}",
         counts.migrations, counts.forwarded, counts.taken_over
+    );
+    // The actor may be chased for a while, but not for ever: usually less than one move per message.
+    let moves = counts.migrations + counts.forwarded;
+    assert!(
+        moves <= 100 * all as u64,
+        "{moves} moves for {all} messages"
     );
 }
 
