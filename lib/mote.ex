@@ -51,7 +51,7 @@ defmodule Mote do
     * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000);
     * `:memory` - bytes of heap that the machine may use, or `:infinity` (the default). A turn that
       needs more is aborted with `:no_memory`; see the guide *Memory*;
-    * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 8 MiB),
+    * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 32 MiB),
       and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
       of the two counts.
 

@@ -9,7 +9,7 @@ defmodule Mote.Machine.Quota do
   # What the allocators of a thread, and of all callers outside, take at least: two blocks each.
   @share 4 * 1024 * 1024
 
-  @min 8 * 1024 * 1024
+  @min 32 * 1024 * 1024
   @factor 2.0
   @most_factor 1.0e6
 

@@ -16,7 +16,8 @@ const MOST_PATIENCE: Duration = Duration::from_secs(1);
 /// How often collections happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GcConfig {
-    /// Bytes allocated between two collections, at least: small, so that the garbage of messages stays in cache.
+    /// Bytes allocated between two collections, at least: about what the last-level cache holds, so that the garbage
+    /// of messages stays there, and work that is over before that is not collected at all.
     pub min: usize,
     /// Bytes allocated between two collections, in proportion to those that were live at the first.
     pub factor: f64,
@@ -28,7 +29,7 @@ pub struct GcConfig {
 impl Default for GcConfig {
     fn default() -> GcConfig {
         GcConfig {
-            min: 8 << 20,
+            min: 32 << 20,
             factor: 2.0,
             stress: false,
         }
