@@ -229,7 +229,7 @@ defmodule Mote.GCTest do
   end
 
   test "a machine collects by itself, also when only callers outside allocate" do
-    machine = start_supervised!(Mote)
+    machine = start_supervised!({Mote, gc: [min: 8 * @megabyte]})
     for n <- 1..300_000, do: Mote.create(machine, Holders.holder({n}))
     wait_for(fn -> Mote.info(machine).gc.collections > 0 end)
   end

@@ -65,9 +65,10 @@ pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
     (machine, world)
 }
 
-/// Collections as by default; at every opportunity when `MOTE_GC_STRESS` is set.
+/// Collections as small machines need them; at every opportunity when `MOTE_GC_STRESS` is set.
 fn gc_config() -> GcConfig {
     GcConfig {
+        min: 8 << 20,
         stress: std::env::var_os("MOTE_GC_STRESS").is_some(),
         ..GcConfig::default()
     }
