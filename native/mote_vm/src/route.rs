@@ -37,8 +37,8 @@ impl Dispatch {
                 // By far the most frequent case, without touching anything shared but the header.
                 let safe = self.turn.program.behaviour(header.behaviour()).safe;
                 if !safe && !sibling.presence.is_asleep() {
-                    self.turn.counts.forwarded += 1;
-                    self.forward(owner, event);
+                    self.elsewhere = (actor, owner);
+                    self.forward_again(event);
                     return false;
                 }
             }
@@ -154,6 +154,13 @@ impl Dispatch {
                 self.forward(sponsor.lead().number, event);
             }
         }
+    }
+
+    /// One more for the actor of which it is known who owned it a moment ago.
+    #[inline]
+    pub(crate) fn forward_again(&mut self, event: Event) {
+        self.turn.counts.forwarded += 1;
+        self.forward(self.elsewhere.1, event);
     }
 
     #[inline]

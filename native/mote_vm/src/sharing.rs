@@ -29,6 +29,8 @@ const MOST: usize = 16 * 1024;
 /// Events that are looked at to find crowded actors, and how many of them make a crowd.
 const SAMPLE: usize = 64;
 const CROWD: usize = 4;
+/// For how many batches a thread shares nothing after most of what it looked at had to stay.
+const RELUCTANCE: u32 = 256;
 /// How far ahead the actors of events to be given are fetched into the cache.
 const AHEAD: usize = 16;
 
@@ -70,6 +72,12 @@ impl Turn {
             return;
         }
         let station = &self.place.station;
+        if self.reluctance > 0 && self.actor.is_null() {
+            // Asked for or not: what would have to stay is not moved about again so soon.
+            self.reluctance -= 1;
+            station.request.answer();
+            return;
+        }
         if let Some(asker) = station.request.answer() {
             let asker = self.place.machine.stations().get(asker);
             self.give_half(&asker);
@@ -114,6 +122,9 @@ impl Turn {
                 actor.give(to.number);
             }
             given.push(event);
+        }
+        if given.len() < taken.len() / 8 {
+            self.reluctance = RELUCTANCE;
         }
         if !given.is_empty() {
             self.counts.shares_given += 1;

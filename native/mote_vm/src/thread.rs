@@ -51,6 +51,9 @@ pub(crate) struct Dispatch {
     /// Events on their way to other threads, by number, and for which there are any.
     pub(crate) forwards: Vec<Vec<Event>>,
     pub(crate) addressed: Vec<ThreadNumber>,
+    /// The actor that an event was last forwarded for in this batch, and to whom. Others for it follow without a look
+    /// at its record: each look would take the cache line away from the owner, who writes to it turn by turn.
+    pub(crate) elsewhere: (*const Actor, ThreadNumber),
     /// The stations of other threads, by number, as far as this one has met them; and those of its sponsor.
     pub(crate) peers: Vec<Option<Arc<Station>>>,
     pub(crate) siblings: Vec<Option<Arc<Station>>>,
@@ -96,6 +99,7 @@ impl Dispatch {
             peers: Vec::new(),
             siblings,
             wanted: Vec::new(),
+            elsewhere: (std::ptr::null(), 0),
             contents: Contents::default(),
             scratch: Vec::new(),
             awake_since: Instant::now(),
@@ -189,15 +193,18 @@ impl Dispatch {
         let estimate = self.turn.place.sponsor.stations.len() > 1;
         let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
+        self.elsewhere = (std::ptr::null(), 0);
         let mut batch = Batch::default();
         while batch.units < self.batch && batch.last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
             self.prefetch();
+            batch.last = if event.target == self.elsewhere.0 {
+                self.forward_again(event);
+                1
             // SAFETY: targets of queued events are live actors.
-            let owner = unsafe { (*event.target).header().owner() };
-            batch.last = if owner == me || self.route(event) {
+            } else if unsafe { (*event.target).header().owner() } == me || self.route(event) {
                 self.turn_of(event)
             } else {
                 1
@@ -212,10 +219,11 @@ impl Dispatch {
 
     #[inline(always)]
     fn prefetch(&self) {
-        if let Some(ahead) = self.turn.queue.peek(PREFETCH_ACTOR) {
+        let mine = |ahead: &Event| ahead.target != self.elsewhere.0;
+        if let Some(ahead) = self.turn.queue.peek(PREFETCH_ACTOR).filter(mine) {
             crate::dispatch::prefetch(ahead.target.cast());
         }
-        if let Some(ahead) = self.turn.queue.peek(PREFETCH_CAPTURES) {
+        if let Some(ahead) = self.turn.queue.peek(PREFETCH_CAPTURES).filter(mine) {
             // SAFETY: targets of queued events are live. Whatever the state is, a prefetch of it cannot fault.
             let state = unsafe { (*ahead.target).state() };
             crate::dispatch::prefetch(state.word() as *const u8);

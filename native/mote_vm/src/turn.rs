@@ -73,6 +73,8 @@ pub(crate) struct Turn {
     pub(crate) tally: Tally,
     pub(crate) counts: Counts,
     pub(crate) savepoint: Savepoint,
+    /// Batches to come in which nothing is shared (sharing.rs).
+    pub(crate) reluctance: u32,
     pub(crate) program: Arc<Program>,
     pub(crate) place: Place,
     timer_number: u64,
@@ -102,6 +104,7 @@ impl Turn {
             tally: Tally::default(),
             counts: Counts::default(),
             savepoint,
+            reluctance: 0,
             program: place.machine.program().clone(),
             place,
             timer_number: 0,
