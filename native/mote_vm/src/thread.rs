@@ -69,7 +69,7 @@ pub(crate) struct Dispatch {
     collection_asked: Vec<Box<dyn FnOnce() + Send>>,
     /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
     batch: u64,
-    /// Events of other threads have come in since it last looked for more in vain.
+    /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
     shared: bool,
     backlog: Backlog,
 }
@@ -235,7 +235,8 @@ impl Dispatch {
         let mut contents = std::mem::take(&mut self.contents);
         self.turn.place.station.inbox.drain(&mut contents);
         let taken = contents.len();
-        self.shared |= !contents.events.is_empty();
+        let siblings = self.turn.place.sponsor.stations.len() > 1;
+        self.shared |= siblings && !contents.events.is_empty();
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
