@@ -7,6 +7,7 @@ pub mod actor;
 pub mod atom;
 pub(crate) mod backlog;
 pub mod code;
+pub(crate) mod contract;
 pub mod counters;
 pub(crate) mod dispatch;
 pub(crate) mod fault;

@@ -1,0 +1,154 @@
+//! What a machine and its embedder say to each other: how it is set up, what it reports, what it answers.
+//!
+//! Plain data and one trait; what is done with them is in machine.rs.
+use crate::atom::Atom;
+use crate::counters::Counts;
+use crate::fault::Fault;
+use crate::gc::GcInfo;
+use crate::heap::pace::GcConfig;
+use crate::heap::view::Term;
+use crate::machine::Machine;
+use crate::sponsor::SponsorConfig;
+use std::any::Any;
+
+/// What a machine tells its embedder. Called on dispatch threads: must not block.
+pub trait Outside: Send + Sync + 'static {
+    /// A turn was aborted.
+    fn aborted(&self, machine: &Machine, abort: Abort<'_>);
+    /// A dispatch thread met a panic and has ended; the machine runs no further.
+    fn fault(&self, machine: &Machine, fault: Fault);
+    /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. Whoever
+    /// waits for an answer that nobody can give any more learns it when the foreign value is dropped; so the machine
+    /// collects now and then while somebody waits.
+    fn newest_question(&self) -> Option<u64> {
+        None
+    }
+    /// For the embedder to get at its own type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// An aborted turn.
+pub struct Abort<'m> {
+    /// The module of the behaviour.
+    pub module: Atom,
+    /// The behaviour.
+    pub behaviour: Atom,
+    /// The message, which is consumed.
+    pub message: Term<'m>,
+    /// Why.
+    pub reason: Term<'m>,
+}
+
+/// How a machine is set up.
+pub struct Config {
+    /// Its name, for its threads.
+    pub name: String,
+    /// Its sponsors, at least one; the first one is there to the end.
+    pub sponsors: Vec<SponsorConfig>,
+    /// Calls, tail calls and loop steps that one turn may spend.
+    pub fuel: u64,
+    /// Bytes of heap that the machine may use.
+    pub memory: usize,
+    /// How often to collect.
+    pub gc: GcConfig,
+}
+
+/// The fuel of a turn unless configured otherwise.
+pub const DEFAULT_FUEL: u64 = 10_000_000;
+
+/// Why a machine could not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The system refused address space.
+    Memory,
+    /// The system refused a thread.
+    Thread(std::io::Error),
+    /// There is a sponsor of that name already.
+    Exists,
+    /// There are as many sponsors or threads as a machine can have.
+    TooMany,
+    /// The machine was told to stop.
+    Stopped,
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StartError::Memory => write!(f, "the system has no address space for a machine"),
+            StartError::Thread(error) => write!(f, "cannot start a dispatch thread: {error}"),
+            StartError::Exists => write!(f, "there is a sponsor of that name already"),
+            StartError::TooMany => write!(f, "the machine has as many sponsors as it can have"),
+            StartError::Stopped => write!(f, "the machine was told to stop"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Why a sponsor cannot be removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RemoveError {
+    /// There is none of that name.
+    Unknown,
+    /// It is the first one, which takes over what others leave.
+    First,
+}
+
+/// The machine has no memory left for what was asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoMemory;
+
+/// What a machine holds and has done.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// Its sponsors.
+    pub sponsors: Vec<SponsorInfo>,
+    /// Counters of threads that have ended.
+    pub ended: Counts,
+    /// Actors that are referred to from outside.
+    pub handles: usize,
+    /// Bytes of blocks that heaps hold, and bytes mapped for the pool.
+    pub heap_bytes: usize,
+    /// See `heap_bytes`.
+    pub mapped_bytes: usize,
+    /// What collections have done.
+    pub gc: GcInfo,
+}
+
+/// One sponsor's part of [`Info`].
+#[derive(Clone, Debug)]
+pub struct SponsorInfo {
+    /// Its name.
+    pub name: Atom,
+    /// Counters of each of its threads.
+    pub threads: Vec<Counts>,
+    /// Threads that are asleep.
+    pub asleep: usize,
+    /// Things that wait in its inboxes.
+    pub inbox: usize,
+    /// Events that are queued.
+    pub queued: u64,
+    /// Bytes of its event queues.
+    pub queue_bytes: usize,
+}
+
+impl Info {
+    /// The counters of all threads together.
+    pub fn counts(&self) -> Counts {
+        let threads = self.sponsors.iter().flat_map(|s| &s.threads);
+        threads.fold(self.ended, |sum, counts| sum.plus(counts))
+    }
+}
+
+/// An actor seen between two turns.
+pub struct Inspection<'m> {
+    /// The module of its behaviour.
+    pub module: Atom,
+    /// Its behaviour.
+    pub behaviour: Atom,
+    /// What it has captured.
+    pub captures: Vec<Term<'m>>,
+}
+
+/// What to do with an inspection.
+pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
