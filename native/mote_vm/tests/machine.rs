@@ -326,5 +326,8 @@ fn a_machine_stops_in_the_middle_of_endless_work() {
     std::thread::sleep(Duration::from_millis(20));
     fixture.machine.stop();
     fixture.machine.join();
-    assert!(fixture.machine.info().counts().turns > 10);
+    // With a collection after every turn there is time for few.
+    let stressed = std::env::var_os("MOTE_GC_STRESS").is_some();
+    let least = if stressed { 10 } else { 1000 };
+    assert!(fixture.machine.info().counts().turns > least);
 }
