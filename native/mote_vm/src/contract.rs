@@ -1,6 +1,6 @@
 //! What a machine and its embedder say to each other: how it is set up, what it reports, what it answers.
 //!
-//! Plain data and one trait; what is done with them is in machine.rs.
+//! Plain data and one trait; what is done with them is in machine/.
 use crate::atom::Atom;
 use crate::counters::Counts;
 use crate::fault::Fault;

@@ -130,7 +130,7 @@ impl Dispatch {
         self.publish(0);
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
         place.station.show(std::ptr::null_mut());
-        place.machine.take_back(Some(self.turn.heap));
+        place.machine.take_back(self.turn.heap);
         place.station.presence.sleep();
         if let Some(fault) = fault {
             place.machine.fault(fault);

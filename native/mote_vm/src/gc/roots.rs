@@ -9,7 +9,7 @@
 //!
 //! Nothing else: a collection happens between turns, when nothing is staged and no register means anything. Values
 //! on their way out are messages of a commit, which is part of a turn. An actor that the outside is about to
-//! create is in a heap that the collection waits for, or in one that it does not sweep (machine.rs).
+//! create is in a heap that the collection waits for, or in one that it does not sweep (machine/leases.rs).
 use crate::actor::Actor;
 use crate::inbox::{Entry, Waiting};
 use crate::machine::Machine;

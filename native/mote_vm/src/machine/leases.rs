@@ -1,0 +1,110 @@
+//! The heaps that no thread owns for good: lent to threads and to callers outside, and given back.
+//!
+//! Invariants:
+//! 1. Every heap in use is lent from here and comes back; the last one to come back after the end says so.
+//! 2. A collection takes the resting heaps while no caller has one. Until it is over callers get new ones, which it
+//!    does not sweep; what they put there refers only to actors that they hold.
+use crate::heap::block::BlockPool;
+use crate::heap::Heap;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+
+#[derive(Default)]
+struct State {
+    /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
+    resting: Vec<Heap>,
+    /// How many are with threads and callers outside.
+    lent: usize,
+    /// How many of these are with callers: a collection waits for them.
+    guests: usize,
+    /// None is lent any more.
+    closed: bool,
+}
+
+/// See the head of this file.
+pub(super) struct Leases {
+    pool: Arc<BlockPool>,
+    state: Mutex<State>,
+    /// Told when the last lent heap comes back.
+    all_rest: Condvar,
+}
+
+impl Leases {
+    pub(super) fn new(pool: Arc<BlockPool>) -> Leases {
+        Leases {
+            pool,
+            state: Mutex::default(),
+            all_rest: Condvar::new(),
+        }
+    }
+
+    /// A heap for a caller outside, for a moment; `None` after the end.
+    pub(super) fn lend_to_guest(&self) -> Option<Heap> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return None;
+        }
+        state.lent += 1;
+        state.guests += 1;
+        let heap = state.resting.pop();
+        Some(heap.unwrap_or_else(|| Heap::new(self.pool.clone())))
+    }
+
+    /// The caller is done with it.
+    pub(super) fn give_back_from_guest(&self, heap: Heap) {
+        self.state.lock().guests -= 1;
+        self.give_back(Some(heap));
+    }
+
+    /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.
+    pub(super) fn lend_new(&self) -> Option<Heap> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return None;
+        }
+        state.lent += 1;
+        Some(Heap::new(self.pool.clone()))
+    }
+
+    /// The end of a lease. What is in the heap may be in use elsewhere, so it is kept; `None` if it is lost.
+    pub(super) fn give_back(&self, heap: Option<Heap>) {
+        let mut state = self.state.lock();
+        state.resting.extend(heap);
+        state.lent -= 1;
+        if state.lent == 0 {
+            self.all_rest.notify_all();
+        }
+    }
+
+    /// Takes all resting heaps, once no caller has one (invariant 2).
+    pub(super) fn take_resting(&self) -> Vec<Heap> {
+        loop {
+            let mut state = self.state.lock();
+            if state.guests == 0 {
+                return std::mem::take(&mut state.resting);
+            }
+            // A caller is just about to give its heap back.
+            drop(state);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Puts a heap to rest that `take_resting` gave.
+    pub(super) fn rest(&self, heap: Option<Heap>) {
+        self.state.lock().resting.extend(heap);
+    }
+
+    /// Lends no more, waits until all have come back, drops them and calls `then` before anybody else may look.
+    pub(super) fn close(&self, then: impl FnOnce()) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        self.all_rest.wait_while(&mut state, |state| state.lent > 0);
+        state.resting.clear();
+        then();
+    }
+
+    /// Whether `close` was called.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
+}

@@ -1,0 +1,280 @@
+//! One machine: what its threads and the outside share, from start to stop.
+//!
+//! Rooms: [`leases`] lends heaps, [`sponsors`] starts and ends threads, [`outside`] is what callers do with actors.
+//!
+//! Invariants:
+//! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
+//!    values point into: the pool is shared by count, and each heap holds it.
+//! 2. The memory is given back to the system only when all heaps are back and none is lent any more.
+mod leases;
+mod outside;
+mod sponsors;
+
+use crate::actor::{BehaviourId, SponsorId};
+use crate::atom::Atom;
+use crate::code::error::LoadError;
+use crate::code::program::{DecodeOpaque, Program};
+pub use crate::contract::*;
+use crate::counters::Counts;
+pub use crate::fault::Fault;
+use crate::gc::safepoint::Safepoint;
+use crate::gc::GcInfo;
+use crate::handles::Handles;
+use crate::heap::block::BlockPool;
+use crate::heap::pace::Pace;
+use crate::heap::Heap;
+use crate::inbox::{Contents, Entry};
+use crate::quiescence::Quiescence;
+pub use crate::quiescence::Ticket;
+use crate::sponsor::{Sponsor, Sponsors};
+use crate::station::{Station, Stations, ThreadNumber};
+use leases::Leases;
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+struct Shared {
+    name: String,
+    pool: Arc<BlockPool>,
+    program: Arc<Program>,
+    handles: Handles,
+    sponsors: Sponsors,
+    stations: Stations,
+    quiescence: Quiescence,
+    safepoint: Safepoint,
+    gc: Mutex<GcInfo>,
+    leases: Leases,
+    ended: Mutex<Counts>,
+    stopping: AtomicBool,
+    threads: Mutex<Vec<(ThreadNumber, JoinHandle<()>)>>,
+    outside: Box<dyn Outside>,
+    fuel: u64,
+}
+
+/// A running machine; clones refer to the same one. It stops when told to, not when dropped.
+#[derive(Clone)]
+pub struct Machine(Arc<Shared>);
+
+impl Machine {
+    /// Starts a machine with its threads.
+    pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
+        let pool = Arc::new(BlockPool::new(config.memory, Pace::new(config.gc)));
+        let machine = Machine(Arc::new(Shared {
+            name: config.name,
+            leases: Leases::new(pool.clone()),
+            pool,
+            program: Arc::new(Program::new().ok_or(StartError::Memory)?),
+            handles: Handles::default(),
+            sponsors: Sponsors::default(),
+            stations: Stations::default(),
+            quiescence: Quiescence::new(),
+            safepoint: Safepoint::default(),
+            gc: Mutex::default(),
+            ended: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            threads: Mutex::new(Vec::new()),
+            outside,
+            fuel: config.fuel,
+        }));
+        for sponsor in &config.sponsors {
+            if let Err(error) = machine.add_sponsor(sponsor) {
+                machine.stop();
+                machine.join();
+                return Err(error);
+            }
+        }
+        Ok(machine)
+    }
+
+    /// Asks the threads to end at their next turn boundary. Returns at once; may be called again, from anywhere.
+    pub fn stop(&self) {
+        self.0.stopping.store(true, SeqCst);
+        for station in self.stations().all() {
+            station.wake();
+        }
+    }
+
+    /// Waits until the threads have ended, then gives the memory of all actors back and drops what still waits in
+    /// inboxes. Must not be called on one of them; may be called by several at once.
+    pub fn join(&self) {
+        let threads = std::mem::take(&mut *self.0.threads.lock());
+        for (_, thread) in threads {
+            // As in `remove_sponsor`.
+            let _ = thread.join();
+        }
+        // Callers outside have some too, and threads that another caller has taken out of the list.
+        self.0.leases.close(|| {
+            // SAFETY: invariant 2: no heap is left, none is lent any more, and without one nothing reads values.
+            unsafe { self.0.pool.free_everything() }
+        });
+        for station in self.stations().all() {
+            station.inbox.close(&mut Contents::default());
+        }
+        self.0.quiescence.tell();
+    }
+
+    /// Whether `stop` was called or a fault has happened.
+    pub fn is_stopping(&self) -> bool {
+        // Relaxed: a flag that guards no data; a thread sees it a batch later at worst.
+        self.0.stopping.load(Relaxed)
+    }
+
+    /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
+    /// inbox. Also called when the machine has stopped: `is_quiet` tells which. May be called on any thread.
+    pub fn when_quiet(&self, waiter: Box<dyn FnOnce() + Send>) -> Ticket {
+        let ticket = self.0.quiescence.wait(waiter);
+        // Whoever closes tells afterwards, and does it only once.
+        if self.0.leases.is_closed() {
+            self.0.quiescence.tell();
+        }
+        ticket
+    }
+
+    /// Drops a waiter of `when_quiet` that was not called yet.
+    pub fn forget(&self, ticket: Ticket) {
+        self.0.quiescence.forget(ticket);
+    }
+
+    /// Whether the machine has nothing to do at this moment.
+    pub fn is_quiet(&self) -> bool {
+        self.0.quiescence.is_quiet()
+    }
+
+    /// Loads a unit of code; answers with its module.
+    pub fn load(&self, unit: &[u8], opaque: DecodeOpaque<'_>) -> Result<Atom, LoadError> {
+        self.0.program.load(unit, opaque)
+    }
+
+    /// The hash of the loaded unit of a module.
+    pub fn module(&self, module: Atom) -> Option<u64> {
+        self.0.program.module(module)
+    }
+
+    /// The current version of a behaviour, and the hash of its unit.
+    pub fn behaviour(
+        &self,
+        module: Atom,
+        name: Atom,
+        captures: usize,
+    ) -> Option<(BehaviourId, u64)> {
+        let captures = u32::try_from(captures).ok()?;
+        self.0.program.find((module, name, captures))
+    }
+
+    /// The sponsor of that name.
+    pub fn sponsor(&self, name: Atom) -> Option<SponsorId> {
+        self.0.sponsors.by_name(name).map(|sponsor| sponsor.id)
+    }
+
+    /// Collects soon and then calls `done`, on a dispatch thread; drops it if the machine stops before. Returns at
+    /// once.
+    pub fn collect(&self, done: impl FnOnce() + Send + 'static) {
+        let entry = Entry::Collect(Box::new(done));
+        self.push(self.0.sponsors.first().lead(), entry);
+    }
+
+    /// All heaps that no thread has, for a collection, which gives what it has swept to `end_of_collection`.
+    pub(crate) fn rest_for_collection(&self) -> Vec<Heap> {
+        self.0.leases.take_resting()
+    }
+
+    /// See `rest_for_collection`.
+    pub(crate) fn end_of_collection(&self, heap: Option<Heap>) {
+        self.0.leases.rest(heap);
+    }
+
+    /// A thread has ended and leaves its heap.
+    pub(crate) fn take_back(&self, heap: Heap) {
+        self.0.leases.give_back(Some(heap));
+    }
+
+    /// What it holds and has done.
+    pub fn info(&self) -> Info {
+        let (mapped_bytes, heap_bytes) = self.0.pool.bytes();
+        let sponsors = self.0.sponsors.all();
+        Info {
+            sponsors: sponsors
+                .iter()
+                .map(|sponsor| sponsor_info(sponsor))
+                .collect(),
+            ended: *self.0.ended.lock(),
+            handles: self.0.handles.len(),
+            heap_bytes,
+            mapped_bytes,
+            gc: *self.0.gc.lock(),
+        }
+    }
+
+    /// What the embedder gave at the start.
+    pub fn outside(&self) -> &dyn Outside {
+        &*self.0.outside
+    }
+
+    /// Puts an entry into a thread's inbox, or into the first sponsor's if that thread has ended.
+    pub(crate) fn push(&self, station: &Station, entry: Entry) {
+        self.0.quiescence.add(1);
+        if let Err(entry) = station.push(entry) {
+            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+            if self.0.sponsors.first().lead().push(entry).is_err() {
+                self.0.quiescence.done(1);
+            }
+        }
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.0.program
+    }
+
+    pub(crate) fn sponsors(&self) -> &Sponsors {
+        &self.0.sponsors
+    }
+
+    pub(crate) fn stations(&self) -> &Stations {
+        &self.0.stations
+    }
+
+    pub(crate) fn handles(&self) -> &Handles {
+        &self.0.handles
+    }
+
+    pub(crate) fn pool(&self) -> &BlockPool {
+        &self.0.pool
+    }
+
+    pub(crate) fn safepoint(&self) -> &Safepoint {
+        &self.0.safepoint
+    }
+
+    pub(crate) fn gc_info(&self) -> MutexGuard<'_, GcInfo> {
+        self.0.gc.lock()
+    }
+
+    pub(crate) fn quiescence(&self) -> &Quiescence {
+        &self.0.quiescence
+    }
+
+    pub(crate) fn fuel(&self) -> u64 {
+        self.0.fuel
+    }
+
+    pub(crate) fn report_abort(&self, abort: Abort<'_>) {
+        self.0.outside.aborted(self, abort);
+    }
+
+    pub(crate) fn fault(&self, fault: Fault) {
+        self.0.outside.fault(self, fault);
+    }
+}
+
+fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
+    let stations = &sponsor.stations;
+    SponsorInfo {
+        name: sponsor.name,
+        threads: stations.iter().map(|s| s.counters.read()).collect(),
+        asleep: stations.iter().filter(|s| s.presence.is_asleep()).count(),
+        inbox: stations.iter().map(|s| s.inbox.len()).sum(),
+        queued: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
+        queue_bytes: stations.iter().map(|s| s.queue_bytes.load(Relaxed)).sum(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Sponsors and their threads come and go.
+//!
+//! Invariant: `threads` is locked from when a sponsor can be found until its threads are in it, and while one is
+//! taken out: who removes a sponsor finds all of its threads.
+use super::Machine;
+use crate::atom::Atom;
+use crate::contract::{RemoveError, StartError};
+use crate::counters::Counts;
+use crate::inbox::Entry;
+use crate::interpreter::Interpreter;
+use crate::sponsor::{AddError, Sponsor, SponsorConfig};
+use crate::station::ThreadNumber;
+use crate::thread::Dispatch;
+use crate::turn::{Place, Turn};
+use std::hash::{BuildHasher, RandomState};
+
+impl Machine {
+    /// Adds a sponsor and starts its threads.
+    pub fn add_sponsor(&self, config: &SponsorConfig) -> Result<(), StartError> {
+        if self.is_stopping() {
+            return Err(StartError::Stopped);
+        }
+        let count = config.threads.max(1);
+        let interpreters: Option<Vec<_>> = (0..count).map(|_| Interpreter::new()).collect();
+        let interpreters = interpreters.ok_or(StartError::Memory)?;
+        let stations: Vec<_> = (0..count).map_while(|_| self.stations().open()).collect();
+        let mut threads = self.0.threads.lock();
+        let added = match stations.len() == count {
+            true => self.0.sponsors.add(config.name, |id| {
+                stations.iter().for_each(|station| station.inbox.open());
+                Sponsor::new(id, config.name, stations.clone())
+            }),
+            false => Err(AddError::TooMany),
+        };
+        let sponsor = added.map_err(|error| {
+            for station in &stations {
+                self.stations().close(station.number);
+            }
+            match error {
+                AddError::Exists => StartError::Exists,
+                AddError::TooMany => StartError::TooMany,
+            }
+        })?;
+        for (n, (interpreter, station)) in interpreters.into_iter().zip(stations).enumerate() {
+            let core = config.cores.get(n % config.cores.len().max(1)).copied();
+            let number = station.number;
+            let place = Place {
+                machine: self.clone(),
+                sponsor: sponsor.clone(),
+                station,
+            };
+            let seed = RandomState::new().hash_one(n);
+            let heap = self.0.leases.lend_new().ok_or(StartError::Stopped)?;
+            let turn = Turn::new(place, heap, seed);
+            let dispatch = Dispatch::new(turn, interpreter);
+            let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
+            let thread = std::thread::Builder::new().name(name).spawn(move || {
+                bind(core);
+                dispatch.run()
+            });
+            match thread {
+                Ok(thread) => threads.push((number, thread)),
+                Err(error) => {
+                    // Its heap went with it, and never held anything.
+                    self.0.leases.give_back(None);
+                    // Threads started so far would wait for siblings that never come: the machine cannot go on.
+                    self.stop();
+                    return Err(StartError::Thread(error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, a turn at most;
+    /// must not be called on a dispatch thread.
+    pub fn remove_sponsor(&self, name: Atom) -> Result<(), RemoveError> {
+        let mut threads = self.0.threads.lock();
+        let Some(sponsor) = self.0.sponsors.remove(name) else {
+            return Err(match self.0.sponsors.by_name(name) {
+                Some(_) => RemoveError::First,
+                None => RemoveError::Unknown,
+            });
+        };
+        for station in &sponsor.stations {
+            self.push(station, Entry::Retire);
+        }
+        let mine = |number: ThreadNumber| sponsor.stations.iter().any(|s| s.number == number);
+        let (ending, going_on) = std::mem::take(&mut *threads)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(number, _)| mine(*number));
+        *threads = going_on;
+        drop(threads);
+        for (_, thread) in ending {
+            // A thread catches its own panics; there is nothing to learn from the result.
+            let _ = thread.join();
+        }
+        let mut ended = self.0.ended.lock();
+        for station in &sponsor.stations {
+            *ended = ended.plus(&station.counters.read());
+            station.counters.publish(&Counts::default());
+        }
+        drop(ended);
+        if self.0.sponsors.recycle(&sponsor) {
+            for station in &sponsor.stations {
+                self.stations().close(station.number);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Binds the calling thread to a core, if one is given. A core that there is not binds to none.
+fn bind(core: Option<usize>) {
+    if let Some(id) = core {
+        core_affinity::set_for_current(core_affinity::CoreId { id });
+    }
+}
