@@ -76,7 +76,7 @@ defmodule Mote.MixProject do
       "rust.fmt": ["cmd --cd native cargo fmt --all"],
       "rust.lint": ["cmd --cd native cargo clippy --workspace --all-targets --locked -- -D warnings"],
       # The NIF's symbols exist only inside the BEAM, so its crate does not link as a test program.
-      "rust.test": ["cmd --cd native cargo test -p mote_vm --locked"],
+      "rust.test": ["cmd --cd native cargo test -p mote_vm -p mote_baseline --locked"],
       ci: ["cmd bin/test"]
     ]
   end
@@ -87,7 +87,7 @@ defmodule Mote.MixProject do
       links: %{"Changelog" => "https://hexdocs.pm/mote/changelog.html"},
       files: ~w(
         lib guides
-        native/Cargo.* native/mote_vm native/mote_nif
+        native/Cargo.* native/mote_vm native/mote_nif native/mote_baseline
         .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
       )
     ]

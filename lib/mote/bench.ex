@@ -9,6 +9,8 @@ defmodule Mote.Bench do
 
   @programs [
     Programs.ForkBomb,
+    Programs.Floor,
+    Programs.Cps,
     Programs.Chain,
     Programs.PingPong,
     Programs.Ring,
@@ -17,6 +19,8 @@ defmodule Mote.Bench do
     Programs.Fan,
     Programs.ErfcBomb,
     Programs.TimeEater,
+    Programs.Fib,
+    Programs.ErfcDsl,
     Programs.Idle,
     Programs.Sendx,
     Programs.Beside,

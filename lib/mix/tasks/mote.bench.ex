@@ -30,6 +30,8 @@ defmodule Mix.Tasks.Mote.Bench do
     * `bytes_per_actor`: what that was more than before the run, for each actor. For `idle` it is what was in use
       when all actors were there and nothing happened;
     * `ratio_vs_beam`: the main metric on BEAM processes divided by that on Mote;
+    * `ratio_vs_floor`, `ratio_vs_rust` and the like: the same for what some programs are compared with, always: the
+      same work as plain Rust (`native/mote_baseline`), which is built first and needs cargo. Below 1, Rust is faster;
     * `ratio_mt_vs_st`: how many times faster the sponsor with many threads is: its main metric by that of the
       single-threaded one, round by round;
     * `ratio_beside_vs_alone`: the speed of a sponsor beside an idle one by its speed alone;

@@ -21,7 +21,8 @@ defmodule Mote.Bench.Program do
   #   * `:settle` (0): milliseconds to wait after each stage before the memory is read;
   #   * `:machines`: the sponsors of each machine that it is run on, `[name: [sponsor: options]]`, if it is about
   #     sponsors; without it, `--sponsor` says which (see `Mote.Bench.Variant`);
-  #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`.
+  #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`;
+  #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`.
   #
   # A program without `beam/1` and `processes/1` is for Mote only.
   @moduledoc false
@@ -47,6 +48,7 @@ defmodule Mote.Bench.Program do
           fresh: boolean,
           settle: non_neg_integer,
           machines: [{Variant.t(), keyword}] | nil,
+          rust: [{Variant.t(), String.t()}],
           ratio: Variant.ratio() | nil
         }
 
@@ -70,7 +72,10 @@ defmodule Mote.Bench.Program do
   @doc "The figures of one run. The default: the time of all stages if the node was warm, the memory if fresh."
   @callback measures(Sample.t()) :: [{atom, number | nil}]
 
-  @optional_callbacks beam: 1, processes: 1
+  @doc "What the last stage of a run on Mote would have returned, for the result of a run in Rust."
+  @callback rust(result :: float, param) :: term
+
+  @optional_callbacks beam: 1, processes: 1, rust: 2
 
   # How much faster the machine with one thread for each core is than the one with a single thread.
   @ratio {:ratio_mt_vs_st, :mote_mt, :mote_st}
@@ -106,7 +111,7 @@ defmodule Mote.Bench.Program do
   def about(module, opts) do
     name = module |> Module.split() |> List.last() |> Macro.underscore()
 
-    optional = [fresh: false, settle: 0, machines: nil, ratio: nil]
+    optional = [fresh: false, settle: 0, machines: nil, ratio: nil, rust: []]
     about = opts |> Keyword.validate!([:title, :param, :defaults, :small, :metric] ++ optional) |> Map.new()
     ratio = if about.machines, do: about.ratio, else: @ratio
     Map.merge(about, %{name: name, ratio: ratio})

@@ -6,7 +6,7 @@ defmodule Mote.Bench.Run do
   # does not count, and the times of the sample are the means of the others.
   @moduledoc false
 
-  alias Mote.Bench.{Memory, Sample, Variant}
+  alias Mote.Bench.{Memory, Rust, Sample, Variant}
 
   defmodule Error do
     @moduledoc false
@@ -45,6 +45,20 @@ defmodule Mote.Bench.Run do
   defp run(%Sample{variant: :beam} = sample), do: measure(sample, & &1.program.beam(&1.param))
 
   defp run(%Sample{} = sample) do
+    case sample.program.about().rust[sample.variant] do
+      nil -> run_machine(sample)
+      name -> run_rust(sample, name)
+    end
+  end
+
+  # The time is that of the executable, the memory nobody's: it is not in this OS process.
+  defp run_rust(sample, name) do
+    {ns, result} = Rust.run(name, sample.param, sample.repeats)
+    check(sample, sample.program.rust(result, sample.param))
+    %{sample | stages: [%{name: :run, ns: ns, rss: nil}]}
+  end
+
+  defp run_machine(sample) do
     # Before the machine starts: what it takes for itself is part of the price of its actors.
     sample = %{sample | before: Memory.rss()}
     {:ok, machine} = Mote.start_link(Variant.options(sample.program, sample.variant))
@@ -95,9 +109,13 @@ defmodule Mote.Bench.Run do
         end
       end)
 
+    check(sample, result)
+    {Enum.reverse(done), figures}
+  end
+
+  defp check(sample, result) do
     expected = sample.program.expected(sample.param)
     if result != expected, do: exit({:wrong, result, expected})
-    {Enum.reverse(done), figures}
   end
 
   defp mean([stages]), do: stages

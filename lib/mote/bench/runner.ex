@@ -1,7 +1,8 @@
 defmodule Mote.Bench.Runner do
   # Measures a program: which runs, in which nodes, in which order.
   #
-  # Every variant (machines, BEAM processes) has a fresh node of its own. Its first run, after a small one that loads
+  # Every variant (machines, BEAM processes) has a fresh node of its own, and a program in Rust a process for every
+  # run. Its first run, after a small one that loads
   # the code, is the warm-up; and since nothing was in that OS process before, it is also the one whose memory
   # counts. Then the timed runs go round the variants, one at a time, forth and back in turns: whatever else the
   # computer does hits all variants alike, and the other nodes sleep meanwhile. Machines that are compared with each
@@ -9,7 +10,7 @@ defmodule Mote.Bench.Runner do
   # (`fresh: true`) has a new node for every single run.
   @moduledoc false
 
-  alias Mote.Bench.{Measure, Memory, Sample, Variant, Worker}
+  alias Mote.Bench.{Measure, Memory, Rust, Sample, Variant, Worker}
 
   # What a waiting BEAM process with the default heap takes, with a margin: 2.7 KB were measured on OTP 25.
   @process_bytes 3_000
@@ -41,17 +42,16 @@ defmodule Mote.Bench.Runner do
     opts = Keyword.validate!(opts, defaults)
     machines = Variant.machines(program, opts[:sponsor])
     beam = if opts[:compare] and beam?(program, param, opts), do: [:beam], else: []
+    rust = if rust?(program, opts), do: Variant.rust(program), else: []
+    variants = machines ++ beam ++ rust
 
     samples =
       if program.about().fresh,
-        do: fresh_samples(program, param, machines ++ beam, opts),
-        else: warm_samples(program, param, Enum.reject([machines, beam], &(&1 == [])), opts)
+        do: fresh_samples(program, param, variants, opts),
+        else: warm_samples(program, param, [machines | Enum.map(beam ++ rust, &[&1])], opts)
 
-    measures =
-      for variant <- machines ++ beam, measure <- collect(program, param, variant, samples), do: measure
-
-    ratios =
-      for ratio <- Variant.ratios(program, machines ++ beam), do: ratio(program, param, measures, ratio)
+    measures = for variant <- variants, measure <- collect(program, param, variant, samples), do: measure
+    ratios = for ratio <- Variant.ratios(program, variants), do: ratio(program, param, measures, ratio)
 
     measures ++ Enum.concat(ratios)
   end
@@ -86,6 +86,16 @@ defmodule Mote.Bench.Runner do
     end
 
     reason == nil
+  end
+
+  defp rust?(program, opts) do
+    with [_ | _] <- Variant.rust(program), {:error, reason} <- Rust.build() do
+      opts[:progress].("#{program.about().name}: no comparison with Rust: #{reason}")
+      false
+    else
+      [] -> false
+      :ok -> true
+    end
   end
 
   defp fresh_samples(program, param, variants, opts) do
@@ -148,7 +158,8 @@ defmodule Mote.Bench.Runner do
 
   defp with_worker(program, param, variant, opts, fun) do
     processes = if variant == :beam, do: program.processes(param), else: 0
-    worker = Worker.start(opts[:where], processes)
+    where = if variant in Variant.rust(program), do: :here, else: opts[:where]
+    worker = Worker.start(where, processes)
 
     try do
       Worker.load(worker, program, variant)

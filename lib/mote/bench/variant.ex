@@ -1,6 +1,6 @@
 defmodule Mote.Bench.Variant do
-  # What a program can be run on: BEAM processes, or machines that differ in their sponsors. And which two of these
-  # a report compares.
+  # What a program can be run on: machines that differ in their sponsors, BEAM processes, or a program in Rust that does
+  # the same without either. And which two of these a report compares.
   @moduledoc false
 
   @single [threads: 1]
@@ -15,7 +15,7 @@ defmodule Mote.Bench.Variant do
 
   @choices [st: [:mote], mt: [:mote_mt], both: [:mote_st, :mote_mt]]
 
-  @typedoc "The name of a variant: `:beam` or that of a machine."
+  @typedoc "The name of a variant: `:beam`, or that of a machine or of a program in Rust."
   @type t :: atom
 
   @typedoc "The sponsors to measure: with one thread, with one for each core, or both."
@@ -47,11 +47,20 @@ defmodule Mote.Bench.Variant do
   @spec beam?(module) :: boolean
   def beam?(program), do: Code.ensure_loaded?(program) and function_exported?(program, :beam, 1)
 
+  @doc "The programs in Rust that it is compared with."
+  @spec rust(module) :: [t]
+  def rust(program), do: Keyword.keys(program.about().rust)
+
   @doc "The ratios that can be had from these variants."
   @spec ratios(module, [t]) :: [ratio]
   def ratios(program, variants) do
-    beam = for variant <- variants, variant != :beam, do: {:ratio_vs_beam, variant, :beam}
+    others = [:beam | rust(program)]
     own = List.wrap(program.about().ratio)
-    Enum.filter(beam ++ own, fn {_, variant, than} -> variant in variants and than in variants end)
+
+    ratios = for than <- others, variant <- variants, variant not in others, do: {ratio(than), variant, than}
+
+    Enum.filter(ratios ++ own, fn {_, variant, than} -> variant in variants and than in variants end)
   end
+
+  defp ratio(than), do: String.to_atom("ratio_vs_#{than}")
 end

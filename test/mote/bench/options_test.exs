@@ -37,7 +37,7 @@ defmodule Mote.Bench.OptionsTest do
 
   test "mistakes are explained" do
     for {argv, message} <- [
-          {~w(fork_bmb), ~s(there is no bench program "fork_bmb"; there are: fork_bomb, chain, )},
+          {~w(fork_bmb), ~s(there is no bench program "fork_bmb"; there are: fork_bomb, floor, cps, )},
           {~w(ring --depth 3), "--depth is not the size of ring"},
           {~w(fork_bomb --n 3), "--n is not the size of fork_bomb"},
           {~w(ring --n 3..1), "--n takes numbers and ranges"},

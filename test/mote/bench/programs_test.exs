@@ -2,7 +2,11 @@ defmodule Mote.Bench.ProgramsTest do
   use ExUnit.Case, async: true
 
   alias Mote.Bench
-  alias Mote.Bench.{Program, Run, Sample, Variant}
+  alias Mote.Bench.{Program, Run, Rust, Sample, Variant}
+
+  setup_all do
+    :ok = Rust.build()
+  end
 
   for program <- Bench.programs() do
     @program program
@@ -21,6 +25,14 @@ defmodule Mote.Bench.ProgramsTest do
         test "gives the right result on BEAM processes" do
           assert %Sample{stages: [_ | _]} = Run.once(@program, :beam, @about.small, fresh: true)
           assert @program.processes(@about.small) > 0
+        end
+      end
+
+      for variant <- Variant.rust(program) do
+        test "gives the right result in Rust (#{variant})" do
+          sample = Run.once(@program, unquote(variant), @about.small, fresh: true, repeats: 2)
+          assert %Sample{stages: [_], before: nil, peak: nil} = sample
+          assert Sample.ns(sample) > 0
         end
       end
 
@@ -48,7 +60,8 @@ defmodule Mote.Bench.ProgramsTest do
     names = Enum.map(Bench.programs(), & &1.about().name)
 
     assert names ==
-             ~w(fork_bomb chain ping_pong ring counting hot fan erfc_bomb time_eater idle sendx beside idle_cpu)
+             ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl idle) ++
+               ~w(sendx beside idle_cpu)
 
     assert Bench.fetch("unknown") == :error
   end
@@ -82,6 +95,16 @@ defmodule Mote.Bench.ProgramsTest do
       [run: run] = program.beam(1)
       send(self(), sum)
       assert {:mean, _} = run.(nil)
+    end
+  end
+
+  test "programs in Rust are those of the crate, and a wrong result of one is found out" do
+    programs = Enum.filter(Bench.programs(), &(Variant.rust(&1) != []))
+    assert Enum.map(programs, & &1.about().name) == ~w(floor cps fib erfc_dsl)
+    for program <- programs, result <- [0.0, 2.0], do: assert(program.rust(result, 9) != program.expected(9))
+
+    assert_raise RuntimeError, ~r/unknown 1 ended with status 1: usage.*programs: floor, continuations/, fn ->
+      Rust.run("unknown", 1, 1)
     end
   end
 

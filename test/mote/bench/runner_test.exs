@@ -2,7 +2,7 @@ defmodule Mote.Bench.RunnerTest do
   use ExUnit.Case, async: true
 
   alias Mote.Bench.{Measure, Memory, Runner, Sample, Threads, Variant}
-  alias Mote.Bench.Programs.{Beside, ForkBomb, Idle, Ring}
+  alias Mote.Bench.Programs.{Beside, Cps, ForkBomb, Idle, Ring}
 
   defp metrics(measures), do: Enum.map(measures, &{&1.variant, &1.metric, length(&1.values)})
 
@@ -34,6 +34,26 @@ defmodule Mote.Bench.RunnerTest do
       end
 
     assert_in_delta ratio, beam / mote, 1.0e-6
+  end
+
+  test "programs in Rust, and the ratio to each of them" do
+    measures = Runner.measure(Cps, 5, where: :here, runs: 2, compare: true)
+
+    metrics =
+      Enum.reject(metrics(measures), fn {_, metric, _} -> metric in [:peak_rss_bytes, :bytes_per_actor] end)
+
+    assert metrics == [
+             {:mote, :ns_per_actor, 2},
+             {:beam, :ns_per_actor, 2},
+             {:continuations, :ns_per_actor, 2},
+             {:recursion, :ns_per_actor, 2},
+             {:mote, :ratio_vs_beam, 2},
+             {:mote, :ratio_vs_continuations, 2},
+             {:mote, :ratio_vs_recursion, 2}
+           ]
+
+    # What the executable takes is nobody's memory here.
+    refute Enum.any?(measures, &(&1.variant == :recursion and &1.metric != :ns_per_actor))
   end
 
   test "sponsors against each other, and both against the BEAM" do

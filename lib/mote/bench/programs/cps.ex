@@ -1,0 +1,34 @@
+defmodule Mote.Bench.Programs.Cps do
+  # What the actors themselves cost: the tree of the fork bomb against the same tree as calls in Rust, once with
+  # continuations (a closure in a box for each node, an object that is told for each inner one), once as functions
+  # that return.
+  @moduledoc false
+
+  alias Mote.Bench.Programs.Floor
+
+  use Mote.Bench.Program,
+    title: "the fork bomb against its tree as calls in Rust: with boxed continuations, and as recursion",
+    param: :depth,
+    defaults: [20],
+    small: 6,
+    metric: :ns_per_actor,
+    rust: [continuations: "continuations", recursion: "recursion"]
+
+  @impl true
+  defdelegate count(depth), to: Floor
+
+  @impl true
+  defdelegate expected(depth), to: Floor
+
+  @impl true
+  defdelegate processes(depth), to: Floor
+
+  @impl true
+  defdelegate mote(machine, depth), to: Floor
+
+  @impl true
+  defdelegate beam(depth), to: Floor
+
+  @impl true
+  defdelegate rust(actors, depth), to: Floor
+end

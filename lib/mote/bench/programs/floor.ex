@@ -1,0 +1,33 @@
+defmodule Mote.Bench.Programs.Floor do
+  # The fork bomb against the least that it can cost: the same records and the same queue of events, written by hand
+  # in Rust, with nothing that makes a machine of them.
+  @moduledoc false
+
+  alias Mote.Bench.Programs.ForkBomb
+
+  use Mote.Bench.Program,
+    title: "the fork bomb against a loop over the same records and events, written by hand in Rust",
+    param: :depth,
+    defaults: [20],
+    small: 6,
+    metric: :ns_per_actor,
+    rust: [floor: "floor"]
+
+  @impl true
+  defdelegate count(depth), to: ForkBomb
+
+  @impl true
+  defdelegate expected(depth), to: ForkBomb
+
+  @impl true
+  defdelegate processes(depth), to: ForkBomb
+
+  @impl true
+  defdelegate mote(machine, depth), to: ForkBomb
+
+  @impl true
+  defdelegate beam(depth), to: ForkBomb
+
+  @impl true
+  def rust(actors, depth), do: if(actors == count(depth), do: :done, else: {:actors, actors})
+end

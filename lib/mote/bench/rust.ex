@@ -1,0 +1,45 @@
+defmodule Mote.Bench.Rust do
+  # The programs of native/mote_baseline: what some bench programs are compared with. Builds the executable, where
+  # there is cargo, and runs it: every sample is an OS process of its own, which takes its time itself.
+  @moduledoc false
+
+  @native Path.expand("../../../native", __DIR__)
+  @crate "mote_baseline"
+
+  @doc "Builds it with optimisation. An error is a phrase that says why it cannot be had."
+  @spec build() :: :ok | {:error, String.t()}
+  def build do
+    with {:source, true} <- {:source, File.regular?(Path.join([@native, @crate, "Cargo.toml"]))},
+         {:cargo, cargo} when cargo != nil <- {:cargo, System.find_executable("cargo")},
+         args = ~w(build --release --locked --quiet --package #{@crate} --target-dir) ++ [target()],
+         {:built, {_, 0}} <- {:built, System.cmd(cargo, args, cd: @native, stderr_to_stdout: true)} do
+      :ok
+    else
+      {:source, false} -> {:error, "its source is not in #{@native}"}
+      {:cargo, nil} -> {:error, "cargo is not installed"}
+      {:built, {output, _}} -> {:error, "cargo could not build it:\n" <> output}
+    end
+  end
+
+  @doc """
+  Nanoseconds and result of a program. If it is repeated, one more run goes ahead, and the time is the mean.
+
+  Raises `RuntimeError` when it fails.
+  """
+  @spec run(String.t(), pos_integer, pos_integer) :: {ns :: float, result :: float}
+  def run(program, size, repeats) do
+    executable = Path.join([target(), "release", @crate])
+
+    case System.cmd(executable, [program, "#{size}", "#{repeats}"], stderr_to_stdout: true) do
+      {output, 0} ->
+        [ns, result] = String.split(output)
+        {String.to_float(ns), String.to_float(result)}
+
+      {output, status} ->
+        raise "#{@crate} #{program} #{size} ended with status #{status}: #{output}"
+    end
+  end
+
+  # Where the library of the machine is built, too, so that an option or a directory of the user's is kept to.
+  defp target, do: Path.expand(System.get_env("CARGO_TARGET_DIR", "target"), @native)
+end

@@ -1,0 +1,120 @@
+//! The floor below the fork bomb: the least that its actors can cost as records of 16 bytes with a queue of events.
+//!
+//! The same records, the same events in the same order and the same chunks as in the machine; one native function for
+//! each behaviour, called through the record. What is missing is what makes it a machine: type tests, staged effects,
+//! counters, fuel, owners, other threads, a collector, captures that are never written again. Nothing is prefetched,
+//! since that was tried and makes no difference here: the records are visited in the order in which they were made.
+use crate::queue::Queue;
+use crate::region::Region;
+use crate::Run;
+use std::ptr::NonNull;
+use std::time::Instant;
+
+/// An actor.
+#[derive(Clone, Copy)]
+pub(crate) struct Record {
+    behaviour: Behaviour,
+    /// The parent, or where the captures are.
+    state: *mut (),
+}
+
+const _: () = assert!(size_of::<Record>() == 16);
+
+type Behaviour = fn(&mut Floor, NonNull<Record>, u64);
+
+/// What a collector has captured.
+#[derive(Clone, Copy)]
+struct Captures {
+    parent: NonNull<Record>,
+    waits_for: u64,
+}
+
+const DONE: u64 = u64::MAX;
+
+struct Floor {
+    queue: Queue,
+    region: Region,
+}
+
+impl Floor {
+    #[inline(always)]
+    fn create(&mut self, behaviour: Behaviour, state: *mut ()) -> NonNull<Record> {
+        // SAFETY: `run` asked for as many granules as the tree needs.
+        unsafe {
+            let record = self.region.granule();
+            record.write(Record { behaviour, state });
+            record
+        }
+    }
+}
+
+fn node(floor: &mut Floor, me: NonNull<Record>, depth: u64) {
+    // SAFETY: a node's state is its parent; addresses are of records that stay until the end.
+    unsafe {
+        let parent = NonNull::new_unchecked((*me.as_ptr()).state.cast::<Record>());
+        if depth == 0 {
+            floor.queue.push(parent, DONE);
+            return;
+        }
+        let left = floor.create(node, me.as_ptr().cast());
+        let right = floor.create(node, me.as_ptr().cast());
+        floor.queue.push(left, depth - 1);
+        floor.queue.push(right, depth - 1);
+        let captures = floor.region.granule::<Captures>();
+        let waits_for = 2;
+        captures.write(Captures { parent, waits_for });
+        let state = captures.as_ptr().cast();
+        let behaviour: Behaviour = collect;
+        me.write(Record { behaviour, state });
+    }
+}
+
+fn collect(floor: &mut Floor, me: NonNull<Record>, message: u64) {
+    if message != DONE {
+        return;
+    }
+    // SAFETY: a collector's state is its captures, which stay until the end.
+    unsafe {
+        let captures = (*me.as_ptr()).state.cast::<Captures>();
+        if (*captures).waits_for > 1 {
+            (*captures).waits_for -= 1;
+        } else {
+            floor.queue.push((*captures).parent, DONE);
+        }
+    }
+}
+
+/// The outside, which the root reports to.
+fn outside(_: &mut Floor, me: NonNull<Record>, message: u64) {
+    // SAFETY: as above; nobody else reads the state of this one before the end.
+    unsafe { (*me.as_ptr()).state = (message == DONE) as usize as *mut () };
+}
+
+/// One run; its result is how many actors there were. The memory is new, as that of a new machine, and its mapping is
+/// part of the time, giving it back is not.
+pub fn run(depth: u32) -> Run {
+    let actors = (2usize << depth) - 1;
+    let start = Instant::now();
+    let mut floor = Floor {
+        queue: Queue::new(),
+        // The actors, one granule of captures for every inner node, and the outside.
+        region: Region::new((actors + actors / 2 + 1) * size_of::<Record>()),
+    };
+    let parent = floor.create(outside, std::ptr::null_mut());
+    let root = floor.create(node, parent.as_ptr().cast());
+    floor.queue.push(root, depth.into());
+    let mut turns = 0usize;
+    while let Some(event) = floor.queue.pop() {
+        // SAFETY: targets are records.
+        let behaviour = unsafe { (*event.target.as_ptr()).behaviour };
+        behaviour(&mut floor, event.target, event.message);
+        turns += 1;
+    }
+    let time = start.elapsed();
+    // Each inner node gets its depth and two reports, each leaf its depth, and the outside one report.
+    // SAFETY: a record.
+    let done = unsafe { !(*parent.as_ptr()).state.is_null() };
+    let right = done && turns == actors + 2 * (actors / 2) + 1;
+    let result = if right { actors as f64 } else { 0.0 };
+    Run { time, result }
+}

@@ -1,0 +1,37 @@
+//! `mote_baseline PROGRAM SIZE REPEATS`: for `mix mote.bench`. Prints nanoseconds and result, in one line.
+//!
+//! With several repeats one more run goes ahead of them, and the time is the mean.
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match measured(&arguments) {
+        Some((ns, result)) => {
+            println!("{ns:.3} {result:?}");
+            ExitCode::SUCCESS
+        }
+        None => {
+            let programs = mote_baseline::PROGRAMS.join(", ");
+            eprintln!("usage: mote_baseline PROGRAM SIZE REPEATS; programs: {programs}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measured(arguments: &[String]) -> Option<(f64, f64)> {
+    let [program, size, repeats] = arguments else {
+        return None;
+    };
+    let (size, repeats) = (size.parse().ok()?, repeats.parse().ok().filter(|&n| n > 0)?);
+    if repeats > 1 {
+        mote_baseline::run(program, size)?;
+    }
+    let mut ns = 0.0;
+    let mut result = 0.0;
+    for _ in 0..repeats {
+        let run = mote_baseline::run(program, size)?;
+        ns += run.time.as_nanos() as f64;
+        result = run.result;
+    }
+    Some((ns / f64::from(repeats), result))
+}
