@@ -26,6 +26,7 @@ defmodule Mote do
   order. A send to an actor never waits.
 
   Addresses, pids and customers go both ways inside of messages. An actor that sends to a pid sends a plain message.
+  If the process is gone, the message is gone too, and counted: `undelivered` in `Mote.Counters`.
 
   ## Errors
 
@@ -36,7 +37,7 @@ defmodule Mote do
   import Kernel, except: [send: 2]
 
   alias Mote.{Address, Behaviour, Customer, Error, Machine, Native, Question}
-  alias Mote.Machine.{Creator, Loader, Sponsor, Table}
+  alias Mote.Machine.{Creator, Loader, Reporter, Sponsor, Table}
 
   @timeout 5_000
 
@@ -53,7 +54,8 @@ defmodule Mote do
       needs more is aborted with `:no_memory`; see the guide *Memory*;
     * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 32 MiB),
       and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
-      of the two counts.
+      of the two counts;
+    * `:telemetry` - what it tells, and how often: see `Mote.Telemetry`.
 
   Raises `ArgumentError` for anything else.
 
@@ -244,7 +246,7 @@ defmodule Mote do
 
     with {:ok, native} <- Machine.fetch(machine) do
       case Native.machine_add_sponsor(native, sponsor) do
-        :ok -> :ok
+        :ok -> tell(native, :added, %{sponsor: name, threads: elem(sponsor, 1)})
         {:error, text} -> {:error, Error.new(:start, "sponsor #{inspect(name)}: #{text}", sponsor: name)}
         word -> {:error, Error.from(word, machine: machine, sponsor: name)}
       end
@@ -265,10 +267,18 @@ defmodule Mote do
 
     with {:ok, native} <- Machine.fetch(machine) do
       case Native.machine_remove_sponsor(native, name) do
-        :ok -> :ok
+        :ok -> tell(native, :removed, %{sponsor: name})
         word -> {:error, Error.from(word, machine: machine, sponsor: name)}
       end
     end
+  end
+
+  defp tell(native, event, metadata) do
+    with {:ok, about} <- Table.about(Native.machine_owner(native)) do
+      Reporter.tell(about, [:sponsor, event], %{system_time: System.system_time()}, metadata)
+    end
+
+    :ok
   end
 
   @doc """
@@ -337,13 +347,15 @@ defmodule Mote do
   Of a machine:
 
     * `counters` - what all of its threads have done since its start: see `Mote.Counters`;
-    * `sponsors` - for each name a map of `threads` (the counters of each), `asleep` (how many threads are), `inbox`
-      (messages and events that wait to enter), `queued` (events in its threads' queues) and `queue_bytes`;
+    * `sponsors` - for each name a map of `started` (nanoseconds after the machine), `threads` (the counters of each),
+      `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
+      threads' queues) and `queue_bytes`;
     * `memory` - bytes: `heap`, `queues`, and `mapped`, what the system has given for heaps;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
       `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together
       found empty);
     * `inbox` - what waits to enter any sponsor; `references` - actors that Elixir terms refer to;
+    * `questions` - `open`, how many wait for an answer, and `broken`, how many waited for one in vain;
     * `uptime` - milliseconds; `name`.
 
   Nothing is stopped for it: numbers may be a fraction of a millisecond old, and need not be of one moment.
@@ -384,6 +396,24 @@ defmodule Mote do
 
   defp behaviour(module, name, version, captures),
     do: %Behaviour{module: module, name: name, version: version, captures: captures}
+
+  @doc """
+  Tells the calling process when a machine goes down.
+
+  The machine is given by its process, its name or the address of one of its actors. The message is that of
+  `Process.monitor/1`, `{:DOWN, reference, :process, machine, reason}`, with its pid, or with the name if there is no
+  process of that name; the reason is `{:fault, fault}` after a fault. It comes at once, with `:noproc`, when the
+  machine is down already. `Process.demonitor/2` takes the order back. Unless the process was killed, the machine's
+  threads have ended before, so nothing that its actors sent comes after it.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> ref = Mote.monitor(machine)
+      iex> Mote.stop(machine)
+      iex> receive do {:DOWN, ^ref, :process, ^machine, reason} -> reason end
+      :normal
+  """
+  @spec monitor(Machine.t() | Address.t()) :: reference
+  defdelegate monitor(machine), to: Machine
 
   @doc """
   Loads the code of a module, and of those that it refers to, ahead of the first `create/3`.

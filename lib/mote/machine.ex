@@ -12,8 +12,10 @@ defmodule Mote.Machine do
         {Mote, name: MyApp.Mote, sponsors: [main: [threads: 1]]}
       ]
 
-  When a turn is aborted, a warning is logged (ten a second at most; `Mote.info/1` counts them all) with the metadata
-  `mote_module`, `mote_behaviour`, `mote_reason` and `mote_message`.
+  When a turn is aborted, a warning is logged with the metadata `mote_sponsor`, `mote_module`, `mote_behaviour`,
+  `mote_reason` and `mote_message`: about ten a second, then how many more there were. `Mote.info/1` counts them all.
+  What else it tells is listed in `Mote.Telemetry`. Handlers of those events run in this process, so a slow one delays
+  what it tells, and its end, but no turn.
 
   The module `Mote.Native` must not be loaded anew while machines run: a machine that was started before cannot be
   reached any more. Restart the machines after an upgrade that changes it.
@@ -39,8 +41,8 @@ defmodule Mote.Machine do
 
   require Logger
 
-  alias Mote.{Error, Native}
-  alias Mote.Machine.{Janitor, Options, Table}
+  alias Mote.{Address, Error, Native}
+  alias Mote.Machine.{Janitor, Options, Reporter, Table}
 
   @typedoc "A machine: its process, or the name that it was given."
   @type t :: GenServer.server()
@@ -65,6 +67,30 @@ defmodule Mote.Machine do
       {:ok, native} -> {:ok, native}
       _nobody -> {:error, down(machine)}
     end
+  end
+
+  @doc false
+  # Tells the calling process when the machine goes down: see `Mote.monitor/1`.
+  @spec monitor(t | Address.t()) :: reference
+  def monitor(%Address{machine: native}) do
+    case Native.machine_owner(native) do
+      pid when is_pid(pid) -> Process.monitor(pid)
+      :unknown -> down_already(:unknown)
+    end
+  end
+
+  def monitor(machine) do
+    case whereis(machine) do
+      nil -> down_already(machine)
+      pid_or_remote -> Process.monitor(pid_or_remote)
+    end
+  end
+
+  # As if there had been somebody to monitor.
+  defp down_already(object) do
+    ref = make_ref()
+    send(self(), {:DOWN, ref, :process, object, :noproc})
+    ref
   end
 
   # A process has its name before it is done with starting: then it is waited for.
@@ -107,8 +133,11 @@ defmodule Mote.Machine do
 
     case Native.machine_start(config.title, config.sponsors, config.fuel, config.memory, config.gc) do
       {:ok, native} ->
-        Table.put(self(), native, config.name)
-        {:ok, %{native: native, title: config.title}}
+        about = Reporter.about(config.name, config.telemetry)
+        Table.put(self(), native, config.name, about)
+        reporter = Reporter.start(about, native, config.title)
+        wake(:report, Reporter.interval(reporter))
+        {:ok, %{native: native, title: config.title, reporter: reporter}}
 
       {:error, text} ->
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
@@ -119,23 +148,27 @@ defmodule Mote.Machine do
   def handle_call(:native, _from, state), do: {:reply, state.native, state}
 
   @impl GenServer
-  def handle_info({:mote_aborted, module, behaviour, reason, message}, state) do
-    Logger.warning(
-      fn ->
-        "#{inspect(module)}.#{behaviour} aborted a turn of machine #{state.title}: #{inspect(reason)}, " <>
-          "message: #{inspect(message)}"
-      end,
-      mote_module: module,
-      mote_behaviour: behaviour,
-      mote_reason: reason,
-      mote_message: message
-    )
+  def handle_info({:mote_aborted, report}, state) do
+    {reporter, again} = Reporter.aborted(state.reporter, report)
+    wake(:renew, again)
+    {:noreply, %{state | reporter: reporter}}
+  end
 
-    {:noreply, state}
+  def handle_info({__MODULE__, :renew}, state) do
+    {reporter, again} = Reporter.renew(state.reporter)
+    wake(:renew, again)
+    {:noreply, %{state | reporter: reporter}}
+  end
+
+  def handle_info({__MODULE__, :report}, state) do
+    reporter = Reporter.tick(state.reporter)
+    wake(:report, Reporter.interval(reporter))
+    {:noreply, %{state | reporter: reporter}}
   end
 
   def handle_info({:mote_fault, sponsor, behaviour, kind, text}, state) do
     fault = %{sponsor: sponsor, behaviour: behaviour, message_kind: kind, text: text}
+    Reporter.fault(state.reporter, fault)
     {:stop, {:fault, fault}, state}
   end
 
@@ -143,11 +176,16 @@ defmodule Mote.Machine do
   def handle_info({:EXIT, _pid, reason}, state) when reason != :normal, do: {:stop, reason, state}
   def handle_info(_message, state), do: {:noreply, state}
 
+  defp wake(_what, nil), do: :ok
+  defp wake(what, ms), do: Process.send_after(self(), {__MODULE__, what}, ms)
+
   @impl GenServer
-  def terminate(_reason, state) do
+  def terminate(reason, state) do
+    Reporter.tick(state.reporter)
     Native.machine_stop(state.native)
     Native.machine_join(state.native)
-    Table.take(self())
+    # Whoever takes the entry tells of the end.
+    with {:ok, _, about} <- Table.take(self()), do: Reporter.stop(about, reason)
   rescue
     # The module of the native code was exchanged, and the new one does not know the machine. The native monitor of
     # this process still stops its threads.

@@ -1,11 +1,11 @@
 defmodule Mote.Machine.Janitor do
   # Cleans up after machines whose process was killed and could not do it: waits for their threads to end, and
-  # frees what they held. The threads themselves stop by the native monitor of the process, also without a janitor.
+  # frees what they held, and tells of their end. The threads themselves stop by the native monitor of the process, also without a janitor.
   @moduledoc false
 
   use GenServer
 
-  alias Mote.Machine.Table
+  alias Mote.Machine.{Reporter, Table}
   alias Mote.Native
 
   @spec start_link(term) :: GenServer.on_start()
@@ -28,10 +28,10 @@ defmodule Mote.Machine.Janitor do
   end
 
   @impl GenServer
-  def handle_info({:DOWN, _, :process, pid, _}, state) do
+  def handle_info({:DOWN, _, :process, pid, reason}, state) do
     case Table.take(pid) do
       # A turn may take its time to end, and others must not wait for it.
-      {:ok, machine} -> spawn(fn -> Native.machine_join(machine) end)
+      {:ok, machine, about} -> spawn(fn -> clean_up(machine, about, reason) end)
       :error -> :ok
     end
 
@@ -39,4 +39,9 @@ defmodule Mote.Machine.Janitor do
   end
 
   def handle_info(_message, state), do: {:noreply, state}
+
+  defp clean_up(machine, about, reason) do
+    Native.machine_join(machine)
+    Reporter.stop(about, reason)
+  end
 end

@@ -2,7 +2,7 @@ defmodule Mote.Machine.Options do
   # The options of `Mote.start_link/1`, checked one by one.
   @moduledoc false
 
-  alias Mote.Machine.{Quota, Sponsor}
+  alias Mote.Machine.{Quota, Reporter, Sponsor}
 
   @fuel 10_000_000
 
@@ -12,7 +12,8 @@ defmodule Mote.Machine.Options do
           sponsors: [Sponsor.t()],
           fuel: pos_integer,
           memory: pos_integer,
-          gc: Quota.gc()
+          gc: Quota.gc(),
+          telemetry: %{interval: pos_integer, level: atom}
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -22,7 +23,7 @@ defmodule Mote.Machine.Options do
       raise ArgumentError, "expected a keyword list of options, got: #{inspect(opts)}"
     end
 
-    known = [name: nil, sponsors: [main: [threads: 1]], fuel: @fuel, memory: :infinity, gc: []]
+    known = [name: nil, sponsors: [main: [threads: 1]], fuel: @fuel, memory: :infinity, gc: [], telemetry: []]
 
     for {key, _} <- opts, not Keyword.has_key?(known, key) do
       raise ArgumentError,
@@ -39,7 +40,8 @@ defmodule Mote.Machine.Options do
       sponsors: sponsors,
       fuel: fuel!(opts[:fuel]),
       memory: Quota.memory!(opts[:memory], sponsors),
-      gc: Quota.gc!(opts[:gc])
+      gc: Quota.gc!(opts[:gc]),
+      telemetry: Reporter.options!(opts[:telemetry])
     }
   end
 

@@ -1,6 +1,8 @@
 defmodule Mote.Machine.Table do
-  # Which process answers for which native machine.
+  # Which process answers for which native machine, and what has to be known of a machine whose process was killed.
   @moduledoc false
+
+  alias Mote.Machine.Reporter
 
   @spec new() :: :ok
   def new do
@@ -8,35 +10,41 @@ defmodule Mote.Machine.Table do
     :ok
   end
 
-  @spec put(pid, reference, term) :: true
-  def put(pid, machine, name), do: :ets.insert(__MODULE__, {pid, machine, name})
+  @spec put(pid, reference, term, Reporter.about()) :: true
+  def put(pid, machine, name, about), do: :ets.insert(__MODULE__, {pid, machine, name, about})
 
   @doc "The name that the machine was given, if any."
   @spec name(pid) :: term
   def name(pid) do
-    case :ets.lookup(__MODULE__, pid) do
-      [{_, _, name}] -> name
-      [] -> nil
-    end
+    :ets.lookup_element(__MODULE__, pid, 3)
+  rescue
+    ArgumentError -> nil
   end
 
   @spec fetch(pid) :: {:ok, reference} | :error
   def fetch(pid) do
-    case :ets.lookup(__MODULE__, pid) do
-      [{_, machine, _}] -> {:ok, machine}
-      [] -> :error
-    end
+    {:ok, :ets.lookup_element(__MODULE__, pid, 2)}
+  rescue
+    ArgumentError -> :error
+  end
+
+  @doc "What is told of the machine, if it is running."
+  @spec about(pid) :: {:ok, Reporter.about()} | :error
+  def about(pid) do
+    {:ok, :ets.lookup_element(__MODULE__, pid, 4)}
+  rescue
+    ArgumentError -> :error
   end
 
   @doc "Removes the entry and gives what it was."
-  @spec take(pid) :: {:ok, reference} | :error
+  @spec take(pid) :: {:ok, reference, Reporter.about()} | :error
   def take(pid) do
     case :ets.take(__MODULE__, pid) do
-      [{_, machine, _}] -> {:ok, machine}
+      [{_, machine, _, about}] -> {:ok, machine, about}
       [] -> :error
     end
   end
 
   @spec pids() :: [pid]
-  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_}, [], [:"$1"]}])
+  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_}, [], [:"$1"]}])
 end

@@ -1,25 +1,19 @@
 //! What a machine tells the process that answers for it.
 use crate::atoms::{self, names};
 use crate::message::post;
-use crate::resources::{MachineResource, Questions};
+use crate::resources::{MachineResource, Questions, Reports};
 use mote_vm::machine::{Abort, Fault, Machine, Outside};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
+use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, ResourceArc};
 use std::any::Any;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// Aborts that are reported one by one; the counters count them all.
-const REPORTS: u32 = 10;
-/// … in this time.
-const PERIOD: Duration = Duration::from_secs(1);
 
 /// The embedder's side of a running machine.
 pub struct Bridge {
     questions: Arc<Questions>,
     pin: RwLock<Option<ResourceArc<MachineResource>>>,
-    /// Since when reports are counted, and how many there were.
-    reports: Mutex<(Instant, u32)>,
+    reports: Arc<Reports>,
 }
 
 impl Bridge {
@@ -27,19 +21,9 @@ impl Bridge {
     pub fn new(resource: ResourceArc<MachineResource>) -> Bridge {
         Bridge {
             questions: resource.questions.clone(),
+            reports: resource.reports.clone(),
             pin: RwLock::new(Some(resource)),
-            reports: Mutex::new((Instant::now(), 0)),
         }
-    }
-
-    /// Whether one more report is welcome.
-    fn welcome(&self) -> bool {
-        let mut reports = self.reports.lock();
-        if reports.0.elapsed() > PERIOD {
-            *reports = (Instant::now(), 0);
-        }
-        reports.1 += 1;
-        reports.1 <= REPORTS
     }
 }
 
@@ -59,20 +43,21 @@ pub fn unpin(machine: &Machine) {
 }
 
 impl Outside for Bridge {
-    fn aborted(&self, machine: &Machine, abort: Abort<'_>) {
-        if !self.welcome() {
-            return;
+    fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool {
+        if !self.reports.take() {
+            return false;
         }
         let Some(resource) = pin(machine) else {
-            return;
+            return false;
         };
         post(&resource.owner, |env, decoder| {
             let reason = decoder.glance(env, machine, abort.reason);
             let message = decoder.glance(env, machine, abort.message);
-            let module = atoms::to_term(env, abort.module);
-            let behaviour = atoms::to_term(env, abort.behaviour);
-            (names::aborted(), module, behaviour, reason, message).encode(env)
-        });
+            let [sponsor, module, behaviour] = [abort.sponsor, abort.module, abort.behaviour]
+                .map(|atom| atoms::to_term(env, atom));
+            let about = [sponsor, module, behaviour, reason, message];
+            (names::aborted(), make_tuple(env, &about)).encode(env)
+        })
     }
 
     fn fault(&self, machine: &Machine, fault: Fault) {

@@ -1,13 +1,13 @@
 //! What a machine says about itself.
 use crate::atoms;
+use crate::resources::MachineResource;
 use mote_vm::counters::Counts;
 use mote_vm::machine::{Info, SponsorInfo};
 use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
-use std::time::Instant;
 
 /// `%{counters: %{…}, memory: %{…}, gc: %{…}, sponsors: %{…}, …}`
-pub fn machine<'a>(env: Env<'a>, started: Instant, info: &Info) -> Term<'a> {
+pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Term<'a> {
     let queue_bytes: usize = info.sponsors.iter().map(|s| s.queue_bytes).sum();
     let inbox: usize = info.sponsors.iter().map(|s| s.inbox).sum();
     let memory = [
@@ -26,9 +26,11 @@ pub fn machine<'a>(env: Env<'a>, started: Instant, info: &Info) -> Term<'a> {
     let sponsors: Vec<_> = info
         .sponsors
         .iter()
-        .map(|one| (atoms::to_term(env, one.name), sponsor(env, one)))
+        .map(|one| (atoms::to_term(env, one.name), sponsor(env, resource, one)))
         .collect();
-    let uptime = started.elapsed().as_millis() as u64;
+    let uptime = resource.started.elapsed().as_millis() as u64;
+    let (open, broken) = resource.questions.counts();
+    let questions = [("open", open.encode(env)), ("broken", broken.encode(env))];
     map(
         env,
         &[
@@ -38,12 +40,14 @@ pub fn machine<'a>(env: Env<'a>, started: Instant, info: &Info) -> Term<'a> {
             ("sponsors", pairs(env, &sponsors)),
             ("inbox", inbox.encode(env)),
             ("references", info.handles.encode(env)),
+            ("questions", map(env, &questions)),
             ("uptime", uptime.encode(env)),
         ],
     )
 }
 
-fn sponsor<'a>(env: Env<'a>, info: &SponsorInfo) -> Term<'a> {
+fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo) -> Term<'a> {
+    let started = info.started.saturating_duration_since(resource.started);
     let threads: Vec<_> = info
         .threads
         .iter()
@@ -52,6 +56,7 @@ fn sponsor<'a>(env: Env<'a>, info: &SponsorInfo) -> Term<'a> {
     map(
         env,
         &[
+            ("started", (started.as_nanos() as u64).encode(env)),
             ("threads", threads.encode(env)),
             ("asleep", info.asleep.encode(env)),
             ("inbox", info.inbox.encode(env)),

@@ -152,11 +152,19 @@ fn machine_sponsors<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     names.encode(env)
 }
 
+/// Asks for that many reports of aborted turns, each a message `{:mote_aborted, {sponsor, module, behaviour, reason,
+/// message}}` to the process that answers for the machine; at its start it sends none.
+#[rustler::nif]
+fn machine_reports(machine: &MachineResource, count: u32) -> Atom {
+    machine.reports.want(count);
+    names::ok()
+}
+
 /// What it holds and has done, or `:stopped`.
 #[rustler::nif]
 fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {
-        Some(running) => info::machine(env, machine.started, &running.info()),
+        Some(running) => info::machine(env, machine, &running.info()),
         None => names::stopped().encode(env),
     }
 }

@@ -15,7 +15,7 @@ use parking_lot::{Mutex, RwLock};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
 use std::sync::atomic::{
-    AtomicU64, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    AtomicU32, AtomicU64, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +25,7 @@ use std::time::Instant;
 pub struct Questions {
     asked: AtomicU64,
     open: AtomicU64,
+    broken: AtomicU64,
 }
 
 impl Questions {
@@ -38,9 +39,42 @@ impl Questions {
         self.open.fetch_sub(1, Relaxed);
     }
 
+    fn broken(&self) {
+        self.broken.fetch_add(1, Relaxed);
+    }
+
+    /// How many are open, and how many nobody could answer any more while the machine was running.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.open.load(Relaxed), self.broken.load(Relaxed))
+    }
+
     /// The number of the newest one, if any is open.
     pub fn newest(&self) -> Option<u64> {
         (self.open.load(Relaxed) > 0).then(|| self.asked.load(Relaxed))
+    }
+}
+
+/// How many more reports of aborts the process that answers for a machine wants: what it does not ask for is only
+/// counted, so its mailbox holds no more of them than that.
+#[derive(Default)]
+pub struct Reports(AtomicU32);
+
+impl Reports {
+    // Relaxed, both: a number that guards nothing.
+
+    /// Asks for that many, in place of what was left.
+    pub fn want(&self, count: u32) {
+        self.0.store(count, Relaxed);
+    }
+
+    /// Whether one more is wanted; then it must be sent.
+    pub fn take(&self) -> bool {
+        // A look goes ahead: while none is wanted, nobody writes to this word.
+        self.0.load(Relaxed) > 0
+            && self
+                .0
+                .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+                .is_ok()
     }
 }
 
@@ -62,6 +96,8 @@ pub struct MachineResource {
     pub started: Instant,
     /// What is asked from outside.
     pub questions: Arc<Questions>,
+    /// What is reported.
+    pub reports: Arc<Reports>,
 }
 
 impl MachineResource {
@@ -76,6 +112,7 @@ impl MachineResource {
             owner,
             started: Instant::now(),
             questions: Arc::default(),
+            reports: Arc::default(),
         }
     }
 
@@ -290,7 +327,10 @@ impl Resource for Customer {
     fn destructor(self, env: Env<'_>) {
         if self.claim() {
             let reason = match self.machine.running() {
-                Some(_) => names::broken_promise(),
+                Some(_) => {
+                    self.machine.questions.broken();
+                    names::broken_promise()
+                }
                 None => names::machine_down(),
             };
             let message = self.failed(env, reason);

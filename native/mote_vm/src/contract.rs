@@ -10,11 +10,12 @@ use crate::heap::view::Term;
 use crate::machine::Machine;
 use crate::sponsor::SponsorConfig;
 use std::any::Any;
+use std::time::Instant;
 
 /// What a machine tells its embedder. Called on dispatch threads: must not block.
 pub trait Outside: Send + Sync + 'static {
-    /// A turn was aborted.
-    fn aborted(&self, machine: &Machine, abort: Abort<'_>);
+    /// A turn was aborted. Whether it is reported: the machine counts those that are not.
+    fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool;
     /// A dispatch thread met a panic and has ended; the machine runs no further.
     fn fault(&self, machine: &Machine, fault: Fault);
     /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. Whoever
@@ -29,6 +30,8 @@ pub trait Outside: Send + Sync + 'static {
 
 /// An aborted turn.
 pub struct Abort<'m> {
+    /// The sponsor whose thread it was.
+    pub sponsor: Atom,
     /// The module of the behaviour.
     pub module: Atom,
     /// The behaviour.
@@ -120,6 +123,8 @@ pub struct Info {
 pub struct SponsorInfo {
     /// Its name.
     pub name: Atom,
+    /// When it was added.
+    pub started: Instant,
     /// Counters of each of its threads.
     pub threads: Vec<Counts>,
     /// Threads that are asleep.

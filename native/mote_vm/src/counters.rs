@@ -71,6 +71,8 @@ counters! {
     aborts_undefined_function,
     /// Turns aborted, and messages from outside given up, because memory ended.
     aborts_no_memory,
+    /// Aborted turns, of any reason, that were counted only, for there were too many to report each.
+    unreported,
     /// Messages that entered from outside.
     foreign_in,
     /// Messages handed to the outside.

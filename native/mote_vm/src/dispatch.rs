@@ -131,12 +131,14 @@ impl Dispatch {
         *counter += 1;
         if kind != Atom::STOPPED {
             // The reason may have been made by the turn: it is reported before the turn is forgotten.
-            self.turn.place.machine.report_abort(Abort {
+            let reported = self.turn.place.machine.report_abort(Abort {
+                sponsor: self.turn.place.sponsor.name,
                 module: behaviour.module,
                 behaviour: behaviour.name,
                 message: Term::new(event.message),
                 reason: Term::new(reason),
             });
+            self.turn.counts.unreported += !reported as u64;
         }
         self.turn.abort();
     }

@@ -6,6 +6,7 @@ use crate::sync::{AtomicBool, Relaxed};
 use parking_lot::RwLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How a sponsor is set up.
 #[derive(Clone, Debug)]
@@ -28,6 +29,7 @@ pub fn cores() -> Vec<usize> {
 pub(crate) struct Sponsor {
     pub(crate) id: SponsorId,
     pub(crate) name: Atom,
+    pub(crate) started: Instant,
     /// Its threads; the first one takes what comes from elsewhere.
     pub(crate) stations: Vec<Arc<Station>>,
     /// How many of them are asleep: a hint.
@@ -41,6 +43,7 @@ impl Sponsor {
         Sponsor {
             id,
             name,
+            started: Instant::now(),
             stations,
             asleep: AtomicUsize::new(0),
             removed: AtomicBool::new(false),

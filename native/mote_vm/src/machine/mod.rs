@@ -258,8 +258,8 @@ impl Machine {
         self.0.fuel
     }
 
-    pub(crate) fn report_abort(&self, abort: Abort<'_>) {
-        self.0.outside.aborted(self, abort);
+    pub(crate) fn report_abort(&self, abort: Abort<'_>) -> bool {
+        self.0.outside.aborted(self, abort)
     }
 
     pub(crate) fn fault(&self, fault: Fault) {
@@ -271,6 +271,7 @@ fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
     let stations = &sponsor.stations;
     SponsorInfo {
         name: sponsor.name,
+        started: sponsor.started,
         threads: stations.iter().map(|s| s.counters.read()).collect(),
         asleep: stations.iter().filter(|s| s.presence.is_asleep()).count(),
         inbox: stations.iter().map(|s| s.inbox.len()).sum(),

@@ -23,9 +23,9 @@ struct Ears {
 }
 
 impl Outside for Ears {
-    fn aborted(&self, _machine: &Machine, abort: Abort<'_>) {
+    fn aborted(&self, _machine: &Machine, abort: Abort<'_>) -> bool {
         let text = format!("{} {}", abort.behaviour.name(), show(abort.reason));
-        let _ = self.aborts.send(text);
+        self.aborts.send(text).is_ok()
     }
     fn fault(&self, _machine: &Machine, fault: Fault) {
         let (sponsor, behaviour) = (fault.sponsor.name(), fault.behaviour);

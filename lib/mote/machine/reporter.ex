@@ -1,0 +1,254 @@
+defmodule Mote.Machine.Reporter do
+  # What a machine's process tells about its machine: the events of `Mote.Telemetry`, and the log of aborted turns.
+  # It is the state of that and the functions that change it; messages and timers are the process's own business.
+  #
+  # Aborted turns are reported on request: the machine sends at most as many reports as were asked for, and is asked
+  # again once a second at most. So neither the mailbox nor the log can be flooded, however slow a handler is.
+  @moduledoc false
+
+  require Logger
+
+  alias Mote.Native
+
+  @reports 10
+  @again 1_000
+  @levels [:none, :events, :stats, :threads]
+  @interval 1_000
+  # What is no count that only grows.
+  @gauges [:timers, :queue_high_water]
+
+  @enforce_keys [:about, :native, :title]
+  defstruct [:about, :native, :title, last: nil, last_at: nil, pending: false, unreported: %{}]
+
+  @typedoc "What every event of a machine says, and how much is told: enough to tell of its end without its process."
+  @type about :: %{machine: pid, name: term, started: integer, level: atom, interval: timeout}
+
+  @opaque t :: %__MODULE__{}
+
+  @doc "The option `:telemetry` of a machine; raises `ArgumentError`."
+  @spec options!(term) :: %{interval: timeout, level: atom}
+  def options!(opts) do
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError,
+            "expected :telemetry to be a keyword list of :interval and :level, got: #{inspect(opts)}"
+    end
+
+    for {key, _} <- opts, key not in [:interval, :level] do
+      raise ArgumentError, "unknown option #{inspect(key)} of :telemetry; there are :interval and :level"
+    end
+
+    %{
+      interval: interval!(Keyword.get(opts, :interval, @interval)),
+      level: level!(Keyword.get(opts, :level, :stats))
+    }
+  end
+
+  defp interval!(ms) when is_integer(ms) and ms in 1..0xFFFFFFFF, do: ms
+
+  defp interval!(other) do
+    raise ArgumentError,
+          "expected :interval of :telemetry to be a positive number of milliseconds, got: #{inspect(other)}"
+  end
+
+  defp level!(level) when level in @levels, do: level
+
+  defp level!(other) do
+    raise ArgumentError,
+          "expected :level of :telemetry to be one of #{Enum.map_join(@levels, ", ", &inspect/1)}, " <>
+            "got: #{inspect(other)}"
+  end
+
+  @doc "What is told of the machine of the calling process."
+  @spec about(term, %{interval: timeout, level: atom}) :: about
+  def about(name, options) do
+    Map.merge(options, %{machine: self(), name: name, started: System.monotonic_time()})
+  end
+
+  @doc "Tells of the start, and asks for the first reports."
+  @spec start(about, reference, String.t()) :: t
+  def start(about, native, title) do
+    Native.machine_reports(native, @reports)
+    sponsors = Native.machine_sponsors(native)
+    measurements = %{system_time: System.system_time(), monotonic_time: about.started}
+    tell(about, [:machine, :start], measurements, %{sponsors: if(is_list(sponsors), do: sponsors, else: [])})
+    %__MODULE__{about: about, native: native, title: title, last_at: about.started}
+  end
+
+  @doc "Milliseconds to the next `tick/1`, if there is to be one."
+  @spec interval(t) :: pos_integer | nil
+  def interval(%{about: %{level: level, interval: interval}}) when level in [:stats, :threads], do: interval
+  def interval(_reporter), do: nil
+
+  # -- aborted turns -------------------------------------------------------------------------------------------
+
+  @doc "One report. With the milliseconds after which `renew/1` is to be called, if that is not to come already."
+  @spec aborted(t, tuple) :: {t, pos_integer | nil}
+  def aborted(reporter, {sponsor, module, behaviour, reason, message}) do
+    printed = inspect(message)
+
+    Logger.warning(
+      fn ->
+        "#{inspect(module)}.#{behaviour} aborted a turn of machine #{reporter.title}: #{inspect(reason)}, " <>
+          "message: #{printed}"
+      end,
+      mote_module: module,
+      mote_behaviour: behaviour,
+      mote_sponsor: sponsor,
+      mote_reason: reason,
+      mote_message: message
+    )
+
+    tell(reporter.about, [:turn, :abort], %{system_time: System.system_time()}, %{
+      sponsor: sponsor,
+      module: module,
+      behaviour: behaviour,
+      reason: reason,
+      message: printed
+    })
+
+    {%{reporter | pending: true}, if(reporter.pending, do: nil, else: @again)}
+  end
+
+  @doc "Tells how many aborted turns were not reported, and asks for more reports. As `aborted/2`."
+  @spec renew(t) :: {t, pos_integer | nil}
+  def renew(reporter) do
+    Native.machine_reports(reporter.native, @reports)
+    unreported = unreported(Native.machine_info(reporter.native), reporter.unreported)
+
+    more =
+      for {sponsor, total} <- unreported,
+          count = since(total, reporter.unreported[sponsor]),
+          count > 0 do
+        Logger.warning(
+          "#{count} more aborted turns in sponsor #{inspect(sponsor)} of machine #{reporter.title}"
+        )
+
+        tell(reporter.about, [:turn, :unreported], %{count: count}, %{sponsor: sponsor})
+      end
+
+    # Threads count a moment later than they report.
+    reporter = %{reporter | unreported: unreported, pending: more != []}
+    {reporter, if(more != [], do: @again)}
+  end
+
+  defp unreported(%{sponsors: sponsors}, _last) do
+    Map.new(sponsors, fn {name, sponsor} -> {name, sum(sponsor.threads, :unreported)} end)
+  end
+
+  defp unreported(:stopped, last), do: last
+
+  # -- the end -------------------------------------------------------------------------------------------------
+
+  @doc "Tells of a fault."
+  @spec fault(t, map) :: :ok
+  def fault(reporter, fault),
+    do: tell(reporter.about, [:machine, :fault], %{system_time: System.system_time()}, fault)
+
+  @doc "Tells of the end of a machine, in whatever process."
+  @spec stop(about, term) :: :ok
+  def stop(about, reason) do
+    now = System.monotonic_time()
+    measurements = %{duration: now - about.started, monotonic_time: now}
+
+    case reason do
+      expected when expected in [:normal, :shutdown] ->
+        tell(about, [:machine, :stop], measurements, %{reason: reason})
+
+      {:shutdown, _} ->
+        tell(about, [:machine, :stop], measurements, %{reason: reason})
+
+      _ ->
+        tell(about, [:machine, :exception], measurements, %{kind: :exit, reason: reason, stacktrace: []})
+    end
+  end
+
+  # -- statistics ----------------------------------------------------------------------------------------------
+
+  @doc "Tells what has changed since the last time."
+  @spec tick(t) :: t
+  def tick(reporter) do
+    with true <- interval(reporter) != nil, %{} = info <- Native.machine_info(reporter.native) do
+      now = System.monotonic_time()
+      last = reporter.last || %{counters: %{}, gc: %{}, questions: %{}, sponsors: %{}}
+      about = reporter.about
+      tell(about, [:machine, :memory], info.memory, %{})
+      collections(about, info.gc, last.gc)
+      promises(about, since(info.questions.broken, last.questions[:broken]))
+      quota(about, info, last)
+
+      for {name, sponsor} <- info.sponsors do
+        sponsor(about, name, sponsor, last.sponsors[name], now - reporter.last_at)
+      end
+
+      %{reporter | last: info, last_at: now}
+    else
+      _ -> reporter
+    end
+  end
+
+  defp collections(about, gc, last) do
+    with count when count > 0 <- since(gc.collections, last[:collections]) do
+      measurements = %{
+        count: count,
+        last_pause: native(gc.last_pause),
+        longest_pause: native(gc.longest_pause),
+        reclaimed: since(gc.reclaimed, last[:reclaimed]),
+        live_actors: gc.live_actors,
+        live_bytes: gc.live_bytes
+      }
+
+      tell(about, [:machine, :gc], measurements, %{})
+    end
+  end
+
+  defp promises(_about, 0), do: :ok
+  defp promises(about, count), do: tell(about, [:machine, :broken_promises], %{count: count}, %{})
+
+  defp quota(about, info, last) do
+    with count when count > 0 <- since(info.counters.aborts_no_memory, last.counters[:aborts_no_memory]) do
+      tell(about, [:machine, :quota], Map.put(info.memory, :count, count), %{})
+    end
+  end
+
+  defp sponsor(about, name, sponsor, last, duration) do
+    # One that was removed and added again begins at zero.
+    last_threads = if last && last.started == sponsor.started, do: last.threads, else: []
+    threads = Enum.with_index(sponsor.threads, fn now, i -> changes(now, Enum.at(last_threads, i, %{})) end)
+
+    measurements =
+      threads
+      |> Enum.reduce(&Map.merge(&1, &2, fn _, a, b -> a + b end))
+      |> Map.merge(Map.take(sponsor, [:asleep, :inbox, :queued, :queue_bytes]))
+      |> Map.merge(%{duration: duration, threads: length(threads)})
+
+    tell(about, [:sponsor, :stats], measurements, %{sponsor: name})
+
+    if about.level == :threads do
+      for {counts, n} <- Enum.with_index(threads, 1) do
+        tell(about, [:thread, :stats], Map.put(counts, :duration, duration), %{sponsor: name, thread: n})
+      end
+    end
+  end
+
+  defp changes(now, last) do
+    for {counter, value} <- now, into: %{} do
+      case counter do
+        :busy_ns -> {:busy, native(since(value, last[:busy_ns]))}
+        gauge when gauge in @gauges -> {gauge, value}
+        _ -> {counter, since(value, last[counter])}
+      end
+    end
+  end
+
+  defp since(now, last), do: max(now - (last || 0), 0)
+  defp sum(threads, counter), do: threads |> Enum.map(&Map.fetch!(&1, counter)) |> Enum.sum()
+  defp native(ns), do: System.convert_time_unit(ns, :nanosecond, :native)
+
+  @doc "Tells something of a machine, unless it was told not to."
+  @spec tell(about, [atom], map, map) :: :ok
+  def tell(%{level: :none}, _event, _measurements, _metadata), do: :ok
+
+  def tell(about, event, measurements, metadata) do
+    :telemetry.execute([:mote | event], measurements, Map.merge(metadata, Map.take(about, [:machine, :name])))
+  end
+end

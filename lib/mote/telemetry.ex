@@ -1,0 +1,201 @@
+defmodule Mote.Telemetry do
+  # One list of all events: the documentation, `events/0` and the tests are made from it. Machines tell of themselves
+  # in `Mote.Machine.Reporter`.
+
+  @machine [machine: "the process that answers for it", name: "what it was started as, or `nil`"]
+  @sponsor [sponsor: "its name"] ++ @machine
+
+  @counters "every counter of `Mote.Counters` by its name: how much it has grown since the last time, except for " <>
+              "`timers` and `queue_high_water`, which are as they are now, and `busy_ns`, which is called `busy` " <>
+              "and is in native units as all durations are"
+
+  @events [
+    {[:mote, :machine, :start], "a machine has started", [system_time: "now", monotonic_time: "now"],
+     [sponsors: "the names of its sponsors"] ++ @machine},
+    {[:mote, :machine, :stop], "a machine has ended as it should: `:normal`, `:shutdown` or `{:shutdown, _}`",
+     [duration: "how long it ran", monotonic_time: "now"], [reason: "the exit reason"] ++ @machine},
+    {[:mote, :machine, :exception],
+     "a machine has ended for any other reason, also when its process was killed",
+     [duration: "how long it ran", monotonic_time: "now"],
+     [kind: "`:exit`", reason: "the exit reason", stacktrace: "`[]`"] ++ @machine},
+    {[:mote, :machine, :fault],
+     "a thread has met a broken invariant: the machine ends, so an exception follows (see `Mote.Machine`)",
+     [system_time: "now"],
+     [
+       sponsor: "whose thread it was",
+       behaviour: "`{module, name}`, or `nil` between turns",
+       message_kind: "what kind of value the message was, or `nil`",
+       text: "what was wrong"
+     ] ++ @machine},
+    {[:mote, :machine, :memory], "each interval",
+     [
+       heap: "bytes of heap in use",
+       mapped: "bytes that the system has given for heaps",
+       queues: "bytes of event queues"
+     ], @machine},
+    {[:mote, :machine, :gc], "each interval in which the machine has collected",
+     [
+       count: "collections since the last time",
+       last_pause: "for how long all threads stood still at the last one",
+       longest_pause: "the longest of these since the start",
+       reclaimed: "bytes of blocks found empty since the last time",
+       live_actors: "as the last one found them",
+       live_bytes: "as the last one found them"
+     ], @machine},
+    {[:mote, :machine, :quota], "each interval in which turns were aborted because the memory was used up",
+     [
+       count: "such turns, and messages from outside that were given up for it, since the last time",
+       heap: "bytes of heap in use",
+       mapped: "bytes that the system has given for heaps",
+       queues: "bytes of event queues"
+     ], @machine},
+    {[:mote, :machine, :broken_promises],
+     "each interval in which somebody waited for an answer that nobody could give any more",
+     [count: "such questions since the last time"], @machine},
+    {[:mote, :sponsor, :added], "a sponsor was added to a running machine", [system_time: "now"],
+     [threads: "how many it has"] ++ @sponsor},
+    {[:mote, :sponsor, :removed], "a sponsor was removed from a running machine", [system_time: "now"],
+     @sponsor},
+    {[:mote, :sponsor, :stats], "each interval, for each sponsor",
+     [
+       counters: @counters,
+       duration: "the time that this is about",
+       threads: "how many it has",
+       asleep: "how many of them are asleep",
+       inbox: "messages and events that wait to enter",
+       queued: "events in its threads' queues",
+       queue_bytes: "bytes of these queues"
+     ], @sponsor},
+    {[:mote, :thread, :stats], "each interval, for each dispatch thread; only at level `:threads`",
+     [counters: @counters, duration: "the time that this is about"],
+     [thread: "its number within the sponsor, from 1"] ++ @sponsor},
+    {[:mote, :turn, :abort], "a turn was aborted; about ten a second of them are told one by one",
+     [system_time: "now"],
+     [
+       sponsor: "whose thread it was",
+       module: "the module of the behaviour",
+       behaviour: "its name",
+       reason: "see the guide *The IR*",
+       message: "what the actor was sent, as text; only its beginning when it is large"
+     ] ++ @machine},
+    {[:mote, :turn, :unreported], "more turns were aborted than are told one by one",
+     [count: "how many more, since the last time"], @sponsor}
+  ]
+
+  list = fn
+    [] -> "none"
+    pairs -> Enum.map_join(pairs, "\n", fn {key, text} -> "      * `#{key}` - #{text}" end)
+  end
+
+  docs =
+    for {event, meaning, measurements, metadata} <- @events do
+      """
+        * `#{inspect(event)}` - #{meaning}
+
+          Measurements:
+
+      #{list.(measurements)}
+
+          Metadata:
+
+      #{list.(metadata)}
+      """
+    end
+
+  @moduledoc """
+  What machines tell through `:telemetry`.
+
+  Events come from BEAM processes, mostly from the one that answers for the machine, and never from a dispatch thread:
+  an event for each message or turn would cost many times what the turn does. So what happens often is told as
+  sums, once an interval. `:telemetry` in `Mote.start_link/1` says how much is told:
+
+    * `:level` - `:none`; `:events`, what happens now and then; `:stats` (the default), the periodic events too;
+      `:threads`, those for each thread as well;
+    * `:interval` - milliseconds between two periodic events (default 1000). When the machine ends, the last ones come
+      before their time.
+
+  A handler runs in the process that tells. One that is slow delays what that machine tells, and its end, but no turn.
+
+      Mote.start_link(name: MyApp.Mote, telemetry: [interval: 5_000])
+      Mote.Telemetry.attach_default_logger(level: :debug)
+
+  ## Events
+
+  Durations and points in time are in native units: see `System.convert_time_unit/3`.
+
+  #{Enum.join(docs, "\n")}
+  ## Metrics
+
+  Definitions for [`telemetry_metrics`](https://hexdocs.pm/telemetry_metrics):
+
+      import Telemetry.Metrics
+
+      [
+        sum("mote.sponsor.stats.turns", tags: [:name, :sponsor]),
+        sum("mote.sponsor.stats.creates", tags: [:name, :sponsor]),
+        sum("mote.sponsor.stats.undelivered", tags: [:name, :sponsor]),
+        sum("mote.sponsor.stats.busy", tags: [:name, :sponsor], unit: {:native, :millisecond}),
+        last_value("mote.sponsor.stats.queued", tags: [:name, :sponsor]),
+        last_value("mote.sponsor.stats.inbox", tags: [:name, :sponsor]),
+        last_value("mote.machine.memory.heap", tags: [:name], unit: {:byte, :megabyte}),
+        last_value("mote.machine.gc.live_actors", tags: [:name]),
+        summary("mote.machine.gc.last_pause", tags: [:name], unit: {:native, :microsecond}),
+        sum("mote.machine.quota.count", tags: [:name]),
+        sum("mote.machine.broken_promises.count", tags: [:name]),
+        counter("mote.turn.abort.system_time", tags: [:name, :module, :behaviour]),
+        sum("mote.turn.unreported.count", tags: [:name, :sponsor]),
+        counter("mote.machine.exception.duration", tags: [:name])
+      ]
+
+  `busy` divided by `duration` and `threads` is how much of its time a sponsor works.
+  """
+
+  alias Mote.Telemetry.DefaultLogger
+
+  @doc """
+  The names of all events, to attach a handler to each.
+
+      iex> [:mote, :machine, :start] in Mote.Telemetry.events()
+      true
+  """
+  @spec events() :: [[atom]]
+  def events, do: for({event, _, _, _} <- @events, do: event)
+
+  @doc """
+  The names of the measurements and of the metadata of an event. `:counters` stands for all counters.
+
+      iex> Mote.Telemetry.keys([:mote, :machine, :stop])
+      {[:duration, :monotonic_time], [:reason, :machine, :name]}
+  """
+  @spec keys([atom, ...]) :: {[atom], [atom]}
+  def keys(event) do
+    case List.keyfind(@events, event, 0) do
+      {_, _, measurements, metadata} -> {Keyword.keys(measurements), Keyword.keys(metadata)}
+      nil -> raise ArgumentError, "expected an event of Mote.Telemetry.events/0, got: #{inspect(event)}"
+    end
+  end
+
+  @doc """
+  Logs what happens.
+
+  Starts and ends of machines and sponsors are logged at level `:info`, what is not as it should be at `:warning` or
+  `:error`, and what comes each interval at `:debug`. Aborted turns are left out: machines log them anyway. Options:
+
+    * `:level` - nothing below it is logged (default `:info`); Logger's own level goes before it.
+
+  Gives `{:error, :already_exists}` when it is attached already.
+
+      iex> Mote.Telemetry.attach_default_logger(level: :warning)
+      :ok
+      iex> Mote.Telemetry.detach_default_logger()
+      :ok
+  """
+  @spec attach_default_logger(level: Logger.level()) :: :ok | {:error, :already_exists}
+  def attach_default_logger(opts \\ []), do: DefaultLogger.attach(events(), opts)
+
+  @doc """
+  Ends what `attach_default_logger/1` began.
+  """
+  @spec detach_default_logger() :: :ok | {:error, :not_found}
+  def detach_default_logger, do: DefaultLogger.detach()
+end

@@ -1,0 +1,92 @@
+defmodule Mote.Telemetry.DefaultLogger do
+  # The handler that writes events into the log, one line each.
+  @moduledoc false
+
+  require Logger
+
+  @id "mote-default-logger"
+
+  @doc "Attaches it to the events that have a line; raises `ArgumentError` for bad options."
+  @spec attach([[atom]], keyword) :: :ok | {:error, :already_exists}
+  def attach(events, opts) do
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:level] == [] do
+      raise ArgumentError,
+            "expected the options of the default logger to be [level: level] or [], got: #{inspect(opts)}"
+    end
+
+    level = level!(Keyword.get(opts, :level, :info))
+    events = Enum.reject(events, &match?([:mote, :turn, _], &1))
+    :telemetry.attach_many(@id, events, &__MODULE__.handle/4, level)
+  end
+
+  # Of all levels that the running Logger knows.
+  defp level!(level) do
+    Logger.compare_levels(level, :info)
+    level
+  rescue
+    _ -> raise ArgumentError, "expected :level to be one of Logger's levels, got: #{inspect(level)}"
+  end
+
+  @spec detach() :: :ok | {:error, :not_found}
+  def detach, do: :telemetry.detach(@id)
+
+  @doc false
+  @spec handle([atom], map, map, Logger.level()) :: :ok
+  def handle([:mote | event], measurements, metadata, least) do
+    {level, text} = line(event, measurements, metadata)
+
+    if Logger.compare_levels(level, least) != :lt do
+      Logger.log(level, fn -> "#{machine(metadata)} #{text.()}" end, mote_event: event)
+    end
+
+    :ok
+  end
+
+  defp line([:machine, :start], _, meta),
+    do: {:info, fn -> "started with the sponsors #{inspect(meta.sponsors)}" end}
+
+  defp line([:machine, :stop], m, meta),
+    do: {:info, fn -> "ended after #{ms(m.duration)}: #{inspect(meta.reason)}" end}
+
+  defp line([:machine, :exception], m, meta),
+    do: {:error, fn -> "ended after #{ms(m.duration)}: #{Exception.format_exit(meta.reason)}" end}
+
+  defp line([:machine, :fault], _, meta),
+    do: {:error, fn -> "met a fault in sponsor #{inspect(meta.sponsor)}: #{meta.text}" end}
+
+  defp line([:machine, :quota], m, _),
+    do: {:warning, fn -> "has used up its memory: #{m.count} aborted turns, #{mb(m.heap)} of heap" end}
+
+  defp line([:machine, :broken_promises], m, _),
+    do: {:warning, fn -> "has broken #{m.count} promises: nobody could answer any more" end}
+
+  defp line([:machine, :memory], m, _),
+    do: {:debug, fn -> "has #{mb(m.heap)} of heap, #{mb(m.mapped)} mapped, #{mb(m.queues)} of queues" end}
+
+  defp line([:machine, :gc], m, _),
+    do:
+      {:debug,
+       fn -> "has collected (#{m.count}): #{m.live_actors} actors live, last pause #{ms(m.last_pause)}" end}
+
+  defp line([:sponsor, :added], _, meta),
+    do: {:info, fn -> "has a new sponsor #{inspect(meta.sponsor)} of #{meta.threads} threads" end}
+
+  defp line([:sponsor, :removed], _, meta),
+    do: {:info, fn -> "has no sponsor #{inspect(meta.sponsor)} any more" end}
+
+  defp line([:sponsor, :stats], m, meta) do
+    {:debug,
+     fn -> "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns in #{ms(m.duration)}, #{m.queued} queued" end}
+  end
+
+  defp line([:thread, :stats], m, meta) do
+    {:debug,
+     fn -> "thread #{meta.thread} of #{inspect(meta.sponsor)}: #{m.turns} turns, busy #{ms(m.busy)}" end}
+  end
+
+  defp machine(%{name: nil, machine: pid}), do: "machine #{inspect(pid)}"
+  defp machine(%{name: name}), do: "machine #{inspect(name)}"
+
+  defp ms(native), do: "#{Float.round(System.convert_time_unit(native, :native, :microsecond) / 1_000, 1)} ms"
+  defp mb(bytes), do: "#{Float.round(bytes / 1.0e6, 1)} MB"
+end

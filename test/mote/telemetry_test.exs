@@ -1,0 +1,332 @@
+defmodule Mote.TelemetryTest do
+  # Not async: it counts what is told and logged by all machines of the node.
+  use ExUnit.Case, async: false
+
+  import ExUnit.CaptureLog
+
+  alias Mote.{Actors, Counters, Holders, Native, Telemetry}
+
+  doctest Mote.Telemetry
+
+  @moduletag capture_log: true
+
+  setup do
+    ref = :telemetry_test.attach_event_handlers(self(), Telemetry.events())
+    on_exit(fn -> :telemetry.detach(ref) end)
+    {:ok, machine} = Mote.start_link(telemetry: [level: :none])
+    Process.put(:counters, [:busy | Mote.info(machine).counters |> Map.keys() |> List.delete(:busy_ns)])
+    Mote.stop(machine)
+  end
+
+  defp start(opts \\ []) do
+    opts = Keyword.merge([telemetry: [interval: 10]], opts)
+    start_supervised!({Mote, opts}, id: make_ref())
+  end
+
+  # The next event of that name from that machine.
+  defp next(machine, event, timeout \\ 2_000) do
+    assert_receive {[:mote | ^event], _, measurements, %{machine: ^machine} = metadata}, timeout
+    check_keys([:mote | event], measurements, metadata)
+    {measurements, metadata}
+  end
+
+  # What is told has exactly the keys that are documented.
+  defp check_keys(event, measurements, metadata) do
+    {documented, documented_metadata} = Telemetry.keys(event)
+    counters = if :counters in documented, do: counters(), else: []
+    assert Enum.sort(Map.keys(measurements)) == Enum.sort((documented -- [:counters]) ++ counters)
+    assert Enum.sort(Map.keys(metadata)) == Enum.sort(documented_metadata)
+  end
+
+  defp counters, do: Process.get(:counters)
+
+  # Periodic events of a sponsor, until a sum is reached.
+  defp collect(machine, counter, total, sum \\ 0) do
+    {measurements, metadata} = next(machine, [:sponsor, :stats])
+    sum = sum + Map.fetch!(measurements, counter)
+    if sum < total, do: collect(machine, counter, total, sum), else: {sum, measurements, metadata}
+  end
+
+  defp eventually(fun, tries \\ 400) do
+    cond do
+      fun.() -> true
+      tries == 0 -> flunk("waited in vain")
+      true -> Process.sleep(5) && eventually(fun, tries - 1)
+    end
+  end
+
+  describe "the list" do
+    test "has every event once, and documents it" do
+      assert Telemetry.events() == Enum.uniq(Telemetry.events())
+      {:docs_v1, _, _, _, %{"en" => doc}, _, _} = Code.fetch_docs(Telemetry)
+      for event <- Telemetry.events(), do: assert(doc =~ "`#{inspect(event)}`")
+      assert_raise ArgumentError, ~r/\[:mote, :nothing\]/, fn -> Telemetry.keys([:mote, :nothing]) end
+    end
+
+    test "every counter is documented" do
+      {:docs_v1, _, _, _, %{"en" => doc}, _, _} = Code.fetch_docs(Counters)
+      for counter <- counters() -- [:busy], do: assert(doc =~ "`#{counter}`")
+    end
+  end
+
+  describe "a machine" do
+    test "tells of its start and of its end" do
+      machine = start(name: Mote.TelemetryTest.Named, sponsors: [a: [], b: []])
+      {%{monotonic_time: started}, metadata} = next(machine, [:machine, :start])
+      assert %{name: Mote.TelemetryTest.Named, sponsors: [:a, :b]} = metadata
+      :ok = Mote.stop(machine)
+      {%{duration: duration, monotonic_time: ended}, metadata} = next(machine, [:machine, :stop])
+      assert duration == ended - started
+      assert %{reason: :normal, name: Mote.TelemetryTest.Named} = metadata
+      refute_received {[:mote, :machine, :exception], _, _, %{machine: ^machine}}
+    end
+
+    test "tells of an end that was not asked for" do
+      Process.flag(:trap_exit, true)
+
+      for reason <- [:killed, :because] do
+        {:ok, machine} = Mote.start_link()
+        Process.exit(machine, if(reason == :killed, do: :kill, else: reason))
+        {%{duration: duration}, metadata} = next(machine, [:machine, :exception])
+        assert duration > 0
+        assert %{kind: :exit, reason: ^reason, stacktrace: []} = metadata
+
+        Process.sleep(20)
+        refute_received {[:mote, :machine, :stop], _, _, %{machine: ^machine}}
+        refute_received {[:mote, :machine, :exception], _, _, %{machine: ^machine}}
+      end
+    end
+
+    test "tells of a fault" do
+      Process.flag(:trap_exit, true)
+      {:ok, machine} = Mote.start_link()
+      echo = Mote.create(machine, Actors.echo())
+      monitor = Mote.monitor(machine)
+      Native.send_trap(echo.machine, echo.key, nil)
+      {_, metadata} = next(machine, [:machine, :fault])
+      assert %{sponsor: :main, behaviour: {Actors, :echo}, message_kind: "tuple of 2"} = metadata
+      assert_receive {:DOWN, ^monitor, :process, ^machine, {:fault, fault}}
+      assert Map.take(metadata, Map.keys(fault)) == fault
+      {_, %{reason: {:fault, ^fault}}} = next(machine, [:machine, :exception])
+    end
+
+    test "tells of its memory and its collections" do
+      machine = start()
+      Mote.ask!(Mote.create(machine, Holders.litter()), 1_000)
+      Mote.gc(machine)
+      {%{heap: heap, mapped: mapped}, _} = next(machine, [:machine, :memory])
+      assert heap > 0 and mapped >= heap
+      {measurements, _} = next(machine, [:machine, :gc])
+      assert %{count: 1, last_pause: pause, longest_pause: longest, live_actors: 1} = measurements
+      assert pause > 0 and longest >= pause
+      # No collection, no event.
+      next(machine, [:machine, :memory])
+      refute_received {[:mote, :machine, :gc], _, _, %{machine: ^machine}}
+    end
+
+    test "tells of used up memory" do
+      machine = start(memory: 64 * 1024 * 1024)
+      Mote.send(Mote.create(machine, Holders.bomb()), 0)
+      {%{count: count, heap: heap}, _} = next(machine, [:machine, :quota])
+      assert count > 0 and heap > 0
+    end
+
+    test "tells of broken promises" do
+      machine = start()
+      failing = Mote.create(machine, Actors.failing(:never))
+      assert {:error, %{reason: :broken_promise}} = Mote.ask(failing, :what)
+      {%{count: 1}, _} = next(machine, [:machine, :broken_promises])
+      assert Mote.info(machine).questions == %{open: 0, broken: 1}
+    end
+  end
+
+  describe "sponsors" do
+    test "come and go" do
+      machine = start()
+      :ok = Mote.add_sponsor(machine, :more, threads: 2)
+      {_, %{sponsor: :more, threads: 2}} = next(machine, [:sponsor, :added])
+      :ok = Mote.remove_sponsor(machine, :more)
+      {_, %{sponsor: :more}} = next(machine, [:sponsor, :removed])
+      {:error, _} = Mote.remove_sponsor(machine, :more)
+      refute_received {[:mote, :sponsor, :removed], _, _, %{machine: ^machine}}
+    end
+
+    test "tell what they have done since the last time" do
+      machine = start()
+      echo = Mote.create(machine, Actors.echo())
+      for n <- 1..100, do: Mote.ask!(echo, n)
+      {100, _, %{sponsor: :main}} = collect(machine, :turns, 100)
+      for n <- 1..100, do: Mote.ask!(echo, n)
+      {100, measurements, _} = collect(machine, :turns, 100)
+      assert %{threads: 1, duration: duration, busy: busy, queued: 0} = measurements
+      assert duration > 0 and busy >= 0
+      {%{turns: 0, sends: 0}, _} = next(machine, [:sponsor, :stats])
+    end
+
+    test "that are added again begin at zero" do
+      machine = start()
+
+      for _ <- 1..2 do
+        :ok = Mote.add_sponsor(machine, :again)
+        echo = Mote.create(machine, Actors.echo())
+        for n <- 1..10, do: Mote.ask!(echo, n, sponsor: :again)
+        assert sum_of(machine, :again, :turns, 10) == 10
+        :ok = Mote.remove_sponsor(machine, :again)
+      end
+    end
+
+    test "tell of messages to processes that are gone" do
+      machine = start()
+      {pid, monitor} = spawn_monitor(fn -> :ok end)
+      assert_receive {:DOWN, ^monitor, _, _, _}
+      forward = Mote.create(machine, Actors.forward(pid))
+      for n <- 1..7, do: Mote.send(forward, n)
+      assert {7, _, _} = collect(machine, :undelivered, 7)
+      assert Mote.info(machine).counters.undelivered == 7
+    end
+
+    defp sum_of(machine, sponsor, counter, total, sum \\ 0) do
+      {measurements, metadata} = next(machine, [:sponsor, :stats])
+      sum = if metadata.sponsor == sponsor, do: sum + Map.fetch!(measurements, counter), else: sum
+      if sum < total, do: sum_of(machine, sponsor, counter, total, sum), else: sum
+    end
+  end
+
+  describe "aborted turns" do
+    test "are told with what they were about" do
+      machine = start(sponsors: [main: [], other: []])
+      Mote.send(Mote.create(machine, Actors.failing(:why)), {:what, 1}, sponsor: :other)
+      {_, metadata} = next(machine, [:turn, :abort])
+
+      assert %{sponsor: :other, module: Actors, behaviour: :failing, reason: {:abort, {:why}}} = metadata
+      assert metadata.message == "{:what, 1}"
+    end
+
+    test "in masses are told in part, and the others are counted" do
+      machine = start(sponsors: [main: [threads: 2]])
+      failing = Mote.create(machine, Actors.failing(:again))
+      # The process cannot look at its mailbox meanwhile.
+      :sys.suspend(machine)
+      for n <- 1..20_000, do: Mote.send(failing, n)
+      eventually(fn -> Mote.info(machine).counters.aborts_explicit == 20_000 end)
+      {:message_queue_len, waiting} = Process.info(machine, :message_queue_len)
+      # Ten of them, and its timer.
+      assert waiting <= 11
+      :sys.resume(machine)
+      for _ <- 1..10, do: next(machine, [:turn, :abort])
+      {%{count: 19_990}, %{sponsor: :main}} = next(machine, [:turn, :unreported])
+      assert Mote.info(machine).counters.unreported == 19_990
+
+      # It is told of the next ones again, and of none that it was told of before.
+      Mote.send(failing, :once_more)
+      {_, %{message: ":once_more"}} = next(machine, [:turn, :abort])
+      refute_receive {[:mote, :turn, :unreported], _, _, %{machine: ^machine}}, 1_500
+    end
+
+    test "are logged whatever is told" do
+      log =
+        capture_log(fn ->
+          machine = start(telemetry: [level: :none])
+          failing = Mote.create(machine, Actors.failing(:quietly))
+          for n <- 1..100, do: Mote.send(failing, n)
+          eventually(fn -> Mote.info(machine).counters.unreported == 90 end)
+          Process.sleep(1_200)
+        end)
+
+      assert log |> String.split("aborted a turn of machine") |> length() == 11
+      assert log =~ "90 more aborted turns in sponsor :main of machine anonymous"
+    end
+  end
+
+  describe "levels" do
+    test "none tells nothing" do
+      machine = start(telemetry: [level: :none, interval: 1])
+      Mote.send(Mote.create(machine, Actors.failing(1)), 1)
+      :ok = Mote.add_sponsor(machine, :more)
+      Process.sleep(20)
+      :ok = Mote.stop(machine)
+      refute_receive {[:mote | _], _, _, %{machine: ^machine}}, 20
+    end
+
+    test "events tells nothing at intervals" do
+      machine = start(telemetry: [level: :events, interval: 1])
+      Process.sleep(20)
+      :ok = Mote.stop(machine)
+      next(machine, [:machine, :start])
+      next(machine, [:machine, :stop])
+      refute_received {[:mote | _], _, _, %{machine: ^machine}}
+    end
+
+    test "threads tells of each thread" do
+      machine = start(sponsors: [main: [threads: 2]], telemetry: [level: :threads, interval: 10])
+      seen = for _ <- 1..2, do: next(machine, [:thread, :stats])
+      assert [1, 2] = seen |> Enum.map(fn {_, metadata} -> metadata.thread end) |> Enum.sort()
+    end
+
+    test "the last interval ends with the machine" do
+      machine = start(telemetry: [interval: 60_000])
+      echo = Mote.create(machine, Actors.echo())
+      for n <- 1..10, do: Mote.ask!(echo, n)
+      :ok = Mote.stop(machine)
+      {%{turns: 10}, _} = next(machine, [:sponsor, :stats])
+    end
+
+    test "bad options are refused" do
+      for {bad, text} <- [
+            {[telemetry: :all], ~r/expected :telemetry to be a keyword list/},
+            {[telemetry: [every: 1]], ~r/unknown option :every of :telemetry/},
+            {[telemetry: [interval: 0]], ~r/expected :interval of :telemetry to be a positive number/},
+            {[telemetry: [interval: 1.5]], ~r/got: 1.5/},
+            {[telemetry: [level: :loud]], ~r/expected :level of :telemetry to be one of :none, :events/}
+          ] do
+        assert_raise ArgumentError, text, fn -> Mote.start_link(bad) end
+      end
+    end
+  end
+
+  describe "the default logger" do
+    test "logs every event but aborted turns, above its level" do
+      :ok = Telemetry.attach_default_logger(level: :debug)
+      on_exit(&Telemetry.detach_default_logger/0)
+      assert Telemetry.attach_default_logger() == {:error, :already_exists}
+
+      about = %{machine: self(), name: A.Machine}
+
+      log =
+        capture_log(fn ->
+          for event <- Telemetry.events() do
+            {measurements, metadata} = Telemetry.keys(event)
+            measurements = Map.new([:turns, :busy | measurements], &{&1, 5_000_000})
+            metadata = metadata |> Map.new(&{&1, :some}) |> Map.merge(about)
+            :telemetry.execute(event, measurements, metadata)
+          end
+        end)
+
+      lines = log |> String.split("\n") |> Enum.filter(&(&1 =~ "machine A.Machine"))
+      assert length(lines) == length(Telemetry.events()) - 2
+      assert log =~ "machine A.Machine has 5.0 MB of heap"
+      # It would have been detached if it had failed.
+      assert Telemetry.detach_default_logger() == :ok
+      assert Telemetry.detach_default_logger() == {:error, :not_found}
+    end
+
+    test "logs nothing below its level" do
+      :ok = Telemetry.attach_default_logger(level: :error)
+      on_exit(&Telemetry.detach_default_logger/0)
+
+      log =
+        capture_log(fn ->
+          machine = start()
+          next(machine, [:machine, :memory])
+          :ok = Mote.stop(machine)
+        end)
+
+      refute log =~ "machine #PID"
+    end
+
+    test "bad options are refused" do
+      assert_raise ArgumentError, ~r/\[level: level\]/, fn -> Telemetry.attach_default_logger(:info) end
+      assert_raise ArgumentError, ~r/got: :loud/, fn -> Telemetry.attach_default_logger(level: :loud) end
+    end
+  end
+end
