@@ -9,7 +9,7 @@ use crate::resources::{parse_key, sponsor, Handle, MachineResource};
 use crate::terms;
 use mote_vm::actor::SponsorId;
 use mote_vm::handles::Key;
-use mote_vm::machine::{Inspection, Machine, NoMemory};
+use mote_vm::machine::{CreateError, Inspection, Machine};
 use mote_vm::parcel::Parcel;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
@@ -88,8 +88,11 @@ fn make<'a>(
     let mut writer = Writer::new(resource, &machine, budget);
     writer.term(captures)?;
     machine
-        .create(behaviour, pinned, writer.builder.finish())
-        .map_err(|NoMemory| names::no_memory())
+        .create(&behaviour, pinned, writer.builder.finish())
+        .map_err(|error| match error {
+            CreateError::NoMemory => names::no_memory(),
+            CreateError::OtherMachine => names::load(),
+        })
 }
 
 /// `:ok`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.

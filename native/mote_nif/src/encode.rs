@@ -9,7 +9,7 @@ use crate::read::{is_modest, is_ours, known_struct, list_cell, map_size, tuple_e
 use crate::resources::{Customer, MachineResource};
 use mote_vm::atom::Atom;
 use mote_vm::foreign::Class;
-use mote_vm::handles::Key;
+use mote_vm::handles::Held;
 use mote_vm::machine::Machine;
 use mote_vm::parcel::Builder;
 use rustler::sys::enif_get_int64;
@@ -218,8 +218,8 @@ impl<'m, 'a> Encoder<'m, 'a> {
                     let term = OwnTerm::copy(term);
                     let elsewhere = Elsewhere::new(term, machine, key, sponsor);
                     self.builder.foreign(Arc::new(elsewhere));
-                } else if self.machine.knows(key) {
-                    self.address(key, sponsor);
+                } else if let Some(held) = self.machine.hold(key) {
+                    self.address(held, sponsor);
                 } else {
                     self.opaque(term, Class::Map)?;
                 }
@@ -232,15 +232,12 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn address(&mut self, key: Key, sponsor: Option<Atom>) {
+    fn address(&mut self, held: Held, sponsor: Option<Atom>) {
         if let Some(sponsor) = sponsor {
             self.builder.on();
             self.builder.atom(sponsor);
         }
-        if !self.machine.write_address(key, &mut self.builder) {
-            // Released since it was known: the sender did not hold it.
-            self.builder.atom(Atom::UNDEFINED);
-        }
+        self.builder.address(held);
     }
 
     /// Spends what copying a map will cost; whether it is small.

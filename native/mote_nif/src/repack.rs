@@ -82,14 +82,13 @@ fn at_home(
 ) {
     if let Some(elsewhere) = foreign.as_any().downcast_ref::<Elsewhere>() {
         let (home, key) = elsewhere.home();
-        if home.as_c_arg() == there.as_c_arg() && machine.knows(key) {
+        let at_home = home.as_c_arg() == there.as_c_arg();
+        if let Some(held) = at_home.then(|| machine.hold(key)).flatten() {
             if let Some(sponsor) = elsewhere.sponsor() {
                 builder.on();
                 builder.atom(sponsor);
             }
-            if !machine.write_address(key, builder) {
-                builder.atom(Atom::UNDEFINED);
-            }
+            builder.address(held);
             return;
         }
     }

@@ -1,7 +1,9 @@
 //! What a machine and its embedder say to each other: how it is set up, what it reports, what it answers.
 //!
 //! Plain data and one trait; what is done with them is in machine/.
+use crate::actor::BehaviourId;
 use crate::atom::Atom;
+use crate::code::program::Program;
 use crate::counters::Counts;
 use crate::fault::Fault;
 use crate::gc::GcInfo;
@@ -10,6 +12,7 @@ use crate::heap::view::Term;
 use crate::machine::Machine;
 use crate::sponsor::SponsorConfig;
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What a machine tells its embedder. Called on dispatch threads: must not block.
@@ -97,9 +100,34 @@ pub enum RemoveError {
     First,
 }
 
-/// The machine has no memory left for what was asked.
+/// A version of a behaviour that a machine has; good for creating actors there and nowhere else.
+#[derive(Clone)]
+pub struct Behaviour {
+    pub(crate) id: BehaviourId,
+    pub(crate) program: Arc<Program>,
+}
+
+/// Why an actor could not be created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoMemory;
+pub enum CreateError {
+    /// The machine has no memory left for it, or has stopped.
+    NoMemory,
+    /// The behaviour, or an address in the captures, is one of another machine's.
+    OtherMachine,
+}
+
+impl std::fmt::Display for CreateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CreateError::NoMemory => write!(f, "the machine has no memory left for the actor"),
+            CreateError::OtherMachine => {
+                write!(f, "the behaviour or an address is one of another machine's")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CreateError {}
 
 /// What a machine holds and has done.
 #[derive(Clone, Debug)]

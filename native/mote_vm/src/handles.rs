@@ -7,11 +7,14 @@
 //! Invariants:
 //! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
 //! 2. A serial number is never given twice.
+//! 3. Whoever follows a key holds a reference of its own ([`Held`]) until the actor is a root by other means: the one
+//!    that the key stands for may be released at any time, for a key can be copied.
 use crate::actor::{Actor, SponsorId};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// What stands for an actor outside of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -103,11 +106,20 @@ impl Handles {
         }
     }
 
-    /// The actor of a key, and the sponsor that it is pinned to.
-    pub(crate) fn resolve(&self, key: Key) -> Option<(*const Actor, Option<SponsorId>)> {
-        let inner = self.inner.lock();
-        let entry = inner.slots.get(key.slot as usize)?;
-        (entry.serial == key.serial && entry.count > 0).then_some((entry.actor, entry.pinned))
+    /// One more reference to the actor of a key, if there is one (invariant 3).
+    pub(crate) fn hold(self: &Arc<Handles>, key: Key) -> Option<Held> {
+        let mut inner = self.inner.lock();
+        let entry = inner.slots.get_mut(key.slot as usize)?;
+        if entry.serial != key.serial || entry.count == 0 {
+            return None;
+        }
+        entry.count += 1;
+        Some(Held {
+            key,
+            actor: entry.actor,
+            pinned: entry.pinned,
+            handles: self.clone(),
+        })
     }
 
     /// Shows every actor that is referred to from outside.
@@ -121,6 +133,30 @@ impl Handles {
     }
 }
 
+/// A reference to an actor, given back when dropped.
+pub struct Held {
+    key: Key,
+    pub(crate) actor: *const Actor,
+    pub(crate) pinned: Option<SponsorId>,
+    handles: Arc<Handles>,
+}
+
+// SAFETY: the pointer is a plain address here, and the handles are shared between threads.
+unsafe impl Send for Held {}
+
+impl Held {
+    /// Whether the actor is of the machine that these handles are of.
+    pub(crate) fn is_of(&self, handles: &Arc<Handles>) -> bool {
+        Arc::ptr_eq(&self.handles, handles)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.handles.release(self.key);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,36 +165,53 @@ mod tests {
         (n * 16) as *const Actor
     }
 
+    fn found(handles: &Arc<Handles>, key: Key) -> Option<*const Actor> {
+        handles.hold(key).map(|held| held.actor)
+    }
+
     #[test]
     fn one_actor_has_one_key_while_it_is_held() {
-        let handles = Handles::default();
+        let handles = Arc::new(Handles::default());
         let key = handles.acquire(actor(1), None);
         assert_eq!(handles.acquire(actor(1), None), key);
         assert_ne!(handles.acquire(actor(2), None), key);
-        assert_eq!(handles.resolve(key), Some((actor(1), None)));
+        assert_eq!(found(&handles, key), Some(actor(1)));
         handles.release(key);
-        assert_eq!(handles.resolve(key), Some((actor(1), None)));
+        assert_eq!(found(&handles, key), Some(actor(1)));
         handles.release(key);
-        assert_eq!(handles.resolve(key), None);
+        assert_eq!(found(&handles, key), None);
         assert_eq!(handles.len(), 1);
     }
 
     #[test]
-    fn forged_and_stale_keys_resolve_to_nothing() {
-        let handles = Handles::default();
+    fn who_holds_an_actor_keeps_it_though_its_key_is_released() {
+        let handles = Arc::new(Handles::default());
+        let key = handles.acquire(actor(1), None);
+        let held = handles.hold(key);
+        handles.release(key);
+        let mut roots = Vec::new();
+        handles.each_actor(|actor| roots.push(actor));
+        assert_eq!(roots, [actor(1)]);
+        drop(held);
+        assert_eq!(handles.len(), 0);
+    }
+
+    #[test]
+    fn forged_and_stale_keys_lead_to_nothing() {
+        let handles = Arc::new(Handles::default());
         let key = handles.acquire(actor(1), None);
         let forged = Key {
             serial: key.serial ^ 1,
             ..key
         };
-        assert_eq!(handles.resolve(forged), None);
+        assert_eq!(found(&handles, forged), None);
         handles.release(forged);
-        assert_eq!(handles.resolve(key), Some((actor(1), None)));
+        assert_eq!(found(&handles, key), Some(actor(1)));
         handles.release(key);
         let again = handles.acquire(actor(3), None);
         assert_eq!(again.slot, key.slot);
-        assert_eq!(handles.resolve(key), None);
+        assert_eq!(found(&handles, key), None);
         handles.release(key);
-        assert_eq!(handles.resolve(again), Some((actor(3), None)));
+        assert_eq!(found(&handles, again), Some(actor(3)));
     }
 }

@@ -10,11 +10,14 @@
 //! Invariants:
 //! 1. Only [`Builder`] makes parcels, so commands are well formed; how many values a command takes is the writer's
 //!    promise, and [`Parcel::unpack`] is total all the same: a missing value reads as `:undefined`.
-use crate::actor::Actor;
+//! 2. The actors of addresses in a parcel are held by it until it is where the collector finds them: in an inbox, or
+//!    unpacked into a heap that the collector waits for.
 use crate::atom::Atom;
 use crate::foreign::ForeignRef;
+use crate::handles::{Handles, Held};
 use crate::heap::Heap;
 use crate::value::Value;
+use std::sync::Arc;
 
 const TUPLE: u64 = 0x10;
 const LIST: u64 = 0x20;
@@ -29,6 +32,7 @@ const COUNT_SHIFT: u32 = 8;
 pub struct Parcel {
     words: Words,
     foreigns: Vec<ForeignRef>,
+    held: Vec<Held>,
 }
 
 enum Words {
@@ -36,7 +40,7 @@ enum Words {
     Many(Vec<Value>),
 }
 
-// SAFETY: the words are plain data; addresses in them are kept alive by whoever handed them to the builder.
+// SAFETY: the words are plain data; the rest may be sent.
 unsafe impl Send for Parcel {}
 
 impl Parcel {
@@ -49,7 +53,18 @@ impl Parcel {
         Parcel {
             words: Words::One(value),
             foreigns: Vec::new(),
+            held: Vec::new(),
         }
+    }
+
+    /// Whether all addresses in it are of the machine of these handles.
+    pub(crate) fn is_for(&self, handles: &Arc<Handles>) -> bool {
+        self.held.iter().all(|held| held.is_of(handles))
+    }
+
+    /// What it holds (invariant 2): to be dropped when the parcel is an inbox's.
+    pub(crate) fn take_held(&mut self) -> Vec<Held> {
+        std::mem::take(&mut self.held)
     }
 
     /// Bytes that it holds outside of any heap.
@@ -187,6 +202,7 @@ fn raw(rest: &mut &[Value]) -> u64 {
 pub struct Builder {
     words: Vec<u64>,
     foreigns: Vec<ForeignRef>,
+    held: Vec<Held>,
 }
 
 impl Builder {
@@ -267,17 +283,23 @@ impl Builder {
         self.words.push(ON);
     }
 
-    pub(crate) fn address(&mut self, actor: *const Actor) {
-        self.words.push(Value::address(actor).word());
+    /// The address of an actor of the machine that the parcel is for.
+    pub fn address(&mut self, held: Held) {
+        self.words.push(Value::address(held.actor).word());
+        self.held.push(held);
     }
 
     /// The parcel.
     pub fn finish(self) -> Parcel {
         match self.words[..] {
-            [word] if !Value::from_word(word).is_boxed() => Parcel::of(Value::from_word(word)),
+            [word] if !Value::from_word(word).is_boxed() => Parcel {
+                held: self.held,
+                ..Parcel::of(Value::from_word(word))
+            },
             _ => Parcel {
                 words: Words::Many(self.words.into_iter().map(Value::from_word).collect()),
                 foreigns: self.foreigns,
+                held: self.held,
             },
         }
     }
@@ -287,7 +309,6 @@ impl Builder {
 mod tests {
     use super::*;
     use crate::heap::block::BlockPool;
-    use std::sync::Arc;
 
     fn unpacked(heap: &mut Heap, write: impl FnOnce(&mut Builder)) -> Value {
         let mut builder = Builder::new();

@@ -32,7 +32,7 @@ pub(crate) struct Station {
     pub(crate) queue_bytes: AtomicUsize,
     pub(crate) counters: Counters,
     thread: RwLock<Option<Thread>>,
-    /// The thread's own side, for the collector while the thread stands still; null before and after its life.
+    /// The thread's own side, good for the collector while the thread stands still; null before and after its life.
     dispatch: AtomicPtr<Dispatch>,
 }
 
@@ -58,7 +58,8 @@ impl Station {
         *self.thread.write() = Some(std::thread::current());
     }
 
-    /// Shows the thread's own side to the collector, or hides it again. Called on the thread while it is awake.
+    /// Shows the thread's own side to the collector: before each stop anew, for the thread's own use of it in between
+    /// makes older pointers bad. Null hides it. Called on the thread while it is awake.
     pub(crate) fn show(&self, dispatch: *mut Dispatch) {
         // Relaxed: the collector reads it while the thread stands still, which orders the two.
         self.dispatch

@@ -6,6 +6,7 @@
 //! 2. A panic is caught at the turn boundary; the thread then reports the fault and ends without another turn.
 //! 3. A thread sleeps only with an empty queue and nothing to forward; asleep, it touches no actor.
 //! 4. A thread that ends gives its heap to the machine: others may hold what is in it.
+//! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may (`stand_still`).
 use crate::actor::Actor;
 use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
@@ -20,7 +21,7 @@ use crate::sharing::WORTH_ASKING;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::Relaxed;
 use crate::timers::Timers;
-use crate::turn::Turn;
+use crate::turn::{Place, Turn};
 use crate::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
@@ -115,8 +116,7 @@ impl Dispatch {
     pub(crate) fn run(mut self) {
         let place = self.turn.place.clone();
         place.station.serve();
-        self.wake();
-        place.station.show(&mut self);
+        self.stand_still(wake);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
         let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.
@@ -165,11 +165,10 @@ impl Dispatch {
 
     /// Stands still for a collection, or makes one if it is due.
     fn keep_house(&mut self) {
-        let place = &self.turn.place;
-        if place.machine.safepoint().is_wanted() {
-            place.machine.safepoint().arrive(&place.station);
+        if self.turn.place.machine.safepoint().is_wanted() {
+            self.stand_still(|place| place.machine.safepoint().arrive(&place.station));
         }
-        let pace = &place.machine.pool().pace;
+        let pace = &self.turn.place.machine.pool().pace;
         let idle = self.turn.queue.is_empty() && pace.is_due_when_idle();
         let look = self.until_look() == Some(Duration::ZERO);
         if pace.is_due() || idle || look || !self.collection_asked.is_empty() {
@@ -371,36 +370,38 @@ impl Dispatch {
     fn sleep(&mut self, at_most: Option<Duration>) {
         self.turn.counts.parks += 1;
         self.publish(0);
-        let place = self.turn.place.clone();
-        place
-            .sponsor
-            .asleep
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        // What was given while this thread was awake has come in, or is still to wake it (sharing.rs, invariant 3).
-        place.station.waking.store(false, Relaxed);
-        place.station.presence.sleep();
-        place.machine.quiescence().done(1);
-        if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
-            match at_most {
-                Some(duration) => std::thread::park_timeout(duration),
-                None => std::thread::park(),
+        self.stand_still(|place| {
+            place
+                .sponsor
+                .asleep
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            // What was given while this thread was awake has come in, or is still to wake it (sharing.rs,
+            // invariant 3).
+            place.station.waking.store(false, Relaxed);
+            place.station.presence.sleep();
+            place.machine.quiescence().done(1);
+            if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
+                match at_most {
+                    Some(duration) => std::thread::park_timeout(duration),
+                    None => std::thread::park(),
+                }
             }
-        }
-        place
-            .sponsor
-            .asleep
-            .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
-        self.wake();
+            place
+                .sponsor
+                .asleep
+                .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+            wake(place);
+        });
+        self.awake_since = Instant::now();
     }
 
-    fn wake(&mut self) {
-        let place = &self.turn.place;
-        // Counted before it drains: quiescence.rs, invariant 1.
-        place.machine.quiescence().add(1);
-        place.station.presence.wake();
-        place.station.waking.store(false, Relaxed);
-        place.machine.safepoint().check_in(&place.station);
-        self.awake_since = Instant::now();
+    /// Leaves this thread's own state to the collector while `stand` runs, in which the thread stands still, sleeps
+    /// or collects itself. The pointer that the collector gets comes from this very borrow, and nothing else is used
+    /// of it until `stand` has returned (invariant 5).
+    pub(crate) fn stand_still<R>(&mut self, stand: impl FnOnce(&Place) -> R) -> R {
+        let place = self.turn.place.clone();
+        place.station.show(self);
+        stand(&place)
     }
 
     /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor.
@@ -453,4 +454,13 @@ impl Dispatch {
             captures: captures.collect(),
         }
     }
+}
+
+/// Begins, or comes back from sleep.
+fn wake(place: &Place) {
+    // Counted before it drains: quiescence.rs, invariant 1.
+    place.machine.quiescence().add(1);
+    place.station.presence.wake();
+    place.station.waking.store(false, Relaxed);
+    place.machine.safepoint().check_in(&place.station);
 }

@@ -193,6 +193,25 @@ fn a_handle_keeps_its_actor_until_the_last_is_released() {
     assert_eq!(live(&rig), 0);
 }
 
+#[test]
+fn a_parcel_keeps_the_actors_whose_addresses_are_in_it() {
+    let rig = one();
+    let key = holder(&rig);
+    let mut builder = Builder::new();
+    address(&rig.machine, &mut builder, key);
+    rig.machine.release(key);
+    assert_eq!(live(&rig), 1);
+    let parcel = builder.finish();
+    assert_eq!(live(&rig), 1);
+    let keeper = holder(&rig);
+    rig.send(keeper, parcel);
+    rig.quiet();
+    assert_eq!((live(&rig), rig.machine.info().handles), (2, 1));
+    rig.send(keeper, integers(&[0]));
+    rig.quiet();
+    assert_eq!(live(&rig), 1);
+}
+
 /// Does something to an actor that refers to another one, forgets both while a turn goes on before, and sees what a
 /// collection in between has left.
 fn kept_while_busy(sponsors: &[(&str, usize)], send: impl Fn(&Rig, Key)) {

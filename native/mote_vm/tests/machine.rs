@@ -11,7 +11,7 @@ use mote_vm::code::ir::*;
 use mote_vm::code::primitive::Primitive;
 use mote_vm::foreign::ForeignRef;
 use mote_vm::handles::Key;
-use mote_vm::machine::Machine;
+use mote_vm::machine::{CreateError, Machine};
 use mote_vm::parcel::{Builder, Parcel};
 use programs::{r, Assembler};
 use std::sync::mpsc::Receiver;
@@ -56,7 +56,7 @@ impl Fixture {
             assert!(builder.integer(*n));
         }
         self.machine
-            .create(behaviour, None, builder.finish())
+            .create(&behaviour, None, builder.finish())
             .expect("room")
     }
 
@@ -330,4 +330,35 @@ fn a_machine_stops_in_the_middle_of_endless_work() {
     let stressed = std::env::var_os("MOTE_GC_STRESS").is_some();
     let least = if stressed { 10 } else { 1000 };
     assert!(fixture.machine.info().counts().turns > least);
+}
+
+#[test]
+fn what_is_of_another_machine_is_refused() {
+    let (here, there) = (
+        Fixture::new(programs::fork_bomb()),
+        Fixture::new(programs::fork_bomb()),
+    );
+    let node = |fixture: &Fixture| {
+        let name = (Atom::new("Test"), Atom::new("node"));
+        fixture.machine.behaviour(name.0, name.1, 1).unwrap().0
+    };
+    let captures = |write: &dyn Fn(&mut Builder)| {
+        let mut builder = Builder::new();
+        builder.tuple(1);
+        write(&mut builder);
+        builder.finish()
+    };
+    let nothing = captures(&|b| b.empty_list());
+    let refused = here.machine.create(&node(&there), None, nothing);
+    assert_eq!(refused, Err(CreateError::OtherMachine));
+    assert!(CreateError::OtherMachine
+        .to_string()
+        .contains("another machine"));
+    let (ours, theirs) = (here.create("node", &[]), there.create("node", &[]));
+    let address = || captures(&|b| b.address(there.machine.hold(theirs).unwrap()));
+    let refused = here.machine.create(&node(&here), None, address());
+    assert_eq!(refused, Err(CreateError::OtherMachine));
+    assert!(!here.machine.send(ours, None, address()));
+    assert!(there.machine.send(theirs, None, address()));
+    assert!(here.machine.hold(theirs).is_none());
 }

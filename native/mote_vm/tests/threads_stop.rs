@@ -241,7 +241,8 @@ fn creating_and_sending_race_with_the_end() {
         };
         std::thread::scope(|scope| {
             for n in 0..3 {
-                let (machine, tap, refused, ended) = (&rig.machine, &tap, &refused, &ended);
+                let (machine, tell) = (&rig.machine, &tell);
+                let (tap, refused, ended) = (&tap, &refused, &ended);
                 scope.spawn(move || {
                     let west = machine.sponsor(Atom::new("west"));
                     let mut after = 0;
@@ -258,7 +259,7 @@ fn creating_and_sending_race_with_the_end() {
                         let mut parcel = Builder::new();
                         parcel.tuple(2);
                         parcel.foreign(foreign(tap));
-                        assert!(machine.write_address(key, &mut parcel));
+                        parcel.address(machine.hold(key).expect("not released yet"));
                         assert!(machine.send(key, west, parcel.finish()));
                         let _ = machine.inspect(key, Box::new(|_, _| ()));
                         if n == 2 {

@@ -16,7 +16,9 @@ pub fn fork_bomb(unit: &[u8], depth: i64, threads: usize) -> f64 {
     let mut captures = Builder::new();
     captures.tuple(1);
     captures.foreign(parent);
-    let root = machine.create(node, None, captures.finish()).expect("room");
+    let root = machine
+        .create(&node, None, captures.finish())
+        .expect("room");
     let mut message = Builder::new();
     assert!(message.integer(depth));
     let start = Instant::now();

@@ -37,10 +37,9 @@ impl Dispatch {
     pub(crate) fn collect(&mut self) {
         let machine = self.turn.place.machine.clone();
         let start = Instant::now();
-        let collected = machine.safepoint().stop_the_others(
-            &self.turn.place.station,
-            machine.stations(),
-            |stopped| {
+        let collected = self.stand_still(|place| {
+            let safepoint = machine.safepoint();
+            safepoint.stop_the_others(&place.station, machine.stations(), |stopped| {
                 let before = machine.pool().bytes().1;
                 let (live_bytes, live_actors) = run(&machine, stopped);
                 let after = machine.pool().bytes().1;
@@ -54,8 +53,8 @@ impl Dispatch {
                 info.live_bytes = live_bytes;
                 info.live_actors = live_actors;
                 info.reclaimed_bytes += before.saturating_sub(after) as u64;
-            },
-        );
+            })
+        });
         if collected {
             // The threads run again; the system takes its time over pages.
             machine.pool().trim();
@@ -66,7 +65,8 @@ impl Dispatch {
 /// One collection, while everything stands still; live bytes and actors.
 fn run(machine: &Machine, stopped: &[*mut Dispatch]) -> (usize, u64) {
     let mut resting = machine.rest_for_collection();
-    // SAFETY: `stopped` are the threads of this machine, which stand still, and the caller's own.
+    // SAFETY: `stopped` are the threads of this machine, the caller's own among them; all of them stand still and
+    // have left their state to this one (thread.rs, invariant 5).
     let mut threads: Vec<&mut Dispatch> = stopped.iter().map(|d| unsafe { &mut **d }).collect();
     for heap in threads
         .iter_mut()

@@ -10,7 +10,7 @@ mod leases;
 mod outside;
 mod sponsors;
 
-use crate::actor::{BehaviourId, SponsorId};
+use crate::actor::SponsorId;
 use crate::atom::Atom;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
@@ -38,7 +38,7 @@ struct Shared {
     name: String,
     pool: Arc<BlockPool>,
     program: Arc<Program>,
-    handles: Handles,
+    handles: Arc<Handles>,
     sponsors: Sponsors,
     stations: Stations,
     quiescence: Quiescence,
@@ -65,7 +65,7 @@ impl Machine {
             leases: Leases::new(pool.clone()),
             pool,
             program: Arc::new(Program::new().ok_or(StartError::Memory)?),
-            handles: Handles::default(),
+            handles: Arc::default(),
             sponsors: Sponsors::default(),
             stations: Stations::default(),
             quiescence: Quiescence::new(),
@@ -152,14 +152,11 @@ impl Machine {
     }
 
     /// The current version of a behaviour, and the hash of its unit.
-    pub fn behaviour(
-        &self,
-        module: Atom,
-        name: Atom,
-        captures: usize,
-    ) -> Option<(BehaviourId, u64)> {
+    pub fn behaviour(&self, module: Atom, name: Atom, captures: usize) -> Option<(Behaviour, u64)> {
         let captures = u32::try_from(captures).ok()?;
-        self.0.program.find((module, name, captures))
+        let (id, hash) = self.0.program.find((module, name, captures))?;
+        let program = self.0.program.clone();
+        Some((Behaviour { id, program }, hash))
     }
 
     /// The sponsor of that name.

@@ -2,27 +2,33 @@
 //!
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
-use crate::actor::{Actor, BehaviourId, Header, SponsorId};
-use crate::contract::{Look, NoMemory};
-use crate::handles::Key;
+use crate::actor::{Actor, Header, SponsorId};
+use crate::contract::{Behaviour, CreateError, Look};
+use crate::handles::{Held, Key};
 use crate::heap::view::ActorRef;
 use crate::heap::Heap;
 use crate::inbox::{Entry, Target};
-use crate::parcel::{Builder, Parcel};
+use crate::parcel::Parcel;
 use crate::value::Value;
+use std::sync::Arc;
 
 impl Machine {
     /// Creates an actor, pinned to a sponsor if one is given; `captures` holds a tuple of as many values as the
     /// behaviour captures. The caller owns the handle.
     pub fn create(
         &self,
-        behaviour: BehaviourId,
+        behaviour: &Behaviour,
         pinned: Option<SponsorId>,
         captures: Parcel,
-    ) -> Result<Key, NoMemory> {
-        let mut heap = self.0.leases.lend_to_guest().ok_or(NoMemory)?;
+    ) -> Result<Key, CreateError> {
+        let ours = Arc::ptr_eq(&behaviour.program, &self.0.program);
+        if !ours || !captures.is_for(&self.0.handles) {
+            return Err(CreateError::OtherMachine);
+        }
+        let heap = self.0.leases.lend_to_guest();
+        let mut heap = heap.ok_or(CreateError::NoMemory)?;
         let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
-        let made = self.create_in(&mut heap, Header::new(behaviour, pinned, 0), captures);
+        let made = self.create_in(&mut heap, Header::new(behaviour.id, pinned, 0), captures);
         // Held by a handle before the heap goes back: a collection sees the one or waits for the other.
         let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
         self.0.leases.give_back_from_guest(heap);
@@ -38,7 +44,7 @@ impl Machine {
         heap: &mut Heap,
         header: Header,
         captures: Parcel,
-    ) -> Result<*const Actor, NoMemory> {
+    ) -> Result<*const Actor, CreateError> {
         let mark = heap.mark();
         let n = self.0.program.behaviour(header.behaviour()).captures as usize;
         let captures = captures.unpack(heap, &mut Vec::new());
@@ -53,21 +59,30 @@ impl Machine {
             }
         }
         heap.rewind(mark);
-        Err(NoMemory)
+        Err(CreateError::NoMemory)
     }
 
-    /// Sends to the actor of a handle, by that sponsor or the first one; `false` when the handle is none of this
-    /// machine's.
+    /// Sends to the actor of a handle, by that sponsor or the first one; `false` when the handle, or an address in
+    /// the message, is none of this machine's.
     #[must_use]
-    pub fn send(&self, target: Key, sponsor: Option<SponsorId>, message: Parcel) -> bool {
-        let Some((actor, pinned)) = self.0.handles.resolve(target) else {
+    pub fn send(&self, target: Key, sponsor: Option<SponsorId>, mut message: Parcel) -> bool {
+        let Some(target) = self
+            .hold(target)
+            .filter(|_| message.is_for(&self.0.handles))
+        else {
             return false;
         };
-        let sponsor = match pinned.or(sponsor) {
+        let sponsor = match target.pinned.or(sponsor) {
             Some(id) => self.0.sponsors.by_id(id),
             None => self.0.sponsors.first(),
         };
-        self.push(sponsor.lead(), Entry::Message(Target(actor), message));
+        let held = message.take_held();
+        self.push(
+            sponsor.lead(),
+            Entry::Message(Target(target.actor), message),
+        );
+        // From here on the inbox keeps them.
+        drop((target, held));
         true
     }
 
@@ -83,36 +98,25 @@ impl Machine {
         self.0.handles.release(key);
     }
 
-    /// Whether the key is a live handle of this machine.
-    pub fn knows(&self, key: Key) -> bool {
-        self.0.handles.resolve(key).is_some()
-    }
-
-    /// Writes the address of a handle into a parcel; `false` when the handle is none of this machine's.
-    #[must_use]
-    pub fn write_address(&self, key: Key, builder: &mut Builder) -> bool {
-        match self.0.handles.resolve(key) {
-            Some((actor, _)) => {
-                builder.address(actor);
-                true
-            }
-            None => false,
-        }
+    /// The actor of a handle, held for the moment; `None` when the handle is none of this machine's.
+    pub fn hold(&self, key: Key) -> Option<Held> {
+        self.0.handles.hold(key)
     }
 
     /// Looks at an actor between two of its turns, after what the caller sent to it before; `look` runs on a
     /// dispatch thread. `false` when the handle is none of this machine's.
     #[must_use]
     pub fn inspect(&self, key: Key, look: Look) -> bool {
-        let Some((actor, pinned)) = self.0.handles.resolve(key) else {
+        let Some(target) = self.hold(key) else {
             return false;
         };
-        let sponsor = match pinned {
+        let sponsor = match target.pinned {
             Some(id) => self.0.sponsors.by_id(id),
             None => self.0.sponsors.first(),
         };
-        let target = Target(actor);
-        self.push(sponsor.lead(), Entry::Inspect(target, look));
+        self.push(sponsor.lead(), Entry::Inspect(Target(target.actor), look));
+        // From here on the inbox keeps it.
+        drop(target);
         true
     }
 }

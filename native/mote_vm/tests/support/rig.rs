@@ -118,7 +118,7 @@ pub fn create(
     builder.tuple(captures);
     write(&mut builder);
     machine
-        .create(behaviour, pinned, builder.finish())
+        .create(&behaviour, pinned, builder.finish())
         .expect("room")
 }
 
@@ -159,7 +159,7 @@ pub fn int(builder: &mut Builder, n: i64) {
 
 /// Writes an address.
 pub fn address(machine: &Machine, builder: &mut Builder, key: Key) {
-    assert!(machine.write_address(key, builder));
+    builder.address(machine.hold(key).expect("a handle of this machine"));
 }
 
 type Act = Box<dyn Fn(Term<'_>, &Machine) + Send + Sync>;
