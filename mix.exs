@@ -89,7 +89,8 @@ defmodule Mote.MixProject do
         lib guides
         native/Cargo.* native/mote_vm native/mote_nif native/mote_baseline
         .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
-      )
+      ),
+      exclude_patterns: ["native/mote_vm/fuzz/"]
     ]
   end
 
