@@ -36,7 +36,7 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Behaviour, Customer, Error, Machine, Native, Question}
+  alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Question}
   alias Mote.Machine.{Creator, Loader, Reporter, Sponsor, Table}
 
   @timeout 5_000
@@ -173,35 +173,90 @@ defmodule Mote do
   Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`
   and `:unknown_address`. An answer that comes too late is thrown away and never reaches the mailbox.
   """
-  @spec ask(Address.t(), term, timeout | [timeout: timeout, sponsor: atom]) ::
-          {:ok, term} | {:error, Error.t()}
-  def ask(address, request, timeout_or_opts \\ @timeout)
-
-  def ask(%Address{machine: machine, key: key} = address, request, timeout_or_opts) do
-    {timeout, named} = ask_options!(timeout_or_opts)
-    sponsor = address.sponsor || named
-
-    Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
-      with :big <- Native.ask(machine, key, sponsor, request, tag) do
-        Native.ask_big(machine, key, sponsor, request, tag)
-      end
-    end)
-  end
-
-  def ask(other, _request, _timeout_or_opts) do
-    raise ArgumentError, "expected the address of an actor to ask, got: #{inspect(other)}"
-  end
+  @spec ask(Address.t(), term, Ask.options()) :: Ask.result()
+  defdelegate ask(address, request, timeout_or_opts \\ @timeout), to: Ask
 
   @doc """
   As `ask/3`, but gives the answer itself and raises `Mote.Error`.
   """
-  @spec ask!(Address.t(), term, timeout | [timeout: timeout, sponsor: atom]) :: term
-  def ask!(address, request, timeout_or_opts \\ @timeout) do
-    case ask(address, request, timeout_or_opts) do
-      {:ok, answer} -> answer
-      {:error, error} -> raise error
-    end
-  end
+  @spec ask!(Address.t(), term, Ask.options()) :: term
+  defdelegate ask!(address, request, timeout_or_opts \\ @timeout), to: Ask
+
+  @doc """
+  Asks several actors the same at once, with one deadline for all; options as for `ask/3`.
+
+  Gives what `ask/3` would give for each, in the order of the addresses. At the deadline what is still open is
+  cancelled.
+  """
+  @spec ask_all([Address.t()], term, Ask.options()) :: [Ask.result()]
+  defdelegate ask_all(addresses, request, timeout_or_opts \\ @timeout), to: Ask
+
+  @doc """
+  Puts a question as `ask/3` does, but does not wait: `await/2` and others do, in the same process. See `Mote.Ask`.
+
+  The only option is `:sponsor`. Raises `Mote.Error` when the question cannot be put.
+
+      iex> defmodule Doc.Doubling do
+      ...>   use Mote.Behaviour
+      ...>   defactor doubling() do
+      ...>     {customer, n} -> send customer, 2 * n
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> doubling = Mote.create(machine, Doc.Doubling.doubling())
+      iex> asks = for n <- 1..3, do: Mote.async(doubling, n)
+      iex> Mote.await_many(asks)
+      [2, 4, 6]
+      iex> Mote.yield(Mote.async(doubling, 4))
+      {:ok, 8}
+      iex> Mote.ask_all([doubling, doubling], 5)
+      [ok: 10, ok: 10]
+  """
+  @spec async(Address.t(), term, sponsor: atom) :: Ask.t()
+  defdelegate async(address, request, opts \\ []), to: Ask
+
+  @doc """
+  Waits for the answer to a question of `async/3`, and gives it.
+
+  Exits as `Task.await/2` does, with `{reason, {Mote, :await, [ask, timeout]}}`, when there is none; the reason is
+  `:timeout` or one of `Mote.Error`. The question is cancelled then. Raises `ArgumentError` in another process than that
+  which asked, and when the answer was given before.
+  """
+  @spec await(Ask.t(), timeout) :: term
+  defdelegate await(ask, timeout \\ @timeout), to: Ask
+
+  @doc """
+  As `await/2` for several questions, with one deadline for all; gives the answers in the order of the questions.
+
+  As soon as one fails, all of them are cancelled.
+  """
+  @spec await_many([Ask.t()], timeout) :: [term]
+  defdelegate await_many(asks, timeout \\ @timeout), to: Ask
+
+  @doc """
+  Waits for the answer to a question of `async/3`; `nil` if there is none in time, and then it can still come.
+
+  Gives `{:error, error}` where `Task.yield/2` gives `{:exit, reason}`. To wait and then give up:
+
+      Mote.yield(ask, 1_000) || Mote.ignore(ask)
+  """
+  @spec yield(Ask.t(), timeout) :: Ask.result() | nil
+  defdelegate yield(ask, timeout \\ @timeout), to: Ask
+
+  @doc """
+  As `yield/2` for several questions, with one deadline for all; gives each with what came of it.
+  """
+  @spec yield_many([Ask.t()], timeout) :: [{Ask.t(), Ask.result() | nil}]
+  defdelegate yield_many(asks, timeout \\ @timeout), to: Ask
+
+  @doc """
+  Cancels a question of `async/3`: nothing of it reaches the mailbox any more.
+
+  Gives the answer if it has come already, `nil` otherwise. There is no more to shut down: a turn cannot be
+  interrupted, and what it answers is thrown away.
+  """
+  @spec ignore(Ask.t()) :: Ask.result() | nil
+  defdelegate ignore(ask), to: Ask
 
   @doc """
   A reference that carries its sponsor: whoever sends to it, the message runs in that sponsor.
@@ -434,20 +489,5 @@ defmodule Mote do
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: GenServer.stop(machine, reason, timeout)
 
-  # -- options -------------------------------------------------------------------------------------------------
-
-  defp ask_options!(opts) when is_list(opts) do
-    {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)
-    {timeout, sponsor!(rest, "ask/3")}
-  end
-
-  defp ask_options!(timeout), do: {timeout, nil}
-
-  defp sponsor!([], _), do: nil
-  defp sponsor!([sponsor: sponsor], _) when is_atom(sponsor), do: sponsor
-
-  defp sponsor!(opts, function) do
-    raise ArgumentError,
-          "expected the options of #{function} to be [sponsor: name] or [], got: #{inspect(opts)}"
-  end
+  defp sponsor!(opts, function), do: Sponsor.option!(opts, function)
 end

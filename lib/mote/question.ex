@@ -5,6 +5,9 @@ defmodule Mote.Question do
 
   alias Mote.{Error, Native}
 
+  @typedoc "The tag of the message and the asker's side."
+  @type open :: {reference, reference}
+
   @doc """
   Puts a question to a native machine and waits for the answer.
 
@@ -17,7 +20,7 @@ defmodule Mote.Question do
     case Native.machine_owner(native) do
       pid when is_pid(pid) ->
         # The tag is the monitor of the machine's process: so the wait looks only at messages that arrive after it,
-        # however long the mailbox is.
+        # however long the mailbox is. For that the compiler must see where the tag comes from.
         tag = Process.monitor(pid)
 
         case ask.(tag) do
@@ -34,6 +37,64 @@ defmodule Mote.Question do
       :unknown ->
         {:error, Error.from(:unknown, context)}
     end
+  end
+
+  @doc "Puts a question and does not wait."
+  @spec open(term, keyword, (reference -> reference | atom)) :: {:ok, open} | {:error, Error.t()}
+  def open(native, context, ask) do
+    case Native.machine_owner(native) do
+      pid when is_pid(pid) -> open_to(pid, context, ask)
+      :unknown -> {:error, Error.from(:unknown, context)}
+    end
+  end
+
+  defp open_to(pid, context, ask) do
+    tag = Process.monitor(pid)
+
+    case ask.(tag) do
+      asker when is_reference(asker) ->
+        {:ok, {tag, asker}}
+
+      word ->
+        Process.demonitor(tag, [:flush])
+        {:error, Error.from(word, context)}
+    end
+  end
+
+  @doc "Waits for the answer to what was opened; gives up after the timeout."
+  @spec wait(open, keyword, timeout) :: {:ok, term} | {:error, Error.t()}
+  def wait({tag, asker}, context, timeout) do
+    result = await(tag, asker, context, timeout)
+    Process.demonitor(tag, [:flush])
+    result
+  end
+
+  @doc "Waits without giving up: `nil` after the timeout."
+  @spec look(open, keyword, timeout) :: {:ok, term} | {:error, Error.t()} | nil
+  def look({tag, asker}, context, timeout) do
+    receive do
+      {^tag, answer} -> done(tag, asker, {:ok, answer})
+      {^tag, :mote_failed, reason} -> done(tag, asker, {:error, Error.from(reason, context)})
+      {:DOWN, ^tag, _, _, _} -> done(tag, asker, give_up(tag, asker, context, :machine_down))
+    after
+      timeout -> nil
+    end
+  end
+
+  @doc "Gives up at once; what has come is given all the same."
+  @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
+  def ignore({tag, asker} = open, context) do
+    case Native.cancel(asker) do
+      false -> done(tag, asker, last(tag, context, 1_000))
+      _open_or_closed -> done(tag, asker, look(open, context, 0))
+    end
+  end
+
+  # So that nobody waits for it again.
+  defp done(tag, asker, result) do
+    Process.demonitor(tag, [:flush])
+    Native.cancel(asker)
+    result
   end
 
   @doc "Waits until a native machine is quiet."

@@ -36,6 +36,16 @@ defmodule Mote.Machine.Sponsor do
     raise ArgumentError, "expected the name of a sponsor to be an atom, such as :main, got: #{inspect(other)}"
   end
 
+  @doc "The sponsor that is named in the options of a function; raises `ArgumentError`."
+  @spec option!(term, String.t()) :: atom
+  def option!([], _function), do: nil
+  def option!([sponsor: sponsor], _function) when is_atom(sponsor), do: sponsor
+
+  def option!(opts, function) do
+    raise ArgumentError,
+          "expected the options of #{function} to be [sponsor: name] or [], got: #{inspect(opts)}"
+  end
+
   defp threads!(_name, :cores), do: System.schedulers_online()
   defp threads!(_name, threads) when is_integer(threads) and threads in 1..@most_threads, do: threads
 

@@ -3,7 +3,7 @@ use crate::actor::Target;
 use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::message::{post, send_in};
-use crate::resources::{Asker, Customer, MachineResource};
+use crate::resources::{Asker, Closed, Customer, MachineResource};
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
@@ -68,16 +68,27 @@ fn question<'a>(
     match ask(&customer) {
         Ok(()) => ResourceArc::new(asker).encode(env),
         Err(word) => {
-            asker.cancel();
+            asker.close();
             word.encode(env)
         }
     }
 }
 
-/// Gives up waiting; `false` when the one message is already on its way.
+/// Ends a question: `true` when there will be no message, `false` when the one message has been sent or is on its way,
+/// `:closed` when it had been ended before.
 #[rustler::nif]
-fn cancel(asker: &Asker) -> bool {
-    asker.cancel()
+fn cancel<'a>(env: Env<'a>, asker: &Asker) -> Term<'a> {
+    match asker.close() {
+        Closed::Now => true.encode(env),
+        Closed::Answered => false.encode(env),
+        Closed::Before => names::closed().encode(env),
+    }
+}
+
+/// Whether the question was ended by `cancel`.
+#[rustler::nif]
+fn cancelled(asker: &Asker) -> bool {
+    asker.is_closed()
 }
 
 /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when

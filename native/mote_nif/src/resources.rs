@@ -227,7 +227,7 @@ pub fn sponsor(machine: &Machine, name: Term<'_>) -> Result<Option<SponsorId>, B
 
 const OPEN: u8 = 0;
 const ANSWERED: u8 = 1;
-const CANCELLED: u8 = 2;
+const CLOSED: u8 = 2;
 
 /// Whether a question is still open, for both sides of it.
 struct Question {
@@ -248,21 +248,50 @@ impl Question {
         }
         left
     }
+
+    /// The end of it for who asked; the state that it was in.
+    fn close(&self) -> u8 {
+        // As in `leave`.
+        let state = self.state.swap(CLOSED, AcqRel);
+        if state == OPEN {
+            self.questions.closed();
+        }
+        state
+    }
+}
+
+/// What whoever closes a question has to expect.
+pub enum Closed {
+    /// Nothing: it was open.
+    Now,
+    /// The one message: it was sent, or is on its way.
+    Answered,
+    /// Nothing: it was closed before.
+    Before,
 }
 
 /// The side of who waits. It does not keep the customer, whose last reference gone means that nobody can answer.
 pub struct Asker(Arc<Question>);
 
 impl Asker {
-    /// Gives up waiting; `false` when an answer is already on its way.
-    pub fn cancel(&self) -> bool {
-        self.0.leave(CANCELLED)
+    /// Gives up waiting, or has got the message.
+    pub fn close(&self) -> Closed {
+        match self.0.close() {
+            OPEN => Closed::Now,
+            ANSWERED => Closed::Answered,
+            _ => Closed::Before,
+        }
+    }
+
+    /// Whether it was closed: then there is no message to wait for.
+    pub fn is_closed(&self) -> bool {
+        self.0.state.load(Acquire) == CLOSED
     }
 }
 
 impl Drop for Asker {
     fn drop(&mut self) {
-        self.cancel();
+        self.0.close();
     }
 }
 

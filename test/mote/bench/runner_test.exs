@@ -170,12 +170,13 @@ defmodule Mote.Bench.RunnerTest do
 
   if File.exists?("/proc/self/task") do
     test "threads by name, and their time" do
-      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2]])
-      before = Threads.cpu_ns("mote-")
+      # Of its own name: other tests' machines come and go meanwhile.
+      {:ok, machine} = Mote.start_link(name: :cpu, sponsors: [main: [threads: 2]])
+      before = Threads.cpu_ns("mote-:cpu-")
       root = Mote.create(machine, ForkBomb.Actors.node(self()))
       Mote.send(root, 15)
       assert_receive :done, 5_000
-      assert Threads.cpu_ns("mote-") > before
+      assert Threads.cpu_ns("mote-:cpu-") > before
       assert Threads.cpu_ns("no-such-thread") == nil
       Mote.stop(machine)
     end

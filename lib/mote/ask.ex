@@ -1,0 +1,236 @@
+defmodule Mote.Ask do
+  @moduledoc """
+  Asking actors: questions that are on their way, and waiting for their answers.
+
+  `Mote.ask/3` puts a question and waits. `Mote.async/3` only puts it, and gives a `Mote.Ask` for `Mote.await/2`,
+  `Mote.await_many/2`, `Mote.yield/2` or `Mote.ignore/1`, which are to each other what their namesakes in `Task` are:
+
+      asks = for counter <- counters, do: Mote.async(counter, :read)
+      Enum.sum(Mote.await_many(asks))
+
+  The actor gets `{customer, request}` and answers by sending to the customer, at any time, from any actor that was
+  handed the customer. Only the process that asked can wait, and for each question there is one answer at most.
+
+  ## Nothing comes late
+
+  Whoever gives up, by a deadline, by `Mote.ignore/1`, by dropping the `Mote.Ask` or by dying, has cancelled the
+  question. An answer that comes after that is thrown away by the machine; it never reaches the mailbox.
+
+  ## In a process that does not wait
+
+  Until it is waited for, an answer is a message, so a `GenServer` can take it in `handle_info/2`. These are the
+  messages of a question, where `ref` is the field of that name; there is one of the first two, or else the third:
+
+    * `{ref, answer}`;
+    * `{ref, :mote_failed, reason}` - there will be no answer: `:broken_promise` or `:machine_down`;
+    * `{:DOWN, ref, :process, machine, reason}`.
+
+  `Process.demonitor(ref, [:flush])` is to be called after one of the first two.
+
+  ## Fields
+
+    * `ref` - the reference in its messages;
+    * `address` - who was asked;
+    * `owner` - the process that asked.
+  """
+
+  alias Mote.{Address, Error, Native, Question}
+  alias Mote.Machine.Sponsor
+
+  @timeout 5_000
+
+  @enforce_keys [:ref, :address, :owner, :asker]
+  defstruct [:ref, :address, :owner, :asker]
+
+  @type t :: %__MODULE__{ref: reference, address: Address.t(), owner: pid, asker: reference}
+
+  @type result :: {:ok, term} | {:error, Error.t()}
+
+  @type options :: timeout | [timeout: timeout, sponsor: atom]
+
+  # -- one question, now ---------------------------------------------------------------------------------------
+
+  @doc "See `Mote.ask/3`."
+  @spec ask(Address.t(), term, options) :: result
+  def ask(address, request, timeout_or_opts \\ @timeout)
+
+  def ask(%Address{machine: machine} = address, request, timeout_or_opts) do
+    {timeout, named} = options!(timeout_or_opts, "ask/3")
+    sponsor = address.sponsor || named
+    Question.put(machine, timeout, [address: address, sponsor: sponsor], &send(address, sponsor, request, &1))
+  end
+
+  def ask(other, _request, _timeout_or_opts), do: not_an_address!(other)
+
+  @doc "See `Mote.ask!/3`."
+  @spec ask!(Address.t(), term, options) :: term
+  def ask!(address, request, timeout_or_opts \\ @timeout) do
+    case ask(address, request, timeout_or_opts) do
+      {:ok, answer} -> answer
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc "See `Mote.ask_all/3`."
+  @spec ask_all([Address.t()], term, options) :: [result]
+  def ask_all(addresses, request, timeout_or_opts \\ @timeout) do
+    {timeout, sponsor} = options!(timeout_or_opts, "ask_all/3")
+    Enum.each(addresses, &(is_struct(&1, Address) || not_an_address!(&1)))
+    deadline = deadline(timeout)
+    asks = Enum.map(addresses, &open(&1, request, sponsor))
+
+    Enum.map(asks, fn
+      {:ok, ask} -> Question.wait({ask.ref, ask.asker}, context(ask, timeout), left(deadline))
+      {:error, error} -> {:error, error}
+    end)
+  end
+
+  # -- questions on their way ----------------------------------------------------------------------------------
+
+  @doc "See `Mote.async/3`."
+  @spec async(Address.t(), term, sponsor: atom) :: t
+  def async(address, request, opts \\ [])
+
+  def async(%Address{} = address, request, opts) do
+    case open(address, request, Sponsor.option!(opts, "async/3")) do
+      {:ok, ask} -> ask
+      {:error, error} -> raise error
+    end
+  end
+
+  def async(other, _request, _opts), do: not_an_address!(other)
+
+  @doc "See `Mote.await/2`."
+  @spec await(t, timeout) :: term
+  def await(%__MODULE__{} = ask, timeout \\ @timeout) do
+    owned!(ask)
+    Question.timeout!(timeout)
+
+    case look(ask, timeout) || Question.ignore(open_of(ask), context(ask)) do
+      {:ok, answer} -> answer
+      {:error, %Error{reason: reason}} -> exit({reason, {Mote, :await, [ask, timeout]}})
+      nil -> exit({:timeout, {Mote, :await, [ask, timeout]}})
+    end
+  end
+
+  @doc "See `Mote.await_many/2`."
+  @spec await_many([t], timeout) :: [term]
+  def await_many(asks, timeout \\ @timeout) do
+    Enum.each(asks, &owned!/1)
+    Question.timeout!(timeout)
+    await_many(asks, deadline(timeout), {asks, timeout}, [])
+  end
+
+  defp await_many([], _deadline, _call, answers), do: Enum.reverse(answers)
+
+  defp await_many([ask | rest], deadline, {asks, timeout} = call, answers) do
+    case look(ask, left(deadline)) || Question.ignore(open_of(ask), context(ask)) do
+      {:ok, answer} ->
+        await_many(rest, deadline, call, [answer | answers])
+
+      failed ->
+        # Whoever catches the exit has no use for the others' answers.
+        Enum.each(rest, &Question.ignore(open_of(&1), context(&1)))
+        reason = with {:error, %Error{reason: reason}} <- failed, do: reason
+        exit({reason || :timeout, {Mote, :await_many, [asks, timeout]}})
+    end
+  end
+
+  @doc "See `Mote.yield/2`."
+  @spec yield(t, timeout) :: result | nil
+  def yield(%__MODULE__{} = ask, timeout \\ @timeout) do
+    owned!(ask)
+    Question.timeout!(timeout)
+    look(ask, timeout)
+  end
+
+  @doc "See `Mote.yield_many/2`."
+  @spec yield_many([t], timeout) :: [{t, result | nil}]
+  def yield_many(asks, timeout \\ @timeout) do
+    Enum.each(asks, &owned!/1)
+    Question.timeout!(timeout)
+    deadline = deadline(timeout)
+    Enum.map(asks, &{&1, look(&1, left(deadline))})
+  end
+
+  @doc "See `Mote.ignore/1`."
+  @spec ignore(t) :: result | nil
+  def ignore(%__MODULE__{} = ask) do
+    owned!(ask)
+    Question.ignore(open_of(ask), context(ask))
+  end
+
+  # -- parts ---------------------------------------------------------------------------------------------------
+
+  defp open(address, request, named) do
+    sponsor = address.sponsor || named
+    context = [address: address, sponsor: sponsor]
+
+    with {:ok, {ref, asker}} <- Question.open(address.machine, context, &send(address, sponsor, request, &1)) do
+      {:ok, %__MODULE__{ref: ref, address: address, owner: self(), asker: asker}}
+    end
+  end
+
+  defp send(%Address{machine: machine, key: key}, sponsor, request, tag) do
+    with :big <- Native.ask(machine, key, sponsor, request, tag) do
+      Native.ask_big(machine, key, sponsor, request, tag)
+    end
+  end
+
+  # The answer, if it comes in time. The message may be there although the question was ended: not another time.
+  defp look(%{asker: asker} = ask, timeout) do
+    cond do
+      result = Question.look(open_of(ask), context(ask), 0) -> result
+      Native.cancelled(asker) -> ended!(ask)
+      true -> Question.look(open_of(ask), context(ask), timeout)
+    end
+  end
+
+  defp open_of(%{ref: ref, asker: asker}), do: {ref, asker}
+
+  defp context(ask), do: [address: ask.address]
+  defp context(ask, timeout), do: [timeout: timeout, address: ask.address]
+
+  defp deadline(:infinity), do: :infinity
+  defp deadline(timeout), do: System.monotonic_time(:millisecond) + timeout
+
+  defp left(:infinity), do: :infinity
+  defp left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
+
+  defp options!(opts, function) when is_list(opts) do
+    {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)
+    Question.timeout!(timeout)
+    {timeout, Sponsor.option!(rest, function)}
+  end
+
+  defp options!(timeout, _function) do
+    Question.timeout!(timeout)
+    {timeout, nil}
+  end
+
+  defp owned!(%__MODULE__{owner: owner}) when owner == self(), do: :ok
+
+  defp owned!(%__MODULE__{} = ask) do
+    raise ArgumentError,
+          "#{inspect(ask)} belongs to #{inspect(ask.owner)}, the process that asked: " <>
+            "#{inspect(self())} cannot wait for its answer"
+  end
+
+  defp owned!(other), do: raise(ArgumentError, "expected what Mote.async/3 gives, got: #{inspect(other)}")
+
+  @spec ended!(t) :: no_return
+  defp ended!(ask) do
+    raise ArgumentError,
+          "#{inspect(ask)} was answered or given up before, and there is one answer: keep what Mote.await/2 gives"
+  end
+
+  @spec not_an_address!(term) :: no_return
+  defp not_an_address!(other) do
+    raise ArgumentError, "expected the address of an actor to ask, got: #{inspect(other)}"
+  end
+
+  defimpl Inspect do
+    def inspect(%{ref: ref, address: address}, _opts),
+      do: "#Mote.Ask<#{Kernel.inspect(ref)} to #{Kernel.inspect(address)}>"
+  end
+end

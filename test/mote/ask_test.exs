@@ -1,0 +1,317 @@
+defmodule Mote.AskTest do
+  use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  alias Mote.{Actors, Ask, Customer, Error, Holders}
+
+  doctest Mote.Ask
+
+  @moduletag capture_log: true
+
+  setup do
+    machine = start_supervised!({Mote, sponsors: [main: [threads: 2], other: []]})
+    %{machine: machine, echo: Mote.create(machine, Actors.echo()), late: Mote.create(machine, Actors.late())}
+  end
+
+  # Nothing of a question is left in this process, and nothing comes.
+  defp nothing_left(ms \\ 30) do
+    Process.sleep(ms)
+    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
+  end
+
+  defp eventually(fun, tries \\ 400) do
+    cond do
+      fun.() -> true
+      tries == 0 -> flunk("waited in vain")
+      true -> Process.sleep(5) && eventually(fun, tries - 1)
+    end
+  end
+
+  describe "await" do
+    test "gives the answer", %{echo: echo} do
+      ask = Mote.async(echo, :hi)
+      assert %Ask{address: ^echo, owner: owner} = ask
+      assert owner == self()
+      assert Mote.await(ask) == :hi
+      nothing_left(0)
+    end
+
+    test "in any order, and falsy answers too", %{echo: echo} do
+      asks = for answer <- [nil, false, :ok, {:error, 1}], do: {Mote.async(echo, answer), answer}
+      for {ask, answer} <- Enum.reverse(asks), do: assert(Mote.await(ask) === answer)
+      nothing_left(0)
+    end
+
+    test "can go to a sponsor", %{machine: machine, echo: echo} do
+      assert Mote.await(Mote.async(echo, 1, sponsor: :other)) == 1
+      assert Mote.await(Mote.async(Mote.on(:other, echo), 1)) == 1
+      eventually(fn -> hd(Mote.info(machine).sponsors.other.threads).turns == 2 end)
+    end
+
+    test "exits as Task.await does when the time is up, and the question is cancelled", %{late: late} do
+      ask = Mote.async(late, 30)
+      assert catch_exit(Mote.await(ask, 1)) == {:timeout, {Mote, :await, [ask, 1]}}
+      nothing_left(60)
+      assert Exception.format_exit({:timeout, {Mote, :await, [ask, 1]}}) =~ "Mote.await(#Mote.Ask<#Reference"
+    end
+
+    test "exits when nobody can answer any more", %{machine: machine} do
+      ask = Mote.async(Mote.create(machine, Actors.failing(1)), :what)
+      assert {:broken_promise, {Mote, :await, [^ask, 5_000]}} = catch_exit(Mote.await(ask))
+      nothing_left(0)
+    end
+
+    test "exits when the machine ends", %{machine: machine} do
+      ask = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
+      waiting = Task.async(fn -> Process.sleep(20) && Mote.stop(machine) end)
+      assert {:machine_down, _} = catch_exit(Mote.await(ask, :infinity))
+      Task.await(waiting)
+      nothing_left()
+    end
+
+    test "a second time is a mistake, whatever the first time gave", %{echo: echo, late: late} do
+      answered = Mote.async(echo, 1)
+      1 = Mote.await(answered)
+      expired = Mote.async(late, 60_000)
+      catch_exit(Mote.await(expired, 0))
+      ignored = Mote.async(late, 60_000)
+      nil = Mote.ignore(ignored)
+
+      for ask <- [answered, expired, ignored],
+          wait <- [&Mote.await(&1, :infinity), &Mote.yield(&1, :infinity)] do
+        assert_raise ArgumentError, ~r/was answered or given up before/, fn -> wait.(ask) end
+      end
+
+      assert Mote.ignore(answered) == nil
+    end
+
+    test "only where it was asked", %{echo: echo} do
+      ask = Mote.async(echo, 1)
+
+      for wait <- [
+            &Mote.await/1,
+            &Mote.yield/1,
+            &Mote.ignore/1,
+            &Mote.await_many([&1]),
+            &Mote.yield_many([&1])
+          ] do
+        error = Task.async(fn -> assert_raise ArgumentError, fn -> wait.(ask) end end) |> Task.await()
+        assert Exception.message(error) =~ "belongs to #{inspect(self())}, the process that asked"
+      end
+
+      assert Mote.await(ask) == 1
+    end
+  end
+
+  describe "async" do
+    test "raises when the question cannot be put", %{machine: machine, echo: echo} do
+      assert_raise Error, ~r/no sponsor :none/, fn -> Mote.async(echo, 1, sponsor: :none) end
+      :ok = Mote.stop(machine)
+      assert %Error{reason: :machine_down} = catch_error(Mote.async(echo, 1))
+      nothing_left(0)
+    end
+
+    test "refuses what is no address and no option", %{echo: echo} do
+      assert_raise ArgumentError, ~r/expected the address of an actor to ask, got: :echo/, fn ->
+        Mote.async(:echo, 1)
+      end
+
+      assert_raise ArgumentError, ~r/options of async\/3/, fn -> Mote.async(echo, 1, timeout: 1) end
+      assert_raise ArgumentError, ~r/expected a timeout/, fn -> Mote.await(Mote.async(echo, 1), -1) end
+      assert_raise ArgumentError, ~r/expected what Mote.async\/3 gives/, fn -> Mote.await_many([:ask]) end
+    end
+
+    test "answers are messages for who does not wait", %{echo: echo, machine: machine} do
+      %Ask{ref: ref} = Mote.async(echo, :hi)
+      assert_receive {^ref, :hi}
+      %Ask{ref: ref} = ask = Mote.async(Mote.create(machine, Actors.failing(1)), :hi)
+      assert_receive {^ref, :mote_failed, :broken_promise}, 5_000
+      %Ask{ref: ref} = other = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
+      :ok = Mote.stop(machine)
+      assert_receive {^ref, :mote_failed, :machine_down}
+      assert ask != other
+    end
+
+    test "dropping it cancels it", %{machine: machine} do
+      forward = Mote.create(machine, Actors.forward(self()))
+      ask_and_forget(forward)
+      assert_receive {%Customer{} = customer, :what}
+      :erlang.garbage_collect()
+      eventually(fn -> Mote.info(machine).questions.open == 0 end)
+      Mote.send(customer, :too_late)
+      refute_receive {_, :too_late}, 20
+    end
+
+    defp ask_and_forget(address) do
+      Mote.async(address, :what)
+      :ok
+    end
+  end
+
+  describe "await_many" do
+    test "gives the answers in order", %{echo: echo, late: late} do
+      assert Mote.await_many(for n <- 1..100, do: Mote.async(echo, n)) == Enum.to_list(1..100)
+      assert Mote.await_many([Mote.async(late, 20), Mote.async(echo, 1)]) == [:late, 1]
+      assert Mote.await_many([]) == []
+      nothing_left(0)
+    end
+
+    test "has one deadline for all, and cancels all", %{late: late} do
+      asks = for ms <- [1, 40, 60, 60], do: Mote.async(late, ms)
+      assert {:timeout, {Mote, :await_many, [^asks, 20]}} = catch_exit(Mote.await_many(asks, 20))
+      nothing_left(100)
+    end
+
+    test "fails with the first that fails", %{machine: machine, echo: echo, late: late} do
+      asks = [
+        Mote.async(echo, 1),
+        Mote.async(Mote.create(machine, Actors.failing(1)), 1),
+        Mote.async(late, 50)
+      ]
+
+      assert {:broken_promise, {Mote, :await_many, _}} = catch_exit(Mote.await_many(asks))
+      nothing_left(80)
+    end
+  end
+
+  describe "yield" do
+    test "gives what has come, and can be called again", %{late: late} do
+      ask = Mote.async(late, 40)
+      assert Mote.yield(ask, 0) == nil
+      assert Mote.yield(ask, 1) == nil
+      assert Mote.yield(ask) == {:ok, :late}
+      nothing_left(0)
+    end
+
+    test "gives errors", %{machine: machine} do
+      ask = Mote.async(Mote.create(machine, Actors.failing(1)), 1)
+      assert {:error, %Error{reason: :broken_promise}} = Mote.yield(ask)
+      ask = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
+      :ok = Mote.stop(machine)
+      assert {:error, %Error{reason: :machine_down}} = Mote.yield(ask)
+      nothing_left(0)
+    end
+
+    test "of many gives each with what came of it", %{echo: echo, late: late} do
+      [one, two] = asks = [Mote.async(echo, 1), Mote.async(late, 60_000)]
+      assert Mote.yield_many(asks, 50) == [{one, {:ok, 1}}, {two, nil}]
+      assert Mote.ignore(two) == nil
+      nothing_left(0)
+    end
+  end
+
+  describe "ignore" do
+    test "cancels", %{late: late, machine: machine} do
+      ask = Mote.async(late, 20)
+      assert Mote.ignore(ask) == nil
+      assert Mote.info(machine).questions.open == 0
+      nothing_left(50)
+    end
+
+    test "gives what has come already", %{echo: echo, machine: machine} do
+      ask = Mote.async(echo, 1)
+      :ok = Mote.drain(machine)
+      assert Mote.ignore(ask) == {:ok, 1}
+      nothing_left(0)
+    end
+  end
+
+  describe "ask_all" do
+    test "gives an answer for each, in order", %{machine: machine} do
+      keepers = for n <- 1..50, do: Mote.create(machine, Actors.keeper(n))
+      assert Mote.ask_all(keepers, :get) == for(n <- 1..50, do: {:ok, n})
+      assert Mote.ask_all([], :get) == []
+      nothing_left(0)
+    end
+
+    test "has one deadline for all, and an error for each", %{machine: machine, echo: echo, late: late} do
+      {:ok, other} = Mote.start_link()
+      gone = Mote.create(other, Actors.echo())
+      :ok = Mote.stop(other)
+      failing = Mote.create(machine, Actors.failing(1))
+      {time, results} = :timer.tc(fn -> Mote.ask_all([late, echo, gone, late], 60_000, 50) end)
+      reason = fn {:error, %Error{reason: reason}} -> reason end
+      assert [first, {:ok, 60_000}, third, fourth] = results
+      assert Enum.map([first, third, fourth], reason) == [:timeout, :machine_down, :timeout]
+      # One after the other it would have been twice as long.
+      assert time in 50_000..95_000 or time > 500_000
+      assert [{:ok, 1}, {:error, %Error{reason: :broken_promise}}] = Mote.ask_all([echo, failing], 1)
+      nothing_left(0)
+    end
+
+    test "sends nothing if one of them is no address", %{machine: machine, echo: echo} do
+      assert_raise ArgumentError, ~r/got: :nobody/, fn -> Mote.ask_all([echo, :nobody], 1) end
+      assert_raise ArgumentError, ~r/options of ask_all\/3/, fn -> Mote.ask_all([echo], 1, wait: 1) end
+      :ok = Mote.drain(machine)
+      assert Mote.info(machine).counters.turns == 0
+    end
+  end
+
+  describe "askers that are killed" do
+    test "leave no open question, and the machine throws their answers away", %{machine: machine, late: late} do
+      test = self()
+
+      askers =
+        for n <- 1..20 do
+          spawn(fn ->
+            asks = for _ <- 1..10, do: Mote.async(late, rem(n, 3) * 10)
+            send(test, :asked)
+            Mote.await_many(asks, :infinity)
+            Process.sleep(:infinity)
+          end)
+        end
+
+      for _ <- askers, do: assert_receive(:asked, 5_000)
+      for asker <- askers, do: Process.exit(asker, :kill)
+      eventually(fn -> Mote.info(machine).questions.open == 0 end)
+      eventually(fn -> Mote.info(machine).counters.timers == 0 end)
+      :ok = Mote.drain(machine)
+      %{undelivered: undelivered, foreign_out: delivered} = Mote.info(machine).counters
+      assert undelivered + delivered == 200
+      nothing_left()
+    end
+  end
+
+  # Whatever happens to a question, it has one outcome, and nothing is left of it.
+  property "a question ends once", %{machine: machine, echo: echo, late: late} do
+    failing = Mote.create(machine, Actors.failing(:never))
+
+    kinds =
+      StreamData.frequency([
+        {4, StreamData.constant({echo, 0})},
+        {4, StreamData.map(StreamData.integer(0..3), &{late, &1})},
+        {1, StreamData.constant({failing, 0})}
+      ])
+
+    ends =
+      StreamData.member_of([
+        &Mote.ignore/1,
+        &Mote.yield(&1, 1),
+        fn ask -> Mote.yield(ask, 0) || Mote.ignore(ask) end,
+        fn ask ->
+          try do
+            {:ok, Mote.await(ask, 2)}
+          catch
+            :exit, {reason, {Mote, :await, _}} -> {:exit, reason}
+          end
+        end
+      ])
+
+    check all(questions <- StreamData.list_of({kinds, ends}, max_length: 20), max_runs: 50) do
+      asks = for {{actor, request}, wait} <- questions, do: {Mote.async(actor, request), wait}
+      outcomes = for {ask, wait} <- asks, do: {ask, wait.(ask)}
+
+      for {ask, outcome} <- outcomes do
+        case outcome do
+          # It may have come since.
+          nil -> Mote.ignore(ask)
+          {:exit, reason} -> assert reason in [:timeout, :broken_promise]
+          {:ok, answer} -> assert answer in [0, :late]
+          {:error, error} -> assert error.reason == :broken_promise
+        end
+      end
+
+      nothing_left(5)
+    end
+  end
+end
