@@ -415,27 +415,23 @@ defmodule Mote do
 
   Nothing is stopped for it: numbers may be a fraction of a millisecond old, and need not be of one moment.
 
-  Of an address: `behaviour`, with its captures, as it is between two turns, or `:sink`; `machine`, the process;
-  `address`. It waits for the machine, up to five seconds.
+  Of an address:
+
+    * `behaviour` - with its captures, as they are between two turns, or `:sink`;
+    * `queued` - how many events wait for the actor with the thread that owns it (others may be on their way); `busy`,
+      whether any does;
+    * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where its events run whoever sends, or `nil`;
+    * `bytes` - what it holds (see `Mote.Inspection`);
+    * `machine`, the process, and `address`.
+
+  It waits for the machine, up to five seconds. What the calling process sent before is done by then, or queued.
 
   Raises `Mote.Error` when the machine is not running.
   """
   @spec info(Machine.t() | Address.t()) :: map
   def info(machine_or_address)
 
-  def info(%Address{machine: machine, key: key} = address) do
-    case Question.put(machine, @timeout, [address: address], &Native.actor_info(machine, key, &1)) do
-      {:ok, {module, name, version, captures}} ->
-        %{
-          address: address,
-          machine: Native.machine_owner(machine),
-          behaviour: behaviour(module, name, version, captures)
-        }
-
-      {:error, error} ->
-        raise error
-    end
-  end
+  def info(%Address{} = address), do: Mote.Inspection.info(address)
 
   def info(machine) do
     with {:ok, native} <- Machine.fetch(machine),
@@ -447,10 +443,23 @@ defmodule Mote do
     end
   end
 
-  defp behaviour(nil, :sink, _, _), do: :sink
+  @doc """
+  The actors with most turns, most events that wait for them, or most bytes: see `Mote.Inspection.top/2`.
+  """
+  @spec top(Machine.t(), keyword) :: [map]
+  defdelegate top(machine, opts \\ []), to: Mote.Inspection
 
-  defp behaviour(module, name, version, captures),
-    do: %Behaviour{module: module, name: name, version: version, captures: captures}
+  @doc """
+  The behaviours in a machine, how many actors have them, and how often they run: see `Mote.Inspection.behaviours/2`.
+  """
+  @spec behaviours(Machine.t(), keyword) :: [map]
+  defdelegate behaviours(machine, opts \\ []), to: Mote.Inspection
+
+  @doc """
+  Which actors can be reached from one: see `Mote.Inspection.graph/2`.
+  """
+  @spec graph(Address.t(), keyword) :: Mote.Graph.t()
+  defdelegate graph(address, opts \\ []), to: Mote.Inspection
 
   @doc """
   Tells the calling process when a machine goes down.

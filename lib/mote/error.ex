@@ -96,7 +96,11 @@ defmodule Mote.Error do
   end
 
   def from(:timeout, context) do
-    if context[:address], do: no_answer(context), else: not_quiet(context)
+    cond do
+      context[:address] -> no_answer(context)
+      context[:survey] -> not_still(context)
+      true -> not_quiet(context)
+    end
   end
 
   def from(:broken_promise, context) do
@@ -115,6 +119,14 @@ defmodule Mote.Error do
     new(
       :timeout,
       "no answer within #{context[:timeout]} ms; should one come later, it is thrown away",
+      context
+    )
+  end
+
+  defp not_still(context) do
+    new(
+      :timeout,
+      "the machine did not stand still within #{context[:timeout]} ms: it cannot within a turn",
       context
     )
   end

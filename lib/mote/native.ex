@@ -37,4 +37,10 @@ defmodule Mote.Native do
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
   def send_trap(_machine, _key, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
+
+  def machine_awaited(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_census(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_watch(_machine, _id, _milliseconds, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_watched(_machine, _id, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
 end

@@ -4,6 +4,8 @@ use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::message::{post, send_in};
 use crate::resources::{Asker, Closed, Customer, MachineResource};
+use crate::terms;
+use mote_vm::atom::Atom as Name;
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
@@ -55,7 +57,7 @@ fn ask_within<'a>(
 }
 
 /// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process then.
-fn question<'a>(
+pub fn question<'a>(
     env: Env<'a>,
     machine: Term<'a>,
     tag: Term<'a>,
@@ -105,7 +107,7 @@ fn answer<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
     }
 }
 
-/// Asks the machine what an actor is: the answer is `{module, behaviour, hash of the module, captures}`.
+/// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes}}`.
 #[rustler::nif]
 fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>) -> Term<'a> {
     let target = match Target::find((machine, key, names::nil().to_term(env))) {
@@ -152,10 +154,10 @@ fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
             .iter()
             .map(|capture| decoder.term(env, machine, *capture))
             .collect();
-        let module = atoms::to_term(env, seen.module);
-        let name = atoms::to_term(env, seen.behaviour);
-        let hash = machine.module(seen.module);
-        let captures = make_tuple(env, &captures);
-        customer.tagged(env, (module, name, hash, captures).encode(env))
+        let behaviour = terms::behaviour(env, machine, seen.behaviour, make_tuple(env, &captures));
+        let sponsor = atoms::to_term(env, seen.sponsor);
+        let pinned = atoms::to_term(env, seen.pinned.unwrap_or(Name::NIL));
+        let figures = (seen.queued, seen.bytes);
+        customer.tagged(env, (behaviour, sponsor, pinned, figures).encode(env))
     });
 }

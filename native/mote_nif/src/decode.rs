@@ -191,7 +191,8 @@ impl Decoder {
         foreign::bytes(env, shown)
     }
 
-    fn address<'a>(
+    /// The address of an actor, which it keeps alive.
+    pub fn address<'a>(
         &mut self,
         env: Env<'a>,
         machine: &Machine,

@@ -21,6 +21,7 @@ mod own_term;
 mod read;
 mod repack;
 mod resources;
+mod survey;
 mod terms;
 
 rustler::init!("Elixir.Mote.Native");

@@ -2,6 +2,8 @@
 use crate::atoms::{self, names};
 use crate::resources::{Customer, Handle, MachineResource};
 use mote_vm::atom::Atom;
+use mote_vm::look::BehaviourName;
+use mote_vm::machine::Machine;
 use rustler::sys::{enif_get_map_value, enif_make_map_from_arrays};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Encoder, Env, ResourceArc, Term};
@@ -60,6 +62,32 @@ pub fn address<'a>(
             (names::machine(), machine.encode(env)),
             (names::key(), key.to_term(env)),
             (names::sponsor(), sponsor),
+        ],
+    )
+}
+
+/// `%Mote.Behaviour{}` of an actor with these captures, or `:sink`.
+pub fn behaviour<'a>(
+    env: Env<'a>,
+    machine: &Machine,
+    behaviour: BehaviourName,
+    captures: Term<'a>,
+) -> Term<'a> {
+    let name = atoms::to_term(env, behaviour.name);
+    if behaviour.module == Atom::NIL {
+        return name;
+    }
+    map(
+        env,
+        [
+            (names::__struct__(), names::behaviour().to_term(env)),
+            (names::module(), atoms::to_term(env, behaviour.module)),
+            (names::name(), name),
+            (
+                names::version(),
+                machine.module(behaviour.module).encode(env),
+            ),
+            (names::captures(), captures),
         ],
     )
 }

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::gc::GcInfo;
 use crate::heap::pace::GcConfig;
 use crate::heap::view::Term;
+use crate::look::BehaviourName;
 use crate::machine::Machine;
 use crate::sponsor::SponsorConfig;
 use std::any::Any;
@@ -175,12 +176,18 @@ impl Info {
 
 /// An actor seen between two turns.
 pub struct Inspection<'m> {
-    /// The module of its behaviour.
-    pub module: Atom,
     /// Its behaviour.
-    pub behaviour: Atom,
+    pub behaviour: BehaviourName,
     /// What it has captured.
     pub captures: Vec<Term<'m>>,
+    /// The sponsor whose thread owns it.
+    pub sponsor: Atom,
+    /// The sponsor where its events run, whoever sends.
+    pub pinned: Option<Atom>,
+    /// Events that wait for it with its owner.
+    pub queued: u64,
+    /// Bytes of its record and of what its captures reach without passing another actor.
+    pub bytes: u64,
 }
 
 /// What to do with an inspection.

@@ -9,6 +9,7 @@
 //!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
 use crate::actor::Actor;
+use crate::look::Call;
 use crate::machine::Look;
 use crate::parcel::Parcel;
 use crate::queue::Event;
@@ -23,6 +24,8 @@ pub(crate) enum Entry {
     Inspect(Target, Look),
     /// Timers of a thread that has ended.
     Timers(Timers),
+    /// Something to do between two turns.
+    Call(Call),
     /// Collect, whether it is due or not, then call.
     Collect(Box<dyn FnOnce() + Send>),
     /// An event for an actor that this thread owns and the thread of that number wants to run.

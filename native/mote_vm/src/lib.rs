@@ -17,6 +17,7 @@ pub mod handles;
 pub mod heap;
 pub(crate) mod inbox;
 pub(crate) mod interpreter;
+pub mod look;
 pub mod machine;
 pub mod parcel;
 pub(crate) mod presence;

@@ -12,10 +12,10 @@ use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
 use crate::counters::Counts;
 use crate::fault::Fault;
-use crate::heap::view::Term;
-use crate::inbox::{Contents, Entry, Target};
+use crate::inbox::{Contents, Entry};
 use crate::interpreter::Interpreter;
-use crate::machine::{Inspection, Look};
+use crate::look::watch::Watch;
+use crate::look::Call;
 use crate::queue::Event;
 use crate::sharing::WORTH_ASKING;
 use crate::station::{Station, ThreadNumber};
@@ -68,11 +68,15 @@ pub(crate) struct Dispatch {
     retiring: bool,
     /// Who asked for a collection, to be called after the next one.
     collection_asked: Vec<Box<dyn FnOnce() + Send>>,
+    /// What callers want done between two turns.
+    calls: Vec<Call>,
+    /// Who counts this thread's turns.
+    pub(crate) watches: Vec<Watch>,
     /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
-    batch: u64,
+    pub(crate) batch: u64,
     /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
     shared: bool,
-    backlog: Backlog,
+    pub(crate) backlog: Backlog,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -106,6 +110,8 @@ impl Dispatch {
             awake_since: Instant::now(),
             retiring: false,
             collection_asked: Vec::new(),
+            calls: Vec::new(),
+            watches: Vec::new(),
             batch,
             shared: false,
             backlog: Backlog::new(),
@@ -143,6 +149,7 @@ impl Dispatch {
             if self.turn.place.station.inbox.is_pending() {
                 self.drain();
                 if self.retiring {
+                    self.answer_calls();
                     return self.retire();
                 }
             }
@@ -157,6 +164,7 @@ impl Dispatch {
             self.turn.savepoint.queue = mark;
             self.turn.share(backlog);
             self.keep_house();
+            self.answer_calls();
             if self.turn.queue.is_empty() {
                 self.idle();
             }
@@ -187,8 +195,18 @@ impl Dispatch {
         machine.pool().pace.until_look(newest)
     }
 
+    /// Does what callers want done between two turns.
+    fn answer_calls(&mut self) {
+        for call in std::mem::take(&mut self.calls) {
+            call(self);
+        }
+    }
+
     /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
     fn run_batch(&mut self) -> u64 {
+        if self.is_watched() {
+            return self.run_watched_batch();
+        }
         let estimate = self.turn.place.sponsor.stations.len() > 1;
         let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
@@ -243,6 +261,7 @@ impl Dispatch {
             match entry {
                 Entry::Inspect(target, look) => self.inspect(target, look),
                 Entry::Timers(timers) => self.timers.adopt(timers),
+                Entry::Call(call) => self.calls.push(call),
                 Entry::Collect(done) => self.collection_asked.push(done),
                 Entry::Migrate(event, to) => self.wanted.push((event, to)),
                 Entry::Retire => self.retiring = true,
@@ -426,33 +445,6 @@ impl Dispatch {
         }
         place.machine.quiescence().done(left);
         self.flush();
-    }
-
-    /// Looks at an actor here, where it is owned, or passes the look on to its owner.
-    pub(crate) fn inspect(&mut self, target: Target, look: Look) {
-        let place = self.turn.place.clone();
-        // SAFETY: the caller resolved a handle, which keeps the actor.
-        let actor = unsafe { &*target.0 };
-        match self.settle(actor) {
-            None => look(&place.machine, self.inspection(actor)),
-            Some(owner) => {
-                place.machine.push(&owner, Entry::Inspect(target, look));
-            }
-        }
-    }
-
-    fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
-        let behaviour = self.turn.program.behaviour(actor.header().behaviour());
-        let captures = (0..behaviour.captures as usize).map(|i| match behaviour.captures {
-            1 => Term::new(actor.state()),
-            // SAFETY: as in `turn_of`.
-            _ => Term::new(unsafe { *(actor.state().word() as *const Value).add(i) }),
-        });
-        Inspection {
-            module: behaviour.module,
-            behaviour: behaviour.name,
-            captures: captures.collect(),
-        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::atom::Atom;
 use crate::foreign::ForeignRef;
 use crate::heap::block::BlockPool;
 use crate::heap::{pages, Heap};
+use crate::look::BehaviourName;
 use crate::value::Value;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -155,6 +156,16 @@ impl Program {
                 .as_ref()
                 .unwrap_unchecked()
                 .load(Ordering::Relaxed)
+        }
+    }
+
+    /// What a behaviour is called.
+    pub(crate) fn name(&self, id: BehaviourId) -> BehaviourName {
+        let behaviour = self.behaviour(id);
+        BehaviourName {
+            module: behaviour.module,
+            name: behaviour.name,
+            captures: behaviour.captures as usize,
         }
     }
 

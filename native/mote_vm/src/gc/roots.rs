@@ -5,6 +5,7 @@
 //! | events queued, forwarded, wanted elsewhere and received | each thread's queue and lists, each inbox |
 //! | messages from outside that wait | each inbox |
 //! | timers | each thread |
+//! | actors whose turns are counted | each thread's watches |
 //! | addresses held by the outside | handles |
 //!
 //! Nothing else: a collection happens between turns, when nothing is staged and no register means anything. Values
@@ -39,7 +40,7 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
             }
             Waiting::Entry(Entry::Inspect(target, _)) => visitor.actor(target.0),
             Waiting::Entry(Entry::Timers(timers)) => timers.each(|value| visitor.value(value)),
-            Waiting::Entry(Entry::Collect(_) | Entry::Retire) => {}
+            Waiting::Entry(Entry::Call(_) | Entry::Collect(_) | Entry::Retire) => {}
         });
     }
     for thread in threads {
@@ -49,6 +50,9 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
         }
         for (event, _) in &thread.wanted {
             show(*event, visitor);
+        }
+        for watch in &thread.watches {
+            watch.each_actor(|actor| visitor.actor(actor));
         }
         thread.timers.each(|value| visitor.value(value));
     }

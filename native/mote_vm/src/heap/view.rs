@@ -20,6 +20,16 @@ pub struct ActorRef<'m> {
     machine: PhantomData<&'m ()>,
 }
 
+impl ActorRef<'_> {
+    /// The caller vouches that the actor is alive for the lifetime.
+    pub(crate) fn new(actor: *const Actor) -> Self {
+        ActorRef {
+            actor,
+            machine: PhantomData,
+        }
+    }
+}
+
 /// One level of a term.
 pub enum View<'m> {
     /// An integer of the fixnum range.
@@ -90,10 +100,7 @@ impl<'m> Term<'m> {
         } else if let Some(f) = value.as_float() {
             View::Float(f)
         } else if value.is_address() {
-            View::Address(ActorRef {
-                actor: value.address_pointer(),
-                machine: PhantomData,
-            })
+            View::Address(ActorRef::new(value.address_pointer()))
         } else if let Some((sponsor, address)) = value.as_on() {
             View::On(Term::new(sponsor), Term::new(address))
         } else if let Some(foreign) = value.as_foreign() {

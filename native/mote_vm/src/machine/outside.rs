@@ -103,8 +103,8 @@ impl Machine {
         self.0.handles.hold(key)
     }
 
-    /// Looks at an actor between two of its turns, after what the caller sent to it before; `look` runs on a
-    /// dispatch thread. `false` when the handle is none of this machine's.
+    /// Looks at an actor between two of its turns, when what the caller sent to it before is done or queued; `look`
+    /// runs on a dispatch thread. `false` when the handle is none of this machine's.
     #[must_use]
     pub fn inspect(&self, key: Key, look: Look) -> bool {
         let Some(target) = self.hold(key) else {

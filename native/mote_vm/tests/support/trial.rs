@@ -225,7 +225,7 @@ impl Court {
             let captures: Vec<String> = seen.captures.into_iter().map(show).collect();
             let _ = tell.send(format!(
                 "{}({})",
-                seen.behaviour.name(),
+                seen.behaviour.name.name(),
                 captures.join(", ")
             ));
         };

@@ -1,0 +1,241 @@
+defmodule Mote.Inspection do
+  @moduledoc """
+  Looking inside of a running machine. `Mote.info/1`, `Mote.top/2`, `Mote.behaviours/2` and `Mote.graph/2` lead here.
+
+  An actor has 16 bytes, and no counters among them. So nothing is written down while a machine works; what is asked
+  is found out when it is asked:
+
+  | question | how it is answered | what it costs |
+  |---|---|---|
+  | `info(address)` | by the thread that owns the actor, between two turns | nobody is stopped; a look at that thread's queue, and a walk over what the actor holds |
+  | `top(machine, by: :queued)` | by a look at all queues | the machine stands still meanwhile: a millisecond for a million events, or so |
+  | `top(machine, by: :bytes)`, `behaviours(machine)` | by a walk over everything that can be reached | the machine stands still meanwhile: as long as a collection takes, or several times as long |
+  | `top(machine, by: :turns)`, `behaviours(machine)` | turns are counted for a while | turns take longer meanwhile; two short stops |
+  | `graph(address)` | by a walk from that actor | the machine stands still meanwhile: microseconds for small graphs |
+
+  A machine stands still between two turns, so what is seen is of one moment, and whole. A turn that takes long delays it;
+  who asks waits up to `:timeout` milliseconds (5000). While nobody asks, all of this costs nothing.
+
+  ## Words
+
+    * **queued**: events that wait for an actor. Nothing waits on actors themselves: events are in the queues and
+      inboxes of threads.
+    * **bytes**: what an actor holds: its record of 16 bytes, its captures, and everything that these reach without
+      passing another actor; binaries of more than 256 bytes, which are elsewhere, included. Where several actors hold
+      the same, `info/1` counts it for each that is asked; a walk over the whole machine counts it for one of them, so
+      that the sum is what there is.
+  """
+
+  alias Mote.{Address, Error, Graph, Machine, Native, Question}
+
+  @timeout 5_000
+  @top 10
+  @while 200
+  # How long a watch goes on when nobody ends it.
+  @forgotten 10_000
+
+  @typedoc "Module, name and number of captures; `:sink` for what ignores everything."
+  @type behaviour :: {module, atom, non_neg_integer} | :sink
+
+  @doc """
+  What one actor is: see `Mote.info/1`.
+  """
+  @spec info(Address.t()) :: map
+  def info(%Address{machine: machine, key: key} = address) do
+    case Question.put(machine, @timeout, [address: address], &Native.actor_info(machine, key, &1)) do
+      {:ok, {behaviour, sponsor, pinned, {queued, bytes}}} ->
+        %{
+          address: address,
+          machine: Native.machine_owner(machine),
+          behaviour: behaviour,
+          busy: queued > 0,
+          queued: queued,
+          sponsor: sponsor,
+          pinned: pinned,
+          bytes: bytes
+        }
+
+      {:error, error} ->
+        raise error
+    end
+  end
+
+  @doc """
+  The actors that are first by some measure, the greatest first.
+
+  Options:
+
+    * `:by` - `:turns` (the default), `:queued` or `:bytes`;
+    * `:n` - how many (default #{@top});
+    * `:for` - for `:turns`, how many milliseconds they are counted (default #{@while});
+    * `:timeout` - milliseconds to wait for the machine, each time (default #{@timeout}).
+
+  Gives a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under the name that
+  was asked by. While it counts turns it keeps a table of 4,096 actors for each thread; if more actors run, figures can
+  be too low, by one for each 4,096 turns of that thread at most, and an actor with more turns than that is not missed.
+  An actor that is in the result lives as long as the result does.
+
+  Raises `Mote.Error` when the machine is not running or does not come to it in time.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> Mote.top(machine, by: :bytes)
+      []
+  """
+  @spec top(Machine.t(), keyword) :: [map]
+  def top(machine, opts \\ []) do
+    opts = options!(opts, "top/2", by: :turns, n: @top, for: @while, timeout: @timeout)
+    n = count!(opts, :n, "top/2")
+
+    case opts[:by] do
+      :queued ->
+        figures(:queued, ask!(machine, opts, &Native.machine_awaited(&1, n, &2)))
+
+      :bytes ->
+        {_populations, greatest} = ask!(machine, opts, &Native.machine_census(&1, n, &2))
+        figures(:bytes, greatest)
+
+      :turns ->
+        {_turns, _lost, _behaviours, actors} = watch(machine, n, opts, "top/2")
+        figures(:turns, actors)
+
+      other ->
+        raise ArgumentError, "expected :by of top/2 to be :turns, :queued or :bytes, got: #{inspect(other)}"
+    end
+  end
+
+  @doc """
+  The behaviours that are alive in a machine, the most frequent first.
+
+  Gives a list of maps: `behaviour` (module, name, number of captures; versions of one module together), `actors`, how
+  many have it now, `bytes`, what they hold, and `turns`, how many they ran in `:for` milliseconds just before.
+
+  Options: `:for` (default #{@while}; 0 counts no turns and does not wait) and `:timeout`, as for `top/2`. A behaviour
+  that ran turns but has no actors any more is listed as well.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> Mote.behaviours(machine, for: 0)
+      []
+  """
+  @spec behaviours(Machine.t(), keyword) :: [map]
+  def behaviours(machine, opts \\ []) do
+    opts = options!(opts, "behaviours/2", for: @while, timeout: @timeout)
+
+    turns =
+      case count!(opts, :for, "behaviours/2") do
+        0 -> []
+        _ -> machine |> watch(0, opts, "behaviours/2") |> elem(2)
+      end
+
+    {populations, _} = ask!(machine, opts, &Native.machine_census(&1, 0, &2))
+    alive = for {name, actors, bytes} <- populations, do: {name, actors, bytes, 0}
+    ran = for {name, turns} <- turns, do: {name, 0, 0, turns}
+
+    (alive ++ ran)
+    |> Enum.group_by(&elem(&1, 0))
+    |> Enum.map(fn {name, parts} ->
+      [actors, bytes, turns] = for at <- 1..3, do: parts |> Enum.map(&elem(&1, at)) |> Enum.sum()
+      %{behaviour: behaviour(name), actors: actors, bytes: bytes, turns: turns}
+    end)
+    |> Enum.sort_by(&{-&1.actors, -&1.turns, &1.behaviour})
+  end
+
+  @doc """
+  Which actors can be reached from one, and by which of their captures: a `Mote.Graph`.
+
+  Options:
+
+    * `:depth` - how many steps away (default 3);
+    * `:limit` - how many actors at most (default 100);
+    * `:timeout` - as for `top/2`.
+
+  Raises `Mote.Error` as `Mote.info/1` does.
+  """
+  @spec graph(Address.t(), keyword) :: Graph.t()
+  def graph(address, opts \\ [])
+
+  def graph(%Address{machine: machine, key: key} = address, opts) do
+    opts = options!(opts, "graph/2", depth: 3, limit: 100, timeout: @timeout)
+    depth = count!(opts, :depth, "graph/2")
+    limit = max(count!(opts, :limit, "graph/2"), 1)
+
+    case Question.put(
+           machine,
+           opts[:timeout],
+           [address: address],
+           &Native.actor_graph(machine, key, depth, limit, &1)
+         ) do
+      {:ok, {nodes, edges, truncated}} ->
+        %Graph{
+          nodes:
+            for {{address, name}, id} <- Enum.with_index(nodes) do
+              %{id: id, address: address, behaviour: behaviour(name)}
+            end,
+          edges: for({from, capture, to} <- edges, do: %{from: from, capture: capture, to: to}),
+          truncated: truncated
+        }
+
+      {:ok, :unknown} ->
+        raise Error.from(:unknown, address: address)
+
+      {:error, error} ->
+        raise error
+    end
+  end
+
+  def graph(other, _opts) do
+    raise ArgumentError, "expected the address of an actor to begin with, got: #{inspect(other)}"
+  end
+
+  defp watch(machine, n, opts, function) do
+    while = count!(opts, :for, function)
+    id = :erlang.unique_integer([:positive])
+    :ok = ask!(machine, opts, &Native.machine_watch(&1, id, while + @forgotten, &2))
+    Process.sleep(while)
+    ask!(machine, opts, &Native.machine_watched(&1, id, n, &2))
+  end
+
+  defp ask!(machine, opts, ask) do
+    with {:ok, native} <- Machine.fetch(machine),
+         {:ok, answer} <- Question.put(native, opts[:timeout], [survey: machine], &ask.(native, &1)) do
+      answer
+    else
+      {:error, %Error{} = error} -> raise error
+    end
+  end
+
+  defp figures(by, found) do
+    for {address, name, figure} <- found do
+      %{by => figure, address: address, behaviour: behaviour(name)}
+    end
+  end
+
+  # The machine knows the sink without a module.
+  defp behaviour({nil, :sink, _}), do: :sink
+  defp behaviour(name), do: name
+
+  defp options!(opts, function, known) do
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError, "expected the options of #{function} to be a keyword list, got: #{inspect(opts)}"
+    end
+
+    case Keyword.keys(opts) -- Keyword.keys(known) do
+      [] ->
+        Keyword.merge(known, opts)
+
+      [key | _] ->
+        names = known |> Keyword.keys() |> Enum.map_join(", ", &inspect/1)
+        raise ArgumentError, "unknown option #{inspect(key)} of #{function}; there are #{names}"
+    end
+  end
+
+  defp count!(opts, key, function) do
+    case opts[key] do
+      n when is_integer(n) and n in 0..0xFFFFFFFF ->
+        n
+
+      other ->
+        raise ArgumentError,
+              "expected #{inspect(key)} of #{function} to be an integer from 0, got: #{inspect(other)}"
+    end
+  end
+end

@@ -1,0 +1,95 @@
+//! Everything that is alive, counted: actors by behaviour, and the actors that hold most.
+//!
+//! An actor **holds** its record, its captures, and whatever they reach without passing another actor; what several
+//! actors share belongs to the one that is met first. So the figures of all actors add up to what there is, less what
+//! only messages on their way hold.
+use super::reach::Reach;
+use super::survey::Survey;
+use super::{greatest, BehaviourName, Figure};
+use crate::actor::{Actor, BehaviourId};
+use crate::value::Value;
+use rustc_hash::FxHashMap;
+
+/// One behaviour's part.
+#[derive(Clone, Copy, Debug)]
+pub struct Population {
+    /// The behaviour.
+    pub behaviour: BehaviourName,
+    /// How many actors have it.
+    pub actors: u64,
+    /// Bytes that they hold.
+    pub bytes: u64,
+}
+
+/// See the head of this file.
+pub struct Census<'m> {
+    /// By behaviour, the most frequent first.
+    pub populations: Vec<Population>,
+    /// The actors that hold most, with the bytes.
+    pub greatest: Vec<Figure<'m>>,
+}
+
+impl<'m> Census<'m> {
+    pub(super) fn of(survey: &'m Survey<'_>, n: usize) -> Census<'m> {
+        let mut walk = Walk {
+            survey,
+            reach: Reach::new(survey.machine.program()),
+            populations: FxHashMap::default(),
+            greatest: Vec::new(),
+            n,
+        };
+        let (actors, others): (Vec<Value>, Vec<Value>) = survey
+            .roots()
+            .into_iter()
+            .partition(|root| root.is_address());
+        for actor in actors {
+            walk.reach.meet(actor.address_pointer());
+        }
+        walk.actors();
+        // Messages last: what an actor holds as well is the actor's.
+        for message in others {
+            walk.reach.scan(message, &mut |_| ());
+            walk.actors();
+        }
+        let populations = walk.populations.values().copied().collect();
+        let found = greatest(walk.greatest, n, |(_, bytes)| *bytes);
+        Census {
+            populations: greatest(populations, usize::MAX, |population| population.actors),
+            greatest: found
+                .into_iter()
+                .map(|(actor, bytes)| survey.figure(actor, bytes))
+                .collect(),
+        }
+    }
+}
+
+struct Walk<'w> {
+    survey: &'w Survey<'w>,
+    reach: Reach<'w>,
+    populations: FxHashMap<BehaviourId, Population>,
+    greatest: Vec<(*const Actor, u64)>,
+    n: usize,
+}
+
+impl Walk<'_> {
+    fn actors(&mut self) {
+        while let Some(actor) = self.reach.next_actor() {
+            // SAFETY: reachable, so alive.
+            let record = unsafe { &*actor };
+            let bytes = self.reach.scan_actor(record, |_| ());
+            let id = record.header().behaviour();
+            let population = self.populations.entry(id).or_insert_with(|| Population {
+                behaviour: self.survey.machine.program().name(id),
+                actors: 0,
+                bytes: 0,
+            });
+            population.actors += 1;
+            population.bytes += bytes;
+            self.greatest.push((actor, bytes));
+            // Twice as many as wanted are kept, so that thinning them out costs little for each.
+            if self.greatest.len() > 2 * self.n + 64 {
+                self.greatest = greatest(std::mem::take(&mut self.greatest), self.n, |(_, b)| *b);
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! One actor between two of its turns, seen by the thread that owns it.
+use super::reach::{captures, Reach};
+use super::waiting;
+use crate::actor::Actor;
+use crate::heap::view::Term;
+use crate::inbox::{Entry, Target};
+use crate::machine::{Inspection, Look};
+use crate::thread::Dispatch;
+
+impl Dispatch {
+    /// Looks at an actor here, where it is owned, or passes the look on to its owner.
+    pub(crate) fn inspect(&mut self, target: Target, look: Look) {
+        let place = self.turn.place.clone();
+        // SAFETY: the caller resolved a handle, which keeps the actor.
+        let actor = unsafe { &*target.0 };
+        match self.settle(actor) {
+            None => look(&place.machine, self.inspection(actor)),
+            Some(owner) => {
+                place.machine.push(&owner, Entry::Inspect(target, look));
+            }
+        }
+    }
+
+    fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
+        let place = &self.turn.place;
+        let program = &self.turn.program;
+        let pinned = actor.header().pinned();
+        Inspection {
+            behaviour: program.name(actor.header().behaviour()),
+            captures: captures(program, actor).map(Term::new).collect(),
+            sponsor: place.sponsor.name,
+            pinned: pinned.map(|id| place.machine.sponsors().by_id(id).name),
+            queued: waiting::here(self, actor),
+            bytes: Reach::new(program).scan_actor(actor, |_| ()),
+        }
+    }
+}

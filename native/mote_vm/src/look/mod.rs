@@ -1,0 +1,56 @@
+//! Looking inside of a running machine: what its actors are, hold and wait for.
+//!
+//! Nothing is kept for it: an actor has 16 bytes and no counters. What is asked is found out when it is asked, either
+//! by one thread between two of its turns (inspect.rs), or while all threads stand still (survey.rs): from their
+//! queues (waiting.rs), by a walk over what can be reached (census.rs, graph.rs), or by counting the turns of a
+//! while (watch.rs).
+pub mod census;
+pub mod graph;
+pub(crate) mod inspect;
+pub(crate) mod reach;
+pub mod survey;
+pub(crate) mod waiting;
+pub mod watch;
+pub(crate) mod watched;
+
+use crate::atom::Atom;
+use crate::heap::view::ActorRef;
+use crate::thread::Dispatch;
+
+/// Something that a dispatch thread does for a caller outside, between two turns.
+pub(crate) type Call = Box<dyn FnOnce(&mut Dispatch) + Send>;
+
+/// A behaviour by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BehaviourName {
+    /// Its module.
+    pub module: Atom,
+    /// Its name.
+    pub name: Atom,
+    /// How many values it captures.
+    pub captures: usize,
+}
+
+/// An actor and a figure.
+#[derive(Clone, Copy)]
+pub struct Figure<'m> {
+    /// The actor.
+    pub actor: ActorRef<'m>,
+    /// Its behaviour.
+    pub behaviour: BehaviourName,
+    /// The figure: of what, the function says that gives it.
+    pub figure: u64,
+}
+
+/// The `n` greatest by figure, the greatest first.
+pub(crate) fn greatest<T>(mut all: Vec<T>, n: usize, figure: impl Fn(&T) -> u64) -> Vec<T> {
+    let by = |a: &T, b: &T| figure(b).cmp(&figure(a));
+    if all.len() > n {
+        if n > 0 {
+            all.select_nth_unstable_by(n - 1, by);
+        }
+        all.truncate(n);
+    }
+    all.sort_unstable_by(by);
+    all
+}

@@ -1,0 +1,123 @@
+//! What can be reached, cell by cell, while everything stands still. Reads only: the marks are the collector's.
+//!
+//! Invariants:
+//! 1. A cell or an actor is met once: whatever is reached from several sides belongs to the first.
+use crate::actor::Actor;
+use crate::code::program::Program;
+use crate::heap::block::{Block, BLOCK, GRANULE};
+use crate::value::Value;
+use rustc_hash::FxHashMap;
+
+/// Bits for the granules of a block.
+type Bits = Box<[u64; BLOCK / GRANULE / 64]>;
+
+/// See the head of this file.
+pub(crate) struct Reach<'p> {
+    program: &'p Program,
+    seen: FxHashMap<usize, Bits>,
+    cells: Vec<Value>,
+    /// Actors that were met and not yet taken.
+    actors: Vec<*const Actor>,
+    /// Cells that were scanned.
+    pub(crate) scanned: usize,
+}
+
+impl<'p> Reach<'p> {
+    pub(crate) fn new(program: &'p Program) -> Reach<'p> {
+        Reach {
+            program,
+            seen: FxHashMap::default(),
+            cells: Vec::new(),
+            actors: Vec::new(),
+            scanned: 0,
+        }
+    }
+
+    /// Meets an actor; whether it was new.
+    pub(crate) fn meet(&mut self, actor: *const Actor) -> bool {
+        let new = self.first_time(actor.cast());
+        if new {
+            self.actors.push(actor);
+        }
+        new
+    }
+
+    /// The next actor that was met and not yet taken.
+    pub(crate) fn next_actor(&mut self) -> Option<*const Actor> {
+        self.actors.pop()
+    }
+
+    /// Scans an actor's record and captures; the bytes that are its own. See [`Reach::scan`].
+    pub(crate) fn scan_actor(&mut self, actor: &Actor, mut met: impl FnMut(*const Actor)) -> u64 {
+        let n = self.program.behaviour(actor.header().behaviour()).captures as usize;
+        let own = if n > 1 { n.div_ceil(2) } else { 0 };
+        let bytes = ((1 + own) * GRANULE) as u64;
+        captures(self.program, actor).fold(bytes, |sum, value| sum + self.scan(value, &mut met))
+    }
+
+    /// Scans everything behind `value` up to the next actors, all of which are shown; the bytes of the cells that
+    /// were met for the first time, long binaries included.
+    pub(crate) fn scan(&mut self, value: Value, met: &mut impl FnMut(*const Actor)) -> u64 {
+        let mut bytes = 0;
+        let mut next = Some(value);
+        while let Some(value) = next {
+            bytes += self.one(value, met);
+            next = self.cells.pop();
+        }
+        bytes
+    }
+
+    fn one(&mut self, value: Value, met: &mut impl FnMut(*const Actor)) -> u64 {
+        if value.is_immediate() || value.is_none() {
+            return 0;
+        }
+        if value.is_address() {
+            met(value.address_pointer());
+            self.meet(value.address_pointer());
+            return 0;
+        }
+        if let Some((head, tail)) = value.as_cons() {
+            if !self.first_time(value.cons_pointer().cast()) {
+                return 0;
+            }
+            self.scanned += 1;
+            self.cells.extend([tail, head]);
+            return GRANULE as u64;
+        }
+        if !self.first_time(value.boxed_pointer().cast()) {
+            return 0;
+        }
+        self.scanned += 1;
+        self.cells.extend(value.boxed_parts());
+        let elsewhere = value.as_foreign().and_then(|foreign| foreign.bytes());
+        (value.boxed_granules() * GRANULE + elsewhere.map_or(0, <[u8]>::len)) as u64
+    }
+
+    fn first_time(&mut self, cell: *const u8) -> bool {
+        let granule = Block::granule_of(cell);
+        let block = cell.addr() & !(BLOCK - 1);
+        let bits = self
+            .seen
+            .entry(block)
+            .or_insert_with(|| Box::new([0; BLOCK / GRANULE / 64]));
+        let (word, bit) = (granule / 64, 1 << (granule % 64));
+        let new = bits[word] & bit == 0;
+        bits[word] |= bit;
+        new
+    }
+}
+
+/// What an actor has captured. Only while no turn of it runs.
+pub(crate) fn captures(program: &Program, actor: &Actor) -> impl Iterator<Item = Value> {
+    let behaviour = program.behaviour(actor.header().behaviour());
+    captured(behaviour.captures as usize, actor.state())
+}
+
+/// The values behind the state word of a behaviour that captures `n`.
+pub(crate) fn captured(n: usize, state: Value) -> impl Iterator<Item = Value> {
+    (0..n).map(move |i| match n {
+        1 => state,
+        // SAFETY: an actor's state is a pointer to as many captures as its behaviour has, if these are two or more.
+        _ => unsafe { *(state.word() as *const Value).add(i) },
+    })
+}

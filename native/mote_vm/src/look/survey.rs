@@ -1,0 +1,115 @@
+//! A look at the whole machine while all of its threads stand still between two turns.
+//!
+//! Invariants:
+//! 1. It reads only. Callers outside go on meanwhile: what they create and send from here on is not seen, and what
+//!    is reached from the roots as they were cannot go away, for nothing is freed without a collection.
+use super::census::Census;
+use super::graph::Graph;
+use super::{waiting, BehaviourName, Figure};
+use crate::actor::Actor;
+use crate::gc::roots;
+use crate::handles::Key;
+use crate::heap::view::ActorRef;
+use crate::inbox::Entry;
+use crate::machine::Machine;
+use crate::thread::Dispatch;
+use crate::value::Value;
+
+/// See the head of this file.
+pub struct Survey<'m> {
+    pub(crate) machine: &'m Machine,
+    pub(crate) threads: Vec<&'m mut Dispatch>,
+}
+
+/// What is done with a survey.
+type Look = Box<dyn FnOnce(&mut Survey<'_>) + Send>;
+
+impl Machine {
+    /// Calls `look` soon, on a dispatch thread, while everything stands still; drops it if the machine stops before.
+    /// Returns at once.
+    pub fn survey(&self, look: impl FnOnce(&mut Survey<'_>) + Send + 'static) {
+        let look: Look = Box::new(look);
+        let call = Entry::Call(Box::new(|thread| thread.survey(look)));
+        self.push(self.sponsors().first().lead(), call);
+    }
+}
+
+impl Dispatch {
+    fn survey(&mut self, look: Look) {
+        let machine = self.turn.place.machine.clone();
+        let mut look = Some(look);
+        while look.is_some() {
+            // In vain if another thread collects at this moment: then it is waited for.
+            self.stand_still(|place| {
+                let safepoint = machine.safepoint();
+                safepoint.stop_the_others(&place.station, machine.stations(), |stopped| {
+                    if let Some(look) = look.take() {
+                        look(&mut Survey::of(&machine, stopped));
+                    }
+                })
+            });
+        }
+    }
+}
+
+impl<'m> Survey<'m> {
+    fn of(machine: &'m Machine, stopped: &[*mut Dispatch]) -> Survey<'m> {
+        Survey {
+            machine,
+            // SAFETY: `stopped` are the threads of this machine, the caller's own among them; all of them stand still
+            // and have left their state to this one (thread.rs, invariant 5).
+            threads: stopped.iter().map(|d| unsafe { &mut **d }).collect(),
+        }
+    }
+}
+
+impl Survey<'_> {
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        self.machine
+    }
+
+    /// The `n` actors that most events wait for, with how many: in queues, on their way between threads, and in
+    /// inboxes.
+    pub fn most_awaited(&self, n: usize) -> Vec<Figure<'_>> {
+        let found = waiting::of_all(self.machine, &self.threads);
+        let found = super::greatest(found.into_iter().collect(), n, |(_, count)| *count);
+        let figures = found.into_iter();
+        figures
+            .map(|(actor, count)| self.figure(actor, count))
+            .collect()
+    }
+
+    /// What there is, by behaviour, and the `n` actors that hold most. See [`Census`].
+    pub fn census(&self, n: usize) -> Census<'_> {
+        Census::of(self, n)
+    }
+
+    /// What can be reached from an actor within `depth` steps, at most `limit` actors; `None` when the handle is none of this
+    /// machine's.
+    pub fn graph(&self, from: Key, depth: usize, limit: usize) -> Option<Graph<'_>> {
+        let held = self.machine.hold(from)?;
+        Some(Graph::of(self, held.actor, depth, limit))
+    }
+
+    /// The roots of the collector.
+    pub(super) fn roots(&self) -> Vec<Value> {
+        let mut roots = Vec::new();
+        roots::mark(self.machine, &self.threads, &mut roots);
+        roots
+    }
+
+    pub(super) fn figure(&self, actor: *const Actor, figure: u64) -> Figure<'_> {
+        Figure {
+            actor: ActorRef::new(actor),
+            behaviour: self.behaviour(actor),
+            figure,
+        }
+    }
+
+    pub(super) fn behaviour(&self, actor: *const Actor) -> BehaviourName {
+        // SAFETY: whoever found the actor found it among what is reachable.
+        let header = unsafe { (*actor).header() };
+        self.machine.program().name(header.behaviour())
+    }
+}

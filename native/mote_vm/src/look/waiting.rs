@@ -1,0 +1,48 @@
+//! How many events wait, and for whom. Nothing is parked on actors: their events are in queues and inboxes.
+use crate::actor::Actor;
+use crate::inbox::{Entry, Waiting};
+use crate::machine::Machine;
+use crate::station::Station;
+use crate::thread::Dispatch;
+use rustc_hash::FxHashMap;
+
+/// For each actor that events wait for, how many; while all threads stand still.
+pub(crate) fn of_all(machine: &Machine, threads: &[&mut Dispatch]) -> FxHashMap<*const Actor, u64> {
+    let mut found: FxHashMap<*const Actor, u64> = FxHashMap::default();
+    let mut show = |actor: *const Actor| *found.entry(actor).or_default() += 1;
+    for station in machine.stations().all() {
+        entering(&station, &mut show);
+    }
+    for thread in threads {
+        queued(thread, &mut show);
+    }
+    found
+}
+
+/// How many events wait for an actor with its owner. Called on the owner.
+pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> u64 {
+    let mut count = 0;
+    let mut show = |target: *const Actor| count += u64::from(target == actor);
+    entering(&thread.turn.place.station, &mut show);
+    queued(thread, &mut show);
+    count
+}
+
+fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
+    thread.turn.queue.each(|event| show(event.target));
+    for event in thread.forwards.iter().flatten() {
+        show(event.target);
+    }
+    for (event, _) in &thread.wanted {
+        show(event.target);
+    }
+}
+
+fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {
+    station.inbox.each(|waiting| match waiting {
+        Waiting::Event(event) => show(event.target),
+        Waiting::Entry(Entry::Migrate(event, _)) => show(event.target),
+        Waiting::Entry(Entry::Message(target, _)) => show(target.0),
+        Waiting::Entry(_) => {}
+    });
+}
