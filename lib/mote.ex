@@ -36,7 +36,7 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Question}
+  alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Question, Timer}
   alias Mote.Machine.{Creator, Loader, Reporter, Sponsor, Table}
 
   @timeout 5_000
@@ -55,6 +55,7 @@ defmodule Mote do
     * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 32 MiB),
       and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
       of the two counts;
+    * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);
     * `:telemetry` - what it tells, and how often: see `Mote.Telemetry`.
 
   Raises `ArgumentError` for anything else.
@@ -161,6 +162,39 @@ defmodule Mote do
   def send(other, _message, _opts) do
     raise ArgumentError, "expected an address, a customer or a pid to send to, got: #{inspect(other)}"
   end
+
+  @doc """
+  Sends a message after so many milliseconds; gives the timer.
+
+  The option `:sponsor` and errors are as in `send/3`. See `Mote.Timer` for what timers promise.
+  """
+  @spec send_after(Address.t(), term, non_neg_integer, sponsor: atom) :: Timer.t()
+  def send_after(address, message, milliseconds, opts \\ []),
+    do: Timer.send_after(address, message, milliseconds, sponsor!(opts, "send_after/4"))
+
+  @doc """
+  Cancels a timer: gives the milliseconds that were left, or `false` when it has fired or was cancelled before.
+
+  Raises `ArgumentError` for what is no timer.
+  """
+  @spec cancel_timer(Timer.t()) :: non_neg_integer | false
+  defdelegate cancel_timer(timer), to: Timer, as: :cancel
+
+  @doc """
+  A machine's time in milliseconds since its start. Raises `Mote.Error` when the machine is not running.
+  """
+  @spec now(Machine.t()) :: non_neg_integer
+  defdelegate now(machine), to: Timer
+
+  @doc """
+  Lets time pass in a machine that was started with `clock: :manual`.
+
+  Everything that comes due is sent in its order, each at its moment, and what comes of it is done before the next moment;
+  what was going on before is done first. When it gives `:ok` the machine is quiet, as after `drain/2`, whose errors
+  are the errors here; the timeout is for all of it. Raises `ArgumentError` for a machine with another clock.
+  """
+  @spec advance(Machine.t(), non_neg_integer, timeout) :: :ok | {:error, Error.t()}
+  def advance(machine, milliseconds, timeout \\ @timeout), do: Timer.advance(machine, milliseconds, timeout)
 
   @doc """
   Sends `{customer, request}` and waits for the answer, at most `timeout` milliseconds (or `:infinity`).

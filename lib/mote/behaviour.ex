@@ -35,7 +35,8 @@ defmodule Mote.Behaviour do
   guards, arithmetic, comparison, booleans, tuples, lists, `in`, `for`, and the loops of `Enum` (`reduce/3`,
   `map/2`, `each/2`, `filter/2`, `sum/1`) over lists and ranges. Macros are expanded. On top of it there are
 
-    * `self()`, `send target, message`, `sendx sponsor, target, message`, `send_after(ms, target, message)`;
+    * `self()`, `send target, message`, `sendx sponsor, target, message`;
+    * `send_after(milliseconds, target, message)`, which gives a timer, and `cancel_timer(timer)`: see `Mote.Timer`;
     * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `abort(reason)`, which ends the turn without footprints;

@@ -131,7 +131,9 @@ defmodule Mote.Machine do
     Process.flag(:trap_exit, true)
     :ok = Janitor.watch(self())
 
-    case Native.machine_start(config.title, config.sponsors, config.fuel, config.memory, config.gc) do
+    %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, clock: clock} = config
+
+    case Native.machine_start(config.title, sponsors, fuel, memory, gc, clock) do
       {:ok, native} ->
         about = Reporter.about(config.name, config.telemetry)
         Table.put(self(), native, config.name, about)

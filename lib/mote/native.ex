@@ -5,7 +5,7 @@ defmodule Mote.Native do
 
   use Rustler, otp_app: :mote, crate: :mote_nif, path: "native/mote_nif"
 
-  def machine_start(_name, _sponsors, _fuel, _memory, _gc), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_start(_name, _sponsors, _fuel, _memory, _gc, _clock), do: :erlang.nif_error(:nif_not_loaded)
   def machine_add_sponsor(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def machine_remove_sponsor(_machine, _name), do: :erlang.nif_error(:nif_not_loaded)
   def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)
@@ -20,6 +20,8 @@ defmodule Mote.Native do
   def machine_sponsors(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def drain(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def drain_forget(_machine, _ticket), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_now(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_step(_machine, _limit), do: :erlang.nif_error(:nif_not_loaded)
   def cores, do: :erlang.nif_error(:nif_not_loaded)
 
   def create(_machine, _module, _name, _version, _captures, _sponsor),
@@ -30,6 +32,9 @@ defmodule Mote.Native do
 
   def send(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
   def send_big(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
+  def send_after(_machine, _key, _sponsor, _message, _ms), do: :erlang.nif_error(:nif_not_loaded)
+  def send_after_big(_machine, _key, _sponsor, _message, _ms), do: :erlang.nif_error(:nif_not_loaded)
+  def cancel_timer(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def cancel(_asker), do: :erlang.nif_error(:nif_not_loaded)

@@ -64,18 +64,28 @@ defmodule Mote.Reference do
   @spec run(t, non_neg_integer | :infinity) :: t
   def run(%__MODULE__{} = ref, max_turns \\ :infinity), do: loop(ref, max_turns)
 
-  @doc "Lets `milliseconds` pass and queues the messages of the timers that are due, the earliest first."
+  @doc """
+  Lets `milliseconds` pass, moment by moment: what is due is queued, in the order in which it was armed, and turns run
+  until the queue is empty, before time goes on. What is queued already runs first.
+  """
   @spec advance(t, non_neg_integer) :: t
-  def advance(%__MODULE__{} = ref, milliseconds) do
-    now = ref.now + milliseconds
-    {due, waiting} = Enum.split_with(ref.timers, fn {at, _, _} -> at <= now end)
+  def advance(%__MODULE__{} = ref, milliseconds), do: pass(run(ref), ref.now + milliseconds)
 
-    # A stable sort: timers of the same instant fire in the order in which they were set.
-    due
-    |> Enum.sort_by(&elem(&1, 0))
-    |> Enum.reduce(%{ref | now: now, timers: waiting}, fn {_, target, message}, ref ->
-      deliver(ref, target, message)
-    end)
+  defp pass(ref, limit) do
+    case Enum.min(Enum.map(ref.timers, &elem(&1, 0)), fn -> nil end) do
+      at when at != nil and at <= limit ->
+        {due, waiting} = Enum.split_with(ref.timers, &(elem(&1, 0) == at))
+
+        due
+        |> Enum.reduce(%{ref | now: at, timers: waiting}, fn {_, _, target, message}, ref ->
+          deliver(ref, target, message)
+        end)
+        |> run()
+        |> pass(limit)
+
+      _ ->
+        %{ref | now: limit}
+    end
   end
 
   @doc "The messages that left the simulation, as `{target, message}`, the first first."
@@ -148,14 +158,14 @@ defmodule Mote.Reference do
     |> deliver(target, message)
   end
 
-  defp effect({:send_after, _, milliseconds, target, message}, ref) do
-    if is_integer(milliseconds) and milliseconds >= 0 do
-      timer = {ref.now + milliseconds, target, message}
-      count(%{ref | timers: ref.timers ++ [timer]}, :timers)
-    else
-      count(ref, :dropped)
-    end
+  defp effect({:send_after, :undefined, _, _, _}, ref), do: count(ref, :dropped)
+
+  defp effect({:send_after, timer, milliseconds, target, message}, ref) do
+    count(%{ref | timers: ref.timers ++ [{ref.now + milliseconds, timer, target, message}]}, :timers)
   end
+
+  defp effect({:cancel_timer, timer}, ref),
+    do: %{ref | timers: Enum.reject(ref.timers, &(elem(&1, 1) == timer))}
 
   # What is dropped was not sent.
   defp sent(ref, target), do: if(Mote.Total.is_address(target), do: count(ref, :sends), else: ref)

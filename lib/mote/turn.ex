@@ -9,10 +9,11 @@ defmodule Mote.Turn do
     * `creates`: `{address, behaviour}`, or `{address, behaviour, sponsor}` when pinned; the behaviour of an
       actor created as `sink()` is `:sink`;
     * `timers`: `{reference, milliseconds, target, message}`;
+    * `cancelled`: the references of timers that it cancels, its own or others;
     * `become`: the new `Mote.Behaviour`, `:sink`, or `nil` when the actor stays as it is;
     * `effects`: all but the become in program order, each under its name: `{:send, target, message}`,
       `{:sendx, sponsor, target, message}`, `{:create, address, behaviour, sponsor | nil}`,
-      `{:send_after, reference, milliseconds, target, message}`.
+      `{:send_after, reference, milliseconds, target, message}`, `{:cancel_timer, reference}`.
 
   `fuel` is what the turn spent: one for each call, tail call and loop step.
   """
@@ -24,6 +25,7 @@ defmodule Mote.Turn do
             sendx: [],
             creates: [],
             timers: [],
+            cancelled: [],
             become: nil,
             effects: [],
             fuel: 0
@@ -32,7 +34,8 @@ defmodule Mote.Turn do
           {:send, term, term}
           | {:sendx, term, term, term}
           | {:create, term, Mote.Behaviour.t() | :sink, term}
-          | {:send_after, reference, term, term, term}
+          | {:send_after, reference | :undefined, term, term, term}
+          | {:cancel_timer, reference | Mote.Timer.t()}
 
   @type t :: %__MODULE__{
           outcome: :commit | :ignored | {:abort, term},
@@ -40,6 +43,7 @@ defmodule Mote.Turn do
           sendx: [{term, term, term}],
           creates: [tuple],
           timers: [{reference, term, term, term}],
+          cancelled: [reference | Mote.Timer.t()],
           become: nil | Mote.Behaviour.t() | :sink,
           effects: [effect],
           fuel: non_neg_integer
@@ -103,7 +107,13 @@ defmodule Mote.Turn do
         sendx: for({:sendx, sponsor, target, message} <- effects, do: {sponsor, target, message}),
         creates:
           for({:create, address, behaviour, sponsor} <- effects, do: created(address, behaviour, sponsor)),
-        timers: for({:send_after, ref, ms, target, message} <- effects, do: {ref, ms, target, message})
+        # One without a reference has no delay, and never comes.
+        timers:
+          for(
+            {:send_after, ref, ms, target, message} when is_reference(ref) <- effects,
+            do: {ref, ms, target, message}
+          ),
+        cancelled: for({:cancel_timer, ref} <- effects, do: ref)
     }
   end
 

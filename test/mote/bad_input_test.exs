@@ -270,8 +270,8 @@ defmodule Mote.BadInputTest do
 
   test "in a NIF raises ArgumentError and does no harm", %{echo: echo} do
     for call <- [
-          fn -> Native.machine_start(1, [], 1, 1, {1, 1.0, false}) end,
-          fn -> Native.machine_start("a", [1], 1, 1, {1, 1.0, false}) end,
+          fn -> Native.machine_start(1, [], 1, 1, {1, 1.0, false}, :system) end,
+          fn -> Native.machine_start("a", [1], 1, 1, {1, 1.0, false}, :system) end,
           fn -> Native.machine_stop(make_ref()) end,
           fn -> Native.machine_join(nil) end,
           fn -> Native.machine_info(echo) end,
@@ -280,12 +280,18 @@ defmodule Mote.BadInputTest do
           fn -> Native.machine_module(echo.machine, "no atom") end,
           fn -> Native.create(nil, Actors, :echo, 1, {}, nil) end,
           fn -> Native.create(echo.machine, 1, "2", 1, {}, nil) end,
+          fn -> Native.machine_now(make_ref()) end,
+          fn -> Native.machine_step(echo.machine, -1) end,
+          fn -> Native.send_after(echo.machine, echo.key, nil, 1, -1) end,
           fn -> Native.cancel(make_ref()) end
         ] do
       assert_raise ArgumentError, call
     end
 
     assert Native.machine_owner(1) == :unknown
+    assert Native.cancel_timer(echo.machine, "key") == :unknown
+    assert Native.cancel_timer(1, <<0::112>>) == :unknown
+    assert Native.cancel_timer(echo.machine, <<-1::112>>) == false
     assert Native.create(echo.machine, Actors, :echo, 1, :no_tuple, []) == :load
     assert Native.send(echo.machine, echo.key, "main", 1) == :no_sponsor
     assert {:error, _} = Native.machine_load(echo.machine, Actors, 1, "no unit")

@@ -49,10 +49,11 @@ defmodule Mote.Compile do
     effects =
       Enum.map(turn.effects, fn
         {:send_after, _, ms, target, message} -> {:send_after, ms, target, message}
+        {:cancel_timer, _} -> :cancel_timer
         other -> other
       end)
 
-    %{turn | timers: [], effects: effects}
+    %{turn | timers: [], cancelled: length(turn.cancelled), effects: effects}
   end
 
   @doc "Forgets a module."

@@ -32,7 +32,8 @@ defmodule Mote.Disassemble do
     21 => {:become_sink, []},
     22 => {:abort, [:o]},
     23 => {:done, []},
-    24 => {:ignore, []}
+    24 => {:ignore, []},
+    25 => {:cancel_timer, [:d, :o]}
   }
 
   @primitives for {n, name, arity, _, _} <- Primitives.all(), into: %{}, do: {n, {name, arity}}
@@ -251,7 +252,8 @@ defmodule Mote.Disassemble do
 
   defp wrong(i, %{flag: {:effects, false}}, with_effects) do
     calls = for f <- Tuple.to_list(i), f in with_effects, do: "calls #{inspect(f)}, which has effects"
-    effect = elem(i, 0) in [:self, :create, :create_on, :send, :sendx, :send_after, :become, :become_sink]
+    effects = [:self, :create, :create_on, :send, :sendx, :send_after, :cancel_timer, :become, :become_sink]
+    effect = elem(i, 0) in effects
     if effect, do: ["effect without the flag" | calls], else: calls
   end
 

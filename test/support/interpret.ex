@@ -112,6 +112,9 @@ defmodule Mote.Interpret do
       {:send_after, {:d, d}, a, b, c} ->
         next(code, at, put(r, d, Stage.send_after(get(r, a), get(r, b), get(r, c))))
 
+      {:cancel_timer, {:d, d}, a} ->
+        next(code, at, put(r, d, Stage.cancel_timer(get(r, a))))
+
       {:become, b, os} ->
         effect(Stage.become(behaviour_of(b, all(r, os))), code, at, r)
 

@@ -17,7 +17,8 @@ defmodule Mote.Behaviour.AST do
   #     {:tail_call, l, function, [e]}     after flow only
   #     {:self, l}                         {:create, l, behaviour, [e], sponsor e | nil}
   #     {:send, l, e, e}                   {:sendx, l, e, e, e}
-  #     {:send_after, l, e, e, e}          {:become, l, behaviour, [e]}, behaviour may be :sink
+  #     {:send_after, l, e, e, e}          {:cancel_timer, l, e}
+  #     {:become, l, behaviour, [e]}       behaviour may be :sink
   #     {:loop, l, [qualifier], collector} until loops
   #
   # Qualifiers are {:gen, l, pattern, [guard], source} and {:filter, l, e}; a source is {:list, l, e} or
@@ -98,7 +99,7 @@ defmodule Mote.Behaviour.AST do
       {:if, _, a, b, c} -> [a, b, c]
       {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
       {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)
-      {:abort, _, e} -> [e]
+      {tag, _, e} when tag in [:abort, :cancel_timer] -> [e]
       {tag, _, _, es} when tag in [:call, :tail_call, :become] -> es
       {:create, _, _, es, nil} -> es
       {:create, _, _, es, sponsor} -> es ++ [sponsor]

@@ -139,6 +139,12 @@ defmodule Mote.Behaviour.Check do
     {{tag, l, a, b, c}, s}
   end
 
+  defp expr({:cancel_timer, l, timer}, s) do
+    effect!("cancel_timer", l, s)
+    {timer, s} = expr(timer, s)
+    {{:cancel_timer, l, timer}, s}
+  end
+
   defp expr({:create, l, behaviour, es, sponsor}, s) do
     effect!("create", l, s)
     Names.behaviour!(s.names, behaviour, l)

@@ -6,8 +6,23 @@ defmodule Mote.Behaviour.Compiler do
   alias Mote.Behaviour.{Check, Encode, Error, Flow, IR, Loops, Primitives, Syntax}
   alias Mote.Behaviour.Elixir, as: Plain
 
-  @reserved [:self, :send, :sendx, :send_after, :create, :become, :sink, :abort, :on, :is_address] ++
-              [:case, :cond, :if, :unless, :for, :fn, :and, :or, :not, :in, :when, :__mote__] ++
+  @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :sink, :abort] ++
+              [
+                :on,
+                :is_address,
+                :case,
+                :cond,
+                :if,
+                :unless,
+                :for,
+                :fn,
+                :and,
+                :or,
+                :not,
+                :in,
+                :when,
+                :__mote__
+              ] ++
               [:__mote_turn__, :module_info, :behaviour_info]
 
   @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."

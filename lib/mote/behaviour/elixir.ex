@@ -231,6 +231,7 @@ defmodule Mote.Behaviour.Elixir do
   def expr({:send, l, target, message}), do: stage(:send, [expr(target), expr(message)], l)
   def expr({:sendx, l, a, b, c}), do: stage(:sendx, [expr(a), expr(b), expr(c)], l)
   def expr({:send_after, l, a, b, c}), do: stage(:send_after, [expr(a), expr(b), expr(c)], l)
+  def expr({:cancel_timer, l, timer}), do: stage(:cancel_timer, [expr(timer)], l)
   def expr({:become, l, behaviour, es}), do: stage(:become, [behaviour(behaviour, es, l)], l)
 
   # Arguments are calculated before the call goes one deeper.

@@ -37,7 +37,8 @@ defmodule Mote.Behaviour.Encode do
     become_sink: 21,
     abort: 22,
     done: 23,
-    ignore: 24
+    ignore: 24,
+    cancel_timer: 25
   }
 
   @doc "The binary of a unit and its hash, which is over everything but itself."

@@ -237,6 +237,11 @@ defmodule Mote.Behaviour.IR do
     into(dest, g, &{:send_after, &1, ms, target, message})
   end
 
+  def gen({:cancel_timer, _, timer}, dest, g) do
+    {[timer], g} = operands([timer], g)
+    into(dest, g, &{:cancel_timer, &1, timer})
+  end
+
   def gen({:become, _, :sink, _}, dest, g), do: finish({:k, :ok}, dest, emit(g, {:become_sink}))
 
   def gen({:become, _, behaviour, es}, dest, g) do

@@ -90,9 +90,9 @@ defmodule Mote.Behaviour.Loops do
         {[a, b, c], s} = exprs([a, b, c], s)
         {{tag, l, a, b, c}, s}
 
-      {:abort, l, e} ->
+      {tag, l, e} when tag in [:abort, :cancel_timer] ->
         {e, s} = expr(e, true, s)
-        {{:abort, l, e}, s}
+        {{tag, l, e}, s}
 
       {tag, l, name, es} when tag in [:op, :call, :become] ->
         {es, s} = exprs(es, s)

@@ -132,6 +132,7 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:send_after, _, [ms, target, message], env),
     do: {:send_after, env.line, expr(ms, env), expr(target, env), expr(message, env)}
 
+  defp node(:cancel_timer, _, [timer], env), do: {:cancel_timer, env.line, expr(timer, env)}
   defp node(:create, _, [behaviour], env), do: Calls.create(behaviour, [], env)
   defp node(:create, _, [behaviour, opts], env), do: Calls.create(behaviour, opts, env)
   defp node(:become, _, [behaviour], env), do: Calls.become(behaviour, env)

@@ -13,6 +13,7 @@ defmodule Mote.Machine.Options do
           fuel: pos_integer,
           memory: pos_integer,
           gc: Quota.gc(),
+          clock: :system | :manual,
           telemetry: %{interval: pos_integer, level: atom}
         }
 
@@ -23,7 +24,15 @@ defmodule Mote.Machine.Options do
       raise ArgumentError, "expected a keyword list of options, got: #{inspect(opts)}"
     end
 
-    known = [name: nil, sponsors: [main: [threads: 1]], fuel: @fuel, memory: :infinity, gc: [], telemetry: []]
+    known = [
+      name: nil,
+      sponsors: [main: [threads: 1]],
+      fuel: @fuel,
+      memory: :infinity,
+      gc: [],
+      clock: :system,
+      telemetry: []
+    ]
 
     for {key, _} <- opts, not Keyword.has_key?(known, key) do
       raise ArgumentError,
@@ -41,6 +50,7 @@ defmodule Mote.Machine.Options do
       fuel: fuel!(opts[:fuel]),
       memory: Quota.memory!(opts[:memory], sponsors),
       gc: Quota.gc!(opts[:gc]),
+      clock: clock!(opts[:clock]),
       telemetry: Reporter.options!(opts[:telemetry])
     }
   end
@@ -66,6 +76,14 @@ defmodule Mote.Machine.Options do
     raise ArgumentError,
           "expected :fuel to be a positive integer of at most 64 bits (calls and loop steps that one turn may " <>
             "spend), got: #{inspect(other)}"
+  end
+
+  defp clock!(clock) when clock in [:system, :manual], do: clock
+
+  defp clock!(other) do
+    raise ArgumentError,
+          "expected :clock to be :system (time passes by itself) or :manual (Mote.advance/3 lets it pass), " <>
+            "got: #{inspect(other)}"
   end
 
   defp sponsors!([_ | _] = sponsors) do

@@ -15,6 +15,7 @@ defmodule Mote.Turn.Stage do
 
   @default_fuel 10_000_000
   @max_depth 100_000
+  @most_milliseconds 0x3FFFFFFFFFFFFFFF
 
   @doc "The fuel of a turn when nothing else is said."
   def default_fuel, do: @default_fuel
@@ -95,10 +96,18 @@ defmodule Mote.Turn.Stage do
   end
 
   def send_after(milliseconds, target, message) do
-    reference = make_ref()
+    delay? = is_integer(milliseconds) and milliseconds in 0..@most_milliseconds
+    reference = if delay?, do: make_ref(), else: :undefined
     stage({:send_after, reference, milliseconds, target, message})
     reference
   end
+
+  def cancel_timer(timer) when is_reference(timer) or is_struct(timer, Mote.Timer) do
+    stage({:cancel_timer, timer})
+    :ok
+  end
+
+  def cancel_timer(_), do: :undefined
 
   def become(behaviour) do
     Process.put(@become, behaviour)

@@ -11,6 +11,7 @@ use mote_vm::actor::SponsorId;
 use mote_vm::handles::Key;
 use mote_vm::machine::{CreateError, Inspection, Machine};
 use mote_vm::parcel::Parcel;
+use mote_vm::timers::TimerId;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 /// `%Mote.Address{}`, or why not: `:big`, `:load` (the machine has no such version of the behaviour), `:stopped`,
@@ -154,6 +155,14 @@ impl<'a> Target<'a> {
             true => Ok(()),
             false => Err(names::unknown()),
         }
+    }
+
+    /// The same after so many milliseconds.
+    pub fn send_after(&self, milliseconds: u64, message: Parcel) -> Result<TimerId, Atom> {
+        let armed = self
+            .machine
+            .send_after(milliseconds, self.key, self.sponsor, message);
+        armed.ok_or_else(names::unknown)
     }
 
     /// Looks at the actor between two turns.

@@ -106,6 +106,14 @@ impl Decoder {
             View::EmptyList => Term::list_new_empty(env),
             View::Bytes(bytes) => self.bytes(env, bytes),
             View::Address(actor) => self.address(env, machine, actor, None),
+            View::Timer(timer) => {
+                self.holds = true;
+                match pin(machine) {
+                    Some(resource) => terms::timer(env, &resource, timer),
+                    // After the end: nobody could use it.
+                    None => names::nil().to_term(env),
+                }
+            }
             View::On(sponsor, target) => self.on(env, machine, sponsor, target, steps)?,
             View::Foreign(value) => {
                 self.holds |= value.class() != Class::Pid;

@@ -224,6 +224,10 @@ impl<'m, 'a> Encoder<'m, 'a> {
                     self.opaque(term, Class::Map)?;
                 }
             }
+            Some(Struct::Timer(machine, timer)) => match std::ptr::eq(&*machine, self.resource) {
+                true => self.builder.timer(timer),
+                false => self.opaque(term, Class::Reference)?,
+            },
             None => match self.measure(term)? {
                 true => self.small(term, Class::Map)?,
                 false => self.opaque(term, Class::Map)?,

@@ -23,5 +23,6 @@ mod repack;
 mod resources;
 mod survey;
 mod terms;
+mod timer;
 
 rustler::init!("Elixir.Mote.Native");

@@ -6,6 +6,7 @@ use crate::info;
 use crate::message::send_in;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
+use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::OpaqueClass;
 use mote_vm::foreign::{Class, ForeignRef};
 use mote_vm::heap::pace::GcConfig;
@@ -41,6 +42,7 @@ fn machine_start<'a>(
     fuel: u64,
     memory: usize,
     (min, factor, stress): (usize, f64, bool),
+    clock: Atom,
 ) -> NifResult<Term<'a>> {
     let resource = ResourceArc::new(MachineResource::new(env.pid()));
     let config = Config {
@@ -52,6 +54,10 @@ fn machine_start<'a>(
             min,
             factor,
             stress,
+        },
+        clock: match clock == names::manual() {
+            true => ClockKind::Manual,
+            false => ClockKind::System,
         },
     };
     match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {

@@ -1,10 +1,11 @@
 //! Looking into terms, one level at a time.
 use crate::atoms::{self, names};
 use crate::own_term::OwnTerm;
-use crate::resources::{parse_key, Customer, MachineResource};
+use crate::resources::{parse_key, parse_timer, Customer, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
+use mote_vm::timers::TimerId;
 use rustler::sys::{
     enif_compare, enif_get_list_cell, enif_get_map_size, enif_get_tuple, ErlNifTerm,
 };
@@ -19,6 +20,8 @@ pub enum Struct {
     Address(ResourceArc<MachineResource>, Key, Option<Atom>),
     /// Somebody who waits for an answer.
     Customer(ResourceArc<Customer>),
+    /// A timer of a machine.
+    Timer(ResourceArc<MachineResource>, TimerId),
 }
 
 /// The elements of a tuple; none of anything else.
@@ -73,6 +76,11 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
                 false => return None,
             };
             Some(Struct::Address(machine, key, sponsor))
+        }
+        3 if is_struct(map, names::timer()) => {
+            let machine = terms::get(map, names::machine())?.decode().ok()?;
+            let timer = parse_timer(terms::get(map, names::key())?)?;
+            Some(Struct::Timer(machine, timer))
         }
         2 if is_struct(map, names::customer()) => {
             let customer = terms::get(map, names::reference())?.decode().ok()?;

@@ -1,13 +1,14 @@
 //! Values on the way from one machine to another.
 use crate::bridge::pin;
-use crate::foreign::Elsewhere;
+use crate::foreign::{Elsewhere, Opaque};
 use crate::own_term::OwnTerm;
 use crate::resources::{Handle, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::ForeignRef;
+use mote_vm::foreign::{Class, ForeignRef};
 use mote_vm::machine::Machine;
 use mote_vm::parcel::{Builder, Parcel};
+use mote_vm::timers::TimerId;
 use mote_vm::{ActorRef, Term as Value, View};
 use rustler::ResourceArc;
 use std::sync::Arc;
@@ -47,6 +48,7 @@ pub fn repack(
                 stack[at..].reverse();
             }
             View::Address(actor) => address(&mut builder, from, actor, None),
+            View::Timer(timer) => timer_of(&mut builder, from, timer),
             View::On(sponsor, target) => match (sponsor.view(), target.view()) {
                 (View::Atom(sponsor), View::Address(actor)) => {
                     address(&mut builder, from, actor, Some(sponsor));
@@ -69,6 +71,16 @@ fn address(builder: &mut Builder, from: &Machine, actor: ActorRef<'_>, sponsor: 
     });
     match made {
         Some(elsewhere) => builder.foreign(Arc::new(elsewhere)),
+        None => builder.atom(Atom::UNDEFINED),
+    }
+}
+
+/// A timer of `from` is only a reference over there.
+fn timer_of(builder: &mut Builder, from: &Machine, timer: TimerId) {
+    let own = pin(from)
+        .and_then(|resource| OwnTerm::make(|env| Some(terms::timer(env, &resource, timer))));
+    match own {
+        Some(term) => builder.foreign(Arc::new(Opaque::alone(term, Class::Reference))),
         None => builder.atom(Atom::UNDEFINED),
     }
 }

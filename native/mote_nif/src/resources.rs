@@ -11,6 +11,7 @@ use mote_vm::actor::SponsorId;
 use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
+use mote_vm::timers::TimerId;
 use parking_lot::{Mutex, RwLock};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
@@ -208,6 +209,31 @@ pub fn parse_key(key: Term<'_>) -> Option<Key> {
     Some(Key {
         slot: u32::from_le_bytes(*slot),
         serial: u128::from_le_bytes(*rest.first_chunk()?),
+    })
+}
+
+/// Bytes of a timer's key.
+const TIMER_BYTES: usize = 14;
+
+/// What the key of a timer says.
+pub fn timer_key(timer: TimerId) -> [u8; TIMER_BYTES] {
+    let mut key = [0; TIMER_BYTES];
+    key[..8].copy_from_slice(&timer.serial.to_le_bytes());
+    key[8..10].copy_from_slice(&timer.thread.to_le_bytes());
+    key[10..].copy_from_slice(&timer.place.to_le_bytes());
+    key
+}
+
+/// The timer of a key, if it is one.
+pub fn parse_timer(key: Term<'_>) -> Option<TimerId> {
+    let binary = Binary::from_term(key).ok()?;
+    let bytes: &[u8; TIMER_BYTES] = binary.as_slice().try_into().ok()?;
+    let (serial, rest) = bytes.split_first_chunk()?;
+    let (thread, place) = rest.split_first_chunk()?;
+    Some(TimerId {
+        serial: u64::from_le_bytes(*serial),
+        thread: u16::from_le_bytes(*thread),
+        place: u32::from_le_bytes(*place.first_chunk()?),
     })
 }
 

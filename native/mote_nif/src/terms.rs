@@ -1,9 +1,11 @@
 //! Small things that terms are made of: structs, and what is inside of them.
 use crate::atoms::{self, names};
-use crate::resources::{Customer, Handle, MachineResource};
+use crate::foreign::bytes;
+use crate::resources::{timer_key, Customer, Handle, MachineResource};
 use mote_vm::atom::Atom;
 use mote_vm::look::BehaviourName;
 use mote_vm::machine::Machine;
+use mote_vm::timers::TimerId;
 use rustler::sys::{enif_get_map_value, enif_make_map_from_arrays};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Encoder, Env, ResourceArc, Term};
@@ -88,6 +90,19 @@ pub fn behaviour<'a>(
                 machine.module(behaviour.module).encode(env),
             ),
             (names::captures(), captures),
+        ],
+    )
+}
+
+/// `%Mote.Timer{}`
+pub fn timer<'a>(env: Env<'a>, machine: &ResourceArc<MachineResource>, timer: TimerId) -> Term<'a> {
+    let key = bytes(env, &timer_key(timer));
+    map(
+        env,
+        [
+            (names::__struct__(), names::timer().to_term(env)),
+            (names::machine(), machine.encode(env)),
+            (names::key(), key),
         ],
     )
 }

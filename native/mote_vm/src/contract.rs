@@ -3,6 +3,7 @@
 //! Plain data and one trait; what is done with them is in machine/.
 use crate::actor::BehaviourId;
 use crate::atom::Atom;
+use crate::clock::ClockKind;
 use crate::code::program::Program;
 use crate::counters::Counts;
 use crate::fault::Fault;
@@ -58,6 +59,8 @@ pub struct Config {
     pub memory: usize,
     /// How often to collect.
     pub gc: GcConfig,
+    /// Where its time comes from.
+    pub clock: ClockKind,
 }
 
 /// The fuel of a turn unless configured otherwise.

@@ -7,9 +7,8 @@ use crate::interpreter::{Aborted, End};
 use crate::machine::Abort;
 use crate::queue::Event;
 use crate::thread::Dispatch;
-use crate::turn::{Outgoing, StagedTimer};
+use crate::turn::{Outgoing, TimerStep};
 use crate::value::Value;
-use std::time::{Duration, Instant};
 
 impl Dispatch {
     /// Runs the event's actor, which this thread owns or whose behaviour is safe; what the turn cost, in units of
@@ -61,9 +60,14 @@ impl Dispatch {
         1 + self.turn.spent(fuel) / 2
     }
 
-    /// The rest of a commit: deliveries and timers.
+    /// The rest of a commit: timers and deliveries.
     #[cold]
     pub(crate) fn commit_outside(&mut self) {
+        // Before a reference can leave: it must say where its timer is.
+        self.commit_timers();
+        if self.turn.outside.is_empty() {
+            return;
+        }
         // Whoever gets a message can read what had been done by then.
         self.publish_counters();
         let mut outside = std::mem::take(&mut self.turn.outside);
@@ -71,24 +75,32 @@ impl Dispatch {
             self.deliver(outgoing);
         }
         self.turn.outside = outside;
-        if self.turn.timers.is_empty() {
-            return;
-        }
-        let now = Instant::now();
-        let mut timers = std::mem::take(&mut self.turn.timers);
-        for timer in timers.drain(..) {
-            let StagedTimer {
-                number,
-                milliseconds,
-                target,
-                message,
-            } = timer;
-            // A delay beyond what an instant can hold is never due.
-            if let Some(due) = now.checked_add(Duration::from_millis(milliseconds)) {
-                self.timers.arm(due, number, target, message);
+    }
+
+    fn commit_timers(&mut self) {
+        let mut steps = std::mem::take(&mut self.turn.timers);
+        let machine = &self.turn.place.machine;
+        let station = &self.turn.place.station;
+        for step in steps.drain(..) {
+            match step {
+                TimerStep::Cancel(timer) => {
+                    timer.as_timer().map(|id| machine.cancel_timer(id));
+                }
+                TimerStep::Arm {
+                    timer,
+                    milliseconds,
+                    target,
+                    message,
+                } => {
+                    let due = machine.clock().after(milliseconds);
+                    let serial = timer.as_timer().map_or(0, |id| id.serial);
+                    let place = station.timers.arm(due, serial, target, message);
+                    // SAFETY: made by the turn that is being committed.
+                    unsafe { timer.place_timer(station.number, place) };
+                }
             }
         }
-        self.turn.timers = timers;
+        self.turn.timers = steps;
     }
 
     fn deliver(&mut self, outgoing: Outgoing) {

@@ -48,6 +48,7 @@ fn kind(message: Term<'_>) -> String {
         View::Tuple(elements) => return format!("tuple of {}", elements.len()),
         View::Bytes(_) => "binary",
         View::On(..) | View::Address(_) => "address",
+        View::Timer(_) => "reference",
         View::Foreign(foreign) => match foreign.class() {
             Class::BigInteger => "integer",
             Class::Reference => "reference",

@@ -14,7 +14,6 @@ use crate::machine::Look;
 use crate::parcel::Parcel;
 use crate::queue::Event;
 use crate::sync::{fence, AcqRel, Acquire, AtomicBool, Mutex, Release, SeqCst};
-use crate::timers::Timers;
 
 /// What enters besides the events of other threads.
 pub(crate) enum Entry {
@@ -22,8 +21,8 @@ pub(crate) enum Entry {
     Message(Target, Parcel),
     /// A look at an actor between two of its turns.
     Inspect(Target, Look),
-    /// Timers of a thread that has ended.
-    Timers(Timers),
+    /// The clock was moved by hand: fire what is due.
+    Alarm,
     /// Something to do between two turns.
     Call(Call),
     /// Collect, whether it is due or not, then call.

@@ -246,7 +246,10 @@ impl Interpreter {
                 } => {
                     let (target, message) = (frame.get(target), frame.get(message));
                     let timer = turn.send_after(frame.get(delay), target, message);
-                    frame.set(d, timer);
+                    frame.set(d, made(timer)?);
+                }
+                Op::CancelTimer { d, timer } => {
+                    frame.set(d, turn.cancel_timer(frame.get(timer)));
                 }
                 Op::Become {
                     captures,

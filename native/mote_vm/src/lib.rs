@@ -6,6 +6,7 @@
 pub mod actor;
 pub mod atom;
 pub(crate) mod backlog;
+pub mod clock;
 pub mod code;
 pub(crate) mod contract;
 pub mod counters;
@@ -30,7 +31,7 @@ pub mod sponsor;
 pub(crate) mod station;
 pub(crate) mod sync;
 pub(crate) mod thread;
-pub(crate) mod timers;
+pub mod timers;
 pub(crate) mod turn;
 pub mod value;
 

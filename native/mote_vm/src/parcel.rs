@@ -16,6 +16,7 @@ use crate::atom::Atom;
 use crate::foreign::ForeignRef;
 use crate::handles::{Handles, Held};
 use crate::heap::Heap;
+use crate::timers::TimerId;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ const FLOAT: u64 = 0x30;
 const BYTES: u64 = 0x40;
 const FOREIGN: u64 = 0x50;
 const ON: u64 = 0x60;
+const TIMER: u64 = 0x70;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
@@ -155,6 +157,11 @@ fn unpack(
                 Some(foreign) => heap.foreign(foreign.clone()),
                 None => Value::UNDEFINED,
             },
+            TIMER => heap.timer(TimerId {
+                serial: raw(&mut rest),
+                thread: (count >> 32) as u16,
+                place: count as u32,
+            }),
             _ => {
                 let (sponsor, address) = (take(stack, 0), take(stack, 1));
                 stack.truncate(stack.len().saturating_sub(2));
@@ -173,7 +180,7 @@ fn unpack(
 fn raw_words(command: Value) -> usize {
     let word = command.word();
     match word & KIND {
-        FLOAT => 1,
+        FLOAT | TIMER => 1,
         BYTES => ((word >> COUNT_SHIFT) as usize).div_ceil(8),
         _ => 0,
     }
@@ -276,6 +283,12 @@ impl Builder {
         self.words
             .push(FOREIGN | (self.foreigns.len() as u64) << COUNT_SHIFT);
         self.foreigns.push(foreign);
+    }
+
+    /// A timer's reference.
+    pub fn timer(&mut self, id: TimerId) {
+        let place = u64::from(id.thread) << 32 | u64::from(id.place);
+        self.words.extend([id.serial, TIMER | place << COUNT_SHIFT]);
     }
 
     /// A reference that carries its sponsor: sponsor and address follow.

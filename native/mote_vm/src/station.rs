@@ -1,13 +1,14 @@
 //! A dispatch thread as the others see it, and the machine's register of them.
 //!
 //! Numbers of ended threads are given again: the new thread then owns what the old one owned.
-use crate::counters::Counters;
+use crate::counters::{Counters, Counts};
 use crate::inbox::{Entry, Inbox};
 use crate::presence::Presence;
 use crate::queue::Event;
 use crate::sharing::Request;
 use crate::sync::{AtomicBool, AtomicU64, Relaxed};
 use crate::thread::Dispatch;
+use crate::timers::Timers;
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub(crate) struct Station {
     pub(crate) number: ThreadNumber,
     pub(crate) presence: Presence,
     pub(crate) inbox: Inbox,
+    pub(crate) timers: Timers,
     pub(crate) request: Request,
     /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
     pub(crate) waking: AtomicBool,
@@ -42,6 +44,7 @@ impl Station {
             number,
             presence: Presence::new(),
             inbox: Inbox::default(),
+            timers: Timers::new(),
             request: Request::new(),
             waking: AtomicBool::new(false),
             backlog: AtomicU64::new(0),
@@ -51,6 +54,12 @@ impl Station {
             thread: RwLock::new(None),
             dispatch: AtomicPtr::new(std::ptr::null_mut()),
         }
+    }
+
+    /// Takes things in again, for a new thread of this number.
+    pub(crate) fn open(&self) {
+        self.inbox.open();
+        self.timers.open();
     }
 
     /// Says which system thread serves here. Called on it.
@@ -70,6 +79,14 @@ impl Station {
     pub(crate) fn dispatch(&self) -> Option<*mut Dispatch> {
         let dispatch = self.dispatch.load(std::sync::atomic::Ordering::Relaxed);
         (!dispatch.is_null()).then_some(dispatch)
+    }
+
+    /// What its thread has done, and what waits here.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            timers: self.timers.len(),
+            ..self.counters.read()
+        }
     }
 
     /// Adds an entry and wakes the thread if it sleeps.
@@ -134,6 +151,12 @@ impl Stations {
     /// The number may be given again: its thread has ended and its inbox is closed.
     pub(crate) fn close(&self, number: ThreadNumber) {
         self.free.lock().push(number);
+    }
+
+    /// The station of a number that may never have been given.
+    pub(crate) fn find(&self, number: ThreadNumber) -> Option<Arc<Station>> {
+        let at = (number as usize).checked_sub(1)?;
+        self.all.read().get(at).cloned()
     }
 
     /// The station of a number that was given.

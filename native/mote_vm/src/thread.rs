@@ -16,11 +16,12 @@ use crate::inbox::{Contents, Entry};
 use crate::interpreter::Interpreter;
 use crate::look::watch::Watch;
 use crate::look::Call;
+use crate::parcel::Parcel;
 use crate::queue::Event;
 use crate::sharing::WORTH_ASKING;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::Relaxed;
-use crate::timers::Timers;
+use crate::timers::{Message, Timer};
 use crate::turn::{Place, Turn};
 use crate::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -45,7 +46,6 @@ const PREFETCH_CAPTURES: usize = 6;
 pub(crate) struct Dispatch {
     pub(crate) turn: Turn,
     pub(crate) interpreter: Interpreter,
-    pub(crate) timers: Timers,
     /// The behaviour and the message of the turn that runs, or ran last.
     pub(crate) running: Option<(*const BehaviourCode, Value)>,
     pub(crate) fuel: u64,
@@ -63,6 +63,8 @@ pub(crate) struct Dispatch {
     pub(crate) wanted: Vec<(Event, ThreadNumber)>,
     contents: Contents,
     scratch: Vec<Value>,
+    /// Timers that fire; empty in between.
+    due: Vec<Timer>,
     /// Until when its time is in the counters.
     awake_since: Instant,
     retiring: bool,
@@ -96,7 +98,7 @@ impl Dispatch {
         Dispatch {
             turn,
             interpreter,
-            timers: Timers::default(),
+            due: Vec::new(),
             running: None,
             fuel,
             forwards: Vec::new(),
@@ -153,9 +155,7 @@ impl Dispatch {
                     return self.retire();
                 }
             }
-            if self.timers.len() > 0 {
-                self.fire(Instant::now());
-            }
+            self.look_at_the_clock();
             let backlog = self.run_batch();
             self.migrate();
             self.flush();
@@ -260,19 +260,14 @@ impl Dispatch {
         for entry in contents.entries.drain(..) {
             match entry {
                 Entry::Inspect(target, look) => self.inspect(target, look),
-                Entry::Timers(timers) => self.timers.adopt(timers),
+                Entry::Alarm => self.fire(),
                 Entry::Call(call) => self.calls.push(call),
                 Entry::Collect(done) => self.collection_asked.push(done),
                 Entry::Migrate(event, to) => self.wanted.push((event, to)),
                 Entry::Retire => self.retiring = true,
                 Entry::Message(target, parcel) => {
                     self.turn.counts.foreign_in += 1;
-                    let mark = self.turn.heap.mark();
-                    let message = parcel.unpack(&mut self.turn.heap, &mut self.scratch);
-                    if message.is_none() {
-                        self.turn.heap.rewind(mark);
-                        self.turn.counts.aborts_no_memory += 1;
-                    } else {
+                    if let Some(message) = self.unpack(parcel) {
                         self.turn.queue.push(target.0, message);
                     }
                 }
@@ -282,11 +277,43 @@ impl Dispatch {
         self.turn.place.machine.quiescence().done(taken);
     }
 
-    /// Turns due timers into events.
-    fn fire(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.pop_due(now) {
-            self.turn.send(timer.target, timer.message);
+    /// The value of a parcel, in this thread's heap; given up when the memory is exhausted.
+    fn unpack(&mut self, parcel: Parcel) -> Option<Value> {
+        let mark = self.turn.heap.mark();
+        let value = parcel.unpack(&mut self.turn.heap, &mut self.scratch);
+        if value.is_none() {
+            self.turn.heap.rewind(mark);
+            self.turn.counts.aborts_no_memory += 1;
+            return None;
         }
+        Some(value)
+    }
+
+    /// Fires what is due, if time passes by itself; otherwise whoever lets it pass rings.
+    fn look_at_the_clock(&mut self) {
+        let place = &self.turn.place;
+        let (next, clock) = (place.station.timers.next(), place.machine.clock());
+        if next < u64::MAX && clock.passes() && next <= clock.now() {
+            self.fire();
+        }
+    }
+
+    /// Turns due timers into events.
+    fn fire(&mut self) {
+        let place = &self.turn.place;
+        let now = place.machine.clock().now();
+        let mut due = std::mem::take(&mut self.due);
+        place.station.timers.fire(now, &mut due);
+        for timer in due.drain(..) {
+            let message = match timer.message {
+                Message::Value(message) => Some(message),
+                Message::Parcel(parcel) => self.unpack(*parcel),
+            };
+            if let Some(message) = message {
+                self.turn.send(timer.target, message);
+            }
+        }
+        self.due = due;
         if !self.turn.outside.is_empty() {
             self.commit_outside();
         }
@@ -301,7 +328,6 @@ impl Dispatch {
             sends: turn.tally.sends,
             creates: turn.tally.creates,
             dropped: turn.counts.dropped + turn.tally.dropped,
-            timers: self.timers.len() as u64,
             ..turn.counts
         });
     }
@@ -332,8 +358,9 @@ impl Dispatch {
         if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
             return;
         }
-        let due = self.timers.next_due();
-        let due = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let place = &self.turn.place;
+        let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
+        let due = due.and_then(|due| place.machine.clock().until(due));
         let at_most = due.into_iter().chain(self.until_look()).min();
         if at_most != Some(Duration::ZERO) {
             self.sleep(at_most);
@@ -439,10 +466,11 @@ impl Dispatch {
         for entry in contents.entries.drain(..) {
             place.machine.push(heir, entry);
         }
-        let timers = std::mem::take(&mut self.timers);
-        if timers.len() > 0 {
-            place.machine.push(heir, Entry::Timers(timers));
-        }
+        let serials = self.turn.timer_serial;
+        heir.timers
+            .adopt(&place.station.timers, place.station.number, serials);
+        // It may sleep for longer than that.
+        heir.wake();
         place.machine.quiescence().done(left);
         self.flush();
     }

@@ -10,9 +10,11 @@ use crate::counters::Counts;
 use crate::heap::{Heap, Mark};
 use crate::machine::Machine;
 use crate::prim::random::Random;
+use crate::prim::types::is_reference;
 use crate::queue::{EventQueue, QueueMark};
 use crate::sponsor::Sponsor;
 use crate::station::Station;
+use crate::timers::TimerId;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -31,12 +33,16 @@ pub(crate) struct Outgoing {
     pub(crate) message: Value,
 }
 
-/// A timer to be armed at commit.
-pub(crate) struct StagedTimer {
-    pub(crate) number: u64,
-    pub(crate) milliseconds: u64,
-    pub(crate) target: Value,
-    pub(crate) message: Value,
+/// What a commit does with timers, in the order of the program.
+pub(crate) enum TimerStep {
+    Arm {
+        /// Its reference, which learns at commit where it is.
+        timer: Value,
+        milliseconds: u64,
+        target: Value,
+        message: Value,
+    },
+    Cancel(Value),
 }
 
 /// What a turn itself counts; an abort takes it back.
@@ -64,7 +70,7 @@ pub(crate) struct Turn {
     pub(crate) queue: EventQueue,
     pub(crate) random: Random,
     pub(crate) outside: Vec<Outgoing>,
-    pub(crate) timers: Vec<StagedTimer>,
+    pub(crate) timers: Vec<TimerStep>,
     pub(crate) next: Option<(BehaviourId, Value)>,
     pub(crate) actor: *const Actor,
     /// What is left of the current slice, and of the turn beyond it.
@@ -77,7 +83,8 @@ pub(crate) struct Turn {
     pub(crate) reluctance: u32,
     pub(crate) program: Arc<Program>,
     pub(crate) place: Place,
-    timer_number: u64,
+    /// How many timers this thread has staged: the serial number of the last one.
+    pub(crate) timer_serial: u64,
 }
 
 // SAFETY: `actor` is only set while the owning thread runs a turn.
@@ -106,8 +113,8 @@ impl Turn {
             savepoint,
             reluctance: 0,
             program: place.machine.program().clone(),
+            timer_serial: place.station.timers.last_serial(),
             place,
-            timer_number: 0,
         }
     }
 
@@ -226,18 +233,39 @@ impl Turn {
         }
     }
 
-    /// Stages a timer; its number, or `:undefined` when the delay is no count of milliseconds.
+    /// Stages a timer; its reference, `:undefined` when the delay is no count of milliseconds, `NONE` when the memory is
+    /// exhausted.
     pub(crate) fn send_after(&mut self, delay: Value, target: Value, message: Value) -> Value {
         let Some(milliseconds) = delay.as_fixnum().and_then(|n| u64::try_from(n).ok()) else {
+            self.tally.dropped += 1;
             return Value::UNDEFINED;
         };
-        self.timer_number += 1;
-        self.timers.push(StagedTimer {
-            number: self.timer_number,
-            milliseconds,
-            target,
-            message,
+        // An abort does not take the number back: a reference that it made may have been reported.
+        self.timer_serial += 1;
+        let timer = self.heap.timer(TimerId {
+            serial: self.timer_serial << 1,
+            thread: self.place.station.number,
+            place: u32::MAX,
         });
-        Value::fixnum(self.timer_number as i64)
+        if !timer.is_none() {
+            self.timers.push(TimerStep::Arm {
+                timer,
+                milliseconds,
+                target,
+                message,
+            });
+        }
+        timer
+    }
+
+    /// Stages the end of a timer. `:ok` for every reference, whatever has become of its timer.
+    pub(crate) fn cancel_timer(&mut self, timer: Value) -> Value {
+        if timer.as_timer().is_some() {
+            self.timers.push(TimerStep::Cancel(timer));
+        }
+        match is_reference(timer) {
+            true => Value::atom(Atom::OK),
+            false => Value::UNDEFINED,
+        }
     }
 }

@@ -167,7 +167,7 @@ fn instructions() {
         [Instr::Done]
     );
     let unknown = |what, value| FormatProblem::Unknown { what, value };
-    assert_eq!(refused(&code(&[25])).1, unknown("instruction", 25));
+    assert_eq!(refused(&code(&[26])).1, unknown("instruction", 26));
     assert_eq!(refused(&code(&[1, 0, 56])).1, unknown("primitive", 56));
     let register = too_large("register", 512, 511);
     assert_eq!(refused(&code(&[5, 0x80, 0x04])).1, register);

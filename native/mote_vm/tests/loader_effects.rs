@@ -86,6 +86,10 @@ fn effects_need_the_flag() {
             target,
             message,
         },
+        Instr::CancelTimer {
+            dst: 1,
+            timer: target,
+        },
         Instr::Become {
             behaviour: c,
             captures: vec![],

@@ -144,7 +144,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"become sink()", "become"},
             {"create sink()", "create"},
             {"sendx x, x, 1", "sendx"},
-            {"send_after(1, x, 2)", "send_after"}
+            {"send_after(1, x, 2)", "send_after"},
+            {"cancel_timer(x)", "cancel_timer"}
           ] do
         assert "4: " <> message = pure(effect)
         assert message =~ "#{name} cannot be used in a defpure", message

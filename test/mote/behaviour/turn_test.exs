@@ -12,6 +12,9 @@ defmodule Mote.Behaviour.TurnTest do
         :send -> send a, send(b, 1)
         :sendx -> sendx :io, a, {:to, b}
         :after -> send a, is_reference(send_after(100, b, :ring))
+        :never -> send a, send_after(-1, b, :ring)
+        :regret -> send a, cancel_timer(send_after(100, b, :ring))
+        {:cancel, timer} -> send a, cancel_timer(timer)
         :create -> send create(all(1, 2)), create(other(self()))
         :pinned -> create all(1, 2), sponsor: b
         :sink -> send create(sink()), 1
@@ -82,6 +85,23 @@ defmodule Mote.Behaviour.TurnTest do
     assert [{ref, 100, :b, :ring}] = turn.timers
     assert is_reference(ref)
     assert turn.sends == [{:a, true}]
+  end
+
+  test "send_after without a delay arms nothing", %{m: m} do
+    turn = turn(m.all(:a, :b), :never)
+    assert {turn.timers, turn.sends} == {[], [{:a, :undefined}]}
+  end
+
+  test "cancel_timer", %{m: m} do
+    timer = make_ref()
+    turn = Mote.Behaviour.turn(m.all(:a, :b), {:cancel, timer})
+    assert {turn.cancelled, turn.sends} == {[timer], [{:a, :ok}]}
+    turn = Mote.Behaviour.turn(m.all(:a, :b), :regret)
+    assert [{timer, 100, :b, :ring}] = turn.timers
+    assert turn.cancelled == [timer]
+    assert turn(m.all(:a, :b), :regret).sends == [{:a, :ok}]
+    turn = Mote.Behaviour.turn(m.all(:a, :b), {:cancel, :nothing})
+    assert {turn.cancelled, turn.sends} == {[], [{:a, :undefined}]}
   end
 
   test "create", %{m: m} do

@@ -201,6 +201,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {:send, a, b} -> {:send, o.(a), o.(b)}
       {:sendx, a, b, c} -> {:sendx, o.(a), o.(b), o.(c)}
       {:send_after, t, a, b, c} -> {:send_after, d.(t), o.(a), o.(b), o.(c)}
+      {:cancel_timer, t, a} -> {:cancel_timer, d.(t), o.(a)}
       {:become, b, as} -> {:become, b, os.(as)}
       {:abort, a} -> {:abort, o.(a)}
       other -> other
@@ -230,6 +231,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {:send, a, b} -> [a, b]
       {:sendx, a, b, c} -> [a, b, c]
       {:send_after, _, a, b, c} -> [a, b, c]
+      {:cancel_timer, _, a} -> [a]
       {:become, _, as} -> as
       _ -> []
     end
@@ -238,7 +240,7 @@ defmodule Mote.Behaviour.IR.Registers do
   @doc "The registers that an instruction writes."
   def writes(instruction) do
     case instruction do
-      {tag, d, _} when tag in [:move, :tuple] -> [d]
+      {tag, d, _} when tag in [:move, :tuple, :cancel_timer] -> [d]
       {tag, d, _, _} when tag in [:op, :cons, :call, :create] -> [d]
       {tag, d, _, _, _} when tag in [:guard_op, :create_on, :send_after] -> [d]
       {:self, d} -> [d]

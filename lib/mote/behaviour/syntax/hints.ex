@@ -69,6 +69,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
         :send -> "send target, message"
         :sendx -> "sendx sponsor, target, message"
         :send_after -> "send_after(milliseconds, target, message)"
+        :cancel_timer -> "cancel_timer(timer)"
         :create -> "create name(…), or create name(…), sponsor: name"
         :become -> "become name(…), or become sink()"
         :abort -> "abort(reason)"

@@ -311,6 +311,10 @@ fn instruction(reader: &mut Reader) -> Result<Instr, LoadError> {
         },
         23 => Instr::Done,
         24 => Instr::Ignore,
+        25 => Instr::CancelTimer {
+            dst: register(r)?,
+            timer: operand(r)?,
+        },
         other => return Err(unknown(start, "instruction", other.into())),
     })
 }

@@ -280,6 +280,8 @@ pub enum Instr {
     Done,
     /// 24: the message matched no clause.
     Ignore,
+    /// 25: cancels a timer; `dst := :ok`, `:undefined` when that is no reference.
+    CancelTimer { dst: Register, timer: Operand },
 }
 
 impl Instr {
@@ -316,6 +318,7 @@ impl Instr {
                 ..
             } => (&[], &[*delay, *target, *message]),
             Instr::Abort { reason } => (&[], &[*reason]),
+            Instr::CancelTimer { timer, .. } => (&[], &[*timer]),
             Instr::SelfAddress { .. }
             | Instr::Jump { .. }
             | Instr::BecomeSink
@@ -339,7 +342,8 @@ impl Instr {
             | Instr::Call { dst, .. }
             | Instr::Create { dst, .. }
             | Instr::CreateOn { dst, .. }
-            | Instr::SendAfter { dst, .. } => [one(*dst), 0..0],
+            | Instr::SendAfter { dst, .. }
+            | Instr::CancelTimer { dst, .. } => [one(*dst), 0..0],
             Instr::MatchTuple { first, count, .. } => {
                 let first = u32::from(*first);
                 [first..first.saturating_add(*count), 0..0]
@@ -386,6 +390,7 @@ impl Instr {
                 | Instr::Send { .. }
                 | Instr::SendX { .. }
                 | Instr::SendAfter { .. }
+                | Instr::CancelTimer { .. }
                 | Instr::Become { .. }
                 | Instr::BecomeSink
         )

@@ -309,6 +309,10 @@ impl Lowering<'_> {
                     message,
                 }
             }
+            Instr::CancelTimer { dst, timer } => Op::CancelTimer {
+                d: *dst,
+                timer: self.register(*timer, 0),
+            },
             Instr::Become {
                 behaviour,
                 captures,

@@ -198,6 +198,10 @@ pub(crate) enum Op {
         target: Reg,
         message: Reg,
     },
+    CancelTimer {
+        d: Reg,
+        timer: Reg,
+    },
     Become {
         captures: u32,
         behaviour: *const BehaviourSlot,

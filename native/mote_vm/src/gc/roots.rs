@@ -4,7 +4,7 @@
 //! |---|---|
 //! | events queued, forwarded, wanted elsewhere and received | each thread's queue and lists, each inbox |
 //! | messages from outside that wait | each inbox |
-//! | timers | each thread |
+//! | timers | each station |
 //! | actors whose turns are counted | each thread's watches |
 //! | addresses held by the outside | handles |
 //!
@@ -31,6 +31,7 @@ pub(crate) trait Visitor {
 pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut impl Visitor) {
     machine.handles().each_actor(|actor| visitor.actor(actor));
     for station in machine.stations().all() {
+        station.timers.each(|value| visitor.value(value));
         station.inbox.each(|waiting| match waiting {
             Waiting::Event(event) => show(event, visitor),
             Waiting::Entry(Entry::Migrate(event, _)) => show(*event, visitor),
@@ -39,8 +40,7 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
                 parcel.each_address(|value| visitor.value(value));
             }
             Waiting::Entry(Entry::Inspect(target, _)) => visitor.actor(target.0),
-            Waiting::Entry(Entry::Timers(timers)) => timers.each(|value| visitor.value(value)),
-            Waiting::Entry(Entry::Call(_) | Entry::Collect(_) | Entry::Retire) => {}
+            Waiting::Entry(Entry::Call(_) | Entry::Collect(_) | Entry::Alarm | Entry::Retire) => {}
         });
     }
     for thread in threads {
@@ -54,7 +54,6 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
         for watch in &thread.watches {
             watch.each_actor(|actor| visitor.actor(actor));
         }
-        thread.timers.each(|value| visitor.value(value));
     }
 }
 

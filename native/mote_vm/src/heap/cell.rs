@@ -8,11 +8,16 @@
 //! bytes    header(n)      n bytes
 //! foreign  header(class)  pointer to a boxed ForeignRef
 //! on       header         sponsor, address
+//! timer    header(where)  serial number
 //! ```
 //!
 //! Everything here reads through pointers that a [`Value`] carries. That is sound by value.rs, invariant 1: values
 //! with pointer tags are made by a heap only, and the machine drops its heaps after everything that holds values.
+//!
+//! A timer's reference learns where the timer is when its turn commits, before anybody else can see it; nothing else
+//! here is ever written to again.
 use crate::foreign::{Class, ForeignRef};
+use crate::timers::TimerId;
 use crate::value::Value;
 
 /// What a boxed cell holds.
@@ -24,6 +29,7 @@ pub(crate) enum Kind {
     Bytes = 3,
     Foreign = 4,
     On = 5,
+    Timer = 6,
 }
 
 const COUNT_SHIFT: u32 = 16;
@@ -98,6 +104,31 @@ impl Value {
         }
         // SAFETY: see the head of this file; the heap keeps the boxed reference as long as the cell.
         Some(unsafe { &*(*self.body() as *const ForeignRef) })
+    }
+
+    /// What a timer's reference says.
+    #[inline(always)]
+    pub(crate) fn as_timer(self) -> Option<TimerId> {
+        if !self.is_kind(Kind::Timer) {
+            return None;
+        }
+        let place = self.count();
+        Some(TimerId {
+            // SAFETY: see the head of this file.
+            serial: unsafe { *self.body() },
+            thread: (place >> 32) as u16,
+            place: place as u32,
+        })
+    }
+
+    /// Says where the timer of this reference is.
+    ///
+    /// # Safety
+    /// The value is a timer's reference that the turn made which is now being committed.
+    pub(crate) unsafe fn place_timer(self, thread: u16, place: u32) {
+        let place = (thread as usize) << 32 | place as usize;
+        // SAFETY: a cell that no other thread has seen yet.
+        unsafe { (self.boxed_pointer() as *mut u64).write(header(Kind::Timer, 0, place)) }
     }
 
     /// The class of a foreign value.

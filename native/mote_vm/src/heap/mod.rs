@@ -26,6 +26,7 @@ pub mod view;
 
 use crate::actor::{Actor, Header};
 use crate::foreign::{ForeignRef, LongBytes};
+use crate::timers::TimerId;
 use crate::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
 use cell::Kind;
@@ -260,6 +261,15 @@ impl Heap {
                 words.write(sponsor.word());
                 words.add(1).write(address.word());
             }
+        })
+    }
+
+    /// A timer's reference.
+    pub(crate) fn timer(&mut self, id: TimerId) -> Value {
+        let place = (id.thread as usize) << 32 | id.place as usize;
+        self.boxed(cell::header(Kind::Timer, 0, place), 1, |words| {
+            // SAFETY: `boxed` made room for one word.
+            unsafe { words.write(id.serial) }
         })
     }
 

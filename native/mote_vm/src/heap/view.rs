@@ -2,6 +2,7 @@
 use crate::actor::Actor;
 use crate::atom::Atom;
 use crate::foreign::ForeignRef;
+use crate::timers::TimerId;
 use crate::value::Value;
 use std::marker::PhantomData;
 
@@ -52,6 +53,8 @@ pub enum View<'m> {
     On(Term<'m>, Term<'m>),
     /// An actor's address.
     Address(ActorRef<'m>),
+    /// A timer's reference.
+    Timer(TimerId),
 }
 
 /// The elements of a tuple.
@@ -103,6 +106,8 @@ impl<'m> Term<'m> {
             View::Address(ActorRef::new(value.address_pointer()))
         } else if let Some((sponsor, address)) = value.as_on() {
             View::On(Term::new(sponsor), Term::new(address))
+        } else if let Some(timer) = value.as_timer() {
+            View::Timer(timer)
         } else if let Some(foreign) = value.as_foreign() {
             View::Foreign(foreign)
         } else if let Some(bytes) = value.as_bytes() {

@@ -1,6 +1,7 @@
 //! One machine: what its threads and the outside share, from start to stop.
 //!
-//! Rooms: [`leases`] lends heaps, [`sponsors`] starts and ends threads, [`outside`] is what callers do with actors.
+//! Rooms: [`leases`] lends heaps, [`sponsors`] starts and ends threads, [`outside`] is what callers do with actors,
+//! [`time`] has clock and timers.
 //!
 //! Invariants:
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
@@ -9,9 +10,11 @@
 mod leases;
 mod outside;
 mod sponsors;
+mod time;
 
 use crate::actor::SponsorId;
 use crate::atom::Atom;
+use crate::clock::Clock;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
 pub use crate::contract::*;
@@ -50,6 +53,7 @@ struct Shared {
     threads: Mutex<Vec<(ThreadNumber, JoinHandle<()>)>>,
     outside: Box<dyn Outside>,
     fuel: u64,
+    clock: Clock,
 }
 
 /// A running machine; clones refer to the same one. It stops when told to, not when dropped.
@@ -76,6 +80,7 @@ impl Machine {
             threads: Mutex::new(Vec::new()),
             outside,
             fuel: config.fuel,
+            clock: Clock::new(config.clock),
         }));
         for sponsor in &config.sponsors {
             if let Err(error) = machine.add_sponsor(sponsor) {
@@ -110,6 +115,7 @@ impl Machine {
         });
         for station in self.stations().all() {
             station.inbox.close(&mut Contents::default());
+            station.timers.clear();
         }
         self.0.quiescence.tell();
     }
@@ -251,6 +257,10 @@ impl Machine {
         &self.0.quiescence
     }
 
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
     pub(crate) fn fuel(&self) -> u64 {
         self.0.fuel
     }
@@ -269,7 +279,7 @@ fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
     SponsorInfo {
         name: sponsor.name,
         started: sponsor.started,
-        threads: stations.iter().map(|s| s.counters.read()).collect(),
+        threads: stations.iter().map(|s| s.counts()).collect(),
         asleep: stations.iter().filter(|s| s.presence.is_asleep()).count(),
         inbox: stations.iter().map(|s| s.inbox.len()).sum(),
         queued: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),

@@ -27,7 +27,7 @@ impl Machine {
         let mut threads = self.0.threads.lock();
         let added = match stations.len() == count {
             true => self.0.sponsors.add(config.name, |id| {
-                stations.iter().for_each(|station| station.inbox.open());
+                stations.iter().for_each(|station| station.open());
                 Sponsor::new(id, config.name, stations.clone())
             }),
             false => Err(AddError::TooMany),

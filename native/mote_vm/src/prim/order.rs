@@ -9,6 +9,7 @@
 //! * Integers and floats compare by their exact values, whatever their sizes.
 //! * Addresses sort as pids: first actors' addresses, by where the actors are; then `on` references, by sponsor, then
 //!   by address; then pids of the BEAM.
+//! * Timers' references come before others, the older ones of a thread first.
 //! * Binaries come before bitstrings that are none (Elixir has them by their bits, but the bits of an opaque
 //!   bitstring are unknown).
 //! * Opaque values of one class compare as their [`Foreign`](crate::foreign::Foreign) says, for which `==` is `===`.
@@ -98,6 +99,8 @@ impl Rank {
             Rank::Number
         } else if a.as_on().is_some() {
             Rank::On
+        } else if a.as_timer().is_some() {
+            Rank::Reference
         } else {
             Rank::Binary
         }
@@ -117,9 +120,11 @@ fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
             _ => Ordering::Equal,
         },
         Rank::Binary => as_binary(a).cmp(&as_binary(b)),
-        Rank::Reference | Rank::Function | Rank::Port | Rank::Pid | Rank::Map | Rank::Bitstring => {
-            foreigns(a, b)
-        }
+        Rank::Reference => match (a.as_timer(), b.as_timer()) {
+            (None, None) => foreigns(a, b),
+            (a, b) => a.is_none().cmp(&b.is_none()).then_with(|| a.cmp(&b)),
+        },
+        Rank::Function | Rank::Port | Rank::Pid | Rank::Map | Rank::Bitstring => foreigns(a, b),
         // Two of these are no leaves.
         Rank::Tuple | Rank::EmptyList | Rank::List => Ordering::Equal,
     }

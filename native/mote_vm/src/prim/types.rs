@@ -69,10 +69,10 @@ pub(crate) fn is_function(a: Value) -> bool {
     is_class(a, Class::Function)
 }
 
-/// References; not those of `on`.
+/// References, those of timers included; not those of `on`.
 #[inline(always)]
 pub(crate) fn is_reference(a: Value) -> bool {
-    is_class(a, Class::Reference)
+    is_class(a, Class::Reference) || a.as_timer().is_some()
 }
 
 /// Processes of the BEAM only.

@@ -200,6 +200,7 @@ fn instruction(out: &mut Vec<u8>, instr: &Instr) {
         Instr::Abort { reason } => (22, vec![One(*reason)]),
         Instr::Done => (23, vec![]),
         Instr::Ignore => (24, vec![]),
+        Instr::CancelTimer { dst, timer } => (25, vec![n(*dst), One(*timer)]),
     };
     out.push(code);
     for part in parts {

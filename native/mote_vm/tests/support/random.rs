@@ -108,6 +108,7 @@ fn effect() -> impl Strategy<Value = Instr> {
         1 => (d(), o(), o(), o()).prop_map(|(dst, delay, target, message)| {
             Instr::SendAfter { dst, delay, target, message }
         }),
+        1 => (d(), o()).prop_map(|(dst, timer)| Instr::CancelTimer { dst, timer }),
         1 => created().prop_map(|(behaviour, captures)| Instr::Become { behaviour, captures }),
         1 => Just(Instr::BecomeSink),
     ]

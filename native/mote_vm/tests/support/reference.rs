@@ -320,6 +320,10 @@ fn act(unit: &Unit, place: Place, registers: u16, instr: &Instr) -> Result<Act, 
             effect()?;
             goes_on(&[*delay, *target, *message], &[*dst])
         }
+        Instr::CancelTimer { dst, timer } => {
+            effect()?;
+            goes_on(&[*timer], &[*dst])
+        }
         Instr::Become {
             behaviour: index,
             captures,

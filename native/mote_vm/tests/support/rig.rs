@@ -2,8 +2,9 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 use crate::encode::encode;
 use crate::programs::Assembler;
-use crate::world::{machine_with, show, World};
+use crate::world::{machine_by, show, World};
 use mote_vm::atom::Atom;
+use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::Unit;
 use mote_vm::counters::Counts;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
@@ -34,7 +35,12 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(sponsors: &[(&str, usize)], unit: Unit) -> Rig {
-        let (machine, world) = machine_with(sponsors);
+        Rig::by(ClockKind::System, sponsors, unit)
+    }
+
+    /// A machine whose time comes from a clock of that kind.
+    pub fn by(clock: ClockKind, sponsors: &[(&str, usize)], unit: Unit) -> Rig {
+        let (machine, world) = machine_by(clock, sponsors);
         machine.load(&encode(&unit), &|_, _| None).expect("loads");
         let world = Mutex::new(world);
         Rig { machine, world }

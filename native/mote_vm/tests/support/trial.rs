@@ -2,6 +2,7 @@
 //! written down. For code that nobody has thought of: what it does matters less than that it always does the same.
 #![allow(dead_code)] // Each user takes what it needs.
 use mote_vm::atom::Atom;
+use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::code::primitive::Primitive;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
@@ -136,6 +137,7 @@ impl Court {
             fuel: FUEL,
             memory: MEMORY,
             gc: GcConfig::default(),
+            clock: ClockKind::System,
         };
         let machine = Machine::start(config, Box::new(Ears(lines.clone()))).expect("starts");
         Court { machine, lines }
@@ -332,6 +334,7 @@ fn write(term: Term<'_>, text: &mut String, parts: &mut usize) {
         }
         View::Bytes(bytes) => text.push_str(&format!("{:?}", String::from_utf8_lossy(bytes))),
         View::Foreign(foreign) => text.push_str(&format!("{:?}", foreign.class())),
+        View::Timer(_) => text.push_str("timer"),
         View::On(sponsor, address) => {
             text.push_str("on ");
             write(sponsor, text, parts);

@@ -1,6 +1,7 @@
 //! An outside for tests: a foreign value that forwards every message to a channel, and a record of aborts.
 #![allow(dead_code)] // Each user takes what it needs.
 use mote_vm::atom::Atom;
+use mote_vm::clock::ClockKind;
 use mote_vm::foreign::{Class, Delivery, Foreign};
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
@@ -45,6 +46,11 @@ pub fn machine() -> (Machine, World) {
 
 /// A running machine with sponsors of these names and numbers of threads.
 pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
+    machine_by(ClockKind::System, sponsors)
+}
+
+/// The same, with time from a clock of that kind.
+pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, World) {
     let (aborts, heard_aborts) = channel();
     let (faults, heard_faults) = channel();
     let config = Config {
@@ -56,6 +62,7 @@ pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
         fuel: DEFAULT_FUEL,
         memory: usize::MAX,
         gc: gc_config(),
+        clock,
     };
     let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
     let world = World {
@@ -129,5 +136,6 @@ pub fn show(term: Term<'_>) -> String {
         View::Foreign(_) => "foreign".to_string(),
         View::On(sponsor, address) => format!("on({}, {})", show(sponsor), show(address)),
         View::Address(_) => "address".to_string(),
+        View::Timer(_) => "timer".to_string(),
     }
 }

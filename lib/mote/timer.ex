@@ -1,0 +1,151 @@
+defmodule Mote.Timer do
+  @moduledoc """
+  A message that waits for its time, and a machine's clock.
+
+  `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` give a timer; `cancel_timer(timer)`
+  in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed around as any other term, in
+  and out of its machine, and everybody who has it can cancel it; two terms of one timer are equal. To behaviours it is
+  a reference (`is_reference/1`); for the rest of Elixir it is this struct, whose fields are no one's business.
+
+    * In a behaviour timers are armed and cancelled when the turn commits, in the order of the program; a turn that
+      aborts does neither. `cancel_timer` is `:ok` for every reference, whatever has become of its timer, and
+      `:undefined` for anything else.
+    * Timers never fire early. Those of one thread fire in the order of their times, and those of one time in the order
+      in which they were armed.
+    * Once `cancel_timer` has taken effect the timer does not fire. If it has fired before, its message is on its way or
+      already there: then `Mote.cancel_timer/1` gives `false`.
+    * A timer keeps its target and its message alive. When its sponsor is removed it goes to the first one.
+    * A message that is due goes the way of any other that is sent in the sponsor where it was armed. It is not counted
+      as waiting before: `Mote.drain/2` does not wait for timers that are not due.
+
+  ## Time
+
+  Time is counted in milliseconds since the start of the machine (`Mote.now/1`). With `clock: :manual` it stands still
+  until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that comes of it is
+  done, before time goes on. So a test of timeouts takes no time and always goes the same way.
+
+      iex> {:ok, machine} = Mote.start_link(clock: :manual)
+      iex> defmodule Doc.Relay do
+      ...>   use Mote.Behaviour
+      ...>   defactor relay(to) do
+      ...>     message -> send to, message
+      ...>   end
+      ...> end
+      iex> relay = Mote.create(machine, Doc.Relay.relay(self()))
+      iex> _timer = Mote.send_after(relay, :late, 60_000)
+      iex> Mote.advance(machine, 59_999)
+      iex> receive do :late -> :early after 0 -> :waiting end
+      :waiting
+      iex> Mote.advance(machine, 1)
+      iex> receive do :late -> Mote.now(machine) after 0 -> :waiting end
+      60_000
+  """
+
+  alias Mote.{Address, Error, Machine, Native, Question}
+
+  @enforce_keys [:machine, :key]
+  defstruct [:machine, :key]
+
+  @type t :: %__MODULE__{machine: reference, key: binary}
+
+  # Milliseconds that the machine can count.
+  @most 0xFFFFFFFFFFFF
+
+  @doc false
+  @spec send_after(Address.t(), term, non_neg_integer, atom) :: t
+  def send_after(%Address{machine: machine, key: key} = address, message, milliseconds, sponsor) do
+    milliseconds!(milliseconds)
+    sponsor = address.sponsor || sponsor
+
+    answer =
+      with :big <- Native.send_after(machine, key, sponsor, message, milliseconds) do
+        Native.send_after_big(machine, key, sponsor, message, milliseconds)
+      end
+
+    with word when is_atom(word) <- answer do
+      raise Error.from(word, address: address, sponsor: sponsor)
+    end
+  end
+
+  def send_after(other, _message, _milliseconds, _sponsor) do
+    raise ArgumentError,
+          "expected the address of an actor to send to (Process.send_after/3 is for processes), got: #{inspect(other)}"
+  end
+
+  @doc false
+  @spec cancel(t) :: non_neg_integer | false
+  def cancel(%__MODULE__{machine: machine, key: key} = timer) do
+    with :unknown <- Native.cancel_timer(machine, key), do: no_timer(timer)
+  end
+
+  def cancel(other), do: no_timer(other)
+
+  @doc false
+  @spec now(Machine.t()) :: non_neg_integer
+  def now(machine) do
+    with {:ok, native} <- Machine.fetch(machine),
+         now when is_integer(now) <- Native.machine_now(native) do
+      now
+    else
+      {:error, error} -> raise error
+      word -> raise Error.from(word, machine: machine)
+    end
+  end
+
+  @doc false
+  @spec advance(Machine.t(), non_neg_integer, timeout) :: :ok | {:error, Error.t()}
+  def advance(machine, milliseconds, timeout) do
+    milliseconds!(milliseconds)
+    Question.timeout!(timeout)
+
+    with {:ok, native} <- Machine.fetch(machine) do
+      deadline = if timeout != :infinity, do: System.monotonic_time(:millisecond) + timeout
+      context = [machine: machine, timeout: timeout]
+
+      with :ok <- quiet(native, deadline, context),
+           now when is_integer(now) <- Native.machine_now(native) do
+        step(native, now + milliseconds, deadline, context)
+      else
+        :stopped -> {:error, Error.from(:stopped, context)}
+        error -> error
+      end
+    end
+  end
+
+  # Between two moments everything is done: so the order is that of the moments, whatever the threads do.
+  defp step(native, limit, deadline, context) do
+    case Native.machine_step(native, limit) do
+      true -> with :ok <- quiet(native, deadline, context), do: step(native, limit, deadline, context)
+      false -> :ok
+      :stopped -> {:error, Error.from(:stopped, context)}
+      :system -> raise ArgumentError, "expected a machine that was started with clock: :manual"
+    end
+  end
+
+  defp quiet(native, nil, context), do: Question.drain(native, :infinity, context)
+
+  defp quiet(native, deadline, context) do
+    left = max(deadline - System.monotonic_time(:millisecond), 0)
+
+    with {:error, %Error{reason: :timeout}} <- Question.drain(native, left, context),
+         do: {:error, Error.from(:timeout, context)}
+  end
+
+  defp milliseconds!(milliseconds) when is_integer(milliseconds) and milliseconds in 0..@most, do: :ok
+
+  defp milliseconds!(other) do
+    raise ArgumentError, "expected milliseconds from 0 to #{@most}, got: #{inspect(other)}"
+  end
+
+  @spec no_timer(term) :: no_return
+  defp no_timer(other) do
+    raise ArgumentError, "expected a timer as Mote.send_after/4 gives it, got: #{inspect(other)}"
+  end
+
+  defimpl Inspect do
+    def inspect(%{machine: machine, key: key}, _opts) do
+      hash = {machine, key} |> :erlang.phash2(0x1000000) |> Integer.to_string(36) |> String.downcase()
+      "#Mote.Timer<#{hash}>"
+    end
+  end
+end

@@ -1,0 +1,86 @@
+//! A machine's clock and its timers, as the outside and its threads see them.
+use super::Machine;
+use crate::actor::SponsorId;
+use crate::handles::Key;
+use crate::inbox::Entry;
+use crate::parcel::Parcel;
+use crate::timers::TimerId;
+use crate::value::Value;
+
+impl Machine {
+    /// Milliseconds since the start, by the machine's clock.
+    pub fn now(&self) -> u64 {
+        self.clock().now()
+    }
+
+    /// Sends to the actor of a handle after so many milliseconds, by that sponsor or the first one. `None` when the
+    /// handle, or an address in the message, is none of this machine's.
+    pub fn send_after(
+        &self,
+        milliseconds: u64,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        mut message: Parcel,
+    ) -> Option<TimerId> {
+        let held = self
+            .hold(target)
+            .filter(|_| message.is_for(&self.0.handles))?;
+        // Both are held until the wheel keeps them.
+        let _carried = message.take_held();
+        let sponsor = match held.pinned.or(sponsor) {
+            Some(id) => self.sponsors().by_id(id),
+            None => self.sponsors().first(),
+        };
+        let due = self.clock().after(milliseconds);
+        let target = Value::address(held.actor);
+        let station = sponsor.lead();
+        let armed = station
+            .timers
+            .arm_from_outside(station.number, due, target, message);
+        let (station, armed) = match armed {
+            Ok(id) => (station.clone(), Some(id)),
+            Err(message) => {
+                // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+                let first = self.sponsors().first();
+                let lead = first.lead();
+                let armed = lead
+                    .timers
+                    .arm_from_outside(lead.number, due, target, message);
+                (lead.clone(), armed.ok())
+            }
+        };
+        // It may sleep for longer than that.
+        station.wake();
+        armed.or(Some(TimerId::GONE))
+    }
+
+    /// Cancels a timer, wherever it was armed. The milliseconds that were left; `None` when it was not armed any more,
+    /// and then its message is on its way or there.
+    pub fn cancel_timer(&self, id: TimerId) -> Option<u64> {
+        let station = self.stations().find(id.thread)?;
+        let due = station.timers.cancel(id);
+        let due = due.or_else(|| self.sponsors().first().lead().timers.cancel_adopted(id))?;
+        Some(due.saturating_sub(self.now()))
+    }
+
+    /// Moves a manual clock on to the next moment, but not beyond `limit`, and lets what is due then begin; whether
+    /// anything can be due between that moment and `limit`. Who wants things in order waits until the machine is quiet
+    /// before the next step. `None` when the clock moves by itself.
+    pub fn step_clock(&self, limit: u64) -> Option<bool> {
+        let stations = self.stations().all();
+        let next = stations.iter().map(|station| station.timers.next()).min();
+        let next = next.unwrap_or(u64::MAX).max(self.now());
+        if !self.clock().set(next.min(limit)) {
+            return None;
+        }
+        if next > limit {
+            return Some(false);
+        }
+        for station in stations {
+            if station.timers.next() <= next {
+                self.push(&station, Entry::Alarm);
+            }
+        }
+        Some(true)
+    }
+}
