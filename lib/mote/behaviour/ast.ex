@@ -108,6 +108,48 @@ defmodule Mote.Behaviour.AST do
     end
   end
 
+  @doc "The node with `fun` of each of its expressions in place of them, those in guards included."
+  def map_children(node, fun) do
+    case node do
+      {tag, _, _} when tag in [:lit, :var] ->
+        node
+
+      {:self, _} ->
+        node
+
+      {tag, l, es} when tag in [:tuple, :block] ->
+        {tag, l, Enum.map(es, fun)}
+
+      {tag, l, name, es} when tag in [:op, :call, :tail_call, :become] ->
+        {tag, l, name, Enum.map(es, fun)}
+
+      {:match, l, pattern, e} ->
+        {:match, l, pattern, fun.(e)}
+
+      {:case, l, e, clauses, fail} ->
+        clauses =
+          for {:clause, l, pattern, guards, body} <- clauses,
+              do: {:clause, l, pattern, Enum.map(guards, fun), fun.(body)}
+
+        {:case, l, fun.(e), clauses, fail}
+
+      {:cond, l, clauses} ->
+        {:cond, l, for({test, body} <- clauses, do: {fun.(test), fun.(body)})}
+
+      {:create, l, name, es, sponsor} ->
+        {:create, l, name, Enum.map(es, fun), sponsor && fun.(sponsor)}
+
+      {:abort, l, e} ->
+        {:abort, l, fun.(e)}
+
+      {tag, l, a, b} when tag in [:cons, :and, :or, :both, :either, :send] ->
+        {tag, l, fun.(a), fun.(b)}
+
+      {tag, l, a, b, c} when tag in [:if, :sendx, :send_after] ->
+        {tag, l, fun.(a), fun.(b), fun.(c)}
+    end
+  end
+
   @doc "The clauses of a `case`."
   def clauses({:case, _, _, clauses, _}), do: clauses
   def clauses(_), do: []

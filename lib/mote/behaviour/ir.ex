@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.IR do
   # Fifth pass: the checked, loop-free Mote AST -> instructions of guides/ir.md, still with names for functions and
   # terms for constants (`encode.ex` numbers them). This file does the expressions; conditions and guards are in
   # `ir/tests.ex`, patterns and clauses in `ir/match.ex`, the list of instructions under construction in
-  # `ir/builder.ex`, registers and labels in `ir/registers.ex`.
+  # `ir/builder.ex`, what need not be calculated again in `ir/known.ex`, registers and labels in `ir/registers.ex`.
   #
   # Code is generated towards a destination:
   #
@@ -14,7 +14,7 @@ defmodule Mote.Behaviour.IR do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Flow}
-  alias Mote.Behaviour.IR.{Builder, Match, Registers, Tests}
+  alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Tests}
 
   import Builder, only: [emit: 2, finish: 3, fresh: 1, label: 1, place: 2, stop: 2]
 
@@ -95,7 +95,7 @@ defmodule Mote.Behaviour.IR do
 
   def gen({:op, _, primitive, es}, dest, g) do
     {os, g} = operands(es, g)
-    into(dest, g, &{:op, &1, primitive, os})
+    into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
   end
 
   def gen({:match, _, {:bind, _, v}, e}, dest, g) do
@@ -194,7 +194,7 @@ defmodule Mote.Behaviour.IR do
   end
 
   def gen({:self, _}, :none, g), do: {{:k, nil}, g}
-  def gen({:self, _}, dest, g), do: into(dest, g, &{:self, &1})
+  def gen({:self, _}, dest, g), do: into(dest, g, Known.self(g.known), &{:self, &1})
 
   def gen({:call, _, function, es}, dest, g) do
     {os, g} = operands(es, g)
@@ -297,6 +297,10 @@ defmodule Mote.Behaviour.IR do
     {d, g} = fresh(g)
     finish({:r, d}, dest, emit(g, make.(d)))
   end
+
+  # The same, if the value is not known already.
+  defp into(dest, g, nil, make), do: into(dest, g, make)
+  defp into(dest, g, o, _), do: finish(o, dest, g)
 
   # Branches that meet again: a value that is wanted as an operand needs a register of its own for that.
   defp join(:any, g, fun) do

@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.Loops do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code}
-  alias Mote.Behaviour.Loops.Range
+  alias Mote.Behaviour.Loops.{Accumulators, Range}
 
   @doc "A unit without loops; the functions made of them are among its codes."
   @spec unit(map) :: map
@@ -131,8 +131,13 @@ defmodule Mote.Behaviour.Loops do
   defp loop(l, quals, {:reduce, initial, acc, body}, _, s) do
     {initial, s} = expr(initial, true, s)
     {body, s} = expr(body, true, s)
-    step = fn s -> {body, s} end
-    levels(quals, initial, acc, step, {:var, l, acc}, s)
+
+    with [_] <- Enum.filter(quals, &match?({:gen, _, _, _, _}, &1)),
+         {:ok, initials, accs, body, s} <- Accumulators.split(initial, acc, body, s) do
+      build(quals, initials, [accs], nil, fn s -> {body, s} end, nil, s)
+    else
+      _ -> levels(quals, initial, acc, fn s -> {body, s} end, {:var, l, acc}, s)
+    end
   end
 
   # The accumulator of the innermost generator is the one that the body names; every generator around it has one
@@ -156,7 +161,8 @@ defmodule Mote.Behaviour.Loops do
   defp rename({:var, l, v}, v, to), do: {:var, l, to}
   defp rename({:op, l, primitive, [e]}, v, to), do: {:op, l, primitive, [rename(e, v, to)]}
 
-  # The value of the qualifiers `quals` when the accumulator of the generator around them is `current`.
+  # The value of the qualifiers `quals` when the accumulator of the generator around them is `current`: a variable, nil
+  # for none, or several variables for the elements of a tuple.
   defp build([], _, _, _, step, _, s), do: step.(s)
 
   defp build([{:filter, l, test} | quals], initial, accs, current, step, result, s) do
@@ -167,7 +173,7 @@ defmodule Mote.Behaviour.Loops do
 
   defp build([gen | quals], initial, [acc | accs], _, step, result, s) do
     {:gen, l, pattern, guards, source} = gen
-    inner_initial = if acc, do: {:var, l, acc}
+    inner_initial = if acc, do: unchanged(l, acc)
     {body, s} = build(quals, inner_initial, accs, acc, step, nil, s)
     # A generator inside of another one gives its accumulator to that one.
     result = result || unchanged(l, acc)
@@ -235,6 +241,7 @@ defmodule Mote.Behaviour.Loops do
 
     again = fn nexts, step ->
       cond do
+        is_list(acc) -> Accumulators.each_value(step, &{:call, l, {nil, name, arity}, nexts ++ &1 ++ reads})
         acc != nil -> {:call, l, {nil, name, arity}, nexts ++ [step] ++ reads}
         AST.literal?(step) -> {:call, l, {nil, name, arity}, nexts ++ reads}
         true -> AST.block(l, [step, {:call, l, {nil, name, arity}, nexts ++ reads}])
@@ -251,13 +258,14 @@ defmodule Mote.Behaviour.Loops do
       public: false
     }
 
-    initial = if acc, do: [initial], else: []
+    initial = if acc, do: List.wrap(initial), else: []
     start = {:call, l, {nil, name, arity}, Enum.map(controls, &elem(&1, 1)) ++ initial ++ reads}
     {start, %{s | lifted: [code | s.lifted], count: count}}
   end
 
   @doc "The value of a step that a filter, a pattern or a guard leaves out."
   def unchanged(l, nil), do: {:lit, l, :ok}
+  def unchanged(l, accs) when is_list(accs), do: {:tuple, l, Enum.map(accs, &{:var, l, &1})}
   def unchanged(l, acc), do: {:var, l, acc}
 
   @doc "A new variable."

@@ -32,15 +32,13 @@ defmodule Mote.Behaviour.IRTest do
              {:send, {:r, 0}, {:k, :done}},
              {:done},
              {:op, {:d, 2}, :gt, [{:r, 1}, {:k, 0}]},
-             {:branch, {:r, 2}, {:l, 15}},
+             {:branch, {:r, 2}, {:l, 13}},
              {:self, {:d, 2}},
+             {:create, {:d, 3}, node, [{:r, 2}]},
              {:create, {:d, 2}, node, [{:r, 2}]},
-             {:self, {:d, 3}},
-             {:create, {:d, 3}, node, [{:r, 3}]},
-             {:op, {:d, 4}, :sub, [{:r, 1}, {:k, 1}]},
-             {:send, {:r, 2}, {:r, 4}},
              {:op, {:d, 1}, :sub, [{:r, 1}, {:k, 1}]},
              {:send, {:r, 3}, {:r, 1}},
+             {:send, {:r, 2}, {:r, 1}},
              {:become, {module, :collect, 2}, [{:r, 0}, {:k, 2}]},
              {:done},
              {:ignore}
@@ -81,6 +79,77 @@ defmodule Mote.Behaviour.IRTest do
     code = code("defpure f(m) do\ncase m do\n{:a, x} -> x\n{:b, y} -> y\n{z, _} -> z\nend\nend")
 
     assert Enum.count(code, &(elem(&1, 0) == :match_tuple)) == 1
+  end
+
+  test "what is known on every way is neither calculated nor tested again" do
+    assert code("defpure f(x), do: {x + 1, x + 1, x - 1}") == [
+             {:op, {:d, 1}, :add, [{:r, 0}, {:k, 1}]},
+             {:op, {:d, 0}, :sub, [{:r, 0}, {:k, 1}]},
+             {:tuple, {:d, 0}, [{:r, 1}, {:r, 1}, {:r, 0}]},
+             {:return, {:r, 0}}
+           ]
+
+    # A guard that has held has an answer; a test that holds is left out.
+    assert [
+             {:guard_op, {:d, 0}, :add, _, _},
+             {:op, _, :gt, _},
+             {:branch, _, _},
+             {:tuple, _, [r: 0, r: 0]} | _
+           ] = code("defpure f(x) when x + 1 > 2, do: (if x + 1 > 2, do: {x + 1, x + 1}, else: :no)")
+
+    tests = "defpure f(x) when is_integer(x), do: (if is_integer(x) and x == :a, do: 1, else: x)"
+    assert [{:op, _, :is_integer, _}, {:branch, _, _}, {:match, _, {:k, :a}, _} | _] = code(tests)
+  end
+
+  test "what is known on some ways only is not known, and chance is asked every time" do
+    count = fn code, primitive -> Enum.count(code, &match?({_, _, ^primitive, _}, &1)) end
+
+    # On the way to the last sum there is none; it may be that of another zero; none has an answer.
+    assert count.(code("defpure f(x, y), do: {if(y == :a, do: x + 1), x + 1}"), :add) == 2
+    assert count.(code("defpure f(x), do: {x * 0.0, x * -0.0, x * 0}"), :mul) == 3
+    assert count.(code("defpure f(), do: {:rand.uniform(), :rand.uniform()}"), :random) == 2
+
+    code = code("defpure f(x) do\ny = x + 1\ncase x do\n_ when x + 1 == y -> y\n_ -> :none\nend\nend")
+    assert count.(code, :add) == 1 and Enum.any?(code, &match?({:guard_op, _, :add, _, _}, &1))
+  end
+
+  describe "loops" do
+    defp loop(expression) do
+      module = module("defpure f(x, y), do: #{expression}")
+      unit = Disassemble.unit(module.__mote__(:unit))
+      Enum.find(unit.functions, &(&1.name != :f)).code
+    end
+
+    test "do not build the tuples that they hand on" do
+      for expression <- [
+            "Enum.reduce(1..x, {0, 1}, fn _, {a, b} -> {b, a + b} end)",
+            "Enum.reduce(x, {y, 1}, fn e, {a, b} -> if e > a, do: {e, b}, else: {a, b + 1} end)",
+            "Enum.reduce(x, {0, 0}, fn e, acc -> cond do e == 1 -> acc; true -> {e, elem(acc, 0)} end end)",
+            "for(e <- x, e > y, reduce: {y, 0}, do: ({a, 7} -> abort(a); {a, n} -> {a + e, n + 1}))"
+          ] do
+        code = loop(expression)
+        refute Enum.any?(code, &(elem(&1, 0) in [:match_tuple, :call]))
+        # Only what the loop ends with.
+        ends = for [{:tuple, {:d, d}, _}, {tag, {:r, d}}] <- Enum.chunk_every(code, 2, 1), do: tag
+        assert :return in ends and ends -- [:return, :abort] == []
+        assert length(ends) == Enum.count(code, &(elem(&1, 0) == :tuple))
+      end
+    end
+
+    test "hand on a tuple where that may be something else" do
+      for expression <- [
+            "Enum.reduce(x, y, fn e, {a, b} -> {b, a + e} end)",
+            "Enum.reduce(x, {0, 1}, fn e, {a, b} -> if e, do: {b, a}, else: y end)",
+            "Enum.reduce(x, {0, 1}, fn e, {a, b} -> {b, a, e} end)"
+          ] do
+        assert Enum.any?(loop(expression), &(elem(&1, 0) == :match_tuple))
+      end
+    end
+
+    test "over ranges only count where nobody looks at the variable" do
+      assert [_, _, {:op, _, :sub, _}, {:op, _, :mul, _}, {:tail_call, {_, _, 2}, _}] =
+               loop("Enum.reduce(1..x, 1, fn _, acc -> acc * 2 end)")
+    end
   end
 
   test "tail calls of functions, calls of behaviours" do

@@ -98,6 +98,44 @@ defmodule Mote.Behaviour.LoopsTest do
       assert_as_elixir("l |> Enum.map(&(&1 + 1)) |> Enum.sum()", l: l)
     end
 
+    test "reduce that hands on a tuple" do
+      l = [3, 1, 4, 1, 5]
+      assert_as_elixir("Enum.reduce(1..n, {0, 1}, fn _, {a, b} -> {b, a + b} end)", n: 30)
+      assert_as_elixir("Enum.reduce(l, {0, 0}, fn _, {a, b} -> {b, a} end)", l: l)
+      assert_as_elixir("Enum.reduce(l, {n, []}, fn x, {a, b} = t -> {x, [t | b]} end)", l: l, n: 7)
+      assert_as_elixir("Enum.reduce(l, {n}, fn x, {a} -> {{a, x}} end)", l: l, n: 7)
+      assert_as_elixir("Enum.reduce([], {n, 1}, fn _, {a, b} -> {b, a} end)", n: 7)
+      assert_as_elixir("Enum.reduce(l, {0, 1}, fn x, acc -> {elem(acc, 1), x + tuple_size(acc)} end)", l: l)
+      assert_as_elixir("Enum.reduce(l, {0, 1}, fn _, a -> case a do ^a when is_tuple(a) -> a end end)", l: l)
+      assert_as_elixir("Enum.reduce(l, {0, 1}, fn x, {a, b} when a < x -> {x, b}; _, acc -> acc end)", l: l)
+      assert_as_elixir("Enum.reduce(l, {0, {1, 2}}, fn x, {a, {b, c}} -> {b, {c, a + x}} end)", l: l)
+      assert_as_elixir("for x <- l, x > 1, reduce: {0, 1} do {a, b} -> (c = a + x; {b, c}) end", l: l)
+      assert_as_elixir("for x <- l, y <- l, reduce: {0, 1} do {a, b} -> {b, a + x * y} end", l: l)
+
+      assert_as_elixir("for {:a, x} <- m, reduce: {0, 1} do {a, b} -> {b, a + x} end",
+        m: [{:a, 1}, 2, {:a, 3}]
+      )
+
+      assert_as_elixir(
+        "Enum.reduce(l, {0, 1}, fn x, {a, b} -> cond do x == 3 -> {a, x}; x == 4 -> {1, 2}; true -> {b, a} end end)",
+        l: l
+      )
+
+      # The loop inside sees the tuple of the one around it.
+      assert_as_elixir(
+        "Enum.reduce(l, {0, 1}, fn x, t -> {Enum.sum(for _ <- [1, 2], do: elem(t, 0)), x} end)",
+        l: l
+      )
+
+      assert eval("Enum.reduce(l, {0, 1}, fn x, {a, 1} -> {x, a} end)", l: [5, 6]) ==
+               {:aborted, :function_clause}
+
+      assert eval("for x <- l, reduce: {0, 1} do {a, 1} -> {x, a} end", l: [5, 6]) ==
+               {:aborted, {:case_clause, {5, 0}}}
+
+      assert eval("Enum.reduce(x, {0, 1}, fn _, {a, b} -> {b, a} end)", x: :no_list) == :undefined
+    end
+
     test "functions with several clauses and guards" do
       assert_as_elixir("Enum.map(l, fn {:a, x} -> x; x when is_integer(x) -> -x; _ -> :no end)",
         l: [{:a, 1}, 2, :b]

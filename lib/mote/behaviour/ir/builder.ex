@@ -1,11 +1,22 @@
 defmodule Mote.Behaviour.IR.Builder do
   # The list of instructions under construction: virtual registers without bound, labels by number, what may still
-  # be reached. Registers are written once, but for those where branches meet. Decides nothing about the code.
+  # be reached and what is known there. Registers are written once, but for those where branches meet, which each
+  # branch writes once. Decides nothing about the code, but leaves out tests that hold.
   #
   # Operands are {:r, register} and {:k, constant}; labels stand in the list as {:label, n}.
   @moduledoc false
 
-  defstruct code: [], registers: 0, labels: 0, live: true, used: MapSet.new(), env: %{}, cold: []
+  alias Mote.Behaviour.IR.Known
+
+  # `used` maps the labels that something goes to, to what is known there.
+  defstruct code: [],
+            registers: 0,
+            labels: 0,
+            live: true,
+            known: Known.nothing(),
+            used: %{},
+            env: %{},
+            cold: []
 
   @doc "The code of something with these parameters, which are in the first registers."
   def new(params) do
@@ -25,17 +36,28 @@ defmodule Mote.Behaviour.IR.Builder do
   @doc "Adds an instruction, if it can be reached."
   def emit(%{live: false} = g, _), do: g
 
-  def emit(g, instruction),
-    do: %{g | code: [instruction | g.code], used: mark(instruction, g.used)}
+  def emit(%{known: known} = g, instruction) do
+    if Known.holds?(known, instruction) do
+      g
+    else
+      used = mark(target(instruction), known, g.used)
+      %{g | code: [instruction | g.code], used: used, known: Known.after_instruction(known, instruction)}
+    end
+  end
 
   @doc "Adds an instruction after which nothing is reached."
   def stop(g, instruction), do: %{emit(g, instruction) | live: false}
 
   @doc "Puts a label here, if anything goes to it."
   def place(label, g) do
-    if MapSet.member?(g.used, label),
-      do: %{g | code: [{:label, label} | g.code], live: true},
-      else: g
+    case g.used do
+      %{^label => there} ->
+        known = if g.live, do: Known.meet(g.known, there), else: there
+        %{g | code: [{:label, label} | g.code], live: true, known: known}
+
+      _ ->
+        g
+    end
   end
 
   @doc "Code that is rarely needed: it is made at the end, if anything goes to its label."
@@ -59,12 +81,8 @@ defmodule Mote.Behaviour.IR.Builder do
     Enum.reverse(g.code)
   end
 
-  defp mark(instruction, used) do
-    case target(instruction) do
-      nil -> used
-      label -> MapSet.put(used, label)
-    end
-  end
+  defp mark(nil, _, used), do: used
+  defp mark(label, known, used), do: Map.update(used, label, known, &Known.meet(&1, known))
 
   @doc "The label that an instruction may go to, or nil."
   def target({:guard_op, _, _, _, label}), do: label

@@ -7,6 +7,7 @@ defmodule Mote.Behaviour.IR.Tests do
   @moduledoc false
 
   alias Mote.Behaviour.{IR, Primitives}
+  alias Mote.Behaviour.IR.Known
   import Mote.Behaviour.IR.Builder, only: [emit: 2, fresh: 1, label: 1, place: 2, stop: 2]
 
   @doc "Goes to `no` unless the condition holds."
@@ -159,14 +160,21 @@ defmodule Mote.Behaviour.IR.Tests do
 
   defp value({:op, _, primitive, es}, fail, g) do
     {os, g} = values(es, fail, g)
-    {d, g} = fresh(g)
 
-    instruction =
-      if Primitives.always?(primitive),
-        do: {:op, d, primitive, os},
-        else: {:guard_op, d, primitive, os, fail}
+    case Known.answer(g.known, primitive, os) do
+      nil ->
+        {d, g} = fresh(g)
 
-    {{:r, d}, emit(g, instruction)}
+        instruction =
+          if Primitives.always?(primitive),
+            do: {:op, d, primitive, os},
+            else: {:guard_op, d, primitive, os, fail}
+
+        {{:r, d}, emit(g, instruction)}
+
+      o ->
+        {o, g}
+    end
   end
 
   defp value({:tuple, _, es}, fail, g) do

@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Loops.Range do
   # Loops over ranges. With literal bounds the loop stops when `i` reaches a known number; otherwise the number of
   # steps is calculated first and counted down, so that the bounds may be anything: what is no integer makes the
-  # value of the loop `:undefined`. Part of the loops pass.
+  # value of the loop `:undefined`. Where nobody looks at `i`, only the steps are counted. Part of the loops pass.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Loops}
@@ -61,26 +61,24 @@ defmodule Mote.Behaviour.Loops.Range do
     {count, s} = Loops.fresh(:count, s)
     {by, s} = Loops.fresh(:by, s)
 
-    # A literal step is written into the loop, another one is a parameter of it.
-    {by_value, by_start, by_param} =
+    # The parameters that make `i`, with their first and next values. A literal step is written into the loop, another
+    # one is a parameter of it.
+    add = fn by -> AST.op(l, :add, [{:var, l, i}, by]) end
+
+    moving =
       case step do
-        {:lit, _, _} -> {step, nil, []}
-        nil -> {{:var, l, by}, direction(l, a, b), [{:var, l, by}]}
-        _ -> {{:var, l, by}, step, [{:var, l, by}]}
+        {:lit, _, _} -> [{i, a, add.(step)}]
+        nil -> [{i, a, add.({:var, l, by})}, {by, direction(l, a, b), {:var, l, by}}]
+        _ -> [{i, a, add.({:var, l, by})}, {by, step, {:var, l, by}}]
       end
 
-    controls = [{i, a}, {n, {:var, l, count}}] ++ if by_start, do: [{by, by_start}], else: []
+    moving = if i in AST.free(level.body), do: moving, else: []
+    controls = [{n, {:var, l, count}} | for({v, first, _} <- moving, do: {v, first})]
+    nexts = [AST.op(l, :sub, [{:var, l, n}, {:lit, l, 1}]) | for({_, _, next} <- moving, do: next)]
 
     {start, s} =
       Loops.lift(level, controls, initial, s, fn again ->
-        next =
-          again.(
-            [
-              AST.op(l, :add, [{:var, l, i}, by_value]),
-              AST.op(l, :sub, [{:var, l, n}, {:lit, l, 1}])
-            ] ++ by_param,
-            level.body
-          )
+        next = again.(nexts, level.body)
 
         clauses = [
           {:clause, l, {:lit, l, 0}, [], level.result},

@@ -141,25 +141,24 @@ pub fn fork_bomb() -> Unit {
         },
         /* 1 */ send(r(0), done),
         /* 2 */ Instr::Done,
-        /* 3 */ greater(2, r(1), zero, 14),
+        /* 3 */ greater(2, r(1), zero, 13),
         /* 4 */ Instr::Branch {
             condition: r(2),
-            label: 14,
+            label: 13,
         },
         /* 5 */ Instr::SelfAddress { dst: 2 },
         /* 6 */ create(3, vec![r(2)]),
         /* 7 */ create(4, vec![r(2)]),
         /* 8 */ sub(5, r(1), one),
         /* 9 */ send(r(3), r(5)),
-        /* 10 */ sub(5, r(1), one),
-        /* 11 */ send(r(4), r(5)),
-        /* 12 */
+        /* 10 */ send(r(4), r(5)),
+        /* 11 */
         Instr::Become {
             behaviour: collect,
             captures: vec![r(0), two],
         },
-        /* 13 */ Instr::Done,
-        /* 14 */ Instr::Ignore,
+        /* 12 */ Instr::Done,
+        /* 13 */ Instr::Ignore,
     ];
     a.behaviour("node", 1, 6, code);
     let code = vec![
@@ -167,7 +166,7 @@ pub fn fork_bomb() -> Unit {
         Instr::Match {
             left: r(2),
             right: done,
-            label: 6,
+            label: 8,
         },
         /* 1 */ greater(3, r(1), one, 6),
         /* 2 */ Instr::Branch {
@@ -181,15 +180,9 @@ pub fn fork_bomb() -> Unit {
             captures: vec![r(0), r(3)],
         },
         /* 5 */ Instr::Done,
-        /* 6 */
-        Instr::Match {
-            left: r(2),
-            right: done,
-            label: 9,
-        },
-        /* 7 */ send(r(0), done),
-        /* 8 */ Instr::Done,
-        /* 9 */ Instr::Ignore,
+        /* 6 */ send(r(0), done),
+        /* 7 */ Instr::Done,
+        /* 8 */ Instr::Ignore,
     ];
     a.behaviour("collect", 2, 4, code);
     a.unit()
