@@ -37,7 +37,7 @@ defmodule Mote do
   import Kernel, except: [send: 2]
 
   alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Question, Timer}
-  alias Mote.Machine.{Creator, Loader, Reporter, Sponsor, Table}
+  alias Mote.Machine.{Admission, Creator, Loader, Reporter, Sponsor, Table}
 
   @timeout 5_000
 
@@ -114,36 +114,28 @@ defmodule Mote do
   end
 
   @doc """
-  Sends a message and returns at once.
+  Sends a message and returns at once: `:ok`, when the machine has accepted it.
 
   The target is an address, a customer or a pid. Options:
 
     * `:sponsor` - the sponsor in which the cascade of this message runs. A reference made with `on/2` has its own,
-      and a pinned actor stays where it is. Without any of these it is the machine's first sponsor.
+      and a pinned actor stays where it is. Without any of these it is the machine's first sponsor;
+    * `:on_full` - what to do when the sponsor is full (see `add_sponsor/3`): `:error`, or `:wait` in the calling
+      process until there is room. Without it the sponsor's own `:on_full` says;
+    * `:timeout` - how long to wait then, in milliseconds, or `:infinity` (default 5000).
+
+  What was not accepted gives `{:error, error}` with the reason `:overloaded`. What was is never dropped.
 
   Raises `Mote.Error` when the address's machine is not running or has no sponsor of that name, and `ArgumentError`
   for what is no address.
   """
-  @spec send(Address.t() | Customer.t() | pid, term, keyword) :: :ok
+  @spec send(Address.t() | Customer.t() | pid, term, Admission.options()) :: :ok | {:error, Error.t()}
   def send(target, message, opts \\ [])
 
-  def send(%Address{machine: machine, key: key} = address, message, opts) do
-    named = sponsor!(opts, "send/3")
-    sponsor = address.sponsor || named
-
-    answer =
-      with :big <- Native.send(machine, key, sponsor, message) do
-        Native.send_big(machine, key, sponsor, message)
-      end
-
-    case answer do
-      :ok -> :ok
-      word -> raise Error.from(word, address: address, sponsor: sponsor)
-    end
-  end
+  def send(%Address{} = address, message, opts), do: Admission.send(address, message, opts)
 
   def send(%Customer{ref: ref} = customer, message, opts) do
-    sponsor!(opts, "send/3")
+    Admission.options!(opts)
 
     # A customer who has an answer or has given up takes no other: nothing that the sender could do about.
     if Native.answer(ref, message) == :unknown do
@@ -154,7 +146,7 @@ defmodule Mote do
   end
 
   def send(pid, message, opts) when is_pid(pid) do
-    sponsor!(opts, "send/3")
+    Admission.options!(opts)
     Kernel.send(pid, message)
     :ok
   end
@@ -204,8 +196,8 @@ defmodule Mote do
     * `:timeout` - the same (default 5000);
     * `:sponsor` - as in `send/3`.
 
-  Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`
-  and `:unknown_address`. An answer that comes too late is thrown away and never reaches the mailbox.
+  Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`,
+  `:unknown_address` and `:overloaded` (the sponsor is full). An answer that comes too late is thrown away and never reaches the mailbox.
   """
   @spec ask(Address.t(), term, Ask.options()) :: Ask.result()
   defdelegate ask(address, request, timeout_or_opts \\ @timeout), to: Ask
@@ -315,7 +307,11 @@ defmodule Mote do
     * `:threads` - how many dispatch threads, 1 to 1024, or `:cores`, as many as the BEAM has schedulers online
       (default 1). A single-threaded sponsor is strictly first in, first out;
     * `:pin` - `true` to bind its threads to the cores that the system gives this node, one after the other, or a list
-      of core numbers to choose from (default `false`: they run where the system puts them).
+      of core numbers to choose from (default `false`: they run where the system puts them);
+    * `:inbox` - how many events may wait in it, in its inboxes and queues together, when a message comes from outside:
+      beyond that it is not accepted (default `:infinity`: how much waits in a healthy program is for it to know, and
+      the machine's `:memory` is a bound as well). What turns send is never refused; see the guide *Memory*;
+    * `:on_full` - what senders do then that do not say otherwise: `:error` (the default) or `:wait`; see `send/3`.
 
   Errors are `:sponsor_exists`, `:machine_down` and `:start` (the system did not give what it needs). Raises
   `ArgumentError` for bad options.
@@ -328,8 +324,7 @@ defmodule Mote do
       iex> Mote.remove_sponsor(machine, :multi)
       :ok
   """
-  @spec add_sponsor(Machine.t(), atom, threads: pos_integer | :cores, pin: boolean | [non_neg_integer]) ::
-          :ok | {:error, Error.t()}
+  @spec add_sponsor(Machine.t(), atom, Sponsor.options()) :: :ok | {:error, Error.t()}
   def add_sponsor(machine, name, opts \\ []) do
     sponsor = Sponsor.validate!(name, opts)
 
@@ -438,7 +433,8 @@ defmodule Mote do
     * `counters` - what all of its threads have done since its start: see `Mote.Counters`;
     * `sponsors` - for each name a map of `started` (nanoseconds after the machine), `threads` (the counters of each),
       `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
-      threads' queues) and `queue_bytes`;
+      threads' queues), `queue_bytes`, `waiting` (both together, as its `:inbox` counts them), `high_water` (the most
+      that ever waited) and `overloaded` (how many messages found it full);
     * `memory` - bytes: `heap`, `queues`, and `mapped`, what the system has given for heaps;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
       `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together

@@ -11,6 +11,7 @@ defmodule Mote.Error do
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
     * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet in time;
     * `:broken_promise` - everybody who could have answered is gone;
+    * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
     * `:no_memory` - the machine has no memory left for what was asked;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
@@ -26,6 +27,7 @@ defmodule Mote.Error do
           | :first_sponsor
           | :timeout
           | :broken_promise
+          | :overloaded
           | :no_memory
           | :undefined_behaviour
           | :stale_behaviour
@@ -87,6 +89,19 @@ defmodule Mote.Error do
     new(
       :first_sponsor,
       "#{sponsor} is the machine's first sponsor, which takes over what others leave: it ends with the machine only",
+      context
+    )
+  end
+
+  # As NIFs say it; with the word on whether the sponsor wants senders to wait.
+  def from(full, context) when full in [:full, :full_wait], do: from(:overloaded, context)
+
+  def from(:overloaded, context) do
+    waited = if context[:timeout], do: "; there was no room within #{context[:timeout]} ms", else: ""
+
+    new(
+      :overloaded,
+      "as many events wait in the sponsor as its :inbox allows: the message was not accepted" <> waited,
       context
     )
   end

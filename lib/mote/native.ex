@@ -37,6 +37,11 @@ defmodule Mote.Native do
   def cancel_timer(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
+
+  def wait_for_room(_machine, _key, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def leave_line(_place), do: :erlang.nif_error(:nif_not_loaded)
+  def send_permitted(_permit, _machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
+
   def cancel(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def cancelled(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)

@@ -120,6 +120,27 @@ defmodule Mote.Question do
     with {:ok, :ok} <- result, do: :ok
   end
 
+  @doc "Waits in line for room in a sponsor; gives what admits one message."
+  @spec line(term, timeout, keyword, (reference -> {reference, reference} | atom)) ::
+          {:ok, reference} | {:error, Error.t()}
+  def line(native, timeout, context, join) do
+    tag = Process.monitor(Native.machine_owner(native))
+
+    result =
+      case join.(tag) do
+        {asker, place} ->
+          result = await(tag, asker, context, timeout)
+          Native.leave_line(place)
+          result
+
+        word ->
+          {:error, Error.from(word, context)}
+      end
+
+    Process.demonitor(tag, [:flush])
+    result
+  end
+
   defp await(tag, asker, context, timeout) do
     receive do
       {^tag, answer} -> {:ok, answer}

@@ -21,7 +21,7 @@ defmodule Mote.Machine.Quota do
   def memory!(:infinity, _sponsors), do: @infinity
 
   def memory!(bytes, sponsors) when is_integer(bytes) and bytes > 0 and bytes < @infinity do
-    least = @share * (1 + Enum.sum(for {_, threads, _} <- sponsors, do: threads))
+    least = @share * (1 + Enum.sum(for {_, threads, _, _, _} <- sponsors, do: threads))
 
     if bytes < least do
       raise ArgumentError,

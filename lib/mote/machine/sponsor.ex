@@ -1,5 +1,5 @@
 defmodule Mote.Machine.Sponsor do
-  # The options of one sponsor, checked: how many threads it has, and on which cores they run.
+  # The options of one sponsor, checked: how many threads it has, on which cores they run, and how much may wait in it.
   @moduledoc false
 
   alias Mote.Native
@@ -7,8 +7,21 @@ defmodule Mote.Machine.Sponsor do
   # What the machine numbers its threads with.
   @most_threads 1024
 
-  @typedoc "Name, threads, and the cores that these are bound to, in turn; no cores: not bound."
-  @type t :: {atom, pos_integer, [non_neg_integer]}
+  # An inbox without a bound.
+  @infinity 0xFFFFFFFFFFFFFFFF
+
+  @typedoc """
+  Name, threads, the cores that these are bound to, in turn (no cores: not bound), the events that may wait, and
+  whether senders wait for room.
+  """
+  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean}
+
+  @type options :: [
+          threads: pos_integer | :cores,
+          pin: boolean | [non_neg_integer],
+          inbox: pos_integer | :infinity,
+          on_full: :error | :wait
+        ]
 
   @doc "What a sponsor is started with; raises `ArgumentError`."
   @spec validate!(atom, keyword) :: t
@@ -20,12 +33,18 @@ defmodule Mote.Machine.Sponsor do
             "expected the options of sponsor #{inspect(name)} to be a keyword list, got: #{inspect(opts)}"
     end
 
-    for {key, _} <- opts, key not in [:threads, :pin] do
+    for {key, _} <- opts, key not in [:threads, :pin, :inbox, :on_full] do
       raise ArgumentError,
-            "unknown option #{inspect(key)} of sponsor #{inspect(name)}; there are :threads and :pin"
+            "unknown option #{inspect(key)} of sponsor #{inspect(name)}; there are :threads, :pin, :inbox and :on_full"
     end
 
-    {name, threads!(name, Keyword.get(opts, :threads, 1)), pin!(name, Keyword.get(opts, :pin, false))}
+    {
+      name,
+      threads!(name, Keyword.get(opts, :threads, 1)),
+      pin!(name, Keyword.get(opts, :pin, false)),
+      inbox!(name, Keyword.get(opts, :inbox, :infinity)),
+      on_full!(name, Keyword.get(opts, :on_full, :error))
+    }
   end
 
   @doc "Checks the name of a sponsor; raises `ArgumentError`."
@@ -53,6 +72,22 @@ defmodule Mote.Machine.Sponsor do
     raise ArgumentError,
           "expected :threads of sponsor #{inspect(name)} to be :cores or an integer from 1 to #{@most_threads}, " <>
             "got: #{inspect(other)}"
+  end
+
+  defp inbox!(_name, :infinity), do: @infinity
+  defp inbox!(_name, n) when is_integer(n) and n > 0 and n < @infinity, do: n
+
+  defp inbox!(name, other) do
+    raise ArgumentError,
+          "expected :inbox of sponsor #{inspect(name)} to be a positive number of events or :infinity, " <>
+            "got: #{inspect(other)}"
+  end
+
+  defp on_full!(_name, policy) when policy in [:error, :wait], do: policy == :wait
+
+  defp on_full!(name, other) do
+    raise ArgumentError,
+          "expected :on_full of sponsor #{inspect(name)} to be :error or :wait, got: #{inspect(other)}"
   end
 
   defp pin!(_name, false), do: []

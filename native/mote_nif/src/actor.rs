@@ -9,8 +9,9 @@ use crate::resources::{parse_key, sponsor, Handle, MachineResource};
 use crate::terms;
 use mote_vm::actor::SponsorId;
 use mote_vm::handles::Key;
-use mote_vm::machine::{CreateError, Inspection, Machine};
+use mote_vm::machine::{CreateError, Inspection, Machine, Refusal};
 use mote_vm::parcel::Parcel;
+use mote_vm::room::Permit;
 use mote_vm::timers::TimerId;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
@@ -96,7 +97,8 @@ fn make<'a>(
         })
 }
 
-/// `:ok`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
+/// `:ok`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`, `:full`, `:full_wait` (the sponsor asks senders to
+/// wait for room).
 #[rustler::nif]
 fn send<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>, message: Term<'a>) -> Atom {
     send_within((machine, key, sponsor), message, NORMAL)
@@ -121,6 +123,14 @@ fn send_within<'a>(
     sent.err().unwrap_or_else(names::ok)
 }
 
+fn refusal(refusal: Refusal) -> Atom {
+    match refusal {
+        Refusal::Unknown => names::unknown(),
+        Refusal::Full { patient: false } => names::full(),
+        Refusal::Full { patient: true } => names::full_wait(),
+    }
+}
+
 /// What is done with an actor that is looked at.
 pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
 
@@ -130,8 +140,10 @@ pub struct Target<'a> {
     pub resource: &'a MachineResource,
     /// The same, running.
     pub machine: Machine,
-    key: Key,
-    sponsor: Option<SponsorId>,
+    /// The actor's key.
+    pub key: Key,
+    /// The sponsor that was named.
+    pub sponsor: Option<SponsorId>,
 }
 
 impl<'a> Target<'a> {
@@ -151,10 +163,16 @@ impl<'a> Target<'a> {
 
     /// Sends, unless the actor is not known.
     pub fn send(&self, message: Parcel) -> Result<(), Atom> {
-        match self.machine.send(self.key, self.sponsor, message) {
-            true => Ok(()),
-            false => Err(names::unknown()),
-        }
+        let sent = self.machine.send(self.key, self.sponsor, message);
+        sent.map_err(refusal)
+    }
+
+    /// The same, after waiting for room.
+    pub fn send_permitted(&self, permit: Permit, message: Parcel) -> Result<(), Atom> {
+        let sent = self
+            .machine
+            .send_permitted(permit, self.key, self.sponsor, message);
+        sent.map_err(refusal)
     }
 
     /// The same after so many milliseconds.

@@ -38,6 +38,8 @@ pub mod names {
         unknown,
         closed,
         no_memory,
+        full,
+        full_wait,
         no_sponsor,
         first_sponsor,
         sponsor_exists,

@@ -253,9 +253,9 @@ impl Foreign for Elsewhere {
         let parcel = repack(message, machine, &self.machine, &there);
         // A sponsor that the other machine does not have any more: its first one stands in.
         let sponsor = self.sponsor.and_then(|name| there.sponsor(name));
-        match there.send(self.key, sponsor, parcel) {
-            true => Delivery::Done,
-            false => Delivery::Dead,
+        match there.send_between(self.key, sponsor, parcel) {
+            Ok(()) => Delivery::Done,
+            Err(_) => Delivery::Dead,
         }
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {

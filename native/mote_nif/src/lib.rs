@@ -21,6 +21,7 @@ mod own_term;
 mod read;
 mod repack;
 mod resources;
+mod room;
 mod survey;
 mod terms;
 mod timer;

@@ -15,14 +15,17 @@ use mote_vm::sponsor::{cores, SponsorConfig};
 use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType};
 use std::sync::Arc;
 
-/// A sponsor: its name, how many threads, and the cores that these are bound to.
-type SponsorTerm = (Name, usize, Vec<usize>);
+/// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
+/// senders wait for room.
+type SponsorTerm = (Name, usize, Vec<usize>, usize, bool);
 
-fn sponsor_config((Name(name), threads, cores): SponsorTerm) -> SponsorConfig {
+fn sponsor_config((Name(name), threads, cores, inbox, patient): SponsorTerm) -> SponsorConfig {
     SponsorConfig {
         name,
         threads,
         cores,
+        inbox,
+        patient,
     }
 }
 

@@ -339,10 +339,29 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        machine.questions.asked();
+        let questions = machine.questions.clone();
+        Customer::among(questions, pid, tag, machine)
+    }
+
+    /// The same, who waits for the machine itself: no actor can break that promise, so it is not looked for.
+    pub fn of_machine(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        Customer::among(Arc::default(), pid, tag, machine)
+    }
+
+    fn among(
+        questions: Arc<Questions>,
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        questions.asked();
         let question = Arc::new(Question {
             state: AtomicU8::new(OPEN),
-            questions: machine.questions.clone(),
+            questions,
         });
         let customer = Customer {
             pid,

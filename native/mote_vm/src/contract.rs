@@ -133,6 +133,18 @@ impl std::fmt::Display for CreateError {
 
 impl std::error::Error for CreateError {}
 
+/// Why a message from outside is not accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The handle is none of this machine's.
+    Unknown,
+    /// As many events wait in the sponsor as may; whether it asks senders to wait for room.
+    Full {
+        /// See `SponsorConfig::patient`.
+        patient: bool,
+    },
+}
+
 /// What a machine holds and has done.
 #[derive(Clone, Debug)]
 pub struct Info {
@@ -163,6 +175,12 @@ pub struct SponsorInfo {
     pub asleep: usize,
     /// Things that wait in its inboxes.
     pub inbox: usize,
+    /// Events and messages that wait in its inboxes and queues together, and the most that ever did.
+    pub waiting: usize,
+    /// See `waiting`.
+    pub high_water: usize,
+    /// Messages from outside that found it full.
+    pub overloaded: u64,
     /// Events that are queued.
     pub queued: u64,
     /// Bytes of its event queues.

@@ -8,12 +8,16 @@
 //!    `pending` first and looks at the presence then. Each has a sequentially consistent fence between its two
 //!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
+//! 5. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
+//!    that serves another sponsor than the one before it never gets that one's.
 use crate::actor::Actor;
 use crate::look::Call;
 use crate::machine::Look;
 use crate::parcel::Parcel;
 use crate::queue::Event;
+use crate::room::{Permit, Room};
 use crate::sync::{fence, AcqRel, Acquire, AtomicBool, Mutex, Release, SeqCst};
+use std::sync::Arc;
 
 /// What enters besides the events of other threads.
 pub(crate) enum Entry {
@@ -62,7 +66,16 @@ impl Contents {
 #[derive(Default)]
 struct Inner {
     contents: Contents,
+    room: Arc<Room>,
     closed: bool,
+}
+
+/// Why a message from outside did not enter.
+pub(crate) enum Refused {
+    /// There is no room; whether to wait for some unless the caller says otherwise.
+    Full { patient: bool },
+    /// The thread has ended.
+    Closed(Entry),
 }
 
 /// See the head of this file.
@@ -79,6 +92,31 @@ impl Inbox {
         if inner.closed {
             return Err(entry);
         }
+        inner.room.add(1);
+        inner.contents.entries.push(entry);
+        drop(inner);
+        self.announce();
+        Ok(())
+    }
+
+    /// The same for a message from outside: only if there is room, unless the caller has waited for some.
+    pub(crate) fn push_from_outside(
+        &self,
+        entry: Entry,
+        permit: &mut Option<Permit>,
+    ) -> Result<(), Refused> {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return Err(Refused::Closed(entry));
+        }
+        match permit.take() {
+            Some(permit) => permit.use_in(&inner.room),
+            None if inner.room.enter() => {}
+            None => {
+                let patient = inner.room.patient;
+                return Err(Refused::Full { patient });
+            }
+        }
         inner.contents.entries.push(entry);
         drop(inner);
         self.announce();
@@ -92,6 +130,7 @@ impl Inbox {
         if inner.closed {
             return false;
         }
+        inner.room.add(events.len());
         inner.contents.events.append(events);
         drop(inner);
         self.announce();
@@ -130,8 +169,10 @@ impl Inbox {
     }
 
     /// Lets things in again, for the next thread of the same number.
-    pub(crate) fn open(&self) {
-        self.inner.lock().closed = false;
+    pub(crate) fn open(&self, room: &Arc<Room>) {
+        let mut inner = self.inner.lock();
+        inner.closed = false;
+        inner.room = room.clone();
     }
 
     /// Shows everything that waits.

@@ -25,6 +25,7 @@ pub(crate) mod presence;
 pub(crate) mod prim;
 pub(crate) mod queue;
 pub(crate) mod quiescence;
+pub mod room;
 pub(crate) mod route;
 pub(crate) mod sharing;
 pub mod sponsor;

@@ -134,6 +134,9 @@ impl Turn {
         }
         let own = self.place.station.clone();
         self.hand_over(&own, &mut kept);
+        // What left has a place there by now.
+        let queued = self.queue.mark_len(&self.savepoint.queue);
+        self.settle(queued, 0);
     }
 
     /// Actors that many of these events are for, but for every second one: given away, they would leave events

@@ -1,6 +1,7 @@
 //! Sponsors: named groups of dispatch threads inside one machine.
 use crate::actor::SponsorId;
 use crate::atom::Atom;
+use crate::room::Room;
 use crate::station::Station;
 use crate::sync::{AtomicBool, Relaxed};
 use parking_lot::RwLock;
@@ -17,6 +18,10 @@ pub struct SponsorConfig {
     pub threads: usize,
     /// The cores that its threads are bound to, in turn; empty: not bound.
     pub cores: Vec<usize>,
+    /// How many events may wait in it before messages from outside are refused.
+    pub inbox: usize,
+    /// Whether a sender outside that does not say otherwise waits for room.
+    pub patient: bool,
 }
 
 /// The numbers of the cores that this process may run on; none where the system does not say.
@@ -35,16 +40,23 @@ pub(crate) struct Sponsor {
     /// How many of them are asleep: a hint.
     pub(crate) asleep: AtomicUsize,
     pub(crate) removed: AtomicBool,
+    pub(crate) room: Arc<Room>,
     ever_pinned: AtomicBool,
 }
 
 impl Sponsor {
-    pub(crate) fn new(id: SponsorId, name: Atom, stations: Vec<Arc<Station>>) -> Sponsor {
+    pub(crate) fn new(
+        id: SponsorId,
+        name: Atom,
+        stations: Vec<Arc<Station>>,
+        room: Arc<Room>,
+    ) -> Sponsor {
         Sponsor {
             id,
             name,
             started: Instant::now(),
             stations,
+            room,
             asleep: AtomicUsize::new(0),
             removed: AtomicBool::new(false),
             ever_pinned: AtomicBool::new(false),
@@ -180,7 +192,9 @@ mod tests {
 
     fn add(sponsors: &Sponsors, name: &str) -> Result<Arc<Sponsor>, AddError> {
         let name = Atom::new(name);
-        sponsors.add(name, |id| Sponsor::new(id, name, Vec::new()))
+        sponsors.add(name, |id| {
+            Sponsor::new(id, name, Vec::new(), Arc::default())
+        })
     }
 
     #[test]

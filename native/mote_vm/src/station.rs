@@ -2,9 +2,10 @@
 //!
 //! Numbers of ended threads are given again: the new thread then owns what the old one owned.
 use crate::counters::{Counters, Counts};
-use crate::inbox::{Entry, Inbox};
+use crate::inbox::{Entry, Inbox, Refused};
 use crate::presence::Presence;
 use crate::queue::Event;
+use crate::room::{Permit, Room};
 use crate::sharing::Request;
 use crate::sync::{AtomicBool, AtomicU64, Relaxed};
 use crate::thread::Dispatch;
@@ -57,8 +58,8 @@ impl Station {
     }
 
     /// Takes things in again, for a new thread of this number.
-    pub(crate) fn open(&self) {
-        self.inbox.open();
+    pub(crate) fn open(&self, room: &Arc<Room>) {
+        self.inbox.open(room);
         self.timers.open();
     }
 
@@ -92,6 +93,17 @@ impl Station {
     /// Adds an entry and wakes the thread if it sleeps.
     pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
         self.inbox.push(entry)?;
+        self.unpark_if_asleep();
+        Ok(())
+    }
+
+    /// The same for a message from outside (inbox.rs).
+    pub(crate) fn push_from_outside(
+        &self,
+        entry: Entry,
+        permit: &mut Option<Permit>,
+    ) -> Result<(), Refused> {
+        self.inbox.push_from_outside(entry, permit)?;
         self.unpark_if_asleep();
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! The synchronisation primitives that the protocols are written with: the real ones, or loom's under `--cfg loom`.
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{
-    fence, AtomicBool, AtomicIsize, AtomicU16, AtomicU64,
+    fence, AtomicBool, AtomicIsize, AtomicU16, AtomicU64, AtomicUsize,
     Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{
-    fence, AtomicBool, AtomicIsize, AtomicU16, AtomicU64,
+    fence, AtomicBool, AtomicIsize, AtomicU16, AtomicU64, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
 

@@ -274,6 +274,8 @@ impl Dispatch {
             }
         }
         self.contents = contents;
+        let queued = self.turn.queue.len();
+        self.turn.settle(queued, taken);
         self.turn.place.machine.quiescence().done(taken);
     }
 
@@ -346,6 +348,7 @@ impl Dispatch {
         station
             .queue_bytes
             .store(turn.queue.bytes(), std::sync::atomic::Ordering::Relaxed);
+        turn.settle(queued as usize, 0);
     }
 
     /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is

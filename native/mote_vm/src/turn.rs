@@ -81,6 +81,8 @@ pub(crate) struct Turn {
     pub(crate) savepoint: Savepoint,
     /// Batches to come in which nothing is shared (sharing.rs).
     pub(crate) reluctance: u32,
+    /// How many of the queue's events have a place in the sponsor's room.
+    placed: usize,
     pub(crate) program: Arc<Program>,
     pub(crate) place: Place,
     /// How many timers this thread has staged: the serial number of the last one.
@@ -112,6 +114,7 @@ impl Turn {
             counts: Counts::default(),
             savepoint,
             reluctance: 0,
+            placed: 0,
             program: place.machine.program().clone(),
             timer_serial: place.station.timers.last_serial(),
             place,
@@ -153,6 +156,11 @@ impl Turn {
         let waits = self.queue.mark_len(&self.savepoint.queue) > 0;
         self.share(if waits { u64::MAX } else { 0 });
         Ok(())
+    }
+
+    /// Puts right how many places the queue takes: `queued` events, and `left` others have gone.
+    pub(crate) fn settle(&mut self, queued: usize, left: usize) {
+        self.placed = self.place.sponsor.room.settle(self.placed, queued, left);
     }
 
     /// Makes the become visible. Sends to actors and new actors already stand where they belong; what goes outside

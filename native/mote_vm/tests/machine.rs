@@ -61,7 +61,7 @@ impl Fixture {
     }
 
     fn send(&self, target: Key, n: i64) {
-        assert!(self.machine.send(target, None, integer(n)));
+        self.machine.send(target, None, integer(n)).expect("room");
     }
 
     fn answer(&self) -> String {
@@ -305,7 +305,7 @@ fn a_sink_ignores_and_a_stale_key_is_refused() {
     fixture.settle(actor);
     assert_eq!(fixture.machine.info().counts().ignored, 2);
     fixture.machine.release(actor);
-    assert!(!fixture.machine.send(actor, None, integer(1)));
+    assert!(fixture.machine.send(actor, None, integer(1)).is_err());
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn what_is_of_another_machine_is_refused() {
     let address = || captures(&|b| b.address(there.machine.hold(theirs).unwrap()));
     let refused = here.machine.create(&node(&here), None, address());
     assert_eq!(refused, Err(CreateError::OtherMachine));
-    assert!(!here.machine.send(ours, None, address()));
-    assert!(there.machine.send(theirs, None, address()));
+    assert!(here.machine.send(ours, None, address()).is_err());
+    assert!(there.machine.send(theirs, None, address()).is_ok());
     assert!(here.machine.hold(theirs).is_none());
 }

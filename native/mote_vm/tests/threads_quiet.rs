@@ -174,7 +174,7 @@ fn a_waiter_may_send_and_wait_again() {
     rig.send(node, integers(&[5]));
     rig.machine.when_quiet(Box::new(move || {
         let first = seen.count();
-        assert!(machine.send(node, None, integers(&[5])));
+        machine.send(node, None, integers(&[5])).expect("room");
         machine.when_quiet(Box::new(move || {
             let _ = tell.send((first, seen.count()));
         }));

@@ -260,7 +260,7 @@ fn creating_and_sending_race_with_the_end() {
                         parcel.tuple(2);
                         parcel.foreign(foreign(tap));
                         parcel.address(machine.hold(key).expect("not released yet"));
-                        assert!(machine.send(key, west, parcel.finish()));
+                        machine.send(key, west, parcel.finish()).expect("room");
                         let _ = machine.inspect(key, Box::new(|_, _| ()));
                         if n == 2 {
                             machine.release(key);

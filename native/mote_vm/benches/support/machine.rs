@@ -22,7 +22,7 @@ pub fn fork_bomb(unit: &[u8], depth: i64, threads: usize) -> f64 {
     let mut message = Builder::new();
     assert!(message.integer(depth));
     let start = Instant::now();
-    assert!(machine.send(root, None, message.finish()));
+    machine.send(root, None, message.finish()).expect("room");
     assert_eq!(reports.recv().expect("an answer"), ":done");
     let elapsed = start.elapsed();
     machine.stop();

@@ -117,6 +117,9 @@ impl Machine {
             station.inbox.close(&mut Contents::default());
             station.timers.clear();
         }
+        for sponsor in self.sponsors().all() {
+            sponsor.room.close();
+        }
         self.0.quiescence.tell();
     }
 
@@ -276,12 +279,16 @@ impl Machine {
 
 fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
     let stations = &sponsor.stations;
+    let (waiting, high_water, overloaded) = sponsor.room.figures();
     SponsorInfo {
         name: sponsor.name,
         started: sponsor.started,
         threads: stations.iter().map(|s| s.counts()).collect(),
         asleep: stations.iter().filter(|s| s.presence.is_asleep()).count(),
         inbox: stations.iter().map(|s| s.inbox.len()).sum(),
+        waiting,
+        high_water,
+        overloaded,
         queued: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
         queue_bytes: stations.iter().map(|s| s.queue_bytes.load(Relaxed)).sum(),
     }

@@ -3,12 +3,14 @@
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
 use crate::actor::{Actor, Header, SponsorId};
-use crate::contract::{Behaviour, CreateError, Look};
+use crate::contract::{Behaviour, CreateError, Look, Refusal};
 use crate::handles::{Held, Key};
 use crate::heap::view::ActorRef;
 use crate::heap::Heap;
-use crate::inbox::{Entry, Target};
+use crate::inbox::{Entry, Refused, Target};
 use crate::parcel::Parcel;
+use crate::room::{InLine, Permit};
+use crate::sponsor::Sponsor;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -62,28 +64,103 @@ impl Machine {
         Err(CreateError::NoMemory)
     }
 
-    /// Sends to the actor of a handle, by that sponsor or the first one; `false` when the handle, or an address in
-    /// the message, is none of this machine's.
-    #[must_use]
-    pub fn send(&self, target: Key, sponsor: Option<SponsorId>, mut message: Parcel) -> bool {
-        let Some(target) = self
-            .hold(target)
-            .filter(|_| message.is_for(&self.0.handles))
-        else {
-            return false;
-        };
-        let sponsor = match target.pinned.or(sponsor) {
-            Some(id) => self.0.sponsors.by_id(id),
-            None => self.0.sponsors.first(),
-        };
+    /// Sends to the actor of a handle, by that sponsor or the first one.
+    pub fn send(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        message: Parcel,
+    ) -> Result<(), Refusal> {
+        self.send_with(None, target, sponsor, message)
+    }
+
+    /// The same, for a caller who has waited for room.
+    pub fn send_permitted(
+        &self,
+        permit: Permit,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        message: Parcel,
+    ) -> Result<(), Refusal> {
+        self.send_with(Some(permit), target, sponsor, message)
+    }
+
+    fn send_with(
+        &self,
+        mut permit: Option<Permit>,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        message: Parcel,
+    ) -> Result<(), Refusal> {
+        self.deliver(target, sponsor, message, |machine, sponsor, entry| {
+            machine.0.quiescence.add(1);
+            match sponsor.lead().push_from_outside(entry, &mut permit) {
+                Ok(()) => Ok(()),
+                Err(Refused::Full { patient }) => {
+                    machine.0.quiescence.done(1);
+                    Err(Refusal::Full { patient })
+                }
+                Err(Refused::Closed(entry)) => {
+                    // It was removed in this very moment: as what was there already, the message goes to the first.
+                    machine.push(machine.0.sponsors.first().lead(), entry);
+                    machine.0.quiescence.done(1);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    /// Sends on behalf of another machine's turn, which can neither wait nor be refused: it has been committed.
+    pub fn send_between(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        message: Parcel,
+    ) -> Result<(), Refusal> {
+        self.deliver(target, sponsor, message, |machine, sponsor, entry| {
+            machine.push(sponsor.lead(), entry);
+            Ok(())
+        })
+    }
+
+    fn deliver(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        mut message: Parcel,
+        push: impl FnOnce(&Machine, &Sponsor, Entry) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let target = self.hold(target).ok_or(Refusal::Unknown)?;
+        if !message.is_for(&self.0.handles) {
+            return Err(Refusal::Unknown);
+        }
+        let sponsor = self.entrance(&target, sponsor);
         let held = message.take_held();
-        self.push(
-            sponsor.lead(),
-            Entry::Message(Target(target.actor), message),
-        );
+        let entry = Entry::Message(Target(target.actor), message);
+        let pushed = push(self, &sponsor, entry);
         // From here on the inbox keeps them.
         drop((target, held));
-        true
+        pushed
+    }
+
+    /// Waits in line for room in the sponsor that such a send would enter; `waiter` is called on any thread, maybe at
+    /// once. `None` when the handle is none of this machine's.
+    pub fn wait_for_room(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        waiter: impl FnOnce(Permit) + Send + 'static,
+    ) -> Option<InLine> {
+        let sponsor = self.entrance(&self.hold(target)?, sponsor);
+        Some(InLine::wait(&sponsor.room, Box::new(waiter)))
+    }
+
+    /// Where what is sent to an actor enters, if that sponsor is named.
+    fn entrance(&self, target: &Held, named: Option<SponsorId>) -> Arc<Sponsor> {
+        match target.pinned.or(named) {
+            Some(id) => self.0.sponsors.by_id(id),
+            None => self.0.sponsors.first(),
+        }
     }
 
     /// A handle of an actor seen in a term. The caller owns it.
@@ -110,10 +187,7 @@ impl Machine {
         let Some(target) = self.hold(key) else {
             return false;
         };
-        let sponsor = match target.pinned {
-            Some(id) => self.0.sponsors.by_id(id),
-            None => self.0.sponsors.first(),
-        };
+        let sponsor = self.entrance(&target, None);
         self.push(sponsor.lead(), Entry::Inspect(Target(target.actor), look));
         // From here on the inbox keeps it.
         drop(target);

@@ -8,11 +8,13 @@ use crate::contract::{RemoveError, StartError};
 use crate::counters::Counts;
 use crate::inbox::Entry;
 use crate::interpreter::Interpreter;
+use crate::room::Room;
 use crate::sponsor::{AddError, Sponsor, SponsorConfig};
 use crate::station::ThreadNumber;
 use crate::thread::Dispatch;
 use crate::turn::{Place, Turn};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 impl Machine {
     /// Adds a sponsor and starts its threads.
@@ -27,8 +29,9 @@ impl Machine {
         let mut threads = self.0.threads.lock();
         let added = match stations.len() == count {
             true => self.0.sponsors.add(config.name, |id| {
-                stations.iter().for_each(|station| station.open());
-                Sponsor::new(id, config.name, stations.clone())
+                let room = Arc::new(Room::new(config.inbox, config.patient));
+                stations.iter().for_each(|station| station.open(&room));
+                Sponsor::new(id, config.name, stations.clone(), room)
             }),
             false => Err(AddError::TooMany),
         };
@@ -95,6 +98,8 @@ impl Machine {
             // A thread catches its own panics; there is nothing to learn from the result.
             let _ = thread.join();
         }
+        // What came too late is with the first sponsor, and whoever waits for room here may find that out.
+        sponsor.room.close();
         let mut ended = self.0.ended.lock();
         for station in &sponsor.stations {
             *ended = ended.plus(&station.counters.read());

@@ -64,13 +64,13 @@ impl Rig {
 
     /// Sends by the first sponsor.
     pub fn send(&self, target: Key, message: Parcel) {
-        assert!(self.machine.send(target, None, message));
+        self.machine.send(target, None, message).expect("room");
     }
 
     /// Sends by a sponsor.
     pub fn send_by(&self, sponsor: &str, target: Key, message: Parcel) {
         let sponsor = self.machine.sponsor(Atom::new(sponsor));
-        assert!(self.machine.send(target, sponsor, message));
+        self.machine.send(target, sponsor, message).expect("room");
     }
 
     /// Waits until there is nothing to do.

@@ -133,6 +133,8 @@ impl Court {
                 name: Atom::new("main"),
                 threads: 1,
                 cores: Vec::new(),
+                inbox: usize::MAX,
+                patient: false,
             }],
             fuel: FUEL,
             memory: MEMORY,
@@ -182,7 +184,7 @@ impl Court {
         let ended = (0..SAMPLES).all(|i| {
             let message = self.sample(i, actor);
             let before = self.machine.info().counts();
-            assert!(self.machine.send(actor, None, message));
+            self.machine.send(actor, None, message).expect("room");
             if !self.quiet() {
                 return false;
             }

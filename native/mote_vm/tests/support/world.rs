@@ -87,6 +87,8 @@ pub fn sponsor(name: &str, threads: usize) -> SponsorConfig {
         name: Atom::new(name),
         threads,
         cores: Vec::new(),
+        inbox: usize::MAX,
+        patient: false,
     }
 }
 

@@ -1,0 +1,73 @@
+defmodule Mote.Machine.Admission do
+  # Sending from a process to an actor: accepted, refused, or waited for until the sponsor has room.
+  @moduledoc false
+
+  alias Mote.{Address, Error, Native, Question}
+  alias Mote.Machine.Sponsor
+
+  @timeout 5_000
+
+  @type options :: [sponsor: atom, on_full: :error | :wait, timeout: timeout]
+
+  @doc "See `Mote.send/3`."
+  @spec send(Address.t(), term, options) :: :ok | {:error, Error.t()}
+  def send(%Address{machine: machine, key: key} = address, message, opts) do
+    {named, on_full, timeout} = options!(opts)
+    sponsor = address.sponsor || named
+
+    answer =
+      with :big <- Native.send(machine, key, sponsor, message) do
+        Native.send_big(machine, key, sponsor, message)
+      end
+
+    case answer do
+      :ok -> :ok
+      full when full in [:full, :full_wait] -> full({address, sponsor, message}, on_full || full, timeout)
+      word -> raise Error.from(word, address: address, sponsor: sponsor)
+    end
+  end
+
+  defp full(letter, wait, timeout) when wait in [:wait, :full_wait], do: wait(letter, timeout)
+
+  defp full({address, sponsor, _}, _, _),
+    do: {:error, Error.from(:overloaded, address: address, sponsor: sponsor)}
+
+  # In line, and then with a place of its own: so nobody overtakes it, and it needs to wait only once.
+  defp wait({%{machine: machine, key: key} = address, sponsor, message}, timeout) do
+    context = [address: address, sponsor: sponsor]
+
+    case Question.line(machine, timeout, context, &Native.wait_for_room(machine, key, sponsor, &1)) do
+      {:ok, permit} ->
+        with word when word != :ok <- Native.send_permitted(permit, machine, key, sponsor, message) do
+          raise Error.from(word, context)
+        end
+
+      {:error, %Error{reason: :timeout}} ->
+        {:error, Error.from(:overloaded, [timeout: timeout] ++ context)}
+
+      {:error, error} ->
+        raise error
+    end
+  end
+
+  @doc "Sponsor, policy and timeout; raises `ArgumentError`."
+  @spec options!(term) :: {atom, :error | :wait | nil, timeout}
+  def options!([]), do: {nil, nil, @timeout}
+
+  def options!(opts) do
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:sponsor, :on_full, :timeout] == [] do
+      raise ArgumentError,
+            "expected the options of send/3 to be :sponsor, :on_full and :timeout, got: #{inspect(opts)}"
+    end
+
+    {on_full, opts} = Keyword.pop(opts, :on_full)
+    {timeout, opts} = Keyword.pop(opts, :timeout, @timeout)
+    Question.timeout!(timeout)
+
+    unless on_full in [nil, :error, :wait] do
+      raise ArgumentError, "expected :on_full of send/3 to be :error or :wait, got: #{inspect(on_full)}"
+    end
+
+    {Sponsor.option!(opts, "send/3"), on_full, timeout}
+  end
+end

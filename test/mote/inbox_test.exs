@@ -1,0 +1,233 @@
+defmodule Mote.InboxTest do
+  use ExUnit.Case, async: true
+
+  alias Mote.Error
+
+  defmodule Actors do
+    use Mote.Behaviour
+
+    @doc "Holds its thread for as many steps."
+    defactor holder() do
+      steps -> spin(steps)
+    end
+
+    @doc "Tells its customer every message."
+    defactor teller(customer) do
+      message -> send customer, message
+    end
+
+    @doc "Sends as many messages to another, by a sponsor."
+    defactor fan(target, sponsor) do
+      n ->
+        for i <- 1..n do
+          sendx(sponsor, target, i)
+        end
+    end
+
+    defpure spin(n) do
+      if n == 0, do: :ok, else: spin(n - 1)
+    end
+  end
+
+  # No turn of these tests ends for want of fuel.
+  defp start(sponsors),
+    do: start_supervised!({Mote, sponsors: sponsors, fuel: 1_000_000_000_000, id: make_ref()})
+
+  # Some tenths of a second, or until the machine is stopped.
+  @long 30_000_000
+  @endless 1_000_000_000_000
+
+  # Returns when the turn runs: its event counts as waiting until the end of the batch.
+  defp hold(machine, steps) do
+    holder = Mote.create(machine, Actors.holder())
+    :ok = Mote.send(holder, steps)
+    wait_for(fn -> main(machine).inbox == 0 and main(machine).waiting == 1 end)
+  end
+
+  defp main(machine), do: Mote.info(machine).sponsors.main
+
+  defp wait_for(condition) do
+    unless condition.() do
+      Process.sleep(1)
+      wait_for(condition)
+    end
+  end
+
+  defp received(messages \\ []) do
+    receive do
+      message -> received([message | messages])
+    after
+      0 -> Enum.reverse(messages)
+    end
+  end
+
+  defp fill(target, n, opts \\ []), do: for(i <- 1..n, do: Mote.send(target, i, opts))
+
+  describe "a full sponsor" do
+    test "refuses what comes from outside, and nothing of it arrives" do
+      machine = start(main: [inbox: 100])
+      teller = Mote.create(machine, Actors.teller(self()))
+      hold(machine, @long)
+      assert fill(teller, 99) == List.duplicate(:ok, 99)
+      assert {:error, %Error{reason: :overloaded} = error} = Mote.send(teller, :refused)
+      assert %{address: ^teller, sponsor: nil} = error.context
+      assert Exception.message(error) =~ "its :inbox allows"
+      assert {:error, %Error{reason: :overloaded}} = Mote.ask(teller, :refused)
+      assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, List.duplicate(:big, 10_000))
+      assert %{waiting: 100, high_water: 100, overloaded: 3, inbox: 99} = main(machine)
+      :ok = Mote.drain(machine, 60_000)
+      assert received() == Enum.to_list(1..99)
+      assert %{waiting: 0, high_water: 100} = main(machine)
+      assert fill(teller, 50) == List.duplicate(:ok, 50)
+    end
+
+    test "is full for itself only" do
+      machine = start(main: [inbox: 2], other: [])
+      teller = Mote.create(machine, Actors.teller(self()))
+      pinned = Mote.create(machine, Actors.teller(self()), sponsor: :main)
+      hold(machine, @endless)
+      assert :ok = Mote.send(teller, 1)
+      assert {:error, _} = Mote.send(teller, 2)
+      assert {:error, _} = Mote.send(pinned, 3, sponsor: :other)
+      assert Enum.all?(fill(teller, 1_000, sponsor: :other), &(&1 == :ok))
+      :ok = Mote.stop(machine)
+    end
+
+    test "refuses nothing that comes from inside" do
+      machine = start(main: [inbox: 5], other: [threads: 2, inbox: 5])
+      teller = Mote.create(machine, Actors.teller(self()))
+      for sponsor <- [:main, :other], do: Mote.send(Mote.create(machine, Actors.fan(teller, sponsor)), 10_000)
+      :ok = Mote.drain(machine, 60_000)
+      assert Enum.sort(received()) == Enum.sort(Enum.concat(1..10_000, 1..10_000))
+      assert %{main: %{high_water: high, overloaded: 0}} = Mote.info(machine).sponsors
+      assert high >= 10_000
+    end
+  end
+
+  describe "on_full: :wait" do
+    test "waits for room; everything arrives, in order" do
+      machine = start(main: [inbox: 10])
+      test = self()
+      hold(machine, @long)
+
+      senders =
+        for n <- 1..20 do
+          Task.async(fn ->
+            teller = Mote.create(machine, Actors.teller(test))
+            for i <- 1..50, do: Mote.send(teller, {n, i}, on_full: :wait, timeout: :infinity)
+          end)
+        end
+
+      results = Task.await_many(senders, 60_000)
+      assert Enum.all?(List.flatten(results), &(&1 == :ok))
+      :ok = Mote.drain(machine, 60_000)
+      messages = received()
+      assert length(messages) == 1_000
+      for n <- 1..20, do: assert(for({^n, i} <- messages, do: i) == Enum.to_list(1..50))
+      assert %{high_water: high} = main(machine)
+      assert high <= 10
+    end
+
+    test "gives up in time, and nothing of it comes later" do
+      machine = start(main: [inbox: 3])
+      teller = Mote.create(machine, Actors.teller(self()))
+      hold(machine, @long)
+      fill(teller, 2)
+
+      assert {:error, %Error{reason: :overloaded} = error} =
+               Mote.send(teller, :late, on_full: :wait, timeout: 20)
+
+      assert Exception.message(error) =~ "no room within 20 ms"
+      :ok = Mote.drain(machine, 60_000)
+      assert received() == [1, 2]
+    end
+
+    test "is what a sponsor can ask for" do
+      machine = start(main: [inbox: 2, on_full: :wait])
+      teller = Mote.create(machine, Actors.teller(self()))
+      hold(machine, @long)
+      assert {:error, %Error{reason: :overloaded}} = List.last(fill(teller, 2, on_full: :error))
+      assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, 3, timeout: 10)
+      assert :ok = Mote.send(teller, 4)
+      :ok = Mote.drain(machine, 60_000)
+      assert received() == [1, 4]
+    end
+
+    test "forgets who dies, and blocks no scheduler" do
+      machine = start(main: [inbox: 2])
+      test = self()
+      teller = Mote.create(machine, Actors.teller(self()))
+      hold(machine, @long)
+      :ok = Mote.send(teller, :first)
+
+      waiters =
+        for n <- 1..100 do
+          spawn(fn -> send(test, {n, Mote.send(teller, n, on_full: :wait, timeout: :infinity)}) end)
+        end
+
+      wait_for(fn -> Enum.all?(waiters, &(Process.info(&1, :status) == {:status, :waiting})) end)
+      {dead, alive} = Enum.split(waiters, 90)
+      for pid <- dead, do: Process.exit(pid, :kill)
+      wait_for(fn -> not Enum.any?(dead, &Process.alive?/1) end)
+      # While they wait, and with far more of them than schedulers, others run.
+      assert Task.await(Task.async(fn -> :done end)) == :done
+      wait_for(fn -> not Enum.any?(alive, &Process.alive?/1) end)
+      :ok = Mote.drain(machine, 60_000)
+      messages = received()
+      assert Enum.sort(for n when is_integer(n) <- messages, do: n) == Enum.to_list(91..100)
+      assert Enum.sort(for {n, :ok} <- messages, do: n) == Enum.to_list(91..100)
+      assert main(machine).waiting == 0
+    end
+
+    test "ends with the machine or the sponsor" do
+      machine = start(main: [], small: [inbox: 1, on_full: :wait])
+      holder = Mote.create(machine, Actors.holder())
+      :ok = Mote.send(holder, @long, sponsor: :small)
+
+      wait = fn ->
+        Task.async(fn ->
+          teller = Mote.create(machine, Actors.teller(self()))
+          catch_error(Mote.send(teller, :never, sponsor: :small, timeout: :infinity))
+        end)
+      end
+
+      removed = wait.()
+      wait_for(fn -> Process.info(removed.pid, :status) == {:status, :waiting} end)
+      :ok = Mote.remove_sponsor(machine, :small)
+      assert %Error{reason: :unknown_sponsor} = Task.await(removed)
+
+      :ok = Mote.add_sponsor(machine, :small, inbox: 1, on_full: :wait)
+      :ok = Mote.send(holder, @endless, sponsor: :small)
+      wait_for(fn -> Mote.info(machine).sponsors.small.inbox == 0 end)
+      stopped = wait.()
+      wait_for(fn -> Process.info(stopped.pid, :status) == {:status, :waiting} end)
+      :ok = Mote.stop(machine)
+      assert %Error{reason: :machine_down} = Task.await(stopped)
+    end
+  end
+
+  test "options are checked" do
+    teller = Mote.create(start(main: []), Actors.teller(self()))
+
+    for {opts, text} <- [
+          {[on_full: :drop], "expected :on_full of send/3 to be :error or :wait, got: :drop"},
+          {[timeout: -1], "expected a timeout"},
+          {[patience: 1], "expected the options of send/3 to be :sponsor, :on_full and :timeout"},
+          {:main, "got: :main"}
+        ] do
+      error = assert_raise ArgumentError, fn -> Mote.send(teller, 1, opts) end
+      assert Exception.message(error) =~ text
+    end
+
+    for {opts, text} <- [
+          {[inbox: 0],
+           "expected :inbox of sponsor :main to be a positive number of events or :infinity, got: 0"},
+          {[inbox: "many"], "got: \"many\""},
+          {[on_full: :drop], "expected :on_full of sponsor :main to be :error or :wait, got: :drop"},
+          {[outbox: 1], "there are :threads, :pin, :inbox and :on_full"}
+        ] do
+      error = assert_raise ArgumentError, fn -> Mote.start_link(sponsors: [main: opts]) end
+      assert Exception.message(error) =~ text
+    end
+  end
+end
