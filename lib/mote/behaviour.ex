@@ -32,8 +32,8 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  guards, arithmetic, comparison, booleans, tuples, lists, `in`, `for`, and the loops of `Enum` (`reduce/3`,
-  `map/2`, `each/2`, `filter/2`, `sum/1`) over lists and ranges. Macros are expanded. On top of it there are
+  guards, arithmetic, comparison, booleans, tuples, lists, maps, `in`, `for`, and the loops of `Enum` (`reduce/3`,
+  `map/2`, `each/2`, `filter/2`, `sum/1`) over lists, maps and ranges. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
     * `send_after(milliseconds, target, message)`, which gives a timer, and `cancel_timer(timer)`: see `Mote.Timer`;
@@ -41,6 +41,12 @@ defmodule Mote.Behaviour do
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `abort(reason)`, which ends the turn without footprints;
     * `on(sponsor, address)`, `is_address(term)`.
+
+  Of maps there are `%{key => value}`, `map.key`, `%{map | key => value}`, patterns with literal and pinned keys,
+  `map_size/1`, `is_map_key/2`, and of `Map` `get/2`, `get/3`, `fetch/2`, `fetch!/2`, `put/3`, `put_new/3`, `update/4`,
+  `update!/3`, `delete/2`, `has_key?/2`, `keys/1`, `values/1`, `to_list/1`, `new/0`, `new/1`, `new/2` and `merge/2`. A
+  key that is missing has no answer where Elixir raises. Whatever goes through a map, loops too, does so in the order of
+  its keys. `%Name{}` makes and matches structs, which are maps; an address is none.
 
   Nothing in it raises. An operation without an answer (`1 + :a`, `hd([])`, an integer beyond 63 bits) is
   `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to

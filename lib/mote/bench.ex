@@ -21,6 +21,7 @@ defmodule Mote.Bench do
     Programs.TimeEater,
     Programs.Fib,
     Programs.ErfcDsl,
+    Programs.Maps,
     Programs.Idle,
     Programs.Sendx,
     Programs.Beside,

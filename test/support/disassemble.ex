@@ -163,6 +163,17 @@ defmodule Mote.Disassemble do
   defp constant(<<7, _class, rest::binary>>, _, _),
     do: map(string(rest), &:erlang.binary_to_term/1)
 
+  defp constant(<<8, rest::binary>>, _, known) do
+    {pairs, rest} =
+      vec(rest, fn rest ->
+        {key, rest} = u(rest)
+        {value, rest} = u(rest)
+        {{known.(key), known.(value)}, rest}
+      end)
+
+    {Map.new(pairs), rest}
+  end
+
   defp unzigzag(n) when rem(n, 2) == 0, do: div(n, 2)
   defp unzigzag(n), do: -div(n + 1, 2)
 

@@ -336,6 +336,11 @@ defmodule Mote.Generators do
     {List.to_tuple(list), seen}
   end
 
+  defp normalise(map, seen) when is_map(map) do
+    {pairs, seen} = map |> Map.to_list() |> normalise(seen)
+    {Map.new(pairs), seen}
+  end
+
   # Floats by their bits: 0.0 and -0.0 are equal for older releases of OTP.
   defp normalise(float, seen) when is_float(float), do: {{:float, <<float::float>>}, seen}
   defp normalise(other, seen), do: {other, seen}

@@ -26,7 +26,8 @@ defmodule Mote.Behaviour.AST do
   # {:reduce, initial, variable, e}.
   #
   # Patterns: {:any, l}, {:bind, l, variable}, {:pin, l, variable}, {:lit, l, term}, {:tuple, l, [p]},
-  # {:cons, l, p, p}, {:all, l, [p]} (all of them match the same value).
+  # {:cons, l, p, p}, {:map, l, [{key, p}]} (a key is a literal or a pin), {:all, l, [p]} (all of them match the same
+  # value).
   #
   # A clause is {:clause, l, pattern, [guard], body}; of several guards one must hold.
   @moduledoc false
@@ -53,6 +54,16 @@ defmodule Mote.Behaviour.AST do
   def list(line, elements, tail \\ nil) do
     List.foldr(elements, tail || {:lit, line, []}, &cons(line, &1, &2))
   end
+
+  @doc "A map of `{key, value}`, a literal one if they are."
+  def map(line, pairs) do
+    op(line, :map_of, [tuple(line, Enum.flat_map(pairs, fn {key, value} -> [key, value] end))])
+  end
+
+  @doc "What a loop or a function of Enum goes through: the pairs of a map; a list as it is."
+  def elements({:lit, _, list} = source) when is_list(list), do: source
+  def elements({:cons, _, _, _} = source), do: source
+  def elements(source), do: op(line(source), :to_list, [source])
 
   @doc "A primitive operation, calculated at once if its operands are literal and it has an answer."
   def op(line, primitive, args) do
@@ -161,12 +172,14 @@ defmodule Mote.Behaviour.AST do
   def bound({:bind, _, v}), do: [v]
   def bound({tag, _, ps}) when tag in [:tuple, :all], do: Enum.flat_map(ps, &bound/1)
   def bound({:cons, _, h, t}), do: bound(h) ++ bound(t)
+  def bound({:map, _, pairs}), do: Enum.flat_map(pairs, fn {_, p} -> bound(p) end)
   def bound(_), do: []
 
   @doc "The variables that a pattern reads."
   def pinned({:pin, _, v}), do: [v]
   def pinned({tag, _, ps}) when tag in [:tuple, :all], do: Enum.flat_map(ps, &pinned/1)
   def pinned({:cons, _, h, t}), do: pinned(h) ++ pinned(t)
+  def pinned({:map, _, pairs}), do: Enum.flat_map(pairs, fn {key, p} -> pinned(key) ++ pinned(p) end)
   def pinned(_), do: []
 
   @doc "The variables that an expression (without loops) reads but does not bind."

@@ -281,6 +281,17 @@ defmodule Mote.Behaviour.Check do
     {{:cons, l, h, t}, acc}
   end
 
+  defp pattern({:map, l, pairs}, outer, acc) do
+    {pairs, acc} =
+      Enum.map_reduce(pairs, acc, fn {key, p}, acc ->
+        {key, acc} = pattern(key, outer, acc)
+        {p, acc} = pattern(p, outer, acc)
+        {{key, p}, acc}
+      end)
+
+    {{:map, l, pairs}, acc}
+  end
+
   # -- variables -----------------------------------------------------------------------------------------------
 
   defp bind({name, _} = key, s) do

@@ -291,6 +291,7 @@ defmodule Mote.Behaviour.Elixir do
   def negative_zero?(value) when is_float(value), do: <<value::float>> == <<1::1, 0::63>>
   def negative_zero?([head | tail]), do: negative_zero?(head) or negative_zero?(tail)
   def negative_zero?(value) when is_tuple(value), do: value |> Tuple.to_list() |> negative_zero?()
+  def negative_zero?(value) when is_map(value), do: value |> :maps.to_list() |> negative_zero?()
   def negative_zero?(_), do: false
 
   # -- primitives ----------------------------------------------------------------------------------------------

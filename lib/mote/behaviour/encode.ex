@@ -238,7 +238,21 @@ defmodule Mote.Behaviour.Encode do
   end
 
   defp encode_constant(binary, t) when is_binary(binary), do: {[6, string(binary)], t}
-  defp encode_constant(map, t) when is_map(map), do: {opaque(5, map), t}
+  # Sorted, so that the same source gives the same bytes.
+  defp encode_constant(map, t) when is_map(map) do
+    {pairs, t} =
+      map
+      |> :maps.to_list()
+      |> Enum.sort()
+      |> Enum.map_reduce(t, fn {key, value}, t ->
+        {key, t} = constant(key, t)
+        {value, t} = constant(value, t)
+        {[u(key), u(value)], t}
+      end)
+
+    {[8, vec(pairs)], t}
+  end
+
   defp encode_constant(bits, t) when is_bitstring(bits), do: {opaque(6, bits), t}
 
   defp opaque(class, term), do: [7, class, string(:erlang.term_to_binary(term))]

@@ -45,12 +45,13 @@ defmodule Mote.Behaviour.Primitives do
     {36, :is_address, 1, :always, [:is_address]},
     {37, :hd, 1, :partial, [:hd]},
     {38, :tl, 1, :partial, [:tl]},
-    {39, :length, 1, :partial, [:length, {Enum, :count}]},
+    {39, :length, 1, :partial, [:length]},
     {40, :tuple_size, 1, :partial, [:tuple_size]},
     {41, :elem, 2, :partial, [:elem]},
     {42, :put_elem, 3, :partial, [:put_elem]},
     {43, :append, 2, :partial, [:++]},
-    {44, :reverse, 1, :partial, [{Enum, :reverse}]},
+    # Spelled `Enum.reverse(x)`, which takes maps as well.
+    {44, :reverse, 1, :partial, []},
     {45, :max, 2, :always, [:max]},
     {46, :min, 2, :always, [:min]},
     {47, :round, 1, :partial, [:round]},
@@ -83,7 +84,24 @@ defmodule Mote.Behaviour.Primitives do
     {77, :atan2, 2, :partial, [{:math, :atan2}]},
     {80, :random, 0, :always, [{:rand, :uniform}]},
     {81, :random_int, 1, :partial, [{:rand, :uniform}]},
-    {90, :on, 2, :partial, [:on]}
+    {90, :on, 2, :partial, [:on]},
+    # Of a tuple {k1, v1, …}: spelled `%{k1 => v1, …}`.
+    {100, :map_of, 1, :partial, []},
+    {101, :map_get, 3, :partial, [{Map, :get}]},
+    # Also spelled `map.key`.
+    {102, :map_fetch, 2, :partial, [{Map, :fetch!}]},
+    {103, :map_put, 3, :partial, [{Map, :put}]},
+    # Spelled `%{map | key => value}`.
+    {104, :map_update, 3, :partial, []},
+    {105, :map_delete, 2, :partial, [{Map, :delete}]},
+    # `is_map_key(map, key)` has its arguments the other way round once it is expanded.
+    {106, :map_has_key, 2, :partial, [{Map, :has_key?}]},
+    {107, :map_size, 1, :partial, [:map_size]},
+    {108, :map_keys, 1, :partial, [{Map, :keys}]},
+    {109, :map_values, 1, :partial, [{Map, :values}]},
+    {110, :map_new, 1, :partial, [{Map, :new}]},
+    {111, :map_merge, 2, :partial, [{Map, :merge}]},
+    {112, :to_list, 1, :partial, [{Enum, :to_list}, {Map, :to_list}]}
   ]
 
   # What Elixir's own macros and `defguard` leave behind after expansion.

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Syntax do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives}
-  alias Mote.Behaviour.Syntax.{Calls, Hints, Loops, Pattern}
+  alias Mote.Behaviour.Syntax.{Calls, Hints, Loops, Maps, Pattern}
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -67,6 +67,9 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:__block__, _, asts, env), do: AST.block(env.line, exprs(asts, env))
   defp node(:{}, _, elements, env), do: AST.tuple(env.line, exprs(elements, env))
 
+  defp node(:%{}, _, pairs, env), do: Maps.literal(pairs, env)
+  defp node(:%, _, [module, map], env), do: Maps.struct(module, map, env)
+
   defp node(:_, _, context, env) when is_atom(context),
     do: Error.raise_at(env, env.line, "_ can only be used in a pattern")
 
@@ -117,6 +120,9 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(:is_nil, _, [a], env),
     do: AST.op(env.line, :same, [expr(a, env), {:lit, env.line, nil}])
+
+  defp node(:is_map_key, _, [map, key], env),
+    do: AST.op(env.line, :map_has_key, exprs([map, key], env))
 
   defp node(:in, _, [value, source], env), do: Calls.member(value, source, env)
   defp node(:for, _, args, env), do: Loops.for(args, env)

@@ -12,6 +12,9 @@ defmodule Mote.Total.Term do
             when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
                    :erlang.map_get(:__struct__, term) in @addresses
 
+  @doc "Whether a term is a map for behaviours: an address is none."
+  defguard is_value_map(term) when :erlang.is_map(term) and :erlang.not(is_address_struct(term))
+
   @none Mote.Total.None.value()
 
   # Since OTP 27 the BEAM itself compares floats by their bits.
@@ -74,10 +77,14 @@ defmodule Mote.Total.Term do
   def same_zeros(a, b) when :erlang.is_tuple(a),
     do: same_zeros(:erlang.tuple_to_list(a), :erlang.tuple_to_list(b))
 
+  # Zeros as keys are the BEAM's business.
+  def same_zeros(a, b) when :erlang.is_map(a),
+    do: a |> :maps.to_list() |> Enum.all?(fn {key, value} -> same_zeros(value, :maps.get(key, b, value)) end)
+
   def same_zeros(_, _), do: true
 
   defp order(a, b) do
-    if plain?(a) and plain?(b), do: native(a, b), else: compare(a, b)
+    if plain?(a) and plain?(b), do: native(a, b), else: compare(a, b, &native/2)
   end
 
   defp native(a, b) when a < b, do: :lt
@@ -88,29 +95,54 @@ defmodule Mote.Total.Term do
   defp plain?([h | t]), do: plain?(h) and plain?(t)
   defp plain?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> plain?()
   defp plain?(a) when is_address_struct(a), do: false
+  defp plain?(a) when :erlang.is_map(a), do: a |> :maps.to_list() |> plain?()
   defp plain?(_), do: true
 
-  defp compare(a, b) do
+  @doc "The keys of a map, in the order that they have in every map: as terms, but integers come before floats."
+  @spec sorted_keys(map) :: [term]
+  def sorted_keys(map), do: map |> :maps.keys() |> Enum.sort(&(key_order(&1, &2) != :gt))
+
+  defp key_order(a, b) do
+    if plain?(a) and plain?(b), do: native_keys(a, b), else: compare(a, b, &native_keys/2)
+  end
+
+  # The BEAM compares maps by their keys in exactly that order.
+  defp native_keys(a, b), do: native(%{a => 0}, %{b => 0})
+
+  # `leaves` orders what has no address in it and is no tuple, list or map.
+  defp compare(a, b, leaves) do
     case {rank(a), rank(b)} do
-      {:tuple, :tuple} -> tuples(a, b)
-      {:list, :list} -> lists(a, b)
+      {:tuple, :tuple} -> tuples(a, b, leaves)
+      {:map, :map} -> maps(a, b, leaves)
+      {:list, :list} -> lists(a, b, leaves)
       {:pid, :pid} -> native(pid_key(a), pid_key(b))
-      {same, same} -> native(a, b)
+      {same, same} -> leaves.(a, b)
       {one, other} -> native(position(one), position(other))
     end
   end
 
-  defp tuples(a, b) when tuple_size(a) != tuple_size(b), do: native(tuple_size(a), tuple_size(b))
-  defp tuples(a, b), do: lists(:erlang.tuple_to_list(a), :erlang.tuple_to_list(b))
+  defp tuples(a, b, _) when tuple_size(a) != tuple_size(b), do: native(tuple_size(a), tuple_size(b))
+  defp tuples(a, b, leaves), do: lists(:erlang.tuple_to_list(a), :erlang.tuple_to_list(b), leaves)
 
-  defp lists([h1 | t1], [h2 | t2]) do
-    case compare(h1, h2) do
-      :eq -> compare(t1, t2)
+  defp maps(a, b, _) when map_size(a) != map_size(b), do: native(map_size(a), map_size(b))
+
+  defp maps(a, b, leaves) do
+    [keys_a, keys_b] = Enum.map([a, b], &sorted_keys/1)
+
+    case lists(keys_a, keys_b, &native_keys/2) do
+      :eq -> lists(Enum.map(keys_a, &:maps.get(&1, a)), Enum.map(keys_b, &:maps.get(&1, b)), leaves)
       decided -> decided
     end
   end
 
-  defp lists(a, b), do: native(a == [], b == []) |> flip()
+  defp lists([h1 | t1], [h2 | t2], leaves) do
+    case compare(h1, h2, leaves) do
+      :eq -> compare(t1, t2, leaves)
+      decided -> decided
+    end
+  end
+
+  defp lists(a, b, _), do: native(a == [], b == []) |> flip()
 
   # The empty list sorts before the others, `true` after `false`.
   defp flip(:lt), do: :gt

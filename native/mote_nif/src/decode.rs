@@ -5,6 +5,7 @@
 use crate::atoms::{self, names};
 use crate::bridge::pin;
 use crate::foreign;
+use crate::maps;
 use crate::resources::Handle;
 use crate::terms;
 use mote_vm::atom::Atom;
@@ -19,6 +20,7 @@ enum Step<'m> {
     Visit(Value<'m>),
     Tuple(usize),
     List(usize),
+    Map(usize),
 }
 
 /// What a term counts that may be large.
@@ -77,6 +79,7 @@ impl Decoder {
                 },
                 Step::Tuple(count) => self.tuple(env, count),
                 Step::List(count) => self.list(env, count),
+                Step::Map(count) => self.map(env, count),
             };
             self.made.push(term);
         }
@@ -137,6 +140,17 @@ impl Decoder {
                 steps.extend(elements.iter().rev().map(Step::Visit));
                 return None;
             }
+            View::Map(map) => {
+                if self.full(2 * map.len()) {
+                    return Some(names::more().to_term(env));
+                }
+                steps.push(Step::Map(map.len()));
+                let at = steps.len();
+                steps.extend(map.iter().map(|(key, _)| Step::Visit(key)));
+                steps.extend(map.iter().map(|(_, value)| Step::Visit(value)));
+                steps[at..].reverse();
+                return None;
+            }
             View::Cons(..) => {
                 self.spine(value, steps);
                 return None;
@@ -187,6 +201,15 @@ impl Decoder {
         }
         self.made.truncate(from);
         list
+    }
+
+    /// The keys lie below the values.
+    fn map(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
+        let from = self.made.len() - 2 * count;
+        let (keys, values) = self.made[from..].split_at(count);
+        let map = maps::make(env, keys, values, self.nodes);
+        self.made.truncate(from);
+        map
     }
 
     fn bytes<'a>(&mut self, env: Env<'a>, bytes: &[u8]) -> Term<'a> {

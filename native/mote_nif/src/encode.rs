@@ -14,7 +14,7 @@ use mote_vm::machine::Machine;
 use mote_vm::parcel::Builder;
 use rustler::sys::enif_get_int64;
 use rustler::types::atom::Atom as BeamAtom;
-use rustler::{Binary, LocalPid, ResourceArc, Term, TermType};
+use rustler::{Binary, LocalPid, MapIterator, ResourceArc, Term, TermType};
 use std::sync::Arc;
 
 /// The work that may be done on a normal scheduler: about a tenth of a millisecond.
@@ -25,8 +25,6 @@ pub const NO_LIMIT: usize = usize::MAX;
 const BYTES_PER_NODE: usize = 64;
 /// Longer binaries are shared, not copied.
 const SHARED_BYTES: usize = 4_096;
-/// A map that takes no more visits is small.
-const SMALL: usize = 64;
 /// What a term costs that shares an environment.
 const FEW: usize = 5;
 /// What a term costs that gets an environment of its own, or that the machine has to look up.
@@ -228,10 +226,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
                 true => self.builder.timer(timer),
                 false => self.opaque(term, Class::Reference)?,
             },
-            None => match self.measure(term)? {
-                true => self.small(term, Class::Map)?,
-                false => self.opaque(term, Class::Map)?,
-            },
+            None => return self.entries(term),
         }
         Ok(())
     }
@@ -244,50 +239,18 @@ impl<'m, 'a> Encoder<'m, 'a> {
         self.builder.address(held);
     }
 
-    /// Spends what copying a map will cost; whether it is small.
-    fn measure(&mut self, map: Term<'a>) -> Result<bool, Big> {
-        let unlimited = self.budget > NORMAL;
-        let before = self.budget;
-        let mut plain = true;
-        let mut rest = vec![map];
-        while let Some(term) = rest.pop() {
-            self.spend(1)?;
-            match term.get_type() {
-                TermType::Fun => self.spend(NORMAL)?,
-                TermType::Tuple => {
-                    let elements = tuple_elements(term);
-                    self.spend(elements.len())?;
-                    let env = term.get_env();
-                    // SAFETY: elements belong to the environment of their tuple.
-                    let terms = elements
-                        .iter()
-                        .map(|element| unsafe { Term::new(env, *element) });
-                    rest.extend(terms);
-                }
-                TermType::List => {
-                    if let Some((head, tail)) = list_cell(term) {
-                        rest.push(tail);
-                        rest.push(head);
-                    }
-                }
-                TermType::Map => {
-                    self.spend(2 * map_size(term))?;
-                    if let Ok(entries) = term.decode::<rustler::MapIterator>() {
-                        rest.extend(entries.flat_map(|(key, value)| [key, value]));
-                    }
-                }
-                TermType::Binary => {
-                    plain &= Binary::from_term(term).is_ok_and(|bytes| bytes.len() <= 64);
-                }
-                TermType::Integer => plain &= is_modest(term),
-                TermType::Ref | TermType::Unknown => plain = false,
-                TermType::Atom | TermType::Float | TermType::Pid | TermType::Port => {}
-            }
-            let small = plain && before - self.budget <= SMALL;
-            if unlimited && !small {
-                return Ok(false);
-            }
+    fn entries(&mut self, map: Term<'a>) -> Result<(), Big> {
+        self.spend(2 * map_size(map))?;
+        let from = self.stack.len();
+        match map.decode::<MapIterator>() {
+            Ok(entries) => self
+                .stack
+                .extend(entries.flat_map(|(key, value)| [key, value])),
+            // Not reached: a map is one.
+            Err(_) => return self.opaque(map, Class::Map),
         }
-        Ok(plain && before - self.budget <= SMALL)
+        self.builder.map((self.stack.len() - from) / 2);
+        self.stack[from..].reverse();
+        Ok(())
     }
 }

@@ -15,6 +15,7 @@ mod fault;
 mod foreign;
 mod info;
 mod machine;
+mod maps;
 mod message;
 mod order;
 mod own_term;

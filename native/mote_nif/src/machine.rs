@@ -5,6 +5,7 @@ use crate::foreign::Opaque;
 use crate::info;
 use crate::message::send_in;
 use crate::own_term::OwnTerm;
+use crate::read::two_zeros;
 use crate::resources::MachineResource;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::OpaqueClass;
@@ -47,6 +48,7 @@ fn machine_start<'a>(
     (min, factor, stress): (usize, f64, bool),
     clock: Atom,
 ) -> NifResult<Term<'a>> {
+    mote_vm::distinguish_zeros(two_zeros(env));
     let resource = ResourceArc::new(MachineResource::new(env.pid()));
     let config = Config {
         name,

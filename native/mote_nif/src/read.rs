@@ -7,10 +7,11 @@ use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
 use mote_vm::timers::TimerId;
 use rustler::sys::{
-    enif_compare, enif_get_list_cell, enif_get_map_size, enif_get_tuple, ErlNifTerm,
+    enif_compare, enif_get_list_cell, enif_get_map_size, enif_get_tuple, enif_is_identical,
+    ErlNifTerm,
 };
 use rustler::types::atom::Atom as BeamAtom;
-use rustler::{Encoder, ResourceArc, Term};
+use rustler::{Encoder, Env, ResourceArc, Term};
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
@@ -105,6 +106,13 @@ pub fn is_modest(integer: Term<'_>) -> bool {
     let n = integer.as_c_arg();
     // SAFETY: all three terms are alive.
     unsafe { enif_compare(low.raw(), n) < 0 && enif_compare(n, high.raw()) < 0 }
+}
+
+/// Whether 0.0 and -0.0 are different terms on this release.
+pub fn two_zeros(env: Env<'_>) -> bool {
+    let [plus, minus] = [0.0, -0.0].map(|zero: f64| zero.encode(env));
+    // SAFETY: both terms are alive.
+    unsafe { enif_is_identical(plus.as_c_arg(), minus.as_c_arg()) == 0 }
 }
 
 /// Whether a reference is one of our own resources, which must not be kept longer than needed.

@@ -36,6 +36,12 @@ pub fn repack(
                 builder.tuple(elements.len());
                 stack.extend(elements.iter().rev());
             }
+            View::Map(map) => {
+                builder.map(map.len());
+                let at = stack.len();
+                stack.extend(map.iter().flat_map(|(key, value)| [key, value]));
+                stack[at..].reverse();
+            }
             View::Cons(..) => {
                 let at = stack.len();
                 let mut rest = value;

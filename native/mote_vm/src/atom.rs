@@ -1,6 +1,7 @@
 //! Atoms: names interned once per process, compared by number.
 //!
-//! The table only grows, like the BEAM's. Reading a name takes no lock that a writer holds for long.
+//! The table only grows, like the BEAM's. Making an atom takes a lock; reading a name takes none, for the order of atoms,
+//! and so that of the keys of maps, is by name.
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
@@ -86,13 +87,45 @@ impl Atom {
 
     /// The name.
     pub fn name(self) -> &'static str {
-        table().read().names[self.0 as usize]
+        names::get(self.0).unwrap_or_else(|| {
+            // A well-known one, before there was any other.
+            table();
+            names::get(self.0).unwrap_or_default()
+        })
+    }
+}
+
+/// Names by number, in chunks that never move: the i-th has room for 64 << i.
+mod names {
+    use std::sync::OnceLock;
+
+    const FIRST: u32 = 6;
+    type Chunk = Box<[OnceLock<&'static str>]>;
+    static CHUNKS: [OnceLock<Chunk>; 32 - FIRST as usize] =
+        [const { OnceLock::new() }; 32 - FIRST as usize];
+
+    fn place(id: u32) -> (usize, usize) {
+        let n = u64::from(id) + (1 << FIRST);
+        let chunk = n.ilog2() - FIRST;
+        (chunk as usize, (n - (1 << (chunk + FIRST))) as usize)
+    }
+
+    pub(super) fn get(id: u32) -> Option<&'static str> {
+        let (chunk, at) = place(id);
+        CHUNKS[chunk].get()?[at].get().copied()
+    }
+
+    pub(super) fn set(id: u32, name: &'static str) {
+        let (chunk, at) = place(id);
+        let size = 1usize << (chunk + FIRST as usize);
+        let chunk = CHUNKS[chunk].get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
+        // A number is given once.
+        let _ = chunk[at].set(name);
     }
 }
 
 #[derive(Default)]
 struct Table {
-    names: Vec<&'static str>,
     ids: FxHashMap<&'static str, u32>,
 }
 
@@ -103,8 +136,8 @@ impl Table {
         }
         // Names live as long as the process, as on the BEAM; so they may as well be static.
         let name: &'static str = Box::leak(name.into());
-        let id = self.names.len() as u32;
-        self.names.push(name);
+        let id = self.ids.len() as u32;
+        names::set(id, name);
         self.ids.insert(name, id);
         Atom(id)
     }

@@ -46,6 +46,7 @@ fn kind(message: Term<'_>) -> String {
         View::EmptyList => "empty list",
         View::Cons(..) => "list",
         View::Tuple(elements) => return format!("tuple of {}", elements.len()),
+        View::Map(_) => "map",
         View::Bytes(_) => "binary",
         View::On(..) | View::Address(_) => "address",
         View::Timer(_) => "reference",

@@ -20,6 +20,7 @@ pub(crate) mod inbox;
 pub(crate) mod interpreter;
 pub mod look;
 pub mod machine;
+pub(crate) mod map;
 pub mod parcel;
 pub(crate) mod presence;
 pub(crate) mod prim;
@@ -36,4 +37,5 @@ pub mod timers;
 pub(crate) mod turn;
 pub mod value;
 
-pub use heap::view::{ActorRef, Term, Tuple, View};
+pub use heap::view::{ActorRef, Map, Term, Tuple, View};
+pub use prim::order::distinguish_zeros;

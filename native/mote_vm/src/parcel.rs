@@ -16,6 +16,7 @@ use crate::atom::Atom;
 use crate::foreign::ForeignRef;
 use crate::handles::{Handles, Held};
 use crate::heap::Heap;
+use crate::map;
 use crate::timers::TimerId;
 use crate::value::Value;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ const BYTES: u64 = 0x40;
 const FOREIGN: u64 = 0x50;
 const ON: u64 = 0x60;
 const TIMER: u64 = 0x70;
+const MAP: u64 = 0x80;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
@@ -162,6 +164,12 @@ fn unpack(
                 thread: (count >> 32) as u16,
                 place: count as u32,
             }),
+            MAP => {
+                let entries = (0..count).map(|i| (take(stack, 2 * i), take(stack, 2 * i + 1)));
+                let made = map::from_entries(heap, entries.collect());
+                stack.truncate(stack.len().saturating_sub(2 * count));
+                made
+            }
             _ => {
                 let (sponsor, address) = (take(stack, 0), take(stack, 1));
                 stack.truncate(stack.len().saturating_sub(2));
@@ -266,6 +274,11 @@ impl Builder {
     /// A tuple of `count` elements, which follow in order.
     pub fn tuple(&mut self, count: usize) {
         self.words.push(TUPLE | (count as u64) << COUNT_SHIFT);
+    }
+
+    /// A map of `count` entries, which follow in any order, each as key and value.
+    pub fn map(&mut self, count: usize) {
+        self.words.push(MAP | (count as u64) << COUNT_SHIFT);
     }
 
     /// A binary.

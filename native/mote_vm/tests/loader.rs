@@ -123,7 +123,7 @@ fn constants() {
         what: "class of opaque values",
         value,
     };
-    assert_eq!(refused(&with_tables(&[1, 8])), (TABLES + 1, kind(8)));
+    assert_eq!(refused(&with_tables(&[1, 9])), (TABLES + 1, kind(9)));
     assert_eq!(refused(&with_tables(&[1, 7, 7, 0])), (TABLES + 2, class(7)));
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let tables = [&[1, 1], &value.to_le_bytes()[..], &[0; 4]].concat();

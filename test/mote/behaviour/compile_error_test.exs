@@ -20,8 +20,9 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"exit(:x)", "exit is not available"},
             {"spawn(fn -> 1 end)", "spawn is not available in a behaviour: make an actor with create"},
             {"with {:ok, y} <- x, do: y", "with is not available in a behaviour: use case"},
-            {"%{a: 1}", "%{} is not available in a behaviour: maps are carried but not looked into"},
-            {"%Range{}", "% is not available"},
+            {"%Range{x | first: 1}", "%Range{… | …} is not available in a behaviour: write %{x | …}"},
+            {"%Range{start: 1}", "%Range{} has no key :start"},
+            {"x[:a]", "map[key] is not available in a behaviour: write Map.get(map, key), or map.key"},
             {"\"a\#{x}\"", "no interpolation"},
             {"\"a\" <> x", "no concatenation"},
             {"<<1, 2>>", "binaries are carried as they are"},
@@ -29,13 +30,13 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"y = &(&1 + 1)", "functions are not values here"},
             {"&f/1", "functions are not values here"},
             {"x.(1)", "x.(…) is not available in a behaviour: functions are not values here"},
-            {"x.name", "the module of a call must be known when compiling, got: x"},
+            {"x.name()", "the module of a call must be known when compiling, got: x"},
             {"apply(x, [1])", "apply is not available"},
             {"quote do x end", "quote is not available"},
             {"import Enum", "import is not available in a behaviour: write it at the top of the module"},
             {"y = 1..2", "a range is no value here"},
             {"IO.puts(x)", "IO.puts/1 is not available in a behaviour"},
-            {"Map.get(x, 1)", "Map.get/2 is not available in a behaviour: maps are carried"},
+            {"Map.split(x, [1])", "Map.split/2 is not available in a behaviour; of Map there are get/2"},
             {"Enum.sort(x)", "Enum.sort/1 is not available in a behaviour; of Enum there are map/2"},
             {"Enum.reduce(x, fn a, b -> a + b end)", "Enum.reduce/2 is not available"},
             {"List.first(x)", "List.first/1 is not available"},
@@ -47,7 +48,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"_", "_ can only be used in a pattern"},
             {"^x", "a pinned variable belongs into a pattern"},
             {"binary_part(x, 0, 1)", "binary_part/3 is not available in a behaviour"},
-            {"map_size(x)", "map_size/1 is not available"},
+            {"MapSet.new(x)", "MapSet.new/1 is not available in a behaviour: use a map"},
             {"send x", "send with 1 argument does not exist: write send target, message"}
           ] do
         assert "4: " <> message = pure(expression)
@@ -57,10 +58,12 @@ defmodule Mote.Behaviour.CompileErrorTest do
 
     test "in patterns" do
       for {pattern, text} <- [
-            {"%{a: y}", "map patterns are not available"},
+            {"%{y => z}", "y cannot be a key in a pattern"},
+            {"%{{1, -0.0} => z}", "{1, -0.0} cannot be a key in a pattern"},
+            {"%y{}", "the name of a struct must be known"},
             {"<<y, _::binary>>", "binary patterns are not available"},
             {"\"a\" <> y", "binary patterns are not available"},
-            {"%Range{}", "struct patterns are not available"},
+            {"%Range{start: y}", "%Range{} has no key :start"},
             {"^hd(y)", "only a variable can be pinned"},
             {"y + 1", "cannot use y + 1 in a pattern"},
             {"f(y)", "cannot use f(y) in a pattern"}

@@ -60,7 +60,7 @@ defmodule Mote.Bench.ProgramsTest do
     names = Enum.map(Bench.programs(), & &1.about().name)
 
     assert names ==
-             ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl idle) ++
+             ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl maps idle) ++
                ~w(sendx beside idle_cpu)
 
     assert Bench.fetch("unknown") == :error

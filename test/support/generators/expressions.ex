@@ -15,7 +15,7 @@ defmodule Mote.Generators.Expressions do
 
   @floats [0.0, 1.0, 2.5, -1.5, 1.0e308, 5.0e-324, 4.611686018427388e18, 0.1]
   @atoms [:a, :b, :undefined, nil, true, false]
-  @others ["", "text", [], {}]
+  @others ["", "text", [], {}, %{}, %{a: 1}, %{1 => :a, "text" => 2.5}]
 
   @doc "A literal."
   def literal do
@@ -48,7 +48,8 @@ defmodule Mote.Generators.Expressions do
         map(tuple({inner}), & &1),
         tuple({inner, inner}),
         tuple({inner, inner, inner}),
-        map(tuple({inner, inner}), fn {a, b} -> [a | b] end)
+        map(tuple({inner, inner}), fn {a, b} -> [a | b] end),
+        map(list_of(tuple({inner, inner}), max_length: 3), &Map.new/1)
       ])
     end)
   end
@@ -56,7 +57,7 @@ defmodule Mote.Generators.Expressions do
   @leaves [:literal, :value]
   @branches [:arithmetic, :integers, :unary, :compare, :strict, :lazy, :negate, :tuple, :list, :cons] ++
               [:take, :lists, :elem, :if, :case, :cond, :block, :match, :type, :in, :round, :address] ++
-              [:for, :reduce, :enum, :call, :recurse, :minmax]
+              [:for, :reduce, :enum, :call, :recurse, :minmax, :map, :map, :map_change, :map_read, :map_loop]
 
   @doc "An expression of at most this depth."
   def expr(scope, depth, path)
@@ -68,6 +69,74 @@ defmodule Mote.Generators.Expressions do
 
   defp build(:literal, _, _, _), do: literal()
   defp build(:value, scope, _, _), do: member_of(scope.values)
+
+  defp build(:map, s, d, p) do
+    bind(integer(0..3), fn n ->
+      1..n//1
+      |> Enum.map(fn i -> tuple({key(s, d, p <> "k#{i}"), expr(s, d, p <> "#{i}")}) end)
+      |> fixed_list()
+      |> map(fn pairs -> "%{#{Enum.map_join(pairs, ", ", fn {key, value} -> "#{key} => #{value}" end)}}" end)
+    end)
+  end
+
+  defp build(:map_change, s, d, p) do
+    texts = [
+      "Map.put(M, K, V)",
+      "Map.put_new(M, K, V)",
+      "%{M | K => V}",
+      "Map.delete(M, K)",
+      "Map.merge(M, V)",
+      "Map.merge(V, M)",
+      "Map.update(M, K, V, fn o -> {o} end)",
+      "Map.update!(M, K, fn _ -> V end)",
+      "Map.new(V)",
+      "Map.new(V, fn x -> {x, K} end)"
+    ]
+
+    map(
+      tuple({member_of(texts), map_expr(s, d, p <> "0"), key(s, d, p <> "1"), expr(s, d, p <> "2")}),
+      &fill/1
+    )
+  end
+
+  defp build(:map_read, s, d, p) do
+    texts = [
+      "Map.get(M, K)",
+      "Map.get(M, K, V)",
+      "Map.fetch(M, K)",
+      "Map.fetch!(M, K)",
+      "Map.has_key?(M, K)",
+      "is_map_key(M, K)",
+      "map_size(M)",
+      "is_map(M)",
+      "Map.keys(M)",
+      "Map.values(M)",
+      "Enum.to_list(M)",
+      "Enum.count(M)",
+      "Enum.reverse(M)",
+      "({K, V} in M)",
+      "(M === V)",
+      "(M < V)",
+      "max(M, V)",
+      "(case M do o -> o.a end)",
+      "(case M do\n%{K => o} -> o\n%{} -> :map\n_ -> V\nend)"
+    ]
+
+    map(
+      tuple({member_of(texts), map_expr(s, d, p <> "0"), map_key(), expr(s, d, p <> "2")}),
+      &fill/1
+    )
+  end
+
+  defp build(:map_loop, s, d, p) do
+    {k, v} = {"x#{p}", "z#{p}"}
+    inner = %{s | values: [k, v | s.values]}
+
+    map(tuple({member_of(~w(for reduce)), map_expr(s, d, p <> "0"), expr(inner, d, p <> "1")}), fn
+      {"for", source, body} -> "(for {#{k}, #{v}} <- #{source}, do: #{body})"
+      {"reduce", source, body} -> "Enum.reduce(#{source}, [], fn {#{k}, #{v}}, acc -> [#{body} | acc] end)"
+    end)
+  end
 
   defp build(:arithmetic, s, d, p), do: infix(~w(+ - * /), s, d, p)
   defp build(:compare, s, d, p), do: infix(~w(== != === !== < <= > >=), s, d, p)
@@ -232,6 +301,20 @@ defmodule Mote.Generators.Expressions do
     )
   end
 
+  # Mostly a map, and mostly one of the keys that are in it.
+  defp map_expr(s, d, p), do: frequency([{3, build(:map, s, d, p)}, {1, expr(s, d, p)}])
+  defp map_key, do: member_of(~w(:a :b 1 2 1.0 "text" [] {1} %{1=>:a}))
+  defp key(s, d, p), do: frequency([{4, map_key()}, {1, expr(s, d, p)}])
+
+  defp fill({text, m, k, v}) do
+    text |> String.split(~r/\b[MKV]\b/, include_captures: true) |> Enum.map_join(&part(&1, m, k, v))
+  end
+
+  defp part("M", m, _, _), do: "(#{m})"
+  defp part("K", _, k, _), do: k
+  defp part("V", _, _, v), do: "(#{v})"
+  defp part(text, _, _, _), do: text
+
   @doc "What a loop may run over: mostly a short list or range."
   def source(scope, path) do
     one_of([
@@ -288,7 +371,8 @@ defmodule Mote.Generators.Expressions do
   @doc "A pattern as `{text, variables}`."
   def pattern(scope, depth, path) do
     kinds =
-      [:bind, :any, :literal, :pin] ++ if(depth > 0, do: [:tuple, :list, :cons, :alias, :twice], else: [])
+      [:bind, :any, :literal, :pin] ++
+        if(depth > 0, do: [:tuple, :list, :cons, :alias, :twice, :map], else: [])
 
     bind(member_of(kinds), &pattern(&1, scope, depth - 1, path))
   end
@@ -316,6 +400,10 @@ defmodule Mote.Generators.Expressions do
     map(tuple({pattern(s, d, p <> "0"), pattern(s, d, p <> "1")}), fn {{a, va}, {b, vb}} ->
       {"[#{a} | #{b}]", va ++ vb}
     end)
+  end
+
+  defp pattern(:map, s, d, p) do
+    map(tuple({map_key(), pattern(s, d, p <> "0")}), fn {key, {a, va}} -> {"%{#{key} => #{a}}", va} end)
   end
 
   defp pattern(:alias, s, d, p),
@@ -359,7 +447,7 @@ defmodule Mote.Generators.Expressions do
 
       :take ->
         map(
-          tuple({member_of(~w(hd tl length tuple_size abs)), member_of(scope.values), literal()}),
+          tuple({member_of(~w(hd tl length tuple_size abs map_size)), member_of(scope.values), literal()}),
           fn {f, a, b} -> "#{f}(#{a}) != #{b}" end
         )
 

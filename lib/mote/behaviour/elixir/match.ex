@@ -133,10 +133,27 @@ defmodule Mote.Behaviour.Elixir.Match do
     {[{:|, [generated: true], [h, t]}], tests, n}
   end
 
+  # An address is a struct here, and no map.
+  defp loosen({:map, _, pairs}, n) do
+    map = {:"part#{n}", [generated: true], __MODULE__}
+    is_map = {Plain.remote(Mote.Total, :is_map, [map], 0), true}
+
+    {pairs, {tests, n}} =
+      Enum.map_reduce(pairs, {[is_map], n + 1}, fn {key, p}, acc ->
+        {p, acc} = loosen_part(p, acc)
+        {{key(key), p}, acc}
+      end)
+
+    {{:=, [generated: true], [map, {:%{}, [generated: true], pairs}]}, tests, n}
+  end
+
   defp loosen({:all, _, ps}, n) do
     {ps, {tests, n}} = Enum.map_reduce(ps, {[], n}, &loosen_part/2)
     {Enum.reduce(ps, &{:=, [generated: true], [&2, &1]}), tests, n}
   end
+
+  defp key({:lit, _, value}), do: Plain.literal(value)
+  defp key({:pin, _, v}), do: {:^, [generated: true], [Plain.variable(v)]}
 
   defp loosen_part(pattern, {tests, n}) do
     {pattern, more, n} = loosen(pattern, n)

@@ -56,6 +56,24 @@ defmodule Mote.Behaviour.IR.Match do
     each([head, tail], parts, fail, g)
   end
 
+  def pattern({:map, _, _} = pattern, {:t, _}, fail, g), do: never(pattern, fail, g)
+
+  def pattern({:map, _, []}, o, fail, g) do
+    {d, g} = fresh(g)
+    g |> emit({:op, d, :is_map, [o]}) |> emit({:branch, {:r, d}, fail})
+  end
+
+  def pattern({:map, _, pairs}, o, fail, g) do
+    Enum.reduce(pairs, g, fn {key, pattern}, g ->
+      {d, g} = fresh(g)
+      g = emit(g, {:guard_op, d, :map_fetch, [o, key(key, g)], fail})
+      pattern(pattern, {:r, d}, fail, g)
+    end)
+  end
+
+  defp key({:lit, _, value}, _), do: {:k, value}
+  defp key({:pin, _, v}, g), do: Map.fetch!(g.env, v)
+
   defp known_tuple(patterns, subjects, fail, g) do
     if length(patterns) == length(subjects),
       do: each(patterns, subjects, fail, g),

@@ -152,7 +152,7 @@ defmodule Mote.Behaviour.IR.Tests do
   end
 
   # In a guard a primitive that has an answer for booleans only gives booleans, or fails.
-  defp certain?({:op, _, primitive, _}) when primitive in [:not, :member], do: true
+  defp certain?({:op, _, primitive, _}) when primitive in [:not, :member, :map_has_key], do: true
   defp certain?({tag, _, a, b}) when tag in [:and, :or], do: certain?(a) and certain?(b)
   defp certain?(e), do: boolean?(e)
 

@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
-  alias Mote.Behaviour.Syntax.{Hints, Loops}
+  alias Mote.Behaviour.Syntax.{Hints, Loops, Maps}
 
   @doc "A call of a function, own (`nil`) or of a module."
   def function(module, name, args, env) do
@@ -14,7 +14,12 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   @doc "`module.name(args)`."
   def remote(module_ast, name, args, meta, env) do
-    module = module(module_ast, env)
+    if args == [] and meta[:no_parens] == true and not module?(module_ast, env),
+      do: AST.op(env.line, :map_fetch, [Syntax.expr(module_ast, env), {:lit, env.line, name}]),
+      else: of_module(module(module_ast, env), name, args, meta, env)
+  end
+
+  defp of_module(module, name, args, meta, env) do
     arity = length(args)
     primitive = Primitives.remote(module, name, arity)
 
@@ -24,11 +29,18 @@ defmodule Mote.Behaviour.Syntax.Calls do
       module == :erlang -> erlang(name, args, meta, env)
       {module, name, args} == {:math, :pi, []} -> {:lit, env.line, :math.pi()}
       {module, name, arity} == {Enum, :member?, 2} -> member_call(args, env)
+      {module, name, arity} == {Enum, :count, 1} -> over(:length, args, env)
+      {module, name, arity} == {Enum, :reverse, 1} -> over(:reverse, args, env)
+      module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
       module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
       hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
       true -> Syntax.expand({{:., meta, [module, name]}, meta, args}, env)
     end
   end
+
+  # A function of Enum that is a primitive on lists.
+  defp over(primitive, [source], env),
+    do: AST.op(env.line, primitive, [AST.elements(Syntax.expr(source, env))])
 
   # What is left of `defguard` and Elixir's own macros after their expansion.
   defp erlang(:andalso, [a, b], meta, env), do: Syntax.expr({:and, meta, [a, b]}, env)
@@ -40,6 +52,12 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp erlang(:self, [], _, env), do: {:self, env.line}
+
+  defp erlang(:is_map_key, [key, map], meta, env),
+    do: Syntax.expr({:is_map_key, meta, [map, key]}, env)
+
+  defp erlang(:map_get, [key, map], _, env),
+    do: AST.op(env.line, :map_fetch, Syntax.exprs([map, key], env))
 
   defp erlang(name, args, _, env) do
     Error.raise_at(env, env.line, Hints.remote(:erlang, name, length(args)))
@@ -109,6 +127,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
     )
   end
 
+  defp module?(ast, env), do: ast |> Macro.expand(env) |> is_atom()
+
   defp module(module, _) when is_atom(module), do: module
 
   defp module(ast, env) do
@@ -129,7 +149,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   # The list comes first in Elixir, the value in the primitive; a list that does something keeps its place.
   defp member_call([list, value], env) do
-    list = Syntax.expr(list, env)
+    list = AST.elements(Syntax.expr(list, env))
     value = Syntax.expr(value, env)
 
     if AST.simple?(list) or AST.simple?(value) do
@@ -164,7 +184,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp in_list(value, source, env),
-    do: AST.op(env.line, :member, [Syntax.expr(value, env), Syntax.expr(source, env)])
+    do: AST.op(env.line, :member, [Syntax.expr(value, env), AST.elements(Syntax.expr(source, env))])
 
   # Operands are used several times: in a body they get names first; in a guard, where nothing can be bound, they
   # have no effects and are simply repeated.

@@ -25,8 +25,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     use: "write it at the top of the module",
     fn: "functions are not values here; write a defpure function, or use fn as argument of a loop of Enum",
     &: "functions are not values here; write a defpure function, or use & as argument of a loop of Enum",
-    %{}: "maps are carried but not looked into; use tuples and lists",
-    %: "structs are carried but not looked into; use tuples and lists",
     <<>>: "binaries are carried as they are: no interpolation and no construction",
     <>: "binaries are carried as they are: no concatenation",
     super: "there is nothing to override",
@@ -57,7 +55,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     end
   end
 
-  defp spelling(:%{}), do: "%{}"
   defp spelling(:<<>>), do: "<<>> (or \"\#{}\")"
   defp spelling(name), do: to_string(name)
 
@@ -91,8 +88,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
   @spec pattern(atom, arity) :: String.t() | nil
   def pattern(name, _arity) do
     case name do
-      :%{} -> "map patterns are not available in a behaviour: use tuples and lists"
-      :% -> "struct patterns are not available in a behaviour: use tuples and lists"
       :<<>> -> "binary patterns are not available in a behaviour: match whole binaries"
       :<> -> "binary patterns are not available in a behaviour: match whole binaries"
       _ -> nil
@@ -118,7 +113,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     case module do
       Enum ->
         "#{text} is not available in a behaviour; of Enum there are map/2, each/2, filter/2, reduce/3, sum/1, " <>
-          "reverse/1, member?/2 and count/1"
+          "reverse/1, member?/2, count/1 and to_list/1"
 
       List ->
         "#{text} is not available in a behaviour; of List there is to_tuple/1, and lists have patterns, for, " <>
@@ -138,8 +133,16 @@ defmodule Mote.Behaviour.Syntax.Hints do
       :erlang ->
         "#{text} is not available in a behaviour: #{@functions}"
 
-      module when module in [Map, Keyword, MapSet] ->
-        "#{text} is not available in a behaviour: maps are carried but not looked into; use tuples and lists"
+      Map ->
+        "#{text} is not available in a behaviour; of Map there are get/2, get/3, fetch/2, fetch!/2, put/3, " <>
+          "put_new/3, update/4, update!/3, delete/2, has_key?/2, keys/1, values/1, to_list/1, new/0, new/1, new/2 " <>
+          "and merge/2, and maps have literals, patterns, %{map | key: value}, map.key, map_size/1 and for"
+
+      Access ->
+        "map[key] is not available in a behaviour: write Map.get(map, key), or map.key"
+
+      module when module in [Keyword, MapSet] ->
+        "#{text} is not available in a behaviour: use a map, or a list with patterns and for"
 
       module when module in [String, Stream, Range, Process, GenServer, Agent, Task, IO, File, System] ->
         "#{text} is not available in a behaviour: #{@functions}; what touches the world is a message to a BEAM " <>

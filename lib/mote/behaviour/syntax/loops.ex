@@ -126,7 +126,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
         {:range, env.line, first, last, step}
 
       :error ->
-        {:list, env.line, Syntax.expr(ast, env)}
+        {:list, env.line, AST.elements(Syntax.expr(ast, env))}
     end
   end
 end

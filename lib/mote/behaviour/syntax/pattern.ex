@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Pattern do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Syntax.Hints
+  alias Mote.Behaviour.Syntax.{Hints, Maps}
 
   @doc "A pattern."
   @spec pattern(Macro.t(), Macro.Env.t()) :: AST.pattern()
@@ -23,6 +23,8 @@ defmodule Mote.Behaviour.Syntax.Pattern do
   defp patterns(asts, env), do: Enum.map(asts, &pattern(&1, env))
 
   defp node(:{}, _, elements, env), do: {:tuple, env.line, patterns(elements, env)}
+  defp node(:%{}, _, pairs, env), do: Maps.pattern(pairs, env)
+  defp node(:%, _, [module, map], env), do: Maps.struct_pattern(module, map, env)
   defp node(:_, _, context, env) when is_atom(context), do: {:any, env.line}
 
   defp node(:^, _, [{name, meta, context}], env) when is_atom(name) and is_atom(context),
@@ -69,7 +71,7 @@ defmodule Mote.Behaviour.Syntax.Pattern do
           env,
           env.line,
           "cannot use #{Macro.to_string(ast)} in a pattern; patterns are made of literals, variables, _, " <>
-            "^pinned, tuples and lists; conditions go into a guard"
+            "^pinned, tuples, lists and maps; conditions go into a guard"
         )
 
       expanded ->

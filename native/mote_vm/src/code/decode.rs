@@ -85,6 +85,9 @@ fn constant(reader: &mut Reader) -> Result<Constant, LoadError> {
                 bytes: reader.bytes()?.to_vec(),
             }
         }
+        8 => Constant::Map(reader.sequence("map size", MAX_CONSTANT_TUPLE, 2, |r| {
+            Ok((index(r, "constant")?, index(r, "constant")?))
+        })?),
         other => return Err(unknown(start, "kind of constant", other.into())),
     })
 }

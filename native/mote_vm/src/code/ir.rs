@@ -83,6 +83,8 @@ pub enum Constant {
         /// What follows it.
         tail: u32,
     },
+    /// A map: keys and values, earlier constants. Of several equal keys the last one counts.
+    Map(Vec<(u32, u32)>),
     /// A binary.
     Binary(Vec<u8>),
     /// A value that the machine cannot look into.

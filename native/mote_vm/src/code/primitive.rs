@@ -127,6 +127,19 @@ primitives! {
     Random = 80, "random", 0;
     RandomInt = 81, "random_int", 1;
     On = 90, "on", 2;
+    MapOf = 100, "map_of", 1;
+    MapGet = 101, "map_get", 3;
+    MapFetch = 102, "map_fetch", 2;
+    MapPut = 103, "map_put", 3;
+    MapUpdate = 104, "map_update", 3;
+    MapDelete = 105, "map_delete", 2;
+    MapHasKey = 106, "map_has_key", 2;
+    MapSize = 107, "map_size", 1;
+    MapKeys = 108, "map_keys", 1;
+    MapValues = 109, "map_values", 1;
+    MapNew = 110, "map_new", 1;
+    MapMerge = 111, "map_merge", 2;
+    ToList = 112, "to_list", 1;
 }
 
 impl Primitive {
@@ -153,12 +166,12 @@ mod tests {
                 None => assert!(
                     !(0..=55).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80 | 81 | 90)
+                        && !matches!(number, 80 | 81 | 90 | 100..=112)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 56 + 18 + 3);
+        assert_eq!(Primitive::ALL.len(), 56 + 18 + 3 + 13);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::foreign::ForeignRef;
 use crate::heap::block::BlockPool;
 use crate::heap::{pages, Heap};
 use crate::look::BehaviourName;
+use crate::map;
 use crate::value::Value;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -350,6 +351,12 @@ fn constants(
             }
             Constant::Cons { head, tail } => {
                 heap.cons(values[*head as usize], values[*tail as usize])
+            }
+            Constant::Map(entries) => {
+                let entries = entries.iter();
+                let entries =
+                    entries.map(|(key, value)| (values[*key as usize], values[*value as usize]));
+                map::from_entries(heap, entries.collect())
             }
             Constant::Binary(bytes) => heap.bytes(bytes),
             Constant::Opaque { class, bytes } => heap.foreign(opaque(*class, bytes)?),

@@ -197,6 +197,14 @@ fn constant_size(unit: &Unit, constant: &Constant, earlier: &[Size]) -> Result<S
                 size.nodes = size.nodes.saturating_add(element.nodes);
             }
         }
+        Constant::Map(entries) => {
+            size.depth = 1;
+            for (key, value) in entries {
+                let (key, value) = (part(*key)?, part(*value)?);
+                size.depth = size.depth.max(key.depth + 1).max(value.depth + 1);
+                size.nodes = size.nodes.saturating_add(key.nodes + value.nodes);
+            }
+        }
         Constant::Cons { head, tail } => {
             let (head, tail) = (part(*head)?, part(*tail)?);
             size.depth = tail.depth.max(head.depth + 1);

@@ -1,6 +1,7 @@
 //! The layout of boxed cells, and reading them.
 //!
-//! The header word: kind in the lowest byte, the class of a foreign value in the next, a count above.
+//! The header word: kind in the lowest byte, the class of a foreign value or the level of a map's node in the next,
+//! a count above.
 //!
 //! ```text
 //! tuple    header(n)      n values
@@ -9,6 +10,7 @@
 //! foreign  header(class)  pointer to a boxed ForeignRef
 //! on       header         sponsor, address
 //! timer    header(where)  serial number
+//! map      header(level, n) size, n keys, n items    see crate::map
 //! ```
 //!
 //! Everything here reads through pointers that a [`Value`] carries. That is sound by value.rs, invariant 1: values
@@ -30,6 +32,7 @@ pub(crate) enum Kind {
     Foreign = 4,
     On = 5,
     Timer = 6,
+    Map = 7,
 }
 
 const COUNT_SHIFT: u32 = 16;
@@ -147,6 +150,8 @@ impl Value {
             self.count().div_ceil(8)
         } else if header as u8 == Kind::Tuple as u8 || header as u8 == Kind::On as u8 {
             self.count()
+        } else if header as u8 == Kind::Map as u8 {
+            2 * self.count() + 1
         } else {
             1
         };
@@ -159,8 +164,28 @@ impl Value {
         if kind == Kind::Tuple as u8 || kind == Kind::On as u8 {
             // SAFETY: see the head of this file; the header counts the values.
             unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) }
+        } else if kind == Kind::Map as u8 {
+            // SAFETY: see the head of this file; the size is a value, too.
+            unsafe { std::slice::from_raw_parts(self.body().cast(), 2 * self.count() + 1) }
         } else {
             &[]
+        }
+    }
+
+    /// Level, size, keys and items of a map, or of a node of one.
+    #[inline(always)]
+    pub(crate) fn as_map_node<'h>(self) -> Option<(u8, usize, &'h [Value], &'h [Value])> {
+        if !self.is_kind(Kind::Map) {
+            return None;
+        }
+        let n = self.count();
+        let words: *const Value = self.body().cast();
+        // SAFETY: see the head of this file; the header counts keys and items, which lie behind the size.
+        unsafe {
+            let keys = std::slice::from_raw_parts(words.add(1), n);
+            let items = std::slice::from_raw_parts(words.add(1 + n), n);
+            let size = (*words).fixnum_value() as usize;
+            Some(((self.header() >> 8) as u8, size, keys, items))
         }
     }
 

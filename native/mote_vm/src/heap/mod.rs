@@ -273,6 +273,31 @@ impl Heap {
         })
     }
 
+    /// A node of a map with `n` entries, which `fill` writes.
+    #[inline(always)]
+    pub(crate) fn map_node(
+        &mut self,
+        level: u8,
+        size: usize,
+        n: usize,
+        fill: impl FnOnce(&mut Entries),
+    ) -> Value {
+        self.boxed(cell::header(Kind::Map, level, n), 2 * n + 1, |words| {
+            let mut entries = Entries {
+                // SAFETY: `boxed` made room for the size, n keys and n items.
+                keys: unsafe { words.add(1).cast() },
+                // SAFETY: as above.
+                items: unsafe { words.add(1 + n).cast() },
+                written: 0,
+                n,
+            };
+            // SAFETY: as above.
+            unsafe { words.write(Value::fixnum(size as i64).word()) };
+            fill(&mut entries);
+            assert_eq!(entries.written, n, "a node of a map is written completely");
+        })
+    }
+
     /// The state word of a behaviour with `n` captures, the i-th of which is `capture(i)`. `None` when the memory
     /// is exhausted.
     #[inline(always)]
@@ -305,6 +330,29 @@ impl Heap {
         // SAFETY: a fresh granule has the size and alignment of an actor.
         unsafe { cell.write(Actor::new(header, state)) };
         Value::address(cell)
+    }
+}
+
+/// The room for the entries of a map's node, written from the front.
+pub(crate) struct Entries {
+    keys: *mut Value,
+    items: *mut Value,
+    written: usize,
+    n: usize,
+}
+
+impl Entries {
+    /// Adds entries; as many keys as items.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, keys: &[Value], items: &[Value]) {
+        assert!(keys.len() == items.len() && keys.len() <= self.n - self.written);
+        // SAFETY: checked just above that there is room for them; a fresh cell overlaps nothing.
+        unsafe {
+            let (to, count) = (self.written, keys.len());
+            std::ptr::copy_nonoverlapping(keys.as_ptr(), self.keys.add(to), count);
+            std::ptr::copy_nonoverlapping(items.as_ptr(), self.items.add(to), count);
+        }
+        self.written += keys.len();
     }
 }
 

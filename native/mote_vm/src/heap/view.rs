@@ -2,6 +2,7 @@
 use crate::actor::Actor;
 use crate::atom::Atom;
 use crate::foreign::ForeignRef;
+use crate::map::{self, Node};
 use crate::timers::TimerId;
 use crate::value::Value;
 use std::marker::PhantomData;
@@ -45,6 +46,8 @@ pub enum View<'m> {
     Cons(Term<'m>, Term<'m>),
     /// A tuple of that many elements.
     Tuple(Tuple<'m>),
+    /// A map.
+    Map(Map<'m>),
     /// A binary in the heap; long ones are foreign.
     Bytes(&'m [u8]),
     /// A value of the outside.
@@ -78,6 +81,27 @@ impl<'m> Tuple<'m> {
     }
 }
 
+/// The entries of a map.
+#[derive(Clone, Copy)]
+pub struct Map<'m>(Node<'m>);
+
+impl<'m> Map<'m> {
+    /// Keys and values, in the order of the keys.
+    pub fn iter(self) -> impl Iterator<Item = (Term<'m>, Term<'m>)> {
+        map::entries(self.0).map(|(key, item)| (Term::new(key), Term::new(item)))
+    }
+
+    /// How many.
+    pub fn len(self) -> usize {
+        self.0.size
+    }
+
+    /// Whether it is `%{}`.
+    pub fn is_empty(self) -> bool {
+        self.0.size == 0
+    }
+}
+
 impl<'m> Term<'m> {
     /// The caller vouches that the value's heap outlives `'m`.
     pub(crate) fn new(value: Value) -> Term<'m> {
@@ -100,6 +124,8 @@ impl<'m> Term<'m> {
             View::Cons(Term::new(head), Term::new(tail))
         } else if let Some(elements) = value.as_tuple() {
             View::Tuple(Tuple(elements))
+        } else if let Some(node) = Node::of(value) {
+            View::Map(Map(node))
         } else if let Some(f) = value.as_float() {
             View::Float(f)
         } else if value.is_address() {

@@ -1,14 +1,42 @@
 //! Equality and the order of all terms: `==`, `===`, `<`, `max` and so on.
 //!
-//! This is the walk through tuples and lists; what it finds at their leaves is compared in order.rs, which also says
+//! This is the walk through tuples, lists and maps; what it finds at their leaves is compared in order.rs, which also says
 //! what the order is.
 //!
 //! Terms may be a million levels deep or long, so nothing here recurses; and they may share parts so that they would
 //! be exponentially large written out, so long comparisons remember what they have compared.
-use super::order::{leaves_equal, leaves_same, order};
+use super::order::{key_leaves, leaves_equal, leaves_same, order};
+use crate::map::{entries, Node};
 use crate::value::Value;
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 use std::cmp::Ordering;
+
+/// What is asked about two terms.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    /// Their order; `1 == 1.0`.
+    Order,
+    /// Their order as keys of maps: equal is the same, and integers come before floats.
+    Key,
+    /// Whether they are equal.
+    Equal,
+    /// Whether they are the same.
+    Same,
+}
+
+impl Question {
+    /// The answer for two leaves whose words differ.
+    #[inline(always)]
+    fn leaves(self, a: Value, b: Value) -> Ordering {
+        match self {
+            Question::Order => order(a, b),
+            Question::Key => key_leaves(a, b),
+            Question::Equal => differing(!leaves_equal(a, b)),
+            Question::Same => differing(!leaves_same(a, b)),
+        }
+    }
+}
 
 /// The order of all terms. `Equal` is Elixir's `==`.
 #[inline(always)]
@@ -51,6 +79,15 @@ pub(crate) fn same(a: Value, b: Value) -> bool {
     same_slowly(a, b)
 }
 
+/// The order of keys in a map. Equal keys are the same key.
+#[inline(always)]
+pub(crate) fn key_order(a: Value, b: Value) -> Ordering {
+    if Value::both_fixnum(a, b) {
+        return (a.word() as i64).cmp(&(b.word() as i64));
+    }
+    walk(a, b, Question::Key)
+}
+
 /// The larger; the first if they are equal.
 #[inline(always)]
 pub(crate) fn max(a: Value, b: Value) -> Value {
@@ -74,19 +111,19 @@ pub(crate) fn min(a: Value, b: Value) -> Value {
 #[cold]
 #[inline(never)]
 fn compare_slowly(a: Value, b: Value) -> Ordering {
-    walk(a, b, order)
+    walk(a, b, Question::Order)
 }
 
 #[cold]
 #[inline(never)]
 fn equal_slowly(a: Value, b: Value) -> bool {
-    walk(a, b, |a, b| differing(!leaves_equal(a, b))).is_eq()
+    walk(a, b, Question::Equal).is_eq()
 }
 
 #[cold]
 #[inline(never)]
 fn same_slowly(a: Value, b: Value) -> bool {
-    walk(a, b, |a, b| differing(!leaves_same(a, b))).is_eq()
+    walk(a, b, Question::Same).is_eq()
 }
 
 /// For questions that only tell equal from different, and not which is less.
@@ -101,17 +138,37 @@ fn differing(different: bool) -> Ordering {
 /// How many pairs of cells a comparison enters before it begins to remember them.
 const PATIENCE: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
-/// Compares two terms depth first, from the left; `leaves` decides about pairs that are not both tuples or both
-/// non-empty lists, and whose words differ. The first difference is the answer.
+/// Compares two terms depth first, from the left. The first difference is the answer.
 #[inline]
-fn walk(a: Value, b: Value, leaves: impl Fn(Value, Value) -> Ordering) -> Ordering {
+fn walk(a: Value, b: Value, question: Question) -> Ordering {
     if a == b {
         Ordering::Equal
-    } else if both_compound(a, b).is_none() {
+    } else if Parts::of(a, b).is_none() {
         // The usual case needs none of what follows.
-        leaves(a, b)
+        question.leaves(a, b)
     } else {
-        walk_compound(a, b, leaves)
+        walk_compound(a, b, question)
+    }
+}
+
+/// Pairs of values that wait to be compared, from `at` on.
+struct Pairs<'h> {
+    left: Cow<'h, [Value]>,
+    right: Cow<'h, [Value]>,
+    at: usize,
+    question: Question,
+}
+
+impl<'h> Pairs<'h> {
+    #[inline(always)]
+    fn new(left: Cow<'h, [Value]>, right: Cow<'h, [Value]>, question: Question) -> Pairs<'h> {
+        let at = 0;
+        Pairs {
+            left,
+            right,
+            at,
+            question,
+        }
     }
 }
 
@@ -121,49 +178,108 @@ fn walk(a: Value, b: Value, leaves: impl Fn(Value, Value) -> Ordering) -> Orderi
 /// of last elements costs none. That is also where pairs are remembered. A pair met again was found equal before (it
 /// cannot be still open, for that would be a cycle), so the work is bounded by pairs of cells times the length of
 /// spines, even where sharing makes the written-out terms exponentially large.
-fn walk_compound(a: Value, b: Value, leaves: impl Fn(Value, Value) -> Ordering) -> Ordering {
-    let (mut left, mut right) = (&[a][..], &[b][..]);
-    let mut pending: Vec<(&[Value], &[Value])> = Vec::new();
+///
+/// Of two maps of the same size all keys come before all values, as in Elixir.
+fn walk_compound(a: Value, b: Value, question: Question) -> Ordering {
+    let (a, b) = ([a], [b]);
+    let mut pairs = Pairs::new(Cow::Borrowed(&a), Cow::Borrowed(&b), question);
+    let mut pending: Vec<Pairs> = Vec::new();
     let mut entered = 0;
     let mut seen = FxHashSet::default();
     loop {
-        while let ([x, left_rest @ ..], [y, right_rest @ ..]) = (left, right) {
-            (left, right) = (left_rest, right_rest);
+        while pairs.at < pairs.left.len() {
+            let (x, y) = (pairs.left[pairs.at], pairs.right[pairs.at]);
+            pairs.at += 1;
             if x == y {
                 continue;
             }
-            let Some((xs, ys)) = both_compound(*x, *y) else {
-                match leaves(*x, *y) {
+            let question = pairs.question;
+            let Some(parts) = Parts::of(x, y) else {
+                match question.leaves(x, y) {
                     Ordering::Equal => continue,
                     different => return different,
                 }
             };
-            if xs.len() != ys.len() {
-                return xs.len().cmp(&ys.len());
+            let (n, m) = parts.sizes();
+            if n != m {
+                return n.cmp(&m);
             }
-            if !left.is_empty() {
+            let more = pairs.at < pairs.left.len();
+            if more || matches!(parts, Parts::Maps(..)) {
                 entered += 1;
-                if entered > PATIENCE && !seen.insert((*x, *y)) {
+                if entered > PATIENCE && !seen.insert((x, y, question)) {
                     continue;
                 }
-                pending.push((left, right));
             }
-            (left, right) = (xs, ys);
+            let inner = match parts {
+                Parts::Cells(xs, ys) => Pairs::new(Cow::Borrowed(xs), Cow::Borrowed(ys), question),
+                Parts::Maps(x, y) => {
+                    let ((x_keys, x_values), (y_keys, y_values)) = (columns(x), columns(y));
+                    if more {
+                        pending.push(std::mem::replace(
+                            &mut pairs,
+                            Pairs::new(x_values, y_values, question),
+                        ));
+                    } else {
+                        pairs = Pairs::new(x_values, y_values, question);
+                    }
+                    pending.push(std::mem::replace(
+                        &mut pairs,
+                        Pairs::new(x_keys, y_keys, Question::Key),
+                    ));
+                    continue;
+                }
+            };
+            let rest = std::mem::replace(&mut pairs, inner);
+            if more {
+                pending.push(rest);
+            }
         }
         match pending.pop() {
-            Some(next) => (left, right) = next,
+            Some(next) => pairs = next,
             None => return Ordering::Equal,
         }
     }
 }
 
-/// The elements of two tuples, or head and tail of two lists.
-#[inline(always)]
-fn both_compound<'h>(a: Value, b: Value) -> Option<(&'h [Value], &'h [Value])> {
-    if a.is_cons() && b.is_cons() {
-        return Some((cell(a), cell(b)));
+/// The keys of a map in order, and their values.
+fn columns<'h>(map: Node<'h>) -> (Cow<'h, [Value]>, Cow<'h, [Value]>) {
+    if map.is_leaf() {
+        return (Cow::Borrowed(map.keys), Cow::Borrowed(map.items));
     }
-    Some((a.as_tuple()?, b.as_tuple()?))
+    let (keys, values): (Vec<Value>, Vec<Value>) = entries(map).unzip();
+    (Cow::Owned(keys), Cow::Owned(values))
+}
+
+/// What is inside of two values of the same kind.
+enum Parts<'h> {
+    /// The elements of tuples, or head and tail of lists.
+    Cells(&'h [Value], &'h [Value]),
+    Maps(Node<'h>, Node<'h>),
+}
+
+impl<'h> Parts<'h> {
+    #[inline(always)]
+    fn of(a: Value, b: Value) -> Option<Parts<'h>> {
+        if a.is_cons() && b.is_cons() {
+            return Some(Parts::Cells(cell(a), cell(b)));
+        }
+        if !a.is_boxed() || !b.is_boxed() {
+            return None;
+        }
+        if let Some(elements) = a.as_tuple() {
+            return Some(Parts::Cells(elements, b.as_tuple()?));
+        }
+        Some(Parts::Maps(Node::of(a)?, Node::of(b)?))
+    }
+
+    #[inline(always)]
+    fn sizes(&self) -> (usize, usize) {
+        match self {
+            Parts::Cells(a, b) => (a.len(), b.len()),
+            Parts::Maps(a, b) => (a.size, b.size),
+        }
+    }
 }
 
 /// Head and tail of a value known to be a non-empty list.

@@ -10,12 +10,13 @@ pub(crate) mod arith;
 pub(crate) mod bits;
 pub(crate) mod compare;
 pub(crate) mod lists;
+pub(crate) mod maps;
 pub(crate) mod math;
-mod order;
+pub(crate) mod order;
 pub(crate) mod random;
 pub(crate) mod subtract;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub(crate) mod tuples;
 pub(crate) mod types;
 
@@ -93,6 +94,20 @@ pub(crate) fn apply(
         P::Reverse => lists::reverse(heap, a),
         P::Member => lists::member(a, b),
         P::Subtract => subtract::subtract(heap, a, b),
+
+        P::MapOf => maps::map_of(heap, a),
+        P::MapGet => maps::map_get(a, b, c),
+        P::MapFetch => maps::map_fetch(a, b),
+        P::MapPut => maps::map_put(heap, a, b, c),
+        P::MapUpdate => maps::map_update(heap, a, b, c),
+        P::MapDelete => maps::map_delete(heap, a, b),
+        P::MapHasKey => maps::map_has_key(a, b),
+        P::MapSize => maps::map_size(a),
+        P::MapKeys => maps::map_keys(heap, a),
+        P::MapValues => maps::map_values(heap, a),
+        P::MapNew => maps::map_new(heap, a),
+        P::MapMerge => maps::map_merge(heap, a, b),
+        P::ToList => maps::to_list(heap, a),
 
         P::TupleSize => tuples::tuple_size(a),
         P::Elem => tuples::elem(a, b),

@@ -1,4 +1,4 @@
-//! The order of all terms, as far as it can be told without looking into tuples and lists:
+//! The order of all terms, as far as it can be told without looking into tuples, lists and maps:
 //!
 //! ```text
 //! number < atom < reference < function < port < pid < tuple < map < list < bitstring
@@ -14,12 +14,48 @@
 //!   bitstring are unknown).
 //! * Opaque values of one class compare as their [`Foreign`](crate::foreign::Foreign) says, for which `==` is `===`.
 //!
-//! The walk through tuples and lists is in compare.rs.
+//! As keys of maps integers come before all floats, and what is equal is the same. Whether 0.0 and -0.0 are two keys is
+//! the embedder's choice, see [`distinguish_zeros`].
+//!
+//! The walk through tuples, lists and maps is in compare.rs.
 use super::types::as_binary;
 use crate::foreign::Class;
 use crate::value::Value;
 use std::cmp::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
+
+/// Whether 0.0 and -0.0 are two keys.
+static TWO_ZEROS: AtomicBool = AtomicBool::new(true);
+
+/// Says whether 0.0 and -0.0 are two different keys of maps, for all machines: they are on some releases of the BEAM,
+/// and a map cannot be carried from where they are to where they are not. To be called before there is a machine.
+pub fn distinguish_zeros(two: bool) {
+    // Relaxed: whoever starts a machine afterwards publishes this with it.
+    TWO_ZEROS.store(two, Relaxed);
+}
+
+/// The order of two leaves as keys; their words differ.
+#[inline(always)]
+pub(super) fn key_leaves(a: Value, b: Value) -> Ordering {
+    match (a.as_atom(), b.as_atom()) {
+        (Some(a), Some(b)) => a.name().cmp(b.name()),
+        _ => key_leaves_slowly(a, b),
+    }
+}
+
+fn key_leaves_slowly(a: Value, b: Value) -> Ordering {
+    let (rank_a, rank_b) = (Rank::of(a), Rank::of(b));
+    if rank_a != Rank::Number || rank_b != Rank::Number {
+        return rank_a.cmp(&rank_b).then_with(|| within_rank(rank_a, a, b));
+    }
+    match (a.as_float(), b.as_float()) {
+        (Some(x), Some(y)) if TWO_ZEROS.load(Relaxed) => x.total_cmp(&y),
+        (Some(x), Some(y)) => floats(x, y),
+        (None, None) => numbers(a, b),
+        (x, y) => x.is_some().cmp(&y.is_some()),
+    }
+}
 
 /// `===` of two leaves whose words differ.
 pub(super) fn leaves_same(a: Value, b: Value) -> bool {
@@ -45,7 +81,7 @@ pub(super) fn leaves_equal(a: Value, b: Value) -> bool {
     rank_a == rank_b && rank_a != Rank::Atom && within_rank(rank_a, a, b).is_eq()
 }
 
-/// The order of two values that are not both tuples or both non-empty lists.
+/// The order of two values that are not both tuples, both maps or both non-empty lists.
 pub(super) fn order(a: Value, b: Value) -> Ordering {
     let (rank_a, rank_b) = (Rank::of(a), Rank::of(b));
     rank_a.cmp(&rank_b).then_with(|| within_rank(rank_a, a, b))
@@ -64,6 +100,8 @@ enum Rank {
     Pid,
     Tuple,
     Map,
+    /// What is a map outside, and not looked into.
+    ForeignMap,
     EmptyList,
     List,
     Binary,
@@ -89,12 +127,14 @@ impl Rank {
                 Class::Function => Rank::Function,
                 Class::Port => Rank::Port,
                 Class::Pid => Rank::Pid,
-                Class::Map => Rank::Map,
+                Class::Map => Rank::ForeignMap,
                 Class::Bitstring => Rank::Bitstring,
                 Class::Binary => Rank::Binary,
             }
         } else if a.as_tuple().is_some() {
             Rank::Tuple
+        } else if a.as_map_node().is_some() {
+            Rank::Map
         } else if a.as_float().is_some() {
             Rank::Number
         } else if a.as_on().is_some() {
@@ -124,9 +164,11 @@ fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
             (None, None) => foreigns(a, b),
             (a, b) => a.is_none().cmp(&b.is_none()).then_with(|| a.cmp(&b)),
         },
-        Rank::Function | Rank::Port | Rank::Pid | Rank::Map | Rank::Bitstring => foreigns(a, b),
+        Rank::Function | Rank::Port | Rank::Pid | Rank::ForeignMap | Rank::Bitstring => {
+            foreigns(a, b)
+        }
         // Two of these are no leaves.
-        Rank::Tuple | Rank::EmptyList | Rank::List => Ordering::Equal,
+        Rank::Tuple | Rank::Map | Rank::EmptyList | Rank::List => Ordering::Equal,
     }
 }
 

@@ -5,18 +5,19 @@ use crate::atom::Atom;
 use crate::foreign::{Class, Foreign};
 use crate::heap::block::BlockPool;
 use crate::heap::Heap;
+use crate::map;
 use crate::value::{Value, FIXNUM_MAX, FIXNUM_MIN};
 use proptest::prelude::*;
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-pub(super) fn heap() -> Heap {
+pub(crate) fn heap() -> Heap {
     Heap::new(Arc::new(BlockPool::default()))
 }
 
 /// The words of a list's elements, and of what ends it.
-pub(super) fn elements(list: Value) -> (Vec<Value>, Value) {
+pub(crate) fn elements(list: Value) -> (Vec<Value>, Value) {
     let (mut elements, mut rest) = (Vec::new(), list);
     while let Some((head, tail)) = rest.as_cons() {
         elements.push(head);
@@ -27,7 +28,7 @@ pub(super) fn elements(list: Value) -> (Vec<Value>, Value) {
 
 /// A term.
 #[derive(Clone, Debug)]
-pub(super) enum Model {
+pub(crate) enum Model {
     Int(i64),
     /// Outside of the fixnum range.
     Big(i128),
@@ -42,16 +43,18 @@ pub(super) enum Model {
     /// Elements, and what ends an improper list.
     List(Vec<Model>, Option<Box<Model>>),
     Bytes(Vec<u8>),
+    /// Of several equal keys the last one counts.
+    Map(Vec<(Model, Model)>),
 }
 
 /// A heap, and terms built in it.
-pub(super) struct Built {
-    pub(super) heap: Heap,
+pub(crate) struct Built {
+    pub(crate) heap: Heap,
     actors: Vec<Value>,
 }
 
 impl Built {
-    pub(super) fn new() -> Built {
+    pub(crate) fn new() -> Built {
         let mut heap = heap();
         let actors = (0..3)
             .map(|_| heap.actor(Header::new(BehaviourId::SINK, None, 0), Value::NONE))
@@ -60,7 +63,7 @@ impl Built {
     }
 
     /// A fresh copy of the term.
-    pub(super) fn value(&mut self, model: &Model) -> Value {
+    pub(crate) fn value(&mut self, model: &Model) -> Value {
         match model {
             Model::Int(n) => Value::integer(*n).expect("a fixnum"),
             Model::Big(n) => self.heap.foreign(Arc::new(Big(*n))),
@@ -86,12 +89,17 @@ impl Built {
                 })
             }
             Model::Bytes(bytes) => self.heap.bytes(bytes),
+            Model::Map(pairs) => {
+                let pairs = pairs.iter().map(|(k, v)| (self.value(k), self.value(v)));
+                let pairs = pairs.collect();
+                map::from_entries(&mut self.heap, pairs)
+            }
         }
     }
 }
 
 /// A big integer.
-pub(super) struct Big(pub(super) i128);
+pub(crate) struct Big(pub(crate) i128);
 
 impl Foreign for Big {
     fn class(&self) -> Class {
@@ -115,7 +123,7 @@ impl Foreign for Big {
 }
 
 /// A value of another class. Even numbers take messages, if their class may.
-pub(super) struct Opaque(pub(super) Class, pub(super) u8);
+pub(crate) struct Opaque(pub(crate) Class, pub(crate) u8);
 
 impl Foreign for Opaque {
     fn class(&self) -> Class {
@@ -136,16 +144,28 @@ impl Foreign for Opaque {
 }
 
 /// The order and equality of models, by recursion.
-pub(super) mod model_of {
+pub(crate) mod model_of {
     use super::*;
 
-    pub(in super::super) fn compare(a: &Model, b: &Model) -> Ordering {
+    pub(crate) fn compare(a: &Model, b: &Model) -> Ordering {
+        ordered(a, b, false)
+    }
+
+    /// As keys of maps: what is equal is the same.
+    fn key_order(a: &Model, b: &Model) -> Ordering {
+        ordered(a, b, true)
+    }
+
+    fn ordered(a: &Model, b: &Model, exact: bool) -> Ordering {
         use Model::*;
         match (a, b) {
             (Int(x), Int(y)) => x.cmp(y),
             (Int(x), Big(y)) => i128::from(*x).cmp(y),
             (Big(x), Int(y)) => x.cmp(&i128::from(*y)),
             (Big(x), Big(y)) => x.cmp(y),
+            (Float(x), Float(y)) if exact => x.total_cmp(y),
+            (Int(_) | Big(_), Float(_)) if exact => Ordering::Less,
+            (Float(_), Int(_) | Big(_)) if exact => Ordering::Greater,
             (Float(x), Float(y)) => x.partial_cmp(y).unwrap(),
             (Int(x), Float(y)) => integer_and_float(i128::from(*x), *y),
             (Float(x), Int(y)) => integer_and_float(i128::from(*y), *x).reverse(),
@@ -156,15 +176,39 @@ pub(super) mod model_of {
             (On(s, x), On(t, y)) => (s, x).cmp(&(t, y)),
             (Opaque(c, x), Opaque(d, y)) if c == d => x.cmp(y),
             (Bytes(x), Bytes(y)) => x.cmp(y),
-            (Tuple(x), Tuple(y)) => x.len().cmp(&y.len()).then_with(|| in_order(x, y)),
+            (Tuple(x), Tuple(y)) => x.len().cmp(&y.len()).then_with(|| in_order(x, y, exact)),
+            (Map(x), Map(y)) => {
+                let (x, y) = (canonical(x), canonical(y));
+                let column = |of: &[(Model, Model)], i: usize| -> Vec<Model> {
+                    of.iter()
+                        .map(|(k, v)| if i == 0 { k.clone() } else { v.clone() })
+                        .collect()
+                };
+                (x.len().cmp(&y.len()))
+                    .then_with(|| in_order(&column(&x, 0), &column(&y, 0), true))
+                    .then_with(|| in_order(&column(&x, 1), &column(&y, 1), exact))
+            }
             (List(x, end_x), List(y, end_y)) if !x.is_empty() && !y.is_empty() => {
-                lists(x, end_x, y, end_y)
+                lists(x, end_x, y, end_y, exact)
             }
             _ => rank(a).cmp(&rank(b)),
         }
     }
 
-    pub(in super::super) fn same(a: &Model, b: &Model) -> bool {
+    /// Sorted, each key once.
+    pub(crate) fn canonical(pairs: &[(Model, Model)]) -> Vec<(Model, Model)> {
+        let mut sorted: Vec<(Model, Model)> = Vec::new();
+        for (key, value) in pairs {
+            match sorted.iter_mut().find(|(k, _)| key_order(k, key).is_eq()) {
+                Some(pair) => pair.1 = value.clone(),
+                None => sorted.push((key.clone(), value.clone())),
+            }
+        }
+        sorted.sort_by(|a, b| key_order(&a.0, &b.0));
+        sorted
+    }
+
+    pub(crate) fn same(a: &Model, b: &Model) -> bool {
         use Model::*;
         match (a, b) {
             (Float(x), Float(y)) => x.to_bits() == y.to_bits(),
@@ -179,6 +223,13 @@ pub(super) mod model_of {
                         _ => false,
                     }
             }
+            (Map(x), Map(y)) => {
+                let (x, y) = (canonical(x), canonical(y));
+                let pair = |(x, y): (&(Model, Model), &(Model, Model))| {
+                    key_order(&x.0, &y.0).is_eq() && same(&x.1, &y.1)
+                };
+                x.len() == y.len() && x.iter().zip(&y).all(pair)
+            }
             _ => compare(a, b).is_eq(),
         }
     }
@@ -192,19 +243,19 @@ pub(super) mod model_of {
         }
     }
 
-    fn in_order(a: &[Model], b: &[Model]) -> Ordering {
+    fn in_order(a: &[Model], b: &[Model], exact: bool) -> Ordering {
         a.iter()
             .zip(b)
-            .map(|(x, y)| compare(x, y))
+            .map(|(x, y)| ordered(x, y, exact))
             .find(|order| order.is_ne())
             .unwrap_or(Ordering::Equal)
     }
 
     /// Two lists: where the shorter one's cells end, its end meets the other's remaining list.
-    fn lists(x: &[Model], end_x: &End, y: &[Model], end_y: &End) -> Ordering {
-        in_order(x, y).then_with(|| {
+    fn lists(x: &[Model], end_x: &End, y: &[Model], end_y: &End, exact: bool) -> Ordering {
+        in_order(x, y, exact).then_with(|| {
             let cells = x.len().min(y.len());
-            compare(&rest(x, end_x, cells), &rest(y, end_y, cells))
+            ordered(&rest(x, end_x, cells), &rest(y, end_y, cells), exact)
         })
     }
 
@@ -229,17 +280,18 @@ pub(super) mod model_of {
             Model::On(..) => 6,
             Model::Opaque(Class::Pid, _) => 7,
             Model::Tuple(_) => 8,
-            Model::Opaque(Class::Map, _) => 9,
-            Model::List(elements, _) if elements.is_empty() => 10,
-            Model::List(..) => 11,
-            Model::Bytes(_) => 12,
-            Model::Opaque(..) => 13,
+            Model::Map(_) => 9,
+            Model::Opaque(Class::Map, _) => 10,
+            Model::List(elements, _) if elements.is_empty() => 11,
+            Model::List(..) => 12,
+            Model::Bytes(_) => 13,
+            Model::Opaque(..) => 14,
         }
     }
 }
 
 /// Fixnums, the special ones often.
-pub(super) fn fixnum() -> impl Strategy<Value = i64> {
+pub(crate) fn fixnum() -> impl Strategy<Value = i64> {
     prop_oneof![
         -3i64..=3,
         FIXNUM_MIN..=FIXNUM_MAX,
@@ -259,7 +311,7 @@ pub(super) fn fixnum() -> impl Strategy<Value = i64> {
 }
 
 /// Finite floats, the special ones often.
-pub(super) fn float() -> impl Strategy<Value = f64> {
+pub(crate) fn float() -> impl Strategy<Value = f64> {
     prop_oneof![
         any::<u64>()
             .prop_map(f64::from_bits)
@@ -283,7 +335,7 @@ pub(super) fn float() -> impl Strategy<Value = f64> {
 const NAMES: [&str; 5] = ["a", "aa", "b", "nil", "B"];
 
 /// Terms of every type, three levels deep, often equal or nearly so.
-pub(super) fn model() -> impl Strategy<Value = Model> {
+pub(crate) fn model() -> impl Strategy<Value = Model> {
     let big = prop_oneof![
         (0i128..3).prop_map(|n| (1 << 62) + n),
         (1i128..4).prop_map(|n| -(1 << 62) - n),
@@ -316,11 +368,13 @@ pub(super) fn model() -> impl Strategy<Value = Model> {
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
         let some = proptest::collection::vec(inner.clone(), 0..4);
+        let inner2 = inner.clone();
         prop_oneof![
             some.clone().prop_map(Model::Tuple),
             some.clone().prop_map(|models| Model::List(models, None)),
             (proptest::collection::vec(inner.clone(), 1..3), inner)
                 .prop_map(|(models, end)| improper(models, end)),
+            proptest::collection::vec((inner2.clone(), inner2), 0..4).prop_map(Model::Map),
         ]
     })
 }

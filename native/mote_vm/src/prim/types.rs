@@ -60,7 +60,7 @@ pub(crate) fn is_bitstring(a: Value) -> bool {
 /// Maps.
 #[inline(always)]
 pub(crate) fn is_map(a: Value) -> bool {
-    is_class(a, Class::Map)
+    a.as_map_node().is_some() || is_class(a, Class::Map)
 }
 
 /// Functions.

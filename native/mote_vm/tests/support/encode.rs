@@ -103,6 +103,12 @@ fn constant(out: &mut Vec<u8>, constant: &Constant) {
             out.push(6);
             bytes(out, binary);
         }
+        Constant::Map(entries) => {
+            out.push(8);
+            vec(out, entries, |out, (key, value)| {
+                numbers(out, [(*key).into(), (*value).into()]);
+            });
+        }
         Constant::Opaque { class, bytes: term } => {
             out.push(7);
             out.push(*class as u8);

@@ -70,6 +70,12 @@ fn tables(unit: &Unit) -> Result<(), String> {
             Constant::Atom(index) => drop(atom(*index)?),
             Constant::Tuple(parts) => parts.iter().try_for_each(|part| earlier(*part))?,
             Constant::Cons { head, tail } => [*head, *tail].into_iter().try_for_each(earlier)?,
+            Constant::Map(entries) => {
+                for (key, value) in entries {
+                    earlier(*key)?;
+                    earlier(*value)?;
+                }
+            }
             Constant::Nil | Constant::Binary(_) | Constant::Opaque { .. } => {}
         }
         ensure(depth(unit, constant) <= 1000, "deep constant")?;
@@ -106,6 +112,10 @@ fn depth(unit: &Unit, constant: &Constant) -> usize {
     match constant {
         Constant::Tuple(parts) => 1 + parts.iter().map(of).max().unwrap_or(0),
         Constant::Cons { head, tail } => of(tail).max(1 + of(head)),
+        Constant::Map(entries) => {
+            let parts = entries.iter().map(|(key, value)| of(key).max(of(value)));
+            1 + parts.max().unwrap_or(0)
+        }
         _ => 0,
     }
 }

@@ -334,6 +334,16 @@ fn write(term: Term<'_>, text: &mut String, parts: &mut usize) {
             }
             text.push('}');
         }
+        View::Map(map) => {
+            text.push_str("%{");
+            for (key, value) in map.iter().take(PARTS) {
+                write(key, text, parts);
+                text.push('=');
+                write(value, text, parts);
+                text.push(',');
+            }
+            text.push('}');
+        }
         View::Bytes(bytes) => text.push_str(&format!("{:?}", String::from_utf8_lossy(bytes))),
         View::Foreign(foreign) => text.push_str(&format!("{:?}", foreign.class())),
         View::Timer(_) => text.push_str("timer"),

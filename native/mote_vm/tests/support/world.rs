@@ -134,6 +134,11 @@ pub fn show(term: Term<'_>) -> String {
             let parts: Vec<String> = elements.iter().map(show).collect();
             format!("{{{}}}", parts.join(", "))
         }
+        View::Map(map) => {
+            let pair = |(key, value)| format!("{} => {}", show(key), show(value));
+            let pairs: Vec<String> = map.iter().map(pair).collect();
+            format!("%{{{}}}", pairs.join(", "))
+        }
         View::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
         View::Foreign(_) => "foreign".to_string(),
         View::On(sponsor, address) => format!("on({}, {})", show(sponsor), show(address)),

@@ -1,0 +1,170 @@
+defmodule Mote.Behaviour.Syntax.Maps do
+  # Maps: literals, updates, patterns, structs as the maps that they are, and the functions of Map that are made of
+  # several primitives. Those that are one primitive are in the table of primitives.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.Syntax.{Functions, Loops}
+
+  @doc "`%{…}` and `%{map | …}`."
+  @spec literal([Macro.t()], Macro.Env.t()) :: AST.expr()
+  def literal([{:|, _, [map, pairs]}], env) do
+    Enum.reduce(pairs, Syntax.expr(map, env), fn {key, value}, map ->
+      AST.op(env.line, :map_update, [map, Syntax.expr(key, env), Syntax.expr(value, env)])
+    end)
+  end
+
+  def literal(pairs, env) do
+    AST.map(env.line, for({key, value} <- pairs, do: {Syntax.expr(key, env), Syntax.expr(value, env)}))
+  end
+
+  @doc "`%Name{…}`: the map with its defaults."
+  @spec struct(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.expr()
+  def struct(name, {:%{}, _, [{:|, _, [map, _]}]}, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "%#{Macro.to_string(name)}{… | …} is not available in a behaviour: write %{#{Macro.to_string(map)} | …}"
+    )
+  end
+
+  def struct(name, {:%{}, _, pairs}, env) do
+    defaults = defaults(name, pairs, env)
+
+    AST.map(
+      env.line,
+      for {key, default} <- Enum.sort(Map.to_list(defaults)) do
+        case List.keyfind(Enum.reverse(pairs), key, 0) do
+          {_, value} -> {{:lit, env.line, key}, Syntax.expr(value, env)}
+          nil -> {{:lit, env.line, key}, {:lit, env.line, default}}
+        end
+      end
+    )
+  end
+
+  @doc "The pattern `%{key => pattern}`."
+  @spec pattern([Macro.t()], Macro.Env.t()) :: AST.pattern()
+  def pattern(pairs, env) do
+    {:map, env.line, for({key, value} <- pairs, do: {key(key, env), Syntax.Pattern.pattern(value, env)})}
+  end
+
+  @doc "The pattern `%Name{…}`."
+  @spec struct_pattern(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.pattern()
+  def struct_pattern(name, {:%{}, _, pairs}, env) do
+    %{__struct__: module} = defaults(name, pairs, env)
+    pattern([{:__struct__, module} | pairs], env)
+  end
+
+  # A key that is used to find a value cannot itself be found by matching.
+  defp key({:^, _, [_]} = pin, env), do: Syntax.Pattern.pattern(pin, env)
+
+  defp key(ast, env) do
+    with {:lit, _, value} = key <- Syntax.expr(ast, %{env | context: :guard}),
+         false <- Mote.Behaviour.Elixir.negative_zero?(value) do
+      key
+    else
+      _ ->
+        Error.raise_at(
+          env,
+          env.line,
+          "#{Macro.to_string(ast)} cannot be a key in a pattern: a key is a literal (not -0.0) or a pinned " <>
+            "variable, ^name"
+        )
+    end
+  end
+
+  defp defaults(name, pairs, env) do
+    module = Macro.expand(name, env)
+
+    unless is_atom(module) do
+      Error.raise_at(
+        env,
+        env.line,
+        "the name of a struct must be known when compiling, got: #{Macro.to_string(name)}; match %{__struct__: name}"
+      )
+    end
+
+    defaults = Macro.struct!(module, env)
+
+    for {key, _} <- pairs, not is_map_key(defaults, key) do
+      Error.raise_at(env, env.line, "%#{inspect(module)}{} has no key #{Macro.to_string(key)}")
+    end
+
+    defaults
+  end
+
+  # -- functions of Map ----------------------------------------------------------------------------------------
+
+  @functions [get: 2, new: 0, new: 2, fetch: 2, put_new: 3, update: 4, update!: 3]
+
+  @doc "Whether `Map.name/arity` is available, and no primitive."
+  def function?(name, arity), do: {name, arity} in @functions
+
+  @doc "How the functions are spelled, for suggestions."
+  def spellings, do: for({name, arity} <- @functions, do: "Map.#{name}/#{arity}")
+
+  @doc "A function of Map."
+  @spec function(atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
+  def function(:get, [map, key], env),
+    do: AST.op(env.line, :map_get, Syntax.exprs([map, key], env) ++ [{:lit, env.line, nil}])
+
+  def function(:new, [], env), do: {:lit, env.line, %{}}
+
+  def function(:new, [source, fun], env),
+    do: AST.op(env.line, :map_new, [Loops.enum(:map, [source, fun], env)])
+
+  def function(:fetch, args, env) do
+    named(args, env, fn [map, key] ->
+      found = AST.tuple(env.line, [{:lit, env.line, :ok}, AST.op(env.line, :map_fetch, [map, key])])
+      by_key(map, key, found, {:lit, env.line, :error}, env)
+    end)
+  end
+
+  def function(:put_new, args, env) do
+    named(args, env, fn [map, key, value] ->
+      by_key(map, key, map, AST.op(env.line, :map_put, [map, key, value]), env)
+    end)
+  end
+
+  def function(:update, [map, key, default, fun], env) do
+    named([map, key, default], env, fn [map, key, default] ->
+      put = AST.op(env.line, :map_put, [map, key, default])
+      by_key(map, key, changed(map, key, fun, env), put, env)
+    end)
+  end
+
+  def function(:update!, [map, key, fun], env) do
+    named([map, key], env, fn [map, key] ->
+      by_key(map, key, changed(map, key, fun, env), {:lit, env.line, :undefined}, env)
+    end)
+  end
+
+  defp changed(map, key, fun, env) do
+    {[x], body} = Functions.literal(fun, 1, env)
+    old = {:match, env.line, {:bind, env.line, x}, AST.op(env.line, :map_fetch, [map, key])}
+    AST.op(env.line, :map_put, [map, key, AST.block(env.line, [old, body])])
+  end
+
+  # The arguments are calculated once and in order, whatever is done with them.
+  defp named(args, env, fun) do
+    {matches, reads} =
+      args
+      |> Enum.map(fn arg ->
+        variable = Syntax.fresh(:arg)
+        {{:match, env.line, {:bind, env.line, variable}, Syntax.expr(arg, env)}, {:var, env.line, variable}}
+      end)
+      |> Enum.unzip()
+
+    AST.block(env.line, matches ++ [fun.(reads)])
+  end
+
+  defp by_key(map, key, present, missing, %{line: l}) do
+    clauses = [
+      {:clause, l, {:lit, l, true}, [], present},
+      {:clause, l, {:lit, l, false}, [], missing},
+      {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+    ]
+
+    {:case, l, AST.op(l, :map_has_key, [map, key]), clauses, :case_clause}
+  end
+end
