@@ -492,6 +492,55 @@ defmodule Mote do
   defdelegate graph(address, opts \\ []), to: Mote.Inspection
 
   @doc """
+  Shows the turns of a machine from now on, one by one.
+
+  The filter says which; what is left out does not matter:
+
+    * `:behaviour` - a module, or `{module, name}`, that the actor has when the turn begins;
+    * `:actor` - one address;
+    * `:sponsor` - the sponsor whose thread runs the turn;
+    * `:message` - a pattern of atoms, numbers, binaries, tuples and lists, where `:_` stands for anything.
+
+  Options:
+
+    * `:to` - the process that gets `{:mote_trace, ref, turn}` for each, a `Mote.Trace.Turn` (default: the calling process),
+      or `:iex`, which writes them as text to where the calling process writes;
+    * `:limit` - how many turns are shown (default 100). The one after the last is `{:mote_trace, ref, :limit}`.
+
+  Gives a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone. What is sent
+  to the machine after this is traced; turns that run already may not be.
+
+  Raises `Mote.Error` when the machine is not running or the address is none of its actors, and `ArgumentError` for
+  anything else.
+  """
+  @spec trace(Machine.t(), Mote.Trace.filter(), keyword) :: Mote.Trace.t()
+  defdelegate trace(machine, filter \\ [], opts \\ []), to: Mote.Trace, as: :start
+
+  @doc """
+  Holds a machine still: it runs no turns until `resume/1`. Waits for the turns that run to end.
+
+  See `Mote.Trace` for what a paused machine does. Raises `Mote.Error` when the machine is not running, or does not stop
+  within five seconds; in that case it is paused as soon as it can.
+  """
+  @spec pause(Machine.t()) :: :ok
+  defdelegate pause(machine), to: Mote.Trace
+
+  @doc """
+  Lets a paused machine go on. Does nothing to one that is not paused. Raises `Mote.Error` when it is not running.
+  """
+  @spec resume(Machine.t()) :: :ok
+  defdelegate resume(machine), to: Mote.Trace
+
+  @doc """
+  Runs one turn of a paused machine and gives it as a `Mote.Trace.Turn`, or `:idle` if nothing is queued.
+
+  The turn is the next one of the machine's first sponsor, or of that given as `:sponsor`. Errors are `:not_paused`,
+  `:multi_threaded` (the sponsor has several threads, so there is no next one), `:unknown_sponsor` and `:machine_down`.
+  """
+  @spec step(Machine.t(), keyword) :: {:ok, Mote.Trace.Turn.t()} | :idle | {:error, Error.t()}
+  defdelegate step(machine, opts \\ []), to: Mote.Trace
+
+  @doc """
   Tells the calling process when a machine goes down.
 
   The machine is given by its process, its name or the address of one of its actors. The message is that of

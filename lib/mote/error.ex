@@ -12,6 +12,8 @@ defmodule Mote.Error do
     * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet in time;
     * `:broken_promise` - everybody who could have answered is gone;
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
+    * `:not_paused` - the machine must be paused for a step;
+    * `:multi_threaded` - a sponsor with several threads has no order of turns to step through;
     * `:no_memory` - the machine has no memory left for what was asked;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
@@ -28,6 +30,8 @@ defmodule Mote.Error do
           | :timeout
           | :broken_promise
           | :overloaded
+          | :not_paused
+          | :multi_threaded
           | :no_memory
           | :undefined_behaviour
           | :stale_behaviour
@@ -102,6 +106,21 @@ defmodule Mote.Error do
     new(
       :overloaded,
       "as many events wait in the sponsor as its :inbox allows: the message was not accepted" <> waited,
+      context
+    )
+  end
+
+  def from(:running, context) do
+    new(:not_paused, "only a paused machine runs turn by turn: see Mote.pause/1", context)
+  end
+
+  def from(:many_threads, context) do
+    sponsor = if context[:sponsor], do: inspect(context[:sponsor]), else: "the first sponsor"
+
+    new(
+      :multi_threaded,
+      "#{sponsor} has several threads, whose turns have no order to step through: step through a sponsor with a " <>
+        "single thread, or start the machine with schedule: {:seeded, seed}",
       context
     )
   end

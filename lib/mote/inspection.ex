@@ -214,17 +214,24 @@ defmodule Mote.Inspection do
   defp behaviour(name), do: name
 
   defp options!(opts, function, known) do
+    Keyword.merge(known, keyword!(opts, "the options of #{function}", Keyword.keys(known)))
+  end
+
+  @doc false
+  # A keyword list of known keys; raises `ArgumentError`.
+  @spec keyword!(term, String.t(), [atom]) :: keyword
+  def keyword!(opts, what, known) do
     unless Keyword.keyword?(opts) do
-      raise ArgumentError, "expected the options of #{function} to be a keyword list, got: #{inspect(opts)}"
+      raise ArgumentError, "expected #{what} to be a keyword list, got: #{inspect(opts)}"
     end
 
-    case Keyword.keys(opts) -- Keyword.keys(known) do
+    case Keyword.keys(opts) -- known do
       [] ->
-        Keyword.merge(known, opts)
+        opts
 
       [key | _] ->
-        names = known |> Keyword.keys() |> Enum.map_join(", ", &inspect/1)
-        raise ArgumentError, "unknown option #{inspect(key)} of #{function}; there are #{names}"
+        raise ArgumentError,
+              "unknown key #{inspect(key)} in #{what}; there are #{Enum.map_join(known, ", ", &inspect/1)}"
     end
   end
 

@@ -49,6 +49,11 @@ defmodule Mote.Native do
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
+  def machine_trace(_machine, _filter, _to, _limit), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_trace_end(_machine, _number), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_pause(_machine, _paused), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_step(_machine, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def check_pattern(_pattern), do: :erlang.nif_error(:nif_not_loaded)
   def machine_awaited(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_census(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_watch(_machine, _id, _milliseconds, _tag), do: :erlang.nif_error(:nif_not_loaded)

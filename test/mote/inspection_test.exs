@@ -64,6 +64,7 @@ defmodule Mote.InspectionTest do
       Mote.drain(machine)
       assert %{behaviour: :sink, bytes: 16} = Mote.info(gone)
       assert [%{behaviour: :sink, actors: 1}] = Mote.behaviours(machine, for: 0)
+      assert Mote.info(gone).behaviour == :sink
     end
 
     test "of events that wait", %{machine: machine} do
@@ -145,7 +146,7 @@ defmodule Mote.InspectionTest do
             {[by: :parked], "expected :by of top/2 to be :turns, :queued or :bytes, got: :parked"},
             {[n: -1], "expected :n of top/2 to be an integer from 0, got: -1"},
             {[for: "1"], "expected :for of top/2"},
-            {[many: 1], "unknown option :many of top/2; there are :by, :n, :for, :timeout"},
+            {[many: 1], "unknown key :many in the options of top/2; there are :by, :n, :for, :timeout"},
             {:turns, "expected the options of top/2 to be a keyword list, got: :turns"}
           ] do
         assert_raise ArgumentError, ~r/#{Regex.escape(text)}/, fn -> Mote.top(machine, opts) end

@@ -21,6 +21,8 @@ enum Step<'m> {
     Tuple(usize),
     List(usize),
     Map(usize),
+    /// The place of what is not shown.
+    More,
 }
 
 /// What a term counts that may be large.
@@ -29,6 +31,8 @@ const LARGE: usize = 1_000;
 const KEPT: usize = 4_096;
 /// How much of a value is shown where it is only looked at.
 const GLANCE: usize = 200;
+/// How much of a list.
+const GLANCE_ELEMENTS: usize = 50;
 /// How much of a binary.
 const GLANCE_BYTES: usize = 256;
 
@@ -80,6 +84,7 @@ impl Decoder {
                 Step::Tuple(count) => self.tuple(env, count),
                 Step::List(count) => self.list(env, count),
                 Step::Map(count) => self.map(env, count),
+                Step::More => names::more().to_term(env).as_c_arg(),
             };
             self.made.push(term);
         }
@@ -166,18 +171,18 @@ impl Decoder {
     fn spine<'m>(&mut self, list: Value<'m>, steps: &mut Vec<Step<'m>>) {
         let at = steps.len();
         steps.push(Step::List(0));
-        let mut rest = list;
+        let (mut rest, mut cut) = (list, false);
         while let View::Cons(head, tail) = rest.view() {
-            if self.full(steps.len() - at) {
+            if self.limited && steps.len() - at > GLANCE_ELEMENTS {
+                cut = true;
                 break;
             }
             steps.push(Step::Visit(head));
             rest = tail;
         }
         let count = steps.len() - at - 1;
-        // Cut short, the tail is a list again, which the limit then replaces.
         self.nodes += count;
-        steps.push(Step::Visit(rest));
+        steps.push(if cut { Step::More } else { Step::Visit(rest) });
         steps[at] = Step::List(count);
     }
 

@@ -19,6 +19,7 @@ mod maps;
 mod message;
 mod order;
 mod own_term;
+mod pattern;
 mod read;
 mod repack;
 mod resources;
@@ -26,5 +27,6 @@ mod room;
 mod survey;
 mod terms;
 mod timer;
+mod trace;
 
 rustler::init!("Elixir.Mote.Native");

@@ -67,6 +67,14 @@ impl OwnTerm {
         unsafe { Term::new(env, enif_make_copy(env.as_c_arg(), self.term)) }
     }
 
+    /// Lets `look` read it where it is.
+    pub fn with<R>(&self, look: impl for<'a> FnOnce(Term<'a>) -> R) -> R {
+        let lifetime = ();
+        // SAFETY: the environment lives as long as `self`, and reading writes nothing to it (invariant 2); `lifetime`
+        // gives this borrow of it a lifetime of its own.
+        look(unsafe { Term::new(Env::new(&lifetime, self.env.0), self.term) })
+    }
+
     /// The word itself, good only while `self` is alive.
     pub fn raw(&self) -> ErlNifTerm {
         self.term

@@ -15,6 +15,16 @@ impl Dispatch {
     /// a small turn.
     #[inline(always)]
     pub(crate) fn turn_of(&mut self, event: Event) -> u64 {
+        self.turn_seen_by(event, |_, _, _| ())
+    }
+
+    /// The same, shown to `see` when it has run and nothing of it is visible yet.
+    #[inline(always)]
+    pub(crate) fn turn_seen_by(
+        &mut self,
+        event: Event,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Result<End, Aborted>),
+    ) -> u64 {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
         let program: *const _ = &*self.turn.program;
@@ -43,6 +53,7 @@ impl Dispatch {
         }
         let end = self.interpreter.run(&mut self.turn, &behaviour.code);
         self.turn.counts.turns += 1;
+        see(self, behaviour, &end);
         match end {
             Ok(End::Done) => {
                 self.turn.commit();

@@ -143,6 +143,8 @@ pub struct Held {
 
 // SAFETY: the pointer is a plain address here, and the handles are shared between threads.
 unsafe impl Send for Held {}
+// SAFETY: as above; nothing of it changes.
+unsafe impl Sync for Held {}
 
 impl Held {
     /// Whether the actor is of the machine that these handles are of.

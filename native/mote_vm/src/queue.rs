@@ -187,8 +187,12 @@ impl EventQueue {
     }
 
     /// Shows every queued event; only between turns.
-    pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
-        let (mut at, mut end) = (self.head, self.head_end);
+    pub(crate) fn each(&self, show: impl FnMut(Event)) {
+        self.each_from(self.head, self.head_end, show);
+    }
+
+    /// Shows the events from `at` on, which is in the chunk that ends at `end`.
+    fn each_from(&self, mut at: *mut Event, mut end: *mut Event, mut show: impl FnMut(Event)) {
         while at != self.tail {
             if at == end {
                 // SAFETY: invariant 1: a chunk follows, as the tail is not reached.
@@ -203,6 +207,11 @@ impl EventQueue {
                 at = at.add(1);
             }
         }
+    }
+
+    /// Shows what was pushed since `mark`.
+    pub(crate) fn each_since(&self, mark: &QueueMark, show: impl FnMut(Event)) {
+        self.each_from(mark.tail, mark.tail_end, show);
     }
 
     /// How many of the events from before `mark` are still queued.

@@ -157,8 +157,7 @@ impl Dispatch {
             }
             self.look_at_the_clock();
             let backlog = self.run_batch();
-            self.migrate();
-            self.flush();
+            self.hand_over_all();
             self.publish(backlog);
             let mark = self.turn.queue.mark();
             self.turn.savepoint.queue = mark;
@@ -167,6 +166,8 @@ impl Dispatch {
             self.answer_calls();
             if self.turn.queue.is_empty() {
                 self.idle();
+            } else if self.is_paused() {
+                self.stay();
             }
         }
     }
@@ -193,6 +194,12 @@ impl Dispatch {
         let machine = &self.turn.place.machine;
         let newest = machine.outside().newest_question();
         machine.pool().pace.until_look(newest)
+    }
+
+    /// What others want, and what is theirs.
+    pub(crate) fn hand_over_all(&mut self) {
+        self.migrate();
+        self.flush();
     }
 
     /// Does what callers want done between two turns.

@@ -75,7 +75,7 @@ impl<'m> Graph<'m> {
                     to,
                 });
             }
-            if cells > MOST_CELLS {
+            if cells >= MOST_CELLS {
                 graph.truncated = true;
                 break;
             }
@@ -111,7 +111,7 @@ fn reached(
     let actor = unsafe { &*actor.actor };
     let mut found = Vec::new();
     for (capture, value) in captures(program, actor).enumerate() {
-        let mut reach = Reach::new(program);
+        let mut reach = Reach::limited(program, MOST_CELLS.saturating_sub(*cells));
         let mut met = Vec::new();
         reach.scan(value, &mut |actor| met.push(actor));
         *cells += reach.scanned;

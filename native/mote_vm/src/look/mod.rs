@@ -4,11 +4,15 @@
 //! by one thread between two of its turns (inspect.rs), or while all threads stand still (survey.rs): from their
 //! queues (waiting.rs), by a walk over what can be reached (census.rs, graph.rs), or by counting the turns of a
 //! while (watch.rs).
+pub(crate) mod attention;
 pub mod census;
 pub mod graph;
 pub(crate) mod inspect;
+pub mod pause;
 pub(crate) mod reach;
 pub mod survey;
+pub mod trace;
+pub mod turn;
 pub(crate) mod waiting;
 pub mod watch;
 pub(crate) mod watched;

@@ -18,8 +18,9 @@ pub(crate) struct Reach<'p> {
     cells: Vec<Value>,
     /// Actors that were met and not yet taken.
     actors: Vec<*const Actor>,
-    /// Cells that were scanned.
+    /// Cells that were scanned, and how many may be.
     pub(crate) scanned: usize,
+    limit: usize,
 }
 
 impl<'p> Reach<'p> {
@@ -30,7 +31,21 @@ impl<'p> Reach<'p> {
             cells: Vec::new(),
             actors: Vec::new(),
             scanned: 0,
+            limit: usize::MAX,
         }
+    }
+
+    /// The same, for a look at that many cells at most.
+    pub(crate) fn limited(program: &'p Program, limit: usize) -> Reach<'p> {
+        Reach {
+            limit,
+            ..Reach::new(program)
+        }
+    }
+
+    /// Whether there may be more than was looked at.
+    pub(crate) fn is_full(&self) -> bool {
+        self.scanned >= self.limit
     }
 
     /// Meets an actor; whether it was new.
@@ -40,6 +55,13 @@ impl<'p> Reach<'p> {
             self.actors.push(actor);
         }
         new
+    }
+
+    /// Whether an actor was met.
+    pub(crate) fn knows(&self, actor: *const Actor) -> bool {
+        let granule = Block::granule_of(actor.cast());
+        let bits = self.seen.get(&(actor.addr() & !(BLOCK - 1)));
+        bits.is_some_and(|bits| bits[granule / 64] & 1 << (granule % 64) != 0)
     }
 
     /// The next actor that was met and not yet taken.
@@ -74,6 +96,9 @@ impl<'p> Reach<'p> {
         if value.is_address() {
             met(value.address_pointer());
             self.meet(value.address_pointer());
+            return 0;
+        }
+        if self.is_full() {
             return 0;
         }
         if let Some((head, tail)) = value.as_cons() {

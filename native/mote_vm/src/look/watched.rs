@@ -1,20 +1,26 @@
 //! The loop of turns while somebody watches: the same as that in thread.rs, with a look at each turn.
+use super::trace::Trace;
 use crate::backlog::{Batch, LONG};
 use crate::queue::Event;
 use crate::thread::Dispatch;
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Dispatch {
-    /// Whether turns must be looked at one by one.
+    /// Whether turns must be looked at one by one, or not run at all.
     #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
-        !self.watches.is_empty()
+        !self.watches.is_empty() || self.turn.place.machine.attention().is_on()
     }
 
     /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
     #[cold]
     #[inline(never)]
     pub(crate) fn run_watched_batch(&mut self) -> u64 {
+        if self.is_paused() {
+            return 0;
+        }
+        let traces = self.turn.place.machine.attention().traces();
         let start = Instant::now();
         self.watches.retain(|watch| !watch.is_over(start));
         let mut batch = Batch::default();
@@ -23,7 +29,7 @@ impl Dispatch {
                 break;
             };
             batch.last = match self.may_run(event) {
-                true => self.watched_turn(event),
+                true => self.watched_turn(event, &traces),
                 false => 1,
             };
             batch.units += batch.last;
@@ -34,18 +40,34 @@ impl Dispatch {
     }
 
     /// Whether the event can run here and now; otherwise it is on its way.
-    fn may_run(&mut self, event: Event) -> bool {
+    pub(super) fn may_run(&mut self, event: Event) -> bool {
         // SAFETY: targets of queued events are live actors.
         let owner = unsafe { (*event.target).header().owner() };
         owner == self.turn.place.station.number || self.route(event)
     }
 
-    fn watched_turn(&mut self, event: Event) -> u64 {
+    fn watched_turn(&mut self, event: Event, traces: &[Arc<Trace>]) -> u64 {
         // SAFETY: as above.
-        let behaviour = unsafe { (*event.target).header().behaviour() };
+        let id = unsafe { (*event.target).header().behaviour() };
         for watch in &mut self.watches {
-            watch.count(event.target, behaviour);
+            watch.count(event.target, id);
         }
-        self.turn_of(event)
+        let behaviour = self.turn.program.behaviour(id);
+        let sponsor = self.turn.place.sponsor.name;
+        let wanting = traces
+            .iter()
+            .filter(|trace| trace.wants(event, behaviour, sponsor));
+        let shown: Vec<_> = wanting
+            .filter_map(|trace| Some((trace, trace.next()?)))
+            .collect();
+        if shown.is_empty() {
+            return self.turn_of(event);
+        }
+        self.turn_seen_by(event, |thread, behaviour, end| {
+            let turn = thread.seen(event, behaviour, end);
+            for (trace, number) in shown {
+                trace.show(&thread.turn.place.machine, number, &turn);
+            }
+        })
     }
 }

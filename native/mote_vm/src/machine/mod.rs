@@ -27,6 +27,7 @@ use crate::heap::block::BlockPool;
 use crate::heap::pace::Pace;
 use crate::heap::Heap;
 use crate::inbox::{Contents, Entry};
+use crate::look::attention::Attention;
 use crate::quiescence::Quiescence;
 pub use crate::quiescence::Ticket;
 use crate::sponsor::{Sponsor, Sponsors};
@@ -46,6 +47,7 @@ struct Shared {
     stations: Stations,
     quiescence: Quiescence,
     safepoint: Safepoint,
+    attention: Attention,
     gc: Mutex<GcInfo>,
     leases: Leases,
     ended: Mutex<Counts>,
@@ -74,6 +76,7 @@ impl Machine {
             stations: Stations::default(),
             quiescence: Quiescence::new(),
             safepoint: Safepoint::default(),
+            attention: Attention::default(),
             gc: Mutex::default(),
             ended: Mutex::default(),
             stopping: AtomicBool::new(false),
@@ -250,6 +253,10 @@ impl Machine {
 
     pub(crate) fn safepoint(&self) -> &Safepoint {
         &self.0.safepoint
+    }
+
+    pub(crate) fn attention(&self) -> &Attention {
+        &self.0.attention
     }
 
     pub(crate) fn gc_info(&self) -> MutexGuard<'_, GcInfo> {

@@ -1,0 +1,218 @@
+defmodule Mote.Trace do
+  @moduledoc """
+  Watching a machine turn by turn. `Mote.trace/3`, `Mote.pause/1`, `Mote.resume/1` and `Mote.step/2` lead here.
+
+      trace = Mote.trace(machine, [behaviour: Counter], to: self(), limit: 10)
+      Mote.send(counter, {:add, 2})
+
+      receive do
+        {:mote_trace, ref, %Mote.Trace.Turn{} = turn} when ref == trace.ref -> Mote.Trace.format(turn)
+      end
+
+      Mote.Trace.stop(trace)
+      #=> %{turns: 1, dropped: 0}
+
+  A turn is shown when it has run, before anything of it is visible elsewhere: so what a process gets from an actor comes
+  after the turn that sent it. See `Mote.Trace.Turn` for what is shown. Of each value only the beginning is: two
+  hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
+
+  A trace never floods anybody: it shows `:limit` turns, then says so once, and counts what else would have been shown.
+  While no trace is on and nothing is paused, it costs one look at a flag for each batch of several hundred turns.
+  While one is, turns that it does not show cost a comparison or two more, those that it shows some microseconds.
+
+  ## Pausing
+
+  A paused machine runs no turns. It goes on taking in what is sent, it answers `Mote.info/1` and other looks, it collects,
+  and its time goes on: timers that become due wait in the queue with everything else. `Mote.ask/3` and `Mote.drain/2` wait
+  in vain. `Mote.step/2` runs the next turn of a single-threaded sponsor; one with several threads has no order that
+  one could follow step by step.
+  """
+
+  alias Mote.{Address, Error, Inspection, Machine, Native, Question}
+  alias Mote.Trace.{Printer, Turn}
+
+  @enforce_keys [:machine, :ref, :number]
+  defstruct [:machine, :ref, :number, :printer]
+
+  @typedoc "A trace that goes on. `ref` is in its messages."
+  @type t :: %__MODULE__{
+          machine: reference,
+          ref: reference,
+          number: pos_integer,
+          printer: pid | nil
+        }
+
+  @typedoc "See `Mote.trace/3`."
+  @type filter :: [
+          behaviour: module | {module, atom},
+          actor: Address.t(),
+          sponsor: atom,
+          message: term
+        ]
+
+  @limit 100
+  @timeout 5_000
+
+  @doc """
+  Shows turns from now on: see `Mote.trace/3`.
+  """
+  @spec start(Machine.t(), filter, keyword) :: t
+  def start(machine, filter \\ [], opts \\ []) do
+    {to, limit} = options!(opts)
+    native = fetch!(machine)
+    filter = filter!(filter)
+    ref = make_ref()
+    printer = if to == :iex, do: Printer.start(ref, Native.machine_owner(native))
+
+    case Native.machine_trace(native, filter, {printer || to, ref}, limit) do
+      number when is_integer(number) ->
+        %__MODULE__{machine: native, ref: ref, number: number, printer: printer}
+
+      word ->
+        raise Error.from(word, machine: machine)
+    end
+  end
+
+  @doc """
+  Ends a trace, and says how many turns it has shown and how many it has not for its limit.
+
+  Turns that run at this very moment may still be shown. Raises `Mote.Error` when the machine is not running any more.
+  """
+  @spec stop(t) :: %{turns: non_neg_integer, dropped: non_neg_integer} | :ended
+  def stop(%__MODULE__{} = trace) do
+    ended = Native.machine_trace_end(trace.machine, trace.number)
+    if trace.printer, do: Printer.stop(trace.printer)
+
+    case ended do
+      {turns, dropped} -> %{turns: turns, dropped: dropped}
+      :ended -> :ended
+      word -> raise Error.from(word, [])
+    end
+  end
+
+  @doc """
+  Holds a machine still, and waits until all of its threads have ended their turns: see `Mote.pause/1`.
+  """
+  @spec pause(Machine.t()) :: :ok
+  def pause(machine) do
+    native = fetch!(machine)
+
+    with :ok <- Native.machine_pause(native, true),
+         {:ok, _} <- Question.put(native, @timeout, [survey: machine], &Native.machine_awaited(native, 0, &1)) do
+      :ok
+    else
+      {:error, error} -> raise error
+      word -> raise Error.from(word, machine: machine)
+    end
+  end
+
+  @doc """
+  Lets a paused machine go on: see `Mote.resume/1`.
+  """
+  @spec resume(Machine.t()) :: :ok
+  def resume(machine) do
+    case Native.machine_pause(fetch!(machine), false) do
+      :ok -> :ok
+      word -> raise Error.from(word, machine: machine)
+    end
+  end
+
+  @doc """
+  Runs one turn of a paused machine: see `Mote.step/2`.
+  """
+  @spec step(Machine.t(), keyword) :: {:ok, Turn.t()} | :idle | {:error, Error.t()}
+  def step(machine, opts \\ []) do
+    sponsor = step_sponsor!(opts)
+
+    with {:ok, native} <- Machine.fetch(machine),
+         context = [survey: machine, sponsor: sponsor],
+         {:ok, turn} <- Question.put(native, @timeout, context, &Native.machine_step(native, sponsor, &1)) do
+      if turn == :idle, do: :idle, else: {:ok, turn}
+    end
+  end
+
+  @doc """
+  A turn as text, for reading.
+
+      iex> defmodule Doc.Sum do
+      ...>   use Mote.Behaviour
+      ...>   defactor sum(n) do
+      ...>     {:add, m} -> become sum(n + m)
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> Mote.pause(machine)
+      iex> Mote.send(Mote.create(machine, Doc.Sum.sum(1)), {:add, 2})
+      iex> {:ok, turn} = Mote.step(machine)
+      iex> [head, effect] = turn |> Mote.Trace.format() |> String.split("\\n  ")
+      iex> {head =~ "Doc.Sum.sum(1) <- {:add, 2}", effect =~ "become", effect =~ "Doc.Sum.sum(3)"}
+      {true, true, true}
+  """
+  @spec format(Turn.t()) :: String.t()
+  defdelegate format(turn), to: Printer
+
+  defp fetch!(machine) do
+    case Machine.fetch(machine) do
+      {:ok, native} -> native
+      {:error, error} -> raise error
+    end
+  end
+
+  defp filter!(filter) do
+    filter = keyword!(filter, "the filter of trace/3", [:behaviour, :actor, :sponsor, :message])
+    {module, name} = behaviour!(filter[:behaviour])
+    sponsor = filter[:sponsor]
+    if sponsor != nil, do: Machine.Sponsor.name!(sponsor)
+    {module, name, actor!(filter[:actor]), sponsor, pattern!(Keyword.fetch(filter, :message))}
+  end
+
+  defp behaviour!(nil), do: {nil, nil}
+  defp behaviour!(module) when is_atom(module), do: {module, nil}
+  defp behaviour!({module, name}) when is_atom(module) and is_atom(name), do: {module, name}
+
+  defp behaviour!(other) do
+    raise ArgumentError, "expected :behaviour to be a module or {module, name}, got: #{inspect(other)}"
+  end
+
+  defp actor!(nil), do: nil
+  defp actor!(%Address{key: key}), do: key
+
+  defp actor!(other),
+    do: raise(ArgumentError, "expected :actor to be the address of an actor, got: #{inspect(other)}")
+
+  defp pattern!(:error), do: nil
+
+  defp pattern!({:ok, pattern}) do
+    if Native.check_pattern(pattern) != :ok do
+      raise ArgumentError,
+            "expected :message to be a pattern of atoms, numbers, binaries, tuples and lists, where :_ stands for " <>
+              "anything, got: #{inspect(pattern)}"
+    end
+
+    {pattern}
+  end
+
+  defp options!(opts) do
+    opts = keyword!(opts, "the options of trace/3", [:to, :limit])
+    to = Keyword.get(opts, :to, self())
+    limit = Keyword.get(opts, :limit, @limit)
+
+    unless to == :iex or (is_pid(to) and node(to) == node()) do
+      raise ArgumentError, "expected :to to be a process of this node or :iex, got: #{inspect(to)}"
+    end
+
+    unless is_integer(limit) and limit in 1..0xFFFFFFFF do
+      raise ArgumentError, "expected :limit to be a positive integer, got: #{inspect(limit)}"
+    end
+
+    {to, limit}
+  end
+
+  defp step_sponsor!(opts) do
+    sponsor = Keyword.get(keyword!(opts, "the options of step/2", [:sponsor]), :sponsor)
+    if sponsor != nil, do: Machine.Sponsor.name!(sponsor)
+    sponsor
+  end
+
+  defp keyword!(opts, what, known), do: Inspection.keyword!(opts, what, known)
+end

@@ -1,0 +1,97 @@
+//! Holding a machine still, and letting it run turn by turn.
+//!
+//! A paused thread goes on taking in what comes and answering looks; it runs no turns.
+use super::turn::TurnSeen;
+use crate::atom::Atom;
+use crate::inbox::Entry;
+use crate::machine::Machine;
+use crate::sponsor::Sponsor;
+use crate::thread::Dispatch;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a paused thread waits before it looks again whether it may go on, or whether something has come.
+const WAIT: Duration = Duration::from_millis(1);
+
+/// Why no step can be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepError {
+    /// The machine is not paused.
+    Running,
+    /// There is no sponsor of that name.
+    Unknown,
+    /// The sponsor has several threads, which have no order of turns.
+    ManyThreads,
+}
+
+/// What is done with the turn of a step; none if nothing was queued.
+type See = Box<dyn FnOnce(&Machine, Option<&TurnSeen<'_>>) + Send>;
+
+impl Machine {
+    /// Runs no more turns. Threads see it after their batch: a survey waits for all of them.
+    pub fn pause(&self) {
+        self.attention().pause(true);
+    }
+
+    /// Goes on.
+    pub fn resume(&self) {
+        self.attention().pause(false);
+    }
+
+    /// Whether it is paused.
+    pub fn is_paused(&self) -> bool {
+        self.attention().is_paused()
+    }
+
+    /// Runs one turn of a paused machine: the next one of that sponsor, or of the first. `see` is called on the
+    /// sponsor's thread, when the turn has run and before anything of it is visible; with none if nothing is queued.
+    pub fn step(&self, sponsor: Option<Atom>, see: See) -> Result<(), StepError> {
+        if !self.is_paused() {
+            return Err(StepError::Running);
+        }
+        let found: Option<Arc<Sponsor>> = match sponsor {
+            Some(name) => self.sponsors().by_name(name),
+            None => Some(self.sponsors().first()),
+        };
+        let sponsor = found.ok_or(StepError::Unknown)?;
+        if sponsor.stations.len() > 1 {
+            return Err(StepError::ManyThreads);
+        }
+        let call = Box::new(|thread: &mut Dispatch| thread.step(see));
+        self.push(sponsor.lead(), Entry::Call(call));
+        Ok(())
+    }
+}
+
+impl Dispatch {
+    pub(crate) fn is_paused(&self) -> bool {
+        self.turn.place.machine.attention().is_paused()
+    }
+
+    /// Waits a moment: events are queued, so this is no sleep (thread.rs, invariant 3).
+    pub(crate) fn stay(&mut self) {
+        let place = &self.turn.place;
+        if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
+            std::thread::sleep(WAIT);
+        }
+    }
+
+    fn step(&mut self, see: See) {
+        let machine = self.turn.place.machine.clone();
+        let mut see = Some(see);
+        while let Some(event) = self.turn.queue.pop() {
+            if self.may_run(event) {
+                self.turn_seen_by(event, |thread, behaviour, end| {
+                    if let Some(see) = see.take() {
+                        see(&machine, Some(&thread.seen(event, behaviour, end)));
+                    }
+                });
+                break;
+            }
+        }
+        self.hand_over_all();
+        if let Some(see) = see {
+            see(&machine, None);
+        }
+    }
+}
