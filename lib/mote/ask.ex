@@ -76,11 +76,11 @@ defmodule Mote.Ask do
   def ask_all(addresses, request, timeout_or_opts \\ @timeout) do
     {timeout, sponsor} = options!(timeout_or_opts, "ask_all/3")
     Enum.each(addresses, &(is_struct(&1, Address) || not_an_address!(&1)))
-    deadline = deadline(timeout)
+    deadline = Question.deadline(timeout)
     asks = Enum.map(addresses, &open(&1, request, sponsor))
 
     Enum.map(asks, fn
-      {:ok, ask} -> Question.wait({ask.ref, ask.asker}, context(ask, timeout), left(deadline))
+      {:ok, ask} -> Question.wait({ask.ref, ask.asker}, context(ask, timeout), Question.left(deadline))
       {:error, error} -> {:error, error}
     end)
   end
@@ -118,13 +118,13 @@ defmodule Mote.Ask do
   def await_many(asks, timeout \\ @timeout) do
     Enum.each(asks, &owned!/1)
     Question.timeout!(timeout)
-    await_many(asks, deadline(timeout), {asks, timeout}, [])
+    await_many(asks, Question.deadline(timeout), {asks, timeout}, [])
   end
 
   defp await_many([], _deadline, _call, answers), do: Enum.reverse(answers)
 
   defp await_many([ask | rest], deadline, {asks, timeout} = call, answers) do
-    case look(ask, left(deadline)) || Question.ignore(open_of(ask), context(ask)) do
+    case look(ask, Question.left(deadline)) || Question.ignore(open_of(ask), context(ask)) do
       {:ok, answer} ->
         await_many(rest, deadline, call, [answer | answers])
 
@@ -149,8 +149,8 @@ defmodule Mote.Ask do
   def yield_many(asks, timeout \\ @timeout) do
     Enum.each(asks, &owned!/1)
     Question.timeout!(timeout)
-    deadline = deadline(timeout)
-    Enum.map(asks, &{&1, look(&1, left(deadline))})
+    deadline = Question.deadline(timeout)
+    Enum.map(asks, &{&1, look(&1, Question.left(deadline))})
   end
 
   @doc "See `Mote.ignore/1`."
@@ -190,12 +190,6 @@ defmodule Mote.Ask do
 
   defp context(ask), do: [address: ask.address]
   defp context(ask, timeout), do: [timeout: timeout, address: ask.address]
-
-  defp deadline(:infinity), do: :infinity
-  defp deadline(timeout), do: System.monotonic_time(:millisecond) + timeout
-
-  defp left(:infinity), do: :infinity
-  defp left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
 
   defp options!(opts, function) when is_list(opts) do
     {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)

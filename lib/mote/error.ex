@@ -14,6 +14,8 @@ defmodule Mote.Error do
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
     * `:not_paused` - the machine must be paused for a step;
     * `:multi_threaded` - a sponsor with several threads has no order of turns to step through;
+    * `:aborted` - the turn of a future was aborted;
+    * `:killed` - the future was killed before it had a value;
     * `:no_memory` - the machine has no memory left for what was asked;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
@@ -32,6 +34,8 @@ defmodule Mote.Error do
           | :overloaded
           | :not_paused
           | :multi_threaded
+          | :aborted
+          | :killed
           | :no_memory
           | :undefined_behaviour
           | :stale_behaviour
@@ -133,8 +137,13 @@ defmodule Mote.Error do
     cond do
       context[:address] -> no_answer(context)
       context[:survey] -> not_still(context)
+      context[:future] -> not_finished(context)
       true -> not_quiet(context)
     end
+  end
+
+  def from(:killed, context) do
+    new(:killed, "the future was killed before it had a value", context)
   end
 
   def from(:broken_promise, context) do
@@ -163,6 +172,10 @@ defmodule Mote.Error do
       "the machine did not stand still within #{context[:timeout]} ms: it cannot within a turn",
       context
     )
+  end
+
+  defp not_finished(context) do
+    new(:timeout, "#{inspect(context[:future])} was not finished within #{context[:timeout]} ms", context)
   end
 
   defp not_quiet(context) do

@@ -45,6 +45,19 @@ defmodule Mote.Native do
   def cancel(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def cancelled(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
+  def environment, do: :erlang.nif_error(:nif_not_loaded)
+  def environment_kill(_environment), do: :erlang.nif_error(:nif_not_loaded)
+
+  def future(_machine, _behaviour, _sponsor, _request, _environment), do: :erlang.nif_error(:nif_not_loaded)
+
+  def future_big(_machine, _behaviour, _sponsor, _request, _environment),
+    do: :erlang.nif_error(:nif_not_loaded)
+
+  def future_value(_future), do: :erlang.nif_error(:nif_not_loaded)
+  def future_value_big(_future), do: :erlang.nif_error(:nif_not_loaded)
+  def future_wait(_machine, _future, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def future_finished(_future), do: :erlang.nif_error(:nif_not_loaded)
+  def future_kill(_future), do: :erlang.nif_error(:nif_not_loaded)
   def send_trap(_machine, _key, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)

@@ -81,6 +81,37 @@ defmodule Mote.Question do
     end
   end
 
+  @doc "Waits for any of several, given with a value each; gives up on all, and gives that one's value."
+  @spec any([{open, value}], timeout) :: {:ok, value} | nil when value: term
+  def any(opens, timeout) do
+    tags = Map.new(opens, fn {{tag, _asker}, value} -> {tag, value} end)
+
+    came =
+      receive do
+        {tag, _answer} when is_map_key(tags, tag) -> tag
+        {tag, :mote_failed, _reason} when is_map_key(tags, tag) -> tag
+        {:DOWN, tag, _, _, _} when is_map_key(tags, tag) -> tag
+      after
+        timeout -> nil
+      end
+
+    for {{tag, asker} = open, _} <- opens do
+      if tag == came, do: done(tag, asker, :ok), else: ignore(open, [])
+    end
+
+    if came, do: {:ok, Map.fetch!(tags, came)}
+  end
+
+  @doc "When a timeout ends, in milliseconds of the system's own clock."
+  @spec deadline(timeout) :: integer | :infinity
+  def deadline(:infinity), do: :infinity
+  def deadline(timeout), do: System.monotonic_time(:millisecond) + timeout
+
+  @doc "What is left until then."
+  @spec left(integer | :infinity) :: timeout
+  def left(:infinity), do: :infinity
+  def left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
+
   @doc "Gives up at once; what has come is given all the same."
   @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
   def ignore({tag, asker} = open, context) do

@@ -64,7 +64,14 @@ defmodule Mote.Telemetry do
        asleep: "how many of them are asleep",
        inbox: "messages and events that wait to enter",
        queued: "events in its threads' queues",
-       queue_bytes: "bytes of these queues"
+       queue_bytes: "bytes of these queues",
+       waiting: "both together, as the sponsor's `:inbox` counts them"
+     ], @sponsor},
+    {[:mote, :sponsor, :overload], "each interval in which the sponsor was full when a message came",
+     [
+       count: "messages that found it full since the last time, those that could wait for room included",
+       waiting: "messages and events that wait",
+       high_water: "the most that ever waited"
      ], @sponsor},
     {[:mote, :thread, :stats], "each interval, for each dispatch thread; only at level `:threads`",
      [counters: @counters, duration: "the time that this is about"],
@@ -140,6 +147,7 @@ defmodule Mote.Telemetry do
         last_value("mote.machine.memory.heap", tags: [:name], unit: {:byte, :megabyte}),
         last_value("mote.machine.gc.live_actors", tags: [:name]),
         summary("mote.machine.gc.last_pause", tags: [:name], unit: {:native, :microsecond}),
+        sum("mote.sponsor.overload.count", tags: [:name, :sponsor]),
         sum("mote.machine.quota.count", tags: [:name]),
         sum("mote.machine.broken_promises.count", tags: [:name]),
         counter("mote.turn.abort.system_time", tags: [:name, :module, :behaviour]),

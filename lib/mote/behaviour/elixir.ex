@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Elixir do
   # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code, Flow}
+  alias Mote.Behaviour.{AST, Code, Flow, IR}
   alias Mote.Behaviour.Elixir.Match
 
   @doc "The code to be put at the end of the module."
@@ -35,6 +35,16 @@ defmodule Mote.Behaviour.Elixir do
       def __mote__(:functions), do: unquote(names(public))
       def __mote__(:imports), do: unquote(imports)
       def __mote__(:safe), do: unquote(actors |> Enum.reject(& &1.becomes) |> names())
+      unquote_splicing(Enum.map(public, &call(&1, hash)))
+      def __mote__({:call, _name, _arity}), do: nil
+    end
+  end
+
+  # Looked up for every call: without making an atom each time.
+  defp call(code, hash) do
+    quote do
+      def __mote__({:call, unquote(code.name), unquote(code.arity)}),
+        do: unquote({IR.call_name(code.name, code.arity), hash})
     end
   end
 

@@ -23,10 +23,12 @@ defmodule Mote.Behaviour.IR do
   def unit(unit) do
     {functions, behaviours} = Enum.split_with(unit.codes, &Flow.function?/1)
 
-    hidden =
+    sink =
       if Enum.any?(unit.codes, fn code -> AST.any?(code.body, &creates_sink?/1) end),
         do: [%{name: :sink, captures: 0, registers: 1, safe: true, code: [{:ignore}]}],
         else: []
+
+    hidden = sink ++ for %{public: true} = function <- functions, do: call(function)
 
     %{
       module: unit.module,
@@ -37,6 +39,34 @@ defmodule Mote.Behaviour.IR do
 
   defp creates_sink?({:create, _, :sink, _, _}), do: true
   defp creates_sink?(_), do: false
+
+  @doc """
+  The name of the behaviour through which the outside calls a public function, for `Mote.Future`: no name that a
+  `defactor` can have.
+  """
+  @spec call_name(atom, arity) :: atom
+  def call_name(name, arity), do: :"#{name}/#{arity}"
+
+  # Takes `{customer, arguments}`, unless nobody wants the answer any more.
+  defp call(%{name: name, arity: arity}) do
+    [message, customer, arguments, first] = [0, 1, 2, 3]
+    open = first + arity
+    given = for n <- 1..arity//1, do: {:r, first + n - 1}
+    ignore = 7
+
+    code = [
+      {:match_tuple, {:r, message}, 2, customer, ignore},
+      {:op, open, :is_address, [{:r, customer}]},
+      {:branch, {:r, open}, ignore},
+      {:match_tuple, {:r, arguments}, arity, first, ignore},
+      {:call, open, {nil, name, arity}, given},
+      {:send, {:r, customer}, {:r, open}},
+      {:done},
+      {:ignore}
+    ]
+
+    %{name: call_name(name, arity), captures: 0, registers: open + 1, safe: true, code: code}
+  end
 
   defp function(code, unit) do
     {registers, instructions} = code(code, :return, unit)

@@ -38,6 +38,20 @@ defmodule Mote.Machine.Creator do
     end
   end
 
+  @doc """
+  Loads the code of a behaviour, and runs what found that it was missing again. One that stands for the call of a
+  function (`call?`) is of the version that is loaded.
+  """
+  @spec load(reference, Behaviour.t(), boolean, (() -> result)) :: result | {:error, Error.t()}
+        when result: term
+  def load(native, behaviour, call?, run) do
+    with :ok <- Loader.load(native, behaviour.module),
+         :ok <- if(call?, do: :ok, else: check_version(behaviour)),
+         :load <- run.() do
+      {:error, undefined(behaviour)}
+    end
+  end
+
   defp check_version(%{module: module, version: version} = behaviour) do
     cond do
       {behaviour.name, tuple_size(behaviour.captures)} not in module.__mote__(:behaviours) ->

@@ -212,16 +212,22 @@ defmodule Mote.Machine.Reporter do
 
   defp sponsor(about, name, sponsor, last, duration) do
     # One that was removed and added again begins at zero.
-    last_threads = if last && last.started == sponsor.started, do: last.threads, else: []
+    same = if last && last.started == sponsor.started, do: last
+    last_threads = if same, do: same.threads, else: []
     threads = Enum.with_index(sponsor.threads, fn now, i -> changes(now, Enum.at(last_threads, i, %{})) end)
 
     measurements =
       threads
       |> Enum.reduce(&Map.merge(&1, &2, fn _, a, b -> a + b end))
-      |> Map.merge(Map.take(sponsor, [:asleep, :inbox, :queued, :queue_bytes]))
+      |> Map.merge(Map.take(sponsor, [:asleep, :inbox, :queued, :queue_bytes, :waiting]))
       |> Map.merge(%{duration: duration, threads: length(threads)})
 
     tell(about, [:sponsor, :stats], measurements, %{sponsor: name})
+
+    with count when count > 0 <- since(sponsor.overloaded, same && same.overloaded) do
+      measurements = %{count: count, waiting: sponsor.waiting, high_water: sponsor.high_water}
+      tell(about, [:sponsor, :overload], measurements, %{sponsor: name})
+    end
 
     if about.level == :threads do
       for {counts, n} <- Enum.with_index(threads, 1) do

@@ -79,6 +79,9 @@ defmodule Mote.Telemetry.DefaultLogger do
      fn -> "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns in #{ms(m.duration)}, #{m.queued} queued" end}
   end
 
+  defp line([:sponsor, :overload], m, meta),
+    do: {:warning, fn -> "sponsor #{inspect(meta.sponsor)} was full for #{m.count} messages" end}
+
   defp line([:thread, :stats], m, meta) do
     {:debug,
      fn -> "thread #{meta.thread} of #{inspect(meta.sponsor)}: #{m.turns} turns, busy #{ms(m.busy)}" end}

@@ -74,7 +74,8 @@ fn create_within<'a>(
     }
 }
 
-fn make<'a>(
+/// A new actor, or why there is none; the caller releases the key.
+pub fn make<'a>(
     resource: &ResourceArc<MachineResource>,
     (Name(module), Name(name), version): (Name, Name, u64),
     captures: Term<'a>,
@@ -123,7 +124,8 @@ fn send_within<'a>(
     sent.err().unwrap_or_else(names::ok)
 }
 
-fn refusal(refusal: Refusal) -> Atom {
+/// Why a message was not accepted.
+pub fn refusal(refusal: Refusal) -> Atom {
     match refusal {
         Refusal::Unknown => names::unknown(),
         Refusal::Full { patient: false } => names::full(),

@@ -1,5 +1,6 @@
 //! What a machine tells the process that answers for it.
 use crate::atoms::{self, names};
+use crate::foreign;
 use crate::message::post;
 use crate::resources::{MachineResource, Questions, Reports};
 use mote_vm::machine::{Abort, Fault, Machine, Outside};
@@ -44,6 +45,9 @@ pub fn unpin(machine: &Machine) {
 
 impl Outside for Bridge {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool {
+        if let Some(customer) = foreign::customer_of(abort.message) {
+            customer.aborted(machine, abort.reason);
+        }
         if !self.reports.take() {
             return false;
         }

@@ -2,7 +2,7 @@
 use crate::actor::Target;
 use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
-use crate::message::{post, send_in};
+use crate::message::post;
 use crate::resources::{Asker, Closed, Customer, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom as Name;
@@ -100,7 +100,7 @@ fn answer<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
     match customer.try_get_resource::<Customer>() {
         None => names::unknown(),
         Some(customer) if !customer.claim() => names::closed(),
-        Some(customer) => match send_in(env, customer.pid(), customer.tagged(env, value)) {
+        Some(customer) => match customer.give_in(env, value) {
             true => names::ok(),
             false => names::closed(),
         },

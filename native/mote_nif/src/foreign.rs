@@ -10,7 +10,7 @@ use mote_vm::atom::Atom;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
-use mote_vm::Term as Value;
+use mote_vm::{Term as Value, View};
 use rustler::sys::{enif_compare, enif_inspect_binary, enif_make_int64, ErlNifBinary, ErlNifTerm};
 use rustler::{Encoder, Env, LocalPid, NewBinary, ResourceArc, Term};
 use std::any::Any;
@@ -128,6 +128,20 @@ pub fn is_customer(value: &ForeignRef) -> bool {
     value.as_any().is::<Waiting>()
 }
 
+/// Who asks, if that is a request.
+pub fn customer_of(message: Value<'_>) -> Option<&Customer> {
+    let View::Tuple(elements) = message.view() else {
+        return None;
+    };
+    match elements.iter().next().map(Value::view) {
+        Some(View::Foreign(value)) => {
+            let waiting: &Waiting = value.as_any().downcast_ref()?;
+            Some(&waiting.0)
+        }
+        _ => None,
+    }
+}
+
 /// The term of a foreign value.
 pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
     let any = value.as_any();
@@ -216,17 +230,12 @@ impl Foreign for Waiting {
     fn class(&self) -> Class {
         Class::Reference
     }
+    // What a killed future stands for has not begun, or sees here that nobody wants it any more.
     fn is_address(&self) -> bool {
-        true
+        !self.0.is_future() || self.0.is_open()
     }
     fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
-        if !self.0.claim() {
-            return Delivery::Dead;
-        }
-        let sent = post(self.0.pid(), |env, decoder| {
-            self.0.tagged(env, decoder.term(env, machine, message))
-        });
-        match sent {
+        match self.0.claim() && self.0.give(machine, message) {
             true => Delivery::Done,
             false => Delivery::Dead,
         }

@@ -13,6 +13,7 @@ mod drain;
 mod encode;
 mod fault;
 mod foreign;
+mod future;
 mod info;
 mod machine;
 mod maps;

@@ -5,6 +5,7 @@
 //!    unloaded under its threads. Whoever joined releases the pin.
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags.
 use crate::atoms::{self, names};
+use crate::future::Cell;
 use crate::message;
 use crate::own_term::{Nursery, OwnTerm};
 use mote_vm::actor::SponsorId;
@@ -12,6 +13,7 @@ use mote_vm::atom::Atom;
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::timers::TimerId;
+use mote_vm::Term as Value;
 use parking_lot::{Mutex, RwLock};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
@@ -255,13 +257,38 @@ const OPEN: u8 = 0;
 const ANSWERED: u8 = 1;
 const CLOSED: u8 = 2;
 
-/// Whether a question is still open, for both sides of it.
-struct Question {
+/// Whether a question is still open, for both sides of it; and where its answer is kept, if it is a future.
+pub struct Question {
     state: AtomicU8,
     questions: Arc<Questions>,
+    cell: Option<Cell>,
 }
 
 impl Question {
+    fn new(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
+        questions.asked();
+        Arc::new(Question {
+            state: AtomicU8::new(OPEN),
+            questions: questions.clone(),
+            cell,
+        })
+    }
+
+    /// Where its answer is kept.
+    pub fn cell(&self) -> Option<&Cell> {
+        self.cell.as_ref()
+    }
+
+    /// Whether it has neither an answer nor been given up.
+    pub fn is_open(&self) -> bool {
+        self.state.load(Acquire) == OPEN
+    }
+
+    /// Claims the right to answer, once.
+    pub fn claim(&self) -> bool {
+        self.leave(ANSWERED)
+    }
+
     // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
     // state says so, for then a canceller would believe that nothing is on its way.
     fn leave(&self, state: u8) -> bool {
@@ -300,6 +327,11 @@ pub enum Closed {
 pub struct Asker(Arc<Question>);
 
 impl Asker {
+    /// What both sides share.
+    pub fn question(&self) -> &Arc<Question> {
+        &self.0
+    }
+
     /// Gives up waiting, or has got the message.
     pub fn close(&self) -> Closed {
         match self.0.close() {
@@ -327,7 +359,8 @@ impl Resource for Asker {}
 /// The side of who answers: one awaited answer.
 pub struct Customer {
     pid: LocalPid,
-    tag: OwnTerm,
+    /// Of the message; none of a future.
+    tag: Option<OwnTerm>,
     question: Arc<Question>,
     machine: ResourceArc<MachineResource>,
 }
@@ -339,8 +372,8 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let questions = machine.questions.clone();
-        Customer::among(questions, pid, tag, machine)
+        let question = Question::new(&machine.questions, None);
+        Customer::with(pid, Some(machine.references.copy(tag)), question, machine)
     }
 
     /// The same, who waits for the machine itself: no actor can break that promise, so it is not looked for.
@@ -349,47 +382,101 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        Customer::among(Arc::default(), pid, tag, machine)
+        let question = Question::new(&Arc::default(), None);
+        Customer::with(pid, Some(machine.references.copy(tag)), question, machine)
     }
 
-    fn among(
-        questions: Arc<Questions>,
+    /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.
+    pub fn future(
         pid: LocalPid,
-        tag: Term<'_>,
+        cell: Cell,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        questions.asked();
-        let question = Arc::new(Question {
-            state: AtomicU8::new(OPEN),
-            questions,
-        });
+        let question = Question::new(&machine.questions, Some(cell));
+        Customer::with(pid, None, question, machine)
+    }
+
+    fn with(
+        pid: LocalPid,
+        tag: Option<OwnTerm>,
+        question: Arc<Question>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let asker = Asker(question.clone());
         let customer = Customer {
             pid,
-            tag: machine.references.copy(tag),
-            question: question.clone(),
+            tag,
+            question,
             machine,
         };
-        (ResourceArc::new(customer), Asker(question))
+        (ResourceArc::new(customer), asker)
     }
 
-    /// Claims the right to answer, once. The claimant must call `tagged` and send.
+    /// Claims the right to answer, once. The claimant must answer.
     pub fn claim(&self) -> bool {
-        self.question.leave(ANSWERED)
+        self.question.claim()
     }
 
-    /// Who waits.
+    /// Whether it takes an answer.
+    pub fn is_open(&self) -> bool {
+        self.question.is_open()
+    }
+
+    /// Whether the answer is kept.
+    pub fn is_future(&self) -> bool {
+        self.question.cell.is_some()
+    }
+
+    /// Who asked.
     pub fn pid(&self) -> &LocalPid {
         &self.pid
     }
 
+    /// Answers with a value of the machine, on a dispatch thread; for the claimant. Whether somebody is there.
+    pub fn give(&self, machine: &Machine, value: Value<'_>) -> bool {
+        match &self.question.cell {
+            Some(cell) => {
+                cell.answer(machine, value);
+                true
+            }
+            None => message::post(&self.pid, |env, decoder| {
+                self.tagged(env, decoder.term(env, machine, value))
+            }),
+        }
+    }
+
+    /// Answers with a term, in a NIF; for the claimant. Whether somebody is there.
+    pub fn give_in<'a>(&self, env: Env<'a>, answer: Term<'a>) -> bool {
+        match &self.question.cell {
+            Some(cell) => {
+                cell.answer_in(env, answer);
+                true
+            }
+            None => message::send_in(env, &self.pid, self.tagged(env, answer)),
+        }
+    }
+
+    /// Tells that a turn with this request was aborted, on a dispatch thread: a call is over then.
+    pub fn aborted(&self, machine: &Machine, reason: Value<'_>) {
+        if let Some(cell) = self.question.cell.as_ref().filter(|cell| cell.is_call) {
+            if self.claim() {
+                cell.aborted(machine, reason);
+            }
+        }
+    }
+
     /// The message that carries an answer.
     pub fn tagged<'a>(&self, env: Env<'a>, answer: Term<'a>) -> Term<'a> {
-        (self.tag.to(env), answer).encode(env)
+        (self.tag_in(env), answer).encode(env)
     }
 
     /// The message that says why there will be no answer.
     pub fn failed<'a>(&self, env: Env<'a>, reason: BeamAtom) -> Term<'a> {
-        (self.tag.to(env), names::failed(), reason).encode(env)
+        (self.tag_in(env), names::failed(), reason).encode(env)
+    }
+
+    fn tag_in<'a>(&self, env: Env<'a>) -> Option<Term<'a>> {
+        self.tag.as_ref().map(|tag| tag.to(env))
     }
 }
 
@@ -407,8 +494,13 @@ impl Resource for Customer {
                 }
                 None => names::machine_down(),
             };
-            let message = self.failed(env, reason);
-            message::send_in(env, &self.pid, message);
+            match &self.question.cell {
+                Some(cell) => cell.fail_in(env, reason),
+                None => {
+                    let message = self.failed(env, reason);
+                    message::send_in(env, &self.pid, message);
+                }
+            }
         }
     }
 }

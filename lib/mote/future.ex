@@ -1,0 +1,384 @@
+defmodule Mote.Future do
+  @moduledoc """
+  Futures: values that a machine works out while the caller goes on.
+
+      Mote.Future.with_environment(MyApp.Mote, [max_threads: 4], fn ->
+        futures = for n <- 20..30, do: Mote.Future.future(&Fib.fib/1, [n])
+        Enum.map(futures, &Mote.Future.touch/1)
+      end)
+
+  What is computed is the call of a `defpure` function, or a behaviour run for one request. The value is kept as long as
+  anybody refers to the future: any process of the node can touch it, at any time and as often as it likes. No message
+  comes of it unless somebody waits, and nobody has to wait.
+
+      iex> defmodule Doc.Fib do
+      ...>   use Mote.Behaviour
+      ...>   defpure fib(n) when n < 2 do n end
+      ...>   defpure fib(n) do fib(n - 1) + fib(n - 2) end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> future = Mote.Future.future(&Doc.Fib.fib/1, [20], machine: machine)
+      iex> {Mote.Future.touch(future), Mote.Future.touch(future)}
+      {6765, 6765}
+      iex> {Mote.Future.finished?(future), Mote.Future.poll(future), Mote.Future.kill(future)}
+      {true, {:ok, 6765}, false}
+      iex> Mote.Future.with_environment(machine, [max_threads: 2], fn ->
+      ...>   futures = for n <- 1..5, do: Mote.Future.future(&Doc.Fib.fib/1, [n])
+      ...>   {:ok, _first} = Mote.Future.wait_for_any(futures)
+      ...>   :ok = Mote.Future.wait_for_all(futures)
+      ...>   {Mote.Future.kill_all(), Enum.map(futures, &Mote.Future.touch/1)}
+      ...> end)
+      {0, [1, 1, 2, 3, 5]}
+
+  `future/3` starts one, `touch/2` gives its value, `wait_for/2`, `wait_for_any/2` and `wait_for_all/2` only wait,
+  `kill/1` and `kill_all/1` give up on them, and `with_environment/3` gives those of a block a sponsor of their own, with
+  as many threads as may run at once, and hooks. These are the operations of the Common Lisp library *future*
+  (Mathematical Systems Inc., after *cl-future*), where a future is a closure in a thread pool.
+
+  ## Failure
+
+  A future without a value raises `Mote.Error` when it is touched. The reasons are
+
+    * `:aborted` - the call was aborted; `context.reason` says why, as the guide *The IR* lists it;
+    * `:broken_promise` - nobody is left who could answer the request;
+    * `:killed` - by `kill/1`, `kill_all/1`, or the end of its environment;
+    * `:machine_down` - the machine ended.
+
+  ## Killing
+
+  A turn cannot be interrupted. A call that is killed before its turn begins never runs; one that runs already runs to
+  its end, which its fuel bounds, and its value is thrown away. A behaviour that works in many turns sees that its
+  customer was killed when `is_address(customer)` is false. A future that nobody refers to any more is killed, too.
+  """
+
+  alias Mote.{Behaviour, Error, Machine, Native, Question}
+  alias Mote.Future.Environment
+  alias Mote.Machine.{Creator, Sponsor}
+
+  @enforce_keys [:ref, :machine, :about]
+  defstruct [:ref, :machine, :about]
+
+  @typedoc "A future. Its fields are nobody's business but Mote's."
+  @type t :: %__MODULE__{ref: reference, machine: reference, about: {module, atom, arity}}
+
+  @typedoc "What is computed: a `defpure` function such as `&Fib.fib/1`, or a behaviour."
+  @type what :: fun | Behaviour.t()
+
+  @doc """
+  Starts to compute.
+
+  With a `defpure` function, written `&Module.name/arity`, comes the list of its arguments; with a behaviour comes the
+  request: a new actor gets `{customer, request}`, and what is first sent to the customer is the value. Options:
+
+    * `:machine` - which machine computes it;
+    * `:sponsor` - which of its sponsors (default: the first one);
+    * `:environment` - the environment, from `environment/0`, that it belongs to.
+
+  Within `with_environment/3` none is needed. Raises `Mote.Error` when the machine is not running or has no memory left,
+  and `ArgumentError` for what cannot be computed.
+  """
+  @spec future(what, term, machine: Machine.t(), sponsor: atom, environment: Environment.t()) :: t
+  def future(what, argument, opts \\ []) do
+    {module, {behaviour, name}, version, captures, call?, arity} = parts(what, argument)
+    place = place(opts)
+    Environment.before_start(place, what, argument)
+    request = if call?, do: List.to_tuple(argument), else: argument
+    native = place.machine
+    started = {module, behaviour, version, captures, call?}
+
+    answer =
+      with :load <- start(native, started, place, request) do
+        behaviour = %Behaviour{module: module, name: behaviour, version: version, captures: captures}
+        Creator.load(native, behaviour, call?, fn -> start(native, started, place, request) end)
+      end
+
+    case answer do
+      ref when is_reference(ref) ->
+        future = %__MODULE__{ref: ref, machine: native, about: {module, name, arity}}
+        Environment.started(place, future)
+        future
+
+      {:error, error} ->
+        raise error
+
+      word ->
+        raise Error.from(word, sponsor: place.sponsor)
+    end
+  end
+
+  defp start(native, behaviour, %{sponsor: sponsor, resource: resource}, request) do
+    with :big <- Native.future(native, behaviour, sponsor, request, resource) do
+      Native.future_big(native, behaviour, sponsor, request, resource)
+    end
+  end
+
+  defp parts(%Behaviour{module: module, name: name, version: version, captures: captures}, _request) do
+    {module, {name, name}, version, captures, false, tuple_size(captures)}
+  end
+
+  defp parts(function, arguments) when is_function(function) and is_list(arguments) do
+    {:module, module} = :erlang.fun_info(function, :module)
+    {:name, name} = :erlang.fun_info(function, :name)
+    {:arity, arity} = :erlang.fun_info(function, :arity)
+
+    with {:type, :external} <- :erlang.fun_info(function, :type),
+         {behaviour, version} <- call(module, name, arity),
+         ^arity <- length(arguments) do
+      {module, {behaviour, name}, version, {}, true, arity}
+    else
+      count when is_integer(count) ->
+        raise ArgumentError,
+              "#{inspect(function)} takes #{arity} arguments, got #{count}: #{inspect(arguments)}"
+
+      _ ->
+        not_computable!(function)
+    end
+  end
+
+  defp parts(function, other) when is_function(function) do
+    raise ArgumentError, "expected the list of the arguments of #{inspect(function)}, got: #{inspect(other)}"
+  end
+
+  defp parts(other, _argument), do: not_computable!(other)
+
+  defp call(module, name, arity) do
+    module.__mote__({:call, name, arity})
+  rescue
+    # It has no behaviours, or there is no such module.
+    UndefinedFunctionError -> nil
+  end
+
+  @spec not_computable!(term) :: no_return
+  defp not_computable!(other) do
+    raise ArgumentError,
+          "expected a defpure function with its module, such as &Fib.fib/1, or a behaviour, got: #{inspect(other)}"
+  end
+
+  # Where it runs: like an environment, be it one or not.
+  defp place([]) do
+    Environment.current() ||
+      raise ArgumentError,
+            "there is no environment: give the option :machine, or start futures within " <>
+              "Mote.Future.with_environment/3"
+  end
+
+  defp place(environment: %Environment{} = environment), do: environment
+
+  defp place(opts) do
+    unless Keyword.keyword?(opts) and Keyword.has_key?(opts, :machine) and
+             Keyword.keys(opts) -- [:machine, :sponsor] == [] do
+      raise ArgumentError,
+            "expected the options of future/3 to be [machine: machine], with or without :sponsor, or " <>
+              "[environment: environment], got: #{inspect(opts)}"
+    end
+
+    case Machine.fetch(opts[:machine]) do
+      {:ok, native} -> %{machine: native, sponsor: opts[:sponsor], resource: nil}
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc """
+  Gives the value of a future, after waiting for it at most `timeout` milliseconds (default `:infinity`).
+
+  Raises `Mote.Error` when there is none: see above, and `:timeout`.
+  """
+  @spec touch(t, timeout) :: term
+  def touch(%__MODULE__{} = future, timeout \\ :infinity) do
+    with nil <- poll(future), :ok <- wait(future, timeout), nil <- poll(future) do
+      raise Error.from(:machine_down, future: future)
+    else
+      {:ok, value} -> value
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc """
+  Gives the value of a future, or why there is none, without waiting; `nil` as long as it is not finished.
+  """
+  @spec poll(t) :: {:ok, term} | {:error, Error.t()} | nil
+  def poll(%__MODULE__{ref: ref} = future) do
+    case with(:big <- Native.future_value(ref), do: Native.future_value_big(ref)) do
+      {:ok, value} -> {:ok, value}
+      :open -> nil
+      {:failed, reason} -> {:error, Error.from(reason, future: future)}
+      {:failed, :aborted, reason} -> {:error, aborted(future, reason)}
+    end
+  end
+
+  defp aborted(future, reason) do
+    Error.new(:aborted, "#{inspect(future)} was aborted: #{inspect(reason)}", future: future, reason: reason)
+  end
+
+  @doc """
+  Whether a future has a value, or is certain not to get one.
+  """
+  @spec finished?(t) :: boolean
+  def finished?(%__MODULE__{ref: ref}), do: Native.future_finished(ref)
+
+  @doc """
+  Waits until a future is finished, with a value or without, at most `timeout` milliseconds (default `:infinity`).
+
+  The only error is `:timeout`.
+  """
+  @spec wait_for(t, timeout) :: :ok | {:error, Error.t()}
+  def wait_for(%__MODULE__{} = future, timeout \\ :infinity) do
+    Question.timeout!(timeout)
+    if finished?(future), do: :ok, else: wait(future, timeout)
+  end
+
+  defp wait(%{machine: machine, ref: ref} = future, timeout) do
+    case Question.put(machine, timeout, [future: future], &Native.future_wait(machine, ref, &1)) do
+      {:error, %Error{reason: :timeout} = error} -> {:error, error}
+      # If its machine is down, it will never be anything else.
+      _told_or_down -> :ok
+    end
+  end
+
+  @doc """
+  Waits until all of the futures are finished, with one deadline. As `wait_for/2`.
+  """
+  @spec wait_for_all([t], timeout) :: :ok | {:error, Error.t()}
+  def wait_for_all(futures, timeout \\ :infinity) do
+    Question.timeout!(timeout)
+    deadline = Question.deadline(timeout)
+
+    Enum.reduce_while(futures, :ok, fn future, :ok ->
+      case wait_for(future, Question.left(deadline)) do
+        :ok ->
+          {:cont, :ok}
+
+        {:error, error} ->
+          {:halt, {:error, Error.from(:timeout, timeout: timeout, future: error.context.future)}}
+      end
+    end)
+  end
+
+  @doc """
+  Waits until any of the futures is finished, and gives it.
+
+  Among those that are finished already it is the first in the list. So a loop takes off the list what it has got:
+
+      defp collect([]), do: []
+
+      defp collect(futures) do
+        {:ok, future} = Mote.Future.wait_for_any(futures)
+        [Mote.Future.touch(future) | collect(List.delete(futures, future))]
+      end
+
+  The only error is `:timeout`.
+  """
+  @spec wait_for_any([t, ...], timeout) :: {:ok, t} | {:error, Error.t()}
+  def wait_for_any(futures, timeout \\ :infinity)
+
+  def wait_for_any([%__MODULE__{} | _] = futures, timeout) do
+    Question.timeout!(timeout)
+
+    case Enum.find(futures, &finished?/1) do
+      nil -> wait_any(futures, timeout)
+      future -> {:ok, future}
+    end
+  end
+
+  def wait_for_any(other, _timeout) do
+    raise ArgumentError, "expected a list of at least one future, got: #{inspect(other)}"
+  end
+
+  defp wait_any(futures, timeout) do
+    opened =
+      for %{machine: machine, ref: ref} = future <- futures do
+        {future, Question.open(machine, [future: future], &Native.future_wait(machine, ref, &1))}
+      end
+
+    waits = for {future, {:ok, open}} <- opened, do: {open, future}
+
+    case Enum.find(opened, &match?({_, {:error, _}}, &1)) do
+      nil ->
+        Question.any(waits, timeout) ||
+          {:error, Error.from(:timeout, timeout: timeout, future: hd(futures))}
+
+      # Its machine is down: it is finished.
+      {future, _} ->
+        Enum.each(waits, fn {open, _} -> Question.ignore(open, []) end)
+        {:ok, future}
+    end
+  end
+
+  @doc """
+  Kills a future that is not finished; `false` if it is. See above what that does.
+  """
+  @spec kill(t) :: boolean
+  def kill(%__MODULE__{ref: ref}), do: Native.future_kill(ref)
+
+  @doc """
+  Kills all of these futures, or all of the present environment, that are not finished; gives how many.
+  """
+  @spec kill_all([t]) :: non_neg_integer
+  def kill_all(futures), do: Enum.count(futures, &kill/1)
+
+  @doc """
+  See `kill_all/1`.
+  """
+  @spec kill_all() :: non_neg_integer
+  def kill_all do
+    case Environment.current() do
+      nil -> raise ArgumentError, "there is no environment: give a list of futures"
+      environment -> Environment.kill_all(environment)
+    end
+  end
+
+  @doc """
+  Calls `fun` in an environment of its own: futures that the block starts run in a new sponsor of the machine.
+
+  When the block ends, in whatever way, and also when its process is killed, the futures that are not finished are
+  killed and the sponsor is removed. Finished ones keep their values. Gives what `fun` gives. Options:
+
+    * `:max_threads` - how many futures may run at once: the threads of the sponsor (default `:cores`);
+    * `:before_start` - functions of one argument, called by the process that starts a future, with `{what, argument}`
+      of `future/3`. One that raises prevents the start;
+    * `:after_finish` - functions of one argument, called with each future once it is finished, in a process of the
+      environment and one after the other. They are done when the block has ended. One that fails is logged;
+    * `:pin` - as in `Mote.add_sponsor/3`.
+
+  An environment belongs to the process. For others, such as tasks that it starts, there are `environment/0` and the
+  option `:environment` of `future/3`. Within the block of another, the inner environment counts.
+  """
+  @spec with_environment(Machine.t(), keyword, (() -> result)) :: result when result: term
+  def with_environment(machine, opts \\ [], fun) when is_function(fun, 0) do
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError,
+            "expected the options of with_environment/3 to be a keyword list, got: #{inspect(opts)}"
+    end
+
+    {hooks, sponsor} = Keyword.split(opts, [:before_start, :after_finish])
+    {threads, sponsor} = Keyword.pop(sponsor, :max_threads, :cores)
+
+    if Keyword.has_key?(sponsor, :threads) do
+      raise ArgumentError, "the number of threads of an environment is its option :max_threads"
+    end
+
+    sponsor = [threads: threads] ++ sponsor
+    Sponsor.validate!(:future, sponsor)
+    Environment.run(machine, sponsor, hooks, fun)
+  end
+
+  @doc """
+  The environment that this process is in, for the option of `future/3` in another process; `nil` outside of any.
+  """
+  @spec environment() :: Environment.t() | nil
+  def environment, do: Environment.current()
+
+  defimpl Inspect do
+    # Says nothing of the value, which may be large; and a finished future stays what it is, whatever the machine does.
+    def inspect(%{about: {module, name, arity}, ref: ref}, _opts) do
+      "#Mote.Future<#{Kernel.inspect(module)}.#{name}/#{arity}, #{state(ref)}>"
+    end
+
+    defp state(ref) do
+      if Mote.Native.future_finished(ref), do: "finished", else: "open"
+    rescue
+      # No future of this node.
+      ArgumentError -> "unknown"
+    end
+  end
+end

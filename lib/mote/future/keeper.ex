@@ -1,0 +1,117 @@
+defmodule Mote.Future.Keeper do
+  # The process of an environment: has its sponsor, and gives it back when it is released or its owner dies, however
+  # that happens. Calls the hooks of futures that are finished.
+  @moduledoc false
+
+  use GenServer, restart: :temporary
+
+  require Logger
+
+  alias Mote.{Error, Native}
+
+  @doc "Starts one for the calling process; gives the name of its sponsor too."
+  @spec start(reference, reference, keyword, list) :: {:ok, pid, atom} | {:error, Error.t()}
+  def start(native, resource, sponsor, hooks) do
+    with {:ok, keeper} <- GenServer.start(__MODULE__, {self(), native, resource, sponsor, hooks}) do
+      {:ok, keeper, GenServer.call(keeper, :sponsor, :infinity)}
+    end
+  end
+
+  @doc "Has the hooks called when the future is finished."
+  @spec watch(pid, Mote.Future.t()) :: :ok
+  def watch(keeper, future), do: GenServer.cast(keeper, {:watch, future})
+
+  @doc "Ends it, when all hooks have been called and the sponsor is gone."
+  @spec release(pid) :: :ok
+  def release(keeper) do
+    GenServer.call(keeper, :release, :infinity)
+  catch
+    # The machine is gone, and the keeper with it.
+    :exit, _ -> :ok
+  end
+
+  @impl GenServer
+  def init({owner, native, resource, sponsor, hooks}) do
+    machine = Native.machine_owner(native)
+
+    case add_sponsor(machine, sponsor, 1) do
+      {:ok, name} ->
+        Process.monitor(owner)
+        Process.monitor(machine)
+
+        {:ok,
+         %{machine: machine, native: native, resource: resource, sponsor: name, hooks: hooks, watched: %{}}}
+
+      {:error, error} ->
+        {:stop, error}
+    end
+  end
+
+  # Names are used again, so that there are only as many as there are environments at once: atoms stay for ever.
+  defp add_sponsor(machine, opts, n) do
+    name = :"future_#{n}"
+
+    case Mote.add_sponsor(machine, name, opts) do
+      :ok -> {:ok, name}
+      {:error, %Error{reason: :sponsor_exists}} -> add_sponsor(machine, opts, n + 1)
+      {:error, error} -> {:error, error}
+    end
+  end
+
+  @impl GenServer
+  def handle_call(:sponsor, _from, state), do: {:reply, state.sponsor, state}
+
+  def handle_call(:release, _from, state) do
+    state = finish_all(state)
+    Mote.remove_sponsor(state.machine, state.sponsor)
+    {:stop, :normal, :ok, state}
+  end
+
+  @impl GenServer
+  def handle_cast({:watch, future}, state) do
+    tag = make_ref()
+    asker = Native.future_wait(state.native, future.ref, tag)
+    {:noreply, put_in(state.watched[tag], {future, asker})}
+  end
+
+  @impl GenServer
+  def handle_info({tag, _told}, state) when is_map_key(state.watched, tag), do: {:noreply, finish(state, tag)}
+
+  # Its machine is down: what is not finished never will be.
+  def handle_info({:DOWN, _, :process, machine, _}, %{machine: machine} = state) do
+    {:stop, :normal, Enum.reduce(Map.keys(state.watched), state, &finish(&2, &1))}
+  end
+
+  # Its owner is.
+  def handle_info({:DOWN, _, :process, _, _}, state) do
+    Native.environment_kill(state.resource)
+    state = finish_all(state)
+    Mote.remove_sponsor(state.machine, state.sponsor)
+    {:stop, :normal, state}
+  end
+
+  def handle_info(_message, state), do: {:noreply, state}
+
+  # All of them are finished, and their messages are here or on their way, or the machine is down.
+  defp finish_all(%{watched: watched} = state) when watched == %{}, do: state
+
+  defp finish_all(%{watched: watched, machine: machine} = state) do
+    receive do
+      {tag, _told} when is_map_key(watched, tag) -> finish_all(finish(state, tag))
+      {:DOWN, _, :process, ^machine, _} -> Enum.reduce(Map.keys(watched), state, &finish(&2, &1))
+    end
+  end
+
+  defp finish(state, tag) do
+    {{future, _asker}, state} = pop_in(state.watched[tag])
+    Enum.each(state.hooks, &call(&1, future))
+    state
+  end
+
+  defp call(hook, future) do
+    hook.(future)
+  catch
+    kind, reason ->
+      Logger.error("a hook of #{inspect(future)} failed: " <> Exception.format(kind, reason, __STACKTRACE__))
+  end
+end

@@ -1,0 +1,302 @@
+//! Futures: a question whose answer is kept, for any process to look at, as often as it likes.
+//!
+//! A future is a [`Customer`] like any other to the machine. Its answer goes to no mailbox but into a [`Cell`]; those
+//! who wait for it are customers of their own, who are told when it is there.
+use crate::actor::{make, refusal};
+use crate::atoms::{names, Name};
+use crate::customer::question;
+use crate::decode::Decoder;
+use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::message::{post, send_in};
+use crate::own_term::OwnTerm;
+use crate::resources::{sponsor, Asker, Customer, MachineResource, Question};
+use mote_vm::machine::Machine;
+use mote_vm::Term as Value;
+use parking_lot::Mutex;
+use rustler::{Atom, Encoder, Env, Resource, ResourceArc, Term};
+use std::sync::{Arc, Weak};
+
+/// From this size on, a value is copied on a dirty scheduler.
+const LARGE: usize = 4_000;
+
+/// What a future holds.
+pub enum Content {
+    /// Nothing yet; these wait for it.
+    Open(Vec<ResourceArc<Customer>>),
+    /// The answer, and whether it is large.
+    Value(OwnTerm, bool),
+    /// There is none, and why.
+    Failed(Atom),
+    /// There is none, for the turn was aborted; why it was.
+    Aborted(OwnTerm),
+}
+
+/// Where the answer of a future is kept. Filled once, by whoever has claimed the question.
+pub struct Cell {
+    content: Mutex<Content>,
+    /// Whether one turn is all there is: the call of a function.
+    pub is_call: bool,
+}
+
+impl Cell {
+    fn new(is_call: bool) -> Cell {
+        Cell {
+            content: Mutex::new(Content::Open(Vec::new())),
+            is_call,
+        }
+    }
+
+    /// Fills it; gives those who wait, to be told.
+    #[must_use]
+    fn fill(&self, content: Content) -> Vec<ResourceArc<Customer>> {
+        match std::mem::replace(&mut *self.content.lock(), content) {
+            Content::Open(waiting) => waiting,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Fills it with a value of the machine, on a dispatch thread.
+    pub fn answer(&self, machine: &Machine, value: Value<'_>) {
+        let mut large = false;
+        let term = OwnTerm::make(|env| {
+            let mut decoder = Decoder::default();
+            let term = decoder.term(env, machine, value);
+            large = decoder.nodes() > LARGE;
+            Some(term)
+        });
+        if let Some(term) = term {
+            post_to(self.fill(Content::Value(term, large)));
+        }
+    }
+
+    /// Fills it with the reason of an abort, on a dispatch thread.
+    pub fn aborted(&self, machine: &Machine, reason: Value<'_>) {
+        let term = OwnTerm::make(|env| Some(Decoder::default().glance(env, machine, reason)));
+        if let Some(term) = term {
+            post_to(self.fill(Content::Aborted(term)));
+        }
+    }
+
+    /// Fills it with a term, in a NIF.
+    pub fn answer_in<'a>(&self, env: Env<'a>, term: Term<'a>) {
+        // It may be of any size: that is not known here.
+        send_to(env, self.fill(Content::Value(OwnTerm::copy(term), true)));
+    }
+
+    /// Says that there will be no answer, in a NIF or a destructor.
+    pub fn fail_in(&self, env: Env<'_>, reason: Atom) {
+        send_to(env, self.fill(Content::Failed(reason)));
+    }
+}
+
+fn post_to(waiting: Vec<ResourceArc<Customer>>) {
+    for customer in waiting.iter().filter(|customer| customer.claim()) {
+        post(customer.pid(), |env, _| {
+            customer.tagged(env, names::ok().encode(env))
+        });
+    }
+}
+
+fn send_to(env: Env<'_>, waiting: Vec<ResourceArc<Customer>>) {
+    for customer in waiting.iter().filter(|customer| customer.claim()) {
+        let message = customer.tagged(env, names::ok().encode(env));
+        send_in(env, customer.pid(), message);
+    }
+}
+
+/// The futures of an environment that may still be open.
+#[derive(Default)]
+struct Environment(Mutex<Members>);
+
+#[derive(Default)]
+struct Members {
+    questions: Vec<Weak<Question>>,
+    /// How many there may be before those that are gone are taken out.
+    limit: usize,
+}
+
+#[rustler::resource_impl]
+impl Resource for Environment {}
+
+impl Environment {
+    fn add(&self, question: &Arc<Question>) {
+        let mut members = self.0.lock();
+        if members.questions.len() >= members.limit {
+            members
+                .questions
+                .retain(|q| q.upgrade().is_some_and(|q| q.is_open()));
+            members.limit = (2 * members.questions.len()).max(64);
+        }
+        members.questions.push(Arc::downgrade(question));
+    }
+}
+
+/// What holds the futures of an environment together.
+#[rustler::nif]
+fn environment(env: Env<'_>) -> Term<'_> {
+    ResourceArc::new(Environment::default()).encode(env)
+}
+
+/// Kills all futures of an environment that are open; how many.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn environment_kill(env: Env<'_>, environment: &Environment) -> usize {
+    let members = std::mem::take(&mut environment.0.lock().questions);
+    let questions = members.iter().filter_map(Weak::upgrade);
+    questions.filter(|question| kill(env, question)).count()
+}
+
+/// Runs a behaviour with captures for one request, as an actor that nobody else knows; the last of its fields says
+/// whether that is one call, done in one turn. Answers with the future's side of it, or why not: `:big`, `:load`, `:stopped`, `:no_memory`, `:no_sponsor`.
+#[rustler::nif]
+fn future<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    behaviour: (Name, Name, u64, Term<'a>, bool),
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    environment: Option<ResourceArc<Environment>>,
+) -> Term<'a> {
+    future_within(
+        env,
+        machine,
+        behaviour,
+        sponsor,
+        request,
+        environment,
+        NORMAL,
+    )
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn future_big<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    behaviour: (Name, Name, u64, Term<'a>, bool),
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    environment: Option<ResourceArc<Environment>>,
+) -> Term<'a> {
+    future_within(
+        env,
+        machine,
+        behaviour,
+        sponsor,
+        request,
+        environment,
+        NO_LIMIT,
+    )
+}
+
+fn future_within<'a>(
+    env: Env<'a>,
+    resource: ResourceArc<MachineResource>,
+    (module, name, version, captures, is_call): (Name, Name, u64, Term<'a>, bool),
+    named: Term<'a>,
+    request: Term<'a>,
+    environment: Option<ResourceArc<Environment>>,
+    budget: usize,
+) -> Term<'a> {
+    let none = names::nil().to_term(env);
+    let started = resource
+        .running()
+        .ok_or_else(names::stopped)
+        .and_then(|machine| {
+            let sponsor = sponsor(&machine, named)?;
+            let actor = make(&resource, (module, name, version), captures, none, budget)?;
+            let (customer, asker) =
+                Customer::future(env.pid(), Cell::new(is_call), resource.clone());
+            let mut writer = Writer::new(&resource, &machine, budget);
+            writer.request_of(&customer);
+            let sent = match writer.term(request) {
+                Ok(()) => machine
+                    .send(actor, sponsor, writer.builder.finish())
+                    .map(|()| asker)
+                    .map_err(refusal),
+                Err(big) => Err(big.into()),
+            };
+            machine.release(actor);
+            sent
+        });
+    match started {
+        Ok(asker) => {
+            if let Some(environment) = environment {
+                environment.add(asker.question());
+            }
+            ResourceArc::new(asker).encode(env)
+        }
+        Err(word) => word.encode(env),
+    }
+}
+
+/// What a future holds: `:open`, `{:ok, value}`, `{:failed, reason}`, `{:failed, :aborted, reason}`, or `:big` when it
+/// takes long to copy.
+#[rustler::nif]
+fn future_value<'a>(env: Env<'a>, future: &Asker) -> Term<'a> {
+    value_within(env, future, false)
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn future_value_big<'a>(env: Env<'a>, future: &Asker) -> Term<'a> {
+    value_within(env, future, true)
+}
+
+fn value_within<'a>(env: Env<'a>, future: &Asker, patient: bool) -> Term<'a> {
+    let Some(cell) = future.question().cell() else {
+        return names::unknown().encode(env);
+    };
+    let failed = names::future_failed();
+    match &*cell.content.lock() {
+        Content::Open(_) => names::open().encode(env),
+        Content::Value(_, true) if !patient => names::big().encode(env),
+        Content::Value(term, _) => (names::ok(), term.to(env)).encode(env),
+        Content::Failed(reason) => (failed, *reason).encode(env),
+        Content::Aborted(reason) => (failed, names::was_aborted(), reason.to(env)).encode(env),
+    }
+}
+
+/// Whether a future holds something.
+#[rustler::nif]
+fn future_finished(future: &Asker) -> bool {
+    let cell = future.question().cell();
+    cell.is_some_and(|cell| !matches!(*cell.content.lock(), Content::Open(_)))
+}
+
+/// Waits in the calling process until a future holds something: it gets `{tag, :ok}` then, unless it cancels what this
+/// answers with.
+#[rustler::nif]
+fn future_wait<'a>(env: Env<'a>, machine: Term<'a>, future: &Asker, tag: Term<'a>) -> Term<'a> {
+    question(env, machine, tag, |customer| {
+        let Some(cell) = future.question().cell() else {
+            return Err(names::unknown());
+        };
+        let mut content = cell.content.lock();
+        if let Content::Open(waiting) = &mut *content {
+            // Those who have given up do not pile up.
+            if waiting.len() == waiting.capacity() {
+                waiting.retain(|waits| waits.is_open());
+            }
+            waiting.push(customer.clone());
+            return Ok(());
+        }
+        drop(content);
+        send_to(env, vec![customer.clone()]);
+        Ok(())
+    })
+}
+
+/// Ends a future without an answer; `false` when it has ended already.
+#[rustler::nif]
+fn future_kill(env: Env<'_>, future: &Asker) -> bool {
+    kill(env, future.question())
+}
+
+fn kill(env: Env<'_>, question: &Question) -> bool {
+    let Some(cell) = question.cell() else {
+        return false;
+    };
+    let mine = question.claim();
+    if mine {
+        cell.fail_in(env, names::killed());
+    }
+    mine
+}

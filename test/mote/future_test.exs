@@ -1,0 +1,518 @@
+defmodule Mote.FutureTest do
+  use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  import ExUnit.CaptureLog
+
+  alias Mote.{Actors, Customer, Error, Future, Sums}
+
+  doctest Mote.Future
+
+  @moduletag capture_log: true
+
+  setup do
+    %{machine: start_supervised!({Mote, fuel: 1_000_000_000, sponsors: [main: [threads: 1], other: []]})}
+  end
+
+  defp eventually(fun, tries \\ 400) do
+    cond do
+      fun.() -> true
+      tries == 0 -> flunk("waited in vain")
+      true -> Process.sleep(5) && eventually(fun, tries - 1)
+    end
+  end
+
+  defp nothing_left do
+    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
+  end
+
+  # Keeps the first sponsor's only thread busy until `:go`-ing is over; gives a future of it.
+  defp block(machine, steps \\ 20_000_000), do: Future.future(&Sums.spin/1, [steps], machine: machine)
+
+  describe "touch" do
+    test "gives the value of a call, again and again, in any process", %{machine: machine} do
+      future = Future.future(&Sums.fib/1, [15], machine: machine)
+      assert Future.touch(future) == 610
+      assert Future.touch(future) == 610
+      assert Task.await(Task.async(fn -> Future.touch(future) end)) == 610
+      nothing_left()
+    end
+
+    test "with any number of arguments, and any terms", %{machine: machine} do
+      assert Future.touch(Future.future(&Sums.answer/0, [], machine: machine)) == 42
+      assert Future.touch(Future.future(&Sums.sum/3, [1, 2.5, 3], machine: machine)) == 6.5
+
+      for term <- [nil, false, {:error, 1}, [], "binary", %{a: make_ref()}, self(), 1.5, 2 ** 80, fn -> 1 end] do
+        assert Future.touch(Future.future(&Sums.same/1, [term], machine: machine)) === term
+      end
+    end
+
+    test "with large arguments and large values", %{machine: machine} do
+      large = Enum.to_list(1..200_000)
+      future = Future.future(&Sums.same/1, [large], machine: machine)
+      assert Future.touch(future) == large
+      assert Future.touch(Future.future(&Sums.list/1, [200_000], machine: machine)) == large
+      assert {:ok, ^large} = Future.poll(future)
+    end
+
+    test "gives the first answer of a behaviour", %{machine: machine} do
+      assert Future.touch(Future.future(Sums.tree(3), 10, machine: machine)) == 3 * 1024
+      assert Future.touch(Future.future(Sums.twice(), 1, machine: machine, sponsor: :other)) == {:first, 1}
+      # The other one and the tree's machinery are nobody's.
+      assert Mote.info(machine).references == 0
+    end
+
+    test "of what a process answers", %{machine: machine} do
+      future = Future.future(Sums.handing(self()), :what, machine: machine)
+      assert_receive {%Customer{} = customer, :what}
+      assert Future.poll(future) == nil
+      Mote.send(customer, {:from, self()})
+      Mote.send(customer, :again)
+      assert Future.touch(future) == {:from, self()}
+      nothing_left()
+    end
+
+    test "runs on the sponsor that is named", %{machine: machine} do
+      assert Future.touch(Future.future(&Sums.answer/0, [], machine: machine, sponsor: :other)) == 42
+      :ok = Mote.drain(machine)
+
+      assert %{main: %{threads: [%{turns: 0}]}, other: %{threads: [%{turns: 1}]}} =
+               Mote.info(machine).sponsors
+    end
+
+    test "says why there is no value", %{machine: machine} do
+      for {function, argument, reason} <- [
+            {&Sums.failing/1, :no, {:abort, :no}},
+            {&Sums.failing/1, {1, [2]}, {:abort, {1, [2]}}},
+            {&Sums.fib/1, :a, :function_clause}
+          ] do
+        future = Future.future(function, [argument], machine: machine)
+        error = assert_raise Error, fn -> Future.touch(future) end
+        assert error.reason == :aborted
+        assert error.context == %{future: future, reason: reason} or function == (&Sums.fib/1)
+        assert Future.poll(future) == {:error, error}
+      end
+    end
+
+    test "says when nobody can answer any more", %{machine: machine} do
+      future = Future.future(Sums.silent(), 1, machine: machine)
+      assert %Error{reason: :broken_promise} = catch_error(Future.touch(future))
+      assert {:error, %Error{reason: :broken_promise}} = Future.poll(future)
+      nothing_left()
+    end
+
+    test "gives up after the timeout, and can be called again", %{machine: machine} do
+      future = block(machine)
+      error = assert_raise Error, ~r/was not finished within 1 ms/, fn -> Future.touch(future, 1) end
+      assert error.reason == :timeout
+      assert inspect(future) == "#Mote.Future<Mote.Sums.spin/1, open>"
+      assert Future.touch(future) == 20_000_000
+      assert inspect(future) == "#Mote.Future<Mote.Sums.spin/1, finished>"
+      nothing_left()
+    end
+
+    test "ends with the machine, and values stay", %{machine: machine} do
+      done = Future.future(&Sums.answer/0, [], machine: machine)
+      42 = Future.touch(done)
+      open = Future.future(Sums.handing(self()), 1, machine: machine)
+      waiting = for _ <- 1..3, do: Task.async(fn -> catch_error(Future.touch(open)).reason end)
+      assert_receive {%Customer{}, 1}
+      :ok = Mote.stop(machine)
+      assert Task.await_many(waiting) == [:machine_down, :machine_down, :machine_down]
+      assert catch_error(Future.touch(open)).reason == :machine_down
+      assert Future.wait_for(open) == :ok
+      assert Future.touch(done) == 42
+      assert inspect(done) =~ "finished"
+      assert catch_error(Future.future(&Sums.answer/0, [], machine: machine)).reason == :machine_down
+      nothing_left()
+    end
+
+    test "waiters that are killed leave nothing behind", %{machine: machine} do
+      future = Future.future(Sums.handing(self()), 1, machine: machine)
+      assert_receive {%Customer{} = customer, 1}
+      waiters = for _ <- 1..100, do: spawn(fn -> Future.touch(future) end)
+      eventually(fn -> Mote.info(machine).questions.open == 101 end)
+      for waiter <- waiters, do: Process.exit(waiter, :kill)
+      eventually(fn -> Mote.info(machine).questions.open == 1 end)
+      Mote.send(customer, :done)
+      assert Future.touch(future) == :done
+      assert Mote.info(machine).questions.open == 0
+    end
+  end
+
+  describe "waiting" do
+    test "for one", %{machine: machine} do
+      future = block(machine)
+      assert {:error, %Error{reason: :timeout, context: %{future: ^future}}} = Future.wait_for(future, 1)
+      refute Future.finished?(future)
+      assert Future.wait_for(future) == :ok
+      assert Future.finished?(future)
+      failed = Future.future(&Sums.failing/1, [1], machine: machine)
+      assert Future.wait_for(failed) == :ok
+      nothing_left()
+    end
+
+    test "for all", %{machine: machine} do
+      futures = for n <- 1..20, do: Future.future(&Sums.fib/1, [n], machine: machine)
+      assert Future.wait_for_all(futures) == :ok
+      assert Enum.all?(futures, &Future.finished?/1)
+      assert Future.wait_for_all([]) == :ok
+      late = block(machine)
+      assert {:error, %Error{reason: :timeout} = error} = Future.wait_for_all([hd(futures), late], 1)
+      assert error.context == %{timeout: 1, future: late}
+      Future.kill(late)
+      nothing_left()
+    end
+
+    test "for any", %{machine: machine} do
+      slow = block(machine)
+      behind = Future.future(&Sums.answer/0, [], machine: machine)
+      beside = Future.future(&Sums.fib/1, [5], machine: machine, sponsor: :other)
+      assert Future.wait_for_any([slow, behind, beside]) == {:ok, beside}
+      assert {:error, %Error{reason: :timeout}} = Future.wait_for_any([slow, behind], 1)
+      assert Future.wait_for_any([behind, slow]) in [{:ok, behind}, {:ok, slow}]
+      :ok = Future.wait_for_all([slow, behind])
+      assert Future.wait_for_any([behind, slow]) == {:ok, behind}
+      assert_raise ArgumentError, fn -> Future.wait_for_any([]) end
+      nothing_left()
+    end
+
+    test "for any, while the machine ends", %{machine: machine} do
+      futures = for _ <- 1..3, do: Future.future(Sums.handing(self()), 1, machine: machine)
+      for _ <- futures, do: assert_receive({%Customer{}, 1})
+      waiting = Task.async(fn -> Future.wait_for_any(futures) end)
+      eventually(fn -> Mote.info(machine).questions.open == 6 end)
+      :ok = Mote.stop(machine)
+      assert {:ok, %Future{}} = Task.await(waiting)
+      assert {:ok, %Future{}} = Future.wait_for_any(futures)
+      nothing_left()
+    end
+
+    test "what is no timeout", %{machine: machine} do
+      future = Future.future(&Sums.answer/0, [], machine: machine)
+      assert_raise ArgumentError, ~r/expected a timeout/, fn -> Future.wait_for(future, -1) end
+      assert_raise ArgumentError, ~r/expected a timeout/, fn -> Future.wait_for_any([future], 1.5) end
+      assert_raise ArgumentError, ~r/expected a timeout/, fn -> Future.wait_for_all([future], :never) end
+    end
+  end
+
+  describe "kill" do
+    test "what has not begun never runs", %{machine: machine} do
+      slow = block(machine)
+      futures = for _ <- 1..10, do: Future.future(&Sums.answer/0, [], machine: machine)
+      waiting = Task.async(fn -> catch_error(Future.touch(hd(futures))).reason end)
+      eventually(fn -> Mote.info(machine).questions.open == 12 end)
+      assert Future.kill_all(futures) == 10
+      assert Task.await(waiting) == :killed
+      assert catch_error(Future.touch(List.last(futures))).reason == :killed
+      refute Future.kill(hd(futures))
+      assert Future.touch(slow) == 20_000_000
+      :ok = Mote.drain(machine)
+      assert %{turns: 11, ignored: 10, sends: 1} = Mote.info(machine).counters
+    end
+
+    test "a value that comes later is thrown away", %{machine: machine} do
+      future = Future.future(Sums.handing(self()), 1, machine: machine)
+      assert_receive {%Customer{} = customer, 1}
+      assert Future.kill(future)
+      Mote.send(customer, :late)
+      assert {:error, %Error{reason: :killed}} = Future.poll(future)
+    end
+
+    test "a behaviour of many turns sees it", %{machine: machine} do
+      future = Future.future(Sums.patient(0, self()), :go, machine: machine)
+      eventually(fn -> Mote.info(machine).counters.turns > 10 end)
+      assert Future.kill(future)
+      assert_receive {:nobody_wants_it, count}
+      assert count > 5
+    end
+
+    test "dropping it is killing it", %{machine: machine} do
+      test = self()
+
+      spawn(fn ->
+        Future.future(Sums.patient(0, test), :go, machine: machine)
+        send(test, :started)
+      end)
+
+      assert_receive :started
+      assert_receive {:nobody_wants_it, _}
+    end
+  end
+
+  describe "what cannot be computed" do
+    test "is refused", %{machine: machine} do
+      for bad <- [
+            :fib,
+            &String.length/1,
+            fn n -> n end,
+            Function.capture(Sums, :unknown, 1),
+            Function.capture(NoModule, :fib, 1),
+            {Sums, :fib, [1]}
+          ] do
+        assert_raise ArgumentError, ~r/expected a defpure function/, fn ->
+          Future.future(bad, [1], machine: machine)
+        end
+      end
+
+      assert_raise ArgumentError, ~r/takes 1 arguments, got 2/, fn ->
+        Future.future(&Sums.fib/1, [1, 2], machine: machine)
+      end
+
+      assert_raise ArgumentError, ~r/expected the list of the arguments/, fn ->
+        Future.future(&Sums.fib/1, 1, machine: machine)
+      end
+
+      for opts <- [[sponsor: :main], [machine: machine, timeout: 1], :machine] do
+        assert_raise ArgumentError, ~r/expected the options of future\/3/, fn ->
+          Future.future(&Sums.fib/1, [1], opts)
+        end
+      end
+
+      assert_raise ArgumentError, ~r/there is no environment/, fn -> Future.future(&Sums.fib/1, [1]) end
+      assert_raise ArgumentError, ~r/there is no environment/, fn -> Future.kill_all() end
+
+      assert catch_error(Future.future(&Sums.fib/1, [1], machine: machine, sponsor: :none)).reason ==
+               :unknown_sponsor
+
+      assert Mote.info(machine).questions.open == 0
+    end
+
+    test "a behaviour of another version", %{machine: machine} do
+      stale = %{Sums.twice() | version: 1}
+      assert catch_error(Future.future(stale, 1, machine: machine)).reason == :stale_behaviour
+      unknown = %{Sums.twice() | name: :unknown}
+      assert catch_error(Future.future(unknown, 1, machine: machine)).reason == :undefined_behaviour
+    end
+
+    test "a machine without memory" do
+      machine = start_supervised!({Mote, memory: 16 * 1024 * 1024}, id: :small)
+      big = Future.future(&Sums.list/1, [10_000_000], machine: machine)
+      assert catch_error(Future.touch(big)).reason == :aborted
+      assert Future.touch(Future.future(&Sums.answer/0, [], machine: machine)) == 42
+    end
+  end
+
+  describe "an environment" do
+    test "is a sponsor of its own, for the block", %{machine: machine} do
+      result =
+        Future.with_environment(machine, [max_threads: 3], fn ->
+          assert [:main, :other, name] = Mote.sponsors(machine)
+          assert length(Mote.info(machine).sponsors[name].threads) == 3
+          futures = for n <- 1..15, do: Future.future(&Sums.fib/1, [n])
+          assert inspect(Future.environment()) == "#Mote.Future.Environment<#{inspect(name)}>"
+          sum = futures |> Enum.map(&Future.touch/1) |> Enum.sum()
+          assert Mote.info(machine).sponsors.main.threads |> hd() |> Map.fetch!(:turns) == 0
+          {sum, hd(futures)}
+        end)
+
+      assert {1596, future} = result
+      assert Future.touch(future) == 1
+      assert Mote.sponsors(machine) == [:main, :other]
+      assert Future.environment() == nil
+      nothing_left()
+    end
+
+    test "is released when the block raises, throws or exits", %{machine: machine} do
+      for leave <- [fn -> raise "oh" end, fn -> throw(:oh) end, fn -> exit(:oh) end] do
+        try do
+          Future.with_environment(machine, [max_threads: 1], leave)
+        catch
+          kind, reason ->
+            assert {kind, reason} in [error: %RuntimeError{message: "oh"}, throw: :oh, exit: :oh]
+        end
+
+        assert Mote.sponsors(machine) == [:main, :other]
+        assert Future.environment() == nil
+      end
+    end
+
+    test "is released when its process is killed", %{machine: machine} do
+      test = self()
+
+      owner =
+        spawn(fn ->
+          Future.with_environment(machine, [max_threads: 1], fn ->
+            future = Future.future(Sums.patient(0, test), :go)
+            send(test, {:in_it, future})
+            Process.sleep(:infinity)
+          end)
+        end)
+
+      assert_receive {:in_it, future}
+      Process.exit(owner, :kill)
+      assert_receive {:nobody_wants_it, _}
+      eventually(fn -> Mote.sponsors(machine) == [:main, :other] end)
+      assert catch_error(Future.touch(future)).reason == :killed
+    end
+
+    test "kills what is not finished at its end", %{machine: machine} do
+      future =
+        Future.with_environment(machine, [max_threads: 1], fn ->
+          Future.future(Sums.patient(0, self()), :go)
+        end)
+
+      assert catch_error(Future.touch(future)).reason == :killed
+      assert_receive {:nobody_wants_it, _}
+    end
+
+    test "kill_all kills its own only", %{machine: machine} do
+      mine = Future.future(Sums.handing(self()), 1, machine: machine)
+
+      Future.with_environment(machine, [max_threads: 1], fn ->
+        done = Future.future(&Sums.answer/0, [])
+        :ok = Future.wait_for(done)
+        open = for _ <- 1..200, do: Future.future(Sums.handing(self()), 2)
+        assert Future.kill_all() == 200
+        assert Future.kill_all() == 0
+        assert Enum.all?(open, &(catch_error(Future.touch(&1)).reason == :killed))
+        assert Future.touch(done) == 42
+      end)
+
+      assert_receive {%Customer{} = customer, 1}
+      Mote.send(customer, :mine)
+      assert Future.touch(mine) == :mine
+    end
+
+    test "can be in another, and in two processes at once", %{machine: machine} do
+      Future.with_environment(machine, [max_threads: 1], fn ->
+        outer = Future.environment()
+
+        Future.with_environment(machine, [max_threads: 2], fn ->
+          assert Future.environment().sponsor != outer.sponsor
+          assert Future.touch(Future.future(&Sums.answer/0, [])) == 42
+        end)
+
+        assert Future.environment() == outer
+
+        task =
+          Task.async(fn ->
+            assert Future.environment() == nil
+            Future.touch(Future.future(&Sums.answer/0, [], environment: outer))
+          end)
+
+        assert Task.await(task) == 42
+        assert hd(Mote.info(machine).sponsors[outer.sponsor].threads).turns == 1
+      end)
+    end
+
+    test "names of sponsors are used again", %{machine: machine} do
+      names =
+        for _ <- 1..5 do
+          Future.with_environment(machine, [max_threads: 1], fn -> List.last(Mote.sponsors(machine)) end)
+        end
+
+      assert [_] = Enum.uniq(names)
+    end
+
+    test "whose machine ends", %{machine: machine} do
+      future =
+        Future.with_environment(machine, [max_threads: 1, after_finish: [fn _ -> :ok end]], fn ->
+          future = Future.future(Sums.handing(self()), 1)
+          :ok = Mote.stop(machine)
+          assert catch_error(Future.touch(future)).reason == :machine_down
+          future
+        end)
+
+      assert Future.environment() == nil
+      assert Future.wait_for(future) == :ok
+      assert catch_error(Future.with_environment(machine, fn -> :ok end)).reason == :machine_down
+    end
+
+    test "bad options are refused", %{machine: machine} do
+      for {opts, text} <- [
+            {[threads: 1], ~r/:max_threads/},
+            {[max_threads: 0], ~r/expected :threads of sponsor :future/},
+            {[after_finish: fn _ -> 1 end], ~r/expected :after_finish to be a list of functions/},
+            {[before_start: [fn -> 1 end]], ~r/expected :before_start to be a list of functions/},
+            {[hook: 1], ~r/unknown option :hook/},
+            {:none, ~r/to be a keyword list/}
+          ] do
+        assert_raise ArgumentError, text, fn ->
+          Future.with_environment(machine, opts, fn -> flunk("ran") end)
+        end
+      end
+
+      assert Mote.sponsors(machine) == [:main, :other]
+    end
+  end
+
+  describe "hooks" do
+    test "are called before each start and after each end", %{machine: machine} do
+      test = self()
+
+      opts = [
+        max_threads: 2,
+        before_start: [fn {what, argument} -> send(test, {:before, what, argument}) end],
+        after_finish: [fn future -> send(test, {:after, future, Future.poll(future)}) end]
+      ]
+
+      Future.with_environment(machine, opts, fn ->
+        value = Future.future(&Sums.fib/1, [7])
+        assert_received {:before, fib, [7]}
+        assert fib == (&Sums.fib/1)
+        # Nobody has touched it.
+        assert_receive {:after, ^value, {:ok, 13}}
+        failed = Future.future(&Sums.failing/1, [1])
+        assert_receive {:after, ^failed, {:error, %Error{reason: :aborted}}}
+        killed = Future.future(Sums.handing(self()), 1)
+        Future.kill(killed)
+        assert_receive {:after, ^killed, {:error, %Error{reason: :killed}}}
+        for _ <- 1..20, do: Future.future(Sums.handing(self()), 1)
+      end)
+
+      # At the end of the block all have been called.
+      {:messages, messages} = Process.info(self(), :messages)
+      assert length(for {:after, _, {:error, _}} <- messages, do: 1) == 20
+      assert length(for {:before, _, _} <- messages, do: 1) == 22
+    end
+
+    test "that fail", %{machine: machine} do
+      log =
+        capture_log(fn ->
+          Future.with_environment(
+            machine,
+            [max_threads: 1, after_finish: [fn _ -> raise "no hook" end]],
+            fn ->
+              assert Future.touch(Future.future(&Sums.answer/0, [])) == 42
+            end
+          )
+        end)
+
+      assert log =~ "a hook of #Mote.Future<Mote.Sums.answer/0, finished> failed: ** (RuntimeError) no hook"
+
+      assert_raise RuntimeError, "not now", fn ->
+        Future.with_environment(machine, [max_threads: 1, before_start: [fn _ -> raise "not now" end]], fn ->
+          Future.future(&Sums.answer/0, [])
+        end)
+      end
+
+      assert Mote.sponsors(machine) == [:main, :other]
+      assert Mote.info(machine).questions.open == 0
+    end
+  end
+
+  # The law of futures: a value is that of the function, whatever is waited for in whatever order.
+  property "touch gives what the function gives", %{machine: machine} do
+    check all(
+            terms <- StreamData.list_of(StreamData.term(), min_length: 1, max_length: 10),
+            order <- StreamData.list_of(StreamData.integer(), length: length(terms)),
+            max_runs: 30
+          ) do
+      futures = for term <- terms, do: {Future.future(&Sums.same/1, [term], machine: machine), term}
+      {:ok, first} = Future.wait_for_any(Enum.map(futures, &elem(&1, 0)))
+      assert Future.finished?(first)
+
+      for {_, {future, term}} <- Enum.sort_by(Enum.zip(order, futures), &elem(&1, 0)) do
+        assert Future.touch(future) === Sums.same(term)
+      end
+
+      nothing_left()
+    end
+  end
+
+  test "a term that is no future", %{machine: _machine} do
+    assert inspect(%Future{ref: make_ref(), machine: nil, about: {Actors, :echo, 0}}) ==
+             "#Mote.Future<Mote.Actors.echo/0, unknown>"
+  end
+end
