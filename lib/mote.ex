@@ -541,6 +541,34 @@ defmodule Mote do
   defdelegate step(machine, opts \\ []), to: Mote.Trace
 
   @doc """
+  A machine as a value to look at, by its process, its name or the address of one of its actors.
+
+  It stands for the machine wherever one is expected. Raises `Mote.Error` when it is not running.
+
+      iex> {:ok, pid} = Mote.start_link(name: Doc.Machine)
+      iex> machine = Mote.machine(Doc.Machine)
+      iex> inspect(machine) == "#Mote.Machine<Doc.Machine, " <> inspect(pid) <> ", sponsor :main>"
+      true
+      iex> Mote.stop(machine)
+      iex> inspect(machine) == "#Mote.Machine<Doc.Machine, " <> inspect(pid) <> ", down>"
+      true
+  """
+  @spec machine(Machine.t() | Address.t()) :: Machine.t()
+  defdelegate machine(machine), to: Machine, as: :handle
+
+  @doc """
+  A sponsor of a machine as a value to look at: see `Mote.Sponsor`.
+
+  Raises `Mote.Error` when there is none of that name.
+
+      iex> {:ok, _} = Mote.start_link(name: Doc.Sponsored)
+      iex> inspect(Mote.sponsor(Doc.Sponsored, :main)) =~ "#Mote.Sponsor<:main of Doc.Sponsored, 1 thread, "
+      true
+  """
+  @spec sponsor(Machine.t(), atom) :: Mote.Sponsor.t()
+  defdelegate sponsor(machine, name), to: Mote.Sponsor, as: :get
+
+  @doc """
   Tells the calling process when a machine goes down.
 
   The machine is given by its process, its name or the address of one of its actors. The message is that of
@@ -575,7 +603,7 @@ defmodule Mote do
   Stops a machine: its threads end at their next turn, its actors are gone. As `GenServer.stop/3`.
   """
   @spec stop(Machine.t(), term, timeout) :: :ok
-  def stop(machine, reason \\ :normal, timeout \\ :infinity), do: GenServer.stop(machine, reason, timeout)
+  def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)
 
   defp sponsor!(opts, function), do: Sponsor.option!(opts, function)
 end

@@ -6,6 +6,8 @@ defmodule Mote.Address do
   machine gave leads nowhere. While a term with an address exists, its actor exists. Two addresses of one actor are
   equal (`==`), so addresses serve as keys of maps. `sponsor` is set in references made with `on(sponsor, address)`.
 
+  It is shown with the name of its machine, if that has one, and with `down` once the machine is.
+
   The fields are no one's business but Mote's: match on `%Mote.Address{}`, send with `Mote.send/3`.
   """
 
@@ -18,10 +20,25 @@ defmodule Mote.Address do
     # The key is what makes an address unforgeable: a hash tells addresses apart and gives nothing away.
     def inspect(%{machine: machine, key: key, sponsor: sponsor}, _opts) do
       hash = {machine, key} |> :erlang.phash2(0x1000000) |> Integer.to_string(36) |> String.downcase()
-      "#Mote.Address<#{hash}#{on(sponsor)}>"
+      "#Mote.Address<#{hash}#{on(sponsor)}#{machine(machine)}>"
     end
 
     defp on(nil), do: ""
     defp on(sponsor), do: " on #{Kernel.inspect(sponsor)}"
+
+    # By tables of this node, which do not wait for the machine.
+    defp machine(machine) do
+      with pid when is_pid(pid) <- Mote.Native.machine_owner(machine),
+           {:ok, _} <- Mote.Machine.Table.fetch(pid) do
+        case Mote.Machine.Table.name(pid) do
+          nil -> ""
+          name -> " in #{Kernel.inspect(name)}"
+        end
+      else
+        # The machine is down; of one that is not of this node nothing is known.
+        :error -> ", down"
+        :unknown -> ""
+      end
+    end
   end
 end

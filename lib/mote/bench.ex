@@ -25,7 +25,10 @@ defmodule Mote.Bench do
     Programs.Idle,
     Programs.Sendx,
     Programs.Beside,
-    Programs.IdleCpu
+    Programs.IdleCpu,
+    Programs.Ask,
+    Programs.Futures,
+    Programs.Telemetry
   ]
 
   @doc "Every program, in the order in which they are listed and run."

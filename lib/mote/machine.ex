@@ -17,6 +17,9 @@ defmodule Mote.Machine do
   What else it tells is listed in `Mote.Telemetry`. Handlers of those events run in this process, so a slow one delays
   what it tells, and its end, but no turn.
 
+  `Mote.machine/1` gives a `%Mote.Machine{}`, which stands for the machine wherever one is expected, and shows itself as
+  it is at that moment, also when it is down: `#Mote.Machine<MyApp.Mote, #PID<0.180.0>, sponsors :main and :multi>`.
+
   The module `Mote.Native` must not be loaded anew while machines run: a machine that was started before cannot be
   reached any more. Restart the machines after an upgrade that changes it.
 
@@ -44,8 +47,11 @@ defmodule Mote.Machine do
   alias Mote.{Address, Error, Native}
   alias Mote.Machine.{Janitor, Options, Reporter, Table}
 
-  @typedoc "A machine: its process, or the name that it was given."
-  @type t :: GenServer.server()
+  @enforce_keys [:pid, :name]
+  defstruct [:pid, :name]
+
+  @typedoc "A machine: its process, the name that it was given, or what `Mote.machine/1` gives."
+  @type t :: GenServer.server() | %__MODULE__{pid: pid, name: term}
 
   @doc false
   @spec start_link(keyword) :: GenServer.on_start()
@@ -58,6 +64,8 @@ defmodule Mote.Machine do
   @doc false
   # The native machine of a process or name.
   @spec fetch(t) :: {:ok, reference} | {:error, Error.t()}
+  def fetch(%__MODULE__{pid: pid}), do: fetch(pid)
+
   def fetch(machine) do
     with pid when is_pid(pid) <- whereis(machine),
          :error <- Table.fetch(pid),
@@ -68,6 +76,39 @@ defmodule Mote.Machine do
       _nobody -> {:error, down(machine)}
     end
   end
+
+  @doc false
+  # See `Mote.machine/1`.
+  @spec handle(t | Address.t()) :: %__MODULE__{}
+  def handle(%__MODULE__{} = machine), do: machine
+
+  def handle(%Address{machine: native} = address) do
+    case Native.machine_owner(native) do
+      pid when is_pid(pid) -> %__MODULE__{pid: pid, name: Table.name(pid)}
+      :unknown -> raise Error.from(:unknown, address: address)
+    end
+  end
+
+  def handle(machine) do
+    case fetch(machine) do
+      {:ok, native} -> handle(%Address{machine: native, key: nil})
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc false
+  # What a machine is called.
+  @spec label(t) :: String.t()
+  def label(%__MODULE__{name: nil, pid: pid}), do: inspect(pid)
+  def label(%__MODULE__{name: name}), do: inspect(name)
+  def label(machine), do: inspect(machine)
+
+  @doc false
+  @spec stop(t, term, timeout) :: :ok
+  def stop(machine, reason, timeout), do: GenServer.stop(server(machine), reason, timeout)
+
+  defp server(%__MODULE__{pid: pid}), do: pid
+  defp server(machine), do: machine
 
   @doc false
   # Tells the calling process when the machine goes down: see `Mote.monitor/1`.
@@ -106,6 +147,7 @@ defmodule Mote.Machine do
     :exit, _ -> :error
   end
 
+  defp whereis(%__MODULE__{pid: pid}) when is_pid(pid), do: pid
   defp whereis(pid) when is_pid(pid), do: pid
 
   defp whereis(name) when is_atom(name) and name != nil, do: GenServer.whereis(name)
@@ -192,5 +234,31 @@ defmodule Mote.Machine do
     # The module of the native code was exchanged, and the new one does not know the machine. The native monitor of
     # this process still stops its threads.
     ArgumentError -> Logger.warning("machine #{state.title} was started by native code that is gone since")
+  end
+
+  defimpl Inspect do
+    def inspect(%{pid: pid, name: name}, _opts) do
+      label = if name == nil, do: Kernel.inspect(pid), else: "#{Kernel.inspect(name)}, #{Kernel.inspect(pid)}"
+      "#Mote.Machine<#{label}, #{state(pid)}>"
+    end
+
+    defp state(pid) do
+      with {:ok, native} <- Mote.Machine.fetch(pid),
+           [first | others] <- Mote.Native.machine_sponsors(native) do
+        sponsors(first, others)
+      else
+        _ -> "down"
+      end
+    rescue
+      # No machine that there can be.
+      ArgumentError -> "unknown"
+    end
+
+    defp sponsors(one, []), do: "sponsor #{Kernel.inspect(one)}"
+
+    defp sponsors(first, others) do
+      {init, [last]} = Enum.split([first | others], -1)
+      "sponsors #{Enum.map_join(init, ", ", &Kernel.inspect/1)} and #{Kernel.inspect(last)}"
+    end
   end
 end

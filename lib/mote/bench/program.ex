@@ -21,6 +21,7 @@ defmodule Mote.Bench.Program do
   #   * `:settle` (0): milliseconds to wait after each stage before the memory is read;
   #   * `:machines`: the sponsors of each machine that it is run on, `[name: [sponsor: options]]`, if it is about
   #     sponsors; without it, `--sponsor` says which (see `Mote.Bench.Variant`);
+  #   * `:options`: what else these machines are started with, `[name: options]`;
   #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`;
   #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`.
   #
@@ -48,6 +49,7 @@ defmodule Mote.Bench.Program do
           fresh: boolean,
           settle: non_neg_integer,
           machines: [{Variant.t(), keyword}] | nil,
+          options: [{Variant.t(), keyword}],
           rust: [{Variant.t(), String.t()}],
           ratio: Variant.ratio() | nil
         }
@@ -111,7 +113,7 @@ defmodule Mote.Bench.Program do
   def about(module, opts) do
     name = module |> Module.split() |> List.last() |> Macro.underscore()
 
-    optional = [fresh: false, settle: 0, machines: nil, ratio: nil, rust: []]
+    optional = [fresh: false, settle: 0, machines: nil, options: [], ratio: nil, rust: []]
     about = opts |> Keyword.validate!([:title, :param, :defaults, :small, :metric] ++ optional) |> Map.new()
     ratio = if about.machines, do: about.ratio, else: @ratio
     Map.merge(about, %{name: name, ratio: ratio})

@@ -40,7 +40,10 @@ defmodule Mote.Bench.Variant do
   @doc "The options of the machine of a variant."
   @spec options(module, t) :: keyword
   def options(program, variant) do
-    [sponsors: Keyword.fetch!(program.about().machines || @machines, variant)]
+    about = program.about()
+
+    [sponsors: Keyword.fetch!(about.machines || @machines, variant)] ++
+      Keyword.get(about.options, variant, [])
   end
 
   @doc "Whether the program exists for BEAM processes too."

@@ -239,8 +239,19 @@ defmodule Mote.Behaviour.IRTest do
     assert [%{name: :a}, %{name: :sink, arity: 0, code: [{:ignore}], flag: {:safe, true}}] = unit.behaviours
   end
 
-  test "a module without behaviours is a unit too" do
-    unit = Disassemble.unit(module("defpure f(x), do: x").__mote__(:unit))
-    assert unit.behaviours == []
+  test "a module without behaviours is a unit too, with a hidden one for each function" do
+    module = module("defpure f(x), do: x\ndefpure f(x, _y), do: x")
+    unit = Disassemble.unit(module.__mote__(:unit))
+    assert [%{name: :"f/1", arity: 0, flag: {:safe, true}}, %{name: :"f/2"}] = unit.behaviours
+    assert module.__mote__(:behaviours) == []
+    assert {:"f/1", hash} = module.__mote__({:call, :f, 1})
+    assert hash == module.__mote__(:hash)
+    assert module.__mote__({:call, :f, 3}) == nil
+  end
+
+  test "lifted loops are nobody's business" do
+    unit = Disassemble.unit(module("defpure f(n), do: (for i <- 1..n, do: i)").__mote__(:unit))
+    assert [%{name: :"f/1"}] = unit.behaviours
+    assert length(unit.functions) == 2
   end
 end
