@@ -164,7 +164,8 @@ defmodule Mote.MachineTest do
         end)
 
       lines = log |> String.split("aborted a turn") |> length() |> Kernel.-(1)
-      assert lines == 10
+      # Ten, and some more for each second that it takes.
+      assert lines in 10..50
     end
 
     defp intercept({:in, {:mote_aborted, _} = message}, handler), do: handler.(message) && nil

@@ -175,6 +175,18 @@ defmodule Mote.TelemetryTest do
       end
     end
 
+    test "tell that they were full" do
+      machine = start(sponsors: [main: [inbox: 10]], fuel: 1_000_000_000)
+      busy = Mote.Future.future(&Mote.Sums.spin/1, [50_000_000], machine: machine)
+      echo = Mote.create(machine, Actors.echo())
+      refused = for n <- 1..50, {:error, _} <- [Mote.send(echo, n)], do: n
+      assert length(refused) >= 39
+      {%{count: count, high_water: high_water}, %{sponsor: :main}} = next(machine, [:sponsor, :overload])
+      assert count == length(refused) and high_water in 10..11
+      assert catch_error(Mote.Future.future(&Mote.Sums.answer/0, [], machine: machine)).reason == :overloaded
+      Mote.Future.kill(busy)
+    end
+
     test "tell of messages to processes that are gone" do
       machine = start()
       {pid, monitor} = spawn_monitor(fn -> :ok end)
@@ -228,9 +240,11 @@ defmodule Mote.TelemetryTest do
         capture_log(fn ->
           machine = start(telemetry: [level: :none])
           failing = Mote.create(machine, Actors.failing(:quietly))
+          :sys.suspend(machine)
           for n <- 1..100, do: Mote.send(failing, n)
           eventually(fn -> Mote.info(machine).counters.unreported == 90 end)
-          Process.sleep(1_200)
+          :sys.resume(machine)
+          Process.sleep(1_500)
         end)
 
       assert log |> String.split("aborted a turn of machine") |> length() == 11
