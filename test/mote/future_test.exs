@@ -27,7 +27,7 @@ defmodule Mote.FutureTest do
   end
 
   # Keeps the first sponsor's only thread busy until `:go`-ing is over; gives a future of it.
-  defp block(machine, steps \\ 20_000_000), do: Future.future(&Sums.spin/1, [steps], machine: machine)
+  defp block(machine, steps \\ 10_000_000), do: Future.future(&Sums.spin/1, [steps], machine: machine)
 
   describe "touch" do
     test "gives the value of a call, again and again, in any process", %{machine: machine} do
@@ -106,7 +106,7 @@ defmodule Mote.FutureTest do
       error = assert_raise Error, ~r/was not finished within 1 ms/, fn -> Future.touch(future, 1) end
       assert error.reason == :timeout
       assert inspect(future) == "#Mote.Future<Mote.Sums.spin/1, open>"
-      assert Future.touch(future) == 20_000_000
+      assert Future.touch(future) == 10_000_000
       assert inspect(future) == "#Mote.Future<Mote.Sums.spin/1, finished>"
       nothing_left()
     end
@@ -206,7 +206,7 @@ defmodule Mote.FutureTest do
       assert Task.await(waiting) == :killed
       assert catch_error(Future.touch(List.last(futures))).reason == :killed
       refute Future.kill(hd(futures))
-      assert Future.touch(slow) == 20_000_000
+      assert Future.touch(slow) == 10_000_000
       :ok = Mote.drain(machine)
       assert %{turns: 11, ignored: 10, sends: 1} = Mote.info(machine).counters
     end

@@ -34,10 +34,10 @@ defmodule Mote.Sums do
     abort(reason)
   end
 
-  @doc "So many loop steps."
+  @doc "So many loop steps, none of which is quick."
   defpure spin(n) do
-    for _ <- 1..n, reduce: 0 do
-      sum -> sum + 1
+    for i <- 1..n, reduce: 0 do
+      sum -> if :math.sin(:math.exp(:math.cos(i))) > 2, do: 0, else: sum + 1
     end
   end
 
