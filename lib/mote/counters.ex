@@ -32,7 +32,9 @@ defmodule Mote.Counters do
 
     * `foreign_in` - messages that entered from outside;
     * `foreign_out` - messages handed to the outside;
-    * `undelivered` - messages to the outside that nobody was there to take.
+    * `undelivered` - messages to the outside that nobody was there to take, those included that waited in an outbox
+      when its owner ended;
+    * `overflowed` - messages that found their outbox full.
 
   Between threads:
 

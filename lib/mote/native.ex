@@ -22,6 +22,10 @@ defmodule Mote.Native do
   def drain_forget(_machine, _ticket), do: :erlang.nif_error(:nif_not_loaded)
   def machine_now(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_step(_machine, _limit), do: :erlang.nif_error(:nif_not_loaded)
+  def outbox_open(_machine, _capacity), do: :erlang.nif_error(:nif_not_loaded)
+  def outbox_take(_outbox, _max), do: :erlang.nif_error(:nif_not_loaded)
+  def outbox_close(_outbox), do: :erlang.nif_error(:nif_not_loaded)
+  def outbox_info(_outbox), do: :erlang.nif_error(:nif_not_loaded)
   def cores, do: :erlang.nif_error(:nif_not_loaded)
 
   def create(_machine, _module, _name, _version, _captures, _sponsor),

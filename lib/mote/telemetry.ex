@@ -141,6 +141,7 @@ defmodule Mote.Telemetry do
         sum("mote.sponsor.stats.turns", tags: [:name, :sponsor]),
         sum("mote.sponsor.stats.creates", tags: [:name, :sponsor]),
         sum("mote.sponsor.stats.undelivered", tags: [:name, :sponsor]),
+        sum("mote.sponsor.stats.overflowed", tags: [:name, :sponsor]),
         sum("mote.sponsor.stats.busy", tags: [:name, :sponsor], unit: {:native, :millisecond}),
         last_value("mote.sponsor.stats.queued", tags: [:name, :sponsor]),
         last_value("mote.sponsor.stats.inbox", tags: [:name, :sponsor]),

@@ -7,7 +7,7 @@ defmodule Mote.Total.Term do
   # Those of the simulator, then those of real machines, which plain Elixir code may be given as well.
   alias Mote.Reference.{Address, On}
 
-  @addresses [Address, On, Mote.Address, Mote.Customer]
+  @addresses [Address, On, Mote.Address, Mote.Customer, Mote.Outbox]
   defguardp is_address_struct(term)
             when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
                    :erlang.map_get(:__struct__, term) in @addresses
@@ -171,4 +171,5 @@ defmodule Mote.Total.Term do
   defp pid_key(pid) when :erlang.is_pid(pid), do: {2, pid}
   defp pid_key(%Mote.Address{machine: machine, key: key, sponsor: sponsor}), do: {3, machine, key, sponsor}
   defp pid_key(%Mote.Customer{ref: ref}), do: {4, ref}
+  defp pid_key(%Mote.Outbox{ref: ref}), do: {4, ref}
 end

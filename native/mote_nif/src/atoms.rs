@@ -26,6 +26,10 @@ pub mod names {
         captures,
         customer = "Elixir.Mote.Customer",
         timer = "Elixir.Mote.Timer",
+        outbox = "Elixir.Mote.Outbox",
+        wake_up = "mote_outbox",
+        enough,
+        empty,
         machine,
         key,
         sponsor,
@@ -78,6 +82,7 @@ pub mod names {
         become_ = "become",
         omitted,
         fuel,
+        more_left = "more",
     }
 }
 

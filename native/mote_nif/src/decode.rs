@@ -55,6 +55,11 @@ impl Decoder {
         self.made.shrink_to(KEPT);
     }
 
+    /// What is built keeps something alive.
+    pub fn keep(&mut self) {
+        self.holds = true;
+    }
+
     /// How many terms were made since.
     pub fn nodes(&self) -> usize {
         self.nodes

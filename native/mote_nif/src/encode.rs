@@ -4,6 +4,7 @@
 //! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
 use crate::atoms::{self, names};
 use crate::foreign::{Elsewhere, LongBinary, Opaque, Process, Waiting};
+use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use crate::read::{is_modest, is_ours, known_struct, list_cell, map_size, tuple_elements, Struct};
 use crate::resources::{Customer, MachineResource};
@@ -221,6 +222,10 @@ impl<'m, 'a> Encoder<'m, 'a> {
                 } else {
                     self.opaque(term, Class::Map)?;
                 }
+            }
+            Some(Struct::Outbox(outbox)) => {
+                self.spend(FEW)?;
+                self.builder.foreign(Arc::new(Writable(outbox)));
             }
             Some(Struct::Timer(machine, timer)) => match std::ptr::eq(&*machine, self.resource) {
                 true => self.builder.timer(timer),

@@ -2,6 +2,7 @@
 //! every term that is no value of the machine.
 use crate::message::post;
 use crate::order::compare;
+use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use crate::repack::repack;
 use crate::resources::{Customer, MachineResource};
@@ -151,6 +152,8 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         opaque.term.to(env)
     } else if let Some(Waiting(customer)) = any.downcast_ref() {
         terms::customer(env, customer)
+    } else if let Some(Writable(outbox)) = any.downcast_ref() {
+        terms::outbox(env, outbox)
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         elsewhere.term.to(env)
     } else if let Some(binary) = any.downcast_ref::<LongBinary>() {

@@ -19,6 +19,7 @@ mod machine;
 mod maps;
 mod message;
 mod order;
+mod outbox;
 mod own_term;
 mod pattern;
 mod read;

@@ -1,5 +1,6 @@
 //! The order of foreign values of one class.
 use crate::foreign::{Elsewhere, Opaque, Process, Waiting};
+use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use mote_vm::atom::Atom;
 use mote_vm::foreign::Foreign;
@@ -14,6 +15,7 @@ use std::mem::MaybeUninit;
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     Customer(usize),
+    Outbox(usize),
     Elsewhere(usize, u32, u128, Option<u32>),
     Other,
 }
@@ -27,6 +29,8 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
         Ok(opaque.raw())
     } else if let Some(waiting) = any.downcast_ref::<Waiting>() {
         Err(Identity::Customer(waiting.identity()))
+    } else if let Some(outbox) = any.downcast_ref::<Writable>() {
+        Err(Identity::Outbox(outbox.identity()))
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         let (machine, key) = elsewhere.home();
         Err(Identity::Elsewhere(

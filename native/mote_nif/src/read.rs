@@ -1,5 +1,6 @@
 //! Looking into terms, one level at a time.
 use crate::atoms::{self, names};
+use crate::outbox::OutboxResource;
 use crate::own_term::OwnTerm;
 use crate::resources::{parse_key, parse_timer, Customer, MachineResource};
 use crate::terms;
@@ -21,6 +22,8 @@ pub enum Struct {
     Address(ResourceArc<MachineResource>, Key, Option<Atom>),
     /// Somebody who waits for an answer.
     Customer(ResourceArc<Customer>),
+    /// Where a process takes messages in batches.
+    Outbox(ResourceArc<OutboxResource>),
     /// A timer of a machine.
     Timer(ResourceArc<MachineResource>, TimerId),
 }
@@ -83,6 +86,10 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
             let timer = parse_timer(terms::get(map, names::key())?)?;
             Some(Struct::Timer(machine, timer))
         }
+        3 if is_struct(map, names::outbox()) => {
+            let outbox = terms::get(map, names::reference())?.decode().ok()?;
+            Some(Struct::Outbox(outbox))
+        }
         2 if is_struct(map, names::customer()) => {
             let customer = terms::get(map, names::reference())?.decode().ok()?;
             Some(Struct::Customer(customer))
@@ -119,4 +126,5 @@ pub fn two_zeros(env: Env<'_>) -> bool {
 pub fn is_ours(reference: Term<'_>) -> bool {
     reference.try_get_resource::<Customer>().is_some()
         || reference.try_get_resource::<MachineResource>().is_some()
+        || reference.try_get_resource::<OutboxResource>().is_some()
 }

@@ -1,6 +1,7 @@
 //! Small things that terms are made of: structs, and what is inside of them.
 use crate::atoms::{self, names};
 use crate::foreign::bytes;
+use crate::outbox::OutboxResource;
 use crate::resources::{timer_key, Customer, Handle, MachineResource};
 use mote_vm::atom::Atom;
 use mote_vm::look::BehaviourName;
@@ -103,6 +104,18 @@ pub fn timer<'a>(env: Env<'a>, machine: &ResourceArc<MachineResource>, timer: Ti
             (names::__struct__(), names::timer().to_term(env)),
             (names::machine(), machine.encode(env)),
             (names::key(), key),
+        ],
+    )
+}
+
+/// `%Mote.Outbox{}`
+pub fn outbox<'a>(env: Env<'a>, outbox: &ResourceArc<OutboxResource>) -> Term<'a> {
+    map(
+        env,
+        [
+            (names::__struct__(), names::outbox().to_term(env)),
+            (names::machine(), outbox.machine().encode(env)),
+            (names::reference(), outbox.encode(env)),
         ],
     )
 }

@@ -59,6 +59,8 @@ counters! {
     dropped,
     /// Messages to the outside that nobody was there to take.
     undelivered,
+    /// Messages to the outside that there was no room for.
+    overflowed,
     /// Turns aborted by `abort(reason)`.
     aborts_explicit,
     /// Turns aborted by a failed match: `=`, `case`, `cond` or the clauses of a function.

@@ -135,6 +135,7 @@ impl Dispatch {
         match delivery {
             Delivery::Done => self.turn.counts.foreign_out += 1,
             Delivery::Dead => self.turn.counts.undelivered += 1,
+            Delivery::Full => self.turn.counts.overflowed += 1,
             Delivery::NoAddress => self.turn.counts.dropped += 1,
         }
     }

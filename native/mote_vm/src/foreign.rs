@@ -46,6 +46,8 @@ pub enum Delivery {
     Done,
     /// Nobody is there any more.
     Dead,
+    /// There is no room for it.
+    Full,
     /// This value takes no messages at all.
     NoAddress,
 }

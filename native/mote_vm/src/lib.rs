@@ -21,6 +21,7 @@ pub(crate) mod interpreter;
 pub mod look;
 pub mod machine;
 pub(crate) mod map;
+pub mod outbox;
 pub mod parcel;
 pub(crate) mod presence;
 pub(crate) mod prim;

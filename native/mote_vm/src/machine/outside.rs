@@ -163,6 +163,11 @@ impl Machine {
         }
     }
 
+    /// Counts messages that had been handed over and then found nobody.
+    pub fn count_undelivered(&self, messages: u64) {
+        self.0.ended.lock().undelivered += messages;
+    }
+
     /// A handle of an actor seen in a term. The caller owns it.
     pub fn acquire(&self, actor: ActorRef<'_>) -> Key {
         // SAFETY: the term that the actor was seen in is borrowed from the running machine.

@@ -1,0 +1,216 @@
+defmodule Mote.Outbox do
+  @moduledoc """
+  Where a process takes what actors have sent it in batches.
+
+  A message to a pid costs what a message costs on the BEAM. An outbox is cheaper when there are many: actors send to it
+  as to any address, the messages wait in the machine, and the process that opened it gets **one** wake-up,
+  `{:mote_outbox, outbox}`, when something has come. Then it takes as much as it likes.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> outbox = Mote.Outbox.open(machine)
+      iex> defmodule Doc.Counting do
+      ...>   use Mote.Behaviour
+      ...>   defactor to(target) do
+      ...>     n -> for i <- 1..n, do: send(target, {:number, i})
+      ...>   end
+      ...> end
+      iex> Mote.send(Mote.create(machine, Doc.Counting.to(outbox)), 3)
+      iex> receive do {:mote_outbox, ^outbox} -> Mote.drain(machine) end
+      iex> Mote.Outbox.take(outbox)
+      [number: 1, number: 2, number: 3]
+
+  ## What is promised
+
+    * Messages of one actor come in the order in which it sent them; so do all messages of a single-threaded sponsor.
+    * When `take/2` gives **fewer messages than were asked for**, the outbox was empty, and the next message brings a
+      wake-up. When it gives as many, there may be more, and no wake-up needs to come: take again when you like.
+    * A wake-up may find nothing: what it was for can have been taken meanwhile.
+    * An outbox holds `:capacity` messages (default 65,536). An actor never waits, for a turn that is committed can
+      neither wait nor be undone; so a message that finds the outbox full is thrown away and counted, in
+      `info/1` (`overflowed`) and in the counters of the thread that sent it (`Mote.Counters`), which telemetry tells.
+      What waits already is never thrown away: so what is lost is the newest, and the order of the rest is kept.
+    * When the process that opened it ends, the outbox closes. What waits then and what is sent later counts as
+      `undelivered` in the machine's counters.
+
+  ## Demand
+
+  Since a consumer takes what it wants, an outbox has the shape of a producer of `GenStage`: `handle_demand/2` takes,
+  and what could not be satisfied at once is satisfied at the next wake-up.
+
+      def init(machine), do: {:producer, {Mote.Outbox.open(machine), 0}}
+
+      def handle_demand(demand, {outbox, owed}), do: satisfy(outbox, owed + demand)
+      def handle_info({:mote_outbox, outbox}, {outbox, owed}), do: satisfy(outbox, owed)
+
+      defp satisfy(outbox, owed) do
+        events = Mote.Outbox.take(outbox, owed)
+        {:noreply, events, {outbox, owed - length(events)}}
+      end
+  """
+
+  alias Mote.{Error, Machine, Native}
+
+  @enforce_keys [:machine, :ref]
+  defstruct [:machine, :ref]
+
+  @type t :: %__MODULE__{machine: reference, ref: reference}
+
+  @capacity 65_536
+  @max 1_000
+  @most 0x7FFFFFFFFFFFFFFF
+
+  @doc """
+  Opens an outbox of the calling process for the actors of a machine.
+
+  Option: `:capacity`, how many messages may wait (default 65,536). Raises `Mote.Error` when the machine is not running.
+  """
+  @spec open(Machine.t(), capacity: pos_integer) :: t
+  def open(machine, opts \\ []) do
+    capacity = capacity!(opts)
+
+    with {:ok, native} <- Machine.fetch(machine),
+         %__MODULE__{} = outbox <- Native.outbox_open(native, capacity) do
+      outbox
+    else
+      {:error, error} -> raise error
+      word -> raise Error.from(word, machine: machine)
+    end
+  end
+
+  @doc """
+  Takes at most `max` messages, the first first. Never waits.
+
+  Any process may take; the wake-up comes to the one that opened it.
+  """
+  @spec take(t, non_neg_integer) :: [term]
+  def take(outbox, max \\ @max)
+
+  def take(%__MODULE__{ref: ref}, max) when is_integer(max) and max in 0..@most, do: elem(pull(ref, max), 0)
+
+  def take(%__MODULE__{}, max) do
+    raise ArgumentError, "expected a number of messages to take, got: #{inspect(max)}"
+  end
+
+  def take(other, _max), do: no_outbox(other)
+
+  # A call of the NIF takes no more than is good for a scheduler.
+  defp pull(ref, max) do
+    case Native.outbox_take(ref, max) do
+      {messages, :more} ->
+        {rest, why} = pull(ref, max - length(messages))
+        {messages ++ rest, why}
+
+      taken ->
+        taken
+    end
+  end
+
+  @doc """
+  The messages as a lazy stream, for the process that opened the outbox.
+
+  It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken.
+  Raises `ArgumentError` in another process.
+  """
+  @spec stream(t) :: Enumerable.t()
+  def stream(%__MODULE__{} = outbox) do
+    Stream.resource(fn -> start(outbox) end, &next/1, &stop/1)
+  end
+
+  def stream(other), do: no_outbox(other)
+
+  defp start(outbox) do
+    if info(outbox).owner != self() do
+      raise ArgumentError, "#{inspect(outbox)} was opened by another process, which gets its wake-ups"
+    end
+
+    {outbox, Process.monitor(Native.machine_owner(outbox.machine)), :running}
+  end
+
+  defp next({outbox, monitor, state} = at) do
+    case pull(outbox.ref, @max) do
+      {[], :closed} -> {:halt, at}
+      {[], _} when state == :ended -> {:halt, at}
+      {[], _} -> {[], wait(outbox, monitor)}
+      {messages, _} -> {messages, at}
+    end
+  end
+
+  defp wait(outbox, monitor) do
+    receive do
+      {:mote_outbox, ^outbox} -> {outbox, monitor, :running}
+      {:DOWN, ^monitor, _, _, _} -> {outbox, monitor, :ended}
+    end
+  end
+
+  defp stop({outbox, monitor, _}) do
+    Process.demonitor(monitor, [:flush])
+
+    receive do
+      {:mote_outbox, ^outbox} -> :ok
+    after
+      0 -> :ok
+    end
+  end
+
+  @doc """
+  Closes an outbox: it takes no more messages. Those that wait can still be taken.
+  """
+  @spec close(t) :: :ok
+  def close(%__MODULE__{ref: ref} = outbox) do
+    Native.outbox_close(ref)
+    # Whoever waits in a stream learns it.
+    send(info(outbox).owner, {:mote_outbox, outbox})
+    :ok
+  end
+
+  def close(other), do: no_outbox(other)
+
+  @doc """
+  What an outbox has seen: `owner`, `capacity`, `waiting`, `received` (all that ever came in), `overflowed` (what found
+  it full) and `closed`.
+  """
+  @spec info(t) :: %{
+          owner: pid,
+          capacity: pos_integer,
+          waiting: non_neg_integer,
+          received: non_neg_integer,
+          overflowed: non_neg_integer,
+          closed: boolean
+        }
+  def info(%__MODULE__{ref: ref}) do
+    {owner, capacity, waiting, received, overflowed, closed} = Native.outbox_info(ref)
+
+    %{
+      owner: owner,
+      capacity: capacity,
+      waiting: waiting,
+      received: received,
+      overflowed: overflowed,
+      closed: closed
+    }
+  end
+
+  def info(other), do: no_outbox(other)
+
+  defp capacity!(opts) do
+    capacity = if Keyword.keyword?(opts), do: Keyword.get(opts, :capacity, @capacity)
+
+    unless is_integer(capacity) and capacity in 1..@most and Keyword.keys(opts) -- [:capacity] == [] do
+      raise ArgumentError,
+            "expected the options of an outbox to be [capacity: messages], at least 1, got: #{inspect(opts)}"
+    end
+
+    capacity
+  end
+
+  @spec no_outbox(term) :: no_return
+  defp no_outbox(other) do
+    raise ArgumentError, "expected an outbox as Mote.Outbox.open/2 gives it, got: #{inspect(other)}"
+  end
+
+  defimpl Inspect do
+    def inspect(%{ref: ref}, _opts) do
+      "#Mote.Outbox<#{ref |> :erlang.phash2(0x1000000) |> Integer.to_string(36) |> String.downcase()}>"
+    end
+  end
+end

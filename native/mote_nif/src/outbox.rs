@@ -1,0 +1,203 @@
+//! Outboxes: where a process takes what actors have sent it in batches, after one wake-up.
+use crate::atoms::{self, names};
+use crate::decode::Decoder;
+use crate::encode::NORMAL;
+use crate::foreign::bytes;
+use crate::message::post;
+use crate::order::compare;
+use crate::own_term::OwnTerm;
+use crate::resources::MachineResource;
+use crate::terms;
+use mote_vm::foreign::{Class, Delivery, Foreign};
+use mote_vm::machine::Machine;
+use mote_vm::outbox::{Outbox, Part, Posted, Rest};
+use mote_vm::Term as Value;
+use rustler::sys::{
+    enif_make_list_cell, enif_make_list_from_array, enif_make_tuple_from_array, ErlNifTerm,
+};
+use rustler::{Atom, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
+use std::any::Any;
+use std::cmp::Ordering;
+
+/// An outbox, and the process that reads it.
+pub struct OutboxResource {
+    outbox: Outbox<OwnTerm>,
+    owner: LocalPid,
+    machine: ResourceArc<MachineResource>,
+}
+
+impl OutboxResource {
+    /// The machine whose actors write to it.
+    pub fn machine(&self) -> &ResourceArc<MachineResource> {
+        &self.machine
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for OutboxResource {
+    const IMPLEMENTS_DOWN: bool = true;
+
+    // The owner has ended: nobody reads any more.
+    fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
+        let lost = self.outbox.close(true);
+        if let Some(machine) = self.machine.any() {
+            machine.count_undelivered(lost);
+        }
+    }
+}
+
+/// An outbox as actors have it.
+pub struct Writable(pub ResourceArc<OutboxResource>);
+
+impl Writable {
+    /// What tells outboxes apart.
+    pub fn identity(&self) -> usize {
+        self.0.as_c_arg() as usize
+    }
+}
+
+impl Foreign for Writable {
+    fn class(&self) -> Class {
+        Class::Reference
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        let outbox = &self.0.outbox;
+        let mut posted = outbox.post(|letters| letters.write(message));
+        if posted == Posted::Declined {
+            let copy = OwnTerm::make(|env| Some(Decoder::default().term(env, machine, message)));
+            posted = outbox.post(|letters| copy.is_some_and(|copy| letters.add(copy)));
+        }
+        match posted {
+            Posted::Waits { wake } => {
+                if wake {
+                    post(&self.0.owner, |env, decoder| {
+                        decoder.keep();
+                        (names::wake_up(), terms::outbox(env, &self.0)).encode(env)
+                    });
+                }
+                Delivery::Done
+            }
+            Posted::Full => Delivery::Full,
+            Posted::Closed | Posted::Declined => Delivery::Dead,
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// An outbox of the calling process: `%Mote.Outbox{}`, or `:stopped`.
+#[rustler::nif]
+fn outbox_open<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, capacity: u64) -> Term<'a> {
+    if machine.running().is_none() {
+        return names::stopped().encode(env);
+    }
+    let outbox = ResourceArc::new(OutboxResource {
+        outbox: Outbox::new(capacity),
+        owner: env.pid(),
+        machine,
+    });
+    if env.monitor(&outbox, &env.pid()).is_none() {
+        outbox.outbox.close(true);
+    }
+    terms::outbox(env, &outbox)
+}
+
+/// At most `max` messages, and why there are no more: `:more` (call again), `:enough`, `:empty` (the owner will be
+/// told when there are) or `:closed`.
+#[rustler::nif]
+fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) -> Term<'a> {
+    let mut wanted = max;
+    let mut parts = 0;
+    let mut made: Vec<ErlNifTerm> = Vec::new();
+    let rest = outbox.outbox.take(|part| {
+        parts += 1;
+        match part {
+            None if wanted == 0 || parts > NORMAL => false,
+            None => {
+                wanted -= 1;
+                true
+            }
+            Some(part) => {
+                let term = build(env, part, &mut made);
+                made.push(term);
+                true
+            }
+        }
+    });
+    let why = match rest {
+        Rest::Enough if wanted > 0 => names::more_left(),
+        Rest::Enough => names::enough(),
+        Rest::Empty => names::empty(),
+        Rest::Closed => names::closed(),
+    };
+    // SAFETY: everything was made in `env`, one term for each message.
+    let list = unsafe {
+        let list = enif_make_list_from_array(env.as_c_arg(), made.as_ptr(), made.len() as u32);
+        Term::new(env, list)
+    };
+    (list, why).encode(env)
+}
+
+/// The term of a part, whose own parts are on the stack.
+fn build(env: Env<'_>, part: Part<'_, OwnTerm>, made: &mut Vec<ErlNifTerm>) -> ErlNifTerm {
+    let term = match part {
+        Part::Integer(n) => n.encode(env),
+        Part::Float(f) => f.encode(env),
+        Part::Atom(atom) => atoms::to_term(env, atom),
+        Part::EmptyList => Term::list_new_empty(env),
+        Part::Bytes(content) => bytes(env, content),
+        Part::Other(own) => own.to(env),
+        Part::Tuple(count) => {
+            let from = made.len().saturating_sub(count);
+            let elements = &made[from..];
+            // SAFETY: the elements belong to `env`.
+            let tuple = unsafe {
+                enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), elements.len() as u32)
+            };
+            made.truncate(from);
+            return tuple;
+        }
+        Part::List(count) => {
+            let from = made.len().saturating_sub(count + 1);
+            let mut cells = made.drain(from..).rev();
+            let tail = cells.next();
+            let empty = Term::list_new_empty(env).as_c_arg();
+            // SAFETY: heads and tail belong to `env`.
+            return cells.fold(tail.unwrap_or(empty), |tail, head| unsafe {
+                enif_make_list_cell(env.as_c_arg(), head, tail)
+            });
+        }
+        // Not given to readers.
+        Part::End => names::nil().to_term(env),
+    };
+    term.as_c_arg()
+}
+
+/// Takes no more messages; those that wait can still be taken.
+#[rustler::nif]
+fn outbox_close(outbox: ResourceArc<OutboxResource>) -> Atom {
+    outbox.outbox.close(false);
+    names::ok()
+}
+
+/// `{owner, capacity, waiting, received, overflowed, closed}`
+#[rustler::nif]
+fn outbox_info<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>) -> Term<'a> {
+    let info = outbox.outbox.info();
+    (
+        outbox.owner,
+        info.capacity,
+        info.waiting,
+        info.received,
+        info.overflowed,
+        info.closed,
+    )
+        .encode(env)
+}

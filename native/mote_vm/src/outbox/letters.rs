@@ -1,0 +1,304 @@
+//! Messages that have left a heap, one after the other in one row of words: so a message costs no allocation.
+//!
+//! A letter is written in postfix order (a tuple after its elements) and read forwards with a stack. Immediates stand
+//! for themselves; a word with the boxed tag is a command, with its kind in bits 4..8 and a count above. Only small
+//! and plain values are written so; what holds on to something (addresses, foreign values), or is large or deep, is
+//! carried as the embedder's own copy, `F`.
+//!
+//! Invariants:
+//! 1. Letters are whole: what cannot be written to its end is taken back.
+//! 2. The words are only written here, so commands are well formed; reading is total all the same.
+use crate::atom::Atom;
+use crate::heap::view::{Term, View};
+use crate::value::Value;
+use std::collections::VecDeque;
+
+const TUPLE: u64 = 0x10;
+const LIST: u64 = 0x20;
+const FLOAT: u64 = 0x30;
+const BYTES: u64 = 0x40;
+const OTHER: u64 = 0x50;
+const END: u64 = 0x60;
+const KIND: u64 = 0xF0;
+const COUNT_SHIFT: u32 = 8;
+
+/// How deep a plain value may be, and how many words it may take.
+const DEPTH: usize = 8;
+const WORDS: usize = 128;
+/// Room that is kept when everything was read.
+const KEPT: usize = 1 << 16;
+
+/// A part of a letter, to be put on a stack; the counted ones take their parts off it first.
+pub enum Part<'l, F> {
+    /// An integer.
+    Integer(i64),
+    /// A float.
+    Float(f64),
+    /// An atom.
+    Atom(Atom),
+    /// `[]`
+    EmptyList,
+    /// A binary.
+    Bytes(&'l [u8]),
+    /// Takes that many elements.
+    Tuple(usize),
+    /// Takes that many elements and a tail.
+    List(usize),
+    /// What the embedder has copied itself.
+    Other(F),
+    /// The letter ends: its value is on the stack.
+    End,
+}
+
+/// See the head of this file.
+pub struct Letters<F> {
+    words: Vec<u64>,
+    others: VecDeque<F>,
+    /// How far it was read.
+    at: usize,
+}
+
+impl<F> Default for Letters<F> {
+    fn default() -> Letters<F> {
+        Letters {
+            words: Vec::new(),
+            others: VecDeque::new(),
+            at: 0,
+        }
+    }
+}
+
+impl<F> Letters<F> {
+    /// Whether everything was read.
+    pub fn is_empty(&self) -> bool {
+        self.at == self.words.len()
+    }
+
+    /// Writes a letter; `false` when the value is not small and plain, and then nothing was written.
+    pub fn write(&mut self, term: Term<'_>) -> bool {
+        let from = self.words.len();
+        let written = self.value(term, DEPTH, from + WORDS);
+        match written {
+            true => self.words.push(END),
+            false => self.words.truncate(from),
+        }
+        written
+    }
+
+    /// Adds a letter that the embedder has copied; `true`, for it is always written.
+    pub fn add(&mut self, other: F) -> bool {
+        self.words.extend([OTHER, END]);
+        self.others.push_back(other);
+        true
+    }
+
+    fn value(&mut self, term: Term<'_>, depth: usize, limit: usize) -> bool {
+        if depth == 0 || self.words.len() >= limit {
+            return false;
+        }
+        let word = match term.view() {
+            View::Integer(n) => Value::fixnum(n).word(),
+            View::Atom(atom) => Value::atom(atom).word(),
+            View::EmptyList => Value::EMPTY_LIST.word(),
+            View::Float(f) => match Value::flonum(f) {
+                Some(value) => value.word(),
+                None => {
+                    self.words.extend([FLOAT, f.to_bits()]);
+                    return true;
+                }
+            },
+            View::Bytes(bytes) => return self.bytes(bytes, limit),
+            View::Tuple(elements) => {
+                for element in elements.iter() {
+                    if !self.value(element, depth - 1, limit) {
+                        return false;
+                    }
+                }
+                TUPLE | (elements.len() as u64) << COUNT_SHIFT
+            }
+            View::Cons(..) => {
+                let (mut count, mut rest) = (0, term);
+                while let View::Cons(head, tail) = rest.view() {
+                    if !self.value(head, depth - 1, limit) {
+                        return false;
+                    }
+                    count += 1;
+                    rest = tail;
+                }
+                if !self.value(rest, depth - 1, limit) {
+                    return false;
+                }
+                LIST | count << COUNT_SHIFT
+            }
+            View::Map(_) | View::Foreign(_) | View::On(..) | View::Address(_) | View::Timer(_) => {
+                return false
+            }
+        };
+        self.words.push(word);
+        true
+    }
+
+    fn bytes(&mut self, bytes: &[u8], limit: usize) -> bool {
+        if self.words.len() + bytes.len().div_ceil(8) >= limit {
+            return false;
+        }
+        self.words.push(BYTES | (bytes.len() as u64) << COUNT_SHIFT);
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.words.push(u64::from_ne_bytes(word));
+        }
+        true
+    }
+
+    /// The next part; `None` at the end of the last letter.
+    #[inline]
+    pub fn read(&mut self) -> Option<Part<'_, F>> {
+        let word = *self.words.get(self.at)?;
+        self.at += 1;
+        let value = Value::from_word(word);
+        if let Some(n) = value.as_fixnum() {
+            return Some(Part::Integer(n));
+        }
+        if let Some(atom) = value.as_atom() {
+            return Some(Part::Atom(atom));
+        }
+        if value.is_flonum() {
+            return Some(Part::Float(value.flonum_value()));
+        }
+        let count = (word >> COUNT_SHIFT) as usize;
+        Some(match word & KIND {
+            _ if value == Value::EMPTY_LIST => Part::EmptyList,
+            TUPLE => Part::Tuple(count),
+            LIST => Part::List(count),
+            FLOAT => Part::Float(f64::from_bits(self.raw(1).first().copied().unwrap_or(0))),
+            BYTES => {
+                let words = self.raw(count.div_ceil(8));
+                // SAFETY: so many words hold at least `count` bytes (invariant 2; clamped all the same), and bytes have
+                // no alignment.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts(words.as_ptr().cast(), count.min(words.len() * 8))
+                };
+                Part::Bytes(bytes)
+            }
+            OTHER => match self.others.pop_front() {
+                Some(other) => Part::Other(other),
+                None => Part::Atom(Atom::UNDEFINED),
+            },
+            _ => Part::End,
+        })
+    }
+
+    fn raw(&mut self, count: usize) -> &[u64] {
+        let from = self.at;
+        self.at = (from + count).min(self.words.len());
+        &self.words[from..self.at]
+    }
+
+    /// Forgets what was read, and everything else.
+    pub fn clear(&mut self) {
+        self.at = 0;
+        self.words.clear();
+        self.words.shrink_to(KEPT);
+        self.others.clear();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::heap::block::BlockPool;
+    use crate::heap::Heap;
+    use crate::parcel::Builder;
+    use std::sync::Arc;
+
+    fn value(heap: &mut Heap, write: impl FnOnce(&mut Builder)) -> Term<'static> {
+        let mut builder = Builder::new();
+        write(&mut builder);
+        Term::new(builder.finish().unpack(heap, &mut Vec::new()))
+    }
+
+    fn heap() -> Heap {
+        Heap::new(Arc::new(BlockPool::default()))
+    }
+
+    /// The next letter as text.
+    fn text(letters: &mut Letters<String>) -> Option<String> {
+        let mut stack: Vec<String> = Vec::new();
+        loop {
+            let text = match letters.read()? {
+                Part::Integer(n) => n.to_string(),
+                Part::Float(f) => format!("{f:?}"),
+                Part::Atom(atom) => format!(":{}", atom.name()),
+                Part::EmptyList => "[]".to_string(),
+                Part::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+                Part::Tuple(n) => format!("{{{}}}", stack.split_off(stack.len() - n).join(", ")),
+                Part::List(n) => {
+                    let tail = stack.pop().unwrap();
+                    format!("[{} | {tail}]", stack.split_off(stack.len() - n).join(", "))
+                }
+                Part::Other(other) => other,
+                Part::End => return stack.pop(),
+            };
+            stack.push(text);
+        }
+    }
+
+    #[test]
+    fn letters_come_out_as_they_went_in() {
+        let mut heap = heap();
+        let mut letters = Letters::default();
+        let long = "a binary of more than a word";
+        let terms = [
+            value(&mut heap, |b| assert!(b.integer(-7))),
+            value(&mut heap, |b| {
+                b.tuple(3);
+                b.atom(Atom::OK);
+                b.list(2);
+                b.float(1.5);
+                b.float(1.0e300);
+                b.empty_list();
+                b.bytes(long.as_bytes());
+            }),
+            value(&mut heap, |b| b.tuple(0)),
+            value(&mut heap, |b| b.bytes(b"")),
+        ];
+        for term in terms {
+            assert!(letters.write(term));
+        }
+        assert!(letters.add("copied".to_string()));
+        let mut read = std::iter::from_fn(|| text(&mut letters));
+        assert_eq!(read.next().unwrap(), "-7");
+        let compound = format!("{{:ok, [1.5, 1e300 | []], {long:?}}}");
+        assert_eq!(read.next().unwrap(), compound);
+        assert_eq!(read.next().unwrap(), "{}");
+        assert_eq!(read.next().unwrap(), "\"\"");
+        assert_eq!(read.next().unwrap(), "copied");
+        assert_eq!(read.next(), None);
+        assert!(letters.is_empty());
+    }
+
+    #[test]
+    fn what_is_large_or_deep_leaves_no_trace() {
+        let mut heap = heap();
+        let mut letters: Letters<String> = Letters::default();
+        let deep = value(&mut heap, |b| {
+            (0..DEPTH).for_each(|_| b.tuple(1));
+            b.empty_list();
+        });
+        let long = value(&mut heap, |b| {
+            b.list(WORDS);
+            (0..WORDS).for_each(|_| b.atom(Atom::OK));
+            b.empty_list();
+        });
+        let bytes = value(&mut heap, |b| {
+            b.list(5);
+            (0..5).for_each(|_| b.bytes(&[7; 250]));
+            b.empty_list();
+        });
+        for term in [deep, long, bytes] {
+            assert!(!letters.write(term));
+            assert!(letters.is_empty());
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! A bounded queue from many actors to one process outside, with one wake-up for all that has come since it last found
+//! nothing.
+//!
+//! Senders append to one side under a lock, the reader takes that whole side at once and reads it in peace. A sender
+//! never waits for room: a letter that finds the outbox full is refused and counted.
+//!
+//! Invariants:
+//! 1. Letters of one sender are read in the order in which they were sent: they are appended in order, and the sides
+//!    change only when the reader's is empty.
+//! 2. No wake-up is lost: the reader goes to sleep only after it has found, under the senders' lock, nothing there,
+//!    and has cleared `told` in that moment; the next sender finds it cleared, and wakes.
+//! 3. Between two times that the reader finds nothing, one wake-up is sent at most.
+//! 4. Never more than `capacity` letters wait: `waiting` counts a letter under the senders' lock, until it was read.
+mod letters;
+
+pub use letters::{Letters, Part};
+
+use crate::sync::{AtomicU64, Mutex, Relaxed};
+use std::sync::atomic::{AtomicU64 as Figure, Ordering};
+
+/// What became of a letter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Posted {
+    /// It waits to be read; whether the reader is to be woken.
+    Waits {
+        /// See above.
+        wake: bool,
+    },
+    /// There was no room.
+    Full,
+    /// Nobody reads any more.
+    Closed,
+    /// Nothing was written.
+    Declined,
+}
+
+struct Entrance<F> {
+    letters: Letters<F>,
+    /// The reader knows, or will know, that something is here.
+    told: bool,
+    closed: bool,
+}
+
+/// See the head of this file.
+pub struct Outbox<F> {
+    capacity: u64,
+    entrance: Mutex<Entrance<F>>,
+    /// The reader's side.
+    taken: Mutex<Letters<F>>,
+    waiting: AtomicU64,
+    received: Figure,
+    overflowed: Figure,
+}
+
+/// What an outbox has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutboxInfo {
+    /// Letters that may wait.
+    pub capacity: u64,
+    /// Letters that do.
+    pub waiting: u64,
+    /// Letters that have come so far.
+    pub received: u64,
+    /// Letters that found it full.
+    pub overflowed: u64,
+    /// Nobody reads any more.
+    pub closed: bool,
+}
+
+/// Why reading came to an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// Nothing was left: a wake-up comes with the next letter.
+    Empty,
+    /// The reader had enough.
+    Enough,
+    /// Nothing was left, and nothing will come any more.
+    Closed,
+}
+
+impl<F> Outbox<F> {
+    /// An outbox for that many letters.
+    pub fn new(capacity: u64) -> Outbox<F> {
+        let entrance = Entrance {
+            letters: Letters::default(),
+            told: false,
+            closed: false,
+        };
+        Outbox {
+            capacity,
+            entrance: Mutex::new(entrance),
+            taken: Mutex::new(Letters::default()),
+            waiting: AtomicU64::new(0),
+            received: Figure::new(0),
+            overflowed: Figure::new(0),
+        }
+    }
+
+    /// Writes a letter; `write` writes one, or none and says so. It runs under the senders' lock.
+    pub fn post(&self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
+        let mut entrance = self.entrance.lock();
+        if entrance.closed {
+            return Posted::Closed;
+        }
+        // Relaxed, here and below: senders count under their lock, and the reader's subtraction makes room at worst
+        // later than it could.
+        if self.waiting.load(Relaxed) >= self.capacity {
+            self.overflowed.fetch_add(1, Ordering::Relaxed);
+            return Posted::Full;
+        }
+        // Before the reader can see the letter, and take it off again.
+        if !write(&mut entrance.letters) {
+            return Posted::Declined;
+        }
+        self.waiting.fetch_add(1, Relaxed);
+        self.received.fetch_add(1, Ordering::Relaxed);
+        let wake = !std::mem::replace(&mut entrance.told, true);
+        Posted::Waits { wake }
+    }
+
+    /// Reads letters part by part while `read` says that it wants another letter. It is asked before the first one, and
+    /// after each, with `None`.
+    pub fn take(&self, mut read: impl FnMut(Option<Part<'_, F>>) -> bool) -> Rest {
+        let mut taken = self.taken.lock();
+        let mut count = 0;
+        let rest = loop {
+            if taken.is_empty() && !self.refill(&mut taken) {
+                break self.nothing();
+            }
+            if !read(None) {
+                break Rest::Enough;
+            }
+            while let Some(part) = taken.read() {
+                if matches!(part, Part::End) {
+                    break;
+                }
+                read(Some(part));
+            }
+            count += 1;
+        };
+        self.waiting.fetch_sub(count, Relaxed);
+        rest
+    }
+
+    /// Takes what senders have written.
+    fn refill(&self, taken: &mut Letters<F>) -> bool {
+        taken.clear();
+        let mut entrance = self.entrance.lock();
+        std::mem::swap(&mut entrance.letters, taken);
+        // Invariant 2.
+        entrance.told = !taken.is_empty();
+        !taken.is_empty()
+    }
+
+    fn nothing(&self) -> Rest {
+        match self.entrance.lock().closed {
+            true => Rest::Closed,
+            false => Rest::Empty,
+        }
+    }
+
+    /// Takes no more letters. The reader gets those that wait, unless they are `forgotten`; how many were.
+    pub fn close(&self, forgotten: bool) -> u64 {
+        let mut taken = self.taken.lock();
+        let mut entrance = self.entrance.lock();
+        entrance.closed = true;
+        if !forgotten {
+            return 0;
+        }
+        let lost = std::mem::take(&mut entrance.letters);
+        drop(entrance);
+        let also = std::mem::take(&mut *taken);
+        drop(taken);
+        // Without the locks: what they hold may do anything when it goes.
+        drop((lost, also));
+        let waiting = self.waiting.load(Relaxed);
+        self.waiting.fetch_sub(waiting, Relaxed);
+        waiting
+    }
+
+    /// What it has seen.
+    pub fn info(&self) -> OutboxInfo {
+        OutboxInfo {
+            capacity: self.capacity,
+            waiting: self.waiting.load(Relaxed),
+            received: self.received.load(Ordering::Relaxed),
+            overflowed: self.overflowed.load(Ordering::Relaxed),
+            closed: self.entrance.lock().closed,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    /// The letters of a reading, at most `max`.
+    fn take<F: Clone>(outbox: &Outbox<F>, max: usize) -> (Vec<F>, Rest) {
+        let (mut read, mut wanted) = (Vec::new(), max);
+        let rest = outbox.take(|part| match part {
+            None if wanted == 0 => false,
+            None => {
+                wanted -= 1;
+                true
+            }
+            Some(Part::Other(other)) => {
+                read.push(other);
+                true
+            }
+            Some(_) => unreachable!(),
+        });
+        (read, rest)
+    }
+
+    fn post<F>(outbox: &Outbox<F>, letter: F) -> Posted {
+        outbox.post(|letters| letters.add(letter))
+    }
+
+    #[test]
+    fn one_wake_up_for_all_that_has_come() {
+        let outbox = Outbox::new(10);
+        let waits = |wake| Posted::Waits { wake };
+        assert_eq!(post(&outbox, 1), waits(true));
+        assert_eq!(post(&outbox, 2), waits(false));
+        assert_eq!(take(&outbox, 1), (vec![1], Rest::Enough));
+        assert_eq!(post(&outbox, 3), waits(false));
+        assert_eq!(take(&outbox, 2), (vec![2, 3], Rest::Empty));
+        assert_eq!(post(&outbox, 4), waits(true));
+        assert_eq!(take(&outbox, 5), (vec![4], Rest::Empty));
+        assert_eq!(take(&outbox, 5), (vec![], Rest::Empty));
+        assert_eq!(post(&outbox, 5), waits(true));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let outbox = Outbox::new(2);
+        let posted: Vec<Posted> = (0..4).map(|n| post(&outbox, n)).collect();
+        assert_eq!(posted[2..], [Posted::Full, Posted::Full]);
+        assert_eq!(take(&outbox, 1).0, [0]);
+        assert_eq!(post(&outbox, 4), Posted::Waits { wake: false });
+        let info = outbox.info();
+        let figures = (info.waiting, info.received, info.overflowed);
+        assert_eq!(figures, (2, 3, 2));
+        assert_eq!(take(&outbox, 9).0, [1, 4]);
+    }
+
+    #[test]
+    fn a_closed_one_gives_what_waits_unless_nobody_is_left() {
+        let outbox = Outbox::new(9);
+        post(&outbox, 1);
+        assert_eq!(outbox.close(false), 0);
+        assert_eq!(post(&outbox, 2), Posted::Closed);
+        assert_eq!(take(&outbox, 9), (vec![1], Rest::Closed));
+        let outbox = Outbox::new(9);
+        (0..5).for_each(|n| assert_ne!(post(&outbox, n), Posted::Full));
+        take(&outbox, 2);
+        assert_eq!(outbox.close(true), 3);
+        assert_eq!(outbox.info().waiting, 0);
+        assert_eq!(take(&outbox, 9), (vec![], Rest::Closed));
+    }
+
+    /// Senders and a reader that sleeps whenever it finds nothing: everything comes, each sender's in order.
+    #[test]
+    fn many_senders_and_a_reader() {
+        let (senders, each) = if cfg!(miri) { (2, 30) } else { (4, 20_000) };
+        let outbox: Outbox<(usize, usize)> = Outbox::new(u64::MAX);
+        let wakes = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut next = vec![0; senders];
+                while next.iter().sum::<usize>() < senders * each {
+                    let (letters, rest) = take(&outbox, 7);
+                    for (sender, n) in letters {
+                        assert_eq!(next[sender], n);
+                        next[sender] += 1;
+                    }
+                    if rest == Rest::Empty && next.iter().sum::<usize>() < senders * each {
+                        while wakes.load(SeqCst) == 0 {
+                            std::thread::park();
+                        }
+                        wakes.fetch_sub(1, SeqCst);
+                    }
+                }
+            });
+            let thread = reader.thread().clone();
+            for sender in 0..senders {
+                let (outbox, wakes, thread) = (&outbox, &wakes, thread.clone());
+                scope.spawn(move || {
+                    for n in 0..each {
+                        if post(outbox, (sender, n)) == (Posted::Waits { wake: true }) {
+                            wakes.fetch_add(1, SeqCst);
+                            thread.unpark();
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(outbox.info().waiting, 0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::sync::{AtomicU64, Ordering::SeqCst};
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A sender, and a reader that sleeps when it finds nothing: it always learns of everything, and is never woken
+    /// without a letter that it did not know of.
+    #[test]
+    fn no_wake_up_is_lost() {
+        loom::model(|| {
+            let outbox = Arc::new(Outbox::new(9));
+            let woken = Arc::new(AtomicU64::new(0));
+            let (o, w) = (outbox.clone(), woken.clone());
+            let sender = thread::spawn(move || {
+                for n in 0..2 {
+                    if o.post(|letters| letters.add(n)) == (Posted::Waits { wake: true }) {
+                        w.fetch_add(1, SeqCst);
+                    }
+                }
+            });
+            let (mut read, mut seen) = (0, 0);
+            while read < 2 {
+                // Asleep: only a wake-up makes it look.
+                if woken.load(SeqCst) == seen {
+                    thread::yield_now();
+                    continue;
+                }
+                seen += 1;
+                let rest = outbox.take(|part| {
+                    read += part.is_some() as u64;
+                    true
+                });
+                assert_eq!(rest, Rest::Empty);
+            }
+            sender.join().unwrap();
+            assert!(woken.load(SeqCst) <= 2);
+        });
+    }
+
+    /// A letter comes while the outbox closes: it is read, or its sender knows that it will not be.
+    #[test]
+    fn no_letter_is_lost_when_it_closes() {
+        loom::model(|| {
+            let outbox = Arc::new(Outbox::new(9));
+            let o = outbox.clone();
+            let sender = thread::spawn(move || o.post(|letters| letters.add(1)));
+            let lost = outbox.close(true);
+            let posted = sender.join().unwrap();
+            match posted {
+                Posted::Closed => assert_eq!(lost, 0),
+                _ => assert_eq!(lost, 1),
+            }
+        });
+    }
+}
