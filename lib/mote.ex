@@ -50,8 +50,8 @@ defmodule Mote do
     * `:sponsors` - its sponsors by name, each with the options of `add_sponsor/3`; the first one takes what is sent
       without naming a sponsor, and stays to the end (default `[main: [threads: 1]]`);
     * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000);
-    * `:memory` - bytes of heap that the machine may use, or `:infinity` (the default). A turn that
-      needs more is aborted with `:no_memory`; see the guide *Memory*;
+    * `:memory` - bytes that the machine may hold, or `:infinity` (the default). A turn that needs more is aborted with
+      `:no_memory`, and messages from outside are refused; see the guide *Memory*;
     * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 32 MiB),
       and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
       of the two counts;
@@ -124,7 +124,8 @@ defmodule Mote do
       process until there is room. Without it the sponsor's own `:on_full` says;
     * `:timeout` - how long to wait then, in milliseconds, or `:infinity` (default 5000).
 
-  What was not accepted gives `{:error, error}` with the reason `:overloaded`. What was is never dropped.
+  What was not accepted gives `{:error, error}` with the reason `:overloaded`, or `:no_memory` when the machine's
+  `:memory` is used up. What was accepted is never dropped.
 
   Raises `Mote.Error` when the address's machine is not running or has no sponsor of that name, and `ArgumentError`
   for what is no address.
@@ -197,7 +198,7 @@ defmodule Mote do
     * `:sponsor` - as in `send/3`.
 
   Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`,
-  `:unknown_address` and `:overloaded` (the sponsor is full). An answer that comes too late is thrown away and never reaches the mailbox.
+  `:unknown_address`, `:overloaded` (the sponsor is full) and `:no_memory`. An answer that comes too late is thrown away and never reaches the mailbox.
   """
   @spec ask(Address.t(), term, Ask.options()) :: Ask.result()
   defdelegate ask(address, request, timeout_or_opts \\ @timeout), to: Ask
@@ -435,7 +436,8 @@ defmodule Mote do
       `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
       threads' queues), `queue_bytes`, `waiting` (both together, as its `:inbox` counts them), `high_water` (the most
       that ever waited) and `overloaded` (how many messages found it full);
-    * `memory` - bytes: `heap`, `queues`, and `mapped`, what the system has given for heaps;
+    * `memory` - bytes: `heap`, `queues`, `charged`, all that counts against `:memory`, and `mapped`, what the system has
+      given for heaps and queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
       `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together
       found empty);

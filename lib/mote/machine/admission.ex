@@ -23,9 +23,12 @@ defmodule Mote.Machine.Admission do
     case answer do
       :ok -> :ok
       full when full in [:full, :full_wait] -> full({address, sponsor, message}, on_full || full, timeout)
-      word -> raise Error.from(word, address: address, sponsor: sponsor)
+      word -> refused(word, address: address, sponsor: sponsor)
     end
   end
+
+  defp refused(:no_memory, context), do: {:error, Error.from(:no_memory, context)}
+  defp refused(word, context), do: raise(Error.from(word, context))
 
   defp full(letter, wait, timeout) when wait in [:wait, :full_wait], do: wait(letter, timeout)
 
@@ -39,7 +42,7 @@ defmodule Mote.Machine.Admission do
     case Question.line(machine, timeout, context, &Native.wait_for_room(machine, key, sponsor, &1)) do
       {:ok, permit} ->
         with word when word != :ok <- Native.send_permitted(permit, machine, key, sponsor, message) do
-          raise Error.from(word, context)
+          refused(word, context)
         end
 
       {:error, %Error{reason: :timeout}} ->

@@ -99,7 +99,7 @@ pub fn make<'a>(
 }
 
 /// `:ok`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`, `:full`, `:full_wait` (the sponsor asks senders to
-/// wait for room).
+/// wait for room), `:no_memory`.
 #[rustler::nif]
 fn send<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>, message: Term<'a>) -> Atom {
     send_within((machine, key, sponsor), message, NORMAL)
@@ -128,6 +128,7 @@ fn send_within<'a>(
 pub fn refusal(refusal: Refusal) -> Atom {
     match refusal {
         Refusal::Unknown => names::unknown(),
+        Refusal::NoMemory => names::no_memory(),
         Refusal::Full { patient: false } => names::full(),
         Refusal::Full { patient: true } => names::full_wait(),
     }

@@ -12,6 +12,7 @@ pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Ter
     let inbox: usize = info.sponsors.iter().map(|s| s.inbox).sum();
     let memory = [
         ("heap", info.heap_bytes.encode(env)),
+        ("charged", info.charged_bytes.encode(env)),
         ("mapped", info.mapped_bytes.encode(env)),
         ("queues", queue_bytes.encode(env)),
     ];

@@ -55,7 +55,7 @@ pub struct Config {
     pub sponsors: Vec<SponsorConfig>,
     /// Calls, tail calls and loop steps that one turn may spend.
     pub fuel: u64,
-    /// Bytes of heap that the machine may use.
+    /// Bytes that the machine may hold (quota.rs).
     pub memory: usize,
     /// How often to collect.
     pub gc: GcConfig,
@@ -138,6 +138,8 @@ impl std::error::Error for CreateError {}
 pub enum Refusal {
     /// The handle is none of this machine's.
     Unknown,
+    /// The machine's quota is used up.
+    NoMemory,
     /// As many events wait in the sponsor as may; whether it asks senders to wait for room.
     Full {
         /// See `SponsorConfig::patient`.
@@ -158,6 +160,8 @@ pub struct Info {
     pub heap_bytes: usize,
     /// See `heap_bytes`.
     pub mapped_bytes: usize,
+    /// Bytes that are charged to the quota.
+    pub charged_bytes: usize,
     /// What collections have done.
     pub gc: GcInfo,
 }

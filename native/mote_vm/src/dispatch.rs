@@ -55,6 +55,9 @@ impl Dispatch {
         self.turn.counts.turns += 1;
         see(self, behaviour, &end);
         match end {
+            Ok(End::Done) if self.turn.lacks_memory() => {
+                self.aborted(behaviour, event, Value::atom(Atom::NO_MEMORY));
+            }
             Ok(End::Done) => {
                 self.turn.commit();
                 if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
@@ -86,6 +89,8 @@ impl Dispatch {
             self.deliver(outgoing);
         }
         self.turn.outside = outside;
+        // The turn is committed: what it sent stays.
+        self.turn.queue.forgive();
     }
 
     fn commit_timers(&mut self) {

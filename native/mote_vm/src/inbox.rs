@@ -8,13 +8,16 @@
 //!    `pending` first and looks at the presence then. Each has a sequentially consistent fence between its two
 //!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
-//! 5. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
+//! 5. What waits is charged to the machine's quota: messages from outside only if there is room in it, all else in any
+//!    case.
+//! 6. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
 //!    that serves another sponsor than the one before it never gets that one's.
 use crate::actor::Actor;
 use crate::look::Call;
 use crate::machine::Look;
 use crate::parcel::Parcel;
 use crate::queue::Event;
+use crate::quota::Quota;
 use crate::room::{Permit, Room};
 use crate::sync::{fence, AcqRel, Acquire, AtomicBool, Mutex, Release, SeqCst};
 use std::sync::Arc;
@@ -37,6 +40,17 @@ pub(crate) enum Entry {
     Retire,
 }
 
+impl Entry {
+    /// What it is charged with: itself, twice for the room that the list of entries grows by, and its parcel.
+    fn bytes(&self) -> usize {
+        let parcel = match self {
+            Entry::Message(_, parcel) => parcel.bytes(),
+            _ => 0,
+        };
+        2 * size_of::<Entry>() + parcel
+    }
+}
+
 /// An actor that the sender holds a handle of.
 #[derive(Clone, Copy)]
 pub(crate) struct Target(pub(crate) *const Actor);
@@ -50,6 +64,9 @@ pub(crate) enum Waiting<'a> {
     Entry(&'a Entry),
 }
 
+/// Things for which a list that has become empty keeps room.
+const ROOM_KEPT: usize = 4096;
+
 /// What a drain takes.
 #[derive(Default)]
 pub(crate) struct Contents {
@@ -60,6 +77,18 @@ pub(crate) struct Contents {
 impl Contents {
     pub(crate) fn len(&self) -> usize {
         self.events.len() + self.entries.len()
+    }
+
+    /// Empty again: keeps no more room than is often needed.
+    pub(crate) fn shrink(&mut self) {
+        self.events.shrink_to(ROOM_KEPT);
+        self.entries.shrink_to(ROOM_KEPT);
+    }
+
+    /// What it is charged with.
+    fn bytes(&self) -> usize {
+        let entries: usize = self.entries.iter().map(Entry::bytes).sum();
+        self.events.len() * size_of::<Event>() + entries
     }
 }
 
@@ -74,6 +103,8 @@ struct Inner {
 pub(crate) enum Refused {
     /// There is no room; whether to wait for some unless the caller says otherwise.
     Full { patient: bool },
+    /// The machine's quota is used up.
+    NoMemory,
     /// The thread has ended.
     Closed(Entry),
 }
@@ -83,9 +114,17 @@ pub(crate) enum Refused {
 pub(crate) struct Inbox {
     inner: Mutex<Inner>,
     pending: AtomicBool,
+    quota: Arc<Quota>,
 }
 
 impl Inbox {
+    pub(crate) fn new(quota: Arc<Quota>) -> Inbox {
+        Inbox {
+            quota,
+            ..Inbox::default()
+        }
+    }
+
     /// Adds an entry; gives it back when the inbox is closed. The caller then wakes the thread.
     pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
         let mut inner = self.inner.lock();
@@ -93,6 +132,7 @@ impl Inbox {
             return Err(entry);
         }
         inner.room.add(1);
+        self.quota.take_anyway(entry.bytes());
         inner.contents.entries.push(entry);
         drop(inner);
         self.announce();
@@ -109,10 +149,15 @@ impl Inbox {
         if inner.closed {
             return Err(Refused::Closed(entry));
         }
+        let bytes = entry.bytes();
+        if !self.quota.take(bytes) {
+            return Err(Refused::NoMemory);
+        }
         match permit.take() {
             Some(permit) => permit.use_in(&inner.room),
             None if inner.room.enter() => {}
             None => {
+                self.quota.give(bytes);
                 let patient = inner.room.patient;
                 return Err(Refused::Full { patient });
             }
@@ -131,6 +176,7 @@ impl Inbox {
             return false;
         }
         inner.room.add(events.len());
+        self.quota.take_anyway(size_of_val(events.as_slice()));
         inner.contents.events.append(events);
         drop(inner);
         self.announce();
@@ -159,6 +205,7 @@ impl Inbox {
         // so that the clearing cannot move behind the taking.
         self.pending.swap(false, AcqRel);
         std::mem::swap(&mut self.inner.lock().contents, into);
+        self.quota.give(into.bytes());
     }
 
     /// Lets nothing more in; what is there goes to `into`.
@@ -166,6 +213,7 @@ impl Inbox {
         let mut inner = self.inner.lock();
         inner.closed = true;
         std::mem::swap(&mut inner.contents, into);
+        self.quota.give(into.bytes());
     }
 
     /// Lets things in again, for the next thread of the same number.

@@ -27,6 +27,7 @@ pub(crate) mod presence;
 pub(crate) mod prim;
 pub(crate) mod queue;
 pub(crate) mod quiescence;
+pub(crate) mod quota;
 pub mod room;
 pub(crate) mod route;
 pub(crate) mod sharing;

@@ -6,9 +6,12 @@
 //!    that nothing happens. Nobody pops during a turn.
 //! 3. Only the owning thread touches it.
 use crate::actor::Actor;
+use crate::heap::block::BlockPool;
+use crate::heap::chunks::Chunks;
 use crate::value::Value;
-use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
+use std::alloc::Layout;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// A message on its way to an actor.
 #[derive(Clone, Copy)]
@@ -32,6 +35,8 @@ const SPARE: usize = 32;
 struct Chunk {
     events: [Event; EVENTS],
     next: Option<NonNull<Chunk>>,
+    /// Where its memory is from (heap/chunks.rs).
+    small: bool,
 }
 
 impl Chunk {
@@ -63,6 +68,7 @@ pub(crate) struct EventQueue {
     len: usize,
     spare: Vec<NonNull<Chunk>>,
     chunks: usize,
+    memory: Chunks,
 }
 
 // SAFETY: invariant 3; the chunks are the queue's own.
@@ -77,7 +83,7 @@ pub(crate) struct QueueMark {
 }
 
 impl EventQueue {
-    pub(crate) fn new() -> EventQueue {
+    pub(crate) fn new(pool: Arc<BlockPool>) -> EventQueue {
         let mut queue = EventQueue {
             head: std::ptr::null_mut(),
             head_end: std::ptr::null_mut(),
@@ -86,6 +92,7 @@ impl EventQueue {
             len: 0,
             spare: Vec::with_capacity(SPARE),
             chunks: 0,
+            memory: Chunks::new(pool, Layout::new::<Chunk>()),
         };
         let chunk = queue.fresh_chunk();
         queue.head = Chunk::start(chunk);
@@ -93,6 +100,52 @@ impl EventQueue {
         queue.tail = queue.head;
         queue.tail_end = queue.head_end;
         queue
+    }
+
+    /// Whether events were pushed since the last time for which there was no memory in the quota.
+    #[inline(always)]
+    pub(crate) fn is_starved(&self) -> bool {
+        self.memory.is_starved()
+    }
+
+    /// Forgets that: what was pushed had been accepted before.
+    #[inline(always)]
+    pub(crate) fn forgive(&mut self) {
+        self.memory.forgive();
+    }
+
+    /// Those events are taken back, and the memory with them.
+    #[cold]
+    fn give_up(&mut self) {
+        self.memory.forgive();
+        self.let_spare_go();
+        self.memory.rest();
+    }
+
+    fn let_spare_go(&mut self) {
+        while let Some(chunk) = self.spare.pop() {
+            self.free(chunk);
+        }
+    }
+
+    /// Nothing is queued for a while: keeps one small chunk at most, if that is possible.
+    pub(crate) fn rest(&mut self) {
+        if !self.is_empty() {
+            return;
+        }
+        self.let_spare_go();
+        // SAFETY: `tail_end` ends a live chunk of this queue.
+        let last = unsafe { Chunk::ending(self.tail_end) };
+        // SAFETY: as above.
+        if unsafe { !(*last.as_ptr()).small } {
+            let chunk = self.fresh_chunk();
+            self.head = Chunk::start(chunk);
+            self.head_end = Chunk::end(chunk);
+            self.tail = self.head;
+            self.tail_end = self.head_end;
+            self.free(last);
+        }
+        self.memory.rest();
     }
 
     /// Bytes of chunks held, spare ones included.
@@ -234,6 +287,9 @@ impl EventQueue {
         self.tail = mark.tail;
         self.tail_end = mark.tail_end;
         self.len = mark.len;
+        if self.is_starved() {
+            self.give_up();
+        }
     }
 
     #[cold]
@@ -264,14 +320,14 @@ impl EventQueue {
         if let Some(chunk) = self.spare.pop() {
             return chunk;
         }
-        let layout = Layout::new::<Chunk>();
-        // SAFETY: the layout has a size.
-        let Some(chunk) = NonNull::new(unsafe { alloc(layout) }.cast::<Chunk>()) else {
-            handle_alloc_error(layout)
-        };
+        let (piece, small) = self.memory.take();
+        let chunk = piece.cast::<Chunk>();
         self.chunks += 1;
         // SAFETY: freshly allocated. The events stay uninitialised; invariant 1 says which ones may be read.
-        unsafe { (&raw mut (*chunk.as_ptr()).next).write(None) };
+        unsafe {
+            (&raw mut (*chunk.as_ptr()).next).write(None);
+            (&raw mut (*chunk.as_ptr()).small).write(small);
+        }
         chunk
     }
 
@@ -285,8 +341,11 @@ impl EventQueue {
 
     fn free(&mut self, chunk: NonNull<Chunk>) {
         self.chunks -= 1;
-        // SAFETY: allocated by `fresh_chunk` with this layout; the caller took it out of the queue.
-        unsafe { dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk>()) };
+        // SAFETY: given to `fresh_chunk`; the caller took it out of the queue.
+        unsafe {
+            let small = (*chunk.as_ptr()).small;
+            self.memory.give((chunk.cast(), small));
+        }
     }
 }
 
@@ -299,9 +358,7 @@ impl Drop for EventQueue {
             next = unsafe { (*chunk.as_ptr()).next };
             self.free(chunk);
         }
-        while let Some(chunk) = self.spare.pop() {
-            self.free(chunk);
-        }
+        self.let_spare_go();
     }
 }
 
@@ -320,7 +377,7 @@ mod tests {
 
     #[test]
     fn first_in_first_out_across_chunks() {
-        let mut queue = EventQueue::new();
+        let mut queue = EventQueue::new(Arc::default());
         let n = 3 * EVENTS as i64 + 5;
         for i in 0..n {
             push(&mut queue, i);
@@ -335,7 +392,7 @@ mod tests {
     #[test]
     fn agrees_with_a_deque_under_any_mix() {
         // A fixed walk that crosses chunk ends in both directions, with rewinds in between.
-        let mut queue = EventQueue::new();
+        let mut queue = EventQueue::new(Arc::default());
         let mut model = VecDeque::new();
         let mut n = 0;
         for step in 0..if cfg!(miri) { 200 } else { 20_000 } {
@@ -368,7 +425,7 @@ mod tests {
     #[test]
     fn taking_before_a_mark_leaves_staged_events_alone() {
         for committed in [1, EVENTS - 1, EVENTS, EVENTS + 1] {
-            let mut queue = EventQueue::new();
+            let mut queue = EventQueue::new(Arc::default());
             for i in 0..committed as i64 {
                 push(&mut queue, i);
             }
@@ -391,11 +448,65 @@ mod tests {
 
     #[test]
     fn a_drained_queue_gives_its_chunks_back() {
-        let mut queue = EventQueue::new();
+        let mut queue = EventQueue::new(Arc::default());
         for i in 0..(100 * EVENTS as i64) {
             push(&mut queue, i);
         }
         while pop(&mut queue).is_some() {}
         assert!(queue.chunks <= SPARE + 1);
+    }
+
+    #[test]
+    fn a_long_queue_lives_in_blocks_and_gives_them_back() {
+        let pool = Arc::new(BlockPool::default());
+        let mut queue = EventQueue::new(pool.clone());
+        let n = (3 * crate::heap::block::BLOCK / size_of::<Event>()) as i64;
+        for i in 0..n {
+            push(&mut queue, i);
+        }
+        let long = pool.quota.held();
+        assert!(long >= n as usize * size_of::<Event>() * 15 / 16 && !queue.is_starved());
+        assert_eq!(pool.bytes().1, 0, "they are no heap's");
+        for i in 0..n {
+            assert_eq!(pop(&mut queue), Some(i));
+        }
+        queue.rest();
+        assert_eq!((pool.quota.held(), queue.chunks), (0, 1));
+        push(&mut queue, 1);
+        assert_eq!(pop(&mut queue), Some(1));
+        drop(queue);
+        assert_eq!(pool.quota.held(), 0);
+    }
+
+    #[test]
+    fn what_there_is_no_memory_for_can_be_taken_back_with_its_memory() {
+        let block = crate::heap::block::BLOCK;
+        let pool = BlockPool::new(3 * block, crate::heap::pace::Pace::default());
+        let pool = Arc::new(pool);
+        let mut queue = EventQueue::new(pool.clone());
+        let mut n = 0;
+        let mut mark = queue.mark();
+        while !queue.is_starved() {
+            mark = queue.mark();
+            push(&mut queue, n);
+            n += 1;
+        }
+        assert_eq!(
+            pool.quota.held(),
+            3 * block,
+            "two within, and one that it was given anyway"
+        );
+        queue.rewind(mark);
+        assert!(!queue.is_starved());
+        assert_eq!(pool.quota.held(), 2 * block);
+        // The next one finds as little; an accepted event stays.
+        push(&mut queue, n - 1);
+        assert!(queue.is_starved());
+        queue.forgive();
+        for i in 0..n {
+            assert_eq!(pop(&mut queue), Some(i));
+        }
+        queue.rest();
+        assert_eq!(pool.quota.held(), 0);
     }
 }

@@ -5,6 +5,7 @@ use crate::counters::{Counters, Counts};
 use crate::inbox::{Entry, Inbox, Refused};
 use crate::presence::Presence;
 use crate::queue::Event;
+use crate::quota::Quota;
 use crate::room::{Permit, Room};
 use crate::sharing::Request;
 use crate::sync::{AtomicBool, AtomicU64, Relaxed};
@@ -40,12 +41,12 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    fn new(number: ThreadNumber) -> Station {
+    fn new(number: ThreadNumber, quota: &Arc<Quota>) -> Station {
         Station {
             number,
             presence: Presence::new(),
-            inbox: Inbox::default(),
-            timers: Timers::new(),
+            inbox: Inbox::new(quota.clone()),
+            timers: Timers::new(quota.clone()),
             request: Request::new(),
             waking: AtomicBool::new(false),
             backlog: AtomicU64::new(0),
@@ -140,13 +141,21 @@ impl Station {
 }
 
 /// All threads of a machine by number.
-#[derive(Default)]
 pub(crate) struct Stations {
+    quota: Arc<Quota>,
     all: RwLock<Vec<Arc<Station>>>,
     free: Mutex<Vec<ThreadNumber>>,
 }
 
 impl Stations {
+    pub(crate) fn new(quota: Arc<Quota>) -> Stations {
+        Stations {
+            quota,
+            all: RwLock::default(),
+            free: Mutex::default(),
+        }
+    }
+
     /// A station for a new thread; `None` when all numbers are in use. The inbox of one that had another thread
     /// before is still closed: who knew that one must not leave things here unless a thread comes for sure.
     pub(crate) fn open(&self) -> Option<Arc<Station>> {
@@ -155,7 +164,7 @@ impl Stations {
         }
         let mut all = self.all.write();
         let number = ThreadNumber::try_from(all.len() + 1).ok()?;
-        let station = Arc::new(Station::new(number));
+        let station = Arc::new(Station::new(number, &self.quota));
         all.push(station.clone());
         Some(station)
     }

@@ -17,7 +17,7 @@ use crate::interpreter::Interpreter;
 use crate::look::watch::Watch;
 use crate::look::Call;
 use crate::parcel::Parcel;
-use crate::queue::Event;
+use crate::queue::{Event, EventQueue};
 use crate::sharing::WORTH_ASKING;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::Relaxed;
@@ -138,6 +138,8 @@ impl Dispatch {
         self.publish(0);
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
         place.station.show(std::ptr::null_mut());
+        // The queue's memory goes before the heap does: afterwards the machine may unmap it.
+        self.turn.queue = EventQueue::new(place.machine.shared_pool());
         place.machine.take_back(self.turn.heap);
         place.station.presence.sleep();
         if let Some(fault) = fault {
@@ -219,6 +221,8 @@ impl Dispatch {
         let me = self.turn.place.station.number;
         self.elsewhere = (std::ptr::null(), 0);
         let mut batch = Batch::default();
+        // What came in between was accepted before.
+        self.turn.queue.forgive();
         while batch.units < self.batch && batch.last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
@@ -280,6 +284,7 @@ impl Dispatch {
                 }
             }
         }
+        contents.shrink();
         self.contents = contents;
         let queued = self.turn.queue.len();
         self.turn.settle(queued, taken);
@@ -289,7 +294,9 @@ impl Dispatch {
     /// The value of a parcel, in this thread's heap; given up when the memory is exhausted.
     fn unpack(&mut self, parcel: Parcel) -> Option<Value> {
         let mark = self.turn.heap.mark();
-        let value = parcel.unpack(&mut self.turn.heap, &mut self.scratch);
+        let scratch = &mut self.scratch;
+        // It was accepted, and charged for: nothing but the system can refuse it now.
+        let value = self.turn.heap.insist(|heap| parcel.unpack(heap, scratch));
         if value.is_none() {
             self.turn.heap.rewind(mark);
             self.turn.counts.aborts_no_memory += 1;
@@ -425,6 +432,7 @@ impl Dispatch {
 
     fn sleep(&mut self, at_most: Option<Duration>) {
         self.turn.counts.parks += 1;
+        self.turn.queue.rest();
         self.publish(0);
         self.stand_still(|place| {
             place

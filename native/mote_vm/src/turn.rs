@@ -11,10 +11,10 @@ use crate::heap::{Heap, Mark};
 use crate::machine::Machine;
 use crate::prim::random::Random;
 use crate::prim::types::is_reference;
-use crate::queue::{EventQueue, QueueMark};
+use crate::queue::{Event, EventQueue, QueueMark};
 use crate::sponsor::Sponsor;
 use crate::station::Station;
-use crate::timers::TimerId;
+use crate::timers::{TimerId, TIMER_BYTES};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -64,6 +64,9 @@ pub(crate) struct Savepoint {
 /// Fuel between two looks around within a long turn: some tens of microseconds.
 const SLICE: u64 = 4096;
 
+/// Bytes that a turn may have staged beside the queue without anybody looking at the quota.
+const STAGED: usize = 1 << 20;
+
 /// See the head of this file.
 pub(crate) struct Turn {
     pub(crate) heap: Heap,
@@ -94,7 +97,7 @@ unsafe impl Send for Turn {}
 
 impl Turn {
     pub(crate) fn new(place: Place, heap: Heap, seed: u64) -> Turn {
-        let queue = EventQueue::new();
+        let queue = EventQueue::new(place.machine.shared_pool());
         let savepoint = Savepoint {
             heap: heap.mark(),
             queue: queue.mark(),
@@ -150,6 +153,9 @@ impl Turn {
         if self.reserve == 0 {
             return Err(Atom::FUEL);
         }
+        if self.queue.is_starved() || self.has_staged_too_much() {
+            return Err(Atom::NO_MEMORY);
+        }
         self.fuel = self.reserve.min(SLICE);
         self.reserve -= self.fuel;
         // A turn this long may go on for as long again: whatever is queued is worth sharing.
@@ -161,6 +167,30 @@ impl Turn {
     /// Puts right how many places the queue takes: `queued` events, and `left` others have gone.
     pub(crate) fn settle(&mut self, queued: usize, left: usize) {
         self.placed = self.place.sponsor.room.settle(self.placed, queued, left);
+    }
+
+    /// Whether what the turn has sent and armed is more than there is memory for.
+    #[inline(always)]
+    pub(crate) fn lacks_memory(&self) -> bool {
+        let staged = !self.outside.is_empty() || !self.timers.is_empty();
+        self.queue.is_starved() || staged && self.lacks_room_elsewhere()
+    }
+
+    /// What goes to actors of other sponsors, and timers, take room that is not the queue's.
+    #[cold]
+    fn lacks_room_elsewhere(&self) -> bool {
+        let sent = self.outside.iter().filter(|out| out.target.is_address());
+        let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
+        let armed = self.timers.iter().filter(arms);
+        let bytes = sent.count() * size_of::<Event>() + armed.count() * TIMER_BYTES;
+        bytes > 0 && !self.place.machine.pool().quota.has(bytes)
+    }
+
+    /// A long turn's list of what is to leave at the commit is no way round the quota.
+    fn has_staged_too_much(&self) -> bool {
+        let bytes =
+            self.outside.len() * size_of::<Outgoing>() + self.timers.len() * size_of::<TimerStep>();
+        bytes > STAGED && !self.place.machine.pool().quota.has(bytes)
     }
 
     /// Makes the become visible. Sends to actors and new actors already stand where they belong; what goes outside

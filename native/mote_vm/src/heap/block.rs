@@ -9,9 +9,11 @@
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
 use super::pace::Pace;
 use super::pages;
+use crate::quota::Quota;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// Bytes of a granule: the unit of allocation, and the size of an actor.
 pub const GRANULE: usize = 16;
@@ -92,7 +94,10 @@ pub(crate) struct BlockPool {
     inner: Mutex<Inner>,
     mapped: AtomicUsize,
     used: AtomicUsize,
+    /// How much of that is with event queues.
+    queued: AtomicUsize,
     limit: usize,
+    pub(crate) quota: Arc<Quota>,
     pub(crate) pace: Pace,
 }
 
@@ -108,13 +113,16 @@ unsafe impl Send for BlockPool {}
 unsafe impl Sync for BlockPool {}
 
 impl BlockPool {
-    /// A pool that hands out at most `limit` bytes at a time.
+    /// The pool of a machine whose memory is limited to so many bytes.
     pub(crate) fn new(limit: usize, pace: Pace) -> BlockPool {
+        let quota = Arc::new(Quota::new(limit));
         BlockPool {
             inner: Mutex::default(),
             mapped: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
-            limit,
+            queued: AtomicUsize::new(0),
+            limit: quota.for_blocks(),
+            quota,
             pace,
         }
     }
@@ -122,9 +130,19 @@ impl BlockPool {
     /// A free block, or `None` when the limit is reached or the system has no more memory.
     pub(crate) fn acquire(&self) -> Option<Block> {
         self.charge(BLOCK)?;
+        self.take_charged()
+    }
+
+    /// The same beyond the limit, for what was accepted before; `None` when the system has no more memory.
+    pub(crate) fn acquire_anyway(&self) -> Option<Block> {
+        self.charge_anyway(BLOCK);
+        self.take_charged()
+    }
+
+    fn take_charged(&self) -> Option<Block> {
         let mut inner = self.inner.lock();
         if inner.free.is_empty() && inner.clean.is_empty() && self.grow(&mut inner).is_none() {
-            self.used.fetch_sub(BLOCK, Relaxed);
+            self.discharge(BLOCK);
             return None;
         }
         let block = inner.free.pop();
@@ -134,7 +152,7 @@ impl BlockPool {
     /// Counts bytes that are about to be used, unless that goes beyond the limit.
     fn charge(&self, bytes: usize) -> Option<()> {
         let before = self.used.fetch_add(bytes, Relaxed);
-        if before.saturating_add(bytes) > self.limit {
+        if before.saturating_add(bytes) > self.limit || !self.quota.take(bytes) {
             self.used.fetch_sub(bytes, Relaxed);
             self.pace.refused(self.limit);
             return None;
@@ -143,6 +161,30 @@ impl BlockPool {
             self.pace.hurry(self.limit);
         }
         Some(())
+    }
+
+    /// Somebody was refused memory that is not of blocks: some may be free soon.
+    pub(crate) fn short(&self) {
+        self.pace.refused(self.limit);
+    }
+
+    fn charge_anyway(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Relaxed);
+        self.quota.take_anyway(bytes);
+        self.pace.hurry(self.limit);
+    }
+
+    fn discharge(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Relaxed);
+        self.quota.give(bytes);
+    }
+
+    /// A block goes to a queue, or comes back from one: it is in use, but not by a heap.
+    pub(crate) fn lend_to_queue(&self, goes: bool) {
+        match goes {
+            true => self.queued.fetch_add(BLOCK, Relaxed),
+            false => self.queued.fetch_sub(BLOCK, Relaxed),
+        };
     }
 
     /// Gives pages of free blocks back to the system, except for what is likely to be used before the next
@@ -166,18 +208,21 @@ impl BlockPool {
 
     /// Takes back a block that no cell of any program is in.
     pub(crate) fn release(&self, block: Block) {
-        self.used.fetch_sub(BLOCK, Relaxed);
+        self.discharge(BLOCK);
         self.inner.lock().free.push(block);
     }
 
     /// Memory for one cell that is larger than a block; its start is aligned like a block's first cell.
-    pub(crate) fn acquire_large(&self, bytes: usize) -> Option<NonNull<u8>> {
+    pub(crate) fn acquire_large(&self, bytes: usize, anyway: bool) -> Option<NonNull<u8>> {
         let bytes = bytes
             .checked_add(RESERVED)?
             .checked_next_multiple_of(BLOCK)?;
-        self.charge(bytes)?;
+        match anyway {
+            true => self.charge_anyway(bytes),
+            false => self.charge(bytes)?,
+        }
         let Some(start) = pages::map(bytes, BLOCK).and_then(NonNull::new) else {
-            self.used.fetch_sub(bytes, Relaxed);
+            self.discharge(bytes);
             return None;
         };
         self.pace.allocated(bytes);
@@ -197,7 +242,7 @@ impl BlockPool {
         };
         let region = inner.large.swap_remove(at);
         self.mapped.fetch_sub(region.bytes, Relaxed);
-        self.used.fetch_sub(region.bytes, Relaxed);
+        self.discharge(region.bytes);
         // SAFETY: mapped by `acquire_large`, and the caller holds no cell in it.
         unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
     }
@@ -213,7 +258,9 @@ impl BlockPool {
 
     /// Bytes of address space asked from the system, and bytes in blocks that heaps hold.
     pub(crate) fn bytes(&self) -> (usize, usize) {
-        (self.mapped.load(Relaxed), self.used.load(Relaxed))
+        let queued = self.queued.load(Relaxed);
+        let heaps = self.used.load(Relaxed).saturating_sub(queued);
+        (self.mapped.load(Relaxed), heaps)
     }
 
     /// Gives all memory back to the system.
@@ -234,7 +281,7 @@ impl BlockPool {
             unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
         }
         self.mapped.store(0, Relaxed);
-        self.used.store(0, Relaxed);
+        self.quota.give(self.used.swap(0, Relaxed));
     }
 
     fn grow(&self, inner: &mut Inner) -> Option<()> {

@@ -18,6 +18,7 @@
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
 pub(crate) mod block;
 pub(crate) mod cell;
+pub(crate) mod chunks;
 pub(crate) mod holes;
 pub mod pace;
 pub(crate) mod pages;
@@ -49,6 +50,8 @@ pub(crate) struct Heap {
     foreigns: Vec<ForeignCell>,
     pool: Arc<BlockPool>,
     exhausted: bool,
+    /// What is made now was accepted before: it gets its memory also beyond the quota.
+    insists: bool,
 }
 
 // SAFETY: a heap is used by one thread at a time; the raw pointers are its own blocks' (block.rs, invariant 1).
@@ -84,7 +87,16 @@ impl Heap {
             foreigns: Vec::new(),
             pool,
             exhausted: false,
+            insists: false,
         }
+    }
+
+    /// Runs `make`, which makes what was accepted before, and so cannot be refused memory.
+    pub(crate) fn insist<T>(&mut self, make: impl FnOnce(&mut Heap) -> T) -> T {
+        self.insists = true;
+        let made = make(self);
+        self.insists = false;
+        made
     }
 
     /// The position to which [`Heap::rewind`] returns.
@@ -142,7 +154,7 @@ impl Heap {
     #[inline(never)]
     fn allocate_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
         if bytes > PAYLOAD {
-            let large = self.pool.acquire_large(bytes);
+            let large = self.pool.acquire_large(bytes, self.insists);
             self.exhausted |= large.is_none();
             self.large.extend(large);
             return large.map(NonNull::cast);
@@ -150,7 +162,11 @@ impl Heap {
         if let Some(cell) = self.allocate_in_hole(bytes) {
             return Some(cell);
         }
-        let Some(block) = self.pool.acquire() else {
+        let block = match self.insists {
+            true => self.pool.acquire_anyway(),
+            false => self.pool.acquire(),
+        };
+        let Some(block) = block else {
             self.exhausted = true;
             return None;
         };

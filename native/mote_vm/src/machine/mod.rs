@@ -66,6 +66,7 @@ impl Machine {
     /// Starts a machine with its threads.
     pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
         let pool = Arc::new(BlockPool::new(config.memory, Pace::new(config.gc)));
+        let quota = pool.quota.clone();
         let machine = Machine(Arc::new(Shared {
             name: config.name,
             leases: Leases::new(pool.clone()),
@@ -73,7 +74,7 @@ impl Machine {
             program: Arc::new(Program::new().ok_or(StartError::Memory)?),
             handles: Arc::default(),
             sponsors: Sponsors::default(),
-            stations: Stations::default(),
+            stations: Stations::new(quota),
             quiescence: Quiescence::new(),
             safepoint: Safepoint::default(),
             attention: Attention::default(),
@@ -211,6 +212,7 @@ impl Machine {
             handles: self.0.handles.len(),
             heap_bytes,
             mapped_bytes,
+            charged_bytes: self.0.pool.quota.held(),
             gc: *self.0.gc.lock(),
         }
     }
@@ -245,6 +247,10 @@ impl Machine {
 
     pub(crate) fn handles(&self) -> &Handles {
         &self.0.handles
+    }
+
+    pub(crate) fn shared_pool(&self) -> Arc<BlockPool> {
+        self.0.pool.clone()
     }
 
     pub(crate) fn pool(&self) -> &BlockPool {

@@ -34,10 +34,7 @@ impl Machine {
         // Held by a handle before the heap goes back: a collection sees the one or waits for the other.
         let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
         self.0.leases.give_back_from_guest(heap);
-        if self.0.pool.pace.is_due() {
-            // All threads may be asleep.
-            self.0.sponsors.first().lead().wake();
-        }
+        self.collect_if_due();
         key
     }
 
@@ -62,6 +59,13 @@ impl Machine {
         }
         heap.rewind(mark);
         Err(CreateError::NoMemory)
+    }
+
+    /// All threads may be asleep: then one must hear of it.
+    fn collect_if_due(&self) {
+        if self.0.pool.pace.is_due() {
+            self.0.sponsors.first().lead().wake();
+        }
     }
 
     /// Sends to the actor of a handle, by that sponsor or the first one.
@@ -99,6 +103,12 @@ impl Machine {
                 Err(Refused::Full { patient }) => {
                     machine.0.quiescence.done(1);
                     Err(Refusal::Full { patient })
+                }
+                Err(Refused::NoMemory) => {
+                    machine.0.quiescence.done(1);
+                    machine.0.pool.short();
+                    machine.collect_if_due();
+                    Err(Refusal::NoMemory)
                 }
                 Err(Refused::Closed(entry)) => {
                     // It was removed in this very moment: as what was there already, the message goes to the first.

@@ -11,11 +11,13 @@
 mod wheel;
 
 use crate::parcel::Parcel;
+use crate::quota::Quota;
 use crate::station::ThreadNumber;
 use crate::value::Value;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 use wheel::Wheel;
 
 /// What a timer's reference says.
@@ -73,10 +75,14 @@ pub(crate) struct Timers {
     next: AtomicU64,
     /// How many there are; a hint.
     len: AtomicU64,
+    quota: Arc<Quota>,
 }
 
+/// What a timer is charged with: its place in the wheel, twice for the room that the wheel grows by.
+pub(crate) const TIMER_BYTES: usize = 2 * Wheel::<Timer>::ENTRY;
+
 impl Timers {
-    pub(crate) fn new() -> Timers {
+    pub(crate) fn new(quota: Arc<Quota>) -> Timers {
         let state = State {
             wheel: Wheel::new(),
             outside: 0,
@@ -88,6 +94,7 @@ impl Timers {
             state: Mutex::new(state),
             next: AtomicU64::new(u64::MAX),
             len: AtomicU64::new(0),
+            quota,
         }
     }
 
@@ -240,6 +247,13 @@ impl Timers {
     fn note(&self, state: &State) {
         self.next
             .store(state.wheel.next().unwrap_or(u64::MAX), Relaxed);
-        self.len.store(state.wheel.len() as u64, Relaxed);
+        let now = state.wheel.len();
+        // Written under the lock only.
+        let before = self.len.swap(now as u64, Relaxed) as usize;
+        match now.checked_sub(before) {
+            Some(0) => {}
+            Some(more) => self.quota.take_anyway(more * TIMER_BYTES),
+            None => self.quota.give((before - now) * TIMER_BYTES),
+        }
     }
 }

@@ -49,6 +49,9 @@ pub(crate) struct Wheel<T> {
 }
 
 impl<T> Wheel<T> {
+    /// Bytes that one takes.
+    pub(crate) const ENTRY: usize = size_of::<Entry<T>>();
+
     pub(crate) fn new() -> Wheel<T> {
         let empty = List {
             first: NONE,

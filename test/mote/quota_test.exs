@@ -1,0 +1,258 @@
+defmodule Mote.QuotaTest do
+  # Not async: it starts and stops machines by the hundred, and looks at the memory of the whole process.
+  use ExUnit.Case
+
+  alias Mote.{Error, Holders}
+
+  @moduletag capture_log: true
+
+  @megabyte 1024 * 1024
+
+  defmodule Actors do
+    use Mote.Behaviour
+
+    @doc "Counts lists; is busy for as many steps as it is told."
+    defactor counter(count) do
+      {customer, :read} ->
+        send customer, count
+
+      steps when is_integer(steps) ->
+        spin(steps)
+
+      [_ | _] ->
+        become counter(count + 1)
+    end
+
+    @doc "Does as many things in one turn as it is told, and says when it has."
+    defactor many(times) do
+      {customer, {:send, n}} ->
+        for _ <- 1..n, do: send(self(), :nothing)
+        send customer, :done
+        become many(times + 1)
+
+      {customer, {:sendx, n}} ->
+        for _ <- 1..n, do: sendx(:other, self(), :nothing)
+        send customer, :done
+        become many(times + 1)
+
+      {customer, {:arm, n}} ->
+        for _ <- 1..n, do: send_after(3_600_000, self(), :nothing)
+        send customer, :done
+        become many(times + 1)
+
+      {customer, {:create, n}} ->
+        for _ <- 1..n, do: send(create(counter(0)), 0)
+        send customer, :done
+        become many(times + 1)
+
+      {customer, {:spin, n}} ->
+        send self(), :nothing
+        create(counter(0))
+        send customer, spin(n)
+        become many(times + 1)
+
+      {customer, {:deep, n}} ->
+        send self(), :nothing
+        create(counter(0))
+        send customer, deep(n)
+        become many(times + 1)
+
+      {customer, :times} ->
+        send customer, times
+    end
+
+    defpure spin(n) do
+      if n == 0, do: :ok, else: spin(n - 1)
+    end
+
+    defpure deep(n) do
+      if n == 0, do: 0, else: 1 + deep(n - 1)
+    end
+  end
+
+  defp start(opts), do: start_supervised!({Mote, Keyword.merge([id: make_ref(), fuel: 1_000_000_000], opts)})
+
+  defp charged(machine), do: Mote.info(machine).memory.charged
+
+  defp wait_for(condition) do
+    unless condition.() do
+      Process.sleep(1)
+      wait_for(condition)
+    end
+  end
+
+  defp resident do
+    [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
+    div(String.to_integer(pages) * 4, 1024)
+  end
+
+  # What it holds when nothing is queued and nothing is garbage.
+  defp at_rest(machine) do
+    :erlang.garbage_collect()
+    :ok = Mote.drain(machine, 60_000)
+    Mote.gc(machine)
+    wait_for(fn -> Enum.all?(Mote.info(machine).sponsors, fn {_, s} -> s.asleep == length(s.threads) end) end)
+    charged(machine)
+  end
+
+  describe "messages from outside" do
+    test "are refused at the quota, and what was accepted is not lost" do
+      machine = start(memory: 32 * @megabyte)
+      counter = Mote.create(machine, Actors.counter(0))
+      before = at_rest(machine)
+      :ok = Mote.send(counter, 100_000_000)
+      wait_for(fn -> Mote.info(machine).inbox == 0 end)
+      list = Enum.to_list(1..1_000)
+      accepted = send_until_refused(counter, list, 0)
+      # A message takes its words and some for its place.
+      assert accepted in 2_000..4_000
+      assert charged(machine) <= 32 * @megabyte
+      assert {:error, %Error{reason: :no_memory}} = Mote.ask(counter, {:read, list})
+      :ok = Mote.drain(machine, 60_000)
+      :ok = Mote.gc(machine)
+      assert Mote.ask!(counter, :read) == accepted
+      assert Mote.info(machine).counters.aborts_no_memory == 0
+      assert at_rest(machine) <= before + 4 * @megabyte
+      assert :ok = Mote.send(counter, list)
+    end
+
+    defp send_until_refused(counter, list, n) do
+      case Mote.send(counter, list) do
+        :ok ->
+          send_until_refused(counter, list, n + 1)
+
+        {:error, %Error{reason: :no_memory} = error} ->
+          assert error.context.address == counter
+          n
+      end
+    end
+
+    test "reach a machine whose heaps are full" do
+      machine = start(memory: 32 * @megabyte)
+      hoard = Mote.create(machine, Holders.hoard([]))
+      :kept = fill(hoard, 2_000_000)
+      # No turn could make a list of any size now, but one that needs little has its place.
+      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(hoard, 900_000)
+      for _ <- 1..100, do: assert(Mote.ask!(hoard, 1) == :kept)
+    end
+
+    # As much as there is room for.
+    defp fill(hoard, n) do
+      case Mote.ask(hoard, n) do
+        {:ok, :kept} -> :kept
+        {:error, _} -> fill(hoard, div(n * 9, 10))
+      end
+    end
+  end
+
+  describe "a turn that needs more than there is" do
+    for {what, n} <- [send: 4_000_000, sendx: 4_000_000, arm: 1_000_000, create: 2_000_000] do
+      test "leaves nothing behind: #{what}" do
+        machine = start(memory: 32 * @megabyte, sponsors: [main: [], other: []])
+        many = Mote.create(machine, Actors.many(0))
+        before = at_rest(machine)
+        assert {:error, %Error{reason: :broken_promise}} = Mote.ask(many, {unquote(what), unquote(n)}, 60_000)
+        counters = Mote.info(machine).counters
+        assert %{aborts_no_memory: 1, sends: 0, creates: 0, timers: 0, sendx: 0} = counters
+        assert at_rest(machine) <= before + 4 * @megabyte
+        assert Mote.ask!(many, :times) == 0
+        # And a smaller one of its kind goes on.
+        assert Mote.ask!(many, {unquote(what), 1_000}) == :done
+        assert Mote.ask!(many, :times) == 1
+      end
+    end
+  end
+
+  test "a turn that has no fuel or no stack left leaves nothing behind" do
+    machine = start(fuel: 1_000_000)
+    many = Mote.create(machine, Actors.many(0))
+
+    for {request, counter} <- [{{:spin, 2_000_000}, :aborts_fuel}, {{:deep, 200_000}, :aborts_stack}] do
+      before = Mote.info(machine).counters
+      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(many, request, 60_000)
+      counters = Mote.info(machine).counters
+      assert counters[counter] == before[counter] + 1
+      assert {counters.sends, counters.creates} == {before.sends, before.creates}
+      assert Mote.info(machine).sponsors.main.queued == 0
+      assert Mote.ask!(many, :times) == 0
+    end
+  end
+
+  test "a bomb without end stays within the quota, and the machine recovers when it is gone" do
+    machine = start(memory: 48 * @megabyte, sponsors: [main: [threads: 2], calm: []])
+    bomb = Mote.create(machine, Holders.bomb())
+    echo = Mote.create(machine, Actors.many(0))
+    Mote.send(bomb, 0)
+    wait_for(fn -> Mote.info(machine).counters.aborts_no_memory > 10_000 end)
+
+    for _ <- 1..200 do
+      # A block for each thread, and what is on its way between them.
+      assert charged(machine) <= (48 + 6) * @megabyte
+      # Accepted or refused.
+      with {:error, error} <- Mote.send(bomb, 0), do: assert(error.reason == :no_memory)
+      Process.sleep(1)
+    end
+
+    assert is_map(Mote.info(echo))
+    :ok = Mote.stop(machine)
+  end
+
+  describe "nothing is left of" do
+    test "messages, timers, questions and sponsors, counted in bytes" do
+      machine = start(sponsors: [main: [], other: [threads: 2]])
+      counter = Mote.create(machine, Actors.counter(0))
+      silent = Mote.create(machine, Holders.silent([]))
+      many = Mote.create(machine, Actors.many(0))
+      tree = Mote.create(machine, Mote.Travellers.tree(nil))
+
+      round = fn ->
+        for n <- 1..10_000, do: Mote.send(counter, [n, "text", {:tuple, n}])
+        {:error, %Error{reason: :timeout}} = Mote.ask(silent, :keep, 1)
+        pid = spawn(fn -> Mote.ask(silent, :keep) end)
+        Mote.send(silent, :let_go)
+        :done = Mote.ask!(many, {:sendx, 20_000})
+        Mote.send(tree, 14, sponsor: :other)
+        timers = for _ <- 1..1_000, do: Mote.send_after(counter, [1], 3_600_000)
+        for timer <- timers, do: Mote.cancel_timer(timer)
+        :ok = Mote.add_sponsor(machine, :guest, threads: 2)
+        Mote.send(tree, 12, sponsor: :guest)
+        :ok = Mote.remove_sponsor(machine, :guest)
+        Process.exit(pid, :kill)
+        wait_for(fn -> not Process.alive?(pid) end)
+        Mote.send(silent, :let_go)
+        held = at_rest(machine)
+
+        {held, Mote.info(machine).gc.live_bytes, Mote.info(machine).gc.live_actors,
+         Mote.info(machine).references}
+      end
+
+      for _ <- 1..3, do: round.()
+      {held, bytes, actors, references} = round.()
+
+      for _ <- 1..5 do
+        {again, ^bytes, ^actors, ^references} = round.()
+        # Heaps keep a block or two as it comes.
+        assert_in_delta again, held, 8 * @megabyte
+        assert rem(again, 2 * @megabyte) == 0, "something that is no block is still charged"
+      end
+    end
+
+    test "a thousand machines" do
+      cycle = fn ->
+        {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2, inbox: 10]])
+        counter = Mote.create(machine, Actors.counter(0))
+        for n <- 1..5, do: Mote.send(counter, [n])
+        5 = Mote.ask!(counter, :read)
+        :ok = Mote.stop(machine)
+      end
+
+      for _ <- 1..100, do: cycle.()
+      :erlang.garbage_collect()
+      before = resident()
+      for _ <- 1..1_000, do: cycle.()
+      :erlang.garbage_collect()
+      # A thousand machines with a block each would be 2,000 megabytes; with a queue's first chunks 30.
+      assert resident() - before < 15
+    end
+  end
+end
