@@ -29,8 +29,9 @@ defmodule Mote.Telemetry do
      ] ++ @machine},
     {[:mote, :machine, :memory], "each interval",
      [
+       charged: "bytes that count against `:memory`",
        heap: "bytes of heap in use",
-       mapped: "bytes that the system has given for heaps",
+       mapped: "bytes that the system has given for heaps and queues",
        queues: "bytes of event queues"
      ], @machine},
     {[:mote, :machine, :gc], "each interval in which the machine has collected",
@@ -45,8 +46,9 @@ defmodule Mote.Telemetry do
     {[:mote, :machine, :quota], "each interval in which turns were aborted because the memory was used up",
      [
        count: "such turns, and messages from outside that were given up for it, since the last time",
+       charged: "bytes that count against `:memory`",
        heap: "bytes of heap in use",
-       mapped: "bytes that the system has given for heaps",
+       mapped: "bytes that the system has given for heaps and queues",
        queues: "bytes of event queues"
      ], @machine},
     {[:mote, :machine, :broken_promises],
