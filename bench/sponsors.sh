@@ -26,21 +26,7 @@ measure beside --depth 20 --runs "$rounds"
 measure sendx --runs "$few"
 measure idle_cpu --n 5_000 --runs "$least"
 
-# bench, metric, least size, "least" or "most", bound: each median must be on the right side of its bound.
-awk -F '\t' '
-  NR == FNR { target[++targets] = $0; next }
-  {
-    for (i = 1; i <= targets; i++) {
-      split(target[i], t, " ")
-      if ($1 != t[1] || $4 != t[2] || $3 + 0 < t[3] + 0) continue
-      reached = t[4] == "least" ? $5 + 0 >= t[5] + 0 : $5 + 0 <= t[5] + 0
-      missed += !reached
-      printf "%-7s %-10s %9d  %-25s %10.3f %-3s(%.3f to %.3f), at %s %s\n",
-        reached ? "reached" : "missed", $1, $3, $4, $5, $8, $6, $7, t[4], t[5]
-    }
-  }
-  END { print missed + 0, "missed"; exit missed > 0 }
-' - "$out" << 'TARGETS'
+awk -F '\t' -f bench/targets.awk - "$out" << 'TARGETS'
 fork_bomb ratio_mt_vs_st 1 least 0.95
 fork_bomb ratio_mt_vs_st 18 least 1.6
 erfc_bomb ratio_mt_vs_st 4 least 1.85

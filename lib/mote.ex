@@ -198,7 +198,23 @@ defmodule Mote do
     * `:sponsor` - as in `send/3`.
 
   Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`,
-  `:unknown_address`, `:overloaded` (the sponsor is full) and `:no_memory`. An answer that comes too late is thrown away and never reaches the mailbox.
+  `:unknown_address`, `:overloaded` (the sponsor is full) and `:no_memory`. An answer that comes too late is thrown away
+  and never reaches the mailbox.
+
+      iex> defmodule Doc.Adder do
+      ...>   use Mote.Behaviour
+      ...>   defactor adder(sum) do
+      ...>     {customer, :read} -> send customer, sum
+      ...>     {:add, n} -> become adder(sum + n)
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> adder = Mote.create(machine, Doc.Adder.adder(40))
+      iex> Mote.send(adder, {:add, 2})
+      iex> Mote.ask(adder, :read)
+      {:ok, 42}
+      iex> Mote.ask!(adder, :read, timeout: 1_000)
+      42
   """
   @spec ask(Address.t(), term, Ask.options()) :: Ask.result()
   defdelegate ask(address, request, timeout_or_opts \\ @timeout), to: Ask
