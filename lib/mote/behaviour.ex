@@ -32,7 +32,7 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  guards, arithmetic, comparison, booleans, tuples, lists, maps, `in`, `for`, and the loops of `Enum` (`reduce/3`,
+  guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for`, and the loops of `Enum` (`reduce/3`,
   `map/2`, `each/2`, `filter/2`, `sum/1`) over lists, maps and ranges. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
@@ -47,6 +47,11 @@ defmodule Mote.Behaviour do
   `update!/3`, `delete/2`, `has_key?/2`, `keys/1`, `values/1`, `to_list/1`, `new/0`, `new/1`, `new/2` and `merge/2`. A
   key that is missing has no answer where Elixir raises. Whatever goes through a map, loops too, does so in the order of
   its keys. `%Name{}` makes and matches structs, which are maps; an address is none.
+
+  Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 64 bits),
+  `float` (32 or 64), `binary` and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
+  `:binary.at/2` and `to_string/1` (of binaries, atoms and integers), which interpolation calls. Parts are not copied.
+  Bitstrings that are no binaries are carried as they are.
 
   Nothing in it raises. An operation without an answer (`1 + :a`, `hd([])`, an integer beyond 63 bits) is
   `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to

@@ -22,6 +22,7 @@ defmodule Mote.Bench do
     Programs.Fib,
     Programs.ErfcDsl,
     Programs.Maps,
+    Programs.Binaries,
     Programs.Idle,
     Programs.Sendx,
     Programs.Beside,

@@ -31,7 +31,7 @@ defmodule Mote.Total do
   alias Mote.Behaviour.Primitives
 
   @none Mote.Total.None.value()
-  @cores [Mote.Total.Number, Mote.Total.Term, Mote.Total.Sequence, Mote.Total.Maps]
+  @cores [Mote.Total.Number, Mote.Total.Term, Mote.Total.Sequence, Mote.Total.Maps, Mote.Total.Binaries]
 
   Enum.each(@cores, &Code.ensure_compiled!/1)
 

@@ -26,8 +26,8 @@ defmodule Mote.Behaviour.AST do
   # {:reduce, initial, variable, e}.
   #
   # Patterns: {:any, l}, {:bind, l, variable}, {:pin, l, variable}, {:lit, l, term}, {:tuple, l, [p]},
-  # {:cons, l, p, p}, {:map, l, [{key, p}]} (a key is a literal or a pin), {:all, l, [p]} (all of them match the same
-  # value).
+  # {:cons, l, p, p}, {:map, l, [{key, p}]} (a key is a literal or a pin), {:bin, l, [segment]} (a segment is a map, see
+  # `syntax/binaries.ex`), {:all, l, [p]} (all of them match the same value).
   #
   # A clause is {:clause, l, pattern, [guard], body}; of several guards one must hold.
   @moduledoc false
@@ -172,6 +172,7 @@ defmodule Mote.Behaviour.AST do
   def bound({:bind, _, v}), do: [v]
   def bound({tag, _, ps}) when tag in [:tuple, :all], do: Enum.flat_map(ps, &bound/1)
   def bound({:cons, _, h, t}), do: bound(h) ++ bound(t)
+  def bound({:bin, _, segments}), do: Enum.flat_map(segments, &bound(&1.value))
   def bound({:map, _, pairs}), do: Enum.flat_map(pairs, fn {_, p} -> bound(p) end)
   def bound(_), do: []
 
@@ -179,6 +180,11 @@ defmodule Mote.Behaviour.AST do
   def pinned({:pin, _, v}), do: [v]
   def pinned({tag, _, ps}) when tag in [:tuple, :all], do: Enum.flat_map(ps, &pinned/1)
   def pinned({:cons, _, h, t}), do: pinned(h) ++ pinned(t)
+  # What a segment has bound may be the size of the next one: it is read, too.
+  def pinned({:bin, _, segments}) do
+    Enum.flat_map(segments, &pinned(&1.value)) ++ for(%{size: {:var, _, v}} <- segments, do: v)
+  end
+
   def pinned({:map, _, pairs}), do: Enum.flat_map(pairs, fn {key, p} -> pinned(key) ++ pinned(p) end)
   def pinned(_), do: []
 

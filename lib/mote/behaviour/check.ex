@@ -281,6 +281,32 @@ defmodule Mote.Behaviour.Check do
     {{:cons, l, h, t}, acc}
   end
 
+  # A size is a variable from outside of the pattern, or one that a segment before has bound.
+  defp pattern({:bin, l, segments}, outer, acc) do
+    {segments, {acc, _}} =
+      Enum.map_reduce(segments, {acc, outer}, fn segment, {{s, new}, seen} ->
+        size =
+          case segment.size do
+            {:var, l, key} -> {:var, l, read(key, l, %{s | scope: seen})}
+            other -> other
+          end
+
+        {value, acc} = pattern(segment.value, outer, {s, new})
+
+        seen =
+          with(
+            {:bind, _, key} <- segment.value,
+            {:bind, _, v} <- value,
+            do: Map.put(seen, key, v),
+            else: (_ -> seen)
+          )
+
+        {%{segment | size: size, value: value}, {acc, seen}}
+      end)
+
+    {{:bin, l, segments}, acc}
+  end
+
   defp pattern({:map, l, pairs}, outer, acc) do
     {pairs, acc} =
       Enum.map_reduce(pairs, acc, fn {key, p}, acc ->

@@ -101,7 +101,21 @@ defmodule Mote.Behaviour.Primitives do
     {109, :map_values, 1, :partial, [{Map, :values}]},
     {110, :map_new, 1, :partial, [{Map, :new}]},
     {111, :map_merge, 2, :partial, [{Map, :merge}]},
-    {112, :to_list, 1, :partial, [{Enum, :to_list}, {Map, :to_list}]}
+    {112, :to_list, 1, :partial, [{Enum, :to_list}, {Map, :to_list}]},
+    # Of a tuple of values and one of specifications: spelled `<<…>>` and `<>`.
+    {120, :bin_of, 2, :partial, []},
+    # The next five are what binary patterns are made of.
+    {121, :bin_int, 3, :partial, []},
+    {122, :bin_float, 3, :partial, []},
+    {123, :bin_slice, 3, :partial, []},
+    {124, :bin_rest, 2, :partial, []},
+    {125, :bin_utf8, 2, :partial, []},
+    {126, :utf8_bits, 1, :partial, []},
+    {127, :bit_size, 1, :partial, [:bit_size]},
+    {128, :binary_part, 3, :partial, [:binary_part, {:binary, :part}]},
+    {129, :binary_at, 2, :partial, [{:binary, :at}]},
+    # Also spelled by interpolation.
+    {130, :to_string, 1, :partial, [:to_string]}
   ]
 
   # What Elixir's own macros and `defguard` leave behind after expansion.

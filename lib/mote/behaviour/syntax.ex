@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Syntax do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives}
-  alias Mote.Behaviour.Syntax.{Calls, Hints, Loops, Maps, Pattern}
+  alias Mote.Behaviour.Syntax.{Binaries, Calls, Hints, Loops, Maps, Pattern}
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -68,6 +68,8 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:{}, _, elements, env), do: AST.tuple(env.line, exprs(elements, env))
 
   defp node(:%{}, _, pairs, env), do: Maps.literal(pairs, env)
+  defp node(:<<>>, _, segments, env), do: Binaries.construct(segments, env)
+  defp node(:<>, _, [a, b], env), do: Binaries.construct(Binaries.joined(a, b), env)
   defp node(:%, _, [module, map], env), do: Maps.struct(module, map, env)
 
   defp node(:_, _, context, env) when is_atom(context),

@@ -27,6 +27,8 @@ enum Step<'m> {
 
 /// What a term counts that may be large.
 const LARGE: usize = 1_000;
+/// Longer parts of a binary that the BEAM has are shared with it.
+const SHARED_PART: usize = 512;
 /// Room for terms that is kept from one message to the next.
 const KEPT: usize = 4_096;
 /// How much of a value is shown where it is only looked at.
@@ -117,7 +119,7 @@ impl Decoder {
             View::Float(f) => f.encode(env),
             View::Atom(atom) => atoms::to_term(env, atom),
             View::EmptyList => Term::list_new_empty(env),
-            View::Bytes(bytes) => self.bytes(env, bytes),
+            View::Bytes(bytes) => self.part(env, value, bytes),
             View::Address(actor) => self.address(env, machine, actor, None),
             View::Timer(timer) => {
                 self.holds = true;
@@ -220,6 +222,20 @@ impl Decoder {
         let map = maps::make(env, keys, values, self.nodes);
         self.made.truncate(from);
         map
+    }
+
+    /// Part of a long binary is not copied, if the whole is shared with the BEAM.
+    fn part<'a>(&mut self, env: Env<'a>, value: Value<'_>, bytes: &[u8]) -> Term<'a> {
+        if bytes.len() > SHARED_PART && !self.limited {
+            let shared = value
+                .whole()
+                .and_then(|whole| foreign::part(env, whole, bytes));
+            if let Some(term) = shared {
+                self.holds = true;
+                return term;
+            }
+        }
+        self.bytes(env, bytes)
     }
 
     fn bytes<'a>(&mut self, env: Env<'a>, bytes: &[u8]) -> Term<'a> {

@@ -9,7 +9,7 @@ use crate::own_term::OwnTerm;
 use crate::read::{is_modest, is_ours, known_struct, list_cell, map_size, tuple_elements, Struct};
 use crate::resources::{Customer, MachineResource};
 use mote_vm::atom::Atom;
-use mote_vm::foreign::Class;
+use mote_vm::foreign::{Class, Wide};
 use mote_vm::handles::Held;
 use mote_vm::machine::Machine;
 use mote_vm::parcel::Builder;
@@ -147,6 +147,14 @@ impl<'m, 'a> Encoder<'m, 'a> {
         let fits =
             unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) } != 0;
         if fits && self.builder.integer(n) {
+            return Ok(());
+        }
+        let n = match fits {
+            true => Some(i128::from(n)),
+            false => term.decode::<u64>().ok().map(i128::from),
+        };
+        if let Some(wide) = n.and_then(Wide::new) {
+            self.builder.foreign(Arc::new(wide));
             Ok(())
         } else if is_modest(term) {
             self.small(term, Class::BigInteger)

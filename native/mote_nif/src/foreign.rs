@@ -8,11 +8,14 @@ use crate::repack::repack;
 use crate::resources::{Customer, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef, Wide};
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::{Term as Value, View};
-use rustler::sys::{enif_compare, enif_inspect_binary, enif_make_int64, ErlNifBinary, ErlNifTerm};
+use rustler::sys::{
+    enif_compare, enif_inspect_binary, enif_make_int64, enif_make_sub_binary, ErlNifBinary,
+    ErlNifTerm,
+};
 use rustler::{Encoder, Env, LocalPid, NewBinary, ResourceArc, Term};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -156,11 +159,35 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         terms::outbox(env, outbox)
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         elsewhere.term.to(env)
+    } else if let Some(wide) = any.downcast_ref::<Wide>() {
+        integer(env, wide)
     } else if let Some(binary) = any.downcast_ref::<LongBinary>() {
         binary.term.to(env)
     } else {
         bytes(env, value.bytes().unwrap_or_default())
     }
+}
+
+/// An integer of 64 bits.
+pub fn integer<'a>(env: Env<'a>, wide: &Wide) -> Term<'a> {
+    match u64::try_from(wide.value()) {
+        Ok(n) => n.encode(env),
+        Err(_) => (wide.value() as i64).encode(env),
+    }
+}
+
+/// Part of a binary that is shared with the BEAM; `None` if it is not shared.
+pub fn part<'a>(env: Env<'a>, whole: &ForeignRef, part: &[u8]) -> Option<Term<'a>> {
+    let binary = whole.as_any().downcast_ref::<LongBinary>()?;
+    let from = part.as_ptr().addr() - binary.bytes.as_ptr().addr();
+    let whole = binary.term.to(env).as_c_arg();
+    // SAFETY: `part` is among the bytes of `whole`, which belongs to `env`.
+    Some(unsafe {
+        Term::new(
+            env,
+            enif_make_sub_binary(env.as_c_arg(), whole, from, part.len()),
+        )
+    })
 }
 
 /// A binary of the BEAM.

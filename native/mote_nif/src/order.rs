@@ -1,9 +1,9 @@
 //! The order of foreign values of one class.
-use crate::foreign::{Elsewhere, Opaque, Process, Waiting};
+use crate::foreign::{integer, Elsewhere, Opaque, Process, Waiting};
 use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::Foreign;
+use mote_vm::foreign::{Foreign, Wide};
 use rustler::sys::{
     enif_compare, enif_is_identical, enif_make_pid, enif_term_to_binary, ErlNifTerm,
 };
@@ -46,7 +46,16 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
 
 /// The order of two foreign values; `Equal` is `===`.
 pub fn compare(a: &dyn Foreign, b: &dyn Foreign) -> Ordering {
-    match (identity(a), identity(b)) {
+    // Terms of integers that are none of the BEAM's, as long as they are compared.
+    let [wide_a, wide_b] = [a, b].map(|value| {
+        let wide: &Wide = value.as_any().downcast_ref()?;
+        OwnTerm::make(|env| Some(integer(env, wide)))
+    });
+    let of = |value, wide: &Option<OwnTerm>| match wide {
+        Some(term) => Ok(term.raw()),
+        None => identity(value),
+    };
+    match (of(a, &wide_a), of(b, &wide_b)) {
         (Ok(a), Ok(b)) => compare_terms(a, b),
         (Ok(_), Err(_)) => Ordering::Less,
         (Err(_), Ok(_)) => Ordering::Greater,

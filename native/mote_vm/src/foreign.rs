@@ -1,6 +1,7 @@
 //! What the machine can carry and deliver to, but not look into.
 use crate::heap::view::Term;
 use crate::machine::Machine;
+use crate::value::{FIXNUM_MAX, FIXNUM_MIN};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -84,6 +85,47 @@ pub trait Foreign: Send + Sync + 'static {
 
 /// A shared foreign value.
 pub type ForeignRef = Arc<dyn Foreign>;
+
+/// An integer outside of the fixnum range that fits 64 bits, signed or unsigned.
+pub struct Wide(i128);
+
+impl Wide {
+    /// The integer, if it is one of those.
+    pub fn new(n: i128) -> Option<Wide> {
+        let fits = n >= i64::MIN.into() && n <= u64::MAX.into();
+        let fixnum = n >= FIXNUM_MIN.into() && n <= FIXNUM_MAX.into();
+        (fits && !fixnum).then_some(Wide(n))
+    }
+
+    /// The integer.
+    pub fn value(&self) -> i128 {
+        self.0
+    }
+}
+
+impl Foreign for Wide {
+    fn class(&self) -> Class {
+        Class::BigInteger
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        match other.as_any().downcast_ref::<Wide>() {
+            Some(other) => self.0.cmp(&other.0),
+            None => other.compare(self).reverse(),
+        }
+    }
+    fn compare_float(&self, f: f64) -> Ordering {
+        // Floats beyond what an i128 holds saturate, and stay beyond 64 bits. The fraction decides at last.
+        let whole = f.trunc();
+        let fraction = 0.0f64.partial_cmp(&(f - whole)).unwrap_or(Ordering::Equal);
+        self.0.cmp(&(whole as i128)).then(fraction)
+    }
+    fn is_negative(&self) -> bool {
+        self.0 < 0
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
 
 /// Bytes kept outside of the heap because they are many.
 pub struct LongBytes(pub Box<[u8]>);

@@ -60,8 +60,8 @@ defmodule Mote.Bench.ProgramsTest do
     names = Enum.map(Bench.programs(), & &1.about().name)
 
     assert names ==
-             ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl maps idle) ++
-               ~w(sendx beside idle_cpu ask futures telemetry)
+             ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl maps binaries) ++
+               ~w(idle sendx beside idle_cpu ask futures telemetry)
 
     assert Bench.fetch("unknown") == :error
   end

@@ -15,7 +15,7 @@ defmodule Mote.Generators.Expressions do
 
   @floats [0.0, 1.0, 2.5, -1.5, 1.0e308, 5.0e-324, 4.611686018427388e18, 0.1]
   @atoms [:a, :b, :undefined, nil, true, false]
-  @others ["", "text", [], {}, %{}, %{a: 1}, %{1 => :a, "text" => 2.5}]
+  @others ["", "text", "\0\x01\x02abcdefghij", [], {}, %{}, %{a: 1}, %{1 => :a, "text" => 2.5}]
 
   @doc "A literal."
   def literal do
@@ -57,7 +57,8 @@ defmodule Mote.Generators.Expressions do
   @leaves [:literal, :value]
   @branches [:arithmetic, :integers, :unary, :compare, :strict, :lazy, :negate, :tuple, :list, :cons] ++
               [:take, :lists, :elem, :if, :case, :cond, :block, :match, :type, :in, :round, :address] ++
-              [:for, :reduce, :enum, :call, :recurse, :minmax, :map, :map, :map_change, :map_read, :map_loop]
+              [:for, :reduce, :enum, :call, :recurse, :minmax, :map, :map, :map_change, :map_read, :map_loop] ++
+              [:bin, :bin, :bin_read]
 
   @doc "An expression of at most this depth."
   def expr(scope, depth, path)
@@ -136,6 +137,38 @@ defmodule Mote.Generators.Expressions do
       {"for", source, body} -> "(for {#{k}, #{v}} <- #{source}, do: #{body})"
       {"reduce", source, body} -> "Enum.reduce(#{source}, [], fn {#{k}, #{v}}, acc -> [#{body} | acc] end)"
     end)
+  end
+
+  defp build(:bin, s, d, p) do
+    bind(integer(0..4), fn n ->
+      1..n//1
+      |> Enum.map(fn i -> tuple({operand(s, d, p <> "#{i}"), segment()}) end)
+      |> fixed_list()
+      |> map(fn segments -> "<<#{Enum.map_join(segments, ", ", fn {e, type} -> "(#{e})::#{type}" end)}>>" end)
+    end)
+  end
+
+  defp build(:bin_read, s, d, p) do
+    texts = [
+      "(M <> V)",
+      "(\"x\#{V}y\#{M}\")",
+      "byte_size(M)",
+      "bit_size(M)",
+      "binary_part(M, 1, 2)",
+      "binary_part(M, K, V)",
+      "binary_part(M, byte_size(M), -2)",
+      ":binary.at(M, K)",
+      "to_string(V)",
+      "is_binary(M)",
+      "(M < V)",
+      "(case V do k -> (case M do\n<<x::size(k), _::binary>> -> x\n<<_, b::binary-size(k), _::binary>> -> b\n_ -> :none\nend) end)",
+      "(case M do\n<<a::3, b::13-signed, c::little-16, r::binary>> -> [a, b, c, r]\n<<x, r::binary>> -> {x, r}\n_ -> 0\nend)",
+      "(case M do\n<<f::float, r::binary>> -> {f, r}\n<<n::signed-64, _::binary>> -> n\n<<f::float-32-little>> -> f\n_ -> K\nend)",
+      "(case M do\n<<c::utf8, r::binary>> -> {c, r}\n<<n, s::binary-size(n), _::binary>> -> s\n_ -> :no\nend)",
+      "(case M do\n<<a::4, s::binary-size(1), b::4, r::binary>> -> {a, s, b, r}\n\"te\" <> r -> r\n_ -> :no\nend)"
+    ]
+
+    map(tuple({member_of(texts), bin_expr(s, d, p <> "0"), map_key(), expr(s, d, p <> "2")}), &fill/1)
   end
 
   defp build(:arithmetic, s, d, p), do: infix(~w(+ - * /), s, d, p)
@@ -301,6 +334,20 @@ defmodule Mote.Generators.Expressions do
     )
   end
 
+  # Mostly a binary.
+  defp bin_expr(s, d, p), do: frequency([{3, build(:bin, s, d, p)}, {1, literal()}, {1, expr(s, d, p)}])
+
+  # What a segment is made of: a literal may not have a type of another kind.
+  defp operand(s, _, _),
+    do: frequency([{2, map(integer(-3..300), &Integer.to_string/1)}, {1, member_of(s.values)}])
+
+  defp segment do
+    member_of(
+      ~w[8 8 16 little-24 signed-32 64 signed-little-64 little-size(1)-unit(40) float float-32 float-little] ++
+        ~w[utf8 integer unit(8)-size(2) binary]
+    )
+  end
+
   # Mostly a map, and mostly one of the keys that are in it.
   defp map_expr(s, d, p), do: frequency([{3, build(:map, s, d, p)}, {1, expr(s, d, p)}])
   defp map_key, do: member_of(~w(:a :b 1 2 1.0 "text" [] {1} %{1=>:a}))
@@ -372,7 +419,7 @@ defmodule Mote.Generators.Expressions do
   def pattern(scope, depth, path) do
     kinds =
       [:bind, :any, :literal, :pin] ++
-        if(depth > 0, do: [:tuple, :list, :cons, :alias, :twice, :map], else: [])
+        if(depth > 0, do: [:tuple, :list, :cons, :alias, :twice, :map, :bin], else: [])
 
     bind(member_of(kinds), &pattern(&1, scope, depth - 1, path))
   end
@@ -400,6 +447,20 @@ defmodule Mote.Generators.Expressions do
     map(tuple({pattern(s, d, p <> "0"), pattern(s, d, p <> "1")}), fn {{a, va}, {b, vb}} ->
       {"[#{a} | #{b}]", va ++ vb}
     end)
+  end
+
+  defp pattern(:bin, _, _, p) do
+    texts = [
+      "<<uP, tP::binary>>",
+      "<<uP::16, tP::binary-size(uP), _::binary>>",
+      "<<_::8, uP::little-signed-16, tP::binary>>",
+      "<<uP::float, tP::bytes>>",
+      "<<uP::utf8, tP::binary>>",
+      "<<uP::5, tP::3, _::binary>>",
+      "<<tP::binary-size(2), uP, uP>>"
+    ]
+
+    map(member_of(texts), &{String.replace(&1, "P", p), ["u#{p}", "t#{p}"]})
   end
 
   defp pattern(:map, s, d, p) do

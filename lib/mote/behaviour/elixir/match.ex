@@ -133,6 +133,11 @@ defmodule Mote.Behaviour.Elixir.Match do
     {[{:|, [generated: true], [h, t]}], tests, n}
   end
 
+  defp loosen({:bin, _, segments}, n) do
+    {segments, {tests, n}} = Enum.map_reduce(segments, {[], n}, &loosen_segment/2)
+    {{:<<>>, [generated: true], segments}, tests, n}
+  end
+
   # An address is a struct here, and no map.
   defp loosen({:map, _, pairs}, n) do
     map = {:"part#{n}", [generated: true], __MODULE__}
@@ -151,6 +156,45 @@ defmodule Mote.Behaviour.Elixir.Match do
     {ps, {tests, n}} = Enum.map_reduce(ps, {[], n}, &loosen_part/2)
     {Enum.reduce(ps, &{:=, [generated: true], [&2, &1]}), tests, n}
   end
+
+  # What a number in a segment is compared with has its own type: 1 in a float is 1.0 for both.
+  defp loosen_segment(s, {tests, n}) do
+    {value, more, n} =
+      case s do
+        %{kind: :float, value: {:lit, l, m}} when is_integer(m) -> loosen({:lit, l, m * 1.0}, n)
+        %{kind: :binary, value: {:lit, _, text}} -> {text, [], n}
+        %{value: value} -> loosen(value, n)
+      end
+
+    sizes = for {:var, _, v} <- [s.size], s.kind == :int, do: at_most(Plain.variable(v), s.unit)
+    {{:"::", [generated: true], [value, options(s)]}, {tests ++ more ++ sizes, n}}
+  end
+
+  # The machine's integers have 64 bits at most.
+  defp at_most(size, unit) do
+    bits = Plain.remote(Mote.Total, :mul, [size, unit], 0)
+    {Plain.remote(Mote.Total, :le, [bits, 64], 0), true}
+  end
+
+  defp options(%{kind: :binary, value: {:lit, _, text}}) when is_binary(text), do: option(:binary)
+  defp options(%{kind: :rest}), do: option(:binary)
+  defp options(%{kind: :utf8}), do: option(:utf8)
+
+  defp options(s) do
+    type = %{int: :integer, float: :float, binary: :binary}[s.kind]
+    flags = for {true, flag} <- [{s.signed, :signed}, {s.little, :little}], do: option(flag)
+
+    size =
+      case s.size do
+        {:lit, _, n} -> n
+        {:var, _, v} -> Plain.variable(v)
+      end
+
+    all = [option(type), {:size, [], [size]}, {:unit, [], [s.unit]}] ++ flags
+    Enum.reduce(tl(all), hd(all), &{:-, [], [&2, &1]})
+  end
+
+  defp option(name), do: {name, [], nil}
 
   defp key({:lit, _, value}), do: Plain.literal(value)
   defp key({:pin, _, v}), do: {:^, [generated: true], [Plain.variable(v)]}

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.IR.Match do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, IR}
-  alias Mote.Behaviour.IR.Tests
+  alias Mote.Behaviour.IR.{Binaries, Tests}
 
   import Mote.Behaviour.IR.Builder,
     only: [bind: 3, emit: 2, fresh: 1, fresh: 2, label: 1, place: 2, stop: 2]
@@ -56,7 +56,10 @@ defmodule Mote.Behaviour.IR.Match do
     each([head, tail], parts, fail, g)
   end
 
-  def pattern({:map, _, _} = pattern, {:t, _}, fail, g), do: never(pattern, fail, g)
+  def pattern({tag, _, _} = pattern, {:t, _}, fail, g) when tag in [:map, :bin],
+    do: never(pattern, fail, g)
+
+  def pattern({:bin, _, segments}, o, fail, g), do: Binaries.pattern(segments, o, fail, g)
 
   def pattern({:map, _, []}, o, fail, g) do
     {d, g} = fresh(g)

@@ -25,15 +25,12 @@ defmodule Mote.Behaviour.Syntax.Hints do
     use: "write it at the top of the module",
     fn: "functions are not values here; write a defpure function, or use fn as argument of a loop of Enum",
     &: "functions are not values here; write a defpure function, or use & as argument of a loop of Enum",
-    <<>>: "binaries are carried as they are: no interpolation and no construction",
-    <>: "binaries are carried as they are: no concatenation",
     super: "there is nothing to override",
     apply: "functions are not values here; call a defpure function by name",
     def: "functions belong into the module, outside of behaviours",
     defp: "functions belong into the module, outside of behaviours",
     make_ref: "the address of a fresh actor is as unique: create sink()",
-    to_string: "binaries are carried as they are: no conversion",
-    inspect: "binaries are carried as they are: no conversion",
+    inspect: "to_string/1 makes text of binaries, atoms and integers",
     dbg: "send what you want to see to a customer",
     binding: "name the variables",
     ..: "a range is no value here; it can be the source of a loop or the right side of in",
@@ -43,7 +40,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     when: "a guard belongs behind the pattern of a clause",
     <-: "a generator belongs into a for",
     ->: "a clause belongs into case, cond, fn or for with reduce:",
-    "::": "binary patterns do not exist here"
+    "::": "it belongs into a segment of <<…>>"
   }
 
   @doc "Why a construct is not available, or nil."
@@ -55,7 +52,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     end
   end
 
-  defp spelling(:<<>>), do: "<<>> (or \"\#{}\")"
   defp spelling(name), do: to_string(name)
 
   @doc "How an effect or a construct that is part of the language is spelled, when it was spelled wrongly."
@@ -88,8 +84,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
   @spec pattern(atom, arity) :: String.t() | nil
   def pattern(name, _arity) do
     case name do
-      :<<>> -> "binary patterns are not available in a behaviour: match whole binaries"
-      :<> -> "binary patterns are not available in a behaviour: match whole binaries"
       _ -> nil
     end
   end
@@ -127,6 +121,10 @@ defmodule Mote.Behaviour.Syntax.Hints do
         "#{text} is not available in a behaviour" <>
           Error.suggestion(text, Primitives.spellings() ++ [":math.pi/0"])
 
+      module when module in [String, :binary] ->
+        "#{text} is not available in a behaviour; binaries have patterns, <<…>>, <>, byte_size/1, binary_part/3, " <>
+          ":binary.at/2 and to_string/1"
+
       :rand ->
         "#{text} is not available in a behaviour; of :rand there are uniform/0 and uniform/1"
 
@@ -144,7 +142,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       module when module in [Keyword, MapSet] ->
         "#{text} is not available in a behaviour: use a map, or a list with patterns and for"
 
-      module when module in [String, Stream, Range, Process, GenServer, Agent, Task, IO, File, System] ->
+      module when module in [Stream, Range, Process, GenServer, Agent, Task, IO, File, System] ->
         "#{text} is not available in a behaviour: #{@functions}; what touches the world is a message to a BEAM " <>
           "process"
 

@@ -110,8 +110,16 @@ defmodule Mote.Behaviour.Syntax.Loops do
     {:gen, env.line, pattern, Syntax.guards(guards, env), source(source, env)}
   end
 
-  defp qualifier({:<<>>, _, _}, env) do
-    Error.raise_at(env, env.line, "generators over binaries are not available in a behaviour")
+  defp qualifier({:<<>>, _, segments} = filter, env) do
+    if Enum.any?(segments, &match?({:<-, _, _}, &1)) do
+      Error.raise_at(
+        env,
+        env.line,
+        "generators over binaries are not available in a behaviour: write a defpure that matches <<x, rest::binary>>"
+      )
+    end
+
+    {:filter, env.line, Syntax.expr(filter, env)}
   end
 
   defp qualifier(filter, env), do: {:filter, env.line, Syntax.expr(filter, env)}

@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Pattern do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Syntax.{Hints, Maps}
+  alias Mote.Behaviour.Syntax.{Binaries, Hints, Maps}
 
   @doc "A pattern."
   @spec pattern(Macro.t(), Macro.Env.t()) :: AST.pattern()
@@ -24,6 +24,8 @@ defmodule Mote.Behaviour.Syntax.Pattern do
 
   defp node(:{}, _, elements, env), do: {:tuple, env.line, patterns(elements, env)}
   defp node(:%{}, _, pairs, env), do: Maps.pattern(pairs, env)
+  defp node(:<<>>, _, segments, env), do: Binaries.pattern(segments, env)
+  defp node(:<>, _, [a, b], env), do: Binaries.pattern(Binaries.joined(a, b), env)
   defp node(:%, _, [module, map], env), do: Maps.struct_pattern(module, map, env)
   defp node(:_, _, context, env) when is_atom(context), do: {:any, env.line}
 
@@ -71,7 +73,7 @@ defmodule Mote.Behaviour.Syntax.Pattern do
           env,
           env.line,
           "cannot use #{Macro.to_string(ast)} in a pattern; patterns are made of literals, variables, _, " <>
-            "^pinned, tuples, lists and maps; conditions go into a guard"
+            "^pinned, tuples, lists, maps and binaries; conditions go into a guard"
         )
 
       expanded ->

@@ -140,6 +140,17 @@ primitives! {
     MapNew = 110, "map_new", 1;
     MapMerge = 111, "map_merge", 2;
     ToList = 112, "to_list", 1;
+    BinOf = 120, "bin_of", 2;
+    BinInt = 121, "bin_int", 3;
+    BinFloat = 122, "bin_float", 3;
+    BinSlice = 123, "bin_slice", 3;
+    BinRest = 124, "bin_rest", 2;
+    BinUtf8 = 125, "bin_utf8", 2;
+    Utf8Bits = 126, "utf8_bits", 1;
+    BitSize = 127, "bit_size", 1;
+    BinaryPart = 128, "binary_part", 3;
+    BinaryAt = 129, "binary_at", 2;
+    ToString = 130, "to_string", 1;
 }
 
 impl Primitive {
@@ -166,12 +177,12 @@ mod tests {
                 None => assert!(
                     !(0..=55).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80 | 81 | 90 | 100..=112)
+                        && !matches!(number, 80 | 81 | 90 | 100..=112 | 120..=130)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 56 + 18 + 3 + 13);
+        assert_eq!(Primitive::ALL.len(), 56 + 18 + 3 + 13 + 11);
     }
 
     #[test]

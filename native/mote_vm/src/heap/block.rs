@@ -247,6 +247,27 @@ impl BlockPool {
         unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
     }
 
+    /// Whether the limit allows that many bytes more.
+    pub(crate) fn fits(&self, bytes: usize) -> bool {
+        self.used.load(Relaxed).saturating_add(bytes) <= self.limit
+    }
+
+    /// Counts bytes outside of the pool that a cell keeps; whether the limit allows it, if it is asked.
+    pub(crate) fn hold(&self, bytes: usize, anyway: bool) -> bool {
+        match anyway {
+            true => self.charge_anyway(bytes),
+            false if self.charge(bytes).is_none() => return false,
+            false => {}
+        }
+        self.pace.allocated(bytes);
+        true
+    }
+
+    /// Takes back what `hold` counted.
+    pub(crate) fn let_go(&self, bytes: usize) {
+        self.discharge(bytes);
+    }
+
     /// Bytes that a large cell takes.
     pub(crate) fn large_bytes(&self, cell: NonNull<u8>) -> usize {
         let inner = self.inner.lock();

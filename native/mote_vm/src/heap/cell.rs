@@ -10,6 +10,7 @@
 //! foreign  header(class)  pointer to a boxed ForeignRef
 //! on       header         sponsor, address
 //! timer    header(where)  serial number
+//! slice    header         the binary that it is part of, where its bytes are, how many
 //! map      header(level, n) size, n keys, n items    see crate::map
 //! ```
 //!
@@ -33,6 +34,7 @@ pub(crate) enum Kind {
     On = 5,
     Timer = 6,
     Map = 7,
+    Slice = 8,
 }
 
 const COUNT_SHIFT: u32 = 16;
@@ -152,6 +154,8 @@ impl Value {
             self.count()
         } else if header as u8 == Kind::Map as u8 {
             2 * self.count() + 1
+        } else if header as u8 == Kind::Slice as u8 {
+            3
         } else {
             1
         };
@@ -167,6 +171,9 @@ impl Value {
         } else if kind == Kind::Map as u8 {
             // SAFETY: see the head of this file; the size is a value, too.
             unsafe { std::slice::from_raw_parts(self.body().cast(), 2 * self.count() + 1) }
+        } else if kind == Kind::Slice as u8 {
+            // SAFETY: see the head of this file; behind the one value are a pointer and a number.
+            unsafe { std::slice::from_raw_parts(self.body().cast(), 1) }
         } else {
             &[]
         }
@@ -195,7 +202,24 @@ impl Value {
             // SAFETY: see the head of this file; the header counts the bytes.
             return Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) });
         }
+        if self.is_kind(Kind::Slice) {
+            // SAFETY: see the head of this file; the bytes are those of another cell, or of its foreign value, which the
+            // cell of the slice keeps, and they never move.
+            return Some(unsafe {
+                let (bytes, count) = (*self.body().add(1), *self.body().add(2));
+                std::slice::from_raw_parts(bytes as *const u8, count as usize)
+            });
+        }
         self.as_foreign()?.bytes()
+    }
+
+    /// The binary that a slice is part of.
+    pub(crate) fn sliced(self) -> Option<Value> {
+        if !self.is_kind(Kind::Slice) {
+            return None;
+        }
+        // SAFETY: see the head of this file.
+        Some(Value::from_word(unsafe { *self.body() }))
     }
 
     /// Sponsor and address of an on-reference.

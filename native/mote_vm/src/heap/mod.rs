@@ -13,6 +13,7 @@
 //! 1. What lies between a [`Mark`] and the allocator's position was made by the running turn; an abort forgets
 //!    all of it, which is why nothing committed may point there.
 //! 2. Every foreign cell is in `foreigns` exactly once, so that its reference is dropped exactly once.
+//!    What it holds outside of the heap is charged to the pool as long.
 //! 3. A cell is completely written before its `Value` is handed out.
 //! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole in the order of
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
@@ -38,6 +39,9 @@ use std::sync::Arc;
 /// Binaries up to this many bytes live in the heap, longer ones are foreign.
 pub(crate) const INLINE_BYTES: usize = 256;
 
+/// Slices of up to this many bytes are copied: a cell of them is no larger than one of a slice.
+const COPIED_BYTES: usize = 24;
+
 /// One thread's allocator.
 pub(crate) struct Heap {
     next: *mut u8,
@@ -62,6 +66,20 @@ unsafe impl Send for Heap {}
 struct ForeignCell {
     cell: *const u64,
     reference: NonNull<ForeignRef>,
+    /// What it keeps outside of the heap.
+    bytes: usize,
+}
+
+impl ForeignCell {
+    /// Drops the reference and returns what it kept to the pool.
+    ///
+    /// # Safety
+    /// Once for each cell, and nothing reads the cell afterwards.
+    unsafe fn drop(self, pool: &BlockPool) {
+        // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
+        drop(unsafe { Box::from_raw(self.reference.as_ptr()) });
+        pool.let_go(self.bytes);
+    }
 }
 
 /// Where the allocator stood when a turn began.
@@ -116,7 +134,7 @@ impl Heap {
     pub(crate) fn rewind(&mut self, mark: Mark) {
         for foreign in self.foreigns.drain(mark.foreigns..) {
             // SAFETY: invariant 2; the cell is forgotten with it.
-            drop(unsafe { Box::from_raw(foreign.reference.as_ptr()) });
+            unsafe { foreign.drop(&self.pool) };
         }
         for block in self.blocks.drain(mark.blocks..) {
             self.pool.release(block);
@@ -249,9 +267,53 @@ impl Heap {
         })
     }
 
+    /// As [`Heap::bytes`], without a copy if they are many.
+    pub(crate) fn owned_bytes(&mut self, bytes: Vec<u8>) -> Value {
+        match bytes.len() > INLINE_BYTES {
+            true => self.foreign(Arc::new(LongBytes(bytes.into()))),
+            false => self.bytes(&bytes),
+        }
+    }
+
+    /// Whether there is room for that many bytes more; if not, the memory counts as exhausted.
+    pub(crate) fn fits(&mut self, bytes: usize) -> bool {
+        let fits = self.pool.fits(bytes);
+        self.exhausted |= !fits;
+        fits
+    }
+
+    /// The bytes of `binary` in that range, which are among its bytes. Few are copied: they take no more room than
+    /// a slice, and keep nothing else.
+    pub(crate) fn slice(&mut self, binary: Value, range: std::ops::Range<usize>) -> Value {
+        let Some(all) = binary.as_bytes() else {
+            return Value::NONE;
+        };
+        if range.len() == all.len() {
+            return binary;
+        }
+        let part = &all[range];
+        if part.len() <= COPIED_BYTES {
+            return self.bytes(part);
+        }
+        let whole = binary.sliced().unwrap_or(binary);
+        self.boxed(cell::header(Kind::Slice, 0, 0), 3, |words| {
+            // SAFETY: `boxed` made room for three words.
+            unsafe {
+                words.write(whole.word());
+                words.add(1).write(part.as_ptr() as u64);
+                words.add(2).write(part.len() as u64);
+            }
+        })
+    }
+
     /// A value of the outside.
     pub(crate) fn foreign(&mut self, foreign: ForeignRef) -> Value {
         let class = foreign.class() as u8;
+        let bytes = foreign.bytes().map_or(0, <[u8]>::len);
+        if bytes > 0 && !self.pool.hold(bytes, self.insists) {
+            self.exhausted = true;
+            return Value::NONE;
+        }
         let boxed = NonNull::from(Box::leak(Box::new(foreign)));
         let value = self.boxed(cell::header(Kind::Foreign, class, 0), 1, |words| {
             // SAFETY: `boxed` made room for one word.
@@ -260,10 +322,12 @@ impl Heap {
         if value.is_none() {
             // SAFETY: leaked just above and stored nowhere.
             drop(unsafe { Box::from_raw(boxed.as_ptr()) });
+            self.pool.let_go(bytes);
         } else {
             self.foreigns.push(ForeignCell {
                 cell: value.boxed_pointer(),
                 reference: boxed,
+                bytes,
             });
         }
         value
@@ -376,7 +440,7 @@ impl Drop for Heap {
     fn drop(&mut self) {
         for foreign in self.foreigns.drain(..) {
             // SAFETY: invariant 2. The cells stay in the pool's blocks, but nothing runs any more that could read them.
-            drop(unsafe { Box::from_raw(foreign.reference.as_ptr()) });
+            unsafe { foreign.drop(&self.pool) };
         }
     }
 }

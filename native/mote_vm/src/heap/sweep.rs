@@ -22,16 +22,18 @@ impl Heap {
 
     /// Drops what is not marked; the bytes that stay.
     pub(crate) fn sweep(&mut self) -> usize {
-        self.foreigns.retain(|foreign| {
-            let live = is_marked(foreign.cell.cast());
-            if !live {
-                // SAFETY: invariant 2 of mod.rs; nothing reachable refers to the cell.
-                drop(unsafe { Box::from_raw(foreign.reference.as_ptr()) });
-            }
-            live
-        });
         let mut live = 0;
         let pool = self.pool.clone();
+        self.foreigns.retain(|foreign| {
+            let marked = is_marked(foreign.cell.cast());
+            if marked {
+                live += foreign.bytes;
+            } else {
+                // SAFETY: invariant 2 of mod.rs; nothing reachable refers to the cell.
+                unsafe { foreign.drop(&pool) };
+            }
+            marked
+        });
         self.large.retain(|large| {
             let marked = is_marked(large.as_ptr());
             if marked {

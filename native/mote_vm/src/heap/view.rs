@@ -111,6 +111,14 @@ impl<'m> Term<'m> {
         }
     }
 
+    /// The value of the outside that a binary is part of.
+    pub fn whole(self) -> Option<&'m ForeignRef> {
+        if !self.value.is_boxed() {
+            return None;
+        }
+        self.value.sliced()?.as_foreign()
+    }
+
     /// What it is.
     pub fn view(self) -> View<'m> {
         let value = self.value;

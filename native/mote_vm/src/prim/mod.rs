@@ -7,7 +7,9 @@
 //!
 //! Big integers are opaque: they can be compared and told by type, but no arithmetic takes them or gives them.
 pub(crate) mod arith;
+pub(crate) mod binaries;
 pub(crate) mod bits;
+pub(crate) mod build;
 pub(crate) mod compare;
 pub(crate) mod lists;
 pub(crate) mod maps;
@@ -108,6 +110,18 @@ pub(crate) fn apply(
         P::MapNew => maps::map_new(heap, a),
         P::MapMerge => maps::map_merge(heap, a, b),
         P::ToList => maps::to_list(heap, a),
+
+        P::BinOf => build::bin_of(heap, a, b),
+        P::BinInt => binaries::bin_int(heap, a, b, c),
+        P::BinFloat => binaries::bin_float(heap, a, b, c),
+        P::BinSlice => binaries::bin_slice(heap, a, b, c),
+        P::BinRest => binaries::bin_rest(heap, a, b),
+        P::BinUtf8 => binaries::bin_utf8(a, b),
+        P::Utf8Bits => binaries::utf8_bits(a),
+        P::BitSize => binaries::bit_size(a),
+        P::BinaryPart => binaries::binary_part(heap, a, b, c),
+        P::BinaryAt => binaries::binary_at(a, b),
+        P::ToString => build::to_string(heap, a),
 
         P::TupleSize => tuples::tuple_size(a),
         P::Elem => tuples::elem(a, b),

@@ -1,0 +1,75 @@
+defmodule Mote.Behaviour.IR.Binaries do
+  # The pattern of a binary: each segment is read at its position, which is a number of bits. It is known when
+  # compiling until a segment has a size that is not; from there on a register has it. Part of the IR pass.
+  @moduledoc false
+
+  alias Mote.Behaviour.IR.Match
+
+  import Mote.Behaviour.IR.Builder, only: [emit: 2, fresh: 1, stop: 2]
+
+  @doc "Goes to `fail` unless the binary `o` consists of these segments."
+  def pattern([], o, fail, g), do: emit(g, {:match, o, {:k, ""}, fail})
+
+  def pattern(segments, o, fail, g) do
+    {init, [last]} = Enum.split(segments, -1)
+    {position, g} = Enum.reduce(init, {{:k, 0}, g}, &segment(&1, o, &2, fail))
+
+    if last.kind == :rest do
+      {rest, g} = read(:bin_rest, [o, position], fail, g)
+      Match.pattern(last.value, rest, fail, g)
+    else
+      {position, g} = segment(last, o, {position, g}, fail)
+      {size, g} = read(:bit_size, [o], fail, g)
+      emit(g, {:match, size, position, fail})
+    end
+  end
+
+  # Reads a segment, matches its value, and gives the position behind it.
+  defp segment(%{kind: kind} = s, o, {position, g}, fail) when kind in [:int, :float] do
+    flags = if(s.signed, do: 2, else: 0) + if s.little, do: 1, else: 0
+    {bits, g} = scaled(s.size, s.unit, fail, g)
+    {spec, g} = calculate(:mul, bits, 4, fail, g)
+    {spec, g} = calculate(:add, spec, flags, fail, g)
+    {value, g} = read(if(kind == :int, do: :bin_int, else: :bin_float), [o, position, spec], fail, g)
+    g = Match.pattern(float(s), value, fail, g)
+    calculate(:add, position, bits, fail, g)
+  end
+
+  defp segment(%{kind: :binary} = s, o, {position, g}, fail) do
+    {bytes, g} = scaled(s.size, div(s.unit, 8), fail, g)
+    {value, g} = read(:bin_slice, [o, position, bytes], fail, g)
+    g = Match.pattern(s.value, value, fail, g)
+    {bits, g} = calculate(:mul, bytes, 8, fail, g)
+    calculate(:add, position, bits, fail, g)
+  end
+
+  defp segment(%{kind: :utf8} = s, o, {position, g}, fail) do
+    {value, g} = read(:bin_utf8, [o, position], fail, g)
+    g = Match.pattern(s.value, value, fail, g)
+    {bits, g} = read(:utf8_bits, [value], fail, g)
+    calculate(:add, position, bits, fail, g)
+  end
+
+  # An integer in the pattern of a float means the float.
+  defp float(%{kind: :float, value: {:lit, l, n}}) when is_integer(n), do: {:lit, l, n * 1.0}
+  defp float(%{value: value}), do: value
+
+  defp scaled({:lit, _, n}, unit, fail, g) when n < 0, do: {{:k, n * unit}, stop(g, {:jump, fail})}
+  defp scaled({:lit, _, n}, unit, _, g), do: {{:k, n * unit}, g}
+  defp scaled({:var, _, v}, unit, fail, g), do: calculate(:mul, Map.fetch!(g.env, v), unit, fail, g)
+
+  defp calculate(:mul, a, 1, _, g), do: {a, g}
+  defp calculate(:add, a, 0, _, g), do: {a, g}
+  defp calculate(primitive, a, n, fail, g) when is_integer(n), do: calculate(primitive, a, {:k, n}, fail, g)
+
+  # A variable may be known to be some constant, of any type.
+  defp calculate(:add, {:k, a}, {:k, b}, _, g) when is_integer(a) and is_integer(b), do: {{:k, a + b}, g}
+  defp calculate(:mul, {:k, a}, {:k, b}, _, g) when is_integer(a) and is_integer(b), do: {{:k, a * b}, g}
+  defp calculate(:add, {:k, 0}, b, _, g), do: {b, g}
+  defp calculate(primitive, a, b, fail, g), do: read(primitive, [a, b], fail, g)
+
+  defp read(primitive, os, fail, g) do
+    {d, g} = fresh(g)
+    {{:r, d}, emit(g, {:guard_op, d, primitive, os, fail})}
+  end
+end

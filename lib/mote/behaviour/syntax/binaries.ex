@@ -1,0 +1,209 @@
+defmodule Mote.Behaviour.Syntax.Binaries do
+  # `<<…>>` and `<>`. A segment becomes a map:
+  #
+  #     %{kind: :int | :float | :binary | :rest | :utf8, value: pattern or expression,
+  #       size: nil | expression, unit: n, signed: boolean, little: boolean}
+  #
+  # `:rest` is a binary without a size: all of it when one is put together, what is left in a pattern. What a segment
+  # means to the machine is in the passes behind, and in guides/ir.md.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+
+  @max_bits 64
+
+  @doc "The operands of `a <> b <> …` as segments."
+  @spec joined(Macro.t(), Macro.t()) :: [Macro.t()]
+  def joined(a, {:<>, _, [b, c]}), do: joined(a, b) ++ tl(joined(nil, c))
+  def joined(a, b), do: for(part <- [a, b], do: {:"::", [], [part, {:binary, [], nil}]})
+
+  @kinds %{int: 0, float: 1, rest: 2, binary: 3, utf8: 4}
+
+  @doc "A binary put together."
+  @spec construct([Macro.t()], Macro.Env.t()) :: AST.expr()
+  def construct(segments, env) do
+    segments = for s <- segments, do: segment(s, env, &Syntax.expr(&1, env), &Syntax.expr(&1, env))
+    whole_bytes(segments, env)
+
+    {values, specs} =
+      segments
+      |> Enum.map(fn s ->
+        flags = Map.fetch!(@kinds, s.kind) + if(s.little, do: 8, else: 0)
+
+        case s.size do
+          nil -> {[s.value], flags}
+          {:lit, _, n} when is_integer(n) -> {[s.value], n * s.unit * 32 + flags}
+          size -> {[s.value, size], s.unit * 32 + 16 + flags}
+        end
+      end)
+      |> Enum.unzip()
+
+    specs = {:lit, env.line, List.to_tuple(specs)}
+    AST.op(env.line, :bin_of, [AST.tuple(env.line, Enum.concat(values)), specs])
+  end
+
+  defp whole_bytes(segments, env) do
+    bits =
+      for %{kind: kind, size: {:lit, _, n}, unit: unit} when kind != :binary and is_integer(n) <- segments,
+          do: n * unit
+
+    static = Enum.all?(segments, &(&1.kind in [:rest, :binary, :utf8] or match?({:lit, _, _}, &1.size)))
+
+    if static and rem(Enum.sum(bits), 8) != 0 do
+      Error.raise_at(
+        env,
+        env.line,
+        "a binary has whole bytes, these segments have #{Enum.sum(bits)} bits: bitstrings that are no binaries are " <>
+          "carried, but not made"
+      )
+    end
+  end
+
+  @doc "The pattern of a binary."
+  @spec pattern([Macro.t()], Macro.Env.t()) :: AST.pattern()
+  def pattern(segments, env) do
+    segments = for s <- segments, do: segment(s, env, &Syntax.Pattern.pattern(&1, env), &size(&1, env))
+
+    case Enum.split(segments, -1) do
+      {init, _} ->
+        if Enum.any?(init, &(&1.kind == :rest)) do
+          Error.raise_at(
+            env,
+            env.line,
+            "a binary without a size must be the last segment: write binary-size(n)"
+          )
+        end
+    end
+
+    for %{value: value} <- segments, elem(value, 0) not in [:any, :bind, :pin, :lit] do
+      Error.raise_at(env, env.line, "a segment of a pattern is a literal, a variable, _ or ^pinned")
+    end
+
+    {:bin, env.line, segments}
+  end
+
+  defp size(ast, env) do
+    case Syntax.expr(ast, %{env | context: :guard}) do
+      {:var, _, _} = variable ->
+        variable
+
+      {:lit, _, n} = lit when is_integer(n) ->
+        lit
+
+      _ ->
+        Error.raise_at(
+          env,
+          env.line,
+          "the size of a segment is an integer or a variable in a pattern, not #{Macro.to_string(ast)}: " <>
+            "bind a variable before, or use unit(n)"
+        )
+    end
+  end
+
+  # -- segments ------------------------------------------------------------------------------------------------
+
+  @none %{type: nil, size: nil, unit: nil, signed: false, little: false}
+
+  defp segment({:"::", meta, [value, spec]}, env, parse, size) do
+    env = Syntax.at(env, meta)
+    finish(value, spec |> flat() |> Enum.reduce(@none, &option(&1, &2, env)), env, parse, size)
+  end
+
+  defp segment(value, env, parse, size), do: finish(value, @none, env, parse, size)
+
+  defp flat({:-, _, [a, b]}), do: flat(a) ++ flat(b)
+  defp flat(one), do: [one]
+
+  defp option(n, o, _) when is_integer(n), do: %{o | size: n}
+  defp option({:size, _, [n]}, o, _), do: %{o | size: n}
+  defp option({:unit, _, [n]}, o, _) when n in 1..256, do: %{o | unit: n}
+  defp option({:*, _, [size, unit]}, o, _) when unit in 1..256, do: %{o | size: size, unit: unit}
+
+  defp option({name, _, args} = ast, o, env) when is_atom(name) and args in [nil, []] do
+    case name do
+      type when type in [:integer, :float, :binary, :utf8] -> %{o | type: type}
+      :bytes -> %{o | type: :binary}
+      :signed -> %{o | signed: true}
+      :unsigned -> o
+      :big -> o
+      :little -> %{o | little: true}
+      :native -> %{o | little: :erlang.system_info(:endian) == :little}
+      _ -> option_error(ast, env)
+    end
+  end
+
+  defp option({name, meta, context}, o, env) when is_atom(name) and is_atom(context),
+    do: option({name, meta, nil}, o, env)
+
+  defp option(ast, _, env), do: option_error(ast, env)
+
+  defp option_error(ast, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{Macro.to_string(ast)} is not available in a segment; there are integer, float, binary, utf8, signed, " <>
+        "unsigned, big, little, native, size(n) and unit(n)"
+    )
+  end
+
+  # What an attribute holds decides about the type, too.
+  defp finish({:@, _, _} = attribute, o, env, parse, size),
+    do: finish(Macro.expand(attribute, env), o, env, parse, size)
+
+  defp finish(value, o, env, parse, size) do
+    type = o.type || default_type(value)
+    text = is_binary(value)
+    o = %{o | size: o.size && size.(o.size)}
+
+    case type do
+      type when text and type in [:binary, :utf8] and o.size == nil ->
+        # A literal: its bytes in a pattern.
+        %{made(o, :rest, parse.(value), 8) | size: literal_size(value, parse, env)}
+        |> then(&if(&1.size, do: %{&1 | kind: :binary}, else: &1))
+
+      :integer ->
+        made(%{o | size: o.size || {:lit, env.line, 8}}, :int, parse.(value), 1) |> check_bits(env)
+
+      :float ->
+        made(%{o | size: o.size || {:lit, env.line, 64}}, :float, parse.(value), 1) |> check_float(env)
+
+      :binary ->
+        made(o, if(o.size, do: :binary, else: :rest), parse.(value), 8) |> check_unit(env)
+
+      :utf8 ->
+        if o.size || o.unit, do: Error.raise_at(env, env.line, "a utf8 segment has neither size nor unit")
+        made(o, :utf8, parse.(value), 1)
+    end
+  end
+
+  defp made(o, kind, value, unit),
+    do: %{kind: kind, value: value, size: o.size, unit: o.unit || unit, signed: o.signed, little: o.little}
+
+  # In a pattern the literal says how many bytes there are; where a binary is made, all of it is meant.
+  defp literal_size(value, _, env), do: {:lit, env.line, byte_size(value)}
+
+  defp default_type(value) when is_binary(value), do: :binary
+  defp default_type(value) when is_float(value), do: :float
+  defp default_type({op, _, _}) when op in [:<<>>, :<>], do: :binary
+  defp default_type(_), do: :integer
+
+  defp check_bits(%{size: {:lit, _, n}, unit: unit} = s, env) when n * unit > @max_bits or n < 0 do
+    _ = s
+    Error.raise_at(env, env.line, "an integer segment has 0 to #{@max_bits} bits, not #{n * unit}")
+  end
+
+  defp check_bits(s, _), do: s
+
+  defp check_float(%{size: {:lit, _, n}, unit: unit} = s, _) when (n * unit) in [32, 64], do: s
+  defp check_float(_, env), do: Error.raise_at(env, env.line, "a float segment has 32 or 64 bits")
+
+  defp check_unit(%{unit: unit} = s, _) when rem(unit, 8) == 0, do: s
+
+  defp check_unit(_, env),
+    do:
+      Error.raise_at(
+        env,
+        env.line,
+        "the unit of a binary segment is a multiple of 8: binaries have whole bytes"
+      )
+end

@@ -1,0 +1,156 @@
+defmodule Mote.Total.Binaries do
+  # The primitives on binaries. Gives `@none` where there is no answer. What the numbers of a specification mean is
+  # written down in guides/ir.md.
+  @moduledoc false
+  import Kernel, except: [bit_size: 1, binary_part: 3, to_string: 1]
+  import Bitwise
+
+  @none Mote.Total.None.value()
+  @low -0x8000000000000000
+  @high 0xFFFFFFFFFFFFFFFF
+
+  def bin_of(values, specs) when is_tuple(values) and is_tuple(specs) do
+    case join(Tuple.to_list(values), Tuple.to_list(specs), []) do
+      bits when is_binary(bits) -> bits
+      _ -> @none
+    end
+  end
+
+  def bin_of(_, _), do: @none
+
+  defp join(_, [], parts) do
+    for part <- Enum.reverse(parts), into: <<>>, do: part
+  end
+
+  defp join([value | values], [spec | specs], parts) when is_integer(spec) and spec >= 0 do
+    with {:ok, size, values} <- size(spec, values),
+         <<_::bitstring>> = part <- part(band(spec, 7), value, size, band(spec, 8) != 0) do
+      join(values, specs, [part | parts])
+    else
+      _ -> @none
+    end
+  end
+
+  defp join(_, _, _), do: @none
+
+  defp size(spec, values) when band(spec, 16) == 0, do: {:ok, bsr(spec, 5), values}
+  defp size(spec, [n | values]) when is_integer(n) and n >= 0, do: {:ok, bsr(spec, 5) * n, values}
+  defp size(_, _), do: @none
+
+  defp part(0, n, bits, little) when is_integer(n) and n in @low..@high and bits <= 64,
+    do: if(little, do: <<n::little-size(bits)>>, else: <<n::size(bits)>>)
+
+  defp part(1, n, bits, little) when is_number(n) and bits in [32, 64] do
+    if is_float(n) or n in -0x4000000000000000..0x3FFFFFFFFFFFFFFF,
+      do: float(n * 1.0, bits, little),
+      else: @none
+  end
+
+  defp part(2, binary, _, _) when is_binary(binary), do: binary
+
+  defp part(3, binary, bits, _)
+       when is_binary(binary) and rem(bits, 8) == 0 and bits <= byte_size(binary) * 8,
+       do: :erlang.binary_part(binary, 0, div(bits, 8))
+
+  defp part(4, n, _, _) when n in 0..0xD7FF or n in 0xE000..0x10FFFF, do: <<n::utf8>>
+  defp part(_, _, _, _), do: @none
+
+  # What 32 bits cannot hold raises on some releases, and gives an infinity, which is no float, on others.
+  defp float(f, bits, little) do
+    case <<f::float-size(bits)>> do
+      <<_::float-size(bits)>> when little -> <<f::float-little-size(bits)>>
+      <<_::float-size(bits)>> = big -> big
+      _ -> @none
+    end
+  rescue
+    ArgumentError -> @none
+  end
+
+  def bin_int(binary, position, spec) do
+    number(binary, position, spec, fn binary, position, bits, flags ->
+      case binary do
+        <<_::size(position), n::size(bits), _::bitstring>> when bits <= 64 and flags == 0 -> n
+        <<_::size(position), n::little-size(bits), _::bitstring>> when bits <= 64 and flags == 1 -> n
+        <<_::size(position), n::signed-size(bits), _::bitstring>> when bits <= 64 and flags == 2 -> n
+        <<_::size(position), n::signed-little-size(bits), _::bitstring>> when bits <= 64 and flags == 3 -> n
+        _ -> @none
+      end
+    end)
+  end
+
+  def bin_float(binary, position, spec) do
+    number(binary, position, spec, fn binary, position, bits, flags ->
+      case binary do
+        <<_::size(position), f::float-size(bits), _::bitstring>> when bits in [32, 64] and flags in [0, 2] ->
+          f
+
+        <<_::size(position), f::float-little-size(bits), _::bitstring>>
+        when bits in [32, 64] and flags in [1, 3] ->
+          f
+
+        _ ->
+          @none
+      end
+    end)
+  end
+
+  defp number(binary, position, spec, read)
+       when is_binary(binary) and is_integer(position) and position >= 0 and is_integer(spec) and spec >= 0,
+       do: read.(binary, position, bsr(spec, 2), band(spec, 3))
+
+  defp number(_, _, _, _), do: @none
+
+  def bin_slice(binary, position, count)
+      when is_binary(binary) and is_integer(position) and position >= 0 and is_integer(count) and count >= 0 do
+    case binary do
+      <<_::size(position), part::binary-size(count), _::bitstring>> -> part
+      _ -> @none
+    end
+  end
+
+  def bin_slice(_, _, _), do: @none
+
+  def bin_rest(binary, position) when is_binary(binary) and is_integer(position) and position >= 0 do
+    case binary do
+      <<_::size(position), rest::binary>> -> rest
+      _ -> @none
+    end
+  end
+
+  def bin_rest(_, _), do: @none
+
+  def bin_utf8(binary, position) when is_binary(binary) and is_integer(position) and position >= 0 do
+    case binary do
+      <<_::size(position), character::utf8, _::bitstring>> -> character
+      _ -> @none
+    end
+  end
+
+  def bin_utf8(_, _), do: @none
+
+  def utf8_bits(n) when n in 0..0xD7FF or n in 0xE000..0x10FFFF, do: byte_size(<<n::utf8>>) * 8
+  def utf8_bits(_), do: @none
+
+  def bit_size(binary) when is_binary(binary), do: :erlang.bit_size(binary)
+  def bit_size(_), do: @none
+
+  def binary_part(binary, start, length)
+      when is_binary(binary) and is_integer(start) and is_integer(length) and start >= 0 and
+             start + length >= 0 and
+             start <= byte_size(binary) and start + length <= byte_size(binary),
+      do: :erlang.binary_part(binary, start, length)
+
+  def binary_part(_, _, _), do: @none
+
+  def binary_at(binary, index)
+      when is_binary(binary) and is_integer(index) and index in 0..(byte_size(binary) - 1)//1,
+      do: :binary.at(binary, index)
+
+  def binary_at(_, _), do: @none
+
+  def to_string(n) when is_integer(n) and n in @low..@high, do: Integer.to_string(n)
+  def to_string(nil), do: ""
+  def to_string(atom) when is_atom(atom), do: Atom.to_string(atom)
+  def to_string(binary) when is_binary(binary), do: binary
+  def to_string(_), do: @none
+end
