@@ -55,6 +55,8 @@ defmodule Mote do
     * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 32 MiB),
       and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
       of the two counts;
+    * `:schedule` - `{:seeded, seed}` for turns in an order that the seed decides and that can be had again, for tests:
+      see `Mote.Test` (default `:threads`);
     * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);
     * `:telemetry` - what it tells, and how often: see `Mote.Telemetry`.
 

@@ -173,9 +173,9 @@ defmodule Mote.Machine do
     Process.flag(:trap_exit, true)
     :ok = Janitor.watch(self())
 
-    %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, clock: clock} = config
+    %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, clock: clock, schedule: schedule} = config
 
-    case Native.machine_start(config.title, sponsors, fuel, memory, gc, clock) do
+    case Native.machine_start(config.title, sponsors, fuel, memory, gc, {clock, schedule}) do
       {:ok, native} ->
         about = Reporter.about(config.name, config.telemetry)
         Table.put(self(), native, config.name, about)

@@ -5,7 +5,9 @@ defmodule Mote.Native do
 
   use Rustler, otp_app: :mote, crate: :mote_nif, path: "native/mote_nif"
 
-  def machine_start(_name, _sponsors, _fuel, _memory, _gc, _clock), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_start(_name, _sponsors, _fuel, _memory, _gc, _order), do: :erlang.nif_error(:nif_not_loaded)
+
+  def machine_choices(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_add_sponsor(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def machine_remove_sponsor(_machine, _name), do: :erlang.nif_error(:nif_not_loaded)
   def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)

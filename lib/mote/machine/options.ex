@@ -14,6 +14,7 @@ defmodule Mote.Machine.Options do
           memory: pos_integer,
           gc: Quota.gc(),
           clock: :system | :manual,
+          schedule: nil | {seed :: non_neg_integer, choices :: non_neg_integer},
           telemetry: %{interval: pos_integer, level: atom}
         }
 
@@ -31,6 +32,7 @@ defmodule Mote.Machine.Options do
       memory: :infinity,
       gc: [],
       clock: :system,
+      schedule: :threads,
       telemetry: []
     ]
 
@@ -51,6 +53,7 @@ defmodule Mote.Machine.Options do
       memory: Quota.memory!(opts[:memory], sponsors),
       gc: Quota.gc!(opts[:gc]),
       clock: clock!(opts[:clock]),
+      schedule: schedule!(opts[:schedule]),
       telemetry: Reporter.options!(opts[:telemetry])
     }
   end
@@ -76,6 +79,23 @@ defmodule Mote.Machine.Options do
     raise ArgumentError,
           "expected :fuel to be a positive integer of at most 64 bits (calls and loop steps that one turn may " <>
             "spend), got: #{inspect(other)}"
+  end
+
+  # As many choices as anybody could make.
+  @choices 0xFFFFFFFFFFFFFFFF
+
+  defp schedule!(:threads), do: nil
+  defp schedule!({:seeded, seed}), do: schedule!({:seeded, seed, @choices})
+
+  defp schedule!({:seeded, seed, choices})
+       when is_integer(seed) and seed in 0..0xFFFFFFFFFFFFFFFF and is_integer(choices) and
+              choices in 0..@choices,
+       do: {seed, choices}
+
+  defp schedule!(other) do
+    raise ArgumentError,
+          "expected :schedule to be :threads, {:seeded, seed} or {:seeded, seed, choices}, both integers from 0 of at " <>
+            "most 64 bits, got: #{inspect(other)}"
   end
 
   defp clock!(clock) when clock in [:system, :manual], do: clock

@@ -12,6 +12,7 @@ use mote_vm::code::ir::OpaqueClass;
 use mote_vm::foreign::{Class, ForeignRef};
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Config, Machine, RemoveError, StartError};
+use mote_vm::seeded::Schedule;
 use mote_vm::sponsor::{cores, SponsorConfig};
 use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType};
 use std::sync::Arc;
@@ -46,7 +47,7 @@ fn machine_start<'a>(
     fuel: u64,
     memory: usize,
     (min, factor, stress): (usize, f64, bool),
-    clock: Atom,
+    (clock, schedule): (Atom, Option<(u64, u64)>),
 ) -> NifResult<Term<'a>> {
     mote_vm::distinguish_zeros(two_zeros(env));
     let resource = ResourceArc::new(MachineResource::new(env.pid()));
@@ -64,6 +65,10 @@ fn machine_start<'a>(
             true => ClockKind::Manual,
             false => ClockKind::System,
         },
+        schedule: match schedule {
+            Some((seed, choices)) => Schedule::Seeded { seed, choices },
+            None => Schedule::Threads,
+        },
     };
     match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {
         Ok(machine) => {
@@ -74,6 +79,15 @@ fn machine_start<'a>(
             Ok((names::ok(), resource).encode(env))
         }
         Err(error) => Ok((names::error(), error.to_string()).encode(env)),
+    }
+}
+
+/// How many choices a seeded machine has made, `nil` for any other, or `:stopped`.
+#[rustler::nif]
+fn machine_choices<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    match machine.running() {
+        Some(running) => running.choices().encode(env),
+        None => names::stopped().encode(env),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::heap::pace::GcConfig;
 use crate::heap::view::Term;
 use crate::look::BehaviourName;
 use crate::machine::Machine;
+use crate::seeded::Schedule;
 use crate::sponsor::SponsorConfig;
 use std::any::Any;
 use std::sync::Arc;
@@ -61,6 +62,8 @@ pub struct Config {
     pub gc: GcConfig,
     /// Where its time comes from.
     pub clock: ClockKind,
+    /// Who decides in which order turns run.
+    pub schedule: Schedule,
 }
 
 /// The fuel of a turn unless configured otherwise.

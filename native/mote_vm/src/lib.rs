@@ -30,6 +30,7 @@ pub(crate) mod quiescence;
 pub(crate) mod quota;
 pub mod room;
 pub(crate) mod route;
+pub mod seeded;
 pub(crate) mod sharing;
 pub mod sponsor;
 pub(crate) mod station;

@@ -219,6 +219,24 @@ impl EventQueue {
         (at < end).then(|| unsafe { at.read() })
     }
 
+    /// How many events can be brought forward: those that lie in the same chunk as the first.
+    pub(crate) fn in_sight(&self) -> usize {
+        let end = if self.head_end == self.tail_end {
+            self.tail
+        } else {
+            self.head_end
+        };
+        (end.addr() - self.head.addr()) / std::mem::size_of::<Event>()
+    }
+
+    /// Exchanges the first event and the one `ahead` of it, which is in sight.
+    pub(crate) fn bring_forward(&mut self, ahead: usize) {
+        if ahead > 0 && ahead < self.in_sight() {
+            // SAFETY: both are in the first chunk and before the tail, so events are there.
+            unsafe { std::ptr::swap(self.head, self.head.add(ahead)) };
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -420,6 +438,27 @@ mod tests {
                 !model.is_empty() || queue.head == queue.head_end
             );
         }
+    }
+
+    #[test]
+    fn any_event_in_sight_can_be_brought_forward() {
+        let mut queue = EventQueue::new(Arc::default());
+        let n = 2 * EVENTS as i64;
+        for i in 0..n {
+            push(&mut queue, i);
+        }
+        let mut seen: Vec<i64> = (0..n as usize)
+            .map(|i| {
+                queue.bring_forward((i * 31) % queue.in_sight().max(1));
+                // Beyond what is in sight nothing happens.
+                queue.bring_forward(queue.in_sight());
+                pop(&mut queue).unwrap()
+            })
+            .collect();
+        assert_ne!(seen, (0..n).collect::<Vec<_>>());
+        seen.sort_unstable();
+        assert_eq!(seen, (0..n).collect::<Vec<_>>());
+        assert_eq!((queue.in_sight(), queue.len()), (0, 0));
     }
 
     #[test]

@@ -12,18 +12,20 @@ use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
 use crate::counters::Counts;
 use crate::fault::Fault;
-use crate::inbox::{Contents, Entry};
+use crate::inbox::{Contents, Entry, Target};
 use crate::interpreter::Interpreter;
 use crate::look::watch::Watch;
 use crate::look::Call;
 use crate::parcel::Parcel;
 use crate::queue::{Event, EventQueue};
+use crate::seeded::Choices;
 use crate::sharing::WORTH_ASKING;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::Relaxed;
 use crate::timers::{Message, Timer};
 use crate::turn::{Place, Turn};
 use crate::value::Value;
+use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,11 +69,16 @@ pub(crate) struct Dispatch {
     due: Vec<Timer>,
     /// Until when its time is in the counters.
     awake_since: Instant,
-    retiring: bool,
+    pub(crate) retiring: bool,
     /// Who asked for a collection, to be called after the next one.
     collection_asked: Vec<Box<dyn FnOnce() + Send>>,
     /// What callers want done between two turns.
     calls: Vec<Call>,
+    /// Of a seeded machine: what is left open is chosen, and messages from outside wait until they are admitted.
+    pub(crate) choices: Option<Arc<Choices>>,
+    /// Any event that waits may be the next.
+    pub(crate) shuffled: bool,
+    pub(crate) arrivals: VecDeque<(Target, Parcel)>,
     /// Who counts this thread's turns.
     pub(crate) watches: Vec<Watch>,
     /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
@@ -113,6 +120,9 @@ impl Dispatch {
             retiring: false,
             collection_asked: Vec::new(),
             calls: Vec::new(),
+            choices: None,
+            shuffled: false,
+            arrivals: VecDeque::new(),
             watches: Vec::new(),
             batch,
             shared: false,
@@ -129,23 +139,25 @@ impl Dispatch {
         let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.
             place.machine.stop();
-            // Between turns no behaviour is to blame.
-            let turn = self.running.filter(|_| !self.turn.actor.is_null());
-            // SAFETY: behaviour code lives as long as the program, which the machine holds.
-            let turn = turn.map(|(code, message)| (unsafe { &*code }, message));
-            Fault::of(&*payload, place.sponsor.name, turn)
+            Fault::of(&*payload, place.sponsor.name, self.running_turn())
         });
+        self.leave();
+        if let Some(fault) = fault {
+            place.machine.fault(fault);
+        }
+        place.machine.quiescence().done(1);
+    }
+
+    /// The end: nothing of it runs any more.
+    pub(crate) fn leave(mut self) {
         self.publish(0);
+        let place = self.turn.place.clone();
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
         place.station.show(std::ptr::null_mut());
         // The queue's memory goes before the heap does: afterwards the machine may unmap it.
         self.turn.queue = EventQueue::new(place.machine.shared_pool());
         place.machine.take_back(self.turn.heap);
         place.station.presence.sleep();
-        if let Some(fault) = fault {
-            place.machine.fault(fault);
-        }
-        place.machine.quiescence().done(1);
     }
 
     fn dispatch(&mut self) {
@@ -175,7 +187,7 @@ impl Dispatch {
     }
 
     /// Stands still for a collection, or makes one if it is due.
-    fn keep_house(&mut self) {
+    pub(crate) fn keep_house(&mut self) {
         if self.turn.place.machine.safepoint().is_wanted() {
             self.stand_still(|place| place.machine.safepoint().arrive(&place.station));
         }
@@ -205,7 +217,7 @@ impl Dispatch {
     }
 
     /// Does what callers want done between two turns.
-    fn answer_calls(&mut self) {
+    pub(crate) fn answer_calls(&mut self) {
         for call in std::mem::take(&mut self.calls) {
             call(self);
         }
@@ -259,7 +271,7 @@ impl Dispatch {
     }
 
     /// Takes what has come from elsewhere.
-    fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         let mut contents = std::mem::take(&mut self.contents);
         self.turn.place.station.inbox.drain(&mut contents);
         let taken = contents.len();
@@ -276,19 +288,35 @@ impl Dispatch {
                 Entry::Collect(done) => self.collection_asked.push(done),
                 Entry::Migrate(event, to) => self.wanted.push((event, to)),
                 Entry::Retire => self.retiring = true,
-                Entry::Message(target, parcel) => {
-                    self.turn.counts.foreign_in += 1;
-                    if let Some(message) = self.unpack(parcel) {
-                        self.turn.queue.push(target.0, message);
-                    }
+                Entry::Message(target, parcel) if self.choices.is_some() => {
+                    self.arrivals.push_back((target, parcel));
                 }
+                Entry::Message(target, parcel) => self.accept(target, parcel),
             }
         }
         contents.shrink();
         self.contents = contents;
-        let queued = self.turn.queue.len();
+        let queued = self.turn.queue.len() + self.arrivals.len();
         self.turn.settle(queued, taken);
         self.turn.place.machine.quiescence().done(taken);
+    }
+
+    /// Queues a message from outside.
+    fn accept(&mut self, target: Target, parcel: Parcel) {
+        self.turn.counts.foreign_in += 1;
+        if let Some(message) = self.unpack(parcel) {
+            self.turn.queue.push(target.0, message);
+        }
+    }
+
+    /// Queues the next message from outside that waits for it; whether there was one.
+    pub(crate) fn admit(&mut self) -> bool {
+        let Some((target, parcel)) = self.arrivals.pop_front() else {
+            return false;
+        };
+        self.accept(target, parcel);
+        self.publish(0);
+        true
     }
 
     /// The value of a parcel, in this thread's heap; given up when the memory is exhausted.
@@ -306,7 +334,7 @@ impl Dispatch {
     }
 
     /// Fires what is due, if time passes by itself; otherwise whoever lets it pass rings.
-    fn look_at_the_clock(&mut self) {
+    pub(crate) fn look_at_the_clock(&mut self) {
         let place = &self.turn.place;
         let (next, clock) = (place.station.timers.next(), place.machine.clock());
         if next < u64::MAX && clock.passes() && next <= clock.now() {
@@ -349,13 +377,13 @@ impl Dispatch {
     }
 
     /// Publishes counters and what others may want to know before they ask for work.
-    fn publish(&mut self, backlog: u64) {
+    pub(crate) fn publish(&mut self, backlog: u64) {
         let now = Instant::now();
         self.turn.counts.busy_ns += (now - self.awake_since).as_nanos() as u64;
         self.awake_since = now;
         self.publish_counters();
         let turn = &mut self.turn;
-        let queued = turn.queue.len() as u64;
+        let queued = (turn.queue.len() + self.arrivals.len()) as u64;
         let station = &turn.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
@@ -375,13 +403,18 @@ impl Dispatch {
         if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
             return;
         }
-        let place = &self.turn.place;
-        let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
-        let due = due.and_then(|due| place.machine.clock().until(due));
-        let at_most = due.into_iter().chain(self.until_look()).min();
+        let at_most = self.may_sleep();
         if at_most != Some(Duration::ZERO) {
             self.sleep(at_most);
         }
+    }
+
+    /// How long there is nothing to do if nothing comes.
+    pub(crate) fn may_sleep(&self) -> Option<Duration> {
+        let place = &self.turn.place;
+        let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
+        let due = due.and_then(|due| place.machine.clock().until(due));
+        due.into_iter().chain(self.until_look()).min()
     }
 
     /// Whether something has come in, watching for that long.
@@ -469,7 +502,7 @@ impl Dispatch {
     }
 
     /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor.
-    fn retire(&mut self) {
+    pub(crate) fn retire(&mut self) {
         self.migrate();
         let place = self.turn.place.clone();
         let mut contents = Contents::default();
@@ -483,6 +516,9 @@ impl Dispatch {
         self.turn.hand_over(heir, &mut contents.events);
         for entry in contents.entries.drain(..) {
             place.machine.push(heir, entry);
+        }
+        for (target, parcel) in self.arrivals.drain(..) {
+            place.machine.push(heir, Entry::Message(target, parcel));
         }
         let serials = self.turn.timer_serial;
         heir.timers

@@ -51,6 +51,10 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
         for (event, _) in &thread.wanted {
             show(*event, visitor);
         }
+        for (target, parcel) in &thread.arrivals {
+            visitor.actor(target.0);
+            parcel.each_address(|value| visitor.value(value));
+        }
         for watch in &thread.watches {
             watch.each_actor(|actor| visitor.actor(actor));
         }

@@ -35,6 +35,9 @@ impl Machine {
 
     /// Goes on.
     pub fn resume(&self) {
+        if self.is_paused() {
+            self.open_line();
+        }
         self.attention().pause(false);
     }
 
@@ -79,7 +82,9 @@ impl Dispatch {
     fn step(&mut self, see: See) {
         let machine = self.turn.place.machine.clone();
         let mut see = Some(see);
-        while let Some(event) = self.turn.queue.pop() {
+        // What came in between was accepted before.
+        self.turn.queue.forgive();
+        while let Some(event) = self.next_event() {
             if self.may_run(event) {
                 self.turn_seen_by(event, |thread, behaviour, end| {
                     if let Some(see) = see.take() {

@@ -36,6 +36,9 @@ fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     for (event, _) in &thread.wanted {
         show(event.target);
     }
+    for (target, _) in &thread.arrivals {
+        show(target.0);
+    }
 }
 
 fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {

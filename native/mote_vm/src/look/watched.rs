@@ -24,6 +24,8 @@ impl Dispatch {
         let start = Instant::now();
         self.watches.retain(|watch| !watch.is_over(start));
         let mut batch = Batch::default();
+        // What came in between was accepted before.
+        self.turn.queue.forgive();
         while batch.units < self.batch && batch.last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
@@ -40,13 +42,14 @@ impl Dispatch {
     }
 
     /// Whether the event can run here and now; otherwise it is on its way.
-    pub(super) fn may_run(&mut self, event: Event) -> bool {
+    pub(crate) fn may_run(&mut self, event: Event) -> bool {
         // SAFETY: targets of queued events are live actors.
         let owner = unsafe { (*event.target).header().owner() };
         owner == self.turn.place.station.number || self.route(event)
     }
 
-    fn watched_turn(&mut self, event: Event, traces: &[Arc<Trace>]) -> u64 {
+    /// Runs the turn, counts it and shows it.
+    pub(crate) fn watched_turn(&mut self, event: Event, traces: &[Arc<Trace>]) -> u64 {
         // SAFETY: as above.
         let id = unsafe { (*event.target).header().behaviour() };
         for watch in &mut self.watches {

@@ -30,13 +30,13 @@ use crate::inbox::{Contents, Entry};
 use crate::look::attention::Attention;
 use crate::quiescence::Quiescence;
 pub use crate::quiescence::Ticket;
+use crate::seeded::Seeded;
 use crate::sponsor::{Sponsor, Sponsors};
 use crate::station::{Station, Stations, ThreadNumber};
 use leases::Leases;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 struct Shared {
     name: String,
@@ -52,11 +52,15 @@ struct Shared {
     leases: Leases,
     ended: Mutex<Counts>,
     stopping: AtomicBool,
-    threads: Mutex<Vec<(ThreadNumber, JoinHandle<()>)>>,
+    threads: Mutex<Vec<(ThreadNumber, Ending)>>,
+    seeded: Option<Arc<Seeded>>,
     outside: Box<dyn Outside>,
     fuel: u64,
     clock: Clock,
 }
+
+/// Waits for a thread, or what stands for one, to end.
+type Ending = Box<dyn FnOnce() + Send>;
 
 /// A running machine; clones refer to the same one. It stops when told to, not when dropped.
 #[derive(Clone)]
@@ -82,10 +86,12 @@ impl Machine {
             ended: Mutex::default(),
             stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
+            seeded: Seeded::of(config.schedule).map(Arc::new),
             outside,
             fuel: config.fuel,
             clock: Clock::new(config.clock),
         }));
+        machine.start_scheduler()?;
         for sponsor in &config.sponsors {
             if let Err(error) = machine.add_sponsor(sponsor) {
                 machine.stop();
@@ -108,9 +114,8 @@ impl Machine {
     /// inboxes. Must not be called on one of them; may be called by several at once.
     pub fn join(&self) {
         let threads = std::mem::take(&mut *self.0.threads.lock());
-        for (_, thread) in threads {
-            // As in `remove_sponsor`.
-            let _ = thread.join();
+        for (_, ended) in threads {
+            ended();
         }
         // Callers outside have some too, and threads that another caller has taken out of the list.
         self.0.leases.close(|| {

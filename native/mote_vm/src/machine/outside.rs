@@ -148,6 +148,9 @@ impl Machine {
         let held = message.take_held();
         let entry = Entry::Message(Target(target.actor), message);
         let pushed = push(self, &sponsor, entry);
+        if let Some(seeded) = self.0.seeded.as_ref().filter(|_| pushed.is_ok()) {
+            seeded.line.put(sponsor.lead().number);
+        }
         // From here on the inbox keeps them.
         drop((target, held));
         pushed

@@ -2,19 +2,22 @@
 //!
 //! Invariant: `threads` is locked from when a sponsor can be found until its threads are in it, and while one is
 //! taken out: who removes a sponsor finds all of its threads.
-use super::Machine;
+use super::{Ending, Machine};
 use crate::atom::Atom;
 use crate::contract::{RemoveError, StartError};
 use crate::counters::Counts;
 use crate::inbox::Entry;
 use crate::interpreter::Interpreter;
 use crate::room::Room;
+use crate::seeded::{Fibre, Scheduler};
 use crate::sponsor::{AddError, Sponsor, SponsorConfig};
 use crate::station::ThreadNumber;
 use crate::thread::Dispatch;
 use crate::turn::{Place, Turn};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::mpsc::channel;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 impl Machine {
     /// Adds a sponsor and starts its threads.
@@ -22,7 +25,11 @@ impl Machine {
         if self.is_stopping() {
             return Err(StartError::Stopped);
         }
-        let count = config.threads.max(1);
+        // A seeded machine decides itself what several threads would leave open.
+        let count = match self.0.seeded {
+            Some(_) => 1,
+            None => config.threads.max(1),
+        };
         let interpreters: Option<Vec<_>> = (0..count).map(|_| Interpreter::new()).collect();
         let interpreters = interpreters.ok_or(StartError::Memory)?;
         let stations: Vec<_> = (0..count).map_while(|_| self.stations().open()).collect();
@@ -52,17 +59,32 @@ impl Machine {
                 sponsor: sponsor.clone(),
                 station,
             };
-            let seed = RandomState::new().hash_one(n);
+            let seed = match &self.0.seeded {
+                Some(seeded) => seeded.seed ^ u64::from(number),
+                None => RandomState::new().hash_one(n),
+            };
             let heap = self.0.leases.lend_new().ok_or(StartError::Stopped)?;
             let turn = Turn::new(place, heap, seed);
-            let dispatch = Dispatch::new(turn, interpreter);
+            let mut dispatch = Dispatch::new(turn, interpreter);
+            if let Some(seeded) = &self.0.seeded {
+                dispatch.choices = Some(seeded.choices.clone());
+                dispatch.shuffled = config.threads > 1;
+                let (told, ended) = channel();
+                seeded.line.add(Fibre::new(dispatch, told));
+                let told = move || {
+                    // By hanging up: there is nothing to receive.
+                    let _ = ended.recv();
+                };
+                threads.push((number, Box::new(told)));
+                continue;
+            }
             let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
             let thread = std::thread::Builder::new().name(name).spawn(move || {
                 bind(core);
                 dispatch.run()
             });
             match thread {
-                Ok(thread) => threads.push((number, thread)),
+                Ok(thread) => threads.push((number, ending(thread))),
                 Err(error) => {
                     // Its heap went with it, and never held anything.
                     self.0.leases.give_back(None);
@@ -73,6 +95,31 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// Starts the system thread of a seeded machine.
+    pub(super) fn start_scheduler(&self) -> Result<(), StartError> {
+        if let Some(seeded) = &self.0.seeded {
+            let scheduler = Scheduler::new(self.clone(), seeded.clone());
+            let name = format!("mote-{}-seeded", self.0.name);
+            let thread = std::thread::Builder::new().name(name);
+            let thread = thread.spawn(move || scheduler.run());
+            let thread = thread.map_err(StartError::Thread)?;
+            self.0.threads.lock().push((0, ending(thread)));
+        }
+        Ok(())
+    }
+
+    /// What waits to enter a seeded machine need not wait any longer.
+    pub(crate) fn open_line(&self) {
+        if let Some(seeded) = &self.0.seeded {
+            seeded.line.open();
+        }
+    }
+
+    /// How many choices a seeded machine has made; `None` of any other.
+    pub fn choices(&self) -> Option<u64> {
+        self.0.seeded.as_ref().map(|seeded| seeded.choices.made())
     }
 
     /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, a turn at most;
@@ -94,9 +141,8 @@ impl Machine {
             .partition::<Vec<_>, _>(|(number, _)| mine(*number));
         *threads = going_on;
         drop(threads);
-        for (_, thread) in ending {
-            // A thread catches its own panics; there is nothing to learn from the result.
-            let _ = thread.join();
+        for (_, ended) in ending {
+            ended();
         }
         // What came too late is with the first sponsor, and whoever waits for room here may find that out.
         sponsor.room.close();
@@ -120,4 +166,11 @@ fn bind(core: Option<usize>) {
     if let Some(id) = core {
         core_affinity::set_for_current(core_affinity::CoreId { id });
     }
+}
+
+fn ending(thread: JoinHandle<()>) -> Ending {
+    Box::new(|| {
+        // A thread catches its own panics; there is nothing to learn from the result.
+        let _ = thread.join();
+    })
 }

@@ -140,6 +140,7 @@ impl Court {
             memory: MEMORY,
             gc: GcConfig::default(),
             clock: ClockKind::System,
+            schedule: mote_vm::seeded::Schedule::Threads,
         };
         let machine = Machine::start(config, Box::new(Ears(lines.clone()))).expect("starts");
         Court { machine, lines }

@@ -5,6 +5,7 @@ use mote_vm::clock::ClockKind;
 use mote_vm::foreign::{Class, Delivery, Foreign};
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
+use mote_vm::seeded::Schedule;
 use mote_vm::sponsor::SponsorConfig;
 use mote_vm::{Term, View};
 use std::any::Any;
@@ -63,6 +64,7 @@ pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, Wor
         memory: usize::MAX,
         gc: gc_config(),
         clock,
+        schedule: Schedule::Threads,
     };
     let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
     let world = World {

@@ -1,0 +1,98 @@
+defmodule Mote.IEx do
+  @moduledoc """
+  Short forms for looking into machines from IEx: `import Mote.IEx`.
+
+  | in IEx | is |
+  |---|---|
+  | `m()` | the machine, if there is only one on this node |
+  | `ms()` | all machines, with their names |
+  | `i(address)`, `i(machine)` | `Mote.info/1` |
+  | `top()`, `top(:bytes)`, `top(:queued, 3)` | `Mote.top/2` |
+  | `behaviours()` | `Mote.behaviours/2` |
+  | `graph(address)`, `graph(address, depth)` | `Mote.graph/2`, written as Mermaid |
+  | `trace()`, `trace(behaviour: Counter)`, `trace(filter, limit)` | `Mote.trace/3` to IEx |
+  | `untrace(trace)` | `Mote.Trace.stop/1` |
+  | `pause()`, `resume()`, `step()`, `step(sponsor)` | `Mote.pause/1`, `Mote.resume/1`, `Mote.step/2`, the turn written as text |
+
+  Those that take no address mean `m()`; with several machines, say `use_machine(machine)` first. `IEx.Helpers` has an `i/1`
+  too: IEx says so if it is ambiguous, and `import IEx.Helpers, except: [i: 1]` settles it.
+
+      iex> import IEx.Helpers, except: [i: 1]
+      iex> import Mote.IEx
+      iex> {:ok, machine} = Mote.start_link()
+      iex> use_machine(machine)
+      iex> behaviours()
+      []
+      iex> step()
+      ** (Mote.Error) only a paused machine runs turn by turn: see Mote.pause/1
+  """
+
+  alias Mote.{Address, Graph, Machine, Trace}
+  alias Mote.Machine.Table
+
+  @chosen {__MODULE__, :machine}
+
+  @doc "All machines of this node: process and name."
+  @spec ms() :: [{pid, term}]
+  def ms, do: for(pid <- Enum.sort(Table.pids()), do: {pid, Table.name(pid)})
+
+  @doc "The machine that the short forms mean."
+  @spec m() :: Machine.t()
+  def m do
+    case {Process.get(@chosen), ms()} do
+      {nil, [{pid, _}]} -> pid
+      {nil, []} -> raise ArgumentError, "no machine is running on this node"
+      {nil, _} -> raise ArgumentError, "there are several machines, see ms(): say use_machine(machine) first"
+      {machine, _} -> machine
+    end
+  end
+
+  @doc "Makes the short forms of this shell mean that machine."
+  @spec use_machine(Machine.t()) :: :ok
+  def use_machine(machine) do
+    Process.put(@chosen, machine)
+    :ok
+  end
+
+  @doc "What an actor or a machine is: see `Mote.info/1`."
+  @spec i(Address.t() | Machine.t()) :: map
+  def i(address_or_machine \\ m()), do: Mote.info(address_or_machine)
+
+  @doc "The first `n` by turns, events that wait, or bytes: see `Mote.top/2`."
+  @spec top(:turns | :queued | :bytes, non_neg_integer) :: [map]
+  def top(by \\ :turns, n \\ 10), do: Mote.top(m(), by: by, n: n)
+
+  @doc "What is alive, by behaviour: see `Mote.behaviours/2`."
+  @spec behaviours() :: [map]
+  def behaviours, do: Mote.behaviours(m())
+
+  @doc "Who holds whom, from an actor on: see `Mote.graph/2`."
+  @spec graph(Address.t(), non_neg_integer) :: :ok
+  def graph(address, depth \\ 3), do: address |> Mote.graph(depth: depth) |> Graph.to_mermaid() |> IO.puts()
+
+  @doc "Writes turns as they run: see `Mote.trace/3`."
+  @spec trace(Trace.filter(), pos_integer) :: Trace.t()
+  def trace(filter \\ [], limit \\ 100), do: Mote.trace(m(), filter, to: :iex, limit: limit)
+
+  @doc "Ends a trace: see `Mote.Trace.stop/1`."
+  @spec untrace(Trace.t()) :: %{turns: non_neg_integer, dropped: non_neg_integer} | :ended
+  def untrace(trace), do: Trace.stop(trace)
+
+  @doc "Holds the machine still: see `Mote.pause/1`."
+  @spec pause() :: :ok
+  def pause, do: Mote.pause(m())
+
+  @doc "Lets it go on: see `Mote.resume/1`."
+  @spec resume() :: :ok
+  def resume, do: Mote.resume(m())
+
+  @doc "Runs one turn, and writes it: see `Mote.step/2`."
+  @spec step(atom) :: :ok | :idle
+  def step(sponsor \\ nil) do
+    case Mote.step(m(), if(sponsor, do: [sponsor: sponsor], else: [])) do
+      {:ok, turn} -> turn |> Trace.format() |> IO.puts()
+      :idle -> :idle
+      {:error, error} -> raise error
+    end
+  end
+end

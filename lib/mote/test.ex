@@ -1,0 +1,228 @@
+defmodule Mote.Test do
+  @moduledoc """
+  Testing actors: the same order of turns again, and many orders of the same turns.
+
+  See the guide *Testing* for the whole of it; this is the tool for what depends on the order of turns.
+
+      test "no order loses money" do
+        Mote.Test.explore(
+          fn machine ->
+            account = Mote.create(machine, Bank.account(100))
+            for _ <- 1..3, do: Mote.send(Mote.create(machine, Bank.customer(account)), {:take, 50})
+            account
+          end,
+          fn account -> Mote.ask!(account, :balance) >= 0 end,
+          seeds: 200
+        )
+      end
+
+  ## Seeded machines
+
+  `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A sponsor of
+  one thread is first in, first out as ever; in one of several threads any event that waits can be the next (one of up to
+  a thousand that have waited longest); and any sponsor that has something to do can go on. What is open, the seed
+  decides: **the same seed, the same program and the same input take the same turns in the same order.**
+
+  Input is what comes from outside: messages from processes, created actors, time.
+
+    * Messages enter one by one, in the order in which they were sent, each when everything before it is done. So nothing
+      depends on when they come; what several processes send at once comes in the order in which they sent it, which
+      is theirs to decide. What is sent while the machine is paused (`Mote.pause/1`) enters at once, together:
+      so begin paused if messages are to race.
+    * Time is the system's, unless the machine has `clock: :manual`; timers fire when nothing else is left to do.
+    * Random numbers of behaviours come from the seed. The order of addresses among each other (`<`) does not: do not
+      let anything depend on it.
+    * What aborts for want of memory depends on the memory.
+
+  `{:seeded, seed, choices}` makes only so many choices; from then on everything goes in turn, first in, first out. With 0
+  it is the order of a single-threaded machine. It is how `explore/3` looks for the least that goes wrong.
+
+  Such a machine is several times slower than others, and does the same: turns, sponsors, pins, `sendx`, timers, collections.
+  Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several threads.
+  """
+
+  alias Mote.{Error, Machine, Native}
+  alias Mote.Test.{Failure, Recorder}
+
+  @seeds 100
+  @timeout 5_000
+  # Turns of a failing run that are shown at most.
+  @shown 1_000
+  # Sponsors that leave the order open.
+  @sponsors [main: [threads: 4]]
+
+  @doc """
+  Runs actors under many orders of turns and checks that something is true after each.
+
+  For each seed a machine is started and paused; `graph` gets it, creates actors, sends to them, and gives whatever
+  `property` needs. Then the machine runs until it is quiet, and `property` is called with what `graph` gave. It may ask
+  actors; it fails when it gives `false` or `nil`, or raises (as `assert` does). Not in `graph`, for nothing runs yet:
+  asking and waiting.
+
+  When it fails for a seed, that seed is run again with fewer and fewer choices, and among all that fail the one with the
+  fewest turns is taken. `Mote.Test.Failure` is raised, which says what failed, how to have it again, and which turns led
+  to it.
+
+  Options:
+
+    * `:seeds` - how many seeds, `0..n-1`, or an enumerable of them (default #{@seeds});
+    * `:timeout` - milliseconds that a run may take until it is quiet (default #{@timeout}); one that takes longer fails;
+    * everything else goes to `Mote.start_link/1`; `:sponsors` is `#{inspect(@sponsors)}` if nothing is said.
+
+  Gives `:ok`.
+
+      iex> defmodule Doc.Last do
+      ...>   use Mote.Behaviour
+      ...>   defactor last(value) do
+      ...>     {customer, :get} -> send customer, value
+      ...>     {:put, new} -> become last(new)
+      ...>   end
+      ...> end
+      iex> graph = fn machine ->
+      ...>   last = Mote.create(machine, Doc.Last.last(0))
+      ...>   for n <- 1..3, do: Mote.send(last, {:put, n})
+      ...>   last
+      ...> end
+      iex> Mote.Test.explore(graph, &(Mote.ask!(&1, :get) in 1..3), seeds: 10)
+      :ok
+      iex> error = catch_error(Mote.Test.explore(graph, &(Mote.ask!(&1, :get) == 3), seeds: 10))
+      iex> {error.__struct__, length(error.turns)}
+      {Mote.Test.Failure, 3}
+  """
+  @spec explore((pid -> context), (context -> as_boolean(term)), keyword) :: :ok when context: term
+  def explore(graph, property, opts \\ [])
+
+  def explore(graph, property, opts) when is_function(graph, 1) and is_function(property, 1) do
+    {mine, machine_opts} = options!(opts)
+    run = &run(graph, property, &1, mine[:timeout], machine_opts, &2)
+
+    case Enum.find_value(mine[:seeds], &failure(run.({:seeded, &1}, false))) do
+      nil -> :ok
+      # The same again, to be looked at.
+      failure -> raise shrink(run, failure(run.(failure.schedule, true)) || failure)
+    end
+  end
+
+  def explore(graph, property, _opts) do
+    raise ArgumentError,
+          "expected two functions of one argument, one that gets the machine and one that gets what the first gave, " <>
+            "got: #{inspect(graph)} and #{inspect(property)}"
+  end
+
+  @doc """
+  How many choices a seeded machine has made so far: the third element of a schedule that repeats all of them.
+
+      iex> {:ok, machine} = Mote.start_link(schedule: {:seeded, 1})
+      iex> Mote.Test.choices(machine)
+      0
+  """
+  @spec choices(Machine.t()) :: non_neg_integer
+  def choices(machine) do
+    with {:ok, native} <- Machine.fetch(machine),
+         made when is_integer(made) <- Native.machine_choices(native) do
+      made
+    else
+      {:error, error} -> raise error
+      :stopped -> raise Error.from(:stopped, machine: machine)
+      nil -> raise ArgumentError, "#{inspect(machine)} was not started with schedule: {:seeded, seed}"
+    end
+  end
+
+  # -- one run -------------------------------------------------------------------------------------------------
+
+  defp failure(:ok), do: nil
+  defp failure(%Failure{} = failure), do: failure
+
+  defp run(graph, property, schedule, timeout, opts, traced) do
+    {:ok, machine} = Mote.start_link([schedule: schedule] ++ opts)
+
+    try do
+      :ok = Mote.pause(machine)
+      recorder = if traced, do: Recorder.start(machine, @shown)
+      context = graph.(machine)
+      :ok = Mote.resume(machine)
+      quiet = Mote.drain(machine, timeout)
+      schedule = {:seeded, elem(schedule, 1), choices(machine)}
+      {turns, more} = if traced, do: Recorder.stop(recorder), else: {[], 0}
+
+      case with(:ok <- quiet, do: check(property, context)) do
+        :ok -> :ok
+        wrong -> %Failure{kind: kind(wrong), why: why(wrong), schedule: schedule, turns: turns, more: more}
+      end
+    after
+      Mote.stop(machine)
+    end
+  end
+
+  defp check(property, context) do
+    if property.(context), do: :ok, else: :untrue
+  rescue
+    error -> {:raised, error, __STACKTRACE__}
+  end
+
+  defp kind({:error, _}), do: :timeout
+  defp kind(_), do: :property
+
+  defp why(:untrue), do: "the property does not hold"
+  defp why({:error, error}), do: "the actors do not come to rest: " <> Exception.message(error)
+  defp why({:raised, error, stack}), do: Exception.format(:error, error, stack)
+
+  # -- the least that goes wrong -------------------------------------------------------------------------------
+
+  # Fewer choices, by halves: no choice at all, half of what failed, and so on towards what failed. What is not chosen
+  # goes in turn, so the last choice that is made is one that matters.
+  #
+  # Not for what does not come to rest: each attempt would take the whole timeout.
+  defp shrink(_run, %Failure{kind: :timeout} = failure), do: failure
+  defp shrink(run, failure), do: shrink(run, failure, 0, choices_of(failure))
+
+  defp shrink(_run, best, low, high) when low >= high, do: best
+
+  defp shrink(run, best, low, high) do
+    middle = div(low + high, 2)
+
+    case run.(put_elem(best.schedule, 2, middle), true) do
+      :ok -> shrink(run, best, middle + 1, high)
+      failure -> shrink(run, better(best, failure), low, min(middle, choices_of(failure)))
+    end
+  end
+
+  defp better(best, other) do
+    if {length(other.turns) + other.more, choices_of(other)} <=
+         {length(best.turns) + best.more, choices_of(best)},
+       do: other,
+       else: best
+  end
+
+  defp choices_of(%Failure{schedule: {:seeded, _seed, choices}}), do: choices
+
+  # -- options -------------------------------------------------------------------------------------------------
+
+  defp options!(opts) do
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError, "expected the options of explore/3 to be a keyword list, got: #{inspect(opts)}"
+    end
+
+    {mine, opts} = Keyword.split(opts, [:seeds, :timeout])
+
+    if Keyword.has_key?(opts, :schedule) do
+      raise ArgumentError, "explore/3 chooses the schedule itself: give it :seeds"
+    end
+
+    seeds = seeds!(Keyword.get(mine, :seeds, @seeds))
+
+    {[seeds: seeds, timeout: Keyword.get(mine, :timeout, @timeout)],
+     Keyword.put_new(opts, :sponsors, @sponsors)}
+  end
+
+  defp seeds!(n) when is_integer(n) and n > 0, do: 0..(n - 1)
+
+  defp seeds!(other) do
+    if Enumerable.impl_for(other) == nil do
+      raise ArgumentError,
+            "expected :seeds to be a positive integer or an enumerable of seeds, got: #{inspect(other)}"
+    end
+
+    other
+  end
+end

@@ -1,0 +1,44 @@
+defmodule Mote.Test.Recorder do
+  # Keeps the turns of a run, in a process of its own: the mailbox of a test is the test's.
+  @moduledoc false
+
+  alias Mote.Trace
+  alias Mote.Trace.Turn
+
+  @type t :: {pid, Trace.t()}
+
+  @spec start(pid, pos_integer) :: t
+  def start(machine, limit) do
+    starter = self()
+
+    recorder =
+      spawn_link(fn ->
+        receive do
+          {:stop, ^starter, ref} -> send(starter, {ref, kept([])})
+        end
+      end)
+
+    {recorder, Trace.start(machine, [], to: recorder, limit: limit)}
+  end
+
+  @doc "The turns so far, once the machine is quiet, and how many there were beyond the limit."
+  @spec stop(t) :: {[Turn.t()], non_neg_integer}
+  def stop({recorder, trace}) do
+    %{dropped: more} = Trace.stop(trace)
+    ref = make_ref()
+    send(recorder, {:stop, self(), ref})
+
+    receive do
+      {^ref, turns} -> {turns, more}
+    end
+  end
+
+  defp kept(turns) do
+    receive do
+      {:mote_trace, _, %Turn{} = turn} -> kept([turn | turns])
+      {:mote_trace, _, :limit} -> kept(turns)
+    after
+      0 -> Enum.reverse(turns)
+    end
+  end
+end

@@ -1,0 +1,59 @@
+//! Seeded machines: all sponsors' work on one system thread, in an order that a seed decides and that can be had again.
+//!
+//! Each sponsor has one dispatcher, which is a [`Dispatch`] as any thread's, with queue, inbox, heap and timers of its
+//! own; one system thread lets them run, a turn at a time (scheduler.rs). What a machine with many threads leaves
+//! open is decided by pseudo-random choices: whose turn is next, and in sponsors that were to have several threads which
+//! of the events that wait.
+//!
+//! Invariants:
+//! 1. The order of turns depends on the seed, the program and the input only: on nothing that the clock, the memory
+//!    or other system threads do. So messages from outside enter one by one, in the order in which they were sent,
+//!    when nothing else is left to do; or while the machine is paused, all of them.
+//! 2. A dispatcher whose turn it is not counts as asleep (presence.rs): the others may take its actors over, and a
+//!    collector may look at it.
+mod choices;
+mod fibre;
+mod line;
+mod scheduler;
+
+pub(crate) use choices::Choices;
+pub(crate) use fibre::Fibre;
+pub(crate) use line::Line;
+pub(crate) use scheduler::Scheduler;
+
+use std::sync::Arc;
+
+/// Who decides in which order turns run.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Schedule {
+    /// The system: every dispatch thread is one of its threads.
+    #[default]
+    Threads,
+    /// A seed.
+    Seeded {
+        /// Which one.
+        seed: u64,
+        /// After that many choices everything goes in turn, first in, first out.
+        choices: u64,
+    },
+}
+
+/// What a seeded machine has besides.
+pub(crate) struct Seeded {
+    pub(crate) choices: Arc<Choices>,
+    pub(crate) line: Line,
+    pub(crate) seed: u64,
+}
+
+impl Seeded {
+    pub(crate) fn of(schedule: Schedule) -> Option<Seeded> {
+        match schedule {
+            Schedule::Threads => None,
+            Schedule::Seeded { seed, choices } => Some(Seeded {
+                choices: Arc::new(Choices::new(seed, choices)),
+                line: Line::default(),
+                seed,
+            }),
+        }
+    }
+}
