@@ -48,10 +48,12 @@ defmodule Mote.AskTest do
       eventually(fn -> hd(Mote.info(machine).sponsors.other.threads).turns == 2 end)
     end
 
-    test "exits as Task.await does when the time is up, and the question is cancelled", %{late: late} do
-      ask = Mote.async(late, 500)
+    test "exits as Task.await does when the time is up, and the question is cancelled", %{machine: machine} do
+      ask = Mote.async(Mote.create(machine, Actors.forward(self())), :what)
+      assert_receive {%Customer{} = customer, :what}
       assert catch_exit(Mote.await(ask, 1)) == {:timeout, {Mote, :await, [ask, 1]}}
-      nothing_left(700)
+      Mote.send(customer, :late)
+      nothing_left()
       assert Exception.format_exit({:timeout, {Mote, :await, [ask, 1]}}) =~ "Mote.await(#Mote.Ask<#Reference"
     end
 
@@ -202,11 +204,13 @@ defmodule Mote.AskTest do
   end
 
   describe "ignore" do
-    test "cancels", %{late: late, machine: machine} do
-      ask = Mote.async(late, 500)
+    test "cancels", %{machine: machine} do
+      ask = Mote.async(Mote.create(machine, Actors.forward(self())), :what)
+      assert_receive {%Customer{} = customer, :what}
       assert Mote.ignore(ask) == nil
       assert Mote.info(machine).questions.open == 0
-      nothing_left(700)
+      Mote.send(customer, :late)
+      nothing_left()
     end
 
     test "gives what has come already", %{echo: echo, machine: machine} do

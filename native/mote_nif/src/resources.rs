@@ -93,6 +93,9 @@ pub struct MachineResource {
     /// For references, which may be some library's resources: so they have a place of their own, where few of them
     /// keep each other.
     pub references: Nursery,
+    /// For the tags of questions, which are plain references and gone soon: so many of them share an environment, for
+    /// making one takes longer than the rest of a question.
+    pub tags: Nursery,
     /// The process that answers for it.
     pub owner: LocalPid,
     /// When it was started.
@@ -112,6 +115,7 @@ impl MachineResource {
             joining: Mutex::new(()),
             nursery: Nursery::new(64),
             references: Nursery::new(16),
+            tags: Nursery::new(256),
             owner,
             started: Instant::now(),
             questions: Arc::default(),
@@ -373,7 +377,7 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
         let question = Question::new(&machine.questions, None);
-        Customer::with(pid, Some(machine.references.copy(tag)), question, machine)
+        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
     }
 
     /// The same, who waits for the machine itself: no actor can break that promise, so it is not looked for.
@@ -383,7 +387,7 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
         let question = Question::new(&Arc::default(), None);
-        Customer::with(pid, Some(machine.references.copy(tag)), question, machine)
+        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
     }
 
     /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.

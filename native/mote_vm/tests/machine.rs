@@ -253,6 +253,36 @@ fn fuel_and_depth_are_bounded() {
 }
 
 #[test]
+fn aborts_that_the_outside_does_not_report_are_counted() {
+    let mut a = Assembler::default();
+    let reason = a.atom("because");
+    a.behaviour("actor", 1, 2, vec![Instr::Abort { reason }]);
+    let mut fixture = Fixture::new(a.unit());
+    let actor = fixture.create("actor", &[]);
+    fixture.send(actor, 0);
+    fixture.settle(actor);
+    assert_eq!(
+        fixture.world.aborts.recv_timeout(PATIENCE).unwrap(),
+        "actor :because"
+    );
+    // Nobody listens any more.
+    fixture.world.aborts = std::sync::mpsc::channel().1;
+    for n in 0..3 {
+        fixture.send(actor, n);
+    }
+    fixture.settle(actor);
+    fixture.settle(actor);
+    let counts = fixture.machine.info().counts();
+    assert_eq!(
+        (
+            counts.aborts_explicit + counts.aborts_match,
+            counts.unreported
+        ),
+        (4, 3)
+    );
+}
+
+#[test]
 fn sends_to_no_address_are_dropped_and_counted() {
     let mut a = Assembler::default();
     let one = a.int(1);
