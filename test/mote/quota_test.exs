@@ -57,12 +57,22 @@ defmodule Mote.QuotaTest do
         send customer, deep(n)
         become many(times + 1)
 
+      {customer, {:lists, list, times_over}} ->
+        send self(), :nothing
+        create(counter(0))
+        send customer, over(list, times_over)
+
       {customer, :times} ->
         send customer, times
     end
 
     defpure spin(n) do
       if n == 0, do: :ok, else: spin(n - 1)
+    end
+
+    # Few calls, and each of them walks over the list.
+    defpure over(list, n) do
+      if n == 0, do: :ok, else: over((list ++ [n]) -- [n], n - 1)
     end
 
     defpure deep(n) do
@@ -167,7 +177,12 @@ defmodule Mote.QuotaTest do
     machine = start(fuel: 1_000_000)
     many = Mote.create(machine, Actors.many(0))
 
-    for {request, counter} <- [{{:spin, 2_000_000}, :aborts_fuel}, {{:deep, 200_000}, :aborts_stack}] do
+    # Fuel is spent by calls, and by what primitives walk over: a thousand calls, and a hundred million elements.
+    walk = {:lists, Enum.to_list(1..100_000), 1_000}
+    requests = [{{:spin, 2_000_000}, :aborts_fuel}, {walk, :aborts_fuel}, {{:deep, 200_000}, :aborts_stack}]
+    assert Mote.ask!(many, {:lists, Enum.to_list(1..100), 1_000}) == :ok
+
+    for {request, counter} <- requests do
       before = Mote.info(machine).counters
       assert {:error, %Error{reason: :broken_promise}} = Mote.ask(many, request, 60_000)
       counters = Mote.info(machine).counters

@@ -97,11 +97,11 @@ impl Interpreter {
                     frame.set(d, answered(turn, product)?);
                 }
                 Op::Primitive { p, d, a, b, c } => {
-                    let value = primitive(turn, p, frame.gather(p, [a, b, c]));
+                    let value = primitive(turn, p, frame.gather(p, [a, b, c]))?;
                     frame.set(d, answered(turn, value)?);
                 }
                 Op::Guard { p, d, a, b, c, to } => {
-                    let value = primitive(turn, p, frame.gather(p, [a, b, c]));
+                    let value = primitive(turn, p, frame.gather(p, [a, b, c]))?;
                     if value.is_none() {
                         no_answer(turn)?;
                         frame.go(to);
@@ -449,8 +449,10 @@ fn current(slot: *const BehaviourSlot) -> Result<(BehaviourId, usize), Aborted> 
 }
 
 #[inline(never)]
-fn primitive(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Value {
-    prim::apply(p, &mut turn.heap, &mut turn.random, &arguments)
+fn primitive(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, Aborted> {
+    let value = prim::apply(p, &mut turn.heap, &mut turn.random, &arguments);
+    turn.pay_for_work().map_err(Aborted::by)?;
+    Ok(value)
 }
 
 #[inline(always)]

@@ -64,6 +64,8 @@ pub(crate) struct Savepoint {
 /// Fuel between two looks around within a long turn: some tens of microseconds.
 const SLICE: u64 = 4096;
 
+/// Elements of a list that a primitive walks over for one unit of fuel: about the time of a call.
+const ELEMENTS: usize = 4;
 /// Bytes that a turn may have staged beside the queue without anybody looking at the quota.
 const STAGED: usize = 1 << 20;
 
@@ -167,6 +169,22 @@ impl Turn {
     /// Puts right how many places the queue takes: `queued` events, and `left` others have gone.
     pub(crate) fn settle(&mut self, queued: usize, left: usize) {
         self.placed = self.place.sponsor.room.settle(self.placed, queued, left);
+    }
+
+    /// Spends fuel for what primitives have walked over: of the reserve, for what is left of the slice may be in native
+    /// code's hands, and is little.
+    #[inline(always)]
+    pub(crate) fn pay_for_work(&mut self) -> Result<(), Atom> {
+        if self.heap.work == 0 {
+            return Ok(());
+        }
+        let price = (std::mem::take(&mut self.heap.work) / ELEMENTS) as u64;
+        if price > self.reserve + self.fuel {
+            self.reserve = 0;
+            return Err(Atom::FUEL);
+        }
+        self.reserve = self.reserve.saturating_sub(price);
+        Ok(())
     }
 
     /// Whether what the turn has sent and armed is more than there is memory for.

@@ -56,6 +56,8 @@ pub(crate) struct Heap {
     exhausted: bool,
     /// What is made now was accepted before: it gets its memory also beyond the quota.
     insists: bool,
+    /// Elements that primitives have walked over since the last time that a turn paid for it.
+    pub(crate) work: usize,
 }
 
 // SAFETY: a heap is used by one thread at a time; the raw pointers are its own blocks' (block.rs, invariant 1).
@@ -106,6 +108,7 @@ impl Heap {
             pool,
             exhausted: false,
             insists: false,
+            work: 0,
         }
     }
 

@@ -124,9 +124,12 @@ pub(crate) fn tl(list: Value) -> Value {
 }
 
 /// `length(list)`
-pub(crate) fn length(list: Value) -> Value {
+pub(crate) fn length(heap: &mut Heap, list: Value) -> Value {
     match proper_length(list) {
-        Some(n) => Value::fixnum(n as i64),
+        Some(n) => {
+            heap.work += n;
+            Value::fixnum(n as i64)
+        }
         None => Value::NONE,
     }
 }
@@ -135,13 +138,17 @@ pub(crate) fn length(list: Value) -> Value {
 pub(crate) fn append(heap: &mut Heap, left: Value, right: Value) -> Value {
     if right == Value::EMPTY_LIST {
         return match proper_length(left) {
-            Some(_) => left,
+            Some(n) => {
+                heap.work += n;
+                left
+            }
             None => Value::NONE,
         };
     }
     let mut list = Builder::new();
     let mut elements = Elements::of(left);
     for element in elements.by_ref() {
+        heap.work += 1;
         if list.push(heap, element).is_none() {
             return Value::NONE;
         }
@@ -158,6 +165,7 @@ pub(crate) fn reverse(heap: &mut Heap, list: Value) -> Value {
     let mut elements = Elements::of(list);
     let mut reversed = Value::EMPTY_LIST;
     for element in elements.by_ref() {
+        heap.work += 1;
         reversed = heap.cons(element, reversed);
         if reversed.is_none() {
             return Value::NONE;
@@ -171,9 +179,13 @@ pub(crate) fn reverse(heap: &mut Heap, list: Value) -> Value {
 }
 
 /// `value in list`: whether some element is `===` it. The list must be proper as far as it is searched.
-pub(crate) fn member(value: Value, list: Value) -> Value {
+pub(crate) fn member(heap: &mut Heap, value: Value, list: Value) -> Value {
     let mut elements = Elements::of(list);
-    if elements.by_ref().any(|element| same(element, value)) {
+    let found = elements.by_ref().any(|element| {
+        heap.work += 1;
+        same(element, value)
+    });
+    if found {
         Value::TRUE
     } else if elements.ended_properly() {
         Value::FALSE
@@ -205,14 +217,14 @@ mod tests {
         let three = list(&mut heap, &[1, 2, 3]);
         assert_eq!(hd(three).as_fixnum(), Some(1));
         assert_eq!(numbers(tl(three)), [2, 3]);
-        assert_eq!(length(three).as_fixnum(), Some(3));
-        assert_eq!(length(Value::EMPTY_LIST).as_fixnum(), Some(0));
+        assert_eq!(length(&mut heap, three).as_fixnum(), Some(3));
+        assert_eq!(length(&mut heap, Value::EMPTY_LIST).as_fixnum(), Some(0));
         for odd in [Value::EMPTY_LIST, Value::NIL, Value::fixnum(1)] {
             assert!(hd(odd).is_none() && tl(odd).is_none());
         }
         let improper = heap.cons(Value::NIL, Value::fixnum(2));
         assert_eq!(tl(improper).as_fixnum(), Some(2));
-        assert!(length(improper).is_none() && length(Value::NIL).is_none());
+        assert!(length(&mut heap, improper).is_none() && length(&mut heap, Value::NIL).is_none());
     }
 
     #[test]
@@ -248,12 +260,12 @@ mod tests {
     fn member_is_exact() {
         let mut heap = heap();
         let three = list(&mut heap, &[1, 2, 3]);
-        assert!(member(Value::fixnum(2), three) == Value::TRUE);
-        assert!(member(Value::flonum(2.0).unwrap(), three) == Value::FALSE);
-        assert!(member(Value::NIL, Value::EMPTY_LIST) == Value::FALSE);
-        assert!(member(Value::NIL, Value::NIL).is_none());
+        assert!(member(&mut heap, Value::fixnum(2), three) == Value::TRUE);
+        assert!(member(&mut heap, Value::flonum(2.0).unwrap(), three) == Value::FALSE);
+        assert!(member(&mut heap, Value::NIL, Value::EMPTY_LIST) == Value::FALSE);
+        assert!(member(&mut heap, Value::NIL, Value::NIL).is_none());
         let improper = heap.cons(Value::NIL, Value::TRUE);
-        assert!(member(Value::FALSE, improper).is_none());
+        assert!(member(&mut heap, Value::FALSE, improper).is_none());
     }
 
     #[test]
@@ -265,8 +277,8 @@ mod tests {
         let backwards = reverse(&mut heap, left);
         assert_eq!(hd(backwards).as_fixnum(), Some(many - 1));
         let both = append(&mut heap, left, backwards);
-        assert_eq!(length(both).as_fixnum(), Some(2 * many));
-        assert!(member(Value::TRUE, both) == Value::FALSE);
+        assert_eq!(length(&mut heap, both).as_fixnum(), Some(2 * many));
+        assert!(member(&mut heap, Value::TRUE, both) == Value::FALSE);
     }
 
     proptest! {

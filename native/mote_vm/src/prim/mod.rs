@@ -91,10 +91,10 @@ pub(crate) fn apply(
 
         P::Hd => lists::hd(a),
         P::Tl => lists::tl(a),
-        P::Length => lists::length(a),
+        P::Length => lists::length(heap, a),
         P::Append => lists::append(heap, a, b),
         P::Reverse => lists::reverse(heap, a),
-        P::Member => lists::member(a, b),
+        P::Member => lists::member(heap, a, b),
         P::Subtract => subtract::subtract(heap, a, b),
 
         P::MapOf => maps::map_of(heap, a),

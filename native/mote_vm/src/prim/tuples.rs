@@ -55,7 +55,10 @@ fn position<'h>(a: Value, index: Value) -> Option<(&'h [Value], usize)> {
 /// `Tuple.to_list(a)`
 pub(crate) fn tuple_to_list(heap: &mut Heap, a: Value) -> Value {
     match a.as_tuple() {
-        Some(elements) => lists::from_slice(heap, elements),
+        Some(elements) => {
+            heap.work += elements.len();
+            lists::from_slice(heap, elements)
+        }
         None => Value::NONE,
     }
 }
@@ -64,6 +67,7 @@ pub(crate) fn tuple_to_list(heap: &mut Heap, a: Value) -> Value {
 pub(crate) fn list_to_tuple(heap: &mut Heap, a: Value) -> Value {
     match lists::proper_length(a) {
         Some(n) if n <= TUPLE_LIMIT => {
+            heap.work += n;
             let mut elements = lists::Elements::of(a);
             // The list was just measured, so there are n elements.
             heap.tuple(n, |_| elements.next().unwrap_or(Value::UNDEFINED))
