@@ -29,7 +29,10 @@ defmodule Mote.Bench do
     Programs.IdleCpu,
     Programs.Ask,
     Programs.Futures,
-    Programs.Telemetry
+    Programs.Telemetry,
+    Programs.Churn,
+    Programs.GcPause,
+    Programs.Quota
   ]
 
   @doc "Every program, in the order in which they are listed and run."

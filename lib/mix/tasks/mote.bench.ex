@@ -35,6 +35,13 @@ defmodule Mix.Tasks.Mote.Bench do
     * `ratio_mt_vs_st`: how many times faster the sponsor with many threads is: its main metric by that of the
       single-threaded one, round by round;
     * `ratio_beside_vs_alone`: the speed of a sponsor beside an idle one by its speed alone;
+    * `percent_rss_growth`: the most memory of the OS process after the first twentieth of the run, beyond what it had
+      then; `rss_bytes` is that most; `ratio_off_vs_mote`: how many times faster a run is without collection;
+    * `us_pause_tree_longest`, `us_pause_chain_p99` and the like: for how long threads stood still for a collection;
+      `percent_paused_tree`: the part of the time that these pauses took;
+    * `us_ping_longest`, `us_ping_p99`: how long a BEAM process waited for another one's answer; `percent_aborted`: turns
+      that were; `percent_rss_of_quota`: memory of the OS process at its peak, beyond what it had before the machine was
+      started, by the quota;
     * `percent_of_core`: CPU time that the machine's threads take, in percent of one core.
 
   Memory is read from `/proc`, and left out where there is none.

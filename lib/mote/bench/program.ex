@@ -22,6 +22,7 @@ defmodule Mote.Bench.Program do
   #   * `:machines`: the sponsors of each machine that it is run on, `[name: [sponsor: options]]`, if it is about
   #     sponsors; without it, `--sponsor` says which (see `Mote.Bench.Variant`);
   #   * `:options`: what else these machines are started with, `[name: options]`;
+  #   * `:aborts` (false): whether turns may be aborted, if the program is about that;
   #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`;
   #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`.
   #
@@ -50,6 +51,7 @@ defmodule Mote.Bench.Program do
           settle: non_neg_integer,
           machines: [{Variant.t(), keyword}] | nil,
           options: [{Variant.t(), keyword}],
+          aborts: boolean,
           rust: [{Variant.t(), String.t()}],
           ratio: Variant.ratio() | nil
         }
@@ -113,7 +115,7 @@ defmodule Mote.Bench.Program do
   def about(module, opts) do
     name = module |> Module.split() |> List.last() |> Macro.underscore()
 
-    optional = [fresh: false, settle: 0, machines: nil, options: [], ratio: nil, rust: []]
+    optional = [fresh: false, settle: 0, machines: nil, options: [], aborts: false, ratio: nil, rust: []]
     about = opts |> Keyword.validate!([:title, :param, :defaults, :small, :metric] ++ optional) |> Map.new()
     ratio = if about.machines, do: about.ratio, else: @ratio
     Map.merge(about, %{name: name, ratio: ratio})

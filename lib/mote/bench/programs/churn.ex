@@ -1,0 +1,87 @@
+defmodule Mote.Bench.Programs.Churn do
+  # Create, send, forget: n actors that live for one turn each, of which nobody keeps any. With collection and without:
+  # what it costs, and whether the memory of the process stays where it was after the first twentieth.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title:
+      "n actors that live for a turn, with collection (mote) and without (off): time, and memory over time",
+    param: :n,
+    defaults: [10_000_000],
+    small: 2_000,
+    metric: :ns_per_actor,
+    machines: [mote: [main: [threads: 1]], off: [main: [threads: 1]]],
+    # More than any machine has: never due.
+    options: [off: [gc: [min: 1_000_000_000_000_000]]],
+    ratio: {:ratio_off_vs_mote, :off, :mote}
+
+  alias Mote.Bench.{Memory, Sample}
+
+  # How often it says how far it is, and how many actors it makes in a turn.
+  @parts 20
+  @at_once 100
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+
+    defactor mayfly(parent) do
+      _ -> parent
+    end
+
+    defactor driver(customer, turns, parts) do
+      left when left > 0 ->
+        for _ <- 1..100, do: send(create(mayfly(customer)), :live)
+        send self(), left - 1
+
+      _ when parts > 1 ->
+        send customer, :part
+        become driver(customer, turns, parts - 1)
+        send self(), turns
+
+      _ ->
+        send customer, :done
+    end
+  end
+
+  @impl true
+  def count(n), do: turns(n) * @parts * @at_once
+
+  defp turns(n), do: max(div(n, @parts * @at_once), 1)
+
+  @impl true
+  def expected(_n), do: :done
+
+  @impl true
+  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
+
+  def measures(sample),
+    do: [{:ns_per_actor, Sample.ns(sample) / count(sample.param)} | sample.figures]
+
+  @impl true
+  def mote(machine, n) do
+    driver = Mote.create(machine, Actors.driver(self(), turns(n), @parts))
+
+    [
+      run: fn _ ->
+        Mote.send(driver, turns(n))
+        watch(nil, 0)
+      end
+    ]
+  end
+
+  defp watch(first, most) do
+    receive do
+      word ->
+        rss = Memory.rss() || 0
+        {first, most} = {first || rss, max(most, rss)}
+        if word == :done, do: figures(first, most), else: watch(first, most)
+    end
+  end
+
+  defp figures(0, _most), do: {:figures, [], :done}
+
+  defp figures(first, most) do
+    {:figures, [percent_rss_growth: 100 * (most - first) / first, rss_bytes: most], :done}
+  end
+end

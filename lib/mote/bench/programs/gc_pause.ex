@@ -1,0 +1,142 @@
+defmodule Mote.Bench.Programs.GcPause do
+  # How long the threads stand still for a collection while n actors live, held by one wide tree or in one long chain,
+  # and how much of the time that is, while others are created and forgotten.
+  #
+  # Pauses are read every millisecond as the last one that there was; two that come within that time count as one.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title: "longest and 99th of 100 pauses, and time spent in them, with n live actors: a tree, then a chain",
+    param: :n,
+    defaults: [1_000_000],
+    small: 1_000,
+    metric: :us_pause_tree_longest,
+    machines: [mote: [main: [threads: 1]]]
+
+  alias Mote.Bench.Sample
+
+  # Garbage that is made meanwhile, in actors for each that lives; and at least.
+  @garbage 4
+  @least 100_000
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+
+    # Holds two of its kind, and says when all below are there.
+    defactor tree(parent, left, right) do
+      {:grow, 0} ->
+        send parent, :grown
+
+      {:grow, depth} ->
+        below_left = create tree(self(), 0, 0)
+        below_right = create tree(self(), 0, 0)
+        send below_left, {:grow, depth - 1}
+        send below_right, {:grow, depth - 1}
+        become growing(parent, below_left, below_right, 2)
+
+      :held ->
+        {left, right}
+    end
+
+    defactor growing(parent, left, right, open) do
+      :grown when open > 1 ->
+        become growing(parent, left, right, open - 1)
+
+      :grown ->
+        send parent, :grown
+        become tree(0, left, right)
+    end
+
+    # Each holds the one before it.
+    defactor chain(customer, before) do
+      {:grow, 0} ->
+        send customer, :grown
+
+      {:grow, n} ->
+        last =
+          for _ <- 1..100, reduce: before do
+            link -> create link(link)
+          end
+
+        become chain(customer, last)
+        send self(), {:grow, n - 1}
+    end
+
+    defactor link(before) do
+      _ -> before
+    end
+
+    defactor litter(customer) do
+      0 ->
+        send customer, :littered
+
+      n ->
+        for _ <- 1..100, do: send(create(link(customer)), :live)
+        send self(), n - 1
+    end
+  end
+
+  @impl true
+  def count(n), do: n
+
+  @impl true
+  def expected(_n), do: :littered
+
+  @impl true
+  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
+  def measures(sample), do: sample.figures
+
+  @impl true
+  def mote(machine, n) do
+    depth = max(trunc(:math.log2(n)) - 1, 1)
+
+    [
+      tree: fn _ ->
+        shape(machine, :tree, Mote.create(machine, Actors.tree(self(), 0, 0)), {:grow, depth}, n)
+      end,
+      forget: fn :littered -> :erlang.garbage_collect() && Mote.gc(machine) end,
+      chain: fn :ok ->
+        shape(machine, :chain, Mote.create(machine, Actors.chain(self(), 0)), {:grow, div(n, 100) + 1}, n)
+      end
+    ]
+  end
+
+  defp shape(machine, name, root, grow, n) do
+    :grown = answer(fn -> Mote.send(root, grow) end)
+    Mote.gc(machine)
+    litter = Mote.create(machine, Actors.litter(self()))
+    start = System.monotonic_time(:nanosecond)
+    Mote.send(litter, div(max(n * @garbage, @least), 100))
+    pauses = pauses(machine, Mote.info(machine).gc.collections, [])
+    time = System.monotonic_time(:nanosecond) - start
+    # Held to here.
+    _ = Mote.info(root)
+    {:figures, figures(name, Enum.sort(pauses, :desc), time), :littered}
+  end
+
+  # One that ends with the last turn may be missed.
+  defp pauses(machine, seen, pauses) do
+    receive do
+      :littered -> pauses
+    after
+      1 ->
+        case Mote.info(machine).gc do
+          %{collections: ^seen} -> pauses(machine, seen, pauses)
+          %{collections: now, last_pause: pause} -> pauses(machine, now, [pause | pauses])
+        end
+    end
+  end
+
+  defp figures(name, [], time), do: figures(name, [0], time)
+
+  defp figures(name, [longest | _] = pauses, time) do
+    p99 = Enum.at(pauses, div(length(pauses), 100))
+
+    [
+      {:"us_pause_#{name}_longest", longest / 1_000},
+      {:"us_pause_#{name}_p99", p99 / 1_000},
+      {:"percent_paused_#{name}", 100 * Enum.sum(pauses) / time}
+    ]
+  end
+end
