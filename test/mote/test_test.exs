@@ -36,6 +36,16 @@ defmodule Mote.TestTest.Scene do
       send create(tree(log)), depth - 1
   end
 
+  @doc "Litters, so many times."
+  defactor grinder() do
+    0 ->
+      create grinder()
+
+    n ->
+      create worker({:some, :litter, n}, self())
+      send self(), n - 1
+  end
+
   defactor dice(log) do
     _ -> send log, :rand.uniform(1_000_000)
   end
@@ -162,6 +172,23 @@ defmodule Mote.TestTest do
     test "has timers by the system's clock as well" do
       machine = machine({:seeded, 3})
       assert Mote.ask!(Mote.create(machine, Actors.late()), 5) == :late
+    end
+
+    test "keeps what waits to enter, though nobody else does" do
+      machine = machine({:seeded, 3}, gc: [min: 1, factor: 0])
+      me = self()
+      Mote.send(Mote.create(machine, Scene.grinder()), 30_000)
+
+      {pid, monitor} =
+        spawn_monitor(fn ->
+          kept = Mote.create(machine, Actors.keeper({:kept, [1, 2, 3]}))
+          Mote.send(Mote.create(machine, Actors.forward(me)), {:found, kept})
+        end)
+
+      assert_receive {:DOWN, ^monitor, _, ^pid, :normal}
+      for _ <- 1..5, do: Mote.gc(machine)
+      assert_receive {:found, kept}, 30_000
+      assert Mote.ask!(kept, :get) == {:kept, [1, 2, 3]}
     end
 
     test "breaks promises" do

@@ -3,6 +3,7 @@
 //! Invariants:
 //! 1. A message's ticket is put in line after the message is in its inbox; so a ticket stands for a message that can
 //!    be found, by whoever ends up with that inbox.
+//! 2. Every dispatcher that is added is ended by somebody: by the scheduler or, when that has ended, by who adds it.
 use super::fibre::Fibre;
 use crate::station::ThreadNumber;
 use parking_lot::Mutex;
@@ -16,11 +17,17 @@ struct Tickets {
     together: usize,
 }
 
+#[derive(Default)]
+struct Newcomers {
+    all: Vec<Fibre>,
+    closed: bool,
+}
+
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct Line {
     tickets: Mutex<Tickets>,
-    newcomers: Mutex<Vec<Fibre>>,
+    newcomers: Mutex<Newcomers>,
     scheduler: Mutex<Option<Thread>>,
 }
 
@@ -56,17 +63,30 @@ impl Line {
 
     /// A dispatcher for the scheduler to run.
     pub(crate) fn add(&self, fibre: Fibre) {
-        self.newcomers.lock().push(fibre);
+        let mut newcomers = self.newcomers.lock();
+        if newcomers.closed {
+            drop(newcomers);
+            return fibre.end();
+        }
+        newcomers.all.push(fibre);
+        drop(newcomers);
         self.wake();
     }
 
     pub(super) fn newcomers(&self) -> Vec<Fibre> {
-        std::mem::take(&mut *self.newcomers.lock())
+        std::mem::take(&mut self.newcomers.lock().all)
+    }
+
+    /// The scheduler ends: the last newcomers, to be ended as well.
+    pub(super) fn close(&self) -> Vec<Fibre> {
+        let mut newcomers = self.newcomers.lock();
+        newcomers.closed = true;
+        std::mem::take(&mut newcomers.all)
     }
 
     /// Whether there is anything to take up.
     pub(super) fn is_empty(&self) -> bool {
-        self.tickets.lock().all.is_empty() && self.newcomers.lock().is_empty()
+        self.tickets.lock().all.is_empty() && self.newcomers.lock().all.is_empty()
     }
 
     fn wake(&self) {

@@ -43,8 +43,8 @@ impl Scheduler {
                 }
             }
         }
-        self.take_up();
-        for fibre in self.fibres.drain(..) {
+        let late = self.line().close();
+        for fibre in self.fibres.drain(..).chain(late) {
             fibre.end();
         }
         self.machine.quiescence().done(1);
