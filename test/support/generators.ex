@@ -31,7 +31,7 @@ defmodule Mote.Generators do
 
   # -- functions -----------------------------------------------------------------------------------------------
 
-  # f0 calls nobody, f1 may call f0, …; r counts down and calls itself last.
+  # f0 calls nobody, f1 may call f0, …; r counts down and calls itself last, d counts down and waits.
   defp functions(n) do
     0..n
     |> Enum.map(&function/1)
@@ -61,6 +61,8 @@ defmodule Mote.Generators do
         end
         defpure r#{i}(0, x), do: (#{last})
         defpure r#{i}(n, x) when is_integer(n) and n > 0, do: r#{i}(n - 1, #{step})
+        defpure d#{i}(0, x), do: x
+        defpure d#{i}(n, x), do: hd([d#{i}(n - 1, x), n])
         """
       end
     )
@@ -271,34 +273,25 @@ defmodule Mote.Generators do
   end
 
   @doc """
-  Runs a program on a machine with one thread: `outside` and `counters` as in the reference.
-
-  It is over when the machine has run as many turns as `turns` says, or after five seconds.
+  Runs a program on a machine with one thread: `outside` and `counters` as in the reference, which says how many messages
+  leave.
   """
-  def run_machine(%Program{} = program, module, machine, turns) do
-    before = Mote.info(machine).counters
+  def run_machine(%Program{} = program, module, machine, messages) do
     actors = Enum.map(behaviours(program, module), &Mote.create(machine, &1))
-    Mote.send(Mote.create(machine, Starter.starter()), start(program, actors))
-    counters = wait(machine, before, turns, System.monotonic_time(:millisecond) + 5_000)
-    %{outside: normalise(flush()), counters: counters}
-  end
-
-  defp wait(machine, before, turns, deadline) do
+    starter = Mote.create(machine, Starter.starter())
+    before = Mote.info(machine).counters
+    Mote.send(starter, start(program, actors))
+    :ok = Mote.drain(machine, 60_000)
     counters = Map.new(Mote.info(machine).counters, fn {key, n} -> {key, n - before[key]} end)
-
-    cond do
-      counters.turns >= turns -> counters
-      System.monotonic_time(:millisecond) > deadline -> counters
-      true -> wait(machine, before, turns, deadline)
-    end
+    %{outside: normalise(flush(messages)), counters: counters}
   end
 
-  # What the last turn sent is on its way when the turn is counted.
-  defp flush do
+  # That many messages are waited for; more may be there.
+  defp flush(messages) do
     receive do
-      message -> [message | flush()]
+      message -> [message | flush(messages - 1)]
     after
-      20 -> []
+      if(messages > 0, do: 2_000, else: 0) -> []
     end
   end
 

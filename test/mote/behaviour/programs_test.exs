@@ -1,39 +1,93 @@
 defmodule Mote.Behaviour.ProgramsTest do
-  # Random programs: the plain Elixir version and the IR must agree about everything that can be seen.
+  # Random programs: the plain Elixir version, the IR and the machine must agree about everything that can be seen.
+  # `MOTE_LONG=1` for 20,000 of them.
   use ExUnit.Case, async: true
   use ExUnitProperties
 
   alias Mote.{Disassemble, Generators}
+  alias Mote.Behaviour.Primitives
 
   @moduletag timeout: :infinity, capture_log: true
 
-  property "plain Elixir and IR do the same" do
-    check all(program <- Generators.program()) do
+  # With little fuel many turns end in the middle.
+  @fuels [10_000_000, 25]
+
+  @counters [:turns, :sends, :creates, :becomes, :ignored, :dropped]
+  @aborts %{
+    aborts_explicit: [:abort],
+    aborts_match: [:badmatch, :case_clause, :cond_clause, :function_clause],
+    aborts_fuel: [:fuel],
+    aborts_stack: [:stack]
+  }
+
+  property "plain Elixir, IR and the machine do the same" do
+    machines =
+      for fuel <- @fuels do
+        {:ok, machine} = Mote.start_link(fuel: fuel)
+        {fuel, machine}
+      end
+
+    worth = start_supervised!({Agent, fn -> {MapSet.new(), %{}} end})
+
+    check all(program <- Generators.program(), max_runs: runs()) do
       Generators.with_module(program, fn module ->
         assert Disassemble.breaches(module) == []
-        plain = Generators.run_reference(program, module, [])
-        assert plain.finished
-        assert plain == Generators.run_reference(program, module, turn: &Mote.Interpret.turn/3)
+        Agent.update(worth, fn {done, ends} -> {MapSet.union(done, did(module)), ends} end)
+
+        for fuel <- @fuels do
+          plain = Generators.run_reference(program, module, fuel: fuel)
+          assert plain.finished
+          Agent.update(worth, fn {done, ends} -> {done, Map.merge(ends, plain.counters.aborts)} end)
+          assert plain == Generators.run_reference(program, module, fuel: fuel, turn: &Mote.Interpret.turn/3)
+
+          for {^fuel, machine} <- machines do
+            seen = Generators.run_machine(program, module, machine, length(plain.outside))
+            assert seen.outside == plain.outside
+            assert Map.take(seen.counters, @counters) == Map.take(plain.counters, @counters)
+            assert Map.take(seen.counters, Map.keys(@aborts)) == aborts(plain.counters.aborts)
+          end
+        end
       end)
     end
+
+    # Fewer would be chance.
+    if runs() >= 500, do: assert_worth(Agent.get(worth, &elem(&1, 0)), Agent.get(worth, &elem(&1, 1)))
   end
 
-  property "the machine does the same" do
-    {:ok, machine} = Mote.start_link()
-
-    check all(program <- Generators.program()) do
-      Generators.with_module(program, fn module ->
-        reference = Generators.run_reference(program, module, [])
-        machine = Generators.run_machine(program, module, machine, reference.counters.turns)
-        assert machine.outside == reference.outside
-        keys = [:turns, :sends, :creates, :becomes, :ignored, :dropped]
-        assert Map.take(machine.counters, keys) == Map.take(reference.counters, keys)
-        assert aborts(machine.counters) == reference.counters.aborts |> Map.values() |> Enum.sum()
-      end)
-    end
+  defp runs do
+    if System.get_env("MOTE_LONG", "0") == "0",
+      do: 5 * Application.fetch_env!(:stream_data, :max_runs),
+      else: 20_000
   end
 
-  defp aborts(counters) do
-    Enum.sum(for {key, n} <- counters, String.starts_with?(to_string(key), "aborts"), do: n)
+  defp aborts(reasons) do
+    Map.new(@aborts, fn {counter, names} ->
+      {counter, names |> Enum.map(&Map.get(reasons, &1, 0)) |> Enum.sum()}
+    end)
   end
+
+  # Sponsors are not the programs' business, chance would make no two runs alike, and patterns of binaries have tests of
+  # their own.
+  @elsewhere [:on, :random, :random_int, :bin_int, :bin_float, :bin_slice, :bin_rest, :bin_utf8, :utf8_bits]
+
+  # What the programs are worth: all that code can do occurs, and turns end in every way.
+  defp assert_worth(done, ends) do
+    primitives = for {_, name, _, _, _} <- Primitives.all(), name not in @elsewhere, do: name
+
+    words =
+      [:move, :tuple, :cons, :self, :call, :tail_call, :return, :jump, :branch, :falsy, :match, :match_tuple] ++
+        [:match_cons, :create, :send, :become, :become_sink, :abort, :done, :ignore, :guard]
+
+    assert (primitives ++ words) -- MapSet.to_list(done) == []
+    assert Enum.reject([:abort, :badmatch, :function_clause, :fuel], &is_map_key(ends, &1)) == []
+  end
+
+  defp did(module) do
+    unit = Disassemble.unit(module.__mote__(:unit))
+    for %{code: code} <- unit.functions ++ unit.behaviours, i <- code, into: MapSet.new(), do: word(i)
+  end
+
+  defp word({:op, _, primitive, _}), do: primitive
+  defp word({:guard_op, _, _, _, _}), do: :guard
+  defp word(instruction), do: elem(instruction, 0)
 end

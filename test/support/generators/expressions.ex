@@ -13,7 +13,10 @@ defmodule Mote.Generators.Expressions do
               [4_611_686_018_427_387_903, -4_611_686_018_427_387_904, 4_611_686_018_427_387_904] ++
               [1_152_921_504_606_846_976, 123_456_789_012_345_678_901_234_567_890, 3_037_000_500]
 
-  @floats [0.0, 1.0, 2.5, -1.5, 1.0e308, 5.0e-324, 4.611686018427388e18, 0.1]
+  # The second line: 2^-256, 2^-255 and 2^256, where the machine's floats cease to be words, with neighbours, and 2^61.
+  @floats [0.0, 1.0, 2.5, -1.5, 1.0e308, 5.0e-324, 4.611686018427388e18, 0.1] ++
+            [8.636168555094445e-78, 1.7272337110188893e-77, 1.7272337110188890e-77, 1.1579208923731620e77] ++
+            [1.1579208923731618e77, -1.1579208923731620e77, 2.305843009213694e18]
   @atoms [:a, :b, :undefined, nil, true, false]
   @others ["", "text", "\0\x01\x02abcdefghij", [], {}, %{}, %{a: 1}, %{1 => :a, "text" => 2.5}]
 
@@ -57,8 +60,8 @@ defmodule Mote.Generators.Expressions do
   @leaves [:literal, :value]
   @branches [:arithmetic, :integers, :unary, :compare, :strict, :lazy, :negate, :tuple, :list, :cons] ++
               [:take, :lists, :elem, :if, :case, :cond, :block, :match, :type, :in, :round, :address] ++
-              [:for, :reduce, :enum, :call, :recurse, :minmax, :map, :map, :map_change, :map_read, :map_loop] ++
-              [:bin, :bin, :bin_read]
+              [:for, :reduce, :pair, :enum, :call, :recurse, :deep, :minmax, :math] ++
+              [:map, :map, :map_change, :map_read, :map_loop, :bin, :bin, :bin_read]
 
   @doc "An expression of at most this depth."
   def expr(scope, depth, path)
@@ -184,6 +187,17 @@ defmodule Mote.Generators.Expressions do
 
   defp build(:minmax, s, d, p), do: call(~w(max min), [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
   defp build(:unary, s, d, p), do: call(~w(- + abs Bitwise.bnot), [expr(s, d, p)])
+
+  defp build(:math, s, d, p) do
+    one = ~w(exp log log2 log10 sin cos tan asin acos atan sinh cosh tanh erf erfc)
+    two = ~w(pow atan2)
+
+    one_of([
+      call(Enum.map(one, &":math.#{&1}"), [expr(s, d, p)]),
+      call(Enum.map(two, &":math.#{&1}"), [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
+    ])
+  end
+
   defp build(:round, s, d, p), do: call(~w(round trunc floor ceil :math.sqrt), [expr(s, d, p)])
   defp build(:negate, s, d, p), do: call(~w(not !), [expr(s, d, p)])
 
@@ -194,7 +208,8 @@ defmodule Mote.Generators.Expressions do
 
   defp build(:type, s, d, p) do
     functions =
-      ~w(is_integer is_float is_number is_atom is_boolean is_tuple is_list is_binary is_nil is_address)
+      ~w(is_integer is_float is_number is_atom is_boolean is_tuple is_list is_binary is_nil is_address) ++
+        ~w(is_bitstring is_function is_reference is_pid)
 
     call(functions, [expr(s, d, p)])
   end
@@ -307,6 +322,28 @@ defmodule Mote.Generators.Expressions do
     )
   end
 
+  # An accumulator that is a tuple in every step, mostly.
+  defp build(:pair, s, d, p) do
+    {x, a, b} = {"x#{p}", "a#{p}", "b#{p}"}
+    inner = %{s | values: [x, a, b | s.values]}
+
+    map(
+      tuple({source(s, p <> "0"), expr(s, d, p <> "1"), expr(inner, d, p <> "2"), integer(0..4)}),
+      fn {source, initial, e, kind} ->
+        step =
+          case kind do
+            0 -> "{#{a}, #{e}}"
+            1 -> "if(#{e}, do: {#{b}, #{a}}, else: {#{x}, #{b}})"
+            2 -> "(cond do #{e} -> t#{p}; true -> {#{b}, #{x}} end)"
+            3 -> "(case #{e} do {_, _} = y#{p} -> {#{b}, y#{p}}; _ -> {elem(t#{p}, 1), {#{a}}} end)"
+            4 -> e
+          end
+
+        "Enum.reduce(#{source}, {#{initial}, 1}, fn #{x}, {#{a}, #{b}} = t#{p} -> #{step} end)"
+      end
+    )
+  end
+
   defp build(:enum, s, d, p) do
     inner = %{s | values: ["x#{p}" | s.values]}
 
@@ -361,6 +398,17 @@ defmodule Mote.Generators.Expressions do
   defp part("K", _, k, _), do: k
   defp part("V", _, _, v), do: "(#{v})"
   defp part(text, _, _, _), do: text
+
+  # Calls that wait for each other, seldom more than there may be.
+  defp build(:deep, %{functions: 0} = s, d, p), do: build(:minmax, s, d, p)
+
+  defp build(:deep, s, d, p) do
+    depths = frequency([{30, integer(0..9)}, {4, integer(100..400)}, {2, member_of([99_990, 100_001])}])
+
+    map(tuple({integer(0..(s.functions - 1)), depths, expr(s, d, p)}), fn {i, n, x} ->
+      "d#{i}(#{n}, #{x})"
+    end)
+  end
 
   @doc "What a loop may run over: mostly a short list or range."
   def source(scope, path) do

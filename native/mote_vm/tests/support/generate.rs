@@ -81,6 +81,9 @@ pub fn unit(tape: &[u8]) -> Unit {
 const EFFECTS: usize = FUNCTIONS.len() - 1;
 const SAFE: usize = BEHAVIOURS.len() - 1;
 
+/// The constant that is more milliseconds than any test waits for.
+const FAR: u32 = 10;
+
 /// Where values are of a different kind just beyond, and some plain ones. The first two are those of [`Build::new`].
 fn constants(b: &mut Build) {
     let top = mote_vm::value::FIXNUM_MAX;
@@ -88,6 +91,7 @@ fn constants(b: &mut Build) {
     for n in integers.into_iter().chain([top, -top - 1, top - 1]) {
         b.constant(Constant::Integer(n));
     }
+    assert_eq!(b.0.constants[FAR as usize], Constant::Integer(1 << 53));
     let floats = [
         0.0,
         -0.0,
@@ -394,6 +398,12 @@ impl Code {
                     _ => Instr::Send { target, message },
                 }
             }
+            23 if effects && tape.below(4) == 0 => Instr::SendAfter {
+                dst,
+                delay: k(FAR),
+                target: self.operand(tape),
+                message: self.operand(tape),
+            },
             22 if becomes => {
                 let (behaviour, captures) = self.captured(tape);
                 match tape.below(8) {

@@ -3,7 +3,7 @@
 #![allow(dead_code)] // Each user takes what it needs.
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
-use mote_vm::code::ir::{Instr, Unit};
+use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
 use mote_vm::code::primitive::Primitive;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::handles::Key;
@@ -49,12 +49,18 @@ impl Seen {
     }
 }
 
-/// Whether the unit does the same whenever it is run.
+/// Whether the unit does the same whenever it is run: nothing depends on chance, and no timer is due.
 pub fn is_deterministic(unit: &Unit) -> bool {
+    let far = |delay: &Operand| match delay {
+        Operand::Constant(n) => {
+            matches!(unit.constants[*n as usize], Constant::Integer(ms) if ms > 1 << 40)
+        }
+        Operand::Register(_) => false,
+    };
     let functions = unit.functions.iter().flat_map(|f| &f.code);
     let behaviours = unit.behaviours.iter().flat_map(|b| &b.code);
     functions.chain(behaviours).all(|instr| match instr {
-        Instr::SendAfter { .. } => false,
+        Instr::SendAfter { delay, .. } => far(delay),
         Instr::Op { primitive, .. } | Instr::GuardOp { primitive, .. } => {
             !matches!(primitive, Primitive::Random | Primitive::RandomInt)
         }
