@@ -31,6 +31,7 @@ defmodule Mote.Bench do
     Programs.Futures,
     Programs.Telemetry,
     Programs.Churn,
+    Programs.Collecting,
     Programs.GcPause,
     Programs.Quota
   ]

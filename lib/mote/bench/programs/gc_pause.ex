@@ -11,12 +11,14 @@ defmodule Mote.Bench.Programs.GcPause do
     defaults: [1_000_000],
     small: 1_000,
     metric: :us_pause_tree_longest,
-    machines: [mote: [main: [threads: 1]]]
+    machines: [mote: [main: [threads: 1]]],
+    # Often, so that there are some pauses to tell of.
+    options: [mote: [gc: [min: 4_000_000, factor: 0.25]]]
 
   alias Mote.Bench.Sample
 
   # Garbage that is made meanwhile, in actors for each that lives; and at least.
-  @garbage 4
+  @garbage 16
   @least 100_000
 
   defmodule Actors do
