@@ -36,7 +36,7 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Question, Timer}
+  alias Mote.{Address, Ask, Batch, Behaviour, Customer, Error, Machine, Native, Question, Timer}
   alias Mote.Machine.{Admission, Creator, Loader, Reporter, Sponsor, Table}
 
   @timeout 5_000
@@ -159,6 +159,43 @@ defmodule Mote do
   end
 
   @doc """
+  Sends many messages to one actor: much cheaper than one by one.
+
+  They are accepted in their order. Options and errors are those of `send/3`; when the sponsor is full it gives
+  `{:error, error}`, and `error.context.accepted` says how many were accepted: the first ones, and no others. So does
+  a `Mote.Error` that is raised.
+  """
+  @spec send_many(Address.t(), [term], Admission.options()) :: :ok | {:error, Error.t()}
+  def send_many(address, messages, opts), do: Batch.send_many(address, messages, opts)
+
+  @doc """
+  Sends many messages: `send_many(address, messages)` to one actor, `send_many([{address, message}, …], opts)` to many.
+
+  As `send_many/3`. Cheapest is what goes to one sponsor of one machine in a row.
+
+      :ok = Mote.send_many(counter, for(n <- 1..1_000, do: {:add, n}))
+      :ok = Mote.send_many(for counter <- counters, do: {counter, {:add, 1}})
+  """
+  @spec send_many(Address.t() | [{Address.t() | Customer.t() | pid, term}], [term] | Admission.options()) ::
+          :ok | {:error, Error.t()}
+  def send_many(address_or_pairs, messages_or_opts \\ [])
+  def send_many(pairs, opts) when is_list(pairs), do: Batch.send_pairs(pairs, opts)
+  def send_many(address, messages), do: Batch.send_many(address, messages, [])
+
+  @doc """
+  Sends everything that an enumerable gives to one actor, and says how many that were.
+
+  Messages are taken and sent some hundreds at a time. When the sponsor is full it waits for room, and takes no more
+  meanwhile: so a stream is not faster than the actor, up to what may wait. With `on_full: :error`, or after
+  `:timeout` milliseconds of waiting for one message, it gives `{:error, error}` as `send_many/3` does.
+
+  Options are those of `send/3`, with `on_full: :wait` as default.
+  """
+  @spec cast_stream(Address.t(), Enumerable.t(), Admission.options()) ::
+          {:ok, non_neg_integer} | {:error, Error.t()}
+  defdelegate cast_stream(address, messages, opts \\ []), to: Batch
+
+  @doc """
   Sends a message after so many milliseconds; gives the timer.
 
   The option `:sponsor` and errors are as in `send/3`. See `Mote.Timer` for what timers promise.
@@ -203,15 +240,15 @@ defmodule Mote do
   `:unknown_address`, `:overloaded` (the sponsor is full) and `:no_memory`. An answer that comes too late is thrown away
   and never reaches the mailbox.
 
-      iex> defmodule Doc.Adder do
+      iex> defmodule Doc.Sum do
       ...>   use Mote.Behaviour
-      ...>   defactor adder(sum) do
+      ...>   defactor sum(sum) do
       ...>     {customer, :read} -> send customer, sum
       ...>     {:add, n} -> become adder(sum + n)
       ...>   end
       ...> end
       iex> {:ok, machine} = Mote.start_link()
-      iex> adder = Mote.create(machine, Doc.Adder.adder(40))
+      iex> adder = Mote.create(machine, Doc.Sum.adder(40))
       iex> Mote.send(adder, {:add, 2})
       iex> Mote.ask(adder, :read)
       {:ok, 42}

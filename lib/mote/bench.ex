@@ -28,6 +28,7 @@ defmodule Mote.Bench do
     Programs.Beside,
     Programs.IdleCpu,
     Programs.Ask,
+    Programs.Boundary,
     Programs.Futures,
     Programs.Telemetry,
     Programs.Churn,

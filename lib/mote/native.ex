@@ -41,6 +41,8 @@ defmodule Mote.Native do
   def send_after(_machine, _key, _sponsor, _message, _ms), do: :erlang.nif_error(:nif_not_loaded)
   def send_after_big(_machine, _key, _sponsor, _message, _ms), do: :erlang.nif_error(:nif_not_loaded)
   def cancel_timer(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
+  def send_many(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
+  def send_pairs(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
 

@@ -83,6 +83,7 @@ pub mod names {
         omitted,
         fuel,
         more_left = "more",
+        other,
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod actor;
 mod atoms;
+mod batch;
 mod bridge;
 mod customer;
 mod decode;

@@ -13,6 +13,8 @@
 //! 6. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
 //!    that serves another sponsor than the one before it never gets that one's.
 use crate::actor::Actor;
+use crate::batch::Batch;
+use crate::contract::Refusal;
 use crate::look::Call;
 use crate::machine::Look;
 use crate::parcel::Parcel;
@@ -26,6 +28,8 @@ use std::sync::Arc;
 pub(crate) enum Entry {
     /// A message from outside for an actor.
     Message(Target, Parcel),
+    /// Many of them.
+    Batch(Batch),
     /// A look at an actor between two of its turns.
     Inspect(Target, Look),
     /// The clock was moved by hand: fire what is due.
@@ -40,14 +44,18 @@ pub(crate) enum Entry {
     Retire,
 }
 
+/// What an entry is charged with: twice its size, for the room that the list of entries grows by.
+const ENTRY_BYTES: usize = 2 * size_of::<Entry>();
+
 impl Entry {
-    /// What it is charged with: itself, twice for the room that the list of entries grows by, and its parcel.
+    /// What it is charged with, its parcel included.
     fn bytes(&self) -> usize {
         let parcel = match self {
             Entry::Message(_, parcel) => parcel.bytes(),
+            Entry::Batch(batch) => batch.bytes(),
             _ => 0,
         };
-        2 * size_of::<Entry>() + parcel
+        ENTRY_BYTES + parcel
     }
 }
 
@@ -72,11 +80,28 @@ const ROOM_KEPT: usize = 4096;
 pub(crate) struct Contents {
     pub(crate) events: Vec<Event>,
     pub(crate) entries: Vec<Entry>,
+    /// Messages in batches, beyond one for each batch.
+    pub(crate) more: usize,
+}
+
+impl Entry {
+    /// How many things it counts as.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Entry::Batch(batch) => batch.len(),
+            _ => 1,
+        }
+    }
 }
 
 impl Contents {
+    fn add(&mut self, entry: Entry) {
+        self.more += entry.weight() - 1;
+        self.entries.push(entry);
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.events.len() + self.entries.len()
+        self.events.len() + self.entries.len() + self.more
     }
 
     /// Empty again: keeps no more room than is often needed.
@@ -131,9 +156,9 @@ impl Inbox {
         if inner.closed {
             return Err(entry);
         }
-        inner.room.add(1);
+        inner.room.add(entry.weight());
         self.quota.take_anyway(entry.bytes());
-        inner.contents.entries.push(entry);
+        inner.contents.add(entry);
         drop(inner);
         self.announce();
         Ok(())
@@ -166,6 +191,34 @@ impl Inbox {
         drop(inner);
         self.announce();
         Ok(())
+    }
+
+    /// The same for many: the first of them, as many as there is room for; how many, and why not the others. Gives them
+    /// back when the inbox is closed.
+    pub(crate) fn push_batch(&self, mut batch: Batch) -> Result<(usize, Option<Refusal>), Batch> {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return Err(batch);
+        }
+        let n = batch.len();
+        let bytes = batch.bytes() + ENTRY_BYTES;
+        if !self.quota.take(bytes) {
+            return Ok((0, Some(Refusal::NoMemory)));
+        }
+        let entered = inner.room.enter_some(n);
+        let patient = inner.room.patient;
+        batch.truncate(entered);
+        if entered > 0 {
+            let entry = Entry::Batch(batch);
+            self.quota.give(bytes - entry.bytes());
+            inner.contents.add(entry);
+            drop(inner);
+            self.announce();
+        } else {
+            self.quota.give(bytes);
+        }
+        let refused = (entered < n).then_some(Refusal::Full { patient });
+        Ok((entered, refused))
     }
 
     /// Moves all of `events` in; leaves them when the inbox is closed, and answers `false`.

@@ -6,6 +6,7 @@
 pub mod actor;
 pub mod atom;
 pub(crate) mod backlog;
+pub mod batch;
 pub mod clock;
 pub mod code;
 pub(crate) mod contract;

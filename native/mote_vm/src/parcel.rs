@@ -79,6 +79,24 @@ impl Parcel {
         }
     }
 
+    /// One of several messages that share foreign values.
+    pub(crate) fn new(words: Vec<Value>, foreigns: Vec<ForeignRef>) -> Parcel {
+        Parcel {
+            words: Words::Many(words),
+            foreigns,
+            held: Vec::new(),
+        }
+    }
+
+    /// Its words and foreign values, for messages that were written one after the other.
+    pub(crate) fn open(self) -> (Vec<Value>, Vec<ForeignRef>) {
+        let words = match self.words {
+            Words::One(value) => vec![value],
+            Words::Many(words) => words,
+        };
+        (words, self.foreigns)
+    }
+
     /// Shows every address in it.
     pub(crate) fn each_address(&self, mut show: impl FnMut(Value)) {
         let mut rest = match &self.words {
@@ -107,7 +125,7 @@ impl Parcel {
     }
 }
 
-fn unpack(
+pub(crate) fn unpack(
     words: &[Value],
     foreigns: &mut [ForeignRef],
     heap: &mut Heap,
@@ -220,6 +238,14 @@ pub struct Builder {
     held: Vec<Held>,
 }
 
+/// How far a builder was.
+#[derive(Clone, Copy)]
+pub struct BuilderMark {
+    words: usize,
+    foreigns: usize,
+    held: usize,
+}
+
 impl Builder {
     /// An empty builder.
     pub fn new() -> Builder {
@@ -229,6 +255,22 @@ impl Builder {
     /// How many words were written: a measure of the work done.
     pub fn len(&self) -> usize {
         self.words.len()
+    }
+
+    /// Where it stands, for `rewind`.
+    pub fn mark(&self) -> BuilderMark {
+        BuilderMark {
+            words: self.words.len(),
+            foreigns: self.foreigns.len(),
+            held: self.held.len(),
+        }
+    }
+
+    /// Forgets what was written since.
+    pub fn rewind(&mut self, mark: BuilderMark) {
+        self.words.truncate(mark.words);
+        self.foreigns.truncate(mark.foreigns);
+        self.held.truncate(mark.held);
     }
 
     /// Whether nothing was written yet.

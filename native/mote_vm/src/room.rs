@@ -76,21 +76,27 @@ impl Room {
     }
 
     fn take_one(&self) -> bool {
+        self.take_some(1) == 1
+    }
+
+    /// Takes `n` places, or as many as there are; how many.
+    fn take_some(&self, n: usize) -> usize {
         // Relaxed: a hint, the exchange decides; orders come from fences (invariant 3) and the lock.
         let mut taken = self.taken.load(Relaxed);
         while taken < self.bound {
+            let some = n.min(self.bound - taken);
             match self
                 .taken
-                .compare_exchange_weak(taken, taken + 1, AcqRel, Relaxed)
+                .compare_exchange_weak(taken, taken + some, AcqRel, Relaxed)
             {
                 Ok(_) => {
-                    self.record(taken + 1);
-                    return true;
+                    self.record(taken + some);
+                    return some;
                 }
                 Err(now) => taken = now,
             }
         }
-        false
+        0
     }
 
     /// Takes a place beyond the bound (invariant 4).
@@ -100,6 +106,18 @@ impl Room {
             self.add(1);
         }
         closed
+    }
+
+    /// Takes up to `n` places for somebody from outside; how many.
+    pub(crate) fn enter_some(&self, n: usize) -> usize {
+        if self.closed.load(Acquire) {
+            self.add(n);
+            return n;
+        }
+        let awaited = self.awaited.load(Relaxed);
+        let entered = if awaited { 0 } else { self.take_some(n) };
+        self.refused.fetch_add((n - entered) as u64, Relaxed);
+        entered
     }
 
     /// Takes `n` places, whether there are any or not.

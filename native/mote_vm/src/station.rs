@@ -1,6 +1,8 @@
 //! A dispatch thread as the others see it, and the machine's register of them.
 //!
 //! Numbers of ended threads are given again: the new thread then owns what the old one owned.
+use crate::batch::Batch;
+use crate::contract::Refusal;
 use crate::counters::{Counters, Counts};
 use crate::inbox::{Entry, Inbox, Refused};
 use crate::presence::Presence;
@@ -96,6 +98,13 @@ impl Station {
         self.inbox.push(entry)?;
         self.unpark_if_asleep();
         Ok(())
+    }
+
+    /// The same for a batch of messages from outside (inbox.rs).
+    pub(crate) fn push_batch(&self, batch: Batch) -> Result<(usize, Option<Refusal>), Batch> {
+        let entered = self.inbox.push_batch(batch)?;
+        self.unpark_if_asleep();
+        Ok(entered)
     }
 
     /// The same for a message from outside (inbox.rs).

@@ -288,6 +288,24 @@ impl Dispatch {
                 Entry::Collect(done) => self.collection_asked.push(done),
                 Entry::Migrate(event, to) => self.wanted.push((event, to)),
                 Entry::Retire => self.retiring = true,
+                Entry::Batch(batch) if self.choices.is_some() => {
+                    self.arrivals.extend(batch.split());
+                }
+                Entry::Batch(batch) => {
+                    let turn = &mut self.turn;
+                    let (counts, queue) = (&mut turn.counts, &mut turn.queue);
+                    let scratch = &mut self.scratch;
+                    // As in `unpack`.
+                    turn.heap.insist(|heap| {
+                        batch.unpack(heap, scratch, |target, message| {
+                            counts.foreign_in += 1;
+                            match message {
+                                Some(message) => queue.push(target.0, message),
+                                None => counts.aborts_no_memory += 1,
+                            }
+                        });
+                    });
+                }
                 Entry::Message(target, parcel) if self.choices.is_some() => {
                     self.arrivals.push_back((target, parcel));
                 }
@@ -295,6 +313,7 @@ impl Dispatch {
             }
         }
         contents.shrink();
+        contents.more = 0;
         self.contents = contents;
         let queued = self.turn.queue.len() + self.arrivals.len();
         self.turn.settle(queued, taken);

@@ -61,7 +61,7 @@ defmodule Mote.Bench.ProgramsTest do
 
     assert names ==
              ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl maps binaries) ++
-               ~w(idle sendx beside idle_cpu ask futures telemetry churn) ++
+               ~w(idle sendx beside idle_cpu ask boundary futures telemetry churn) ++
                ~w(collecting gc_pause quota)
 
     assert Bench.fetch("unknown") == :error

@@ -39,6 +39,10 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
                 visitor.actor(target.0);
                 parcel.each_address(|value| visitor.value(value));
             }
+            Waiting::Entry(Entry::Batch(batch)) => {
+                batch.each_target(|target| visitor.actor(target.0));
+                batch.each_address(|value| visitor.value(value));
+            }
             Waiting::Entry(Entry::Inspect(target, _)) => visitor.actor(target.0),
             Waiting::Entry(Entry::Call(_) | Entry::Collect(_) | Entry::Alarm | Entry::Retire) => {}
         });

@@ -46,6 +46,7 @@ fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {
         Waiting::Event(event) => show(event.target),
         Waiting::Entry(Entry::Migrate(event, _)) => show(event.target),
         Waiting::Entry(Entry::Message(target, _)) => show(target.0),
+        Waiting::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),
         Waiting::Entry(_) => {}
     });
 }

@@ -34,6 +34,7 @@ use crate::seeded::Seeded;
 use crate::sponsor::{Sponsor, Sponsors};
 use crate::station::{Station, Stations, ThreadNumber};
 use leases::Leases;
+pub use outside::Entrance;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
@@ -229,11 +230,12 @@ impl Machine {
 
     /// Puts an entry into a thread's inbox, or into the first sponsor's if that thread has ended.
     pub(crate) fn push(&self, station: &Station, entry: Entry) {
-        self.0.quiescence.add(1);
+        let weight = entry.weight();
+        self.0.quiescence.add(weight);
         if let Err(entry) = station.push(entry) {
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
             if self.0.sponsors.first().lead().push(entry).is_err() {
-                self.0.quiescence.done(1);
+                self.0.quiescence.done(weight);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
 use crate::actor::{Actor, Header, SponsorId};
+use crate::batch::Batch;
 use crate::contract::{Behaviour, CreateError, Look, Refusal};
 use crate::handles::{Held, Key};
 use crate::heap::view::ActorRef;
@@ -13,6 +14,15 @@ use crate::room::{InLine, Permit};
 use crate::sponsor::Sponsor;
 use crate::value::Value;
 use std::sync::Arc;
+
+/// A sponsor that messages enter by.
+pub struct Entrance(Arc<Sponsor>);
+
+impl PartialEq for Entrance {
+    fn eq(&self, other: &Entrance) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
 
 impl Machine {
     /// Creates an actor, pinned to a sponsor if one is given; `captures` holds a tuple of as many values as the
@@ -154,6 +164,46 @@ impl Machine {
         // From here on the inbox keeps them.
         drop((target, held));
         pushed
+    }
+
+    /// Where what is sent to an actor enters, for [`Machine::send_batch`].
+    pub fn entrance_to(&self, target: &Held, sponsor: Option<SponsorId>) -> Entrance {
+        Entrance(self.entrance(target, sponsor))
+    }
+
+    /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as
+    /// there is room for; how many, and why not the others.
+    pub fn send_batch(&self, entrance: &Entrance, mut batch: Batch) -> (usize, Option<Refusal>) {
+        let n = batch.len();
+        if n == 0 {
+            return (0, None);
+        }
+        if !batch.is_for(&self.0.handles) {
+            return (0, Some(Refusal::Unknown));
+        }
+        let held = batch.take_held();
+        self.0.quiescence.add(n);
+        let (entered, refused) = match entrance.0.lead().push_batch(batch) {
+            Ok(entered) => entered,
+            Err(batch) => {
+                // It was removed in this very moment, as in `send_with`.
+                self.push(self.0.sponsors.first().lead(), Entry::Batch(batch));
+                self.0.quiescence.done(n);
+                (n, None)
+            }
+        };
+        if let Some(seeded) = &self.0.seeded {
+            let number = entrance.0.lead().number;
+            (0..entered).for_each(|_| seeded.line.put(number));
+        }
+        // From here on the inbox keeps them.
+        drop(held);
+        self.0.quiescence.done(n - entered);
+        if refused == Some(Refusal::NoMemory) {
+            self.0.pool.short();
+            self.collect_if_due();
+        }
+        (entered, refused)
     }
 
     /// Waits in line for room in the sponsor that such a send would enter; `waiter` is called on any thread, maybe at

@@ -1,0 +1,127 @@
+defmodule Mote.Bench.Programs.Boundary do
+  # What one small message costs on each way into a machine and out of it. Into: the loop that sends, in the caller.
+  # Out: from the first send of an actor, a thousand a turn, to when the process has had the last one. A question goes
+  # both ways. On the BEAM side a process stands for the actor, and there is one way in and one out.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title: "n small messages on each way into a machine and out of it, then n / 10 questions",
+    param: :n,
+    defaults: [200_000],
+    small: 100,
+    metric: :ns_per_send
+
+  alias Mote.{Bench.Sample, Outbox}
+
+  @turn 1_000
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+
+    defactor counter(count) do
+      {customer, :read} -> send customer, count
+      {:add, n} -> become counter(count + n)
+    end
+
+    defactor teller() do
+      {to, from, last} ->
+        upto = min(from + 999, last)
+        for n <- from..upto, do: send(to, {:number, n})
+        if upto < last, do: send(self(), {to, upto + 1, last})
+    end
+  end
+
+  defmodule Processes do
+    @moduledoc false
+    use GenServer
+
+    @impl true
+    def init(nil), do: {:ok, 0}
+
+    @impl true
+    def handle_call(:read, _from, count), do: {:reply, count, count}
+
+    @impl true
+    def handle_info({:add, n}, count), do: {:noreply, count + n}
+
+    def handle_info({to, first, last}, count) do
+      for n <- first..last, do: send(to, {:number, n})
+      {:noreply, count}
+    end
+  end
+
+  @impl true
+  def count(n), do: n
+
+  @impl true
+  def expected(n), do: n
+
+  @impl true
+  def processes(_n), do: 1
+
+  @impl true
+  def measures(%Sample{fresh: true} = sample), do: Mote.Bench.Program.measures(sample, count(sample.param))
+
+  def measures(%Sample{stages: stages, param: n}) do
+    for %{name: name, ns: ns} <- stages, name not in [:arrive, :check] do
+      {:"ns_per_#{name}", ns / if(name == :ask, do: questions(n), else: n)}
+    end
+  end
+
+  @impl true
+  def mote(machine, n) do
+    counter = Mote.create(machine, Actors.counter(0))
+    teller = Mote.create(machine, Actors.teller())
+    outbox = Outbox.open(machine, capacity: n)
+    messages = List.duplicate({:add, 1}, n)
+    arrive = {:arrive, fn _ -> Mote.drain(machine, :infinity) end}
+
+    [
+      {:send, fn _ -> repeat(n, fn -> Mote.send(counter, {:add, 1}) end) end},
+      arrive,
+      {:send_many, fn _ -> :ok = Mote.send_many(counter, messages) end},
+      arrive,
+      {:cast_stream, fn _ -> {:ok, ^n} = Mote.cast_stream(counter, messages) end},
+      arrive,
+      {:pid, fn _ -> Mote.send(teller, {self(), 1, n}) && receive_all(n) end},
+      {:outbox, fn _ -> Mote.send(teller, {outbox, 1, n}) && take_all(outbox, n) end},
+      {:ask, fn _ -> repeat(questions(n), fn -> Mote.ask(counter, :read) end) end},
+      {:check, fn _ -> div(Mote.ask!(counter, :read), 3) end}
+    ]
+  end
+
+  @impl true
+  def beam(n) do
+    {:ok, server} = GenServer.start_link(Processes, nil)
+
+    [
+      send: fn _ -> repeat(n, fn -> send(server, {:add, 1}) end) end,
+      arrive: fn _ -> GenServer.call(server, :read, :infinity) end,
+      pid: fn _ -> send(server, {self(), 1, n}) && receive_all(n) end,
+      ask: fn _ -> repeat(questions(n), fn -> GenServer.call(server, :read) end) end,
+      check: fn _ -> GenServer.call(server, :read) end
+    ]
+  end
+
+  defp questions(n), do: div(n, 10)
+
+  defp repeat(0, _fun), do: :ok
+
+  defp repeat(n, fun) do
+    fun.()
+    repeat(n - 1, fun)
+  end
+
+  defp receive_all(0), do: :ok
+  defp receive_all(n), do: receive(do: ({:number, _} -> receive_all(n - 1)))
+
+  defp take_all(_outbox, 0), do: :ok
+
+  defp take_all(outbox, left) do
+    case Outbox.take(outbox, @turn) do
+      [] -> receive(do: ({:mote_outbox, ^outbox} -> take_all(outbox, left)))
+      messages -> take_all(outbox, left - length(messages))
+    end
+  end
+end
