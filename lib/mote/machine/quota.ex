@@ -13,8 +13,8 @@ defmodule Mote.Machine.Quota do
   @factor 2.0
   @most_factor 1.0e6
 
-  @typedoc "Bytes between two collections at least, in proportion to what is live, and whether to stress it."
-  @type gc :: {pos_integer, float, boolean}
+  @typedoc "Bytes between two collections at least, in proportion to what is live, and how to stress it."
+  @type gc :: {pos_integer, float, :off | :standing | :running}
 
   @doc "Bytes that the machine may use; raises `ArgumentError`."
   @spec memory!(term, [Sponsor.t()]) :: pos_integer
@@ -45,7 +45,7 @@ defmodule Mote.Machine.Quota do
       raise ArgumentError, "unknown option #{inspect(key)} of :gc; there are :min and :factor"
     end
 
-    {min!(Keyword.get(opts, :min, @min)), factor!(Keyword.get(opts, :factor, @factor)), stress?()}
+    {min!(Keyword.get(opts, :min, @min)), factor!(Keyword.get(opts, :factor, @factor)), stress()}
   end
 
   defp min!(bytes) when is_integer(bytes) and bytes > 0 and bytes < @infinity, do: bytes
@@ -60,9 +60,14 @@ defmodule Mote.Machine.Quota do
     bad(":factor of :gc", what, other)
   end
 
-  # For tests: a collection at every opportunity, checked, and what is free is spoilt.
-  defp stress? do
-    Application.get_env(:mote, :gc_stress, false) or System.get_env("MOTE_GC_STRESS", "0") not in ["", "0"]
+  # For tests: a collection at every opportunity, checked, and what is free is spoilt. It marks while threads stand still,
+  # or beside their turns.
+  defp stress do
+    case {Application.get_env(:mote, :gc_stress, false), System.get_env("MOTE_GC_STRESS", "0")} do
+      {stress, variable} when stress == :concurrent or variable == "concurrent" -> :running
+      {false, variable} when variable in ["", "0"] -> :off
+      _ -> :standing
+    end
   end
 
   @spec bad(String.t(), String.t(), term) :: no_return

@@ -39,6 +39,7 @@ pub mod names {
         stopped,
         manual,
         system,
+        standing,
         unknown,
         closed,
         no_memory,

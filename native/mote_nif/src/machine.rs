@@ -10,6 +10,7 @@ use crate::resources::MachineResource;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::OpaqueClass;
 use mote_vm::foreign::{Class, ForeignRef};
+use mote_vm::gc::Stress;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Config, Machine, RemoveError, StartError};
 use mote_vm::seeded::Schedule;
@@ -38,6 +39,16 @@ fn available_cores() -> Vec<usize> {
     cores()
 }
 
+fn stress_of(name: Atom) -> Stress {
+    if name == names::standing() {
+        Stress::Standing
+    } else if name == names::running() {
+        Stress::Running
+    } else {
+        Stress::Off
+    }
+}
+
 /// Starts a machine that belongs to the calling process: `{:ok, machine}` or `{:error, text}`.
 #[rustler::nif(schedule = "DirtyIo")]
 fn machine_start<'a>(
@@ -46,7 +57,7 @@ fn machine_start<'a>(
     sponsors: Vec<SponsorTerm>,
     fuel: u64,
     memory: usize,
-    (min, factor, stress): (usize, f64, bool),
+    (min, factor, stress): (usize, f64, Atom),
     (clock, schedule): (Atom, Option<(u64, u64)>),
 ) -> NifResult<Term<'a>> {
     mote_vm::distinguish_zeros(two_zeros(env));
@@ -59,7 +70,7 @@ fn machine_start<'a>(
         gc: GcConfig {
             min,
             factor,
-            stress,
+            stress: stress_of(stress),
         },
         clock: match clock == names::manual() {
             true => ClockKind::Manual,

@@ -9,6 +9,8 @@
 //! 2. A serial number is never given twice.
 //! 3. Whoever follows a key holds a reference of its own ([`Held`]) until the actor is a root by other means: the one
 //!    that the key stands for may be released at any time, for a key can be copied.
+//! 4. A collection walks the slots piece by piece. An entry that goes before the walk has come to it is noted down: so
+//!    it meets every actor that was held when it began.
 use crate::actor::{Actor, SponsorId};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -38,6 +40,9 @@ struct Inner {
     free: Vec<u32>,
     by_actor: FxHashMap<*const Actor, u32>,
     given: u64,
+    /// How far the walk of a collection has come, and what was released before it (invariant 4).
+    walk: Option<usize>,
+    released: Vec<*const Actor>,
 }
 
 /// See the head of this file.
@@ -103,6 +108,9 @@ impl Handles {
         if entry.count == 0 {
             inner.by_actor.remove(&entry.actor);
             inner.free.push(key.slot);
+            if inner.walk.is_some_and(|at| key.slot as usize >= at) {
+                inner.released.push(entry.actor);
+            }
         }
     }
 
@@ -125,6 +133,29 @@ impl Handles {
     /// Shows every actor that is referred to from outside.
     pub(crate) fn each_actor(&self, show: impl FnMut(*const Actor)) {
         self.inner.lock().by_actor.keys().copied().for_each(show);
+    }
+
+    /// A collection begins: whoever is held now is met by `walk` or `take_released`.
+    pub(crate) fn begin_walk(&self) {
+        let mut inner = self.inner.lock();
+        inner.walk = Some(0);
+        inner.released.clear();
+    }
+
+    /// Shows the next few actors; whether there are more. Only between `begin_walk` and the end of the walk.
+    pub(crate) fn walk(&self, slots: usize, mut show: impl FnMut(*const Actor)) -> bool {
+        let mut inner = self.inner.lock();
+        let Some(from) = inner.walk else { return false };
+        let to = inner.slots.len().min(from + slots);
+        let held = inner.slots[from..to].iter().filter(|slot| slot.count > 0);
+        held.for_each(|slot| show(slot.actor));
+        inner.walk = (to < inner.slots.len()).then_some(to);
+        inner.walk.is_some()
+    }
+
+    /// Those that were released before the walk had come to them.
+    pub(crate) fn take_released(&self) -> Vec<*const Actor> {
+        std::mem::take(&mut self.inner.lock().released)
     }
 
     /// How many actors are referred to from outside.
@@ -196,6 +227,27 @@ mod tests {
         assert_eq!(roots, [actor(1)]);
         drop(held);
         assert_eq!(handles.len(), 0);
+    }
+
+    #[test]
+    fn a_walk_meets_whoever_was_held_when_it_began() {
+        let handles = Arc::new(Handles::default());
+        let keys: Vec<Key> = (1..=10).map(|n| handles.acquire(actor(n), None)).collect();
+        handles.begin_walk();
+        let mut met = Vec::new();
+        assert!(handles.walk(3, |actor| met.push(actor)));
+        // Before the walk, and behind it.
+        for n in [0, 4, 9] {
+            handles.release(keys[n]);
+        }
+        handles.acquire(actor(11), None);
+        while handles.walk(3, |actor| met.push(actor)) {}
+        assert_eq!(handles.take_released(), [actor(5), actor(10)]);
+        met.extend([actor(5), actor(10)]);
+        assert!((1..=10).all(|n| met.contains(&actor(n))));
+        // The walk is over: nobody notes anything down any more.
+        handles.release(keys[1]);
+        assert!(handles.take_released().is_empty());
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //!    case.
 //! 6. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
 //!    that serves another sponsor than the one before it never gets that one's.
+//! 6. What was there when a collection began is `unseen` until it is shown to it: by whoever takes it out, or by the
+//!    collection itself at its end.
 use crate::actor::Actor;
 use crate::batch::Batch;
 use crate::contract::Refusal;
@@ -37,7 +39,7 @@ pub(crate) enum Entry {
     /// Something to do between two turns.
     Call(Call),
     /// Collect, whether it is due or not, then call.
-    Collect(Box<dyn FnOnce() + Send>),
+    Collect(Done),
     /// An event for an actor that this thread owns and the thread of that number wants to run.
     Migrate(Event, u16),
     /// The sponsor is removed: hand everything over and end.
@@ -58,6 +60,9 @@ impl Entry {
         ENTRY_BYTES + parcel
     }
 }
+
+/// Called when what was asked for is done.
+pub(crate) type Done = Box<dyn FnOnce() + Send>;
 
 /// An actor that the sender holds a handle of.
 #[derive(Clone, Copy)]
@@ -82,6 +87,8 @@ pub(crate) struct Contents {
     pub(crate) entries: Vec<Entry>,
     /// Messages in batches, beyond one for each batch.
     pub(crate) more: usize,
+    /// Invariant 6.
+    pub(crate) unseen: bool,
 }
 
 impl Entry {
@@ -102,6 +109,16 @@ impl Contents {
 
     pub(crate) fn len(&self) -> usize {
         self.events.len() + self.entries.len() + self.more
+    }
+
+    /// Shows everything.
+    pub(crate) fn each(&self, mut show: impl FnMut(Waiting<'_>)) {
+        for event in &self.events {
+            show(Waiting::Event(*event));
+        }
+        for entry in &self.entries {
+            show(Waiting::Entry(entry));
+        }
     }
 
     /// Empty again: keeps no more room than is often needed.
@@ -277,13 +294,31 @@ impl Inbox {
     }
 
     /// Shows everything that waits.
-    pub(crate) fn each(&self, mut show: impl FnMut(Waiting<'_>)) {
+    pub(crate) fn each(&self, show: impl FnMut(Waiting<'_>)) {
+        self.inner.lock().contents.each(show);
+    }
+
+    /// A collection begins (invariant 6).
+    pub(crate) fn begin_collection(&self) {
+        let mut inner = self.inner.lock();
+        inner.contents.unseen = inner.contents.len() > 0;
+    }
+
+    /// How many things a collection has still to see here.
+    pub(crate) fn unseen(&self) -> usize {
         let inner = self.inner.lock();
-        for event in &inner.contents.events {
-            show(Waiting::Event(*event));
+        if inner.contents.unseen {
+            inner.contents.len()
+        } else {
+            0
         }
-        for entry in &inner.contents.entries {
-            show(Waiting::Entry(entry));
+    }
+
+    /// Shows what a collection has still to see.
+    pub(crate) fn show_unseen(&self, show: impl FnMut(Waiting<'_>)) {
+        let mut inner = self.inner.lock();
+        if std::mem::take(&mut inner.contents.unseen) {
+            inner.contents.each(show);
         }
     }
 

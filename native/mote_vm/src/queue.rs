@@ -5,6 +5,8 @@
 //! 2. While a turn runs, what lies behind its [`QueueMark`] is staged: an abort moves `tail` back, and a commit is
 //!    that nothing happens. Nobody pops during a turn.
 //! 3. Only the owning thread touches it.
+//! 4. When a collection begins it takes what is queued by chunk, all but the last one (`snapshot`, `keep`). Until it has
+//!    marked (`let_go`), emptied chunks of these are kept as they are.
 use crate::actor::Actor;
 use crate::heap::block::BlockPool;
 use crate::heap::chunks::Chunks;
@@ -69,6 +71,9 @@ pub(crate) struct EventQueue {
     spare: Vec<NonNull<Chunk>>,
     chunks: usize,
     memory: Chunks,
+    /// How many chunks from the head on a collection may still read, and those of them that are emptied.
+    kept: usize,
+    emptied: Vec<NonNull<Chunk>>,
 }
 
 // SAFETY: invariant 3; the chunks are the queue's own.
@@ -93,6 +98,8 @@ impl EventQueue {
             spare: Vec::with_capacity(SPARE),
             chunks: 0,
             memory: Chunks::new(pool, Layout::new::<Chunk>()),
+            kept: 0,
+            emptied: Vec::new(),
         };
         let chunk = queue.fresh_chunk();
         queue.head = Chunk::start(chunk);
@@ -285,6 +292,54 @@ impl EventQueue {
         self.each_from(mark.tail, mark.tail_end, show);
     }
 
+    /// Shows what is queued to a collection: the events of all chunks but the last as they lie there, which stay (invariant
+    /// 4) once `keep` is called; those of the last one by one. Only between turns.
+    pub(crate) fn snapshot(
+        &self,
+        mut lying: impl FnMut(*const Event, usize),
+        mut show: impl FnMut(Event),
+    ) {
+        let (mut at, mut end) = (self.head, self.head_end);
+        while end != self.tail_end {
+            // SAFETY: both lie in one chunk; the events between them are initialised (invariant 1).
+            let events = unsafe { end.offset_from_unsigned(at) };
+            if events > 0 {
+                lying(at, events);
+            }
+            // SAFETY: invariant 1: a chunk follows, as this is not the last one.
+            let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
+            let Some(next) = next else { return };
+            (at, end) = (Chunk::start(next), Chunk::end(next));
+        }
+        while at != self.tail {
+            // SAFETY: before the tail, so an event is there; one further stays in the chunk or is its end.
+            unsafe {
+                show(at.read());
+                at = at.add(1);
+            }
+        }
+    }
+
+    /// Keeps the chunks that `snapshot` has just shown.
+    pub(crate) fn keep(&mut self) {
+        let mut end = self.head_end;
+        while end != self.tail_end {
+            self.kept += 1;
+            // SAFETY: as in `snapshot`.
+            let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
+            let Some(next) = next else { return };
+            end = Chunk::end(next);
+        }
+    }
+
+    /// Keeps nothing any more.
+    pub(crate) fn let_go(&mut self) {
+        self.kept = 0;
+        while let Some(chunk) = self.emptied.pop() {
+            self.recycle(chunk);
+        }
+    }
+
     /// How many of the events from before `mark` are still queued.
     pub(crate) fn mark_len(&self, mark: &QueueMark) -> usize {
         mark.len
@@ -329,8 +384,17 @@ impl EventQueue {
             if let Some(next) = (*done.as_ptr()).next.take() {
                 self.head = Chunk::start(next);
                 self.head_end = Chunk::end(next);
-                self.recycle(done);
+                self.done_with(done);
             }
+        }
+    }
+
+    fn done_with(&mut self, chunk: NonNull<Chunk>) {
+        if self.kept > 0 {
+            self.kept -= 1;
+            self.emptied.push(chunk);
+        } else {
+            self.recycle(chunk);
         }
     }
 
@@ -369,6 +433,7 @@ impl EventQueue {
 
 impl Drop for EventQueue {
     fn drop(&mut self) {
+        self.let_go();
         // SAFETY: `head_end` ends a live chunk.
         let mut next = Some(unsafe { Chunk::ending(self.head_end) });
         while let Some(chunk) = next {
@@ -547,5 +612,40 @@ mod tests {
         }
         queue.rest();
         assert_eq!(pool.quota.held(), 0);
+    }
+
+    #[test]
+    fn a_collection_reads_what_was_queued_though_it_is_taken_and_more_comes() {
+        for count in [0, 1, EVENTS, EVENTS + 1, 4 * EVENTS + 2] {
+            let mut queue = EventQueue::new(Arc::default());
+            for i in 0..count as i64 + 3 {
+                push(&mut queue, i);
+            }
+            for _ in 0..3 {
+                pop(&mut queue);
+            }
+            let (mut lying, mut last) = (Vec::new(), Vec::new());
+            queue.snapshot(|at, n| lying.push((at, n)), |event| last.push(event));
+            queue.keep();
+            for i in 0..2 * count as i64 {
+                push(&mut queue, -i);
+                pop(&mut queue);
+                pop(&mut queue);
+            }
+            let mut seen = Vec::new();
+            for (at, n) in lying {
+                // SAFETY: kept by the queue.
+                seen.extend_from_slice(unsafe { std::slice::from_raw_parts(at, n) });
+            }
+            seen.extend(last);
+            let seen: Vec<i64> = seen.iter().map(|e| e.message.fixnum_value()).collect();
+            assert_eq!(seen, (3..count as i64 + 3).collect::<Vec<_>>());
+            queue.let_go();
+            for i in 0..9 * EVENTS as i64 {
+                push(&mut queue, i);
+                assert_eq!(pop(&mut queue), Some(i));
+            }
+            assert!(queue.chunks <= SPARE + 1);
+        }
     }
 }

@@ -12,7 +12,8 @@ use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
 use crate::counters::Counts;
 use crate::fault::Fault;
-use crate::inbox::{Contents, Entry, Target};
+use crate::gc::{Phase, Stress, NAP};
+use crate::inbox::{Contents, Done, Entry, Target};
 use crate::interpreter::Interpreter;
 use crate::look::watch::Watch;
 use crate::look::Call;
@@ -70,8 +71,8 @@ pub(crate) struct Dispatch {
     /// Until when its time is in the counters.
     awake_since: Instant,
     pub(crate) retiring: bool,
-    /// Who asked for a collection, to be called after the next one.
-    collection_asked: Vec<Box<dyn FnOnce() + Send>>,
+    /// Who asked for a collection, to be called when that of this number is over.
+    collection_asked: Vec<(u64, Done)>,
     /// What callers want done between two turns.
     calls: Vec<Call>,
     /// Of a seeded machine: what is left open is chosen, and messages from outside wait until they are admitted.
@@ -95,7 +96,7 @@ impl Dispatch {
     pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
         let fuel = turn.place.machine.fuel();
         let stress = turn.place.machine.pool().pace.config.stress;
-        let batch = if stress { 1 } else { BATCH };
+        let batch = if stress == Stress::Off { BATCH } else { 1 };
         let mut siblings = Vec::new();
         for station in &turn.place.sponsor.stations {
             let at = station.number as usize;
@@ -135,6 +136,7 @@ impl Dispatch {
         let place = self.turn.place.clone();
         place.station.serve();
         self.stand_still(wake);
+        self.turn.heap.join_collection();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
         let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.
@@ -154,8 +156,16 @@ impl Dispatch {
         let place = self.turn.place.clone();
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
         place.station.show(std::ptr::null_mut());
+        let gc = place.machine.gc();
         // The queue's memory goes before the heap does: afterwards the machine may unmap it.
-        self.turn.queue = EventQueue::new(place.machine.shared_pool());
+        let nothing = EventQueue::new(place.machine.shared_pool());
+        let queue = std::mem::replace(&mut self.turn.queue, nothing);
+        if gc.phase() == Phase::Marking {
+            gc.work.flush(&mut self.turn.log);
+            gc.refuse.queue(queue);
+        } else {
+            drop(queue);
+        }
         place.machine.take_back(self.turn.heap);
         place.station.presence.sleep();
     }
@@ -191,16 +201,24 @@ impl Dispatch {
         if self.turn.place.machine.safepoint().is_wanted() {
             self.stand_still(|place| place.machine.safepoint().arrive(&place.station));
         }
-        let pace = &self.turn.place.machine.pool().pace;
-        let idle = self.turn.queue.is_empty() && pace.is_due_when_idle();
-        let look = self.until_look() == Some(Duration::ZERO);
-        if pace.is_due() || idle || look || !self.collection_asked.is_empty() {
-            self.collect();
-            // If another thread was faster: it began after they had asked, for this one had drained by then.
-            for done in self.collection_asked.drain(..) {
-                done();
-            }
-        }
+        self.collect_a_little();
+        let gc = self.turn.place.machine.gc();
+        let over = |asked: &mut (u64, Done)| gc.is_over(asked.0);
+        let told: Vec<_> = self.collection_asked.extract_if(.., over).collect();
+        told.into_iter().for_each(|(_, done)| done());
+    }
+
+    /// Whether a collection should begin.
+    pub(crate) fn is_collection_due(&self) -> bool {
+        let machine = &self.turn.place.machine;
+        let (pace, gc) = (&machine.pool().pace, machine.gc());
+        pace.is_due()
+            || self.turn.queue.is_empty() && pace.is_due_when_idle()
+            || self.until_look() == Some(Duration::ZERO)
+            || self
+                .collection_asked
+                .iter()
+                .any(|asked| !gc.is_over(asked.0))
     }
 
     /// How long to wait before a collection looks whether somebody outside waits in vain.
@@ -274,6 +292,7 @@ impl Dispatch {
     pub(crate) fn drain(&mut self) {
         let mut contents = std::mem::take(&mut self.contents);
         self.turn.place.station.inbox.drain(&mut contents);
+        self.show_unseen(&mut contents);
         let taken = contents.len();
         let siblings = self.turn.place.sponsor.stations.len() > 1;
         self.shared |= siblings && !contents.events.is_empty();
@@ -285,7 +304,10 @@ impl Dispatch {
                 Entry::Inspect(target, look) => self.inspect(target, look),
                 Entry::Alarm => self.fire(),
                 Entry::Call(call) => self.calls.push(call),
-                Entry::Collect(done) => self.collection_asked.push(done),
+                Entry::Collect(done) => {
+                    let next = self.turn.place.machine.gc().next();
+                    self.collection_asked.push((next, done));
+                }
                 Entry::Migrate(event, to) => self.wanted.push((event, to)),
                 Entry::Retire => self.retiring = true,
                 Entry::Batch(batch) if self.choices.is_some() => {
@@ -415,6 +437,9 @@ impl Dispatch {
     /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
     /// due.
     fn idle(&mut self) {
+        if self.collect_a_little() {
+            return;
+        }
         if self.ask_for_work() || self.look_around(SPIN) {
             return;
         }
@@ -433,7 +458,8 @@ impl Dispatch {
         let place = &self.turn.place;
         let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
         let due = due.and_then(|due| place.machine.clock().until(due));
-        due.into_iter().chain(self.until_look()).min()
+        let nap = (place.machine.gc().phase() != Phase::None).then_some(NAP);
+        due.into_iter().chain(self.until_look()).chain(nap).min()
     }
 
     /// Whether something has come in, watching for that long.
@@ -526,6 +552,7 @@ impl Dispatch {
         let place = self.turn.place.clone();
         let mut contents = Contents::default();
         place.station.inbox.close(&mut contents);
+        self.show_unseen(&mut contents);
         let left = contents.len();
         while let Some(event) = self.turn.queue.pop() {
             contents.events.push(event);

@@ -7,6 +7,11 @@ use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
 use crate::code::program::Program;
 use crate::counters::Counts;
+use crate::gc::barrier::before_become;
+use crate::gc::mark::held_parts;
+use crate::gc::roots::Visitor;
+use crate::gc::work::Log;
+use crate::heap::marks::mark;
 use crate::heap::{Heap, Mark};
 use crate::machine::Machine;
 use crate::prim::random::Random;
@@ -83,6 +88,8 @@ pub(crate) struct Turn {
     reserve: u64,
     pub(crate) tally: Tally,
     pub(crate) counts: Counts,
+    /// What a collection that marks beside turns has still to see of them.
+    pub(crate) log: Log,
     pub(crate) savepoint: Savepoint,
     /// Batches to come in which nothing is shared (sharing.rs).
     pub(crate) reluctance: u32,
@@ -117,6 +124,7 @@ impl Turn {
             reserve: 0,
             tally: Tally::default(),
             counts: Counts::default(),
+            log: Log::default(),
             savepoint,
             reluctance: 0,
             placed: 0,
@@ -216,9 +224,30 @@ impl Turn {
     #[inline(always)]
     pub(crate) fn commit(&mut self) {
         if let Some((behaviour, state)) = self.next.take() {
+            if self.heap.marking() != 0 {
+                self.keep_for_collection();
+            }
             // SAFETY: the running actor is live: its event was queued.
             unsafe { (*self.actor).set(behaviour, state) };
             self.counts.becomes += 1;
+        }
+    }
+
+    /// A collection marks: what the actor held when it began is read before it is gone (gc/barrier.rs).
+    #[cold]
+    #[inline(never)]
+    fn keep_for_collection(&mut self) {
+        let number = self.heap.marking();
+        let cell = self.actor.cast();
+        // SAFETY: the running actor is live: its event was queued.
+        let actor = unsafe { &*self.actor };
+        let work = &self.place.machine.gc().work;
+        let held = before_become(work.readings(), actor, || mark(cell, 1, number));
+        if let Some(held) = held {
+            let Log { values, found } = &mut self.log;
+            held_parts(&self.program, number, found, held, |value| {
+                values.value(value)
+            });
         }
     }
 

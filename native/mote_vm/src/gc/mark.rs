@@ -1,123 +1,197 @@
 //! Marking: from the roots through everything they reach.
 //!
 //! Invariants:
-//! 1. A cell's first granule is marked when the cell is met first; so each cell is scanned once.
+//! 1. A cell is scanned by whoever marks it; so each cell is scanned once.
 //! 2. All granules of a cell are marked, so that holes between marks are free. Of a large cell only the first.
-//! 3. What waits on the stack or in the window is marked and not yet scanned.
+//! 3. What waits in the stack, the window and the spans is all that is left to scan of what this marker has met.
+use super::barrier::Reading;
 use super::roots::Visitor;
-use crate::actor::Actor;
+use super::span::Span;
+use crate::actor::{Actor, Header};
 use crate::code::program::Program;
-use crate::heap::block::{Block, GRANULE, PAYLOAD};
-use crate::heap::sweep::is_marked;
+use crate::heap::block::{large_bytes, GRANULE, PAYLOAD};
+use crate::heap::marks::{is_marked, mark};
 use crate::value::Value;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Cells whose lines are on their way into the cache while others are scanned.
 const WINDOW: usize = 16;
+/// Cells with more parts are scanned piece by piece.
+const WIDE: usize = 256;
 
-/// See the head of this file.
-pub(crate) struct Marker<'p> {
-    program: &'p Program,
-    stack: Vec<Value>,
-    window: [Value; WINDOW],
-    at: usize,
-    actors: u64,
+/// What was met and counted so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Found {
+    pub(crate) actors: u64,
+    pub(crate) bytes: usize,
 }
 
-impl<'p> Marker<'p> {
-    pub(crate) fn new(program: &'p Program) -> Marker<'p> {
+impl Found {
+    pub(crate) fn add(&mut self, other: Found) {
+        self.actors += other.actors;
+        self.bytes += other.bytes;
+    }
+
+    fn cell(&mut self, granules: usize) {
+        let bytes = granules * GRANULE;
+        self.bytes += match bytes <= PAYLOAD {
+            true => bytes,
+            false => large_bytes(bytes).unwrap_or(bytes),
+        };
+    }
+}
+
+/// See the head of this file.
+pub(crate) struct Marker<'w> {
+    program: &'w Program,
+    reading: &'w Reading,
+    number: u64,
+    pub(crate) stack: Vec<Value>,
+    pub(crate) spans: Vec<Span>,
+    window: [Value; WINDOW],
+    at: usize,
+    found: Found,
+}
+
+impl<'w> Marker<'w> {
+    /// A marker of that collection.
+    pub(crate) fn new(program: &'w Program, reading: &'w Reading, number: u64) -> Marker<'w> {
         Marker {
             program,
+            reading,
+            number,
             stack: Vec::new(),
+            spans: Vec::new(),
             window: [Value::NONE; WINDOW],
             at: 0,
-            actors: 0,
+            found: Found::default(),
         }
     }
 
-    /// Adds values to be scanned.
-    pub(crate) fn take(&mut self, values: Vec<Value>) {
-        if self.stack.is_empty() {
-            self.stack = values;
-        } else {
-            self.stack.extend(values);
-        }
-    }
-
-    /// Scans until nothing is left; `share` may take some of the stack away at any time.
-    pub(crate) fn finish(&mut self, mut share: impl FnMut(&mut Vec<Value>)) {
+    /// Scans up to `cells` cells; fewer when nothing is left. How many are left of the number.
+    pub(crate) fn run(&mut self, mut cells: usize) -> usize {
         // The window is empty when as many rounds in a row as it has places brought nothing.
         let mut idle = 0;
-        while idle < WINDOW {
-            let next = self.stack.pop().unwrap_or(Value::NONE);
+        while cells > 0 {
+            let next = self.next();
             if !next.is_none() {
                 crate::dispatch::prefetch(cell_of(next));
-                crate::dispatch::prefetch(mark_word(cell_of(next)).cast());
             }
             let ready = std::mem::replace(&mut self.window[self.at], next);
             self.at = (self.at + 1) % WINDOW;
-            if ready.is_none() {
-                idle = if next.is_none() { idle + 1 } else { 0 };
-            } else {
-                idle = 0;
+            if !ready.is_none() {
                 self.scan(ready);
-                share(&mut self.stack);
+                cells -= 1;
+            }
+            idle = if next.is_none() && ready.is_none() {
+                idle + 1
+            } else {
+                0
+            };
+            if idle >= WINDOW {
+                break;
+            }
+        }
+        cells
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Value {
+        if let Some(value) = self.stack.pop() {
+            return value;
+        }
+        while let Some(mut span) = self.spans.pop() {
+            if span.take(&mut self.stack) {
+                self.spans.push(span);
+            }
+            if let Some(value) = self.stack.pop() {
+                return value;
+            }
+        }
+        Value::NONE
+    }
+
+    /// Empties the window into the stack.
+    pub(crate) fn settle(&mut self) {
+        for value in &mut self.window {
+            if !value.is_none() {
+                self.stack.push(std::mem::replace(value, Value::NONE));
             }
         }
     }
 
-    /// Actors found live.
-    pub(crate) fn actors(&self) -> u64 {
-        self.actors
+    /// What was found since the last time.
+    pub(crate) fn found(&mut self) -> Found {
+        std::mem::take(&mut self.found)
     }
 
+    #[inline(always)]
     fn scan(&mut self, value: Value) {
         let cell = cell_of(value);
+        // Spares the steps below for what is marked already.
+        if is_marked(cell, self.number) {
+            return;
+        }
         if value.is_address() {
-            if !mark_granules(cell, 1) {
-                return;
-            }
-            self.actors += 1;
             // SAFETY: a reachable actor is live.
             let actor = unsafe { &*value.address_pointer() };
-            let state = actor.state();
-            match self.program.behaviour(actor.header().behaviour()).captures as usize {
-                0 => {}
-                1 => self.value(state),
-                n => {
-                    let captures = state.word() as *const Value;
-                    // The captures are this actor's own (actor.rs, invariant 3): marked with it.
-                    mark_granules(captures.cast(), n.div_ceil(2));
-                    for i in 0..n {
-                        // SAFETY: the state points to as many captures as the behaviour has.
-                        self.value(unsafe { *captures.add(i) });
-                    }
-                }
+            let held = self.reading.read(actor, || mark(cell, 1, self.number));
+            if let Some(held) = held {
+                let stack = &mut self.stack;
+                held_parts(self.program, self.number, &mut self.found, held, |value| {
+                    stack.value(value)
+                });
             }
         } else if let Some((head, tail)) = value.as_cons() {
-            if mark_granules(cell, 1) {
-                self.value(head);
-                self.value(tail);
+            if mark(cell, 1, self.number) {
+                self.found.cell(1);
+                self.stack.value(head);
+                self.stack.value(tail);
             }
-        } else if mark_granules(cell, value.boxed_granules()) {
-            for part in value.boxed_parts() {
-                self.value(*part);
+        } else if mark(cell, value.boxed_granules(), self.number) {
+            self.found.cell(value.boxed_granules());
+            let parts = value.boxed_parts();
+            if parts.len() > WIDE {
+                self.spans.push(Span::parts(parts));
+            } else {
+                parts.iter().for_each(|part| self.stack.value(*part));
+            }
+            if parts.is_empty() {
+                let outside = value.as_foreign().and_then(|foreign| foreign.bytes());
+                self.found.bytes += outside.map_or(0, <[u8]>::len);
             }
         }
     }
 }
 
-impl Marker<'_> {
-    #[inline(always)]
-    fn value(&mut self, value: Value) {
-        if !value.is_immediate() && !value.is_none() {
-            self.stack.push(value);
+/// Shows what an actor that was just marked held, and marks the captures, which are its own (actor.rs, invariant 3).
+pub(crate) fn held_parts(
+    program: &Program,
+    number: u64,
+    found: &mut Found,
+    (header, state): (Header, Value),
+    mut show: impl FnMut(Value),
+) {
+    found.actors += 1;
+    found.cell(1);
+    match program.behaviour(header.behaviour()).captures as usize {
+        0 => {}
+        1 => show(state),
+        n => {
+            let captures = state.word() as *const Value;
+            let granules = n.div_ceil(2);
+            mark(captures.cast(), granules, number);
+            found.cell(granules);
+            for i in 0..n {
+                // SAFETY: the state points to as many captures as the behaviour has.
+                show(unsafe { *captures.add(i) });
+            }
         }
     }
 }
 
-/// Gathers the roots.
+/// Gathers what is to be scanned.
 impl Visitor for Vec<Value> {
+    #[inline(always)]
     fn value(&mut self, value: Value) {
         if !value.is_immediate() && !value.is_none() {
             self.push(value);
@@ -125,66 +199,8 @@ impl Visitor for Vec<Value> {
     }
 }
 
-/// Walks the heap again after marking, from the same roots, and insists that everything reachable is marked. For stress.
-pub(crate) struct Checker<'p> {
-    program: &'p Program,
-    seen: rustc_hash::FxHashSet<u64>,
-    stack: Vec<Value>,
-}
-
-impl<'p> Checker<'p> {
-    pub(crate) fn new(program: &'p Program, roots: Vec<Value>) -> Checker<'p> {
-        Checker {
-            program,
-            seen: roots.iter().map(|root| root.word()).collect(),
-            stack: roots,
-        }
-    }
-
-    pub(crate) fn finish(mut self) {
-        while let Some(value) = self.stack.pop() {
-            assert!(
-                is_marked(cell_of(value)),
-                "a reachable cell is not marked: {value:?}"
-            );
-            if value.is_address() {
-                // SAFETY: a reachable actor is live.
-                let actor = unsafe { &*value.address_pointer() };
-                let n = self.program.behaviour(actor.header().behaviour()).captures as usize;
-                match n {
-                    0 => {}
-                    1 => self.value(actor.state()),
-                    _ => {
-                        let captures = actor.state().word() as *const Value;
-                        assert!(is_marked(captures.cast()), "captures are not marked");
-                        for i in 0..n {
-                            // SAFETY: as in `Marker::scan`.
-                            self.value(unsafe { *captures.add(i) });
-                        }
-                    }
-                }
-            } else if let Some((head, tail)) = value.as_cons() {
-                self.value(head);
-                self.value(tail);
-            } else {
-                for part in value.boxed_parts() {
-                    self.value(*part);
-                }
-            }
-        }
-    }
-}
-
-impl Checker<'_> {
-    fn value(&mut self, value: Value) {
-        if !value.is_immediate() && !value.is_none() && self.seen.insert(value.word()) {
-            self.stack.push(value);
-        }
-    }
-}
-
 #[inline(always)]
-fn cell_of(value: Value) -> *const u8 {
+pub(crate) fn cell_of(value: Value) -> *const u8 {
     if value.is_cons() {
         value.cons_pointer().cast()
     } else if value.is_address() {
@@ -194,34 +210,4 @@ fn cell_of(value: Value) -> *const u8 {
     }
 }
 
-#[inline(always)]
-fn mark_word(cell: *const u8) -> *mut u64 {
-    // SAFETY: the word of this granule is among the block's mark words.
-    unsafe { Block::of(cell).marks().add(Block::granule_of(cell) / 64) }
-}
-
-/// Marks a cell's granules; whether it was not marked before.
-#[inline(always)]
-fn mark_granules(cell: *const u8, granules: usize) -> bool {
-    let first = Block::granule_of(cell);
-    let word = mark_word(cell);
-    let bit = 1u64 << (first % 64);
-    // SAFETY: mark words are only touched by markers during a collection, and then as atomics.
-    let word = unsafe { AtomicU64::from_ptr(word) };
-    // Relaxed: a mark guards nothing; what a marker reads was written before the threads stood still. The look
-    // before the step spares the step for what is marked already.
-    if word.load(Relaxed) & bit != 0 || word.fetch_or(bit, Relaxed) & bit != 0 {
-        return false;
-    }
-    if granules > 1 && granules * GRANULE <= PAYLOAD {
-        let marks = Block::of(cell).marks();
-        for granule in first + 1..first + granules {
-            // SAFETY: as above; a cell that is not large lies within one block.
-            let word = unsafe { AtomicU64::from_ptr(marks.add(granule / 64)) };
-            word.fetch_or(1 << (granule % 64), Relaxed);
-        }
-    }
-    true
-}
-
-const _: () = assert!(std::mem::size_of::<Actor>() == GRANULE);
+const _: () = assert!(cfg!(loom) || std::mem::size_of::<Actor>() == GRANULE);

@@ -1,26 +1,61 @@
 //! Collection: unreachable actors and everything they hold, cycles included.
 //!
-//! Mark-region over the blocks of the heaps, with the mark bits beside them; first version: every thread of the
-//! machine stands still between two turns (safepoint.rs), they mark together from the roots (roots.rs, mark.rs,
-//! job.rs), one of them sweeps (heap/sweep.rs). Nothing moves. Native frames never need scanning, because no turn is running.
-pub(crate) mod job;
+//! Mark-region over the blocks of the heaps, with the mark bits beside them. A collection begins while every thread of
+//! the machine stands still between two turns (safepoint.rs): the roots (roots.rs) are taken as they are at that moment,
+//! and what is reached from them is marked (mark.rs, work.rs). If that takes longer than [`PAUSE`], the threads go on
+//! and mark in slices between their turns; who has nothing else to do marks all the time. When nothing is left they
+//! stand still once more, for the end. Nothing moves. Native frames never need scanning, because no turn runs when it
+//! begins.
+//!
+//! So what is live is what was reachable at the beginning, and what was made since:
+//! 1. Everything in a heap is immutable but an actor's two words; what these held at the beginning is read before the
+//!    first become changes them (barrier.rs).
+//! 2. What is made while a collection marks is live for it, by the room that it is in (heap/mod.rs, invariant 5).
+//! 3. Queued events, handles and what waits in inboxes are shown as they were, though they change: chunks of queues are
+//!    kept until they are marked (queue.rs), handles noted down when they are released (handles.rs), inboxes shown by
+//!    who drains them (inbox.rs).
+//! 4. Callers outside never stop. They have no heap at the moment at which a collection begins or ends (`Leases`), and
+//!    what they are about to send is held by handles.
+//!
+//! What is dead is cleared away afterwards, also between turns (refuse.rs); then the next collection may begin.
+pub(crate) mod barrier;
+pub(crate) mod check;
+pub(crate) mod cycle;
 pub(crate) mod mark;
+pub(crate) mod refuse;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
+pub(crate) mod span;
+pub(crate) mod work;
 
-use crate::heap::Heap;
-use crate::machine::Machine;
+use crate::code::program::Program;
 use crate::thread::Dispatch;
-use job::Job;
+use parking_lot::{Mutex, MutexGuard};
+use refuse::{Cleared, Refuse};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use work::Work;
+
+/// How long the threads stand still for marking, at the beginning and at the end.
+const PAUSE: Duration = Duration::from_millis(1);
+/// Cells that a thread marks after a batch of turns, and when it has no turns to run.
+const SLICE: usize = 1024;
+const IDLE_SLICE: usize = 8 * 1024;
+/// Steps of clearing away at a time (refuse.rs).
+const CLEARINGS: usize = 8;
+/// Cells marked after a turn, and in a pause, where marking beside turns is what is tested.
+const STRESS_SLICE: usize = 4;
+const STRESS_PAUSE: usize = 16;
+/// How long a thread without work sleeps at most while a collection goes on.
+pub(crate) const NAP: Duration = Duration::from_micros(500);
 
 /// What collections have done so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct GcInfo {
     /// How many there were.
     pub collections: u64,
-    /// Nanoseconds for which the threads stood still the last time.
+    /// Nanoseconds for which the threads stood still the last time, the longer of the two times if there were two.
     pub last_pause_ns: u64,
     /// The longest of these.
     pub longest_pause_ns: u64,
@@ -32,70 +67,162 @@ pub struct GcInfo {
     pub reclaimed_bytes: u64,
 }
 
-impl Dispatch {
-    /// Collects, unless another thread does at this moment; then helps by standing still. Only between turns.
-    pub(crate) fn collect(&mut self) {
-        let machine = self.turn.place.machine.clone();
-        let start = Instant::now();
-        let collected = self.stand_still(|place| {
-            let safepoint = machine.safepoint();
-            safepoint.stop_the_others(&place.station, machine.stations(), |stopped| {
-                let before = machine.pool().bytes().1;
-                let (live_bytes, live_actors) = run(&machine, stopped);
-                let after = machine.pool().bytes().1;
-                let pause = start.elapsed().as_nanos() as u64;
-                let newest = machine.outside().newest_question();
-                machine.pool().pace.collected(live_bytes, pause, newest);
-                let mut info = machine.gc_info();
-                info.collections += 1;
-                info.last_pause_ns = pause;
-                info.longest_pause_ns = info.longest_pause_ns.max(pause);
-                info.live_bytes = live_bytes;
-                info.live_actors = live_actors;
-                info.reclaimed_bytes += before.saturating_sub(after) as u64;
-            })
-        });
-        if collected {
-            // The threads run again; the system takes its time over pages.
-            machine.pool().trim();
+/// How collections are stressed, in tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Stress {
+    /// Not at all.
+    #[default]
+    Off,
+    /// One comes after every turn, later on in half of the time, and marks everything in its pause. Each is checked,
+    /// and what is free is spoilt.
+    Standing,
+    /// The same, but it marks beside turns, a few cells after each.
+    Running,
+}
+
+/// How far the collection is that goes on, if one does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    None,
+    Marking,
+    Clearing,
+}
+
+/// A machine's collections.
+pub(crate) struct Gc {
+    phase: AtomicU8,
+    /// The number of the last one that has begun, and of the last one that is over.
+    begun: AtomicU64,
+    over: AtomicU64,
+    info: Mutex<GcInfo>,
+    pub(crate) work: Arc<Work>,
+    pub(crate) refuse: Refuse,
+    /// How many threads of the system run at once.
+    pub(crate) cores: usize,
+}
+
+impl Gc {
+    pub(crate) fn new(program: Arc<Program>) -> Gc {
+        Gc {
+            phase: AtomicU8::new(Phase::None as u8),
+            begun: AtomicU64::new(0),
+            over: AtomicU64::new(0),
+            info: Mutex::default(),
+            work: Arc::new(Work::new(program)),
+            refuse: Refuse::default(),
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
         }
+    }
+
+    /// A thread sees the beginning and the end of marking exactly, for it stands still then.
+    #[inline(always)]
+    pub(crate) fn phase(&self) -> Phase {
+        // Relaxed: ordered by the stop; the end of clearing is a hint.
+        match self.phase.load(Relaxed) {
+            0 => Phase::None,
+            1 => Phase::Marking,
+            _ => Phase::Clearing,
+        }
+    }
+
+    fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Relaxed);
+    }
+
+    /// The number of the first collection that begins from now on.
+    pub(crate) fn next(&self) -> u64 {
+        self.begun.load(SeqCst) + 1
+    }
+
+    /// Whether that one is over.
+    pub(crate) fn is_over(&self, number: u64) -> bool {
+        self.over.load(SeqCst) >= number
+    }
+
+    /// What they have done so far.
+    pub(crate) fn info(&self) -> MutexGuard<'_, GcInfo> {
+        self.info.lock()
     }
 }
 
-/// One collection, while everything stands still; live bytes and actors.
-fn run(machine: &Machine, stopped: &[*mut Dispatch]) -> (usize, u64) {
-    let mut resting = machine.rest_for_collection();
-    // SAFETY: `stopped` are the threads of this machine, the caller's own among them; all of them stand still and
-    // have left their state to this one (thread.rs, invariant 5).
-    let mut threads: Vec<&mut Dispatch> = stopped.iter().map(|d| unsafe { &mut **d }).collect();
-    for heap in threads
-        .iter_mut()
-        .map(|d| &mut d.turn.heap)
-        .chain(&mut resting)
-    {
-        heap.clear_marks();
+impl Dispatch {
+    /// What there is to do for collections between two batches of turns: whether there was anything.
+    pub(crate) fn collect_a_little(&mut self) -> bool {
+        let machine = self.turn.place.machine.clone();
+        let gc = machine.gc();
+        let stress = machine.pool().pace.config.stress;
+        match gc.phase() {
+            Phase::None => {
+                if !self.is_collection_due() {
+                    return false;
+                }
+                self.stop_and_collect();
+                // What little there is to clear away after a small one is cleared away at once.
+                if gc.phase() == Phase::Clearing {
+                    self.collect_a_little();
+                }
+                true
+            }
+            Phase::Marking => {
+                gc.work.flush(&mut self.turn.log);
+                let cells = match (stress, self.turn.queue.is_empty()) {
+                    (Stress::Running, _) => STRESS_SLICE,
+                    (_, true) => IDLE_SLICE,
+                    (_, false) => SLICE,
+                };
+                let urgent = machine.pool().is_short();
+                let marked = !urgent && gc.work.slice(cells);
+                let done = gc.work.is_done();
+                if urgent || done {
+                    self.stop_and_collect();
+                }
+                marked || done
+            }
+            Phase::Clearing => {
+                let number = gc.begun.load(SeqCst);
+                let all = stress != Stress::Off || machine.pool().is_short();
+                for _ in 0..if all { usize::MAX } else { CLEARINGS } {
+                    match gc.refuse.clear_some(machine.pool(), number) {
+                        Cleared::Some => {}
+                        Cleared::Elsewhere => return false,
+                        Cleared::All => {
+                            gc.over.fetch_max(number, SeqCst);
+                            gc.set_phase(Phase::None);
+                            break;
+                        }
+                    }
+                }
+                true
+            }
+        }
     }
-    let mut roots = Vec::new();
-    roots::mark(machine, &threads, &mut roots);
-    // Callers outside go on meanwhile: what they bring from here on is none of this collection's roots.
-    let checked = machine.pool().pace.config.stress.then(|| roots.clone());
-    let job = Arc::new(Job::new(machine.program().clone(), roots));
-    machine.safepoint().call_for_help(&job);
-    job.help();
-    let live_actors = job.finish();
-    if let Some(roots) = checked {
-        mark::Checker::new(machine.program(), roots).finish();
+
+    /// Keeps what a drain takes out of an inbox in view of a collection that has not seen it.
+    pub(crate) fn show_unseen(&mut self, contents: &mut crate::inbox::Contents) {
+        use roots::Visitor;
+        if std::mem::take(&mut contents.unseen) && self.turn.heap.marking() != 0 {
+            let values = &mut self.turn.log.values;
+            contents.each(|waiting| values.waiting(waiting));
+        }
     }
-    let mut live = 0;
-    for heap in threads
-        .iter_mut()
-        .map(|d| &mut d.turn.heap)
-        .chain(&mut resting)
-    {
-        live += heap.sweep();
+
+    /// Stands still with all others for the beginning of a collection, or for its end, or both; or for another thread
+    /// that does.
+    fn stop_and_collect(&mut self) {
+        let machine = self.turn.place.machine.clone();
+        let start = Instant::now();
+        self.stand_still(|place| {
+            let safepoint = machine.safepoint();
+            safepoint.stop_the_others(&place.station, machine.stations(), |stopped| {
+                // SAFETY: `stopped` are the threads of this machine, the caller's own among them; all of them stand
+                // still and have left their state to this one (thread.rs, invariant 5).
+                let threads = stopped.iter().map(|d| unsafe { &mut **d }).collect();
+                cycle::Stopped::new(&machine, threads, start).collect();
+            })
+        });
+        if machine.gc().phase() == Phase::Marking {
+            machine.wake_sleepers();
+        }
     }
-    // One is enough for whoever comes next; where many stay, each keeps blocks of its own.
-    let resting = resting.into_iter().reduce(Heap::join);
-    machine.end_of_collection(resting);
-    (live, live_actors)
 }

@@ -5,7 +5,7 @@
 //!    holds. It enters and leaves `arrived` under the lock, and leaves only when no stop is wanted.
 //! 2. `wanted` is set before the collector looks at presences; a thread that has just woken looks at `wanted`
 //!    after its presence says awake. A fence between the two steps on each side makes one see the other.
-use crate::gc::job::Job;
+use crate::gc::work::{Effort, Work};
 use crate::presence::Visit;
 use crate::station::{Station, Stations, ThreadNumber};
 use crate::sync::{fence, AtomicBool, Relaxed, SeqCst};
@@ -28,8 +28,8 @@ pub(crate) struct Safepoint {
 #[derive(Default)]
 struct State {
     arrived: Vec<ThreadNumber>,
-    /// What those who stand still can help with.
-    job: Option<Arc<Job>>,
+    /// What those who stand still can help with, and how long.
+    job: Option<(Arc<Work>, Effort)>,
 }
 
 impl Safepoint {
@@ -54,8 +54,8 @@ impl Safepoint {
         state.arrived.push(me.number);
         self.news.notify_all();
         while self.is_wanted() {
-            if let Some(job) = state.job.clone() {
-                MutexGuard::unlocked(&mut state, || job.help());
+            if let Some((work, effort)) = state.job.clone() {
+                MutexGuard::unlocked(&mut state, || work.help(effort));
                 // It is over: nobody needs to be called for it any more.
                 state.job = None;
             } else {
@@ -66,8 +66,8 @@ impl Safepoint {
     }
 
     /// Lets those who stand still help.
-    pub(crate) fn call_for_help(&self, job: &Arc<Job>) {
-        self.state.lock().job = Some(job.clone());
+    pub(crate) fn call_for_help(&self, work: &Arc<Work>, effort: Effort) {
+        self.state.lock().job = Some((work.clone(), effort));
         self.news.notify_all();
     }
 

@@ -1,8 +1,8 @@
 //! Blocks: the unit in which the machine hands memory to its allocators.
 //!
 //! A block is 2 MiB, aligned to its size, so the block of any cell is found by masking its address. Its first
-//! 16 KiB are reserved for one mark bit per granule of the block (and, where the bits of those 16 KiB themselves
-//! would be, for the block's own data); cells start behind them.
+//! 32 KiB are reserved for two mark bits per granule of the block (and, where the bits of those 32 KiB themselves
+//! would be, for the block's own data); cells start behind them. See marks.rs.
 //!
 //! Invariants:
 //! 1. A block belongs to the pool's free list or to exactly one heap.
@@ -12,17 +12,17 @@ use super::pages;
 use crate::quota::Quota;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
 /// Bytes of a granule: the unit of allocation, and the size of an actor.
 pub const GRANULE: usize = 16;
 /// Bytes of a block.
 pub const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
+/// Bytes of mark bits, one for each granule of a block.
+pub(crate) const TABLE: usize = BLOCK / GRANULE / 8;
 /// Bytes at the start of a block that hold no cells.
-pub const RESERVED: usize = BLOCK / GRANULE / 8;
-/// Words of mark bits in a block, one bit per granule.
-pub(crate) const MARK_WORDS: usize = RESERVED / 8;
+pub const RESERVED: usize = 2 * TABLE;
 /// Bytes of cells that fit in one block.
 pub const PAYLOAD: usize = BLOCK - RESERVED;
 /// The most blocks asked from the system at once.
@@ -57,10 +57,9 @@ impl Block {
         unsafe { self.0.as_ptr().add(granule * GRANULE) }
     }
 
-    /// The mark bits.
     #[inline(always)]
-    pub(crate) fn marks(self) -> *mut u64 {
-        self.0.as_ptr().cast()
+    pub(crate) fn start(self) -> *mut u8 {
+        self.0.as_ptr()
     }
 
     pub(crate) fn first_cell(self) -> *mut u8 {
@@ -86,6 +85,8 @@ struct Inner {
     clean: Vec<Block>,
     regions: Vec<Region>,
     large: Vec<Region>,
+    /// Large ones that nothing is in any more, and that are still mapped.
+    dead: Vec<Region>,
     next_region: usize,
 }
 
@@ -98,6 +99,8 @@ pub(crate) struct BlockPool {
     queued: AtomicUsize,
     limit: usize,
     pub(crate) quota: Arc<Quota>,
+    /// The number of the collection that is marking, or 0: what new heaps begin with.
+    marking: AtomicU64,
     pub(crate) pace: Pace,
 }
 
@@ -123,6 +126,7 @@ impl BlockPool {
             queued: AtomicUsize::new(0),
             limit: quota.for_blocks(),
             quota,
+            marking: AtomicU64::new(0),
             pace,
         }
     }
@@ -187,23 +191,47 @@ impl BlockPool {
         };
     }
 
-    /// Gives pages of free blocks back to the system, except for what is likely to be used before the next
-    /// collection.
-    pub(crate) fn trim(&self) {
+    /// Gives the pages of one free block, or of one large cell that has died, back to the system, except for what is
+    /// likely to be used before the next collection. Whether there may be more.
+    pub(crate) fn trim(&self) -> bool {
         let keep = self.pace.threshold() / BLOCK + 2;
-        loop {
-            let mut inner = self.inner.lock();
-            if inner.free.len() <= keep {
-                return;
-            }
-            let Some(block) = inner.free.pop() else {
-                return;
-            };
+        let mut inner = self.inner.lock();
+        if let Some(region) = inner.dead.pop() {
             drop(inner);
-            // SAFETY: a free block holds nothing, and it is in nobody's hands while it is in none of the lists.
-            unsafe { pages::clean(block.0.as_ptr(), BLOCK) };
-            self.inner.lock().clean.push(block);
+            // SAFETY: mapped by `acquire_large`, in no list any more, and `release_large` was promised that it holds
+            // no cell.
+            unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
+            self.mapped.fetch_sub(region.bytes, Relaxed);
+            return true;
         }
+        if inner.free.len() <= keep {
+            return false;
+        }
+        let Some(block) = inner.free.pop() else {
+            return false;
+        };
+        drop(inner);
+        // SAFETY: a free block holds nothing, and it is in nobody's hands while it is in none of the lists.
+        unsafe { pages::clean(block.0.as_ptr(), BLOCK) };
+        self.inner.lock().clean.push(block);
+        true
+    }
+
+    /// Whether so little is left that a collection must not take its time.
+    pub(crate) fn is_short(&self) -> bool {
+        let reserve = (self.limit / 32).max(2 * BLOCK);
+        self.used.load(Relaxed).saturating_add(reserve) > self.limit || !self.quota.has(reserve)
+    }
+
+    /// The collection that is marking, or 0.
+    pub(crate) fn marking(&self) -> u64 {
+        // Relaxed: heaps are made, and the number changes, under the lock of the leases.
+        self.marking.load(Relaxed)
+    }
+
+    /// See `marking`.
+    pub(crate) fn set_marking(&self, number: u64) {
+        self.marking.store(number, Relaxed);
     }
 
     /// Takes back a block that no cell of any program is in.
@@ -214,9 +242,7 @@ impl BlockPool {
 
     /// Memory for one cell that is larger than a block; its start is aligned like a block's first cell.
     pub(crate) fn acquire_large(&self, bytes: usize, anyway: bool) -> Option<NonNull<u8>> {
-        let bytes = bytes
-            .checked_add(RESERVED)?
-            .checked_next_multiple_of(BLOCK)?;
+        let bytes = large_bytes(bytes)?;
         match anyway {
             true => self.charge_anyway(bytes),
             false => self.charge(bytes)?,
@@ -232,7 +258,7 @@ impl BlockPool {
         NonNull::new(unsafe { start.as_ptr().add(RESERVED) })
     }
 
-    /// Takes back what `acquire_large` gave.
+    /// Takes back what `acquire_large` gave, with no cell in it. `trim` unmaps it.
     pub(crate) fn release_large(&self, cell: NonNull<u8>) {
         let mut inner = self.inner.lock();
         // SAFETY: `cell` lies RESERVED bytes behind the start of its region.
@@ -241,10 +267,8 @@ impl BlockPool {
             return;
         };
         let region = inner.large.swap_remove(at);
-        self.mapped.fetch_sub(region.bytes, Relaxed);
         self.discharge(region.bytes);
-        // SAFETY: mapped by `acquire_large`, and the caller holds no cell in it.
-        unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
+        inner.dead.push(region);
     }
 
     /// Whether the limit allows that many bytes more.
@@ -268,15 +292,6 @@ impl BlockPool {
         self.discharge(bytes);
     }
 
-    /// Bytes that a large cell takes.
-    pub(crate) fn large_bytes(&self, cell: NonNull<u8>) -> usize {
-        let inner = self.inner.lock();
-        // SAFETY: as in `release_large`.
-        let start = unsafe { cell.as_ptr().sub(RESERVED) };
-        let region = inner.large.iter().find(|r| r.start.as_ptr() == start);
-        region.map_or(0, |region| region.bytes)
-    }
-
     /// Bytes of address space asked from the system, and bytes in blocks that heaps hold.
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let queued = self.queued.load(Relaxed);
@@ -293,11 +308,15 @@ impl BlockPool {
         let Inner {
             regions,
             large,
+            dead,
             free,
+            clean,
             ..
         } = &mut *inner;
         free.clear();
-        for region in regions.drain(..).chain(large.drain(..)) {
+        clean.clear();
+        let large = large.drain(..).chain(dead.drain(..));
+        for region in regions.drain(..).chain(large) {
             // SAFETY: mapped by this pool; by the caller's promise nothing refers to it.
             unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
         }
@@ -320,6 +339,11 @@ impl BlockPool {
         }
         Some(())
     }
+}
+
+/// Bytes of memory for one cell of so many bytes that is larger than a block.
+pub(crate) fn large_bytes(bytes: usize) -> Option<usize> {
+    bytes.checked_add(RESERVED)?.checked_next_multiple_of(BLOCK)
 }
 
 impl Drop for BlockPool {

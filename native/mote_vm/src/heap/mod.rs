@@ -17,10 +17,13 @@
 //! 3. A cell is completely written before its `Value` is handed out.
 //! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole in the order of
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
+//! 5. While a collection marks, the room that the allocator is in is marked in advance, hole by hole and block by
+//!    block: so what is made meanwhile is live for it, and no allocation has to think of it.
 pub(crate) mod block;
 pub(crate) mod cell;
 pub(crate) mod chunks;
 pub(crate) mod holes;
+pub(crate) mod marks;
 pub mod pace;
 pub(crate) mod pages;
 pub(crate) mod sweep;
@@ -50,7 +53,11 @@ pub(crate) struct Heap {
     /// How many of the blocks were there at the last collection, and where the next hole is looked for in them.
     swept: usize,
     cursor: Cursor,
+    /// The collection whose marks the holes are between, and the one that is marking, or 0.
+    last: u64,
+    marking: u64,
     large: Vec<NonNull<u8>>,
+    /// Those made since the last collection; older ones are the machine's (gc/refuse.rs).
     foreigns: Vec<ForeignCell>,
     pool: Arc<BlockPool>,
     exhausted: bool,
@@ -64,23 +71,30 @@ pub(crate) struct Heap {
 unsafe impl Send for Heap {}
 
 /// A cell that holds a foreign value, and the reference in it.
-#[derive(Clone, Copy)]
-struct ForeignCell {
+pub(crate) struct ForeignCell {
     cell: *const u64,
     reference: NonNull<ForeignRef>,
     /// What it keeps outside of the heap.
     bytes: usize,
 }
 
+// SAFETY: the reference is the holder's own; the cell is a plain address here.
+unsafe impl Send for ForeignCell {}
+
 impl ForeignCell {
     /// Drops the reference and returns what it kept to the pool.
     ///
     /// # Safety
     /// Once for each cell, and nothing reads the cell afterwards.
-    unsafe fn drop(self, pool: &BlockPool) {
+    pub(crate) unsafe fn drop(self, pool: &BlockPool) {
         // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
         drop(unsafe { Box::from_raw(self.reference.as_ptr()) });
         pool.let_go(self.bytes);
+    }
+
+    /// Whether a collection that is over, the last one, has found it live.
+    pub(crate) fn is_live(&self, last: u64) -> bool {
+        marks::is_marked(self.cell.cast(), last)
     }
 }
 
@@ -103,6 +117,8 @@ impl Heap {
             blocks: Vec::new(),
             swept: 0,
             cursor: Cursor::default(),
+            last: 0,
+            marking: pool.marking(),
             large: Vec::new(),
             foreigns: Vec::new(),
             pool,
@@ -177,7 +193,10 @@ impl Heap {
         if bytes > PAYLOAD {
             let large = self.pool.acquire_large(bytes, self.insists);
             self.exhausted |= large.is_none();
-            self.large.extend(large);
+            if let Some(large) = large {
+                self.large.push(large);
+                self.mark_in_advance(large.as_ptr(), 1);
+            }
             return large.map(NonNull::cast);
         }
         if let Some(cell) = self.allocate_in_hole(bytes) {
@@ -195,6 +214,7 @@ impl Heap {
         self.blocks.push(block);
         self.end = block.end();
         let cell = block.first_cell();
+        self.mark_in_advance(cell, PAYLOAD / GRANULE);
         // SAFETY: `bytes` is at most PAYLOAD.
         self.next = unsafe { cell.add(bytes) };
         NonNull::new(cell as *mut u64)

@@ -1,5 +1,6 @@
 //! When to collect: after so much was allocated since the last time, in proportion to what was live then; when memory
 //! ends; and now and then while somebody outside waits for an answer, who is told if nobody can give it any more.
+use crate::gc::Stress;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,8 @@ pub struct GcConfig {
     pub min: usize,
     /// Bytes allocated between two collections, in proportion to those that were live at the first.
     pub factor: f64,
-    /// For tests: collects after every turn, later on in half of the time; checks every collection and spoils what is
-    /// free.
-    pub stress: bool,
+    /// For tests.
+    pub stress: Stress,
 }
 
 impl Default for GcConfig {
@@ -31,7 +31,7 @@ impl Default for GcConfig {
         GcConfig {
             min: 32 << 20,
             factor: 2.0,
-            stress: false,
+            stress: Stress::Off,
         }
     }
 }
@@ -42,10 +42,12 @@ pub(crate) struct Pace {
     pub(crate) config: GcConfig,
     start: Instant,
     allocated: AtomicUsize,
+    /// What it was when the collection that goes on began.
+    at_begin: AtomicUsize,
     threshold: AtomicUsize,
     due: AtomicBool,
     collections: AtomicU64,
-    /// When the last collection ended, and how long it took.
+    /// When the last collection ended, and how long it kept threads from their turns.
     ended: AtomicU64,
     pause: AtomicU64,
     /// Since when it is known that somebody waits; 0: nobody, or not since the last collection.
@@ -67,6 +69,7 @@ impl Pace {
             config,
             start: Instant::now(),
             allocated: AtomicUsize::new(0),
+            at_begin: AtomicUsize::new(0),
             threshold: AtomicUsize::new(config.min),
             due: AtomicBool::new(false),
             collections: AtomicU64::new(0),
@@ -136,7 +139,7 @@ impl Pace {
     /// Whether a collection should happen at the next opportunity.
     #[inline(always)]
     pub(crate) fn is_due(&self) -> bool {
-        self.due.load(Relaxed) || self.config.stress && self.is_stress_due()
+        self.due.load(Relaxed) || self.config.stress != Stress::Off && self.is_stress_due()
     }
 
     #[cold]
@@ -148,6 +151,16 @@ impl Pace {
     /// Whether a thread without work should collect: it costs nobody anything.
     pub(crate) fn is_due_when_idle(&self) -> bool {
         self.allocated.load(Relaxed) >= self.config.min
+    }
+
+    /// A collection begins.
+    pub(crate) fn begun(&self) {
+        self.at_begin.store(self.allocated.load(Relaxed), Relaxed);
+    }
+
+    /// Bytes given to allocators since it began.
+    pub(crate) fn since_begun(&self) -> usize {
+        self.allocated.load(Relaxed) - self.at_begin.load(Relaxed)
     }
 
     /// A collection found that much live; with the newest question, if any is open.

@@ -1,64 +1,80 @@
-//! What a collection does with one heap, before and after marking, and how the room that it finds is used.
+//! What a collection does with one heap, when it begins to mark and when it has, and how the room that it finds is used.
 //!
-//! Called by the collector while the heap's thread stands still.
-use super::block::{Block, GRANULE, MARK_WORDS};
+//! Called by the collector while the heap's thread stands still, except for allocation.
+use super::block::{Block, GRANULE, PAYLOAD};
 use super::holes::{self, Cursor};
-use super::{Heap, PAYLOAD};
+use super::marks::{self, Marks};
+use super::{ForeignCell, Heap};
 use std::ptr::NonNull;
 
 /// What free granules are overwritten with under stress: no address of ours, no number that looks right.
 const SPOILT: u8 = 0xDB;
 
 impl Heap {
-    /// Forgets all marks.
-    pub(crate) fn clear_marks(&mut self) {
-        for block in &self.blocks {
-            clear(*block);
-        }
-        for large in &self.large {
-            clear(Block::of(large.as_ptr()));
+    /// Collection `number` begins: from here on what is made is live for it (mod.rs, invariant 5).
+    pub(crate) fn start_marking(&mut self, number: u64) {
+        self.marking = number;
+        let rest = (self.end as usize - self.next as usize) / GRANULE;
+        self.mark_in_advance(self.next, rest);
+    }
+
+    /// The thread whose heap this is begins; no collection begins or ends at this moment.
+    pub(crate) fn join_collection(&mut self) {
+        self.marking = self.pool.marking();
+    }
+
+    /// The collection that is marking, or 0.
+    #[inline(always)]
+    pub(crate) fn marking(&self) -> u64 {
+        self.marking
+    }
+
+    /// Marks room that cells are going to be in, if a collection marks.
+    #[inline]
+    pub(super) fn mark_in_advance(&self, from: *const u8, granules: usize) {
+        if self.marking != 0 && granules > 0 {
+            let block = Block::of(from);
+            marks::prepare(block, self.marking);
+            let first = Block::granule_of(from);
+            Marks::of(block, self.marking).set(first, first + granules);
         }
     }
 
-    /// Drops what is not marked; the bytes that stay.
-    pub(crate) fn sweep(&mut self) -> usize {
-        let mut live = 0;
-        let pool = self.pool.clone();
-        self.foreigns.retain(|foreign| {
-            let marked = is_marked(foreign.cell.cast());
-            if marked {
-                live += foreign.bytes;
-            } else {
-                // SAFETY: invariant 2 of mod.rs; nothing reachable refers to the cell.
-                unsafe { foreign.drop(&pool) };
-            }
-            marked
-        });
+    /// Everything is marked: lets go of the blocks and large cells in which nothing is. Answers with the foreign cells
+    /// made since the last collection, live or not.
+    pub(crate) fn sweep(&mut self) -> Vec<ForeignCell> {
+        let number = self.marking;
+        let mut current = None;
+        if self.next != self.end {
+            let (block, rest) = (Block::of(self.next), Block::granule_of(self.next));
+            let end = rest + (self.end as usize - self.next as usize) / GRANULE;
+            let marks = Marks::of(block, number);
+            marks.unset(rest, end);
+            // It may have been marked for this room only.
+            current = marks.is_empty().then_some(block);
+        }
+        let pool = &self.pool;
         self.large.retain(|large| {
-            let marked = is_marked(large.as_ptr());
-            if marked {
-                live += pool.large_bytes(*large);
-            } else {
+            let live = marks::is_marked(large.as_ptr(), number);
+            if !live {
                 pool.release_large(*large);
             }
-            marked
+            live
         });
         self.blocks.retain(|block| {
-            let marked = holes::marked(*block);
-            live += marked * GRANULE;
-            if marked == 0 {
+            let live = marks::has_any(*block, number) && current != Some(*block);
+            if !live {
                 pool.release(*block);
             }
-            marked > 0
+            live
         });
         self.swept = self.blocks.len();
         self.cursor = Cursor::default();
         self.next = std::ptr::null_mut();
         self.end = std::ptr::null_mut();
-        if pool.pace.config.stress {
-            self.spoil();
-        }
-        live
+        self.last = number;
+        self.marking = 0;
+        std::mem::take(&mut self.foreigns)
     }
 
     /// Both together, after both were swept.
@@ -76,11 +92,13 @@ impl Heap {
         while self.cursor.block < self.swept {
             let block = self.blocks[self.cursor.block];
             let granules = bytes / GRANULE;
-            match holes::next_hole(block, self.cursor.granule, granules) {
+            let marks = Marks::of(block, self.last);
+            match holes::next_hole(marks, self.cursor.granule, granules) {
                 Some((start, end)) => {
                     self.cursor.granule = end;
                     self.pool.pace.allocated((end - start) * GRANULE);
                     let cell = block.cell_at(start);
+                    self.mark_in_advance(cell, end - start);
                     self.next = block.cell_at(start + granules);
                     self.end = block.cell_at(end);
                     return NonNull::new(cell.cast());
@@ -94,11 +112,11 @@ impl Heap {
         None
     }
 
-    /// Overwrites every hole, so that a reader of freed memory is found out.
-    fn spoil(&self) {
+    /// Overwrites every hole, so that a reader of freed memory is found out. After a sweep.
+    pub(crate) fn spoil(&self) {
         for block in &self.blocks {
             let mut from = 0;
-            while let Some((start, end)) = holes::next_hole(*block, from, 1) {
+            while let Some((start, end)) = holes::next_hole(Marks::of(*block, self.last), from, 1) {
                 let bytes = (end - start) * GRANULE;
                 // SAFETY: unmarked granules hold nothing that can be reached.
                 unsafe { std::ptr::write_bytes(block.cell_at(start), SPOILT, bytes) };
@@ -106,16 +124,4 @@ impl Heap {
             }
         }
     }
-}
-
-fn clear(block: Block) {
-    // SAFETY: a block has that many mark words; nobody else reads them during a collection.
-    unsafe { std::ptr::write_bytes(block.marks(), 0, MARK_WORDS) };
-}
-
-/// Whether the cell's first granule is marked.
-pub(crate) fn is_marked(cell: *const u8) -> bool {
-    let granule = Block::granule_of(cell);
-    // SAFETY: the word of this granule is among the block's mark words.
-    unsafe { *Block::of(cell).marks().add(granule / 64) >> (granule % 64) & 1 == 1 }
 }

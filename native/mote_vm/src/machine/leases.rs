@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! 1. Every heap in use is lent from here and comes back; the last one to come back after the end says so.
-//! 2. A collection takes the resting heaps while no caller has one. Until it is over callers get new ones, which it
-//!    does not sweep; what they put there refers only to actors that they hold.
+//! 2. A collection begins and ends at a moment at which no caller has a heap (`while_all_rest`): so what a caller makes
+//!    is from before it, or live for it.
 use crate::heap::block::BlockPool;
 use crate::heap::Heap;
 use parking_lot::{Condvar, Mutex};
@@ -22,7 +22,7 @@ struct State {
 }
 
 /// See the head of this file.
-pub(super) struct Leases {
+pub(crate) struct Leases {
     pool: Arc<BlockPool>,
     state: Mutex<State>,
     /// Told when the last lent heap comes back.
@@ -52,8 +52,9 @@ impl Leases {
 
     /// The caller is done with it.
     pub(super) fn give_back_from_guest(&self, heap: Heap) {
-        self.state.lock().guests -= 1;
+        // Given back before it counts no longer: a collection that comes in between must find it.
         self.give_back(Some(heap));
+        self.state.lock().guests -= 1;
     }
 
     /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.
@@ -76,22 +77,17 @@ impl Leases {
         }
     }
 
-    /// Takes all resting heaps, once no caller has one (invariant 2).
-    pub(super) fn take_resting(&self) -> Vec<Heap> {
+    /// Acts on the resting heaps once no caller has one, and before one gets one again (invariant 2).
+    pub(crate) fn while_all_rest(&self, act: impl FnOnce(&mut Vec<Heap>)) {
         loop {
             let mut state = self.state.lock();
             if state.guests == 0 {
-                return std::mem::take(&mut state.resting);
+                return act(&mut state.resting);
             }
             // A caller is just about to give its heap back.
             drop(state);
             std::thread::yield_now();
         }
-    }
-
-    /// Puts a heap to rest that `take_resting` gave.
-    pub(super) fn rest(&self, heap: Option<Heap>) {
-        self.state.lock().resting.extend(heap);
     }
 
     /// Lends no more, waits until all have come back, drops them and calls `then` before anybody else may look.

@@ -21,7 +21,7 @@ pub use crate::contract::*;
 use crate::counters::Counts;
 pub use crate::fault::Fault;
 use crate::gc::safepoint::Safepoint;
-use crate::gc::GcInfo;
+use crate::gc::Gc;
 use crate::handles::Handles;
 use crate::heap::block::BlockPool;
 use crate::heap::pace::Pace;
@@ -35,7 +35,7 @@ use crate::sponsor::{Sponsor, Sponsors};
 use crate::station::{Station, Stations, ThreadNumber};
 use leases::Leases;
 pub use outside::Entrance;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ struct Shared {
     quiescence: Quiescence,
     safepoint: Safepoint,
     attention: Attention,
-    gc: Mutex<GcInfo>,
+    gc: Gc,
     leases: Leases,
     ended: Mutex<Counts>,
     stopping: AtomicBool,
@@ -72,18 +72,19 @@ impl Machine {
     pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
         let pool = Arc::new(BlockPool::new(config.memory, Pace::new(config.gc)));
         let quota = pool.quota.clone();
+        let program = Arc::new(Program::new().ok_or(StartError::Memory)?);
         let machine = Machine(Arc::new(Shared {
             name: config.name,
             leases: Leases::new(pool.clone()),
             pool,
-            program: Arc::new(Program::new().ok_or(StartError::Memory)?),
+            gc: Gc::new(program.clone()),
+            program,
             handles: Arc::default(),
             sponsors: Sponsors::default(),
             stations: Stations::new(quota),
             quiescence: Quiescence::new(),
             safepoint: Safepoint::default(),
             attention: Attention::default(),
-            gc: Mutex::default(),
             ended: Mutex::default(),
             stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
@@ -120,6 +121,7 @@ impl Machine {
         }
         // Callers outside have some too, and threads that another caller has taken out of the list.
         self.0.leases.close(|| {
+            self.0.gc.refuse.drop_all(&self.0.pool);
             // SAFETY: invariant 2: no heap is left, none is lent any more, and without one nothing reads values.
             unsafe { self.0.pool.free_everything() }
         });
@@ -190,14 +192,15 @@ impl Machine {
         self.push(self.0.sponsors.first().lead(), entry);
     }
 
-    /// All heaps that no thread has, for a collection, which gives what it has swept to `end_of_collection`.
-    pub(crate) fn rest_for_collection(&self) -> Vec<Heap> {
-        self.0.leases.take_resting()
-    }
-
-    /// See `rest_for_collection`.
-    pub(crate) fn end_of_collection(&self, heap: Option<Heap>) {
-        self.0.leases.rest(heap);
+    /// Wakes as many sleeping threads as there are cores for, to help with a collection.
+    pub(crate) fn wake_sleepers(&self) {
+        let stations = self.stations().all();
+        let alive = stations.iter().filter(|s| s.dispatch().is_some());
+        let (asleep, awake): (Vec<_>, Vec<_>) = alive.partition(|s| s.presence.is_asleep());
+        let spare = self.0.gc.cores.saturating_sub(awake.len());
+        for station in asleep.into_iter().take(spare) {
+            station.wake();
+        }
     }
 
     /// A thread has ended and leaves its heap.
@@ -219,7 +222,7 @@ impl Machine {
             heap_bytes,
             mapped_bytes,
             charged_bytes: self.0.pool.quota.held(),
-            gc: *self.0.gc.lock(),
+            gc: *self.0.gc.info(),
         }
     }
 
@@ -252,7 +255,7 @@ impl Machine {
         &self.0.stations
     }
 
-    pub(crate) fn handles(&self) -> &Handles {
+    pub(crate) fn handles(&self) -> &Arc<Handles> {
         &self.0.handles
     }
 
@@ -272,8 +275,12 @@ impl Machine {
         &self.0.attention
     }
 
-    pub(crate) fn gc_info(&self) -> MutexGuard<'_, GcInfo> {
-        self.0.gc.lock()
+    pub(crate) fn gc(&self) -> &Gc {
+        &self.0.gc
+    }
+
+    pub(crate) fn leases(&self) -> &Leases {
+        &self.0.leases
     }
 
     pub(crate) fn quiescence(&self) -> &Quiescence {

@@ -31,6 +31,7 @@ impl Fibre {
     /// Begins: whoever pushes something wakes the system thread.
     pub(super) fn begin(&mut self) {
         self.dispatch.turn.place.station.serve();
+        self.dispatch.turn.heap.join_collection();
         self.show();
     }
 

@@ -2,12 +2,13 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 use crate::encode::encode;
 use crate::programs::Assembler;
-use crate::world::{machine_by, show, World};
+use crate::world::{machine_by, show, stress, World};
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::Unit;
 use mote_vm::counters::Counts;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::gc::Stress;
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::parcel::{Builder, Parcel};
@@ -248,5 +249,5 @@ pub fn spin(a: &mut Assembler) -> u32 {
 
 /// Whether a collection comes at every opportunity.
 pub fn stressed() -> bool {
-    std::env::var_os("MOTE_GC_STRESS").is_some()
+    stress() != Stress::Off
 }

@@ -3,6 +3,7 @@
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::foreign::{Class, Delivery, Foreign};
+use mote_vm::gc::Stress;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
 use mote_vm::seeded::Schedule;
@@ -78,8 +79,17 @@ pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, Wor
 fn gc_config() -> GcConfig {
     GcConfig {
         min: 8 << 20,
-        stress: std::env::var_os("MOTE_GC_STRESS").is_some(),
+        stress: stress(),
         ..GcConfig::default()
+    }
+}
+
+/// As `MOTE_GC_STRESS` says: `concurrent`, or anything else for collections that mark in their pause.
+pub fn stress() -> Stress {
+    match std::env::var("MOTE_GC_STRESS").as_deref() {
+        Err(_) | Ok("" | "0") => Stress::Off,
+        Ok("concurrent") => Stress::Running,
+        Ok(_) => Stress::Standing,
     }
 }
 

@@ -1,0 +1,74 @@
+//! Walks the heap again after marking, from the roots, one cell after the other, and insists that everything reachable
+//! is marked. For stress and tests.
+use super::mark::cell_of;
+use super::roots::Visitor;
+use crate::code::program::Program;
+use crate::heap::marks::is_marked;
+use crate::value::Value;
+use rustc_hash::FxHashSet;
+
+/// See the head of this file.
+pub(crate) struct Checker<'p> {
+    program: &'p Program,
+    number: u64,
+    seen: FxHashSet<u64>,
+    stack: Vec<Value>,
+}
+
+impl<'p> Checker<'p> {
+    /// A walk over the marks of that collection.
+    pub(crate) fn new(program: &'p Program, number: u64) -> Checker<'p> {
+        Checker {
+            program,
+            number,
+            seen: FxHashSet::default(),
+            stack: Vec::new(),
+        }
+    }
+
+    /// Walks from the roots that were shown; how many actors there are.
+    pub(crate) fn finish(mut self) -> u64 {
+        let mut actors = 0;
+        while let Some(value) = self.stack.pop() {
+            assert!(
+                is_marked(cell_of(value), self.number),
+                "a reachable cell is not marked: {value:?}"
+            );
+            if value.is_address() {
+                actors += 1;
+                // SAFETY: a reachable actor is live.
+                let actor = unsafe { &*value.address_pointer() };
+                let n = self.program.behaviour(actor.header().behaviour()).captures as usize;
+                match n {
+                    0 => {}
+                    1 => self.value(actor.state()),
+                    _ => {
+                        let captures = actor.state().word() as *const Value;
+                        let marked = is_marked(captures.cast(), self.number);
+                        assert!(marked, "captures are not marked");
+                        for i in 0..n {
+                            // SAFETY: as in `held_parts`.
+                            self.value(unsafe { *captures.add(i) });
+                        }
+                    }
+                }
+            } else if let Some((head, tail)) = value.as_cons() {
+                self.value(head);
+                self.value(tail);
+            } else {
+                for part in value.boxed_parts() {
+                    self.value(*part);
+                }
+            }
+        }
+        actors
+    }
+}
+
+impl Visitor for Checker<'_> {
+    fn value(&mut self, value: Value) {
+        if !value.is_immediate() && !value.is_none() && self.seen.insert(value.word()) {
+            self.stack.push(value);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! One collection, while everything stands still: its beginning, its end, or both.
+use super::check::Checker;
+use super::roots::{self, Visitor};
+use super::span::Span;
+use super::work::{Effort, Packet};
+use super::{Gc, Phase, Stress, PAUSE, STRESS_PAUSE};
+use crate::handles::Handles;
+use crate::heap::Heap;
+use crate::inbox::Inbox;
+use crate::machine::Machine;
+use crate::queue::EventQueue;
+use crate::thread::Dispatch;
+use crate::value::Value;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// More than that in inboxes is left to those who drain them.
+const UNSEEN: usize = 4096;
+
+/// The threads of a machine that stand still.
+pub(crate) struct Stopped<'m> {
+    machine: &'m Machine,
+    gc: &'m Gc,
+    threads: Vec<&'m mut Dispatch>,
+    start: Instant,
+    stress: Stress,
+    /// Marks everything now, however long it takes.
+    urgent: bool,
+}
+
+impl<'m> Stopped<'m> {
+    pub(crate) fn new(
+        machine: &'m Machine,
+        threads: Vec<&'m mut Dispatch>,
+        start: Instant,
+    ) -> Stopped<'m> {
+        let stress = machine.pool().pace.config.stress;
+        // Dispatchers of a seeded machine take events out of the middle of their queues.
+        let seeded = threads.iter().any(|thread| thread.choices.is_some());
+        let short = machine.pool().is_short();
+        Stopped {
+            machine,
+            gc: machine.gc(),
+            threads,
+            start,
+            stress,
+            urgent: stress == Stress::Standing || seeded || short,
+        }
+    }
+
+    /// Goes as far as it gets in a short time; to the end if that is urgent.
+    pub(crate) fn collect(&mut self) {
+        let begins = self.gc.phase() == Phase::None;
+        if begins {
+            self.begin();
+        }
+        if self.gc.phase() != Phase::Marking {
+            // Another thread was faster.
+            return;
+        }
+        // Under stress others are to have turns in between.
+        let marked = !(begins && self.stress == Stress::Running) && self.mark();
+        if marked {
+            self.end();
+        }
+        let pause = self.start.elapsed().as_nanos() as u64;
+        let mut info = self.gc.info();
+        info.last_pause_ns = if begins {
+            pause
+        } else {
+            pause.max(info.last_pause_ns)
+        };
+        info.longest_pause_ns = info.longest_pause_ns.max(pause);
+    }
+
+    /// Takes the roots as they are now.
+    fn begin(&mut self) {
+        let number = self.gc.next();
+        let pool = self.machine.pool();
+        self.machine.leases().while_all_rest(|resting| {
+            // From here on what callers make is live, and whom they let go of is noted down.
+            pool.set_marking(number);
+            self.machine.handles().begin_walk();
+            for heap in resting {
+                heap.start_marking(number);
+            }
+        });
+        for thread in &mut self.threads {
+            thread.turn.heap.start_marking(number);
+        }
+        pool.pace.begun();
+        self.gc.begun.store(number, SeqCst);
+        self.gc.work.begin(number);
+        let mut snapshot = Snapshot::default();
+        roots::mark(self.machine, &self.threads, &mut snapshot);
+        for thread in &mut self.threads {
+            thread.turn.queue.keep();
+        }
+        snapshot.packets.push(Packet::Values(snapshot.values));
+        self.gc.work.add(snapshot.packets);
+        self.gc.set_phase(Phase::Marking);
+    }
+
+    /// Marks what is left; whether everything is marked.
+    fn mark(&mut self) -> bool {
+        loop {
+            for thread in &mut self.threads {
+                self.gc.work.flush(&mut thread.turn.log);
+            }
+            if !self.help() || !self.see_inboxes() {
+                return false;
+            }
+            // After the walk over the handles, which is part of the work.
+            let mut released: Vec<Value> = Vec::new();
+            for actor in self.machine.handles().take_released() {
+                released.actor(actor);
+            }
+            if !released.is_empty() {
+                self.gc.work.add([Packet::Values(released)]);
+            }
+            if self.gc.work.is_done() {
+                return true;
+            }
+        }
+    }
+
+    /// All who stand still mark; whether nothing is left.
+    fn help(&self) -> bool {
+        let effort = match self.stress {
+            _ if self.urgent => Effort::ALL,
+            Stress::Running => Effort {
+                cells: STRESS_PAUSE,
+                until: None,
+            },
+            _ => Effort {
+                cells: usize::MAX,
+                until: Some(self.start.max(Instant::now() - PAUSE) + PAUSE),
+            },
+        };
+        let work = &self.gc.work;
+        work.call();
+        self.machine.safepoint().call_for_help(work, effort);
+        work.help(effort);
+        work.finish()
+    }
+
+    /// Adds what no thread has drained since the beginning; `false` if that is so much that they had better do it.
+    fn see_inboxes(&self) -> bool {
+        let stations = self.machine.stations().all();
+        let unseen: usize = stations.iter().map(|s| s.inbox.unseen()).sum();
+        if unseen == 0 {
+            return true;
+        }
+        if unseen > UNSEEN && !self.urgent {
+            return false;
+        }
+        let mut values: Vec<Value> = Vec::new();
+        for station in &stations {
+            station.inbox.show_unseen(|waiting| values.waiting(waiting));
+        }
+        self.gc.work.add([Packet::Values(values)]);
+        true
+    }
+
+    /// Everything is marked: lets go of the rest.
+    fn end(&mut self) {
+        let number = self.gc.begun.load(SeqCst);
+        if self.stress != Stress::Off {
+            let mut checker = Checker::new(self.machine.program(), number);
+            roots::mark(self.machine, &self.threads, &mut checker);
+            checker.finish();
+        }
+        let pool = self.machine.pool();
+        let before = pool.bytes().1;
+        let refuse = &self.gc.refuse;
+        refuse.begin();
+        let sweep = |heap: &mut Heap| {
+            refuse.foreigns(heap.sweep());
+            if self.stress != Stress::Off {
+                heap.spoil();
+            }
+        };
+        self.machine.leases().while_all_rest(|resting| {
+            pool.set_marking(0);
+            resting.iter_mut().for_each(sweep);
+            // One is enough for whoever comes next; where many stay, each keeps blocks of its own.
+            let one = std::mem::take(resting).into_iter().reduce(Heap::join);
+            resting.extend(one);
+        });
+        for thread in &mut self.threads {
+            sweep(&mut thread.turn.heap);
+            thread.turn.queue.let_go();
+        }
+        let reclaimed = before.saturating_sub(pool.bytes().1);
+        let (found, spent) = self.gc.work.result();
+        // What was made meanwhile is live as well.
+        let live = found.bytes + pool.pace.since_begun();
+        let cost = spent.max(self.start.elapsed()).as_nanos() as u64;
+        let newest = self.machine.outside().newest_question();
+        pool.pace.collected(live, cost, newest);
+        let mut info = self.gc.info();
+        info.collections += 1;
+        info.live_bytes = live;
+        info.live_actors = found.actors;
+        info.reclaimed_bytes += reclaimed as u64;
+        self.gc.set_phase(Phase::Clearing);
+    }
+}
+
+/// The roots as they are at the beginning: copied, but for what will stay as it is.
+#[derive(Default)]
+struct Snapshot {
+    packets: Vec<Packet>,
+    values: Vec<Value>,
+}
+
+impl Visitor for Snapshot {
+    fn value(&mut self, value: Value) {
+        self.values.value(value);
+    }
+
+    fn queue(&mut self, queue: &EventQueue) {
+        let packets = &mut self.packets;
+        let values = &mut self.values;
+        queue.snapshot(
+            |at, n| packets.push(Packet::Span(Span::Events(at, n))),
+            |event| values.event(event),
+        );
+    }
+
+    fn inbox(&mut self, inbox: &Inbox) {
+        inbox.begin_collection();
+    }
+
+    fn handles(&mut self, handles: &Arc<Handles>) {
+        self.packets
+            .push(Packet::Span(Span::Handles(handles.clone())));
+    }
+}
