@@ -107,16 +107,16 @@ defmodule Mote.QuotaTest do
 
   describe "messages from outside" do
     test "are refused at the quota, and what was accepted is not lost" do
-      machine = start(memory: 32 * @megabyte)
+      machine = start(memory: 12 * @megabyte)
       counter = Mote.create(machine, Actors.counter(0))
       before = at_rest(machine)
       :ok = Mote.send(counter, 100_000_000)
       wait_for(fn -> Mote.info(machine).inbox == 0 end)
-      list = Enum.to_list(1..1_000)
+      list = Enum.to_list(1..20_000)
       accepted = send_until_refused(counter, list, 0)
-      # A message takes its words and some for its place.
-      assert accepted in 2_000..4_000
-      assert charged(machine) <= 32 * @megabyte
+      # A message is charged with the 320,000 bytes that its list will take.
+      assert accepted in 10..40
+      assert charged(machine) <= 12 * @megabyte
       assert {:error, %Error{reason: :no_memory}} = Mote.ask(counter, {:read, list})
       :ok = Mote.drain(machine, 60_000)
       :ok = Mote.gc(machine)

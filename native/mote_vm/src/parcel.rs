@@ -71,11 +71,12 @@ impl Parcel {
         std::mem::take(&mut self.held)
     }
 
-    /// Bytes that it holds outside of any heap.
+    /// What it is charged with while it waits: as much as its value will take in a heap, where a word for an element of
+    /// a list becomes a cell of two.
     pub fn bytes(&self) -> usize {
         match &self.words {
             Words::One(_) => 0,
-            Words::Many(words) => words.len() * 8,
+            Words::Many(words) => words.len() * 2 * size_of::<Value>(),
         }
     }
 
