@@ -174,6 +174,15 @@ defmodule Mote.TestTest do
       assert Mote.ask!(Mote.create(machine, Actors.late()), 5) == :late
     end
 
+    test "gives every sponsor its turn, also without choices and beside one that never rests" do
+      machine = machine({:seeded, 1, 0})
+      :ok = Mote.pause(machine)
+      Mote.send(Mote.create(machine, Actors.busy(0)), :go, sponsor: :one)
+      Mote.send(Mote.create(machine, Scene.tree(self())), 3, sponsor: :many)
+      :ok = Mote.resume(machine)
+      for _ <- 1..8, do: assert_receive(:leaf)
+    end
+
     test "keeps what waits to enter, though nobody else does" do
       machine = machine({:seeded, 3}, gc: [min: 1, factor: 0])
       me = self()

@@ -1,6 +1,7 @@
 //! The system thread of a seeded machine.
 use super::{Fibre, Line, Seeded};
 use crate::machine::Machine;
+use crate::station::ThreadNumber;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,10 @@ pub(crate) struct Scheduler {
     machine: Machine,
     seeded: Arc<Seeded>,
     fibres: Vec<Fibre>,
-    /// Which of them runs, or ran last.
+    /// Which of them does something at present.
     at: usize,
+    /// The number of the one that had the last turn.
+    last: ThreadNumber,
 }
 
 impl Scheduler {
@@ -24,6 +27,7 @@ impl Scheduler {
             seeded,
             fibres: Vec::new(),
             at: 0,
+            last: 0,
         }
     }
 
@@ -73,6 +77,7 @@ impl Scheduler {
             .filter(|at| self.fibres[*at].has_events())
             .collect();
         if let Some(at) = waiting.get(self.seeded.choices.choose(waiting.len())) {
+            self.last = self.fibres[*at].number();
             self.on(*at, Fibre::play);
             return true;
         }
@@ -85,10 +90,12 @@ impl Scheduler {
         self.fibres.iter().any(Fibre::has_events)
     }
 
-    /// The dispatchers, beginning behind the one that ran last.
+    /// The dispatchers, beginning behind the one that had the last turn: so without choices each has its turn.
     fn in_turn(&self) -> impl Iterator<Item = usize> {
-        let (at, n) = (self.at, self.fibres.len());
-        (1..=n).map(move |i| (at + i) % n)
+        let n = self.fibres.len();
+        let last = self.fibres.iter().position(|f| f.number() == self.last);
+        let next = last.map_or(0, |last| last + 1);
+        (next..next + n).map(move |at| at % n)
     }
 
     /// Begins with new dispatchers.
