@@ -371,6 +371,17 @@ defmodule Mote.Generators.Expressions do
     )
   end
 
+  # Calls that wait for each other, seldom more than there may be.
+  defp build(:deep, %{functions: 0} = s, d, p), do: build(:minmax, s, d, p)
+
+  defp build(:deep, s, d, p) do
+    depths = frequency([{30, integer(0..9)}, {4, integer(100..400)}, {2, member_of([99_990, 100_001])}])
+
+    map(tuple({integer(0..(s.functions - 1)), depths, expr(s, d, p)}), fn {i, n, x} ->
+      "d#{i}(#{n}, #{x})"
+    end)
+  end
+
   # Mostly a binary.
   defp bin_expr(s, d, p), do: frequency([{3, build(:bin, s, d, p)}, {1, literal()}, {1, expr(s, d, p)}])
 
@@ -398,17 +409,6 @@ defmodule Mote.Generators.Expressions do
   defp part("K", _, k, _), do: k
   defp part("V", _, _, v), do: "(#{v})"
   defp part(text, _, _, _), do: text
-
-  # Calls that wait for each other, seldom more than there may be.
-  defp build(:deep, %{functions: 0} = s, d, p), do: build(:minmax, s, d, p)
-
-  defp build(:deep, s, d, p) do
-    depths = frequency([{30, integer(0..9)}, {4, integer(100..400)}, {2, member_of([99_990, 100_001])}])
-
-    map(tuple({integer(0..(s.functions - 1)), depths, expr(s, d, p)}), fn {i, n, x} ->
-      "d#{i}(#{n}, #{x})"
-    end)
-  end
 
   @doc "What a loop may run over: mostly a short list or range."
   def source(scope, path) do
