@@ -53,6 +53,8 @@ defmodule Mote.Behaviour do
   `:binary.at/2` and `to_string/1` (of binaries, atoms and integers), which interpolation calls. Parts are not copied.
   Bitstrings that are no binaries are carried as they are.
 
+  `Mote.Vector` has packed arrays of numbers: its functions are primitives.
+
   Nothing in it raises. An operation without an answer (`1 + :a`, `hd([])`, an integer beyond 63 bits) is
   `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to
   write instead.

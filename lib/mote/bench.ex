@@ -23,6 +23,7 @@ defmodule Mote.Bench do
     Programs.ErfcDsl,
     Programs.Maps,
     Programs.Binaries,
+    Programs.Vectors,
     Programs.Idle,
     Programs.Sendx,
     Programs.Beside,

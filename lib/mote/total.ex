@@ -31,7 +31,14 @@ defmodule Mote.Total do
   alias Mote.Behaviour.Primitives
 
   @none Mote.Total.None.value()
-  @cores [Mote.Total.Number, Mote.Total.Term, Mote.Total.Sequence, Mote.Total.Maps, Mote.Total.Binaries]
+  @cores [
+    Mote.Total.Number,
+    Mote.Total.Term,
+    Mote.Total.Sequence,
+    Mote.Total.Maps,
+    Mote.Total.Binaries,
+    Mote.Total.Vectors
+  ]
 
   Enum.each(@cores, &Code.ensure_compiled!/1)
 

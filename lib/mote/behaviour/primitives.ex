@@ -115,7 +115,25 @@ defmodule Mote.Behaviour.Primitives do
     {128, :binary_part, 3, :partial, [:binary_part, {:binary, :part}]},
     {129, :binary_at, 2, :partial, [{:binary, :at}]},
     # Also spelled by interpolation.
-    {130, :to_string, 1, :partial, [:to_string]}
+    {130, :to_string, 1, :partial, [:to_string]},
+    {140, :vec_new, 2, :partial, [{Mote.Vector, :new}]},
+    {141, :vec_from_binary, 2, :partial, [{Mote.Vector, :from_binary}]},
+    {142, :vec_to_list, 1, :partial, [{Mote.Vector, :to_list}]},
+    {143, :vec_to_binary, 1, :partial, [{Mote.Vector, :to_binary}]},
+    {144, :vec_size, 1, :partial, [{Mote.Vector, :size}]},
+    {145, :vec_get, 2, :partial, [{Mote.Vector, :get}]},
+    {146, :vec_slice, 3, :partial, [{Mote.Vector, :slice}]},
+    {147, :vec_concat, 2, :partial, [{Mote.Vector, :concat}]},
+    # Its first operand says which one; spelled `Mote.Vector.add(a, b)` and so on.
+    {148, :vec_map2, 3, :partial, []},
+    {149, :vec_dot, 2, :partial, [{Mote.Vector, :dot}]},
+    {150, :vec_distance, 2, :partial, [{Mote.Vector, :squared_distance}]},
+    {151, :vec_sum, 1, :partial, [{Mote.Vector, :sum}]},
+    {152, :vec_min, 1, :partial, [{Mote.Vector, :min}]},
+    {153, :vec_max, 1, :partial, [{Mote.Vector, :max}]},
+    {154, :vec_argmin, 1, :partial, [{Mote.Vector, :argmin}]},
+    {155, :vec_argmax, 1, :partial, [{Mote.Vector, :argmax}]},
+    {156, :vec_sort, 1, :partial, [{Mote.Vector, :sort}]}
   ]
 
   # What Elixir's own macros and `defguard` leave behind after expansion.

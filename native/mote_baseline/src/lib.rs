@@ -5,6 +5,7 @@
 //!
 //! Every size passes [`std::hint::black_box`] and every result is given back, so that the optimiser leaves all of the
 //! work to the run.
+pub mod dot;
 pub mod erfc;
 pub mod fib;
 pub mod floor;
@@ -25,7 +26,7 @@ pub struct Run {
 }
 
 /// The names of all programs.
-pub const PROGRAMS: [&str; 5] = ["floor", "continuations", "recursion", "fib", "erfc"];
+pub const PROGRAMS: [&str; 6] = ["floor", "continuations", "recursion", "fib", "erfc", "dot"];
 
 /// Runs the program of that name, `None` if there is none.
 pub fn run(program: &str, size: u32) -> Option<Run> {
@@ -36,6 +37,7 @@ pub fn run(program: &str, size: u32) -> Option<Run> {
         "recursion" => timed(|| tree::recursion(size) as f64),
         "fib" => timed(|| fib::fib(size as i64) as f64),
         "erfc" => timed(|| erfc::sum(size)),
+        "dot" => timed(|| dot::sum(size)),
         _ => return None,
     };
     Some(run)

@@ -61,7 +61,7 @@ defmodule Mote.Bench.ProgramsTest do
 
     assert names ==
              ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl maps binaries) ++
-               ~w(idle sendx beside idle_cpu ask boundary futures telemetry churn) ++
+               ~w(vectors idle sendx beside idle_cpu ask boundary futures telemetry churn) ++
                ~w(collecting gc_pause quota)
 
     assert Bench.fetch("unknown") == :error
@@ -101,7 +101,7 @@ defmodule Mote.Bench.ProgramsTest do
 
   test "programs in Rust are those of the crate, and a wrong result of one is found out" do
     programs = Enum.filter(Bench.programs(), &(Variant.rust(&1) != []))
-    assert Enum.map(programs, & &1.about().name) == ~w(floor cps fib erfc_dsl)
+    assert Enum.map(programs, & &1.about().name) == ~w(floor cps fib erfc_dsl vectors)
     for program <- programs, result <- [0.0, 2.0], do: assert(program.rust(result, 9) != program.expected(9))
 
     assert_raise RuntimeError, ~r/unknown 1 ended with status 1: usage.*programs: floor, continuations/, fn ->

@@ -61,7 +61,7 @@ defmodule Mote.Generators.Expressions do
   @branches [:arithmetic, :integers, :unary, :compare, :strict, :lazy, :negate, :tuple, :list, :cons] ++
               [:take, :lists, :elem, :if, :case, :cond, :block, :match, :type, :in, :round, :address] ++
               [:for, :reduce, :pair, :enum, :call, :recurse, :deep, :minmax, :math] ++
-              [:map, :map, :map_change, :map_read, :map_loop, :bin, :bin, :bin_read]
+              [:map, :map, :map_change, :map_read, :map_loop, :bin, :bin, :bin_read, :vector]
 
   @doc "An expression of at most this depth."
   def expr(scope, depth, path)
@@ -149,6 +149,34 @@ defmodule Mote.Generators.Expressions do
       |> fixed_list()
       |> map(fn segments -> "<<#{Enum.map_join(segments, ", ", fn {e, type} -> "(#{e})::#{type}" end)}>>" end)
     end)
+  end
+
+  defp build(:vector, s, d, p) do
+    texts = [
+      "Mote.Vector.to_list(Mote.Vector.OP(M, V))",
+      "Mote.Vector.to_list(Mote.Vector.OP(M, M))",
+      "Mote.Vector.to_list(Mote.Vector.mul(Mote.Vector.concat(M, M), 0.1))",
+      "Mote.Vector.dot(M, Mote.Vector.mul(M, 0.1))",
+      "Mote.Vector.squared_distance(M, Mote.Vector.sort(M))",
+      "Mote.Vector.slice(M, 1, 2)",
+      "Mote.Vector.get(M, K)",
+      "Mote.Vector.REDUCE(M)",
+      "Mote.Vector.REDUCE(V)",
+      "Mote.Vector.new(:f64, V)",
+      "Mote.Vector.from_binary(:i64, V)",
+      "Mote.Vector.from_binary({:u, 8}, to_string(V))"
+    ]
+
+    operations = member_of(~w(add sub mul div min max))
+    reductions = member_of(~w(sum min max argmin argmax sort size to_list to_binary))
+
+    map(
+      tuple({member_of(texts), operations, reductions, vector_expr(s), map_key(), expr(s, d, p <> "2")}),
+      fn {text, operation, reduction, m, k, v} ->
+        text = text |> String.replace("OP", operation) |> String.replace("REDUCE", reduction)
+        fill({text, m, k, v})
+      end
+    )
   end
 
   defp build(:bin_read, s, d, p) do
@@ -379,6 +407,14 @@ defmodule Mote.Generators.Expressions do
 
     map(tuple({integer(0..(s.functions - 1)), depths, expr(s, d, p)}), fn {i, n, x} ->
       "d#{i}(#{n}, #{x})"
+    end)
+  end
+
+  defp vector_expr(s) do
+    numbers = one_of([integer(-3..9), member_of(@integers), member_of(@floats), member_of(s.values)])
+
+    map(tuple({member_of(~w(:f64 :f64 :i64 :odd)), list_of(numbers, max_length: 12)}), fn {type, list} ->
+      "Mote.Vector.new(#{type}, [#{Enum.map_join(list, ", ", &to_string/1)}])"
     end)
   end
 

@@ -6,6 +6,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
   alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
   alias Mote.Behaviour.Syntax.{Hints, Loops, Maps}
 
+  # What `vec_map2` does with each pair of elements.
+  @vector_pairs [:add, :sub, :mul, :div, :min, :max]
+
   @doc "A call of a function, own (`nil`) or of a module."
   def function(module, name, args, env) do
     module = if module == env.module, do: nil, else: module
@@ -31,12 +34,16 @@ defmodule Mote.Behaviour.Syntax.Calls do
       {module, name, arity} == {Enum, :member?, 2} -> member_call(args, env)
       {module, name, arity} == {Enum, :count, 1} -> over(:length, args, env)
       {module, name, arity} == {Enum, :reverse, 1} -> over(:reverse, args, env)
+      module == Mote.Vector and arity == 2 and name in @vector_pairs -> vectors(name, args, env)
       module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
       module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
       hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
       true -> Syntax.expand({{:., meta, [module, name]}, meta, args}, env)
     end
   end
+
+  defp vectors(name, args, env),
+    do: AST.op(env.line, :vec_map2, [{:lit, env.line, name} | Syntax.exprs(args, env)])
 
   # A function of Enum that is a primitive on lists.
   defp over(primitive, [source], env),

@@ -125,6 +125,13 @@ defmodule Mote.Behaviour.Syntax.Hints do
         "#{text} is not available in a behaviour; binaries have patterns, <<…>>, <>, byte_size/1, binary_part/3, " <>
           ":binary.at/2 and to_string/1"
 
+      Mote.Vector ->
+        "#{text} is not available in a behaviour" <>
+          Error.suggestion(
+            text,
+            Primitives.spellings() ++ for(name <- ~w(add sub mul div min max), do: "Mote.Vector.#{name}/2")
+          )
+
       :rand ->
         "#{text} is not available in a behaviour; of :rand there are uniform/0 and uniform/1"
 

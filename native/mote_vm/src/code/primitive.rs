@@ -151,6 +151,23 @@ primitives! {
     BinaryPart = 128, "binary_part", 3;
     BinaryAt = 129, "binary_at", 2;
     ToString = 130, "to_string", 1;
+    VecNew = 140, "vec_new", 2;
+    VecFromBinary = 141, "vec_from_binary", 2;
+    VecToList = 142, "vec_to_list", 1;
+    VecToBinary = 143, "vec_to_binary", 1;
+    VecSize = 144, "vec_size", 1;
+    VecGet = 145, "vec_get", 2;
+    VecSlice = 146, "vec_slice", 3;
+    VecConcat = 147, "vec_concat", 2;
+    VecMap2 = 148, "vec_map2", 3;
+    VecDot = 149, "vec_dot", 2;
+    VecDistance = 150, "vec_distance", 2;
+    VecSum = 151, "vec_sum", 1;
+    VecMin = 152, "vec_min", 1;
+    VecMax = 153, "vec_max", 1;
+    VecArgmin = 154, "vec_argmin", 1;
+    VecArgmax = 155, "vec_argmax", 1;
+    VecSort = 156, "vec_sort", 1;
 }
 
 impl Primitive {
@@ -177,12 +194,12 @@ mod tests {
                 None => assert!(
                     !(0..=55).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80 | 81 | 90 | 100..=112 | 120..=130)
+                        && !matches!(number, 80 | 81 | 90 | 100..=112 | 120..=130 | 140..=156)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 56 + 18 + 3 + 13 + 11);
+        assert_eq!(Primitive::ALL.len(), 56 + 18 + 3 + 13 + 11 + 17);
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn add(
 ) -> Option<()> {
     match segment.kind {
         Kind::Integer if size <= INTEGER_BITS => {
-            bits.number(integer(value)? as u64, size, segment.little)
+            bits.number(number_of(value)? as u64, size, segment.little)
         }
         Kind::Integer => return None,
         Kind::Float => match size {
@@ -154,7 +154,8 @@ fn fitting<'b>(heap: &mut Heap, bits: &Bits, bytes: &'b [u8]) -> Option<&'b [u8]
     heap.fits(bits.bytes.len() + bytes.len()).then_some(bytes)
 }
 
-fn integer(value: Value) -> Option<i128> {
+/// An integer of up to 64 bits.
+pub(super) fn number_of(value: Value) -> Option<i128> {
     if let Some(n) = value.as_fixnum() {
         return Some(n.into());
     }
@@ -185,7 +186,7 @@ pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
     if is_atom(a) {
         return heap.bytes(a.as_atom().map_or("", |atom| atom.name()).as_bytes());
     }
-    match integer(a) {
+    match number_of(a) {
         Some(n) => heap.bytes(n.to_string().as_bytes()),
         None => Value::NONE,
     }

@@ -21,6 +21,7 @@ pub(crate) mod subtract;
 pub(crate) mod testing;
 pub(crate) mod tuples;
 pub(crate) mod types;
+pub(crate) mod vectors;
 
 use crate::code::primitive::Primitive;
 use crate::heap::Heap;
@@ -122,6 +123,24 @@ pub(crate) fn apply(
         P::BinaryPart => binaries::binary_part(heap, a, b, c),
         P::BinaryAt => binaries::binary_at(a, b),
         P::ToString => build::to_string(heap, a),
+
+        P::VecNew => vectors::vec_new(heap, a, b),
+        P::VecFromBinary => vectors::vec_from_binary(heap, a, b),
+        P::VecToList => vectors::vec_to_list(heap, a),
+        P::VecToBinary => vectors::vec_to_binary(a),
+        P::VecSize => vectors::vec_size(a),
+        P::VecGet => vectors::vec_get(heap, a, b),
+        P::VecSlice => vectors::vec_slice(heap, a, b, c),
+        P::VecConcat => vectors::vec_concat(heap, a, b),
+        P::VecMap2 => vectors::vec_map2(heap, a, b, c),
+        P::VecDot => vectors::vec_dot(heap, a, b),
+        P::VecDistance => vectors::vec_distance(heap, a, b),
+        P::VecSum => vectors::vec_sum(heap, a),
+        P::VecMin => vectors::vec_min(heap, a),
+        P::VecMax => vectors::vec_max(heap, a),
+        P::VecArgmin => vectors::vec_argmin(a),
+        P::VecArgmax => vectors::vec_argmax(a),
+        P::VecSort => vectors::vec_sort(heap, a),
 
         P::TupleSize => tuples::tuple_size(a),
         P::Elem => tuples::elem(a, b),

@@ -1,0 +1,135 @@
+defmodule Mote.Vector do
+  @moduledoc """
+  Packed arrays of 64-bit floats (`:f64`) or integers (`:i64`), for behaviours and for Elixir.
+
+      iex> v = Mote.Vector.new(:f64, [3, 1.5, 2])
+      iex> Mote.Vector.dot(v, v)
+      15.25
+      iex> v |> Mote.Vector.mul(2) |> Mote.Vector.to_list()
+      [6.0, 3.0, 4.0]
+      iex> Mote.Vector.argmin(v)
+      1
+
+  In a behaviour the same calls are primitives that run over the bytes. Like everything there they are total, here as
+  well: what has no answer is `:undefined`.
+
+      iex> Mote.Vector.get(Mote.Vector.new(:i64, [1]), 1)
+      :undefined
+
+  A vector is a struct of its `type` and a `binary` with its elements, eight bytes each in little endian order. It goes
+  into a machine and comes out of it as it is; long ones are shared and not copied, and so are slices.
+
+  Elements are of one type: integers become floats in `new/2` and beside a vector of floats, but nothing becomes an
+  integer. Floats are finite: a result that is not has no answer, and neither has an integer of more than 64 bits.
+
+  Sums of floats are made in eight lanes: the i-th adds up the elements whose index is i modulo eight, then the lanes are
+  added from the first to the last. So machine and Elixir give the same, and the machine adds several at once.
+
+  From and to tensors: `Mote.Vector.from_binary({:f, 32}, Nx.to_binary(tensor))` with the type of the tensor, one of
+  `{:f, 64}`, `{:f, 32}`, `{:s, 64}`, `{:s, 32}`, `{:u, 8}`; and `Nx.from_binary(Mote.Vector.to_binary(vector), {:f, 64})`,
+  on computers whose own order is little endian.
+  """
+
+  alias Mote.Total
+
+  @enforce_keys [:type, :binary]
+  defstruct [:type, :binary]
+
+  @type t :: %__MODULE__{type: :f64 | :i64, binary: binary}
+  @type type :: :f64 | :i64
+
+  @doc "A vector of a proper list of numbers."
+  @spec new(type, [number]) :: t | :undefined
+  def new(type, list), do: Total.vec_new(type, list)
+
+  @doc "A vector of the bytes of its elements; `type` may be that of a tensor."
+  @spec from_binary(type | {:f, 64 | 32} | {:s, 64 | 32} | {:u, 8}, binary) :: t | :undefined
+  def from_binary(type, binary), do: Total.vec_from_binary(type, binary)
+
+  @doc "The elements."
+  @spec to_list(t) :: [number] | :undefined
+  def to_list(vector), do: Total.vec_to_list(vector)
+
+  @doc "The bytes of the elements, eight each in little endian order."
+  @spec to_binary(t) :: binary | :undefined
+  def to_binary(vector), do: Total.vec_to_binary(vector)
+
+  @doc "How many elements."
+  @spec size(t) :: non_neg_integer | :undefined
+  def size(vector), do: Total.vec_size(vector)
+
+  @doc "The element at an index, from 0."
+  @spec get(t, non_neg_integer) :: number | :undefined
+  def get(vector, index), do: Total.vec_get(vector, index)
+
+  @doc "`count` elements from `start` on."
+  @spec slice(t, non_neg_integer, non_neg_integer) :: t | :undefined
+  def slice(vector, start, count), do: Total.vec_slice(vector, start, count)
+
+  @doc "All elements of `a`, then those of `b`, which has the same type."
+  @spec concat(t, t) :: t | :undefined
+  def concat(a, b), do: Total.vec_concat(a, b)
+
+  for {name, text} <- [
+        add: "The sums",
+        sub: "The differences",
+        mul: "The products",
+        div: "The quotients (of integers those of `div/2`)",
+        min: "The lesser ones",
+        max: "The greater ones"
+      ] do
+    @doc "#{text} of the elements of two vectors of one size and type, or of each element and a number."
+    @spec unquote(name)(t, t | number) :: t | :undefined
+    def unquote(name)(a, b), do: Total.vec_map2(unquote(name), a, b)
+  end
+
+  @doc "The sum of the products of the elements of two vectors."
+  @spec dot(t, t) :: number | :undefined
+  def dot(a, b), do: Total.vec_dot(a, b)
+
+  @doc "The sum of the squares of the differences of the elements of two vectors."
+  @spec squared_distance(t, t) :: number | :undefined
+  def squared_distance(a, b), do: Total.vec_distance(a, b)
+
+  @doc "The sum."
+  @spec sum(t) :: number | :undefined
+  def sum(vector), do: Total.vec_sum(vector)
+
+  @doc "The least element."
+  @spec min(t) :: number | :undefined
+  def min(vector), do: Total.vec_min(vector)
+
+  @doc "The greatest element."
+  @spec max(t) :: number | :undefined
+  def max(vector), do: Total.vec_max(vector)
+
+  @doc "The index of the least element, of the first one of several."
+  @spec argmin(t) :: non_neg_integer | :undefined
+  def argmin(vector), do: Total.vec_argmin(vector)
+
+  @doc "The index of the greatest element, of the first one of several."
+  @spec argmax(t) :: non_neg_integer | :undefined
+  def argmax(vector), do: Total.vec_argmax(vector)
+
+  @doc "The elements in ascending order."
+  @spec sort(t) :: t | :undefined
+  def sort(vector), do: Total.vec_sort(vector)
+
+  defimpl Inspect do
+    import Inspect.Algebra
+
+    @shown 20
+
+    def inspect(%{type: type} = vector, opts) do
+      case Mote.Vector.to_list(vector) do
+        list when is_list(list) ->
+          shown = Enum.take(list, @shown)
+          more = if length(list) > @shown, do: [:...], else: []
+          concat(["#Mote.Vector<", to_doc(type, opts), " ", to_doc(shown ++ more, opts), ">"])
+
+        _ ->
+          Inspect.Any.inspect(vector, opts)
+      end
+    end
+  end
+end
