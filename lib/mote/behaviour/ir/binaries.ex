@@ -32,22 +32,22 @@ defmodule Mote.Behaviour.IR.Binaries do
     {spec, g} = calculate(:add, spec, flags, fail, g)
     {value, g} = read(if(kind == :int, do: :bin_int, else: :bin_float), [o, position, spec], fail, g)
     g = Match.pattern(float(s), value, fail, g)
-    calculate(:add, position, bits, fail, g)
+    advance(:add, position, bits, g)
   end
 
   defp segment(%{kind: :binary} = s, o, {position, g}, fail) do
     {bytes, g} = scaled(s.size, div(s.unit, 8), fail, g)
     {value, g} = read(:bin_slice, [o, position, bytes], fail, g)
     g = Match.pattern(s.value, value, fail, g)
-    {bits, g} = calculate(:mul, bytes, 8, fail, g)
-    calculate(:add, position, bits, fail, g)
+    {bits, g} = advance(:mul, bytes, {:k, 8}, g)
+    advance(:add, position, bits, g)
   end
 
   defp segment(%{kind: :utf8} = s, o, {position, g}, fail) do
     {value, g} = read(:bin_utf8, [o, position], fail, g)
     g = Match.pattern(s.value, value, fail, g)
     {bits, g} = read(:utf8_bits, [value], fail, g)
-    calculate(:add, position, bits, fail, g)
+    advance(:add, position, bits, g)
   end
 
   # An integer in the pattern of a float means the float.
@@ -67,6 +67,19 @@ defmodule Mote.Behaviour.IR.Binaries do
   defp calculate(:mul, {:k, a}, {:k, b}, _, g) when is_integer(a) and is_integer(b), do: {{:k, a * b}, g}
   defp calculate(:add, {:k, 0}, b, _, g), do: {b, g}
   defp calculate(primitive, a, b, fail, g), do: read(primitive, [a, b], fail, g)
+
+  # The position behind a segment that was read has an answer: it is within the binary.
+  defp advance(primitive, {:k, a}, {:k, b}, g) when is_integer(a) and is_integer(b),
+    do: calculate(primitive, {:k, a}, {:k, b}, nil, g)
+
+  defp advance(:add, {:k, 0}, b, g), do: {b, g}
+
+  defp advance(primitive, a, b, g) do
+    # A constant on the right side makes the shorter code.
+    [a, b] = Enum.sort_by([a, b], &match?({:k, _}, &1))
+    {d, g} = fresh(g)
+    {{:r, d}, emit(g, {:op, d, primitive, [a, b]})}
+  end
 
   defp read(primitive, os, fail, g) do
     {d, g} = fresh(g)

@@ -198,11 +198,20 @@ impl Value {
 
     /// The bytes of a binary, wherever they are.
     pub(crate) fn as_bytes<'h>(self) -> Option<&'h [u8]> {
-        if self.is_kind(Kind::Bytes) {
-            // SAFETY: see the head of this file; the header counts the bytes.
-            return Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) });
+        match self.inner_bytes() {
+            Some(bytes) => Some(bytes),
+            None => self.as_foreign()?.bytes(),
         }
-        if self.is_kind(Kind::Slice) {
+    }
+
+    /// The bytes of a binary that is no foreign value.
+    #[inline(always)]
+    pub(crate) fn inner_bytes<'h>(self) -> Option<&'h [u8]> {
+        if !self.is_boxed() {
+            return None;
+        }
+        let kind = self.header() as u8;
+        if kind == Kind::Slice as u8 {
             // SAFETY: see the head of this file; the bytes are those of another cell, or of its foreign value, which the
             // cell of the slice keeps, and they never move.
             return Some(unsafe {
@@ -210,7 +219,11 @@ impl Value {
                 std::slice::from_raw_parts(bytes as *const u8, count as usize)
             });
         }
-        self.as_foreign()?.bytes()
+        if kind == Kind::Bytes as u8 {
+            // SAFETY: see the head of this file; the header counts the bytes.
+            return Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) });
+        }
+        None
     }
 
     /// The binary that a slice is part of.

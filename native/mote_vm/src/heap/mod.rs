@@ -305,12 +305,14 @@ impl Heap {
         fits
     }
 
-    /// The bytes of `binary` in that range, which are among its bytes. Few are copied: they take no more room than
+    /// Of a binary, whose bytes are `all`, those in that range. Few are copied: they take no more room than
     /// a slice, and keep nothing else.
-    pub(crate) fn slice(&mut self, binary: Value, range: std::ops::Range<usize>) -> Value {
-        let Some(all) = binary.as_bytes() else {
-            return Value::NONE;
-        };
+    pub(crate) fn slice(
+        &mut self,
+        binary: Value,
+        all: &[u8],
+        range: std::ops::Range<usize>,
+    ) -> Value {
         if range.len() == all.len() {
             return binary;
         }

@@ -5,7 +5,7 @@ use crate::prim::compare::key_order;
 use crate::value::Value;
 
 /// A map is put together anew when the other one has more than one in that many of its entries.
-const FEW: usize = 8;
+pub(crate) const FEW: usize = 8;
 
 /// A map of entries in any order; of several with the same key the last one counts. `NONE` when the memory is
 /// exhausted.

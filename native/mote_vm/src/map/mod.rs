@@ -18,7 +18,7 @@ mod build;
 mod edit;
 mod walk;
 
-pub(crate) use build::{from_entries, merge};
+pub(crate) use build::{from_entries, merge, FEW};
 pub(crate) use edit::{delete, put};
 pub(crate) use walk::entries;
 
@@ -83,12 +83,15 @@ impl<'h> Node<'h> {
         let (mut from, mut count) = (0, self.keys.len());
         while count > 1 {
             let half = count / 2;
-            // A move on condition, not a branch that nobody can predict.
-            from = if key_order(self.keys[from + half], key).is_le() {
-                from + half
+            let middle = self.keys[from + half];
+            let up_to = if Value::both_fixnum(middle, key) {
+                // Tagging keeps the order.
+                middle.word() as i64 <= key.word() as i64
             } else {
-                from
+                key_order(middle, key).is_le()
             };
+            // Calculated: nobody can predict which way it goes.
+            from += half * usize::from(up_to);
             count -= half;
         }
         from
@@ -114,6 +117,9 @@ pub(crate) fn get(map: Node<'_>, key: Value) -> Option<Value> {
     // Atoms are found as words; their order is by name, which takes longer.
     let at = if key.as_atom().is_some() {
         node.keys.iter().position(|k| *k == key)?
+    } else if key.is_fixnum() && !node.keys.is_empty() {
+        let at = node.last_up_to(key);
+        (node.keys[at] == key).then_some(at)?
     } else {
         node.find(key).ok()?
     };

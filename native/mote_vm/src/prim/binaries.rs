@@ -88,15 +88,16 @@ pub(crate) fn bin_int(heap: &mut Heap, binary: Value, position: Value, spec: Val
         } else {
             big_endian(bytes, from, spec.bits)
         };
-        Some(if spec.signed && spec.bits > 0 {
-            let unused = 64 - spec.bits;
-            i128::from((n << unused) as i64 >> unused)
-        } else {
-            i128::from(n)
-        })
+        Some((n, spec))
     };
     match number() {
-        Some(n) => integer(heap, n),
+        // Without a sign it is a fixnum: the usual case.
+        Some((n, spec)) if !spec.signed && spec.bits <= 62 => Value::fixnum(n as i64),
+        Some((n, spec)) if spec.signed && spec.bits > 0 => {
+            let unused = 64 - spec.bits;
+            integer(heap, ((n << unused) as i64 >> unused).into())
+        }
+        Some((n, _)) => integer(heap, n.into()),
         None => Value::NONE,
     }
 }
@@ -141,10 +142,11 @@ pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: 
         Some((bytes, from, count))
     };
     match found() {
-        Some((_, from, count)) if from.is_multiple_of(8) => {
-            heap.slice(binary, from / 8..from / 8 + count)
+        Some((bytes, from, count)) if from.is_multiple_of(8) => {
+            heap.slice(binary, bytes, from / 8..from / 8 + count)
         }
         Some((bytes, from, count)) => {
+            heap.work += count;
             let byte = |i| big_endian(bytes, from + i * 8, 8) as u8;
             let copied: Vec<u8> = (0..count).map(byte).collect();
             heap.bytes(&copied)
@@ -156,12 +158,13 @@ pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: 
 /// All from a position on, if that is a number of bytes.
 pub(crate) fn bin_rest(heap: &mut Heap, binary: Value, position: Value) -> Value {
     let rest = || {
-        let bits = as_binary(binary)?.len() * 8;
-        let rest = bits.checked_sub(usize::try_from(position.as_fixnum()?).ok()?)?;
-        rest.is_multiple_of(8).then_some(rest / 8)
+        let bytes = as_binary(binary)?;
+        let from = usize::try_from(position.as_fixnum()?).ok()?;
+        // A binary ends with a whole byte, so what is left of it must begin with one.
+        (from.is_multiple_of(8) && from / 8 <= bytes.len()).then_some((bytes, from / 8))
     };
     match rest() {
-        Some(count) => bin_slice(heap, binary, position, Value::fixnum(count as i64)),
+        Some((bytes, from)) => heap.slice(binary, bytes, from..bytes.len()),
         None => Value::NONE,
     }
 }
@@ -213,16 +216,16 @@ pub(crate) fn bit_size(binary: Value) -> Value {
 
 /// `binary_part(binary, start, length)`; a negative length means the bytes before the start.
 pub(crate) fn binary_part(heap: &mut Heap, binary: Value, start: Value, length: Value) -> Value {
-    let part = || -> Option<Range<usize>> {
+    let part = || -> Option<(&[u8], Range<usize>)> {
         let bytes = as_binary(binary)?;
         let (start, length) = (start.as_fixnum()?, length.as_fixnum()?);
         // Fixnums have 63 bits: their sum fits.
         let (from, to) = (start.min(start + length), start.max(start + length));
         let range = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
-        (range.end <= bytes.len()).then_some(range)
+        (range.end <= bytes.len()).then_some((bytes, range))
     };
     match part() {
-        Some(range) => heap.slice(binary, range),
+        Some((bytes, range)) => heap.slice(binary, bytes, range),
         None => Value::NONE,
     }
 }

@@ -5,6 +5,9 @@ use crate::foreign::Wide;
 use crate::heap::Heap;
 use crate::value::Value;
 
+/// Bytes that are copied while a primitive walks over one element of a list.
+pub(super) const COPIED: usize = 32;
+
 /// What a segment is; the numbers are those of its specification.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -103,6 +106,7 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
             };
             add(heap, &mut bits, &segment, value, size)?;
         }
+        heap.work += bits.bytes.len() / COPIED;
         (bits.over == 0).then_some(bits.bytes)
     };
     match built() {

@@ -1,13 +1,17 @@
 //! Maps: reading, changing, and the ways from and to lists. What a map looks like inside is in crate::map.
 use super::lists::{proper_length, Builder, Elements};
 use crate::heap::Heap;
-use crate::map::{self, entries, Node};
+use crate::map::{self, entries, Node, FEW};
 use crate::value::Value;
+
+/// How many elements of a list an entry costs that has to find its place among others.
+const SORTED: usize = 4;
 
 /// `%{k1 => v1, …}` of a tuple `{k1, v1, …}`.
 pub(crate) fn map_of(heap: &mut Heap, tuple: Value) -> Value {
     match tuple.as_tuple() {
         Some(parts) if parts.len().is_multiple_of(2) => {
+            heap.work += parts.len();
             let pairs = parts.chunks_exact(2).map(|pair| (pair[0], pair[1]));
             map::from_entries(heap, pairs.collect())
         }
@@ -85,9 +89,10 @@ pub(crate) fn map_new(heap: &mut Heap, a: Value) -> Value {
     if Node::of(a).is_some() {
         return a;
     }
-    if proper_length(a).is_none() {
+    let Some(n) = proper_length(a) else {
         return Value::NONE;
-    }
+    };
+    heap.work += n * SORTED;
     let pairs: Option<Vec<(Value, Value)>> = Elements::of(a)
         .map(|element| match element.as_tuple() {
             Some([key, value]) => Some((*key, *value)),
@@ -103,7 +108,11 @@ pub(crate) fn map_new(heap: &mut Heap, a: Value) -> Value {
 /// `Map.merge(a, b)`: the values of `b` where both have a key.
 pub(crate) fn map_merge(heap: &mut Heap, a: Value, b: Value) -> Value {
     match (Node::of(a), Node::of(b)) {
-        (Some(a), Some(b)) => map::merge(heap, a, b),
+        (Some(a), Some(b)) => {
+            // A few entries are put one by one.
+            heap.work += (a.size + b.size).min(a.size.min(b.size) * SORTED * FEW);
+            map::merge(heap, a, b)
+        }
         _ => Value::NONE,
     }
 }
@@ -122,6 +131,7 @@ fn list(heap: &mut Heap, a: Value, element: impl Fn(&mut Heap, Value, Value) -> 
     let Some(map) = Node::of(a) else {
         return Value::NONE;
     };
+    heap.work += map.size;
     let mut list = Builder::new();
     for (key, value) in entries(map) {
         let element = element(heap, key, value);

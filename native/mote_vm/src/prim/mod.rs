@@ -138,8 +138,8 @@ pub(crate) fn apply(
         P::VecSum => vectors::vec_sum(heap, a),
         P::VecMin => vectors::vec_min(heap, a),
         P::VecMax => vectors::vec_max(heap, a),
-        P::VecArgmin => vectors::vec_argmin(a),
-        P::VecArgmax => vectors::vec_argmax(a),
+        P::VecArgmin => vectors::vec_argmin(heap, a),
+        P::VecArgmax => vectors::vec_argmax(heap, a),
         P::VecSort => vectors::vec_sort(heap, a),
 
         P::TupleSize => tuples::tuple_size(a),

@@ -7,7 +7,7 @@
 //! more than 64 bits are no elements; a result with one of them has no answer. Sums of floats are made in [`LANES`]
 //! lanes, the i-th of which adds every element whose index is i modulo their number, and then the lanes from the first
 //! to the last; so the machine can add several at once, and everybody gets the same.
-use super::build::number_of;
+use super::build::{number_of, COPIED};
 use super::lists::{proper_length, Builder, Elements};
 use super::types::as_binary;
 use crate::atom::Atom;
@@ -93,6 +93,19 @@ impl<'h> Vector<'h> {
     }
 }
 
+/// The turn pays for going over so many elements: several are as fast as one of a list.
+fn work(heap: &mut Heap, elements: usize) {
+    heap.work += elements * ELEMENT / COPIED;
+}
+
+/// The same for all elements of a vector.
+fn walk(heap: &mut Heap, a: Value) {
+    work(
+        heap,
+        Vector::of(a).map_or(0, |vector| vector.elements().len()),
+    );
+}
+
 /// `value`, or no answer; the memory may be exhausted.
 fn or_none(value: Option<Value>) -> Value {
     value.unwrap_or(Value::NONE)
@@ -173,9 +186,10 @@ fn bytes(elements: impl Iterator<Item = [u8; ELEMENT]>) -> Vec<u8> {
 
 /// `Mote.Vector.new(type, list)`
 pub(crate) fn vec_new(heap: &mut Heap, kind: Value, list: Value) -> Value {
-    if !proper_length(list).is_some_and(|n| heap.fits(n * ELEMENT)) {
+    let Some(n) = proper_length(list).filter(|n| heap.fits(n * ELEMENT)) else {
         return Value::NONE;
-    }
+    };
+    heap.work += n;
     if kind == names().f64 {
         let all: Option<Vec<f64>> = Elements::of(list).map(as_float).collect();
         or_none(all.map(|all| floats(heap, all.into_iter())))
@@ -192,6 +206,7 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
     let Some(bytes) = as_binary(binary) else {
         return Value::NONE;
     };
+    heap.work += bytes.len() / COPIED;
     let names = names();
     let tensor = |kind: Value| match kind.as_tuple()? {
         [letter, bits] => Some((letter.as_atom()?.name(), bits.as_fixnum()?)),
@@ -236,6 +251,7 @@ pub(crate) fn vec_to_list(heap: &mut Heap, a: Value) -> Value {
     let Some(vector) = Vector::of(a) else {
         return Value::NONE;
     };
+    heap.work += vector.elements().len();
     let mut list = Builder::new();
     for element in vector.elements() {
         let value = vector.value(heap, element);
@@ -280,7 +296,11 @@ pub(crate) fn vec_slice(heap: &mut Heap, a: Value, start: Value, count: Value) -
     let Some((vector, range)) = range() else {
         return Value::NONE;
     };
-    let binary = heap.slice(vec_to_binary(a), range);
+    let whole = vec_to_binary(a);
+    let binary = match as_binary(whole) {
+        Some(bytes) => heap.slice(whole, bytes, range),
+        None => Value::NONE,
+    };
     made(heap, vector.kind(), binary)
 }
 
@@ -293,6 +313,7 @@ pub(crate) fn vec_concat(heap: &mut Heap, a: Value, b: Value) -> Value {
     };
     match both() {
         Some((kind, x, y)) if heap.fits((x.len() + y.len()) * ELEMENT) => {
+            work(heap, x.len() + y.len());
             let binary = heap.owned_bytes([x, y].concat().into_flattened());
             made(heap, kind, binary)
         }
@@ -339,6 +360,7 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
     if !heap.fits(vector.elements().len() * ELEMENT) {
         return Value::NONE;
     }
+    work(heap, vector.elements().len());
     match vector {
         Floats(x) => {
             let other = match Vector::of(b) {
@@ -437,6 +459,7 @@ fn wide(e: &[u8; ELEMENT]) -> i128 {
 
 /// `Mote.Vector.dot(a, b)`, of vectors of one size.
 pub(crate) fn vec_dot(heap: &mut Heap, a: Value, b: Value) -> Value {
+    walk(heap, a);
     match (Vector::of(a), Vector::of(b)) {
         (Some(Floats(x)), Some(Floats(y))) if x.len() == y.len() => {
             float(heap, lanes(x, y, |x, y| x * y))
@@ -450,6 +473,7 @@ pub(crate) fn vec_dot(heap: &mut Heap, a: Value, b: Value) -> Value {
 
 /// `Mote.Vector.squared_distance(a, b)`, of vectors of one size.
 pub(crate) fn vec_distance(heap: &mut Heap, a: Value, b: Value) -> Value {
+    walk(heap, a);
     match (Vector::of(a), Vector::of(b)) {
         (Some(Floats(x)), Some(Floats(y))) if x.len() == y.len() => {
             float(heap, lanes(x, y, |x, y| (x - y) * (x - y)))
@@ -468,6 +492,7 @@ pub(crate) fn vec_distance(heap: &mut Heap, a: Value, b: Value) -> Value {
 
 /// `Mote.Vector.sum(vector)`
 pub(crate) fn vec_sum(heap: &mut Heap, a: Value) -> Value {
+    walk(heap, a);
     match Vector::of(a) {
         Some(Floats(x)) => float(heap, lanes(x, x, |x, _| x)),
         Some(Integers(x)) => exact(heap, x.iter().map(wide)),
@@ -498,6 +523,7 @@ fn extreme(vector: Vector<'_>, greatest: bool) -> Option<usize> {
 }
 
 fn extreme_value(heap: &mut Heap, a: Value, greatest: bool) -> Value {
+    walk(heap, a);
     let found = || {
         let vector = Vector::of(a)?;
         Some((vector, extreme(vector, greatest)?))
@@ -519,13 +545,15 @@ pub(crate) fn vec_max(heap: &mut Heap, a: Value) -> Value {
 }
 
 /// `Mote.Vector.argmin(vector)`: the index of the first of the least.
-pub(crate) fn vec_argmin(a: Value) -> Value {
+pub(crate) fn vec_argmin(heap: &mut Heap, a: Value) -> Value {
+    walk(heap, a);
     let index = Vector::of(a).and_then(|vector| extreme(vector, false));
     or_none(index.map(|i| Value::fixnum(i as i64)))
 }
 
 /// `Mote.Vector.argmax(vector)`
-pub(crate) fn vec_argmax(a: Value) -> Value {
+pub(crate) fn vec_argmax(heap: &mut Heap, a: Value) -> Value {
+    walk(heap, a);
     let index = Vector::of(a).and_then(|vector| extreme(vector, true));
     or_none(index.map(|i| Value::fixnum(i as i64)))
 }
@@ -535,9 +563,11 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
     let Some(vector) = Vector::of(a) else {
         return Value::NONE;
     };
-    if !heap.fits(vector.elements().len() * ELEMENT) {
+    let n = vector.elements().len();
+    if !heap.fits(n * ELEMENT) {
         return Value::NONE;
     }
+    work(heap, n * n.checked_ilog2().unwrap_or(0) as usize);
     match vector {
         Floats(x) => {
             let mut sorted: Vec<f64> = x.iter().map(|e| f64::from_le_bytes(*e)).collect();
@@ -650,7 +680,10 @@ mod tests {
         assert!(crate::prim::compare::same(same, x));
         assert!(vec_dot(&mut heap, x, x).is_none());
         assert!(vec_distance(&mut heap, x, x) == Value::fixnum(0));
-        assert!(vec_argmin(x) == Value::fixnum(2) && vec_argmax(x) == Value::fixnum(0));
+        assert!(
+            vec_argmin(&mut heap, x) == Value::fixnum(2)
+                && vec_argmax(&mut heap, x) == Value::fixnum(0)
+        );
     }
 
     #[test]
@@ -664,7 +697,7 @@ mod tests {
         assert!(vec_map2(&mut heap, name("pow"), one, one).is_none());
         assert!(vec_concat(&mut heap, one, ints).is_none());
         let empty = vector(&mut heap, &[]);
-        assert!(vec_min(&mut heap, empty).is_none() && vec_argmax(empty).is_none());
+        assert!(vec_min(&mut heap, empty).is_none() && vec_argmax(&mut heap, empty).is_none());
         let nan = heap.bytes(&f64::NAN.to_le_bytes());
         assert!(vec_from_binary(&mut heap, names().f64, nan).is_none());
         // Made by hand, past the check.
