@@ -60,7 +60,8 @@ impl<'m> Stopped<'m> {
             return;
         }
         // Under stress others are to have turns in between.
-        let marked = !(begins && self.stress == Stress::Running) && self.mark();
+        let in_between = begins && self.stress == Stress::Running && !self.urgent;
+        let marked = !in_between && self.mark();
         if marked {
             self.end();
         }
