@@ -45,6 +45,16 @@ pub struct Decoder {
     holds: bool,
     limited: bool,
     made: Vec<ErlNifTerm>,
+    /// Empty between two terms: only its room is kept.
+    steps: Vec<Step<'static>>,
+}
+
+/// The room of a list of steps, for steps of another time.
+fn emptied<'a>(mut steps: Vec<Step<'_>>) -> Vec<Step<'a>> {
+    steps.clear();
+    steps.shrink_to(KEPT);
+    // Nothing is left to be mapped; the allocation stays.
+    steps.into_iter().map(|_| Step::More).collect()
 }
 
 impl Decoder {
@@ -81,7 +91,8 @@ impl Decoder {
 
     /// The term of a value.
     pub fn term<'a>(&mut self, env: Env<'a>, machine: &Machine, value: Value<'_>) -> Term<'a> {
-        let mut steps = vec![Step::Visit(value)];
+        let mut steps = emptied(std::mem::take(&mut self.steps));
+        steps.push(Step::Visit(value));
         while let Some(step) = steps.pop() {
             let term = match step {
                 Step::Visit(value) => match self.visit(env, machine, value, &mut steps) {
@@ -95,6 +106,7 @@ impl Decoder {
             };
             self.made.push(term);
         }
+        self.steps = emptied(steps);
         match self.made.pop() {
             // SAFETY: made in `env` just now.
             Some(term) => unsafe { Term::new(env, term) },

@@ -13,7 +13,7 @@ use mote_vm::foreign::{Class, Wide};
 use mote_vm::handles::Held;
 use mote_vm::machine::Machine;
 use mote_vm::parcel::Builder;
-use rustler::sys::enif_get_int64;
+use rustler::sys::{enif_get_int64, ErlNifTerm};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, LocalPid, MapIterator, ResourceArc, Term, TermType};
 use std::sync::Arc;
@@ -142,17 +142,12 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     fn integer(&mut self, term: Term<'a>) -> Result<(), Big> {
-        let mut n = 0;
-        // SAFETY: `n` is written when the integer fits.
-        let fits =
-            unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) } != 0;
-        if fits && self.builder.integer(n) {
+        let n = small_integer(term);
+        if n.is_some_and(|n| self.builder.integer(n)) {
             return Ok(());
         }
-        let n = match fits {
-            true => Some(i128::from(n)),
-            false => term.decode::<u64>().ok().map(i128::from),
-        };
+        let n = n.map(i128::from);
+        let n = n.or_else(|| term.decode::<u64>().ok().map(i128::from));
         if let Some(wide) = n.and_then(Wide::new) {
             self.builder.foreign(Arc::new(wide));
             Ok(())
@@ -169,12 +164,31 @@ impl<'m, 'a> Encoder<'m, 'a> {
         self.builder.tuple(elements.len());
         let env = term.get_env();
         // SAFETY: elements belong to the environment of their tuple.
-        let terms = elements
-            .iter()
-            .rev()
-            .map(|element| unsafe { Term::new(env, *element) });
-        self.stack.extend(terms);
+        let term = |element: &ErlNifTerm| unsafe { Term::new(env, *element) };
+        let mut rest = elements;
+        // What is one word needs no stack: most messages are that and no more.
+        while let Some((first, others)) = rest.split_first() {
+            if !self.leaf(term(first))? {
+                break;
+            }
+            rest = others;
+        }
+        self.stack.extend(rest.iter().rev().map(term));
         Ok(())
+    }
+
+    /// Writes an atom or a small integer; `false` for anything else.
+    fn leaf(&mut self, term: Term<'a>) -> Result<bool, Big> {
+        let written = match term.get_type() {
+            TermType::Atom => {
+                self.builder.atom(atoms::number(term));
+                true
+            }
+            TermType::Integer => small_integer(term).is_some_and(|n| self.builder.integer(n)),
+            _ => false,
+        };
+        self.spend(written as usize)?;
+        Ok(written)
     }
 
     fn list(&mut self, term: Term<'a>) -> Result<(), Big> {
@@ -266,4 +280,12 @@ impl<'m, 'a> Encoder<'m, 'a> {
         self.stack[from..].reverse();
         Ok(())
     }
+}
+
+/// An integer of 64 bits.
+fn small_integer(term: Term<'_>) -> Option<i64> {
+    let mut n = 0;
+    // SAFETY: `n` is written when the integer fits.
+    let fits = unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) };
+    (fits != 0).then_some(n)
 }

@@ -39,12 +39,12 @@ impl Letters {
     }
 
     /// Puts them together with what they say.
-    pub fn seal(self, builder: Builder) -> Batch {
-        Batch {
+    pub fn seal(self, builder: Builder) -> Box<Batch> {
+        Box::new(Batch {
             letters: self.letters,
             targets: self.targets,
             contents: builder.finish(),
-        }
+        })
     }
 }
 

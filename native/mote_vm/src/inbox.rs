@@ -31,7 +31,7 @@ pub(crate) enum Entry {
     /// A message from outside for an actor.
     Message(Target, Parcel),
     /// Many of them.
-    Batch(Batch),
+    Batch(Box<Batch>),
     /// A look at an actor between two of its turns.
     Inspect(Target, Look),
     /// The clock was moved by hand: fire what is due.
@@ -212,7 +212,10 @@ impl Inbox {
 
     /// The same for many: the first of them, as many as there is room for; how many, and why not the others. Gives them
     /// back when the inbox is closed.
-    pub(crate) fn push_batch(&self, mut batch: Batch) -> Result<(usize, Option<Refusal>), Batch> {
+    pub(crate) fn push_batch(
+        &self,
+        mut batch: Box<Batch>,
+    ) -> Result<(usize, Option<Refusal>), Box<Batch>> {
         let mut inner = self.inner.lock();
         if inner.closed {
             return Err(batch);

@@ -19,6 +19,7 @@ use crate::heap::Heap;
 use crate::map;
 use crate::timers::TimerId;
 use crate::value::Value;
+use std::cell::Cell;
 use std::sync::Arc;
 
 const TUPLE: u64 = 0x10;
@@ -39,9 +40,29 @@ pub struct Parcel {
     held: Vec<Held>,
 }
 
+/// How many words a builder keeps room for.
+const KEPT: usize = 1024;
+/// How many words a parcel has room for without an allocation.
+const FEW: usize = 4;
+
 enum Words {
-    One(Value),
+    /// So many of them.
+    Few([Value; FEW], u8),
     Many(Vec<Value>),
+}
+
+impl Words {
+    fn as_slice(&self) -> &[Value] {
+        match self {
+            Words::Few(words, n) => &words[..*n as usize],
+            Words::Many(words) => words,
+        }
+    }
+}
+
+thread_local! {
+    /// The room of a builder, kept from one parcel to the next.
+    static ROOM: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
 }
 
 // SAFETY: the words are plain data; the rest may be sent.
@@ -55,7 +76,7 @@ impl Parcel {
 
     fn of(value: Value) -> Parcel {
         Parcel {
-            words: Words::One(value),
+            words: Words::Few([value; FEW], 1),
             foreigns: Vec::new(),
             held: Vec::new(),
         }
@@ -75,8 +96,8 @@ impl Parcel {
     /// a list becomes a cell of two.
     pub fn bytes(&self) -> usize {
         match &self.words {
-            Words::One(_) => 0,
-            Words::Many(words) => words.len() * 2 * size_of::<Value>(),
+            Words::Few([value, ..], 1) if !value.is_boxed() => 0,
+            words => words.as_slice().len() * 2 * size_of::<Value>(),
         }
     }
 
@@ -92,7 +113,7 @@ impl Parcel {
     /// Its words and foreign values, for messages that were written one after the other.
     pub(crate) fn open(self) -> (Vec<Value>, Vec<ForeignRef>) {
         let words = match self.words {
-            Words::One(value) => vec![value],
+            Words::Few(words, n) => words[..n as usize].to_vec(),
             Words::Many(words) => words,
         };
         (words, self.foreigns)
@@ -100,10 +121,7 @@ impl Parcel {
 
     /// Shows every address in it.
     pub(crate) fn each_address(&self, mut show: impl FnMut(Value)) {
-        let mut rest = match &self.words {
-            Words::One(value) => std::slice::from_ref(value),
-            Words::Many(words) => words.as_slice(),
-        };
+        let mut rest = self.words.as_slice();
         while let Some((&value, before)) = rest.split_last() {
             let raw = if value.is_boxed() {
                 raw_words(value)
@@ -120,8 +138,8 @@ impl Parcel {
     /// Makes the value in `heap`; `NONE` when its memory is exhausted.
     pub(crate) fn unpack(mut self, heap: &mut Heap, scratch: &mut Vec<Value>) -> Value {
         match &self.words {
-            Words::One(value) => *value,
-            Words::Many(words) => unpack(words, &mut self.foreigns, heap, scratch),
+            Words::Few([value, ..], 1) if !value.is_boxed() => *value,
+            words => unpack(words.as_slice(), &mut self.foreigns, heap, scratch),
         }
     }
 }
@@ -250,7 +268,10 @@ pub struct BuilderMark {
 impl Builder {
     /// An empty builder.
     pub fn new() -> Builder {
-        Builder::default()
+        Builder {
+            words: ROOM.take(),
+            ..Builder::default()
+        }
     }
 
     /// How many words were written: a measure of the work done.
@@ -359,17 +380,23 @@ impl Builder {
     }
 
     /// The parcel.
-    pub fn finish(self) -> Parcel {
-        match self.words[..] {
-            [word] if !Value::from_word(word).is_boxed() => Parcel {
-                held: self.held,
-                ..Parcel::of(Value::from_word(word))
-            },
-            _ => Parcel {
-                words: Words::Many(self.words.into_iter().map(Value::from_word).collect()),
-                foreigns: self.foreigns,
-                held: self.held,
-            },
+    pub fn finish(mut self) -> Parcel {
+        let n = self.words.len();
+        let words = if n <= FEW {
+            let mut few = [Value::UNDEFINED; FEW];
+            for (to, word) in few.iter_mut().zip(self.words.drain(..)) {
+                *to = Value::from_word(word);
+            }
+            self.words.shrink_to(KEPT);
+            ROOM.set(self.words);
+            Words::Few(few, n as u8)
+        } else {
+            Words::Many(self.words.into_iter().map(Value::from_word).collect())
+        };
+        Parcel {
+            words,
+            foreigns: self.foreigns,
+            held: self.held,
         }
     }
 }

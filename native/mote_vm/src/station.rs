@@ -101,7 +101,10 @@ impl Station {
     }
 
     /// The same for a batch of messages from outside (inbox.rs).
-    pub(crate) fn push_batch(&self, batch: Batch) -> Result<(usize, Option<Refusal>), Batch> {
+    pub(crate) fn push_batch(
+        &self,
+        batch: Box<Batch>,
+    ) -> Result<(usize, Option<Refusal>), Box<Batch>> {
         let entered = self.inbox.push_batch(batch)?;
         self.unpark_if_asleep();
         Ok(entered)

@@ -173,7 +173,11 @@ impl Machine {
 
     /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as
     /// there is room for; how many, and why not the others.
-    pub fn send_batch(&self, entrance: &Entrance, mut batch: Batch) -> (usize, Option<Refusal>) {
+    pub fn send_batch(
+        &self,
+        entrance: &Entrance,
+        mut batch: Box<Batch>,
+    ) -> (usize, Option<Refusal>) {
         let n = batch.len();
         if n == 0 {
             return (0, None);
