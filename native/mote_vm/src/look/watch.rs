@@ -28,7 +28,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    fn new(id: u64, until: Instant) -> Watch {
+    pub(crate) fn new(id: u64, until: Instant) -> Watch {
         Watch {
             id,
             until,
