@@ -67,7 +67,8 @@ impl<'w> Marker<'w> {
         }
     }
 
-    /// Scans up to `cells` cells; fewer when nothing is left. How many are left of the number.
+    /// Scans up to `cells` cells; fewer when nothing is left, or spans had nothing for a while. How many are left of the
+    /// number.
     pub(crate) fn run(&mut self, mut cells: usize) -> usize {
         // The window is empty when as many rounds in a row as it has places brought nothing.
         let mut idle = 0;
@@ -99,13 +100,12 @@ impl<'w> Marker<'w> {
         if let Some(value) = self.stack.pop() {
             return value;
         }
-        while let Some(mut span) = self.spans.pop() {
+        // One piece at a time: it may be empty, and so may be many that follow.
+        if let Some(mut span) = self.spans.pop() {
             if span.take(&mut self.stack) {
                 self.spans.push(span);
             }
-            if let Some(value) = self.stack.pop() {
-                return value;
-            }
+            return self.stack.pop().unwrap_or(Value::NONE);
         }
         Value::NONE
     }
