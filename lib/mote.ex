@@ -58,6 +58,9 @@ defmodule Mote do
     * `:schedule` - `{:seeded, seed}` for turns in an order that the seed decides and that can be had again, for tests:
       see `Mote.Test` (default `:threads`);
     * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);
+    * `:tier` - `:native`, the default, compiles behaviours to machine code, in the background: a new one is interpreted
+      until its code is ready. `:interp` interprets all, and so does every machine on a computer whose machine code is
+      not known: see `native` in `info/1`, and the guide *Native code*;
     * `:telemetry` - what it tells, and how often: see `Mote.Telemetry`.
 
   Raises `ArgumentError` for anything else.
@@ -496,6 +499,10 @@ defmodule Mote do
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
       `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together
       found empty);
+    * `native` - `tier`, which of `:native` and `:interp` runs behaviours; `compiled`, how many behaviours and functions
+      have machine code, `refused`, how many are left to the interpreter, `pending`, how many modules wait for the
+      compiler; `bytes` of machine code; `compile` and `longest_compile`, nanoseconds from the arrival of a module to
+      its machine code, of all together and the longest;
     * `inbox` - what waits to enter any sponsor; `references` - actors that Elixir terms refer to;
     * `questions` - `open`, how many wait for an answer, and `broken`, how many waited for one in vain;
     * `uptime` - milliseconds; `name`.

@@ -4,7 +4,7 @@
 
 readonly LEAST_ELIXIR=1.14.0
 readonly LEAST_OTP=25
-readonly LEAST_RUST=1.91.0
+readonly LEAST_RUST=1.95.0
 
 # rustup puts cargo here, and a shell that was open before it was installed does not know.
 [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ] && PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"

@@ -10,6 +10,7 @@ defmodule Mote.Counters do
   Turns:
 
     * `turns` - turns that ended, whichever way;
+    * `interpreted` - of these, turns that the interpreter ran, for their native code was not ready, or refused;
     * `sends` - messages sent by committed turns;
     * `creates` - actors created by committed turns;
     * `becomes` - becomes of committed turns;

@@ -173,9 +173,10 @@ defmodule Mote.Machine do
     Process.flag(:trap_exit, true)
     :ok = Janitor.watch(self())
 
-    %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, clock: clock, schedule: schedule} = config
+    %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, clock: clock, schedule: schedule, tier: tier} =
+      config
 
-    case Native.machine_start(config.title, sponsors, fuel, memory, gc, {clock, schedule}) do
+    case Native.machine_start(config.title, sponsors, fuel, memory, gc, {clock, schedule, tier}) do
       {:ok, native} ->
         about = Reporter.about(config.name, config.telemetry)
         Table.put(self(), native, config.name, about)

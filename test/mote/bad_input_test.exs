@@ -270,8 +270,8 @@ defmodule Mote.BadInputTest do
 
   test "in a NIF raises ArgumentError and does no harm", %{echo: echo} do
     for call <- [
-          fn -> Native.machine_start(1, [], 1, 1, {1, 1.0, false}, :system) end,
-          fn -> Native.machine_start("a", [1], 1, 1, {1, 1.0, false}, :system) end,
+          fn -> Native.machine_start(1, [], 1, 1, {1, 1.0, false}, {:system, nil, :native}) end,
+          fn -> Native.machine_start("a", [1], 1, 1, {1, 1.0, false}, {:system, nil, :native}) end,
           fn -> Native.machine_stop(make_ref()) end,
           fn -> Native.machine_join(nil) end,
           fn -> Native.machine_info(echo) end,

@@ -286,6 +286,18 @@ defmodule Mote.Generators do
     %{outside: normalise(flush(messages)), counters: counters}
   end
 
+  @doc "Loads a module, and waits until it is compiled, where it is; what the compiler says then."
+  def load(machine, module) do
+    with :ok <- Mote.load(machine, module), do: compiled(machine)
+  end
+
+  defp compiled(machine) do
+    case Mote.info(machine).native do
+      %{pending: 0} = native -> {:ok, native}
+      _ -> compiled(machine)
+    end
+  end
+
   # That many messages are waited for; more may be there.
   defp flush(messages) do
     receive do

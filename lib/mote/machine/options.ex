@@ -15,6 +15,7 @@ defmodule Mote.Machine.Options do
           gc: Quota.gc(),
           clock: :system | :manual,
           schedule: nil | {seed :: non_neg_integer, choices :: non_neg_integer},
+          tier: :native | :interp,
           telemetry: %{interval: pos_integer, level: atom}
         }
 
@@ -33,6 +34,7 @@ defmodule Mote.Machine.Options do
       gc: [],
       clock: :system,
       schedule: :threads,
+      tier: :native,
       telemetry: []
     ]
 
@@ -54,6 +56,7 @@ defmodule Mote.Machine.Options do
       gc: Quota.gc!(opts[:gc]),
       clock: clock!(opts[:clock]),
       schedule: schedule!(opts[:schedule]),
+      tier: tier!(opts[:tier]),
       telemetry: Reporter.options!(opts[:telemetry])
     }
   end
@@ -103,6 +106,14 @@ defmodule Mote.Machine.Options do
   defp clock!(other) do
     raise ArgumentError,
           "expected :clock to be :system (time passes by itself) or :manual (Mote.advance/3 lets it pass), " <>
+            "got: #{inspect(other)}"
+  end
+
+  defp tier!(tier) when tier in [:native, :interp], do: tier
+
+  defp tier!(other) do
+    raise ArgumentError,
+          "expected :tier to be :native (machine code, where this computer's is known) or :interp (the interpreter), " <>
             "got: #{inspect(other)}"
   end
 

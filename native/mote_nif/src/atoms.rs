@@ -38,6 +38,8 @@ pub mod names {
         load,
         stopped,
         manual,
+        interp,
+        native,
         system,
         standing,
         unknown,

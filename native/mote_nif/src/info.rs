@@ -1,8 +1,8 @@
 //! What a machine says about itself.
-use crate::atoms;
+use crate::atoms::{self, names};
 use crate::resources::MachineResource;
 use mote_vm::counters::Counts;
-use mote_vm::machine::{Info, SponsorInfo};
+use mote_vm::machine::{Info, SponsorInfo, Tier};
 use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
 
@@ -24,6 +24,22 @@ pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Ter
         ("live_bytes", info.gc.live_bytes.encode(env)),
         ("reclaimed", info.gc.reclaimed_bytes.encode(env)),
     ];
+    let tier = match info.native.tier {
+        Tier::Native => names::native(),
+        Tier::Interpreter => names::interp(),
+    };
+    let native = [
+        ("tier", tier.encode(env)),
+        ("pending", info.native.pending.encode(env)),
+        ("compiled", info.native.compiled.encode(env)),
+        ("refused", info.native.refused.encode(env)),
+        ("bytes", info.native.code_bytes.encode(env)),
+        ("compile", info.native.compile_ns.encode(env)),
+        (
+            "longest_compile",
+            info.native.longest_compile_ns.encode(env),
+        ),
+    ];
     let sponsors: Vec<_> = info
         .sponsors
         .iter()
@@ -38,6 +54,7 @@ pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Ter
             ("counters", counters(env, &info.counts())),
             ("memory", map(env, &memory)),
             ("gc", map(env, &gc)),
+            ("native", map(env, &native)),
             ("sponsors", pairs(env, &sponsors)),
             ("inbox", inbox.encode(env)),
             ("references", info.handles.encode(env)),

@@ -12,7 +12,7 @@ use mote_vm::code::ir::OpaqueClass;
 use mote_vm::foreign::{Class, ForeignRef};
 use mote_vm::gc::Stress;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Config, Machine, RemoveError, StartError};
+use mote_vm::machine::{Config, Machine, RemoveError, StartError, Tier};
 use mote_vm::seeded::Schedule;
 use mote_vm::sponsor::{cores, SponsorConfig};
 use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType};
@@ -58,7 +58,7 @@ fn machine_start<'a>(
     fuel: u64,
     memory: usize,
     (min, factor, stress): (usize, f64, Atom),
-    (clock, schedule): (Atom, Option<(u64, u64)>),
+    (clock, schedule, tier): (Atom, Option<(u64, u64)>, Atom),
 ) -> NifResult<Term<'a>> {
     mote_vm::distinguish_zeros(two_zeros(env));
     let resource = ResourceArc::new(MachineResource::new(env.pid()));
@@ -79,6 +79,10 @@ fn machine_start<'a>(
         schedule: match schedule {
             Some((seed, choices)) => Schedule::Seeded { seed, choices },
             None => Schedule::Threads,
+        },
+        tier: match tier == names::interp() {
+            true => Tier::Interpreter,
+            false => Tier::Native,
         },
     };
     match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {

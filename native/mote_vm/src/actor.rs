@@ -58,6 +58,7 @@ const _: () = assert!(std::mem::size_of::<Actor>() == 16);
 
 /// What an actor's header says.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
 pub(crate) struct Header(u64);
 
 impl Header {
@@ -82,6 +83,12 @@ impl Header {
         (self.0 >> OWNER_SHIFT) as ThreadNumber
     }
 
+    /// The same for an actor of another behaviour.
+    #[inline(always)]
+    pub(crate) fn of(self, behaviour: BehaviourId) -> Header {
+        Header(self.0 & !BEHAVIOUR_MASK | behaviour.0 as u64)
+    }
+
     pub(crate) fn pinned(self) -> Option<SponsorId> {
         let n = (self.0 >> SPONSOR_SHIFT) & SPONSOR_MASK;
         n.checked_sub(1).map(|n| SponsorId(n as u16))
@@ -94,6 +101,9 @@ impl Header {
 }
 
 impl Actor {
+    /// Where the state word is, for native code.
+    pub(crate) const STATE: usize = std::mem::offset_of!(Actor, state);
+
     /// A fresh record.
     #[inline(always)]
     pub(crate) fn new(header: Header, state: Value) -> Actor {

@@ -12,6 +12,7 @@ use crate::heap::pace::GcConfig;
 use crate::heap::view::Term;
 use crate::look::BehaviourName;
 use crate::machine::Machine;
+pub use crate::native::tier::{NativeInfo, Tier};
 use crate::seeded::Schedule;
 use crate::sponsor::SponsorConfig;
 use std::any::Any;
@@ -64,6 +65,8 @@ pub struct Config {
     pub clock: ClockKind,
     /// Who decides in which order turns run.
     pub schedule: Schedule,
+    /// Who runs behaviours.
+    pub tier: Tier,
 }
 
 /// The fuel of a turn unless configured otherwise.
@@ -167,6 +170,8 @@ pub struct Info {
     pub charged_bytes: usize,
     /// What collections have done.
     pub gc: GcInfo,
+    /// What the compiler has done.
+    pub native: NativeInfo,
 }
 
 /// One sponsor's part of [`Info`].

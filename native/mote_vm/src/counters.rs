@@ -47,6 +47,8 @@ macro_rules! counters {
 counters! {
     /// Turns that ended, whichever way.
     turns,
+    /// Of these, turns that the interpreter ran.
+    interpreted,
     /// Messages sent by committed turns.
     sends,
     /// Actors created by committed turns.

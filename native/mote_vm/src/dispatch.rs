@@ -1,14 +1,17 @@
 //! One turn of one event: run it, then commit or abort.
+use crate::actor::Actor;
 use crate::atom::Atom;
 use crate::code::program::BehaviourCode;
 use crate::foreign::Delivery;
 use crate::heap::view::Term;
 use crate::interpreter::{Aborted, End};
 use crate::machine::Abort;
+use crate::native;
 use crate::queue::Event;
 use crate::thread::Dispatch;
-use crate::turn::{Outgoing, TimerStep};
+use crate::turn::{Outgoing, Stop, TimerStep};
 use crate::value::Value;
+use std::panic::resume_unwind;
 
 impl Dispatch {
     /// Runs the event's actor, which this thread owns or whose behaviour is safe; what the turn cost, in units of
@@ -34,24 +37,7 @@ impl Dispatch {
         self.running = Some((behaviour, event.message));
         let fuel = self.fuel;
         self.turn.begin(actor, fuel);
-        let registers = self.interpreter.registers();
-        let n = behaviour.captures as usize;
-        // SAFETY: a frame has room for captures and message (verify.rs); an actor's state is a pointer to as many
-        // captures as its behaviour has, if these are two or more.
-        unsafe {
-            match n {
-                0 => {}
-                1 => *registers = actor.state(),
-                _ => {
-                    let captures = actor.state().word() as *const Value;
-                    for i in 0..n {
-                        *registers.add(i) = *captures.add(i);
-                    }
-                }
-            }
-            *registers.add(n) = event.message;
-        }
-        let end = self.interpreter.run(&mut self.turn, &behaviour.code);
+        let end = self.run_turn(behaviour, actor, event.message);
         self.turn.counts.turns += 1;
         see(self, behaviour, &end);
         match end {
@@ -72,6 +58,87 @@ impl Dispatch {
         }
         self.turn.actor = std::ptr::null();
         1 + self.turn.spent(fuel) / 2
+    }
+
+    #[cfg(not(any(miri, loom)))]
+    #[inline(always)]
+    fn run_turn(
+        &mut self,
+        behaviour: &BehaviourCode,
+        actor: &Actor,
+        message: Value,
+    ) -> Result<End, Aborted> {
+        let Some(native) = behaviour.native() else {
+            return self.interpret(behaviour, actor, message);
+        };
+        match native(&mut self.turn, actor, message) {
+            native::DONE => Ok(End::Done),
+            native::IGNORED => Ok(End::Ignored),
+            _ => self.stopped(behaviour, actor, message),
+        }
+    }
+
+    /// Neither miri nor loom knows native code.
+    #[cfg(any(miri, loom))]
+    fn run_turn(
+        &mut self,
+        behaviour: &BehaviourCode,
+        actor: &Actor,
+        message: Value,
+    ) -> Result<End, Aborted> {
+        self.interpret(behaviour, actor, message)
+    }
+
+    /// Native code has stopped in the middle of the turn.
+    #[cfg(not(any(miri, loom)))]
+    #[cold]
+    fn stopped(
+        &mut self,
+        behaviour: &BehaviourCode,
+        actor: &Actor,
+        message: Value,
+    ) -> Result<End, Aborted> {
+        match self.turn.halt.stop {
+            Stop::Aborted => return Err(Aborted(self.turn.halt.reason)),
+            Stop::Panicked => {
+                let payload = self.turn.halt.payload.take();
+                resume_unwind(payload.unwrap_or_else(|| Box::new("a panic without a payload")));
+            }
+            Stop::NotReady => {}
+            Stop::Never => behaviour.forget_native(),
+        }
+        // As if it had not begun: a turn has no footprints until it commits.
+        self.turn.abort();
+        self.turn.begin(actor, self.fuel);
+        self.interpret(behaviour, actor, message)
+    }
+
+    #[inline(never)]
+    fn interpret(
+        &mut self,
+        behaviour: &BehaviourCode,
+        actor: &Actor,
+        message: Value,
+    ) -> Result<End, Aborted> {
+        self.turn.counts.interpreted += 1;
+        let registers = self.interpreter.registers();
+        let n = behaviour.captures as usize;
+        // SAFETY: a frame has room for captures and message (verify.rs); an actor's state is a pointer to as many
+        // captures as its behaviour has, if these are two or more.
+        unsafe {
+            match n {
+                0 => {}
+                1 => *registers = actor.state(),
+                _ => {
+                    let captures = actor.state().word() as *const Value;
+                    for i in 0..n {
+                        *registers.add(i) = *captures.add(i);
+                    }
+                }
+            }
+            *registers.add(n) = message;
+        }
+        self.interpreter.run(&mut self.turn, &behaviour.code)
     }
 
     /// The rest of a commit: timers and deliveries.

@@ -257,13 +257,13 @@ impl Interpreter {
                 } => {
                     let (id, n) = current(behaviour)?;
                     let state = frame.captured(turn, captures, n)?;
-                    turn.next = Some((id, state));
+                    turn.become_next(id, state);
                 }
                 Op::BecomeOne { a, behaviour } => {
                     let (id, _) = current(behaviour)?;
-                    turn.next = Some((id, frame.get(a)));
+                    turn.become_next(id, frame.get(a));
                 }
-                Op::BecomeSink => turn.next = Some((BehaviourId::SINK, Value::NONE)),
+                Op::BecomeSink => turn.become_next(BehaviourId::SINK, Value::NONE),
                 Op::Abort { a } => return Err(Aborted(frame.get(a))),
                 Op::Done => return Ok(End::Done),
                 Op::Ignore => return Ok(End::Ignored),
@@ -456,7 +456,7 @@ fn primitive(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Val
 }
 
 #[inline(always)]
-fn comparison(p: Primitive, a: Value, b: Value) -> bool {
+pub(crate) fn comparison(p: Primitive, a: Value, b: Value) -> bool {
     match p {
         Primitive::Eq => compare::equal(a, b),
         Primitive::Ne => !compare::equal(a, b),

@@ -22,6 +22,7 @@ pub(crate) mod interpreter;
 pub mod look;
 pub mod machine;
 pub(crate) mod map;
+pub(crate) mod native;
 pub mod outbox;
 pub mod parcel;
 pub(crate) mod presence;

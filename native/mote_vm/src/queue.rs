@@ -88,6 +88,13 @@ pub(crate) struct QueueMark {
 }
 
 impl EventQueue {
+    /// Where the next event goes, where its chunk ends, and the count, for native code.
+    pub(crate) const TAIL: usize = std::mem::offset_of!(EventQueue, tail);
+    /// See `TAIL`.
+    pub(crate) const TAIL_END: usize = std::mem::offset_of!(EventQueue, tail_end);
+    /// See `TAIL`.
+    pub(crate) const LEN: usize = std::mem::offset_of!(EventQueue, len);
+
     pub(crate) fn new(pool: Arc<BlockPool>) -> EventQueue {
         let mut queue = EventQueue {
             head: std::ptr::null_mut(),

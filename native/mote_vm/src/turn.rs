@@ -1,7 +1,7 @@
 //! The staging area of a turn: what it allocates, sends, arms and becomes, until commit or abort.
 //!
 //! Invariants:
-//! 1. Between turns nothing is staged: `outside`, `timers` and `next` are empty, and `actor` is null.
+//! 1. Between turns nothing is staged: `outside` and `timers` are empty, `next` is nothing, and `actor` is null.
 //! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest.
 use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
@@ -21,6 +21,7 @@ use crate::sponsor::Sponsor;
 use crate::station::Station;
 use crate::timers::{TimerId, TIMER_BYTES};
 use crate::value::Value;
+use std::any::Any;
 use std::sync::Arc;
 
 /// Where a thread stands: its machine, its sponsor, its own public side.
@@ -66,6 +67,43 @@ pub(crate) struct Savepoint {
     pub(crate) tally: Tally,
 }
 
+/// What the actor becomes at commit. Native code writes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    /// [`Next::NOTHING`] when the actor stays as it is.
+    pub(crate) behaviour: u32,
+    pub(crate) state: Value,
+}
+
+impl Next {
+    pub(crate) const NOTHING: u32 = u32::MAX;
+    const STAYS: Next = Next {
+        behaviour: Next::NOTHING,
+        state: Value::NONE,
+    };
+}
+
+/// Why native code stopped in the middle of a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Stop {
+    /// The turn is aborted, for [`Halt::reason`].
+    Aborted = 0,
+    /// Something has no native code yet: the interpreter is to run the turn.
+    NotReady = 1,
+    /// As above, and it never will have.
+    Never = 2,
+    /// A helper panicked; [`Halt::payload`] has what it said.
+    Panicked = 3,
+}
+
+/// What native code and its helpers leave behind when they stop in the middle of a turn.
+pub(crate) struct Halt {
+    pub(crate) stop: Stop,
+    pub(crate) reason: Value,
+    pub(crate) payload: Option<Box<dyn Any + Send>>,
+}
+
 /// Fuel between two looks around within a long turn: some tens of microseconds.
 const SLICE: u64 = 4096;
 
@@ -81,7 +119,10 @@ pub(crate) struct Turn {
     pub(crate) random: Random,
     pub(crate) outside: Vec<Outgoing>,
     pub(crate) timers: Vec<TimerStep>,
-    pub(crate) next: Option<(BehaviourId, Value)>,
+    pub(crate) next: Next,
+    pub(crate) halt: Halt,
+    /// The header of actors created here, but for the behaviour.
+    pub(crate) birth: Header,
     pub(crate) actor: *const Actor,
     /// What is left of the current slice, and of the turn beyond it.
     pub(crate) fuel: u64,
@@ -118,7 +159,13 @@ impl Turn {
             random: Random::from_seed(seed),
             outside: Vec::new(),
             timers: Vec::new(),
-            next: None,
+            next: Next::STAYS,
+            halt: Halt {
+                stop: Stop::Aborted,
+                reason: Value::NONE,
+                payload: None,
+            },
+            birth: Header::new(BehaviourId::SINK, None, place.station.number),
             actor: std::ptr::null(),
             fuel: 0,
             reserve: 0,
@@ -223,10 +270,11 @@ impl Turn {
     /// is left to the caller.
     #[inline(always)]
     pub(crate) fn commit(&mut self) {
-        if let Some((behaviour, state)) = self.next.take() {
+        if let Some((behaviour, state)) = self.becoming() {
             if self.heap.marking() != 0 {
                 self.keep_for_collection();
             }
+            self.next.behaviour = Next::NOTHING;
             // SAFETY: the running actor is live: its event was queued.
             unsafe { (*self.actor).set(behaviour, state) };
             self.counts.becomes += 1;
@@ -251,9 +299,25 @@ impl Turn {
         }
     }
 
+    /// The staged become, if there is one.
+    #[inline(always)]
+    pub(crate) fn becoming(&self) -> Option<(BehaviourId, Value)> {
+        let Next { behaviour, state } = self.next;
+        (behaviour != Next::NOTHING).then_some((BehaviourId(behaviour), state))
+    }
+
+    /// Stages a become; the last one of a turn counts.
+    #[inline(always)]
+    pub(crate) fn become_next(&mut self, behaviour: BehaviourId, state: Value) {
+        self.next = Next {
+            behaviour: behaviour.0,
+            state,
+        };
+    }
+
     /// Leaves no footprints.
     pub(crate) fn abort(&mut self) {
-        self.next = None;
+        self.next = Next::STAYS;
         self.outside.clear();
         self.timers.clear();
         self.queue.rewind(self.savepoint.queue);
@@ -265,8 +329,7 @@ impl Turn {
     #[inline(always)]
     pub(crate) fn create(&mut self, behaviour: BehaviourId, state: Value) -> Value {
         self.tally.creates += 1;
-        let header = Header::new(behaviour, None, self.place.station.number);
-        self.heap.actor(header, state)
+        self.heap.actor(self.birth.of(behaviour), state)
     }
 
     /// The same, pinned to the sponsor of that name; a sponsor that there is not pins to none.

@@ -21,14 +21,14 @@ use crate::atom::Atom;
 #[repr(transparent)]
 pub struct Value(u64);
 
-const TAG_MASK: u64 = 0b1111;
-const TAG_BOXED: u64 = 0b0000;
-const TAG_ADDRESS: u64 = 0b0100;
-const TAG_CONS: u64 = 0b1000;
-const TAG_IMMEDIATE: u64 = 0b1100;
+pub(crate) const TAG_MASK: u64 = 0b1111;
+pub(crate) const TAG_BOXED: u64 = 0b0000;
+pub(crate) const TAG_ADDRESS: u64 = 0b0100;
+pub(crate) const TAG_CONS: u64 = 0b1000;
+pub(crate) const TAG_IMMEDIATE: u64 = 0b1100;
 const ATOM_SHIFT: u32 = 32;
-const FLONUM_TAG: u64 = 0b10;
-const FLONUM_ZERO: u64 = 0x8000_0000_0000_0002;
+pub(crate) const FLONUM_TAG: u64 = 0b10;
+pub(crate) const FLONUM_ZERO: u64 = 0x8000_0000_0000_0002;
 
 /// The smallest and the largest integer that is not opaque.
 pub const FIXNUM_MIN: i64 = -(1 << 62);

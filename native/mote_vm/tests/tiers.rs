@@ -1,6 +1,6 @@
 //! Code that nobody wrote, run: random units and changed ones, whatever the verifier lets pass.
 //!
-//! Nothing crashes, and a unit does the same each time.
+//! Nothing crashes, and a unit does the same as native code as on the interpreter.
 #[path = "support/build.rs"]
 mod build;
 #[path = "support/encode.rs"]
@@ -19,6 +19,7 @@ use mote_vm::code::decode::decode;
 use mote_vm::code::ir::Instr;
 use mote_vm::code::primitive::Primitive;
 use mote_vm::code::verify::verify;
+use mote_vm::machine::Tier;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -27,21 +28,25 @@ use std::collections::BTreeSet;
 use trial::{Court, Seen};
 
 /// What there is to see of a unit on a machine of its own, if the verifier lets it pass.
-fn tried(bytes: &[u8]) -> Option<Seen> {
+fn tried(bytes: &[u8], tier: Tier) -> Option<Seen> {
     let unit = decode(bytes).ok()?;
     verify(&unit).ok()?;
-    let court = Court::new();
+    let court = Court::new(tier);
     court.load(bytes).ok()?;
+    assert_eq!(court.refused(), 0);
     Some(court.hear(&unit))
 }
 
 fn judged(bytes: &[u8]) -> Result<(), TestCaseError> {
-    let Some(seen) = tried(bytes) else {
+    let Some(seen) = tried(bytes, Tier::Interpreter) else {
         return Ok(());
     };
     if trial::is_deterministic(&decode(bytes).unwrap()) {
-        let again = tried(bytes).unwrap();
-        prop_assert!(seen.agrees(&again), "{seen:#?}\nand then\n{again:#?}");
+        let native = tried(bytes, Tier::Native).unwrap();
+        prop_assert!(
+            seen.agrees(&native),
+            "interpreted\n{seen:#?}\nand native\n{native:#?}"
+        );
     }
     Ok(())
 }
@@ -104,7 +109,7 @@ fn generated_units_have_everything_and_show_it() {
             }
         }
         if n < 100 {
-            let seen = tried(&encode(&unit)).expect("fit to run");
+            let seen = tried(&encode(&unit), Tier::best()).expect("fit to run");
             ended += u32::from(seen.ended);
             sent += seen.lines.iter().filter(|l| l.starts_with("sent")).count();
         }

@@ -1,5 +1,6 @@
 defmodule Mote.Behaviour.ProgramsTest do
-  # Random programs: the plain Elixir version, the IR and the machine must agree about everything that can be seen.
+  # Random programs: the plain Elixir version, the IR, the interpreter and native code must agree about everything that
+  # can be seen.
   # `MOTE_LONG=1` for 20,000 of them.
   use ExUnit.Case, async: true
   use ExUnitProperties
@@ -22,9 +23,10 @@ defmodule Mote.Behaviour.ProgramsTest do
 
   property "plain Elixir, IR and the machine do the same" do
     machines =
-      for fuel <- @fuels do
-        {:ok, machine} = Mote.start_link(fuel: fuel)
-        {fuel, machine}
+      for fuel <- @fuels, tier <- [:interp, :native] do
+        {:ok, machine} = Mote.start_link(fuel: fuel, tier: tier)
+        {:ok, native} = Generators.load(machine, Generators.Starter)
+        {fuel, native.tier, machine}
       end
 
     worth = start_supervised!({Agent, fn -> {MapSet.new(), %{}} end})
@@ -40,11 +42,14 @@ defmodule Mote.Behaviour.ProgramsTest do
           Agent.update(worth, fn {done, ends} -> {done, Map.merge(ends, plain.counters.aborts)} end)
           assert plain == Generators.run_reference(program, module, fuel: fuel, turn: &Mote.Interpret.turn/3)
 
-          for {^fuel, machine} <- machines do
+          for {^fuel, tier, machine} <- machines do
+            {:ok, native} = Generators.load(machine, module)
+            assert native.refused == 0
             seen = Generators.run_machine(program, module, machine, length(plain.outside))
-            assert seen.outside == plain.outside
+            assert {tier, seen.outside} == {tier, plain.outside}
             assert Map.take(seen.counters, @counters) == Map.take(plain.counters, @counters)
             assert Map.take(seen.counters, Map.keys(@aborts)) == aborts(plain.counters.aborts)
+            assert tier == :interp or seen.counters.interpreted == 0
           end
         end
       end)

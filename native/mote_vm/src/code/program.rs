@@ -11,13 +11,15 @@ use super::ir::{Constant, Function, Import, OpaqueClass, Unit};
 use super::lower;
 use super::op::{Code, Op};
 use super::verify::verify;
-use crate::actor::BehaviourId;
+use crate::actor::{Actor, BehaviourId};
 use crate::atom::Atom;
 use crate::foreign::ForeignRef;
 use crate::heap::block::BlockPool;
 use crate::heap::{pages, Heap};
 use crate::look::BehaviourName;
 use crate::map;
+use crate::native::{self, CodeMemory, Compiled, Job};
+use crate::turn::Turn;
 use crate::value::Value;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -35,13 +37,35 @@ pub(crate) type Name = (Atom, Atom, u32);
 pub(crate) struct FunctionSlot {
     pub(crate) arity: u16,
     code: AtomicPtr<Code>,
+    /// The same as native code; null until that is ready.
+    native: AtomicPtr<u8>,
 }
 
 impl FunctionSlot {
+    /// Where the native code is found, for callers in native code.
+    pub(crate) const NATIVE: usize = std::mem::offset_of!(FunctionSlot, native);
+
     fn new(arity: u32) -> FunctionSlot {
         FunctionSlot {
             arity: arity as u16,
             code: AtomicPtr::new(null_mut()),
+            native: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    /// Puts a new version in.
+    fn set(&self, code: NonNull<Code>) {
+        // First, so that nobody finds the new version's place with the old native code for long. Release, both: see
+        // `code`.
+        self.native.store(null_mut(), Ordering::Release);
+        self.code.store(code.as_ptr(), Ordering::Release);
+    }
+
+    /// Puts the native code of that version in, unless another one stands here by now.
+    fn set_native(&self, version: *const Code, native: *const u8) {
+        if std::ptr::eq(self.code.load(Ordering::Relaxed), version) {
+            // Release: native callers acquire.
+            self.native.store(native.cast_mut(), Ordering::Release);
         }
     }
 
@@ -60,15 +84,17 @@ pub(crate) struct BehaviourSlot {
     id: AtomicU32,
 }
 
-const NOT_LOADED: u32 = u32::MAX;
-
 impl BehaviourSlot {
+    pub(crate) const NOT_LOADED: u32 = u32::MAX;
+    /// Where the number is found, for native code.
+    pub(crate) const ID: usize = std::mem::offset_of!(BehaviourSlot, id);
+
     /// The current version's number, if the behaviour's module is loaded.
     #[inline(always)]
     pub(crate) fn id(&self) -> Option<BehaviourId> {
         // Acquire: pairs with the release in `install` (invariant 2).
         match self.id.load(Ordering::Acquire) {
-            NOT_LOADED => None,
+            BehaviourSlot::NOT_LOADED => None,
             id => Some(BehaviourId(id)),
         }
     }
@@ -82,6 +108,26 @@ pub(crate) struct BehaviourCode {
     pub(crate) safe: bool,
     pub(crate) module: Atom,
     pub(crate) name: Atom,
+    /// The same as native code; null while the interpreter runs it.
+    native: AtomicPtr<u8>,
+}
+
+impl BehaviourCode {
+    /// The native code, if it is ready.
+    #[cfg(not(any(miri, loom)))]
+    #[inline(always)]
+    pub(crate) fn native(&self) -> Option<crate::native::Entry> {
+        // Acquire: pairs with the release in `install_native`.
+        let native = self.native.load(Ordering::Acquire);
+        // SAFETY: null, or the start of a function of this type in code memory that lives as long as the program.
+        unsafe { std::mem::transmute::<*mut u8, Option<crate::native::Entry>>(native) }
+    }
+
+    /// Leaves it to the interpreter, for ever.
+    pub(crate) fn forget_native(&self) {
+        // Relaxed: whoever still sees the native code runs it as well.
+        self.native.store(null_mut(), Ordering::Relaxed);
+    }
 }
 
 /// See the head of this file.
@@ -106,6 +152,16 @@ struct Inner {
     own_functions: Vec<Box<FunctionSlot>>,
     constants: Vec<Box<[Value]>>,
     heap: Heap,
+    code_memory: Vec<CodeMemory>,
+}
+
+/// Where a unit was put.
+struct Installed {
+    constants: *const [Value],
+    functions: Vec<*const FunctionSlot>,
+    behaviours: Vec<*const BehaviourSlot>,
+    own: Vec<*const FunctionSlot>,
+    ids: Vec<BehaviourId>,
 }
 
 const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<AtomicPtr<BehaviourCode>>();
@@ -126,6 +182,7 @@ impl Program {
                 own_functions: Vec::new(),
                 constants: Vec::new(),
                 heap: Heap::new(Arc::new(BlockPool::default())),
+                code_memory: Vec::new(),
             }),
         };
         let sink = BehaviourCode {
@@ -139,6 +196,7 @@ impl Program {
             safe: true,
             module: Atom::NIL,
             name: Atom::new("sink"),
+            native: AtomicPtr::new(ignore as *mut u8),
         };
         program.publish(&mut program.inner.lock(), sink);
         Some(program)
@@ -183,7 +241,12 @@ impl Program {
     }
 
     /// Decodes, verifies and installs a unit. Nothing changes unless all of it is good.
-    pub(crate) fn load(&self, bytes: &[u8], opaque: DecodeOpaque) -> Result<Atom, LoadError> {
+    /// The answer is the module, and what the compiler needs to know.
+    pub(crate) fn load(
+        &self,
+        bytes: &[u8],
+        opaque: DecodeOpaque,
+    ) -> Result<(Atom, Job), LoadError> {
         let verified = verify(&decode(bytes)?)?;
         let unit: &Unit = &verified;
         let atoms: Vec<Atom> = unit.atoms.iter().map(|name| Atom::new(name)).collect();
@@ -198,8 +261,43 @@ impl Program {
             inner.heap.rewind(mark);
             return Err(LoadError::TooManyBehaviours);
         }
-        self.install(&mut inner, unit, module, &atoms, constants);
-        Ok(module)
+        let installed = self.install(&mut inner, unit, module, &atoms, constants);
+        let job = Job {
+            constants: installed.constants,
+            functions: installed.functions,
+            behaviours: installed.behaviours,
+            own: installed.own,
+            ids: installed.ids,
+            verified,
+        };
+        Ok((module, job))
+    }
+
+    /// Makes the native code of a unit the one that runs.
+    pub(crate) fn install_native(&self, job: &Job, compiled: Compiled) {
+        let mut inner = self.inner.lock();
+        let module = Atom::new(&job.verified.module);
+        for (i, native) in compiled.functions.iter().enumerate() {
+            let function = &job.verified.functions[i];
+            // SAFETY: slots live as long as the program.
+            let own = unsafe { &*job.own[i] };
+            let version = own.code.load(Ordering::Relaxed);
+            own.set_native(version, *native);
+            if !function.effects {
+                let name = Atom::new(&job.verified.atoms[function.name as usize]);
+                let slot = function_slot(&mut inner, (module, name, function.arity));
+                // SAFETY: as above.
+                unsafe { &*slot }.set_native(version, *native);
+            }
+        }
+        for (id, native) in job.ids.iter().zip(&compiled.behaviours) {
+            if let Some(native) = native {
+                // Release: see `BehaviourCode::native`.
+                let code = self.behaviour(*id);
+                code.native.store(native.cast_mut(), Ordering::Release);
+            }
+        }
+        inner.code_memory.push(compiled.memory);
     }
 
     fn install(
@@ -209,7 +307,7 @@ impl Program {
         module: Atom,
         atoms: &[Atom],
         constants: Box<[Value]>,
-    ) {
+    ) -> Installed {
         let name = |import: &Import| -> Name {
             let (module, name) = (import.module as usize, import.name as usize);
             (atoms[module], atoms[name], import.arity)
@@ -254,24 +352,21 @@ impl Program {
             functions: &functions,
             behaviours: &behaviours,
         };
-        for (function, own) in unit.functions.iter().zip(own) {
+        for (function, own) in unit.functions.iter().zip(&own) {
             let code = lower::lower(&function.code, function.registers, &context);
             let code = NonNull::from(Box::leak(Box::new(code)));
             inner.function_code.push(code);
-            // SAFETY: slots live as long as the program. Release, here and below: see `FunctionSlot::code`.
-            unsafe { &*own }
-                .code
-                .store(code.as_ptr(), Ordering::Release);
+            // SAFETY: slots live as long as the program.
+            unsafe { &**own }.set(code);
             // A function with effects is nobody else's: other units were verified on the promise of that.
             if !function.effects {
                 let name = (module, atoms[function.name as usize], function.arity);
                 let slot = function_slot(inner, name);
                 // SAFETY: as above.
-                unsafe { &*slot }
-                    .code
-                    .store(code.as_ptr(), Ordering::Release);
+                unsafe { &*slot }.set(code);
             }
         }
+        let mut ids = Vec::new();
         for behaviour in &unit.behaviours {
             let name = atoms[behaviour.name as usize];
             let code = BehaviourCode {
@@ -280,13 +375,22 @@ impl Program {
                 safe: behaviour.safe,
                 module,
                 name,
+                native: AtomicPtr::new(null_mut()),
             };
             let id = self.publish(inner, code);
             let slot = behaviour_slot(inner, (module, name, behaviour.captures));
             // SAFETY: slots live as long as the program. Release: see `BehaviourSlot::id`.
             unsafe { &*slot }.id.store(id.0, Ordering::Release);
+            ids.push(id);
         }
         inner.modules.insert(module, unit.hash);
+        Installed {
+            constants,
+            functions,
+            behaviours,
+            own,
+            ids,
+        }
     }
 
     fn publish(&self, inner: &mut Inner, code: BehaviourCode) -> BehaviourId {
@@ -316,6 +420,11 @@ impl Drop for Program {
     }
 }
 
+/// The native code of the sink, of a machine that interprets as well.
+extern "C" fn ignore(_: *mut Turn, _: *const Actor, _: Value) -> u32 {
+    native::IGNORED
+}
+
 fn function_slot(inner: &mut Inner, name: Name) -> *const FunctionSlot {
     &**inner
         .functions
@@ -327,7 +436,7 @@ fn behaviour_slot(inner: &mut Inner, name: Name) -> *const BehaviourSlot {
     &**inner.behaviours.entry(name).or_insert_with(|| {
         Box::new(BehaviourSlot {
             captures: name.2 as u16,
-            id: AtomicU32::new(NOT_LOADED),
+            id: AtomicU32::new(BehaviourSlot::NOT_LOADED),
         })
     })
 }

@@ -160,6 +160,7 @@ mod tests {
                 gc: Default::default(),
                 clock: ClockKind::Manual,
                 schedule: Schedule::Threads,
+                tier: crate::machine::Tier::best(),
             };
             let machine = Machine::start(config, Box::new(Nobody)).expect("starts");
             let station = machine.stations().open().expect("a number");

@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Slice = 8,
 }
 
-const COUNT_SHIFT: u32 = 16;
+pub(crate) const COUNT_SHIFT: u32 = 16;
 
 #[inline(always)]
 pub(crate) const fn header(kind: Kind, class: u8, count: usize) -> u64 {

@@ -110,6 +110,11 @@ pub(crate) struct Mark {
 }
 
 impl Heap {
+    /// Where the allocator's position and the end of its room are, for native code.
+    pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, next);
+    /// See `NEXT`.
+    pub(crate) const END: usize = std::mem::offset_of!(Heap, end);
+
     pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {
         Heap {
             next: std::ptr::null_mut(),

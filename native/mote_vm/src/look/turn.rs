@@ -145,7 +145,7 @@ impl Dispatch {
                 }
             }
         }
-        effects.become_ = turn.next.map(|(id, state)| self.described(id, state));
+        effects.become_ = turn.becoming().map(|(id, state)| self.described(id, state));
         let created = turn.tally.creates - turn.savepoint.tally.creates;
         if created > 0 {
             let found = self.created(event);
@@ -189,7 +189,7 @@ impl Dispatch {
                 fresh.look(*message);
             }
         }
-        if let Some((id, state)) = turn.next {
+        if let Some((id, state)) = turn.becoming() {
             let n = turn.program.behaviour(id).captures as usize;
             captured(n, state).for_each(|value| fresh.look(value));
         }

@@ -28,6 +28,7 @@ use crate::heap::pace::Pace;
 use crate::heap::Heap;
 use crate::inbox::{Contents, Entry};
 use crate::look::attention::Attention;
+use crate::native::Compiler;
 use crate::quiescence::Quiescence;
 pub use crate::quiescence::Ticket;
 use crate::seeded::Seeded;
@@ -58,6 +59,7 @@ struct Shared {
     outside: Box<dyn Outside>,
     fuel: u64,
     clock: Clock,
+    compiler: Arc<Compiler>,
 }
 
 /// Waits for a thread, or what stands for one, to end.
@@ -92,6 +94,7 @@ impl Machine {
             outside,
             fuel: config.fuel,
             clock: Clock::new(config.clock),
+            compiler: Arc::new(Compiler::new(config.tier)),
         }));
         machine.start_scheduler()?;
         for sponsor in &config.sponsors {
@@ -119,6 +122,7 @@ impl Machine {
         for (_, ended) in threads {
             ended();
         }
+        self.0.compiler.close();
         // Callers outside have some too, and threads that another caller has taken out of the list.
         self.0.leases.close(|| {
             self.0.gc.refuse.drop_all(&self.0.pool);
@@ -164,7 +168,14 @@ impl Machine {
 
     /// Loads a unit of code; answers with its module.
     pub fn load(&self, unit: &[u8], opaque: DecodeOpaque<'_>) -> Result<Atom, LoadError> {
-        self.0.program.load(unit, opaque)
+        let (module, job) = self.0.program.load(unit, opaque)?;
+        self.0.compiler.submit(&self.0.program, job);
+        Ok(module)
+    }
+
+    /// Waits until everything loaded so far has its native code, where it is to have any.
+    pub fn wait_for_compiler(&self) {
+        self.0.compiler.wait();
     }
 
     /// The hash of the loaded unit of a module.
@@ -223,6 +234,7 @@ impl Machine {
             mapped_bytes,
             charged_bytes: self.0.pool.quota.held(),
             gc: *self.0.gc.info(),
+            native: self.0.compiler.info(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::contract::{RemoveError, StartError};
 use crate::counters::Counts;
 use crate::inbox::Entry;
 use crate::interpreter::Interpreter;
+use crate::native::STACK_BYTES;
 use crate::room::Room;
 use crate::seeded::{Fibre, Scheduler};
 use crate::sponsor::{AddError, Sponsor, SponsorConfig};
@@ -79,7 +80,9 @@ impl Machine {
                 continue;
             }
             let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
-            let thread = std::thread::Builder::new().name(name).spawn(move || {
+            let thread = std::thread::Builder::new().name(name);
+            // Address space; its pages are taken when touched.
+            let thread = thread.stack_size(STACK_BYTES).spawn(move || {
                 bind(core);
                 dispatch.run()
             });
@@ -103,7 +106,9 @@ impl Machine {
             let scheduler = Scheduler::new(self.clone(), seeded.clone());
             let name = format!("mote-{}-seeded", self.0.name);
             let thread = std::thread::Builder::new().name(name);
-            let thread = thread.spawn(move || scheduler.run());
+            let thread = thread
+                .stack_size(STACK_BYTES)
+                .spawn(move || scheduler.run());
             let thread = thread.map_err(StartError::Thread)?;
             self.0.threads.lock().push((0, ending(thread)));
         }

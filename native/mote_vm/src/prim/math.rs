@@ -3,6 +3,7 @@
 //! Computed by the platform's C library, because that is what the BEAM calls: a behaviour gives the same bits on the
 //! machine and as Elixir code. Whatever is not finite (a pole, outside of the domain, an overflow) is no answer.
 use super::arith::{as_f64, finite};
+use crate::code::primitive::Primitive;
 use crate::heap::Heap;
 use crate::value::Value;
 
@@ -43,6 +44,32 @@ fn of_two(heap: &mut Heap, a: Value, b: Value, f: impl FnOnce(f64, f64) -> f64) 
         (Some(x), Some(y)) => finite(heap, f(x, y)),
         _ => Value::NONE,
     }
+}
+
+/// The C function that a primitive is, of one or two doubles; what it gives is an answer if it is finite.
+pub(crate) fn function(p: Primitive) -> Option<*const ()> {
+    use Primitive as P;
+    Some(match p {
+        P::Sqrt => c::sqrt as *const (),
+        P::Exp => c::exp as *const (),
+        P::Log => c::log as *const (),
+        P::Log2 => c::log2 as *const (),
+        P::Log10 => c::log10 as *const (),
+        P::Sin => c::sin as *const (),
+        P::Cos => c::cos as *const (),
+        P::Tan => c::tan as *const (),
+        P::Asin => c::asin as *const (),
+        P::Acos => c::acos as *const (),
+        P::Atan => c::atan as *const (),
+        P::Sinh => c::sinh as *const (),
+        P::Cosh => c::cosh as *const (),
+        P::Tanh => c::tanh as *const (),
+        P::Erf => c::erf as *const (),
+        P::Erfc => c::erfc as *const (),
+        P::Pow => c::pow as *const (),
+        P::Atan2 => c::atan2 as *const (),
+        _ => return None,
+    })
 }
 
 macro_rules! functions_of_one {

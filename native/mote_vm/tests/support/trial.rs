@@ -8,7 +8,7 @@ use mote_vm::code::primitive::Primitive;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::handles::Key;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Abort, Config, Fault, Inspection, Machine, Outside};
+use mote_vm::machine::{Abort, Config, Fault, Inspection, Machine, Outside, Tier};
 use mote_vm::parcel::{Builder, Parcel};
 use mote_vm::sponsor::SponsorConfig;
 use mote_vm::{Term, View};
@@ -131,7 +131,7 @@ pub struct Court {
 }
 
 impl Court {
-    pub fn new() -> Court {
+    pub fn new(tier: Tier) -> Court {
         let lines = Lines::default();
         let config = Config {
             name: "trial".to_string(),
@@ -147,6 +147,7 @@ impl Court {
             gc: GcConfig::default(),
             clock: ClockKind::System,
             schedule: mote_vm::seeded::Schedule::Threads,
+            tier,
         };
         let machine = Machine::start(config, Box::new(Ears(lines.clone()))).expect("starts");
         Court { machine, lines }
@@ -164,7 +165,13 @@ impl Court {
             }))
         };
         let loaded = self.machine.load(bytes, &opaque);
+        self.machine.wait_for_compiler();
         loaded.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// How much of what was loaded native code is refused for.
+    pub fn refused(&self) -> usize {
+        self.machine.info().native.refused
     }
 
     /// Sends messages to an actor of each behaviour of a unit that was loaded. Whether it came to an end.

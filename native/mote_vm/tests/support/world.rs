@@ -5,7 +5,7 @@ use mote_vm::clock::ClockKind;
 use mote_vm::foreign::{Class, Delivery, Foreign};
 use mote_vm::gc::Stress;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
+use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 use mote_vm::seeded::Schedule;
 use mote_vm::sponsor::SponsorConfig;
 use mote_vm::{Term, View};
@@ -66,6 +66,7 @@ pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, Wor
         gc: gc_config(),
         clock,
         schedule: Schedule::Threads,
+        tier: tier(),
     };
     let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
     let world = World {
@@ -156,5 +157,13 @@ pub fn show(term: Term<'_>) -> String {
         View::On(sponsor, address) => format!("on({}, {})", show(sponsor), show(address)),
         View::Address(_) => "address".to_string(),
         View::Timer(_) => "timer".to_string(),
+    }
+}
+
+/// Who runs behaviours: `MOTE_TIER` says `interp` for the interpreter.
+fn tier() -> Tier {
+    match std::env::var("MOTE_TIER").as_deref() {
+        Ok("interp") => Tier::Interpreter,
+        _ => Tier::best(),
     }
 }

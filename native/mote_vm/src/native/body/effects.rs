@@ -1,0 +1,217 @@
+//! Creates, sends and becomes: staged in the turn, in line for the usual ones.
+use super::{constant, trusted, Body};
+use crate::atom::Atom;
+use crate::code::ir::{Instr, Operand};
+use crate::code::program::BehaviourSlot;
+use crate::native::kinds::Kinds;
+use crate::native::{helpers, layout};
+use crate::value::{self, Value as Word};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+impl Body<'_, '_> {
+    pub(super) fn effect(&mut self, instruction: &Instr) {
+        match instruction {
+            Instr::SelfAddress { dst } => {
+                // The same during the whole turn.
+                let turn = self.turn;
+                let actor = self.b.ins().load(I64, constant(), turn, layout::ACTOR);
+                let address = self.b.ins().iadd_imm_s(actor, value::TAG_ADDRESS as i64);
+                self.set_word(*dst, address);
+            }
+            Instr::Create {
+                dst,
+                behaviour,
+                captures,
+            } => {
+                let id = self.current(*behaviour);
+                let actor = self.create(id, captures);
+                self.set_word(*dst, actor);
+            }
+            Instr::CreateOn {
+                dst,
+                behaviour,
+                captures,
+                sponsor,
+            } => {
+                let id = self.current(*behaviour);
+                let state = self.state_of(captures);
+                let sponsor = self.word(*sponsor);
+                let id = self.b.ins().uextend(I64, id);
+                let args = [self.turn, id, sponsor, state];
+                let actor = self.helper(helpers::create_on as *const (), &args);
+                self.set_word(*dst, actor);
+            }
+            Instr::Send { target, message } => self.send(*target, *message),
+            Instr::SendX {
+                sponsor,
+                target,
+                message,
+            } => {
+                let words = [*sponsor, *target, *message].map(|o| self.word(o));
+                let args = [self.turn, words[0], words[1], words[2]];
+                self.helper(helpers::sendx as *const (), &args);
+            }
+            Instr::SendAfter {
+                dst,
+                delay,
+                target,
+                message,
+            } => {
+                let words = [*delay, *target, *message].map(|o| self.word(o));
+                let args = [self.turn, words[0], words[1], words[2]];
+                let timer = self.helper(helpers::send_after as *const (), &args);
+                self.set_word(*dst, timer);
+            }
+            Instr::CancelTimer { dst, timer } => {
+                let args = [self.turn, self.word(*timer)];
+                let done = self.helper(helpers::cancel_timer as *const (), &args);
+                self.set_word(*dst, done);
+            }
+            Instr::Become {
+                behaviour,
+                captures,
+            } => {
+                let id = self.current(*behaviour);
+                let state = self.state_of(captures);
+                self.become_next(id, state);
+            }
+            Instr::BecomeSink => {
+                let sink = crate::actor::BehaviourId::SINK.0;
+                let id = self.b.ins().iconst(I32, i64::from(sink));
+                let state = self.literal(Word::NONE);
+                self.become_next(id, state);
+            }
+            _ => unreachable!("every other instruction is compiled elsewhere"),
+        }
+    }
+
+    fn become_next(&mut self, id: Value, state: Value) {
+        let turn = self.turn;
+        let flags = trusted();
+        self.b.ins().store(flags, id, turn, layout::NEXT_BEHAVIOUR);
+        self.b.ins().store(flags, state, turn, layout::NEXT_STATE);
+    }
+
+    /// The number of a behaviour's current version.
+    fn current(&mut self, behaviour: u32) -> Value {
+        let slot: *const BehaviourSlot = self.unit.behaviours[behaviour as usize];
+        let at = self
+            .b
+            .ins()
+            .iconst(I64, slot as i64 + i64::from(layout::SLOT_ID));
+        // Pairs with the release that publishes it.
+        let id = self.b.ins().atomic_load(I32, trusted(), at);
+        // SAFETY: slots live as long as the program.
+        if unsafe { &*slot }.id().is_none() {
+            let unknown = i64::from(BehaviourSlot::NOT_LOADED as i32);
+            let unknown = self.b.ins().icmp_imm_s(IntCC::Equal, id, unknown);
+            self.abort_if(unknown, Word::atom(Atom::UNDEFINED_FUNCTION));
+        }
+        id
+    }
+
+    /// The state word of a behaviour with these captures: the heap's `captures`.
+    fn state_of(&mut self, captures: &[Operand]) -> Value {
+        let words: Vec<Value> = captures.iter().map(|c| self.word(*c)).collect();
+        match words[..] {
+            [] => self.literal(Word::NONE),
+            [one] => one,
+            _ => {
+                let cell = self.allocate(words.len().div_ceil(2));
+                self.fill(cell, 0, &words);
+                cell
+            }
+        }
+    }
+
+    /// A new actor. Its captures lie right before it.
+    fn create(&mut self, id: Value, captures: &[Operand]) -> Value {
+        let words: Vec<Value> = captures.iter().map(|c| self.word(*c)).collect();
+        let granules = match words.len() {
+            0 | 1 => 0,
+            n => n.div_ceil(2),
+        };
+        let cell = self.allocate(granules + 1);
+        let state = match words[..] {
+            [] => self.literal(Word::NONE),
+            [one] => one,
+            _ => {
+                self.fill(cell, 0, &words);
+                cell
+            }
+        };
+        let turn = self.turn;
+        self.count(layout::CREATES);
+        let birth = self.b.ins().load(I64, constant(), turn, layout::BIRTH);
+        let id = self.b.ins().uextend(I64, id);
+        let header = self.b.ins().bor(birth, id);
+        let at = (granules * crate::heap::block::GRANULE) as i32;
+        self.b.ins().store(trusted(), header, cell, at);
+        self.b
+            .ins()
+            .store(trusted(), state, cell, at + layout::STATE);
+        let address = i64::from(at) + value::TAG_ADDRESS as i64;
+        self.b.ins().iadd_imm_s(cell, address)
+    }
+
+    fn count(&mut self, counter: i32) {
+        let turn = self.turn;
+        let count = self.b.ins().load(I64, trusted(), turn, counter);
+        let count = self.b.ins().iadd_imm_s(count, 1);
+        self.b.ins().store(trusted(), count, turn, counter);
+    }
+
+    fn send(&mut self, target: Operand, message: Operand) {
+        let kinds = self.kinds(target);
+        let (target, message) = (self.word(target), self.word(message));
+        let turn = self.turn;
+        let slow = self.b.create_block();
+        let done = self.b.create_block();
+        self.b.set_cold_block(slow);
+        if kinds != Kinds::ACTOR {
+            let actor = self.has_tag(target, value::TAG_ADDRESS);
+            let next = self.b.create_block();
+            self.b.ins().brif(actor, next, &[], slow, &[]);
+            self.b.switch_to_block(next);
+            self.b.seal_block(next);
+        }
+        let tail = self.b.ins().load(I64, trusted(), turn, layout::QUEUE_TAIL);
+        let end = self
+            .b
+            .ins()
+            .load(I64, trusted(), turn, layout::QUEUE_TAIL_END);
+        let quick = self.b.create_block();
+        let full = self.b.ins().icmp(IntCC::Equal, tail, end);
+        self.b.ins().brif(full, slow, &[], quick, &[]);
+
+        self.b.switch_to_block(quick);
+        self.b.seal_block(quick);
+        let actor = self
+            .b
+            .ins()
+            .iadd_imm_s(target, -(value::TAG_ADDRESS as i64));
+        self.b
+            .ins()
+            .store(trusted(), actor, tail, layout::EVENT_TARGET);
+        self.b
+            .ins()
+            .store(trusted(), message, tail, layout::EVENT_MESSAGE);
+        let tail = self.b.ins().iadd_imm_s(tail, layout::EVENT_BYTES);
+        self.b
+            .ins()
+            .store(trusted(), tail, turn, layout::QUEUE_TAIL);
+        self.count(layout::QUEUE_LEN);
+        self.count(layout::SENDS);
+        self.b.ins().jump(done, &[]);
+
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        self.helper(helpers::send as *const (), &[turn, target, message]);
+        self.b.ins().jump(done, &[]);
+
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+    }
+}

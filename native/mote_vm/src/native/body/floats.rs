@@ -1,0 +1,168 @@
+//! Floats: unboxed arithmetic, and the encoding of floats as words.
+use super::Body;
+use crate::code::ir::{Operand, Register};
+use crate::code::primitive::Primitive;
+use crate::native::helpers;
+use crate::native::kinds::Kinds;
+use crate::prim::math;
+use crate::value::{FLONUM_TAG, FLONUM_ZERO};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::{F64, I64};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+
+/// The one common exponent that is not immediate: its word would be that of 0.0.
+const COLLISION: i64 = 0x3000_0000_0000_0000;
+
+impl Body<'_, '_> {
+    /// A primitive on floats; leaves the fast body when there is no answer, or something is no number.
+    pub(super) fn floats(&mut self, p: Primitive, args: &[Operand]) -> Value {
+        // As flow.rs has it: these take integers as well, the others are taken for floats by their company.
+        let either = p == Primitive::Fdiv || math::function(p).is_some();
+        let floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
+        self.float_operation(p, &floats)
+    }
+
+    /// The operand as a float.
+    fn float(&mut self, arg: Operand, either: bool) -> Value {
+        let r = match arg {
+            Operand::Register(r) => r,
+            Operand::Constant(_) => {
+                let value = self.constant_of(arg);
+                // Anything else is no number, and flow.rs plans nothing of the kind.
+                let f = crate::prim::arith::as_f64(value).unwrap_or(f64::NAN);
+                return self.b.ins().f64const(f);
+            }
+        };
+        if self.here[r as usize].float {
+            return self.b.use_var(self.floats[r as usize]);
+        }
+        let kinds = self.kinds(arg);
+        if !kinds.can_be(Kinds::FLOAT) {
+            let word = self.fixnum(arg);
+            return self.fixnum_as_float(word);
+        }
+        let word = self.word_of(r);
+        if kinds.can_be(Kinds::FIXNUM) && either {
+            return self.number_as_float(word);
+        }
+        self.unbox(r, word)
+    }
+
+    /// The register's float, which must be an immediate one, kept beside its word.
+    fn unbox(&mut self, r: Register, word: Value) -> Value {
+        let is = self.is_flonum(word);
+        self.assume(is);
+        let float = self.decode(word);
+        self.b.def_var(self.floats[r as usize], float);
+        self.here[r as usize].float = true;
+        float
+    }
+
+    fn fixnum_as_float(&mut self, word: Value) -> Value {
+        let n = self.untagged(word);
+        self.b.ins().fcvt_from_sint(F64, n)
+    }
+
+    /// The number of a word as a float.
+    pub(super) fn number_as_float(&mut self, word: Value) -> Value {
+        let (fixnum, other) = (self.b.create_block(), self.b.create_block());
+        let merged = self.b.create_block();
+        let result = self.b.append_block_param(merged, F64);
+        let is = self.is_fixnum(word);
+        self.b.ins().brif(is, fixnum, &[], other, &[]);
+
+        self.b.switch_to_block(fixnum);
+        self.b.seal_block(fixnum);
+        let float = self.fixnum_as_float(word);
+        self.b.ins().jump(merged, &[float.into()]);
+
+        self.b.switch_to_block(other);
+        self.b.seal_block(other);
+        let is = self.is_flonum(word);
+        self.assume(is);
+        let float = self.decode(word);
+        self.b.ins().jump(merged, &[float.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+
+    pub(super) fn float_operation(&mut self, p: Primitive, args: &[Value]) -> Value {
+        use Primitive as P;
+        let a = args[0];
+        let b = args.get(1).copied().unwrap_or(a);
+        let result = match p {
+            // These two keep what is finite finite.
+            P::Neg => return self.b.ins().fneg(a),
+            P::Abs => return self.b.ins().fabs(a),
+            P::Add => self.b.ins().fadd(a, b),
+            P::Sub => self.b.ins().fsub(a, b),
+            P::Mul => self.b.ins().fmul(a, b),
+            P::Fdiv => self.b.ins().fdiv(a, b),
+            P::Sqrt => self.b.ins().sqrt(a),
+            _ => {
+                let function = math::function(p).expect("flow.rs plans nothing else for floats");
+                self.outside(function, args, F64)
+            }
+        };
+        // An infinity minus itself, or what is no number at all, is no number.
+        let zero = self.b.ins().fsub(result, result);
+        let finite = self.b.ins().fcmp(FloatCC::Ordered, zero, zero);
+        self.assume(finite);
+        result
+    }
+
+    /// The float of an immediate float's word: [`crate::value::Value::flonum_value`].
+    pub(super) fn decode(&mut self, word: Value) -> Value {
+        let upper = self.b.ins().ushr_imm_s(word, 63);
+        let two = self.b.ins().iconst(I64, 2);
+        let exponent = self.b.ins().isub(two, upper);
+        let bits = self.b.ins().band_imm_s(word, !3);
+        let bits = self.b.ins().bor(bits, exponent);
+        let bits = self.b.ins().rotr_imm_s(bits, 3);
+        let is_zero = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::Equal, word, FLONUM_ZERO as i64);
+        let zero = self.b.ins().iconst(I64, 0);
+        let bits = self.b.ins().select(is_zero, zero, bits);
+        self.b.ins().bitcast(F64, MemFlagsData::new(), bits)
+    }
+
+    /// The word of a finite float: immediate ([`crate::value::Value::flonum`]) or, by the helper, boxed.
+    pub(super) fn encode(&mut self, float: Value) -> Value {
+        let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
+        let upper = self.b.ins().ushr_imm_s(bits, 60);
+        let upper = self.b.ins().band_imm_s(upper, 7);
+        let upper = self.b.ins().iadd_imm_s(upper, -3);
+        let common = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::UnsignedLessThanOrEqual, upper, 1);
+        let apart = self.b.ins().icmp_imm_s(IntCC::NotEqual, bits, COLLISION);
+        let immediate = self.b.ins().band(common, apart);
+        let (easy, hard) = (self.b.create_block(), self.b.create_block());
+        let merged = self.b.create_block();
+        let result = self.b.append_block_param(merged, I64);
+        self.b.set_cold_block(hard);
+        self.b.ins().brif(immediate, easy, &[], hard, &[]);
+
+        self.b.switch_to_block(easy);
+        self.b.seal_block(easy);
+        let word = self.b.ins().rotl_imm_s(bits, 3);
+        let word = self.b.ins().band_imm_s(word, !3);
+        let word = self.b.ins().bor_imm_s(word, FLONUM_TAG as i64);
+        self.b.ins().jump(merged, &[word.into()]);
+
+        self.b.switch_to_block(hard);
+        self.b.seal_block(hard);
+        let turn = self.turn;
+        let word = self.helper(helpers::float as *const (), &[turn, float]);
+        self.b.ins().jump(merged, &[word.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+}

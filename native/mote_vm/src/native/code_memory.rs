@@ -1,0 +1,148 @@
+//! Memory that holds machine code: written, linked, then made executable and never written again.
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::ir::{ExternalName, Function};
+use cranelift_codegen::{CompiledCode, FinalizedRelocTarget};
+
+/// Alignment of each function: that of instruction fetch.
+const ALIGN: usize = 32;
+
+/// One compiled function, not yet placed.
+pub(super) struct Piece {
+    code: Vec<u8>,
+    links: Vec<Link>,
+}
+
+/// A direct call of another piece.
+struct Link {
+    at: usize,
+    kind: Reloc,
+    addend: i64,
+    target: usize,
+}
+
+impl Piece {
+    /// `None` when the code refers to something that [`CodeMemory::new`] does not know how to link.
+    pub(super) fn of(compiled: &CompiledCode, function: &Function) -> Option<Piece> {
+        let mut links = Vec::new();
+        for reloc in compiled.buffer.relocs() {
+            let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = &reloc.target else {
+                return None;
+            };
+            if !matches!(reloc.kind, Reloc::X86CallPCRel4 | Reloc::Arm64Call) {
+                return None;
+            }
+            links.push(Link {
+                at: reloc.offset as usize,
+                kind: reloc.kind,
+                addend: reloc.addend,
+                target: function.params.user_named_funcs()[*name].index as usize,
+            });
+        }
+        Some(Piece {
+            code: compiled.code_buffer().to_vec(),
+            links,
+        })
+    }
+}
+
+/// The linked code of a unit.
+pub(crate) struct CodeMemory {
+    start: *mut u8,
+    bytes: usize,
+    offsets: Vec<usize>,
+}
+
+// SAFETY: the memory is not written any more once it is made, and freed by the last owner only.
+unsafe impl Send for CodeMemory {}
+
+impl CodeMemory {
+    /// Places and links the pieces, which refer to each other by index. `None` when the system has no memory, or a
+    /// call is out of reach.
+    pub(super) fn new(pieces: &[Piece]) -> Option<CodeMemory> {
+        let mut image = Vec::new();
+        let mut offsets = Vec::new();
+        for piece in pieces {
+            image.resize(image.len().next_multiple_of(ALIGN), 0);
+            offsets.push(image.len());
+            image.extend_from_slice(&piece.code);
+        }
+        for (piece, offset) in pieces.iter().zip(&offsets) {
+            for link in &piece.links {
+                let at = offset + link.at;
+                let distance = *offsets.get(link.target)? as i64 + link.addend - at as i64;
+                let word = image.get_mut(at..at + 4)?;
+                let old = u32::from_le_bytes(word.try_into().ok()?);
+                let new = match link.kind {
+                    Reloc::X86CallPCRel4 => i32::try_from(distance).ok()? as u32,
+                    // 26 bits, in instructions.
+                    _ if distance.unsigned_abs() < 1 << 27 => {
+                        old & !0x03FF_FFFF | (distance >> 2) as u32 & 0x03FF_FFFF
+                    }
+                    _ => return None,
+                };
+                word.copy_from_slice(&new.to_le_bytes());
+            }
+        }
+        let bytes = image.len().max(1);
+        // SAFETY: an anonymous private mapping at an address of the kernel's choice touches nothing of ours.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        let memory = CodeMemory {
+            start: start.cast(),
+            bytes,
+            offsets,
+        };
+        // SAFETY: the mapping has room for the image, and nobody else knows it yet.
+        let done = unsafe {
+            std::ptr::copy_nonoverlapping(image.as_ptr(), memory.start, image.len());
+            synchronise(memory.start, bytes);
+            libc::mprotect(start, bytes, libc::PROT_READ | libc::PROT_EXEC)
+        };
+        (done == 0).then_some(memory)
+    }
+
+    /// Where the piece of that index starts.
+    pub(super) fn start(&self, piece: usize) -> *const u8 {
+        // SAFETY: pieces start within the mapping.
+        unsafe { self.start.add(self.offsets[piece]) }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for CodeMemory {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`; the program drops it when nothing runs any more.
+        unsafe { libc::munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+/// Makes fresh code visible to instruction fetch, where caches do not do it by themselves.
+///
+/// # Safety
+/// The range is mapped.
+unsafe fn synchronise(start: *mut u8, bytes: usize) {
+    #[cfg(target_arch = "aarch64")]
+    {
+        unsafe extern "C" {
+            fn __clear_cache(start: *mut u8, end: *mut u8);
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { __clear_cache(start, start.add(bytes)) };
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    let _ = (start, bytes);
+}

@@ -1,0 +1,215 @@
+//! A verified unit becomes native code: each function and behaviour is built, compiled and placed.
+//!
+//! What cannot be compiled (its frame or itself is too large) is not an error: a function then stops the native code
+//! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
+use super::body::{Body, Role};
+use super::code_memory::{CodeMemory, Piece};
+use super::flow::{Flow, Subject};
+use super::{host, layout, LARGEST_FRAME};
+use crate::code::ir::{Instr, Label};
+use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::code::verify::Verified;
+use crate::turn::Stop;
+use crate::value::Value;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
+use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_codegen::Context;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+/// Instructions times registers of the largest code that is compiled: what is known is kept for each register at each
+/// label.
+const LARGEST_CODE: usize = 1 << 22;
+/// Bytes of the largest frame of a behaviour, of which there is one.
+const LARGEST_BEHAVIOUR_FRAME: usize = 1 << 20;
+
+/// Who is called.
+#[derive(Clone, Copy)]
+pub(super) enum Callee {
+    /// A function of the unit, by index.
+    Own(usize),
+    /// Whatever stands in the slot.
+    Slot(*const FunctionSlot),
+}
+
+impl Callee {
+    pub(super) fn own(self) -> Option<usize> {
+        match self {
+            Callee::Own(index) => Some(index),
+            Callee::Slot(_) => None,
+        }
+    }
+}
+
+/// A unit, and what its indices refer to.
+pub(crate) struct Unit<'a> {
+    pub(crate) verified: &'a Verified,
+    pub(crate) constants: &'a [Value],
+    pub(crate) functions: &'a [*const FunctionSlot],
+    pub(crate) behaviours: &'a [*const BehaviourSlot],
+    /// How Rust is called.
+    pub(super) host: CallConv,
+}
+
+impl<'a> Unit<'a> {
+    pub(crate) fn new(
+        verified: &'a Verified,
+        constants: &'a [Value],
+        functions: &'a [*const FunctionSlot],
+        behaviours: &'a [*const BehaviourSlot],
+    ) -> Unit<'a> {
+        Unit {
+            verified,
+            constants,
+            functions,
+            behaviours,
+            host: CallConv::SystemV,
+        }
+    }
+
+    pub(super) fn callee(&self, import: u32) -> Callee {
+        match self.verified.own_function(import) {
+            Some(index) => Callee::Own(index),
+            None => Callee::Slot(self.functions[import as usize]),
+        }
+    }
+}
+
+/// The native code of a unit.
+pub(crate) struct Compiled {
+    pub(crate) memory: CodeMemory,
+    /// Where each function starts.
+    pub(crate) functions: Vec<*const u8>,
+    /// Where each behaviour starts, if it was compiled.
+    pub(crate) behaviours: Vec<Option<*const u8>>,
+    /// How many functions and behaviours were not compiled.
+    pub(crate) refused: usize,
+}
+
+/// Compiles a unit; `None` where the host is not supported or has no memory.
+pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
+    let mut compiler = Compiler {
+        unit: Unit {
+            host: host::isa()?.default_call_conv(),
+            ..*unit
+        },
+        isa: &**host::isa()?,
+        context: Context::new(),
+        builder: FunctionBuilderContext::new(),
+        refused: 0,
+    };
+    let verified = unit.verified;
+    let mut pieces = Vec::new();
+    for (index, function) in verified.functions.iter().enumerate() {
+        let role = Role::Function { index };
+        let arity = function.arity as u16;
+        let piece = compiler.piece(&function.code, function.registers, arity, role);
+        pieces.push(match piece {
+            Some(piece) => piece,
+            None => compiler.unavailable(arity)?,
+        });
+    }
+    let mut behaviours = Vec::new();
+    for behaviour in &verified.behaviours {
+        let captures = behaviour.captures as u16;
+        let role = Role::Behaviour { captures };
+        let inputs = captures + 1;
+        let piece = compiler.piece(&behaviour.code, behaviour.registers, inputs, role);
+        behaviours.push(piece.map(|piece| {
+            pieces.push(piece);
+            pieces.len() - 1
+        }));
+    }
+    let memory = CodeMemory::new(&pieces)?;
+    let start = |at: usize| memory.start(at);
+    Some(Compiled {
+        functions: (0..verified.functions.len()).map(start).collect(),
+        behaviours: behaviours.into_iter().map(|at| at.map(start)).collect(),
+        refused: compiler.refused,
+        memory,
+    })
+}
+
+struct Compiler<'a> {
+    unit: Unit<'a>,
+    isa: &'a dyn TargetIsa,
+    context: Context,
+    builder: FunctionBuilderContext,
+    refused: usize,
+}
+
+impl Compiler<'_> {
+    /// The machine code of one code; `None` (and counted) if it is refused.
+    fn piece(&mut self, code: &[Instr], registers: u16, inputs: u16, role: Role) -> Option<Piece> {
+        let piece = self.built(code, registers, inputs, role);
+        self.refused += piece.is_none() as usize;
+        piece
+    }
+
+    fn built(&mut self, code: &[Instr], registers: u16, inputs: u16, role: Role) -> Option<Piece> {
+        if code.len() * registers as usize > LARGEST_CODE || code.len() > Label::MAX as usize {
+            return None;
+        }
+        let is_self = |import: u32| match role {
+            Role::Function { index } => self.unit.verified.own_function(import) == Some(index),
+            Role::Behaviour { .. } => false,
+        };
+        let subject = Subject {
+            code,
+            constants: self.unit.constants,
+            registers,
+            inputs,
+            is_self: &is_self,
+        };
+        let flow = Flow::of(&subject);
+        let arity = inputs;
+        self.context.clear();
+        let signature = role.signature(arity, self.unit.host);
+        self.context.func = Function::with_name_signature(UserFuncName::default(), signature);
+        let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
+        let config = self.isa.frontend_config();
+        Body::build(builder, &self.unit, &subject, &flow, role, config);
+        let largest = match role {
+            Role::Function { .. } => LARGEST_FRAME,
+            Role::Behaviour { .. } => LARGEST_BEHAVIOUR_FRAME,
+        };
+        self.finish(largest)
+    }
+
+    /// What stands in for a function that was refused: it leaves the turn to the interpreter, for ever.
+    fn unavailable(&mut self, arity: u16) -> Option<Piece> {
+        self.context.clear();
+        let signature = Role::Function { index: 0 }.signature(arity, self.unit.host);
+        self.context.func = Function::with_name_signature(UserFuncName::default(), signature);
+        let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        b.seal_block(entry);
+        let (turn, fuel) = (b.block_params(entry)[0], b.block_params(entry)[1]);
+        let never = b.ins().iconst(I32, Stop::Never as i64);
+        b.ins()
+            .store(MemFlagsData::trusted(), never, turn, layout::HALT_STOP);
+        let none = b.ins().iconst(I64, 0);
+        b.ins().return_(&[none, fuel]);
+        b.finalize(self.isa.frontend_config());
+        self.finish(LARGEST_FRAME)
+    }
+
+    fn finish(&mut self, largest_frame: usize) -> Option<Piece> {
+        let plane = &mut ControlPlane::default();
+        if let Err(error) = self.context.compile(self.isa, plane) {
+            debug_assert!(false, "{:?}", error.inner);
+            return None;
+        }
+        let compiled = self.context.compiled_code()?;
+        let frame = compiled.buffer.frame_layout()?.frame_to_fp_offset as usize;
+        // Arguments beyond the registers stand above the frame.
+        let arguments = 8 * self.context.func.signature.params.len();
+        if frame + arguments > largest_frame {
+            return None;
+        }
+        Piece::of(compiled, &self.context.func)
+    }
+}

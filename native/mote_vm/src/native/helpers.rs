@@ -1,0 +1,139 @@
+//! What native code calls: the slow paths, in Rust.
+//!
+//! Each asks the function that the interpreter asks, so that both tiers mean the same. None unwinds: a panic is kept
+//! in [`Turn::halt`], and the answer is "stop", 0 (mod.rs, invariant 2). The turn that native code hands over is the
+//! one that it was called with; nothing else refers to it meanwhile.
+use super::layout::NO_ANSWER;
+use crate::actor::BehaviourId;
+use crate::atom::Atom;
+use crate::code::primitive::Primitive;
+use crate::interpreter::comparison;
+use crate::prim;
+use crate::turn::{Stop, Turn};
+use crate::value::Value;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// The answer that means that the turn goes no further.
+const STOP: u64 = Value::NONE.word();
+
+/// Runs `work`, which answers `None` to stop.
+fn carefully(turn: *mut Turn, work: impl FnOnce(&mut Turn) -> Option<u64>) -> u64 {
+    // SAFETY: see the head of this file.
+    let turn = unsafe { &mut *turn };
+    match catch_unwind(AssertUnwindSafe(|| work(turn))) {
+        Ok(answer) => answer.unwrap_or(STOP),
+        Err(payload) => {
+            turn.halt.stop = Stop::Panicked;
+            turn.halt.payload = Some(payload);
+            STOP
+        }
+    }
+}
+
+fn abort(turn: &mut Turn, reason: Atom) -> Option<u64> {
+    turn.halt.stop = Stop::Aborted;
+    turn.halt.reason = Value::atom(reason);
+    None
+}
+
+/// An allocation that may have failed.
+fn made(turn: &mut Turn, value: Value) -> Option<u64> {
+    if value.is_none() {
+        return abort(turn, Atom::NO_MEMORY);
+    }
+    Some(value.word())
+}
+
+/// A primitive; no answer is `otherwise`.
+fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> u64 {
+    carefully(turn, |turn| {
+        let p = Primitive::from_number(p)?;
+        let answer = prim::apply(p, &mut turn.heap, &mut turn.random, &arguments);
+        if let Err(reason) = turn.pay_for_work() {
+            return abort(turn, reason);
+        }
+        if !answer.is_none() {
+            Some(answer.word())
+        } else if turn.heap.exhausted() {
+            abort(turn, Atom::NO_MEMORY)
+        } else {
+            Some(otherwise)
+        }
+    })
+}
+
+pub(super) extern "C" fn op(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
+    primitive(turn, p, [a, b, c], Value::UNDEFINED.word())
+}
+
+pub(super) extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
+    primitive(turn, p, [a, b, c], NO_ANSWER)
+}
+
+pub(super) extern "C" fn compared(turn: *mut Turn, p: u64, a: Value, b: Value) -> u64 {
+    carefully(turn, |_| {
+        let p = Primitive::from_number(p)?;
+        Some(Value::boolean(comparison(p, a, b)).word())
+    })
+}
+
+pub(super) extern "C" fn float(turn: *mut Turn, f: f64) -> u64 {
+    carefully(turn, |turn| {
+        let value = turn.heap.float(f);
+        made(turn, value)
+    })
+}
+
+pub(super) extern "C" fn allocate(turn: *mut Turn, granules: u64) -> u64 {
+    carefully(turn, |turn| match turn.heap.allocate(granules as usize) {
+        Some(cell) => Some(cell.as_ptr() as u64),
+        None => abort(turn, Atom::NO_MEMORY),
+    })
+}
+
+pub(super) extern "C" fn refuel(turn: *mut Turn) -> u64 {
+    carefully(turn, |turn| match turn.refuel() {
+        Ok(()) => Some(turn.fuel),
+        Err(reason) => abort(turn, reason),
+    })
+}
+
+/// The words that answer nothing but "go on".
+const ON: Option<u64> = Some(1);
+
+pub(super) extern "C" fn send(turn: *mut Turn, target: Value, message: Value) -> u64 {
+    carefully(turn, |turn| {
+        turn.send(target, message);
+        ON
+    })
+}
+
+pub(super) extern "C" fn sendx(turn: *mut Turn, to: Value, target: Value, message: Value) -> u64 {
+    carefully(turn, |turn| {
+        turn.sendx(to, target, message);
+        ON
+    })
+}
+
+pub(super) extern "C" fn send_after(
+    turn: *mut Turn,
+    delay: Value,
+    target: Value,
+    message: Value,
+) -> u64 {
+    carefully(turn, |turn| {
+        let timer = turn.send_after(delay, target, message);
+        made(turn, timer)
+    })
+}
+
+pub(super) extern "C" fn cancel_timer(turn: *mut Turn, timer: Value) -> u64 {
+    carefully(turn, |turn| Some(turn.cancel_timer(timer).word()))
+}
+
+pub(super) extern "C" fn create_on(turn: *mut Turn, id: u64, sponsor: Value, state: Value) -> u64 {
+    carefully(turn, |turn| {
+        let actor = turn.create_on(BehaviourId(id as u32), sponsor, state);
+        made(turn, actor)
+    })
+}

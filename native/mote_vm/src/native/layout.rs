@@ -1,0 +1,58 @@
+//! Where native code finds things: offsets of fields, taken from the Rust types, and the encodings of values.
+//!
+//! Nothing is defined here: all of it follows the types that it is taken from.
+use crate::actor::Actor;
+use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::heap::cell::{self, Kind};
+use crate::heap::Heap;
+use crate::queue::{Event, EventQueue};
+use crate::turn::{Halt, Next, Stop, Tally, Turn};
+use crate::value::Value;
+use std::mem::offset_of;
+
+/// Fields of the turn.
+pub(super) const HEAP_NEXT: i32 = (offset_of!(Turn, heap) + Heap::NEXT) as i32;
+pub(super) const HEAP_END: i32 = (offset_of!(Turn, heap) + Heap::END) as i32;
+pub(super) const QUEUE_TAIL: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL) as i32;
+pub(super) const QUEUE_TAIL_END: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL_END) as i32;
+pub(super) const QUEUE_LEN: i32 = (offset_of!(Turn, queue) + EventQueue::LEN) as i32;
+pub(super) const SENDS: i32 = (offset_of!(Turn, tally) + offset_of!(Tally, sends)) as i32;
+pub(super) const CREATES: i32 = (offset_of!(Turn, tally) + offset_of!(Tally, creates)) as i32;
+pub(super) const NEXT_BEHAVIOUR: i32 =
+    (offset_of!(Turn, next) + offset_of!(Next, behaviour)) as i32;
+pub(super) const NEXT_STATE: i32 = (offset_of!(Turn, next) + offset_of!(Next, state)) as i32;
+pub(super) const HALT_STOP: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, stop)) as i32;
+pub(super) const HALT_REASON: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, reason)) as i32;
+pub(super) const BIRTH: i32 = offset_of!(Turn, birth) as i32;
+pub(super) const ACTOR: i32 = offset_of!(Turn, actor) as i32;
+pub(super) const FUEL: i32 = offset_of!(Turn, fuel) as i32;
+
+/// Fields of what code refers to.
+pub(super) const STATE: i32 = Actor::STATE as i32;
+pub(super) const SLOT_ID: i32 = BehaviourSlot::ID as i32;
+pub(super) const SLOT_NATIVE: i32 = FunctionSlot::NATIVE as i32;
+pub(super) const EVENT_TARGET: i32 = offset_of!(Event, target) as i32;
+pub(super) const EVENT_MESSAGE: i32 = offset_of!(Event, message) as i32;
+pub(super) const EVENT_BYTES: i64 = size_of::<Event>() as i64;
+
+/// The header word of a tuple of that many elements.
+pub(super) fn tuple_header(n: usize) -> i64 {
+    cell::header(Kind::Tuple, 0, n) as i64
+}
+
+/// What a helper answers when a guard has no answer: a word that no value has.
+pub(super) const NO_ANSWER: u64 = Value::EMPTY_LIST.word() + 0x10;
+
+const _: () = assert!(size_of::<Stop>() == 4 && size_of::<Value>() == 8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_answer_is_no_value() {
+        let word = Value::from_word(NO_ANSWER);
+        assert!(!word.is_fixnum() && !word.is_flonum() && !word.is_boxed() && !word.is_cons());
+        assert!(!word.is_address() && word.as_atom().is_none() && word != Value::EMPTY_LIST);
+    }
+}

@@ -1,0 +1,49 @@
+//! Native code: verified units become machine code, with Cranelift as the assembler.
+//!
+//! A behaviour becomes one function that runs a whole turn, a function of the language one that is called. Both work
+//! on the same [`Turn`](crate::turn::Turn), heap and queue as the interpreter, and what they do not do in line they
+//! ask the same functions for (helpers.rs). What is compiled inline, and when the code gives up, is described in
+//! guides/native.md.
+//!
+//! Invariants:
+//! 1. Native code holds no value across turns: collections happen between turns.
+//! 2. Nothing unwinds through a native frame: helpers catch what panics and carry it to the turn boundary.
+//! 3. A turn is undone and run again by the interpreter when its native code cannot go on. So whatever is not
+//!    compiled, not yet or never, is the interpreter's, and the outcome of a turn does not depend on the tier.
+//! 4. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
+mod body;
+mod code_memory;
+mod compile;
+mod flow;
+mod helpers;
+mod host;
+mod kinds;
+mod layout;
+pub(crate) mod tier;
+
+pub(crate) use code_memory::CodeMemory;
+pub(crate) use compile::Compiled;
+pub(crate) use tier::{Compiler, Job};
+
+use crate::actor::Actor;
+use crate::code::ir::MAX_REGISTERS;
+use crate::turn::Turn;
+use crate::value::Value;
+
+/// A compiled behaviour: runs a turn of the actor, which has begun, on the message.
+pub(crate) type Entry = extern "C" fn(*mut Turn, *const Actor, Value) -> u32;
+
+/// What an [`Entry`] answers: the turn ended normally.
+pub(crate) const DONE: u32 = 0;
+/// The message matched no clause.
+pub(crate) const IGNORED: u32 = 1;
+/// It stopped in the middle: [`Turn::halt`] says why.
+pub(crate) const STOPPED: u32 = 2;
+
+/// Bytes of the largest native frame of a function; one that needs more stays the interpreter's.
+pub(crate) const LARGEST_FRAME: usize = 8 * MAX_REGISTERS as usize;
+/// Stack for everything that is not nested calls of the language: the thread's own frames, helpers, a behaviour's.
+const OTHER_FRAMES: usize = 8 << 20;
+/// The stack of a dispatch thread. Its pages are taken when touched.
+pub(crate) const STACK_BYTES: usize =
+    OTHER_FRAMES + crate::interpreter::MAX_DEPTH * (LARGEST_FRAME + 16);

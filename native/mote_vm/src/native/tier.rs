@@ -1,0 +1,183 @@
+//! Which tier runs a behaviour, and the thread that compiles.
+//!
+//! A new behaviour is interpreted until its native code is ready: nobody waits for the compiler. The thread is there
+//! only while there is something to compile.
+use super::compile::{compile, Compiled, Unit};
+use super::host;
+use crate::actor::BehaviourId;
+use crate::code::program::{BehaviourSlot, FunctionSlot, Program};
+use crate::code::verify::Verified;
+use crate::value::Value;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Who runs behaviours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tier {
+    /// Native code, and the interpreter until it is ready.
+    Native,
+    /// The interpreter.
+    Interpreter,
+}
+
+impl Tier {
+    /// Native code where this computer's is known, the interpreter elsewhere.
+    pub fn best() -> Tier {
+        match host::is_supported() {
+            true => Tier::Native,
+            false => Tier::Interpreter,
+        }
+    }
+}
+
+/// What the compiler of a machine has done.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeInfo {
+    /// Who runs behaviours: the interpreter also where native code was asked for and is not supported.
+    pub tier: Tier,
+    /// Units that wait or are being compiled.
+    pub pending: usize,
+    /// Functions and behaviours that were compiled, and those that were refused: the interpreter runs these.
+    pub compiled: usize,
+    /// See `compiled`.
+    pub refused: usize,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+    /// Nanoseconds that compiling took, from the arrival of a unit on: all units together, and the longest.
+    pub compile_ns: u64,
+    /// See `compile_ns`.
+    pub longest_compile_ns: u64,
+}
+
+/// A unit to be compiled, with what the program installed for it.
+pub(crate) struct Job {
+    pub(crate) verified: Verified,
+    /// These live as long as the program.
+    pub(crate) constants: *const [Value],
+    pub(crate) functions: Vec<*const FunctionSlot>,
+    pub(crate) behaviours: Vec<*const BehaviourSlot>,
+    /// The slots of the unit's own functions, and the numbers of its behaviours.
+    pub(crate) own: Vec<*const FunctionSlot>,
+    pub(crate) ids: Vec<BehaviourId>,
+}
+
+// SAFETY: the pointers refer to what is shared and lives as long as the program, which whoever works on the job holds.
+unsafe impl Send for Job {}
+
+/// The compiler of a machine.
+pub(crate) struct Compiler {
+    state: Mutex<State>,
+    quiet: Condvar,
+}
+
+struct State {
+    waiting: VecDeque<(Job, Instant)>,
+    running: bool,
+    closed: bool,
+    info: NativeInfo,
+}
+
+impl Compiler {
+    pub(crate) fn new(asked: Tier) -> Compiler {
+        let tier = match asked {
+            Tier::Native => Tier::best(),
+            Tier::Interpreter => Tier::Interpreter,
+        };
+        Compiler {
+            state: Mutex::new(State {
+                waiting: VecDeque::new(),
+                running: false,
+                closed: tier == Tier::Interpreter,
+                info: NativeInfo {
+                    tier,
+                    pending: 0,
+                    compiled: 0,
+                    refused: 0,
+                    code_bytes: 0,
+                    compile_ns: 0,
+                    longest_compile_ns: 0,
+                },
+            }),
+            quiet: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn info(&self) -> NativeInfo {
+        self.state.lock().info
+    }
+
+    /// Has a unit compiled, soon.
+    pub(crate) fn submit(self: &Arc<Self>, program: &Arc<Program>, job: Job) {
+        let mut state = self.state.lock();
+        if state.closed {
+            return;
+        }
+        state.waiting.push_back((job, Instant::now()));
+        state.info.pending += 1;
+        if state.running {
+            return;
+        }
+        let (compiler, program) = (self.clone(), program.clone());
+        let thread = std::thread::Builder::new().name("mote-compile".to_string());
+        // Without a thread all goes on as before, interpreted; the next unit tries again.
+        state.running = thread.spawn(move || compiler.work(&program)).is_ok();
+    }
+
+    fn work(&self, program: &Program) {
+        let mut state = self.state.lock();
+        while let Some((job, since)) = state.waiting.pop_front() {
+            drop(state);
+            let compiled = catch_unwind(AssertUnwindSafe(|| native(&job)));
+            let compiled = compiled.ok().flatten();
+            let codes = job.own.len() + job.ids.len();
+            let (refused, bytes) = match &compiled {
+                Some(compiled) => (compiled.refused, compiled.memory.bytes()),
+                None => (codes, 0),
+            };
+            if let Some(compiled) = compiled {
+                program.install_native(&job, compiled);
+            }
+            let took = since.elapsed().as_nanos() as u64;
+            state = self.state.lock();
+            let info = &mut state.info;
+            info.pending -= 1;
+            info.compiled += codes - refused;
+            info.refused += refused;
+            info.code_bytes += bytes;
+            info.compile_ns += took;
+            info.longest_compile_ns = info.longest_compile_ns.max(took);
+        }
+        state.running = false;
+        drop(state);
+        self.quiet.notify_all();
+    }
+
+    /// Waits until nothing waits to be compiled any more.
+    pub(crate) fn wait(&self) {
+        let mut state = self.state.lock();
+        self.quiet.wait_while(&mut state, |state| state.running);
+    }
+
+    /// Compiles nothing more; waits for what is being compiled.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.info.pending -= state.waiting.len();
+        state.waiting.clear();
+        self.quiet.wait_while(&mut state, |state| state.running);
+    }
+}
+
+fn native(job: &Job) -> Option<Compiled> {
+    // SAFETY: the program, which the caller holds, keeps the constants.
+    let constants = unsafe { &*job.constants };
+    compile(&Unit::new(
+        &job.verified,
+        constants,
+        &job.functions,
+        &job.behaviours,
+    ))
+}
