@@ -243,15 +243,15 @@ defmodule Mote do
   `:unknown_address`, `:overloaded` (the sponsor is full) and `:no_memory`. An answer that comes too late is thrown away
   and never reaches the mailbox.
 
-      iex> defmodule Doc.Sum do
+      iex> defmodule Doc.Adder do
       ...>   use Mote.Behaviour
-      ...>   defactor sum(sum) do
+      ...>   defactor adder(sum) do
       ...>     {customer, :read} -> send customer, sum
       ...>     {:add, n} -> become adder(sum + n)
       ...>   end
       ...> end
       iex> {:ok, machine} = Mote.start_link()
-      iex> adder = Mote.create(machine, Doc.Sum.adder(40))
+      iex> adder = Mote.create(machine, Doc.Adder.adder(40))
       iex> Mote.send(adder, {:add, 2})
       iex> Mote.ask(adder, :read)
       {:ok, 42}
