@@ -20,6 +20,8 @@ defmodule Mix.Tasks.Mote.Bench do
     * `--runs`: how many timed runs (5);
     * `--sponsor`: `st` (a machine with one sponsor of one thread, the default), `mt` (one sponsor with a thread for
       each core) or `both`, alternating. Programs that are about sponsors have machines of their own;
+    * `--tier`: `native`, `interp` (the interpreter) or `both`, alternating; without it, what the machine does by
+      itself;
     * `--compare beam`: the same program on BEAM processes as well, and the ratio of the two;
     * `--format`: `table` or `tsv`, with the columns `bench variant param metric median min max unit`.
 
@@ -34,6 +36,7 @@ defmodule Mix.Tasks.Mote.Bench do
       same work as plain Rust (`native/mote_baseline`), which is built first and needs cargo. Below 1, Rust is faster;
     * `ratio_mt_vs_st`: how many times faster the sponsor with many threads is: its main metric by that of the
       single-threaded one, round by round;
+    * `ratio_native_vs_interp`: how many times faster native code is than the interpreter, round by round;
     * `ratio_beside_vs_alone`: the speed of a sponsor beside an idle one by its speed alone;
     * `percent_rss_growth`: the most memory of the OS process after the first twentieth of the run, beyond what it had
       then; `rss_bytes` is that most; `ratio_off_vs_mote`: how many times faster a run is without collection;
@@ -93,7 +96,14 @@ defmodule Mix.Tasks.Mote.Bench do
 
   defp figures(program, param, options) do
     progress = fn line -> IO.puts(:stderr, "  " <> line) end
-    given = [runs: options.runs, sponsor: Options.sponsor(options), compare: options.compare]
+
+    given = [
+      runs: options.runs,
+      sponsor: Options.sponsor(options),
+      tier: options.tier,
+      compare: options.compare
+    ]
+
     Runner.measure(program, param, [progress: progress] ++ given)
   rescue
     error in Run.Error -> Mix.raise(Exception.message(error))

@@ -10,20 +10,30 @@ defmodule Mote.Bench.Options do
     n: :string,
     runs: :integer,
     sponsor: :string,
+    tier: :string,
     compare: :string,
     format: :string
   ]
 
-  @sponsors Enum.map(Variant.choices(), &Atom.to_string/1)
+  @sponsors Enum.map(Variant.sponsors(), &Atom.to_string/1)
+  @tiers for tier <- Variant.tiers(), tier != :default, do: Atom.to_string(tier)
 
-  defstruct programs: [], depth: nil, n: nil, runs: 5, sponsor: nil, compare: false, format: :table
+  defstruct programs: [],
+            depth: nil,
+            n: nil,
+            runs: 5,
+            sponsor: nil,
+            tier: :default,
+            compare: false,
+            format: :table
 
   @type t :: %__MODULE__{
           programs: [module],
           depth: [pos_integer] | nil,
           n: [pos_integer] | nil,
           runs: pos_integer,
-          sponsor: Variant.choice() | nil,
+          sponsor: Variant.sponsors() | nil,
+          tier: Variant.tiers(),
           compare: boolean,
           format: :table | :tsv
         }
@@ -50,7 +60,7 @@ defmodule Mote.Bench.Options do
   end
 
   @doc "Which sponsors to run them on."
-  @spec sponsor(t) :: Variant.choice()
+  @spec sponsor(t) :: Variant.sponsors()
   def sponsor(%__MODULE__{sponsor: sponsor}), do: sponsor || :st
 
   @doc """
@@ -125,6 +135,8 @@ defmodule Mote.Bench.Options do
   defp option(:sponsor, other),
     do: {:error, "--sponsor must be #{Enum.join(@sponsors, ", ")}, got: #{inspect(other)}"}
 
+  defp option(:tier, name) when name in @tiers, do: {:ok, String.to_existing_atom(name)}
+  defp option(:tier, other), do: {:error, "--tier must be #{Enum.join(@tiers, ", ")}, got: #{inspect(other)}"}
   defp option(:compare, "beam"), do: {:ok, true}
   defp option(:compare, other), do: {:error, "--compare must be beam, got: #{inspect(other)}"}
   defp option(:format, format) when format in ["table", "tsv"], do: {:ok, String.to_atom(format)}

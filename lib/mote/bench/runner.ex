@@ -24,7 +24,8 @@ defmodule Mote.Bench.Runner do
 
   @type options :: [
           runs: pos_integer,
-          sponsor: Variant.choice(),
+          sponsor: Variant.sponsors(),
+          tier: Variant.tiers(),
           compare: boolean,
           where: :node | :here,
           progress: (String.t() -> term)
@@ -33,14 +34,22 @@ defmodule Mote.Bench.Runner do
   @doc """
   The figures of one program of one size.
 
-  Options: `runs` (5) that are timed; `sponsor` (`:st`): see `Mote.Bench.Variant`; `compare` (false): on BEAM
-  processes too; `where` (`:node`): see `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
+  Options: `runs` (5) that are timed; `sponsor` (`:st`) and `tier` (`:default`): see `Mote.Bench.Variant`; `compare`
+  (false): on BEAM processes too; `where` (`:node`): see `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
   """
   @spec measure(module, pos_integer, options) :: [Measure.t()]
   def measure(program, param, opts \\ []) do
-    defaults = [runs: 5, sponsor: :st, compare: false, where: :node, progress: fn _ -> :ok end]
+    defaults = [
+      runs: 5,
+      sponsor: :st,
+      tier: :default,
+      compare: false,
+      where: :node,
+      progress: fn _ -> :ok end
+    ]
+
     opts = Keyword.validate!(opts, defaults)
-    machines = Variant.machines(program, opts[:sponsor])
+    machines = Variant.machines(program, opts[:sponsor], opts[:tier])
     beam = if opts[:compare] and beam?(program, param, opts), do: [:beam], else: []
     rust = if rust?(program, opts), do: Variant.rust(program), else: []
     variants = machines ++ beam ++ rust

@@ -1,6 +1,6 @@
 defmodule Mote.Bench.Variant do
-  # What a program can be run on: machines that differ in their sponsors, BEAM processes, or a program in Rust that does
-  # the same without either. And which two of these a report compares.
+  # What a program can be run on: machines that differ in their sponsors and in how they run code, BEAM processes, or a
+  # program in Rust that does the same without either. And which two of these a report compares.
   @moduledoc false
 
   @single [threads: 1]
@@ -13,28 +13,38 @@ defmodule Mote.Bench.Variant do
     mote_mt: [main: @multi]
   ]
 
-  @choices [st: [:mote], mt: [:mote_mt], both: [:mote_st, :mote_mt]]
+  @sponsors [st: [:mote], mt: [:mote_mt], both: [:mote_st, :mote_mt]]
+
+  # A machine's own choice, nil, adds nothing to its name.
+  @tiers [default: [nil], native: [:native], interp: [:interp], both: [:native, :interp]]
 
   @typedoc "The name of a variant: `:beam`, or that of a machine or of a program in Rust."
   @type t :: atom
 
   @typedoc "The sponsors to measure: with one thread, with one for each core, or both."
-  @type choice :: :st | :mt | :both
+  @type sponsors :: :st | :mt | :both
+
+  @typedoc "How the machine runs code: as it does by itself, native code, the interpreter, or both."
+  @type tiers :: :default | :native | :interp | :both
 
   @typedoc "How much faster a variant is than another one, by the main metric."
   @type ratio :: {metric :: atom, variant :: t, than :: t}
 
   @doc "What can be chosen."
-  @spec choices() :: [choice]
-  def choices, do: Keyword.keys(@choices)
+  @spec sponsors() :: [sponsors]
+  def sponsors, do: Keyword.keys(@sponsors)
+
+  @doc "What else can be chosen."
+  @spec tiers() :: [tiers]
+  def tiers, do: Keyword.keys(@tiers)
 
   @doc "The machines that a program is run on. Programs about sponsors have their own, whatever was chosen."
-  @spec machines(module, choice) :: [t, ...]
-  def machines(program, choice) do
-    case program.about().machines do
-      nil -> Keyword.fetch!(@choices, choice)
-      own -> Keyword.keys(own)
-    end
+  @spec machines(module, sponsors, tiers) :: [t, ...]
+  def machines(program, sponsors, tiers \\ :default) do
+    machines =
+      if own = program.about().machines, do: Keyword.keys(own), else: Keyword.fetch!(@sponsors, sponsors)
+
+    for machine <- machines, tier <- Keyword.fetch!(@tiers, tiers), do: name(machine, tier)
   end
 
   @doc "The options of the machine of a variant."
@@ -42,9 +52,19 @@ defmodule Mote.Bench.Variant do
   def options(program, variant) do
     about = program.about()
 
-    [sponsors: Keyword.fetch!(about.machines || @machines, variant)] ++
-      Keyword.get(about.options, variant, [])
+    [options] =
+      for {machine, sponsors} <- about.machines || @machines,
+          tier <- [nil, :native, :interp],
+          name(machine, tier) == variant do
+        own = Keyword.get(about.options, machine, [])
+        [sponsors: sponsors] ++ own ++ if tier, do: [tier: tier], else: []
+      end
+
+    options
   end
+
+  defp name(machine, nil), do: machine
+  defp name(machine, tier), do: :"#{machine}_#{tier}"
 
   @doc "Whether the program exists for BEAM processes too."
   @spec beam?(module) :: boolean
@@ -58,11 +78,21 @@ defmodule Mote.Bench.Variant do
   @spec ratios(module, [t]) :: [ratio]
   def ratios(program, variants) do
     others = [:beam | rust(program)]
-    own = List.wrap(program.about().ratio)
+    machines = variants -- others
+    elsewhere = for than <- others, machine <- machines, do: {ratio(than), machine, than}
 
-    ratios = for than <- others, variant <- variants, variant not in others, do: {ratio(than), variant, than}
+    # Whatever else two machines differ in, the tier is the same; and the other way round.
+    own =
+      for {metric, one, than} <- List.wrap(program.about().ratio), tier <- [nil, :native, :interp] do
+        {metric, name(one, tier), name(than, tier)}
+      end
 
-    Enum.filter(ratios ++ own, fn {_, variant, than} -> variant in variants and than in variants end)
+    tiers =
+      for {machine, _} <- program.about().machines || @machines do
+        {:ratio_native_vs_interp, name(machine, :native), name(machine, :interp)}
+      end
+
+    Enum.filter(elsewhere ++ own ++ tiers, fn {_, one, than} -> one in variants and than in variants end)
   end
 
   defp ratio(than), do: String.to_atom("ratio_vs_#{than}")

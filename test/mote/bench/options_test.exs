@@ -31,6 +31,17 @@ defmodule Mote.Bench.OptionsTest do
     end
   end
 
+  test "tiers" do
+    for {argv, tier} <- [
+          {~w(ring), :default},
+          {~w(ring --tier native), :native},
+          {~w(sendx --tier interp), :interp},
+          {~w(idle_cpu ring --tier both), :both}
+        ] do
+      assert {:ok, %Options{tier: ^tier}} = Options.parse(argv)
+    end
+  end
+
   test "nothing is a request for the list" do
     assert {:ok, %Options{programs: []}} = Options.parse([])
   end
@@ -49,6 +60,8 @@ defmodule Mote.Bench.OptionsTest do
           {~w(ring --compare pony), ~s(--compare must be beam, got: "pony")},
           {~w(ring --sponsor two), ~s(--sponsor must be st, mt, both, got: "two")},
           {~w(ring --sponsor), "--sponsor needs a value"},
+          {~w(ring --tier jit), ~s(--tier must be native, interp, both, got: "jit")},
+          {~w(ring --tier default), ~s(--tier must be native, interp, both, got: "default")},
           {~w(sendx idle_cpu --sponsor both), "--sponsor changes nothing for sendx, idle_cpu"},
           {~w(ring --format json), ~s(--format must be table or tsv, got: "json")},
           {~w(ring --speed 3), "there is no option --speed"}

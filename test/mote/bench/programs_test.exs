@@ -13,7 +13,9 @@ defmodule Mote.Bench.ProgramsTest do
     @about program.about()
 
     describe "#{@about.name}" do
-      for variant <- Enum.uniq(Enum.flat_map(Variant.choices(), &Variant.machines(program, &1))) do
+      variants = Enum.flat_map(Variant.sponsors(), &Variant.machines(program, &1))
+
+      for variant <- Enum.uniq(variants ++ Variant.machines(program, :st, :both)) do
         test "gives the right result on #{variant}" do
           sample = Run.once(@program, unquote(variant), @about.small, fresh: true)
           assert %Sample{stages: [_ | _]} = sample

@@ -82,6 +82,35 @@ defmodule Mote.Bench.RunnerTest do
     end
   end
 
+  test "tiers against each other, with each kind of sponsor" do
+    measures = Runner.measure(ForkBomb, 5, where: :here, runs: 2, sponsor: :both, tier: :both)
+
+    metrics =
+      Enum.reject(metrics(measures), fn {_, metric, _} -> metric in [:peak_rss_bytes, :bytes_per_actor] end)
+
+    assert metrics == [
+             {:mote_st_native, :ns_per_actor, 2},
+             {:mote_st_interp, :ns_per_actor, 2},
+             {:mote_mt_native, :ns_per_actor, 2},
+             {:mote_mt_interp, :ns_per_actor, 2},
+             {:mote_mt_native, :ratio_mt_vs_st, 2},
+             {:mote_mt_interp, :ratio_mt_vs_st, 2},
+             {:mote_st_native, :ratio_native_vs_interp, 2},
+             {:mote_mt_native, :ratio_native_vs_interp, 2}
+           ]
+
+    assert [{:mote_interp, :ns_per_actor, 1} | _] =
+             ForkBomb |> Runner.measure(5, where: :here, runs: 1, tier: :interp) |> metrics()
+  end
+
+  test "a variant's machine" do
+    assert Variant.options(Ring, :mote) == [sponsors: [main: [threads: 1]]]
+    assert Variant.options(Ring, :mote_interp) == [sponsors: [main: [threads: 1]], tier: :interp]
+    assert Variant.options(Ring, :mote_mt_native) == [sponsors: [main: [threads: :cores]], tier: :native]
+    assert Variant.machines(Beside, :st, :both) == ~w(alone_native alone_interp beside_native beside_interp)a
+    assert [sponsors: _, tier: :interp] = Variant.options(Beside, :beside_interp)
+  end
+
   test "one kind of sponsor has no ratio" do
     variants = fn sponsor ->
       ForkBomb
