@@ -135,7 +135,8 @@ defmodule Mote.Bench.Options do
   defp option(:sponsor, other),
     do: {:error, "--sponsor must be #{Enum.join(@sponsors, ", ")}, got: #{inspect(other)}"}
 
-  defp option(:tier, name) when name in @tiers, do: {:ok, String.to_existing_atom(name)}
+  # The atoms are those of `Variant`, which may not be loaded yet.
+  defp option(:tier, name) when name in @tiers, do: {:ok, String.to_atom(name)}
   defp option(:tier, other), do: {:error, "--tier must be #{Enum.join(@tiers, ", ")}, got: #{inspect(other)}"}
   defp option(:compare, "beam"), do: {:ok, true}
   defp option(:compare, other), do: {:error, "--compare must be beam, got: #{inspect(other)}"}
