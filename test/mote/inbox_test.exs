@@ -29,9 +29,11 @@ defmodule Mote.InboxTest do
     end
   end
 
-  # No turn of these tests ends for want of fuel.
-  defp start(sponsors),
-    do: start_supervised!({Mote, sponsors: sponsors, fuel: 1_000_000_000_000, id: make_ref()})
+  # No turn of these tests ends for want of fuel, and a long one is long: native code would be done before it is seen.
+  defp start(sponsors) do
+    options = [sponsors: sponsors, fuel: 1_000_000_000_000, tier: :interp, id: make_ref()]
+    start_supervised!({Mote, options})
+  end
 
   # Some tenths of a second, or until the machine is stopped.
   @long 30_000_000
