@@ -24,12 +24,14 @@ defmodule Mote.Bench.Program do
   #   * `:options`: what else these machines are started with, `[name: options]`;
   #   * `:aborts` (false): whether turns may be aborted, if the program is about that;
   #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`;
-  #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`.
+  #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`;
+  #   * `:plot` ([]): how `mix mote.report` measures and draws it, such as `[sizes: 5..16, full: 5..24, over: :count, x:
+  #     :log2]`: see `Mote.Bench.Plot`.
   #
   # A program without `beam/1` and `processes/1` is for Mote only.
   @moduledoc false
 
-  alias Mote.Bench.{Sample, Variant}
+  alias Mote.Bench.{Plot, Sample, Variant}
 
   @typedoc "A size: the depth of a tree, or a number of actors or messages."
   @type param :: pos_integer
@@ -53,7 +55,8 @@ defmodule Mote.Bench.Program do
           options: [{Variant.t(), keyword}],
           aborts: boolean,
           rust: [{Variant.t(), String.t()}],
-          ratio: Variant.ratio() | nil
+          ratio: Variant.ratio() | nil,
+          plot: Plot.t()
         }
 
   @callback about() :: about
@@ -115,10 +118,20 @@ defmodule Mote.Bench.Program do
   def about(module, opts) do
     name = module |> Module.split() |> List.last() |> Macro.underscore()
 
-    optional = [fresh: false, settle: 0, machines: nil, options: [], aborts: false, ratio: nil, rust: []]
+    optional = [
+      fresh: false,
+      settle: 0,
+      machines: nil,
+      options: [],
+      aborts: false,
+      ratio: nil,
+      rust: [],
+      plot: []
+    ]
+
     about = opts |> Keyword.validate!([:title, :param, :defaults, :small, :metric] ++ optional) |> Map.new()
     ratio = if about.machines, do: about.ratio, else: @ratio
-    Map.merge(about, %{name: name, ratio: ratio})
+    Map.merge(about, %{name: name, ratio: ratio, plot: Plot.new(about.plot, about)})
   end
 
   @doc "The figures of a run of one kind of thing, actors or messages, of which there are `count`."

@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.ErfcBomb do
     param: :depth,
     defaults: [12],
     small: 2,
-    metric: :us_per_leaf
+    metric: :us_per_leaf,
+    plot: [sizes: [3, 5, 7, 9], full: 3..12, over: :count, x: :log2]
 
   @randoms 1_000
 

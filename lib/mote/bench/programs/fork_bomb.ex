@@ -7,7 +7,8 @@ defmodule Mote.Bench.Programs.ForkBomb do
     param: :depth,
     defaults: [20],
     small: 6,
-    metric: :ns_per_actor
+    metric: :ns_per_actor,
+    plot: [sizes: [6, 8, 10, 12, 14, 16], full: 5..24, over: :count, x: :log2]
 
   defmodule Actors do
     @moduledoc false

@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.TimeEater do
     param: :n,
     defaults: [1, 4, 16, 64, 256],
     small: 1,
-    metric: :ns_per_leaf
+    metric: :ns_per_leaf,
+    plot: [full: [1, 2, 4, 8, 16, 32, 64, 128, 256]]
 
   @depth 10
 
