@@ -17,7 +17,7 @@ properties = [all: :*, gen: 1, gen: 2, check: 1, check: 2, property: 1, property
 [
   inputs: [
     "{mix,.formatter}.exs",
-    "{config,lib,test,bench}/**/*.{ex,exs}",
+    "{config,lib,test,bench,examples}/**/*.{ex,exs}",
     "offline/*/{mix,.formatter}.exs",
     "offline/*/{lib,test}/**/*.{ex,exs}"
   ],

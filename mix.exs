@@ -22,7 +22,7 @@ defmodule Mote.MixProject do
 
   def application do
     [
-      extra_applications: [:logger],
+      extra_applications: [:logger | of_examples(Mix.env())],
       mod: {Mote.Application, []}
     ]
   end
@@ -32,8 +32,12 @@ defmodule Mote.MixProject do
     [preferred_envs: [ci: :test, docs: :docs, "hex.publish": :docs]]
   end
 
-  defp elixirc_paths(:test), do: ["lib", "test/support"]
+  # Examples are for whoever works here: a dependency is built without them.
+  defp elixirc_paths(:test), do: ["lib", "examples", "test/support"]
+  defp elixirc_paths(:dev), do: ["lib", "examples"]
   defp elixirc_paths(_env), do: ["lib"]
+
+  defp of_examples(env), do: if("examples" in elixirc_paths(env), do: [:crypto], else: [])
 
   # A Hex dependency stops Mix at once where Hex is not installed, even one that the current environment
   # does not use. So the choice is made when this file runs, and never by the environment alone.

@@ -38,14 +38,17 @@ defmodule Mote.Bench do
     Programs.Quota
   ]
 
+  # Programs of examples: they are not there where Mote is a dependency.
+  @of_examples [Programs.Sockets]
+
   @doc "Every program, in the order in which they are listed and run."
   @spec programs() :: [module]
-  def programs, do: @programs
+  def programs, do: @programs ++ Enum.filter(@of_examples, &Code.ensure_loaded?/1)
 
   @doc "The program of that name."
   @spec fetch(String.t()) :: {:ok, module} | :error
   def fetch(name) do
-    case Enum.find(@programs, &(&1.about().name == name)) do
+    case Enum.find(programs(), &(&1.about().name == name)) do
       nil -> :error
       program -> {:ok, program}
     end

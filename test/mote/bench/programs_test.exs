@@ -64,7 +64,7 @@ defmodule Mote.Bench.ProgramsTest do
     assert names ==
              ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl maps binaries) ++
                ~w(vectors idle sendx beside idle_cpu ask boundary futures telemetry churn) ++
-               ~w(collecting gc_pause quota)
+               ~w(collecting gc_pause quota sockets)
 
     assert Bench.fetch("unknown") == :error
   end
