@@ -23,6 +23,8 @@ defmodule Mix.Tasks.Mote.Bench do
     * `--tier`: `native`, `interp` (the interpreter) or `both`, alternating; without it, what the machine does by
       itself;
     * `--compare beam`: the same program on BEAM processes as well, and the ratio of the two;
+    * `--data`: a directory with `customers`, `orders`, `order_details` and `products`, each a `.nldjson` file (one JSON
+      object a line), for the programs named `northwind`; without it, data are made up;
     * `--format`: `table` or `tsv`, with the columns `bench variant param metric median min max unit`.
 
   ## Metrics
@@ -45,6 +47,8 @@ defmodule Mix.Tasks.Mote.Bench do
     * `us_ping_longest`, `us_ping_p99`: how long a BEAM process waited for another one's answer; `percent_aborted`: turns
       that were; `percent_rss_of_quota`: memory of the OS process at its peak, beyond what it had before the machine was
       started, by the quota;
+    * `ns_per_straight_read`: a read in a loop, without a message; `misses_per_read`: cache misses of the whole OS process,
+      where `perf` can count them;
     * `percent_of_core`: CPU time that the machine's threads take, in percent of one core.
 
   Memory is read from `/proc`, and left out where there is none.
@@ -101,7 +105,8 @@ defmodule Mix.Tasks.Mote.Bench do
       runs: options.runs,
       sponsor: Options.sponsor(options),
       tier: options.tier,
-      compare: options.compare
+      compare: options.compare,
+      data: options.data
     ]
 
     Runner.measure(program, param, [progress: progress] ++ given)

@@ -30,7 +30,7 @@ defmodule Mote.Bench.Measure do
   @spec max(t) :: number
   def max(%__MODULE__{values: values}), do: Enum.max(values)
 
-  @doc "`\"ns\"`, `\"us\"`, `\"bytes\"`, `\"%\"`, or `\"x\"` for ratios."
+  @doc "`\"ns\"`, `\"us\"`, `\"bytes\"`, `\"%\"`, `\"misses\"`, or `\"x\"` for ratios."
   @spec unit(t) :: String.t()
   def unit(%__MODULE__{metric: metric}) do
     name = Atom.to_string(metric)
@@ -40,6 +40,7 @@ defmodule Mote.Bench.Measure do
       String.starts_with?(name, "us_") -> "us"
       String.starts_with?(name, "percent_") -> "%"
       String.starts_with?(name, "ratio_") -> "x"
+      String.starts_with?(name, "misses_") -> "misses"
       String.contains?(name, "bytes") -> "bytes"
     end
   end

@@ -3,7 +3,7 @@ defmodule Mote.Bench.Options do
   @moduledoc false
 
   alias Mote.Bench
-  alias Mote.Bench.Variant
+  alias Mote.Bench.{Northwind.Data, Variant}
 
   @switches [
     depth: :string,
@@ -12,6 +12,7 @@ defmodule Mote.Bench.Options do
     sponsor: :string,
     tier: :string,
     compare: :string,
+    data: :string,
     format: :string
   ]
 
@@ -25,6 +26,7 @@ defmodule Mote.Bench.Options do
             sponsor: nil,
             tier: :default,
             compare: false,
+            data: nil,
             format: :table
 
   @type t :: %__MODULE__{
@@ -35,6 +37,7 @@ defmodule Mote.Bench.Options do
           sponsor: Variant.sponsors() | nil,
           tier: Variant.tiers(),
           compare: boolean,
+          data: Path.t() | nil,
           format: :table | :tsv
         }
 
@@ -49,6 +52,7 @@ defmodule Mote.Bench.Options do
          :ok <- used(options, :depth),
          :ok <- used(options, :n),
          :ok <- sponsor_used(options),
+         :ok <- data_used(options),
          do: {:ok, options}
   end
 
@@ -140,6 +144,15 @@ defmodule Mote.Bench.Options do
   defp option(:tier, other), do: {:error, "--tier must be #{Enum.join(@tiers, ", ")}, got: #{inspect(other)}"}
   defp option(:compare, "beam"), do: {:ok, true}
   defp option(:compare, other), do: {:error, "--compare must be beam, got: #{inspect(other)}"}
+
+  # Read here to be told what is wrong with it before anything is measured.
+  defp option(:data, directory) do
+    Data.read(directory)
+    {:ok, Path.expand(directory)}
+  rescue
+    error in Data.Error -> {:error, "--data: " <> Exception.message(error)}
+  end
+
   defp option(:format, format) when format in ["table", "tsv"], do: {:ok, String.to_atom(format)}
   defp option(:format, other), do: {:error, "--format must be table or tsv, got: #{inspect(other)}"}
 
@@ -157,6 +170,14 @@ defmodule Mote.Bench.Options do
       :ok
     else
       {:error, "--sponsor changes nothing for #{Enum.map_join(programs, ", ", & &1.about().name)}"}
+    end
+  end
+
+  defp data_used(%__MODULE__{programs: programs} = options) do
+    if options.data == nil or Enum.any?(programs, & &1.about().data) do
+      :ok
+    else
+      {:error, "--data changes nothing for #{Enum.map_join(programs, ", ", & &1.about().name)}"}
     end
   end
 end

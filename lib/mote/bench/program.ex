@@ -23,6 +23,7 @@ defmodule Mote.Bench.Program do
   #     sponsors; without it, `--sponsor` says which (see `Mote.Bench.Variant`);
   #   * `:options`: what else these machines are started with, `[name: options]`;
   #   * `:aborts` (false): whether turns may be aborted, if the program is about that;
+  #   * `:data` (false): whether it reads the directory that `--data` names;
   #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`;
   #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`;
   #   * `:plot` ([]): how `mix mote.report` measures and draws it, such as `[sizes: 5..16, full: 5..24, over: :count, x:
@@ -38,7 +39,8 @@ defmodule Mote.Bench.Program do
 
   @typedoc """
   Timed one after the other; each gets what the one before returned, the first one `nil`. One that measures by itself
-  returns `{:figures, [name: number], result}`: the figures go into the sample.
+  returns `{:figures, [name: number], result}`: the figures go into the sample. A figure that cannot be had here is
+  `{:unavailable, reason}`.
   """
   @type stages :: [{atom, (term -> term)}]
 
@@ -54,6 +56,7 @@ defmodule Mote.Bench.Program do
           machines: [{Variant.t(), keyword}] | nil,
           options: [{Variant.t(), keyword}],
           aborts: boolean,
+          data: boolean,
           rust: [{Variant.t(), String.t()}],
           ratio: Variant.ratio() | nil,
           plot: Plot.t()
@@ -124,6 +127,7 @@ defmodule Mote.Bench.Program do
       machines: nil,
       options: [],
       aborts: false,
+      data: false,
       ratio: nil,
       rust: [],
       plot: []

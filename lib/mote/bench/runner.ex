@@ -27,6 +27,7 @@ defmodule Mote.Bench.Runner do
           sponsor: Variant.sponsors(),
           tier: Variant.tiers(),
           compare: boolean,
+          data: Path.t() | nil,
           where: :node | :here,
           progress: (String.t() -> term)
         ]
@@ -35,7 +36,8 @@ defmodule Mote.Bench.Runner do
   The figures of one program of one size.
 
   Options: `runs` (5) that are timed; `sponsor` (`:st`) and `tier` (`:default`): see `Mote.Bench.Variant`; `compare`
-  (false): on BEAM processes too; `where` (`:node`): see `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
+  (false): on BEAM processes too; `data`: a directory, see `Mote.Bench.Northwind.Data`; `where` (`:node`): see
+  `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
   """
   @spec measure(module, pos_integer, options) :: [Measure.t()]
   def measure(program, param, opts \\ []) do
@@ -44,6 +46,7 @@ defmodule Mote.Bench.Runner do
       sponsor: :st,
       tier: :default,
       compare: false,
+      data: nil,
       where: :node,
       progress: fn _ -> :ok end
     ]
@@ -59,6 +62,7 @@ defmodule Mote.Bench.Runner do
         do: fresh_samples(program, param, variants, opts),
         else: warm_samples(program, param, [machines | Enum.map(beam ++ rust, &[&1])], opts)
 
+    samples = available(samples, program, opts)
     measures = for variant <- variants, measure <- collect(program, param, variant, samples), do: measure
     ratios = for ratio <- Variant.ratios(program, variants), do: ratio(program, param, measures, ratio)
 
@@ -171,10 +175,24 @@ defmodule Mote.Bench.Runner do
     worker = Worker.start(where, processes)
 
     try do
+      Worker.use_data(worker, opts[:data])
       Worker.load(worker, program, variant)
       fun.(worker)
     after
       Worker.stop(worker)
+    end
+  end
+
+  # Figures that cannot be had here are left out, and each reason is told once.
+  defp available(samples, program, opts) do
+    missing = for sample <- samples, {metric, {:unavailable, reason}} <- sample.figures, do: {metric, reason}
+
+    for {metric, reason} <- Enum.uniq(missing) do
+      opts[:progress].("#{program.about().name}: #{metric} is not available: #{reason}")
+    end
+
+    for sample <- samples do
+      %{sample | figures: Enum.reject(sample.figures, &match?({_, {:unavailable, _}}, &1))}
     end
   end
 

@@ -64,6 +64,10 @@ defmodule Mote.Bench.Worker do
     end
   end
 
+  @doc "Says where programs there have their data from, see `Mote.Bench.Northwind.Data.use/1`."
+  @spec use_data(t, Path.t() | nil) :: :ok
+  def use_data(worker, directory), do: call(worker, Mote.Bench.Northwind.Data, :use, [directory])
+
   @doc "Loads a program there, see `Mote.Bench.Run.load/2`."
   @spec load(t, module, Variant.t()) :: :ok
   def load(worker, program, variant), do: call(worker, Run, :load, [program, variant])

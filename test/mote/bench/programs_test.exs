@@ -46,7 +46,9 @@ defmodule Mote.Bench.ProgramsTest do
 
         assert @about.metric in metrics
         assert metrics == Enum.uniq(metrics)
-        for metric <- metrics, do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "us", "%", "bytes"])
+
+        for metric <- metrics,
+            do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "us", "%", "bytes", "misses"])
       end
 
       test "says what it needs" do
@@ -62,7 +64,8 @@ defmodule Mote.Bench.ProgramsTest do
     names = Enum.map(Bench.programs(), & &1.about().name)
 
     assert names ==
-             ~w(fork_bomb floor cps chain ping_pong ring counting hot fan erfc_bomb time_eater fib erfc_dsl maps binaries) ++
+             ~w(fork_bomb floor cps chain ping_pong ring counting hot fan merge_sort northwind northwind_joins northwind_threads) ++
+               ~w(erfc_bomb time_eater fib erfc_dsl maps binaries) ++
                ~w(vectors idle sendx beside idle_cpu ask boundary futures telemetry churn) ++
                ~w(collecting gc_pause quota sockets)
 
@@ -129,6 +132,18 @@ defmodule Mote.Bench.ProgramsTest do
       assert %Sample{} = Run.once(Bench.Programs.ForkBomb, variant, 1)
       assert %Sample{} = Run.once(Bench.Programs.PingPong, variant, 1)
     end
+  end
+
+  test "lists of all lengths are sorted, and one that is not is found out" do
+    for n <- 1..9, variant <- [:mote, :mote_mt, :beam] do
+      assert %Sample{} = Run.once(Bench.Programs.MergeSort, variant, n)
+    end
+
+    alias Bench.Programs.MergeSort.Actors
+    assert Actors.verdict([1, 2, 2], 3, 5) == :sorted
+
+    for wrong <- [[2, 1, 2], [1, 2], [1, 2, 2, 2], [1, 2, 3]],
+        do: assert(Actors.verdict(wrong, 3, 5) == :not_sorted)
   end
 
   describe "a program that fails" do

@@ -10,8 +10,8 @@ defmodule Mote.Bench.TasksTest do
 
   test "mix mote.bench lists the programs" do
     output = capture_io(fn -> Bench.run([]) end)
-    assert output =~ ~r/^  fork_bomb   --depth 20 /m
-    assert output =~ ~r/^  idle        --n 1_000_000,10_000_000 /m
+    assert output =~ ~r/^  fork_bomb +--depth 20 /m
+    assert output =~ ~r/^  idle +--n 1_000_000,10_000_000 /m
   end
 
   test "mix mote.bench prints tab separated values and nothing else" do
