@@ -24,7 +24,7 @@ defmodule Mote.Bench.Program do
   #   * `:options`: what else these machines are started with, `[name: options]`;
   #   * `:aborts` (false): whether turns may be aborted, if the program is about that;
   #   * `:data` (false): whether it reads the directory that `--data` names;
-  #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`;
+  #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`, or a list of such;
   #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`;
   #   * `:plot` ([]): how `mix mote.report` measures and draws it, such as `[sizes: 5..16, full: 5..24, over: :count, x:
   #     :log2]`: see `Mote.Bench.Plot`.
@@ -58,7 +58,7 @@ defmodule Mote.Bench.Program do
           aborts: boolean,
           data: boolean,
           rust: [{Variant.t(), String.t()}],
-          ratio: Variant.ratio() | nil,
+          ratio: Variant.ratio() | [Variant.ratio()] | nil,
           plot: Plot.t()
         }
 

@@ -48,7 +48,7 @@ defmodule Mote.Bench.ProgramsTest do
         assert metrics == Enum.uniq(metrics)
 
         for metric <- metrics,
-            do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "us", "%", "bytes", "misses"])
+            do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "us", "%", "bytes", "misses", "x"])
       end
 
       test "says what it needs" do
@@ -66,7 +66,8 @@ defmodule Mote.Bench.ProgramsTest do
     assert names ==
              ~w(fork_bomb floor cps chain ping_pong ring counting hot fan merge_sort northwind northwind_joins northwind_threads) ++
                ~w(erfc_bomb time_eater fib erfc_dsl maps binaries) ++
-               ~w(vectors idle sendx beside idle_cpu ask boundary futures telemetry churn) ++
+               ~w(vectors idle sendx beside idle_cpu ask boundary futures fib_futures) ++
+               ~w(k_means k_nearest telemetry churn) ++
                ~w(collecting gc_pause quota sockets)
 
     assert Bench.fetch("unknown") == :error
@@ -144,6 +145,40 @@ defmodule Mote.Bench.ProgramsTest do
 
     for wrong <- [[2, 1, 2], [1, 2], [1, 2, 2, 2], [1, 2, 3]],
         do: assert(Actors.verdict(wrong, 3, 5) == :not_sorted)
+  end
+
+  test "clusters and classes are those of the clouds, and others are found out" do
+    alias Bench.{Points, Programs}
+    centres = for cloud <- 0..7, do: Points.centre(cloud)
+    assert Programs.KMeans.judge(centres, centres) == :centres
+    assert {:far, [_ | _]} = Programs.KMeans.judge(Enum.reverse(centres), Enum.reverse(centres))
+    assert {:far, []} = Programs.KMeans.judge(Enum.take(centres, 7), Enum.take(centres, 7))
+    assert {:parallel, _, :sequential, _} = Programs.KMeans.judge(centres, Enum.reverse(centres))
+
+    labels = for {cloud, _} <- Points.new(9, 1), do: cloud
+    numbered = labels |> Enum.with_index(&{&2, &1}) |> Enum.shuffle()
+    assert Programs.KNearest.judge(numbered, Enum.reverse(labels), 9) == :classified
+    assert {:parallel, _, _, _} = Programs.KNearest.judge(tl(numbered), Enum.reverse(labels), 9)
+    wrong = List.duplicate(0, 9)
+    assert {:labels, _} = Programs.KNearest.judge(Enum.with_index(wrong, &{&2, &1}), wrong, 9)
+  end
+
+  test "means and votes" do
+    alias Bench.Programs.{KMeans, KNearest}
+    vector = &Mote.Vector.new(:f64, &1)
+    centres = [vector.([0.0]), vector.([10.0]), vector.([99.0])]
+    sums = KMeans.Actors.sums(Enum.map([[1.0], [2.0], [9.0]], vector), centres)
+    assert sums == [{vector.([3.0]), 2}, {vector.([9.0]), 1}, {:none, 0}]
+    assert KMeans.Actors.means(sums, centres) == [vector.([1.5]), vector.([9.0]), vector.([99.0])]
+    assert KMeans.Actors.both(sums, Enum.reverse(sums)) == [hd(sums), {vector.([18.0]), 2}, hd(sums)]
+
+    labelled =
+      for {label, x} <- [{:b, 1}, {:a, 2}, {:a, 9}, {:b, 3}, {:c, 8}, {:a, 4}], do: {label, vector.([x])}
+
+    nearest = KNearest.Actors.nearest(labelled, vector.([0]), [])
+    assert nearest == [{64.0, :c}, {16.0, :a}, {9.0, :b}, {4.0, :a}, {1.0, :b}]
+    assert KNearest.Actors.classify(labelled, vector.([0])) == :a
+    assert KNearest.Actors.classify(labelled, vector.([1])) == :a
   end
 
   describe "a program that fails" do
