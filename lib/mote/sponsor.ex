@@ -25,6 +25,46 @@ defmodule Mote.Sponsor do
       else: raise(Error.from(:no_sponsor, machine: machine, sponsor: name))
   end
 
+  @doc """
+  How many threads, or processes, a pool should have whose members wait for a part of their time: for a disk, a network, a
+  database.
+
+      cores * utilisation * (1 + wait / compute)
+
+  While one waits, others can compute; with that many the cores have as much to do as `utilisation` says. More of them only
+  wait for each other. (Goetz, "Java Concurrency in Practice", 8.2.)
+
+      iex> Mote.Sponsor.size(wait: 9, compute: 1) == 10 * System.schedulers_online()
+      true
+      iex> Mote.Sponsor.size(utilisation: 0.5, wait: 0, compute: 20) == max(round(System.schedulers_online() / 2), 1)
+      true
+
+  Turns of a machine never wait, so a sponsor that computes needs a thread for each core (`threads: :cores`), which is what
+  comes out without waiting. Options:
+
+    * `:wait` and `:compute` - the time that one request waits and the time that it computes, both in the same unit;
+    * `:utilisation` - the part of the cores' time that is to be used, more than 0 and at most 1 (default 1).
+
+  The cores are the schedulers of the BEAM that are online. The answer is rounded, and at least 1. Raises `ArgumentError`
+  for other options and values.
+  """
+  @spec size(wait: number, compute: number, utilisation: number) :: pos_integer
+  def size(opts) do
+    opts = Keyword.validate!(opts, [:wait, :compute, utilisation: 1])
+    wait = number!(opts, :wait, "a number of at least 0", &(&1 >= 0))
+    compute = number!(opts, :compute, "a number above 0", &(&1 > 0))
+    utilisation = number!(opts, :utilisation, "a number above 0 and at most 1", &(&1 > 0 and &1 <= 1))
+    max(round(System.schedulers_online() * utilisation * (1 + wait / compute)), 1)
+  end
+
+  defp number!(opts, name, what, right?) do
+    value = opts[name]
+
+    if is_number(value) and right?.(value),
+      do: value,
+      else: raise(ArgumentError, "expected :#{name} to be #{what}, got: #{inspect(value)}")
+  end
+
   defimpl Inspect do
     alias Mote.{Machine, Native}
 

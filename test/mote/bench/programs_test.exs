@@ -65,9 +65,9 @@ defmodule Mote.Bench.ProgramsTest do
 
     assert names ==
              ~w(fork_bomb floor cps chain ping_pong ring counting hot fan merge_sort northwind northwind_joins northwind_threads) ++
-               ~w(erfc_bomb time_eater fib erfc_dsl maps binaries) ++
-               ~w(vectors idle sendx beside idle_cpu ask boundary futures fib_futures) ++
-               ~w(k_means k_nearest telemetry churn) ++
+               ~w(erfc_bomb random_bomb time_eater time_eater_sends self_send cons fib erfc_dsl maps binaries) ++
+               ~w(vectors idle estragon sendx beside idle_cpu ask boundary futures fib_futures) ++
+               ~w(k_means k_nearest pool_size telemetry churn) ++
                ~w(collecting gc_pause quota sockets)
 
     assert Bench.fetch("unknown") == :error
@@ -80,6 +80,15 @@ defmodule Mote.Bench.ProgramsTest do
     assert creates.(Bench.Programs.ForkBomb, 7) == Bench.Programs.ForkBomb.count(7) - 1
     assert creates.(Bench.Programs.Chain, 70) == Bench.Programs.Chain.count(70) - 1
     assert creates.(Bench.Programs.Idle, 1_500) == Bench.Programs.Idle.count(1_500)
+  end
+
+  test "a pool answers every request, whatever its size" do
+    for n <- [1, 3] do
+      sample = Run.once(Bench.Programs.PoolSize, :pool, n)
+      assert %Sample{figures: [us_p99: us]} = sample
+      # A request waits for nine milliseconds.
+      assert us >= 9_000
+    end
   end
 
   test "messages are those that are counted" do
@@ -98,7 +107,14 @@ defmodule Mote.Bench.ProgramsTest do
   end
 
   test "randoms that are too few or too many are found out" do
-    for {program, sum} <- [{Bench.Programs.ErfcBomb, 1_000 * 0.6}, {Bench.Programs.TimeEater, 1_024 * 0.65}] do
+    alias Bench.Programs.{ErfcBomb, RandomBomb, TimeEater, TimeEaterSends}
+
+    for {program, sum} <- [
+          {ErfcBomb, 1_000 * 0.6},
+          {RandomBomb, 128 * 0.65},
+          {TimeEater, 1_024 * 0.65},
+          {TimeEaterSends, 1_024 * 0.35}
+        ] do
       [run: run] = program.beam(1)
       send(self(), sum)
       assert {:mean, _} = run.(nil)
@@ -127,11 +143,18 @@ defmodule Mote.Bench.ProgramsTest do
     end
   end
 
+  test "Godot comes for everybody, whether batches are full or not" do
+    for n <- [1, 999, 1_000, 1_001, 3_500], variant <- [:mote, :mote_mt, :beam] do
+      assert %Sample{} = Run.once(Bench.Programs.Estragon, variant, n)
+    end
+  end
+
   test "the shortest chain and the smallest tree" do
     for variant <- [:mote, :beam] do
       assert %Sample{} = Run.once(Bench.Programs.Chain, variant, 1)
       assert %Sample{} = Run.once(Bench.Programs.ForkBomb, variant, 1)
       assert %Sample{} = Run.once(Bench.Programs.PingPong, variant, 1)
+      assert %Sample{} = Run.once(Bench.Programs.Cons, variant, 1)
     end
   end
 

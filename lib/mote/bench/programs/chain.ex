@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.Chain do
     param: :n,
     defaults: [1_000_000],
     small: 100,
-    metric: :ns_per_actor
+    metric: :ns_per_actor,
+    plot: [sizes: [1_000, 10_000, 100_000], full: [1_000, 10_000, 100_000, 1_000_000]]
 
   defmodule Actors do
     @moduledoc false

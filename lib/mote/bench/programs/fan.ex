@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.Fan do
     param: :n,
     defaults: [10_000],
     small: 20,
-    metric: :ns_per_round_trip
+    metric: :ns_per_round_trip,
+    plot: [sizes: [100, 1_000], full: [100, 1_000, 10_000, 100_000]]
 
   @runners 100
 

@@ -15,10 +15,10 @@ defmodule Mote.Bench.Programs.KMeans do
     small: 2_100,
     metric: :us_per_iteration,
     machines: [
-      one: [main: [threads: 1]],
-      two: [main: [threads: 2]],
       one_uncollected: [main: [threads: 1]],
-      two_uncollected: [main: [threads: 2]]
+      two_uncollected: [main: [threads: 2]],
+      one: [main: [threads: 1]],
+      two: [main: [threads: 2]]
     ],
     # More than any machine has: never due.
     options: [

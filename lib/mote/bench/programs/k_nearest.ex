@@ -11,10 +11,10 @@ defmodule Mote.Bench.Programs.KNearest do
     small: 20,
     metric: :us_per_point,
     machines: [
-      one: [main: [threads: 1]],
-      two: [main: [threads: 2]],
       one_uncollected: [main: [threads: 1]],
-      two_uncollected: [main: [threads: 2]]
+      two_uncollected: [main: [threads: 2]],
+      one: [main: [threads: 1]],
+      two: [main: [threads: 2]]
     ],
     # More than any machine has: never due.
     options: [

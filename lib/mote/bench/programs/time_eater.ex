@@ -93,7 +93,9 @@ defmodule Mote.Bench.Programs.TimeEater do
     [run: fn _ -> fn -> send(root, @depth) end |> answer() |> judge(n) end]
   end
 
-  defp judge(sum, n) do
+  @doc "Whether the numbers have the mean of uniform ones."
+  @spec judge(float, pos_integer) :: :plausible | {:mean, float}
+  def judge(sum, n) do
     mean = sum / (count(n) * n)
     if abs(mean - 0.5) < @tolerance, do: :plausible, else: {:mean, mean}
   end

@@ -1,0 +1,70 @@
+defmodule Mote.Bench.Programs.PoolSize do
+  # How many should wait for a disk or a network at once? A pool of n BEAM processes answers requests: each waits for 9 ms,
+  # as for a read, and has about 1 ms of work, which the machine does on its threads. Too few leave cores idle; more than
+  # `Mote.Sponsor.size/1` says only wait for each other: throughput stays, and the time that a request takes grows.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title: "a pool of n processes: each request waits for 9 ms and has about 1 ms of work",
+    param: :n,
+    defaults: [1, 2, 5, 10, 20, 40, 80],
+    small: 2,
+    metric: :us_per_request,
+    machines: [pool: [main: [threads: :cores]]],
+    plot: [sizes: [2, 5, 10, 20, 40, 80], full: [1, 2, 5, 10, 15, 20, 25, 30, 40, 60, 80]]
+
+  alias Mote.Bench.Sample
+  alias Mote.Bench.Programs.Fib
+  alias Mote.Future
+
+  @wait 9
+  # About a millisecond.
+  @work 26
+  @answer 121_393
+
+  # Enough for a 99th of a hundred, and for every process to have some.
+  @least 100
+  @each 10
+
+  @impl true
+  def count(n), do: max(@least, n * @each)
+
+  @impl true
+  def expected(_n), do: :answered
+
+  @impl true
+  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
+
+  def measures(%Sample{param: n} = sample),
+    do: [{:us_per_request, Sample.stage(sample, :run).ns / count(n) / 1_000} | sample.figures]
+
+  @impl true
+  def mote(machine, n) do
+    work = fn -> Future.touch(Future.future(&Fib.Actors.fib/1, [@work], machine: machine)) end
+    # Loads the code.
+    @answer = work.()
+    [run: fn _ -> run(n, work) end]
+  end
+
+  defp run(n, work) do
+    times =
+      n
+      |> shares()
+      |> Enum.map(fn requests -> Task.async(fn -> for _ <- 1..requests, do: request(work) end) end)
+      |> Enum.flat_map(&Task.await(&1, :infinity))
+      |> Enum.sort()
+
+    p99 = Enum.at(times, div(length(times) * 99, 100))
+    {:figures, [us_p99: p99 / 1_000], if(length(times) == count(n), do: :answered, else: {:answers, times})}
+  end
+
+  # How many requests each process has.
+  defp shares(n), do: for(index <- 0..(n - 1), do: div(count(n) + index, n))
+
+  defp request(work) do
+    start = System.monotonic_time(:nanosecond)
+    Process.sleep(@wait)
+    @answer = work.()
+    System.monotonic_time(:nanosecond) - start
+  end
+end

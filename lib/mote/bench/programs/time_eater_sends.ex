@@ -1,0 +1,102 @@
+defmodule Mote.Bench.Programs.TimeEaterSends do
+  # The time eater without a loop: a leaf that is to add up n random numbers adds one a turn, and sends itself the rest.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title: "a tree of ten levels, each leaf adding up n random numbers, one a turn",
+    param: :n,
+    defaults: [1, 4, 16, 64, 256],
+    small: 1,
+    metric: :ns_per_leaf,
+    plot: [full: [1, 2, 4, 8, 16, 32, 64, 128, 256]]
+
+  alias Mote.Bench.Programs.TimeEater
+
+  @depth 10
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+    alias Mote.Bench.Programs.TimeEater
+
+    defactor node(parent, n) do
+      0 ->
+        become eater(parent, 0.0)
+        send self(), n
+
+      depth when depth > 0 ->
+        left = create node(self(), n)
+        right = create node(self(), n)
+        send left, depth - 1
+        send right, depth - 1
+        become TimeEater.Actors.collect(parent)
+    end
+
+    defactor eater(parent, sum) do
+      0 ->
+        send parent, sum
+
+      left ->
+        become eater(parent, sum + :rand.uniform())
+        send self(), left - 1
+    end
+  end
+
+  defmodule Processes do
+    @moduledoc false
+
+    @spec node(pid, pos_integer) :: term
+    def node(parent, n) do
+      receive do
+        0 ->
+          send(self(), n)
+          eater(parent, 0.0)
+
+        depth ->
+          left = spawn(__MODULE__, :node, [self(), n])
+          right = spawn(__MODULE__, :node, [self(), n])
+          send(left, depth - 1)
+          send(right, depth - 1)
+
+          receive do
+            first ->
+              receive do
+                second -> send(parent, first + second)
+              end
+          end
+      end
+    end
+
+    defp eater(parent, sum) do
+      receive do
+        0 ->
+          send(parent, sum)
+
+        left ->
+          send(self(), left - 1)
+          eater(parent, sum + :rand.uniform())
+      end
+    end
+  end
+
+  @impl true
+  defdelegate count(n), to: TimeEater
+
+  @impl true
+  defdelegate expected(n), to: TimeEater
+
+  @impl true
+  defdelegate processes(n), to: TimeEater
+
+  @impl true
+  def mote(machine, n) do
+    root = Mote.create(machine, Actors.node(self(), n))
+    [run: fn _ -> fn -> Mote.send(root, @depth) end |> answer() |> TimeEater.judge(n) end]
+  end
+
+  @impl true
+  def beam(n) do
+    root = spawn(Processes, :node, [self(), n])
+    [run: fn _ -> fn -> send(root, @depth) end |> answer() |> TimeEater.judge(n) end]
+  end
+end
