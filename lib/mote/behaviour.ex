@@ -55,6 +55,9 @@ defmodule Mote.Behaviour do
 
   `Mote.Vector` has packed arrays of numbers: its functions are primitives.
 
+  `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1` tells, in
+  nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
+
   Nothing in it raises. An operation without an answer (`1 + :a`, `hd([])`, an integer beyond 63 bits) is
   `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to
   write instead.

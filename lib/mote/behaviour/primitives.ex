@@ -84,6 +84,8 @@ defmodule Mote.Behaviour.Primitives do
     {77, :atan2, 2, :partial, [{:math, :atan2}]},
     {80, :random, 0, :always, [{:rand, :uniform}]},
     {81, :random_int, 1, :partial, [{:rand, :uniform}]},
+    # Nanoseconds; spelled `System.monotonic_time(unit)`.
+    {82, :now, 0, :always, []},
     {90, :on, 2, :partial, [:on]},
     # Of a tuple {k1, v1, …}: spelled `%{k1 => v1, …}`.
     {100, :map_of, 1, :partial, []},
@@ -182,7 +184,7 @@ defmodule Mote.Behaviour.Primitives do
   def always?(name), do: Map.has_key?(@always, name)
 
   @doc "Whether the answer depends on nothing but the arguments."
-  def pure?(name), do: name not in [:random, :random_int]
+  def pure?(name), do: name not in [:random, :random_int, :now]
 
   @boolean [:eq, :ne, :same, :differ, :lt, :le, :gt, :ge] ++
              [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++

@@ -114,6 +114,12 @@ defmodule Mote.Total.Number do
   def random_int(n) when is_fix(n) and n > 0, do: :rand.uniform(n)
   def random_int(_), do: @none
 
+  # Since the start of the node, where a machine counts from its own. The BEAM's monotonic time itself is negative.
+  def now do
+    start = System.convert_time_unit(:erlang.system_info(:start_time), :native, :nanosecond)
+    System.monotonic_time(:nanosecond) - start
+  end
+
   defp fit(n) when is_fix(n), do: n
   defp fit(_), do: @none
 

@@ -1,4 +1,6 @@
-//! A machine's time: milliseconds since its start, by the system or moved by hand.
+//! A machine's time: since its start, by the system or moved by hand. Timers count it in milliseconds, behaviours in
+//! nanoseconds.
+use crate::value::FIXNUM_MAX;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -33,6 +35,16 @@ impl Clock {
             // SeqCst: whoever moves it looks for what is due then, whoever arms looks at it first.
             Clock::Manual(now) => now.load(SeqCst),
         }
+    }
+
+    /// Nanoseconds that have passed, as many as a fixnum holds. With a manual clock all between two of its moments is
+    /// the former.
+    pub(crate) fn nanoseconds(&self) -> i64 {
+        let passed = match self {
+            Clock::System(start) => start.elapsed().as_nanos(),
+            Clock::Manual(_) => u128::from(self.now()) * 1_000_000,
+        };
+        passed.min(FIXNUM_MAX as u128) as i64
     }
 
     /// The first millisecond that begins when `delay` have passed from now on: never too early.
@@ -94,5 +106,23 @@ mod tests {
         assert!(!clock.passes() && clock.set(7) && clock.set(3));
         assert_eq!((clock.now(), clock.until(9)), (7, None));
         assert_eq!(clock.after(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn nanoseconds_are_those_of_the_milliseconds() {
+        let clock = Clock::new(ClockKind::System);
+        let (early, late) = (clock.nanoseconds(), clock.nanoseconds());
+        assert!(0 <= early && early <= late);
+        std::thread::sleep(Duration::from_millis(2));
+        let passed = clock.nanoseconds() - late;
+        assert!(passed >= 2_000_000);
+        assert!(clock.nanoseconds() >= clock.now() as i64 * 1_000_000);
+
+        let manual = Clock::new(ClockKind::Manual);
+        assert_eq!(manual.nanoseconds(), 0);
+        manual.set(7);
+        assert_eq!(manual.nanoseconds(), 7_000_000);
+        manual.set(u64::MAX);
+        assert_eq!(manual.nanoseconds(), FIXNUM_MAX);
     }
 }

@@ -450,7 +450,8 @@ fn current(slot: *const BehaviourSlot) -> Result<(BehaviourId, usize), Aborted> 
 
 #[inline(never)]
 fn primitive(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, Aborted> {
-    let value = prim::apply(p, &mut turn.heap, &mut turn.random, &arguments);
+    let clock = turn.place.machine.clock();
+    let value = prim::apply(p, &mut turn.heap, &mut turn.random, clock, &arguments);
     turn.pay_for_work().map_err(Aborted::by)?;
     Ok(value)
 }

@@ -101,13 +101,16 @@ defmodule Mote.Behaviour.IRTest do
     assert [{:op, _, :is_integer, _}, {:branch, _, _}, {:match, _, {:k, :a}, _} | _] = code(tests)
   end
 
-  test "what is known on some ways only is not known, and chance is asked every time" do
+  test "what is known on some ways only is not known, and chance and time are asked every time" do
     count = fn code, primitive -> Enum.count(code, &match?({_, _, ^primitive, _}, &1)) end
 
     # On the way to the last sum there is none; it may be that of another zero; none has an answer.
     assert count.(code("defpure f(x, y), do: {if(y == :a, do: x + 1), x + 1}"), :add) == 2
     assert count.(code("defpure f(x), do: {x * 0.0, x * -0.0, x * 0}"), :mul) == 3
     assert count.(code("defpure f(), do: {:rand.uniform(), :rand.uniform()}"), :random) == 2
+
+    time = "System.monotonic_time(:nanosecond)"
+    assert count.(code("defpure f(), do: {#{time}, #{time}}"), :now) == 2
 
     code = code("defpure f(x) do\ny = x + 1\ncase x do\n_ when x + 1 == y -> y\n_ -> :none\nend\nend")
     assert count.(code, :add) == 1 and Enum.any?(code, &match?({:guard_op, _, :add, _, _}, &1))

@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Check.Guards do
   @doc "Raises a CompileError for what cannot be in a guard."
   @spec check!(AST.expr(), map) :: :ok
   def check!({:op, l, primitive, args}, s) do
-    unless Primitives.pure?(primitive), do: refuse(":rand.uniform", l, s)
+    unless Primitives.pure?(primitive), do: refuse(impure(primitive), l, s)
     Enum.each(args, &check!(&1, s))
   end
 
@@ -20,6 +20,9 @@ defmodule Mote.Behaviour.Check.Guards do
   end
 
   def check!(node, s), do: refuse(name(node), AST.line(node), s)
+
+  defp impure(:now), do: "System.monotonic_time"
+  defp impure(_random), do: ":rand.uniform"
 
   defp refuse(what, l, s) do
     Error.raise_at(

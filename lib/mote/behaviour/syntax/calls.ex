@@ -9,6 +9,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
   # What `vec_map2` does with each pair of elements.
   @vector_pairs [:add, :sub, :mul, :div, :min, :max]
 
+  # Nanoseconds in each unit of time.
+  @time_units [nanosecond: 1, microsecond: 1_000, millisecond: 1_000_000, second: 1_000_000_000]
+
   @doc "A call of a function, own (`nil`) or of a module."
   def function(module, name, args, env) do
     module = if module == env.module, do: nil, else: module
@@ -35,6 +38,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       {module, name, arity} == {Enum, :count, 1} -> over(:length, args, env)
       {module, name, arity} == {Enum, :reverse, 1} -> over(:reverse, args, env)
       module == Mote.Vector and arity == 2 and name in @vector_pairs -> vectors(name, args, env)
+      {module, name} == {System, :monotonic_time} -> monotonic_time(args, env)
       module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
       module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
       hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
@@ -44,6 +48,28 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   defp vectors(name, args, env),
     do: AST.op(env.line, :vec_map2, [{:lit, env.line, name} | Syntax.exprs(args, env)])
+
+  defp monotonic_time([unit], env) do
+    now = AST.op(env.line, :now, [])
+
+    case List.keyfind(@time_units, unit, 0) do
+      nil -> no_time_unit(Macro.to_string(unit), env)
+      {_, 1} -> now
+      {_, nanoseconds} -> AST.op(env.line, :idiv, [now, {:lit, env.line, nanoseconds}])
+    end
+  end
+
+  defp monotonic_time(_, env), do: no_time_unit("none", env)
+
+  defp no_time_unit(given, env) do
+    units = Enum.map_join(@time_units, ", ", &inspect(elem(&1, 0)))
+
+    Error.raise_at(
+      env,
+      env.line,
+      "System.monotonic_time wants a unit that is known when compiling, one of #{units}, got: #{given}"
+    )
+  end
 
   # A function of Enum that is a primitive on lists.
   defp over(primitive, [source], env),

@@ -149,6 +149,9 @@ defmodule Mote.Behaviour.Syntax.Hints do
       module when module in [Keyword, MapSet] ->
         "#{text} is not available in a behaviour: use a map, or a list with patterns and for"
 
+      System when name == :system_time ->
+        "#{text} is not available in a behaviour: there is System.monotonic_time(unit)"
+
       module when module in [Stream, Range, Process, GenServer, Agent, Task, IO, File, System] ->
         "#{text} is not available in a behaviour: #{@functions}; what touches the world is a message to a BEAM " <>
           "process"

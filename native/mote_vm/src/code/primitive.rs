@@ -126,6 +126,7 @@ primitives! {
     Atan2 = 77, "atan2", 2;
     Random = 80, "random", 0;
     RandomInt = 81, "random_int", 1;
+    Now = 82, "now", 0;
     On = 90, "on", 2;
     MapOf = 100, "map_of", 1;
     MapGet = 101, "map_get", 3;
@@ -176,9 +177,12 @@ impl Primitive {
         self as u8
     }
 
-    /// Whether equal arguments always give equal answers. Only the random ones do not.
+    /// Whether equal arguments always give equal answers. Only the random ones and the time do not.
     pub const fn is_pure(self) -> bool {
-        !matches!(self, Primitive::Random | Primitive::RandomInt)
+        !matches!(
+            self,
+            Primitive::Random | Primitive::RandomInt | Primitive::Now
+        )
     }
 }
 
@@ -194,12 +198,12 @@ mod tests {
                 None => assert!(
                     !(0..=55).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80 | 81 | 90 | 100..=112 | 120..=130 | 140..=156)
+                        && !matches!(number, 80..=82 | 90 | 100..=112 | 120..=130 | 140..=156)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 56 + 18 + 3 + 13 + 11 + 17);
+        assert_eq!(Primitive::ALL.len(), 56 + 18 + 4 + 13 + 11 + 17);
     }
 
     #[test]
@@ -223,5 +227,6 @@ mod tests {
         assert_eq!(Primitive::PutElem.arity(), 3);
         assert_eq!(Primitive::Random.arity(), 0);
         assert!(!Primitive::RandomInt.is_pure() && Primitive::On.is_pure());
+        assert!(!Primitive::Now.is_pure() && Primitive::Now.arity() == 0);
     }
 }

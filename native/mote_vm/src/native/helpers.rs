@@ -48,7 +48,8 @@ fn made(turn: &mut Turn, value: Value) -> Option<u64> {
 fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> u64 {
     carefully(turn, |turn| {
         let p = Primitive::from_number(p)?;
-        let answer = prim::apply(p, &mut turn.heap, &mut turn.random, &arguments);
+        let clock = turn.place.machine.clock();
+        let answer = prim::apply(p, &mut turn.heap, &mut turn.random, clock, &arguments);
         if let Err(reason) = turn.pay_for_work() {
             return abort(turn, reason);
         }

@@ -101,7 +101,7 @@ impl Kinds {
                 Kinds::FIXNUM
             }
             P::Round | P::Trunc | P::Floor | P::Ceil | P::Length | P::TupleSize => Kinds::FIXNUM,
-            P::ByteSize | P::RandomInt => Kinds::FIXNUM,
+            P::ByteSize | P::RandomInt | P::Now => Kinds::FIXNUM,
             P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Kinds::BOOLEAN,
             P::Not | P::Member => Kinds::BOOLEAN,
             P::Reverse | P::Subtract | P::TupleToList => Kinds::LIST,

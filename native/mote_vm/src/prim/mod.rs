@@ -23,6 +23,7 @@ pub(crate) mod tuples;
 pub(crate) mod types;
 pub(crate) mod vectors;
 
+use crate::clock::Clock;
 use crate::code::primitive::Primitive;
 use crate::heap::Heap;
 use crate::value::Value;
@@ -36,6 +37,7 @@ pub(crate) fn apply(
     primitive: Primitive,
     heap: &mut Heap,
     random: &mut Random,
+    clock: &Clock,
     arguments: &[Value; 3],
 ) -> Value {
     use Primitive as P;
@@ -169,6 +171,7 @@ pub(crate) fn apply(
 
         P::Random => random::uniform(heap, random),
         P::RandomInt => random::random_int(random, a),
+        P::Now => Value::fixnum(clock.nanoseconds()),
     }
 }
 
@@ -176,7 +179,12 @@ pub(crate) fn apply(
 mod tests {
     use super::testing::{model, Built};
     use super::*;
+    use crate::clock::ClockKind;
     use proptest::prelude::*;
+
+    fn clock() -> Clock {
+        Clock::new(ClockKind::System)
+    }
 
     /// Those that guides/ir.md promises an answer of, whatever the arguments.
     fn always_answers(primitive: Primitive) -> bool {
@@ -184,7 +192,7 @@ mod tests {
             || (Primitive::IsInteger..=Primitive::IsAddress).contains(&primitive)
             || matches!(
                 primitive,
-                Primitive::Max | Primitive::Min | Primitive::Random
+                Primitive::Max | Primitive::Min | Primitive::Random | Primitive::Now
             )
     }
 
@@ -200,7 +208,7 @@ mod tests {
                 if cfg!(miri) && (Primitive::Sqrt..=Primitive::Atan2).contains(primitive) {
                     continue;
                 }
-                let answer = apply(*primitive, &mut built.heap, &mut random, &arguments);
+                let answer = apply(*primitive, &mut built.heap, &mut random, &clock(), &arguments);
                 prop_assert!(!built.heap.exhausted());
                 prop_assert!(!always_answers(*primitive) || !answer.is_none(), "{}", primitive.name());
                 if !answer.is_none() {
@@ -220,7 +228,13 @@ mod tests {
             }
             let mut arguments = [Value::NONE; 3];
             arguments[..primitive.arity()].fill(Value::fixnum(1));
-            apply(*primitive, &mut built.heap, &mut random, &arguments);
+            apply(
+                *primitive,
+                &mut built.heap,
+                &mut random,
+                &clock(),
+                &arguments,
+            );
         }
     }
 
@@ -234,6 +248,7 @@ mod tests {
                 primitive,
                 &mut built.heap,
                 &mut random,
+                &clock(),
                 &[a, b, Value::NONE],
             )
         };

@@ -444,9 +444,9 @@ impl Code {
             0 => common[tape.below(common.len())],
             _ => every[tape.below(every.len())],
         };
-        // What is random is no ground for comparisons.
+        // What is random, or the time, is no ground for comparisons.
         let primitive = match primitive {
-            Random | RandomInt => Add,
+            Random | RandomInt | Now => Add,
             other => other,
         };
         (primitive, self.operands(tape, primitive.arity()))

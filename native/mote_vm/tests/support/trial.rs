@@ -4,7 +4,6 @@
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::handles::Key;
 use mote_vm::heap::pace::GcConfig;
@@ -61,9 +60,7 @@ pub fn is_deterministic(unit: &Unit) -> bool {
     let behaviours = unit.behaviours.iter().flat_map(|b| &b.code);
     functions.chain(behaviours).all(|instr| match instr {
         Instr::SendAfter { delay, .. } => far(delay),
-        Instr::Op { primitive, .. } | Instr::GuardOp { primitive, .. } => {
-            !matches!(primitive, Primitive::Random | Primitive::RandomInt)
-        }
+        Instr::Op { primitive, .. } | Instr::GuardOp { primitive, .. } => primitive.is_pure(),
         _ => true,
     })
 }
