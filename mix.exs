@@ -91,7 +91,7 @@ defmodule Mote.MixProject do
       links: %{"Changelog" => "https://hexdocs.pm/mote/changelog.html"},
       files: ~w(
         lib guides
-        native/Cargo.* native/mote_vm native/mote_nif native/mote_baseline
+        native/Cargo.* native/mote_vm native/mote_nif native/mote_baseline native/mote_plot
         .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
       ),
       exclude_patterns: ["native/mote_vm/fuzz/"]

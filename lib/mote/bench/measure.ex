@@ -2,6 +2,8 @@ defmodule Mote.Bench.Measure do
   # A figure with its spread: one line of a report.
   @moduledoc false
 
+  alias Mote.Measure.{Statistics, Table}
+
   @enforce_keys [:bench, :variant, :param, :metric, :values]
   defstruct [:bench, :variant, :param, :metric, :values]
 
@@ -13,15 +15,26 @@ defmodule Mote.Bench.Measure do
           values: [number, ...]
         }
 
+  @columns [:param, :count, :variant, :metric, :run, :value]
+
   @doc "The middle value; of an even number of them the mean of the two in the middle."
   @spec median(t | [number, ...]) :: number
   def median(%__MODULE__{values: values}), do: median(values)
+  def median([_ | _] = values), do: Statistics.median(values)
 
-  def median([_ | _] = values) do
-    sorted = Enum.sort(values)
-    size = length(sorted)
-    middle = Enum.at(sorted, div(size, 2))
-    if rem(size, 2) == 1, do: middle, else: (Enum.at(sorted, div(size, 2) - 1) + middle) / 2
+  @doc "The columns of `table/2`."
+  @spec columns() :: [atom]
+  def columns, do: @columns
+
+  @doc "The measures of a program as a table, with a row for each run."
+  @spec table(module, [t]) :: Table.t()
+  def table(program, measures) do
+    rows =
+      for measure <- measures, {value, run} <- Enum.with_index(measure.values, 1) do
+        [measure.param, program.count(measure.param), measure.variant, measure.metric, run, value]
+      end
+
+    Table.new(@columns, rows, title: program.about().name)
   end
 
   @spec min(t) :: number

@@ -3,6 +3,8 @@ defmodule Mote.Bench.Report do
   @moduledoc false
 
   alias Mote.Bench.Measure
+  alias Mote.Measure.Number
+  alias Mote.Measure.Table.Text
 
   @tsv ~w(bench variant param metric median min max unit)
   @columns ["variant", "metric", "median", "min", "max"]
@@ -32,43 +34,15 @@ defmodule Mote.Bench.Report do
 
   @doc "Lays out rows of cells in columns, to the right but for those of the given indices."
   @spec align([[String.t()]], [non_neg_integer]) :: String.t()
-  def align(rows, left \\ []) do
-    widths =
-      rows
-      |> Enum.zip_with(& &1)
-      |> Enum.map(fn cells -> cells |> Enum.map(&String.length/1) |> Enum.max() end)
-
-    Enum.map_join(rows, "\n", &line(&1, widths, left))
-  end
+  defdelegate align(rows, left \\ []), to: Text
 
   @doc "One row, with the widths of the columns."
   @spec line([String.t()], [non_neg_integer], [non_neg_integer]) :: String.t()
-  def line(cells, widths, left \\ []) do
-    [cells, widths]
-    |> Enum.zip()
-    |> Enum.with_index(fn {cell, width}, index ->
-      if index in left, do: String.pad_trailing(cell, width), else: String.pad_leading(cell, width)
-    end)
-    |> Enum.join("  ")
-    |> then(&("  " <> String.trim_trailing(&1)))
-  end
+  defdelegate line(cells, widths, left \\ []), to: Text
 
-  @doc """
-  A number with three significant digits, or grouped when it is longer.
-
-      iex> Enum.map([14.237, 3.0, 155.25, 2310.4, 33_554_431], &Mote.Bench.Report.number/1)
-      ["14.2", "3.00", "155", "2,310", "33,554,431"]
-  """
+  @doc "A number with three significant digits, or grouped when it is longer."
   @spec number(number) :: String.t()
-  def number(value) when is_float(value) and abs(value) < 9.995, do: decimals(value, 2)
-  def number(value) when is_float(value) and abs(value) < 99.95, do: decimals(value, 1)
-
-  def number(value) do
-    value
-    |> round()
-    |> Integer.to_string()
-    |> String.replace(~r/(?<=\d)(?=(\d{3})+$)/, ",")
-  end
+  defdelegate number(value), to: Number, as: :short
 
   @doc """
   Memory in the unit that reads best (powers of 1000).
@@ -83,25 +57,22 @@ defmodule Mote.Bench.Report do
   def memory(bytes) when bytes < 1.0e9, do: number(bytes / 1.0e6) <> " MB"
   def memory(bytes), do: number(bytes / 1.0e9) <> " GB"
 
-  defp row(measure) do
-    show = show(Measure.unit(measure))
-
-    [
-      number(measure.param),
-      Atom.to_string(measure.variant),
-      measure.metric |> Atom.to_string() |> String.replace("_", " "),
-      show.(Measure.median(measure)),
-      show.(Measure.min(measure)),
-      show.(Measure.max(measure))
-    ]
+  @doc "A figure of a measure in its unit."
+  @spec figure(Measure.t(), number) :: String.t()
+  def figure(measure, value) do
+    case Measure.unit(measure) do
+      "bytes" -> memory(value)
+      "%" -> Number.decimals(value * 1.0, 3) <> " %"
+      unit -> number(value) <> " " <> unit
+    end
   end
 
-  defp show("bytes"), do: &memory/1
-  defp show("%"), do: &(decimals(&1 * 1.0, 3) <> " %")
-  defp show(unit), do: &(number(&1) <> " " <> unit)
+  defp row(measure) do
+    figures = [Measure.median(measure), Measure.min(measure), Measure.max(measure)]
+    metric = measure.metric |> Atom.to_string() |> String.replace("_", " ")
+    [number(measure.param), Atom.to_string(measure.variant), metric | Enum.map(figures, &figure(measure, &1))]
+  end
 
   defp plain(value) when is_integer(value), do: Integer.to_string(value)
-  defp plain(value), do: decimals(value, 3)
-
-  defp decimals(value, digits), do: :erlang.float_to_binary(value, decimals: digits)
+  defp plain(value), do: Number.decimals(value, 3)
 end

@@ -1,0 +1,87 @@
+defmodule Mote.Measure.Statistics do
+  @moduledoc """
+  What a list of numbers comes to: for actors, and for Elixir.
+
+      iex> Mote.Measure.Statistics.of([71.0, 64.0, 64.5, 90.0])
+      %{count: 4, min: 64.0, max: 90.0, mean: 72.375, stdev: 12.174940109366725, median: 67.75, mad: 3.5}
+
+  `stdev` is the standard deviation of a sample (divided by one less than there are), `mad` the median of the
+  deviations from the median: what it says of the spread is not spoiled by a few runs that were disturbed.
+
+  As an actor, `statistics()` answers `{customer, numbers}` with that map:
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> statistics = Mote.create(machine, Mote.Measure.Statistics.statistics())
+      iex> Mote.ask!(statistics, [3, 1, 2]).median
+      2
+
+  A list without numbers, or with something else in it, has no statistics: `:undefined`.
+  """
+  use Mote.Behaviour
+
+  @doc "Answers `{customer, numbers}` with their statistics."
+  defactor statistics do
+    {customer, numbers} -> send customer, of(numbers)
+  end
+
+  @doc "All of them: `count`, `min`, `max`, `mean`, `stdev`, `median`, `mad`."
+  defpure of(numbers) do
+    case sorted(numbers) do
+      :undefined -> :undefined
+      sorted -> of_sorted(sorted, Mote.Vector.size(sorted))
+    end
+  end
+
+  defpure of_sorted(_sorted, 0), do: :undefined
+
+  defpure of_sorted(sorted, n) do
+    mean = Mote.Vector.sum(sorted) / n
+    median = middle(sorted, n)
+
+    %{
+      count: n,
+      min: Mote.Vector.get(sorted, 0),
+      max: Mote.Vector.get(sorted, n - 1),
+      mean: mean,
+      stdev: stdev(sorted, n, mean),
+      median: median,
+      mad: mad(sorted, n, median)
+    }
+  end
+
+  @doc "The middle one; of an even number of them the mean of the two in the middle."
+  defpure median(numbers) do
+    case sorted(numbers) do
+      :undefined -> :undefined
+      sorted -> middle(sorted, Mote.Vector.size(sorted))
+    end
+  end
+
+  defpure middle(_sorted, 0), do: :undefined
+  defpure middle(sorted, n) when rem(n, 2) == 1, do: Mote.Vector.get(sorted, div(n, 2))
+
+  defpure middle(sorted, n),
+    do: (Mote.Vector.get(sorted, div(n, 2) - 1) + Mote.Vector.get(sorted, div(n, 2))) / 2
+
+  defpure mad(sorted, _n, median) do
+    deviations = for number <- Mote.Vector.to_list(sorted), do: abs(number - median)
+    median(deviations)
+  end
+
+  defpure stdev(_sorted, 1, _mean), do: 0.0
+
+  defpure stdev(sorted, n, mean) do
+    deviations = Mote.Vector.sub(floats(sorted), mean)
+    :math.sqrt(Mote.Vector.dot(deviations, deviations) / (n - 1))
+  end
+
+  @doc "A vector of the numbers in ascending order: of integers, if all are."
+  defpure sorted(numbers) do
+    case Mote.Vector.new(:i64, numbers) do
+      :undefined -> Mote.Vector.sort(Mote.Vector.new(:f64, numbers))
+      integers -> Mote.Vector.sort(integers)
+    end
+  end
+
+  defpure floats(vector), do: Mote.Vector.new(:f64, Mote.Vector.to_list(vector))
+end

@@ -1,0 +1,175 @@
+defmodule Mote.Measure.PlotTest do
+  # Plots: the points are those of the table, the files are well formed, mistakes are named.
+  use ExUnit.Case, async: true
+
+  alias Mote.Measure
+  alias Mote.Measure.{Plot, Plotter, Table}
+
+  @moduletag :tmp_dir
+
+  defp table(opts \\ []) do
+    rows =
+      for sponsor <- [:single, :multi], n <- [8, 4, 16], run <- 1..3, do: [n, sponsor, run, n * 10.0 + run]
+
+    Table.new([:param, :sponsor, :run, :value], rows, [title: "a < b & \"c\"", unit: "ns"] ++ opts)
+  end
+
+  # Parses, or exits.
+  defp svg(bytes) do
+    {document, []} = :xmerl_scan.string(:binary.bin_to_list(bytes), quiet: true)
+    document
+  end
+
+  defp texts(document) do
+    for {:xmlText, _, _, _, text, _} <- :xmerl_xpath.string('//text/text()', document),
+        do: text |> to_string() |> String.trim()
+  end
+
+  test "an SVG is well formed and has its texts", %{tmp_dir: dir} do
+    path = Path.join(dir, "plot.svg")
+
+    for opts <- [
+          [],
+          [x: :log2, y: :log],
+          [kind: :bars],
+          [kind: :histogram],
+          [legend: :upper_left],
+          [legend: false]
+        ] do
+      assert Measure.plot(table(), path, opts) == :ok
+      document = path |> File.read!() |> svg()
+      texts = texts(document)
+      assert "a < b & \"c\"" in texts
+      assert "single" in texts == (opts[:legend] != false)
+      assert :xmerl_xpath.string('/svg', document) != []
+    end
+  end
+
+  test "axes are written at round numbers, of logarithms as what they are of", %{tmp_dir: dir} do
+    path = Path.join(dir, "plot.svg")
+    texts = fn opts -> Measure.plot!(table(), path, opts) && path |> File.read!() |> svg() |> texts() end
+    assert ~w(4 8 16) -- texts.(x: :log2) == []
+    assert ~w(50 100) -- texts.(y: :log) == []
+    assert ~w(0 50 100 150) -- texts.([]) == []
+    wide = Table.new([:param, :value], [[1, 1], [1_000_000, 65_536]])
+    Measure.plot!(wide, path, x: :log, y: :log2)
+    assert ~w(1 1000 1M 32.8k) -- (path |> File.read!() |> svg() |> texts()) == []
+  end
+
+  test "a PNG has its signature, its size and its text", %{tmp_dir: dir} do
+    path = Path.join(dir, "plot.PNG")
+    assert Measure.plot(table(), path, size: {640, 400}) == :ok
+
+    assert <<0x89, "PNG\r\n", 0x1A, "\n", 13::32, "IHDR", 640::32, 400::32, 8, 2, _::binary>> =
+             image = File.read!(path)
+
+    assert binary_part(image, byte_size(image) - 8, 4) == "IEND"
+
+    # Text is drawn: with another one there is another picture.
+    Measure.plot!(table(), path, size: {640, 400}, title: "other")
+    assert File.read!(path) != image
+    Measure.plot!(table(), path, size: {640, 400})
+    assert File.read!(path) == image
+  end
+
+  test "points are medians with their spread, in the order of the axis" do
+    figure = Plot.figure(table(), [])
+    assert [%{name: "single", points: points}, %{name: "multi"}] = figure.series
+    assert points == for(n <- [4.0, 8.0, 16.0], do: %{x: n, y: n * 10 + 2, low: n * 10 + 1, high: n * 10 + 3})
+
+    assert Plot.figure(Table.summary(table()), []).series == figure.series
+
+    bars = Plot.figure(table(), kind: :bars)
+    assert bars.categories == ["8", "4", "16"]
+    assert [%{points: [%{x: 0.0, y: 82.0}, %{x: 1.0, y: 42.0}, %{x: 2.0, y: 162.0}]} | _] = bars.series
+
+    histogram = Plot.figure(table(), kind: :histogram, bins: 3)
+    assert length(histogram.categories) == 3
+    assert [%{points: [%{x: 0.0, y: 4.0}, %{x: 1.0, y: 2.0}, %{x: 2.0, y: 3.0}]} | _] = histogram.series
+  end
+
+  test "without a column of names there is one line" do
+    table = Table.new([:n, :speed], [[1, 2], [2, 4]])
+    assert %{series: [%{points: [%{y: 2.0}, %{y: 4.0}]}]} = Plot.figure(table, over: :n, value: :speed)
+    assert %{series: [%{name: "1"}, %{name: "2"}]} = Plot.figure(table, over: :n, value: :speed, series: :n)
+  end
+
+  test "one point, equal values and zeros can be drawn", %{tmp_dir: dir} do
+    for rows <- [[[5, 7]], [[5, 0], [6, 0]], [[5, -3], [5, 3]]],
+        format <- ~w(svg png),
+        kind <- [:lines, :bars, :histogram] do
+      assert Measure.plot(Table.new([:param, :value], rows), Path.join(dir, "plot.#{format}"), kind: kind) ==
+               :ok
+    end
+  end
+
+  test "mistakes are explained", %{tmp_dir: dir} do
+    path = Path.join(dir, "plot.svg")
+    odd = Table.new([:param, :value], [["a", 1], [2, nil]])
+
+    for {message, table, opts} <- [
+          {"there is nothing to plot: the table is empty", Table.new([:param, :value], []), []},
+          {"there is nothing to plot: the column value has no numbers",
+           Table.new([:param, :value], [[1, nil]]), []},
+          {"the table has no column :speed, but param, sponsor, run, value", table(), [value: :speed]},
+          {"the table has no column :n, but param, sponsor, run, value", table(), [over: :n]},
+          {"the table has no column :who, but param, sponsor, run, value", table(), [series: :who]},
+          {"the x axis of lines has numbers, but the column param has \"a\": take kind: :bars", odd, []},
+          {"a :log scale has positive values only, but the column value has 0.0",
+           Table.new([:param, :value], [[1, 0]]), [y: :log]},
+          {"a :log2 scale has positive values only, but the column param has -1.0",
+           Table.new([:param, :value], [[-1, 1]]), [x: :log2]},
+          {"expected :x to be one of [:linear, :log, :log2], got: :ln", table(), [x: :ln]},
+          {"expected :legend to be one of [:right, :upper_left, :upper_right, :lower_left, :lower_right, false], got: :top",
+           table(), [legend: :top]},
+          {"expected :bins to be an integer from 1 to 1000, got: 0", table(), [bins: 0]},
+          {"expected :size to be {width, height}, each from 200 to 8000 pixels, got: {1, 1}", table(),
+           [size: {1, 1}]}
+        ] do
+      assert_raise ArgumentError, message, fn -> Measure.plot(table, path, opts) end
+    end
+
+    assert_raise ArgumentError, ~r/unknown keys \[:colour\]/, fn ->
+      Measure.plot(table(), path, colour: :red)
+    end
+
+    assert_raise ArgumentError, ~s(a plot is an .svg or a .png file, got: "plot.pdf"), fn ->
+      Measure.plot(table(), "plot.pdf")
+    end
+
+    refute File.exists?(path)
+  end
+
+  test "a file that cannot be written is an error that names it", %{tmp_dir: dir} do
+    path = Path.join(dir, "missing/plot.svg")
+    assert {:error, %File.Error{reason: :enoent, path: ^path} = error} = Measure.plot(table(), path)
+
+    assert Exception.message(error) ==
+             "could not write the plot to #{inspect(path)}: no such file or directory"
+
+    assert_raise File.Error, fn -> Measure.plot!(table(), path) end
+  end
+
+  test "an actor has its rows drawn, and hears of mistakes", %{tmp_dir: dir} do
+    machine = start_supervised!({Mote, []})
+    painter = start_supervised!({Plotter, [x: :log]})
+    plotter = Mote.create(machine, Plotter.plotter(painter))
+    path = Path.join(dir, "plot.svg")
+    rows = [{1, :here, %{samples: [1, 2, 3], median: 2}}, {10, :here, 5}]
+    assert Mote.ask!(plotter, {path, rows}) == :ok
+    assert "here" in (path |> File.read!() |> svg() |> texts())
+
+    for {request, message} <- [
+          {{Path.join(dir, "no/plot.svg"), rows}, ~r/could not write the plot to/},
+          {{path, [{-1, :here, 1}]}, ~r/a :log scale has positive values only/},
+          {{path, []}, ~r/the table is empty/},
+          {{path, [:a]}, ~r/expected rows \{parameter, name, answer\}, got: \[:a\]/},
+          {{7, rows}, ~r/expected the path of a file, got: 7/}
+        ] do
+      assert {:error, text} = Mote.ask!(plotter, request)
+      assert text =~ message
+    end
+
+    assert Mote.ask!(plotter, {path, rows}) == :ok
+  end
+end
