@@ -23,6 +23,10 @@ defmodule Mote.Bench.Memory do
   @spec available() :: non_neg_integer | nil
   def available, do: field(@meminfo, "MemAvailable")
 
+  @doc "Memory that the computer has."
+  @spec total() :: non_neg_integer | nil
+  def total, do: field(@meminfo, "MemTotal")
+
   # Lines such as "VmRSS:     87824 kB".
   defp field(file, name) do
     with {:ok, text} <- File.read(file),

@@ -1,0 +1,197 @@
+defmodule Mote.Bench.PageTest do
+  # The report: every program has its plot and its table, or its error, and the page needs nothing else.
+  use ExUnit.Case, async: true
+
+  alias Mote.Bench.{Computer, Measure, Page, Program, Suite}
+  alias Mote.Measure.Table
+
+  defmodule Tiny do
+    use Program,
+      title: "n messages <to> \"itself\" & back",
+      param: :n,
+      defaults: [10, 20, 40],
+      small: 5,
+      metric: :ns_per_message
+
+    defmodule Actors do
+      use Mote.Behaviour
+
+      defactor loop(parent) do
+        0 -> send parent, :done
+        n -> send self(), n - 1
+      end
+    end
+
+    def count(n), do: n
+    def expected(_), do: :done
+
+    def mote(machine, n),
+      do: [run: fn _ -> answer(fn -> Mote.send(Mote.create(machine, Actors.loop(self())), n) end) end]
+  end
+
+  defmodule Pair do
+    use Program,
+      title: "a message there and back",
+      param: :depth,
+      defaults: [1],
+      small: 1,
+      metric: :us_per_round_trip
+
+    def count(n), do: n
+    def expected(_), do: :done
+    def processes(_), do: 1
+    def mote(machine, n), do: Tiny.mote(machine, n)
+    def beam(_n), do: [run: fn _ -> answer(fn -> send(self(), :done) end) end]
+  end
+
+  # Is right for small sizes only.
+  defmodule Failing do
+    use Program,
+      title: "fails",
+      param: :n,
+      defaults: [5, 6, 7],
+      small: 1,
+      metric: :ns_per_message,
+      plot: [over: :count, kind: :bars]
+
+    def count(n), do: n
+    def expected(_), do: :done
+    def mote(_machine, n), do: [run: fn _ -> if n < 6, do: :done, else: :wrong end]
+  end
+
+  defmodule Exiting do
+    use Program, title: "exits", param: :n, defaults: [1], small: 1, metric: :ns_per_message
+    def count(n), do: n
+    def expected(_), do: raise("no expectation")
+    def mote(_machine, _n), do: raise("no way")
+  end
+
+  @moduletag :capture_log
+
+  defp run(programs, opts \\ []), do: Suite.run(programs, [where: :here, runs: 2] ++ opts)
+
+  defp page(entries), do: Page.html(entries, [{"Processor", "A & B"}], "today")
+
+  defp count(text, part), do: length(String.split(text, part)) - 1
+
+  test "two programs have a plot and a table each, and need no network" do
+    entries = run([Tiny, Pair])
+
+    assert [%Suite{program: Tiny, sizes: [10, 20, 40], error: nil}, %Suite{program: Pair, error: nil}] =
+             entries
+
+    html = page(entries)
+    assert count(html, "<svg ") == 2 and count(html, "</svg>") == 2
+    # One is the computer's.
+    assert count(html, "<table>") == 3
+    for name <- ["tiny", "pair"], do: assert(html =~ ~s(<h2>#{name}</h2>) and html =~ ~s(<a href="##{name}">))
+    assert html =~ "n messages &lt;to&gt; &quot;itself&quot; &amp; back"
+    assert html =~ "A &amp; B" and html =~ "Mote, 1 thread" and html =~ "BEAM processes"
+    assert html =~ "<th class=\"left\">metric</th>" and html =~ "<td class=\"left\">ns per message</td>"
+
+    for loaded <- ["<script", "<link", "<img", "@import", "url(", "src="], do: refute(html =~ loaded)
+    # The one address is the name of what SVG is.
+    assert html |> String.replace("http://www.w3.org/2000/svg", "") |> String.contains?("http") == false
+  end
+
+  test "its SVGs are well formed, with a line for every variant" do
+    html = page(run([Tiny]))
+    [svg] = Regex.run(~r/<svg .*<\/svg>/s, html)
+    {document, []} = :xmerl_scan.string(String.to_charlist(svg), quiet: true)
+
+    texts =
+      for {:xmlText, _, _, _, text, _} <- :xmerl_xpath.string('//text/text()', document),
+          do: String.trim("#{text}")
+
+    assert "tiny" in texts and "Mote, 1 thread" in texts and "Mote, all cores" in texts and
+             "ns per message" in texts
+  end
+
+  test "a program that fails is there with its error, and the others go on" do
+    entries = run([Failing, Exiting, Tiny])
+
+    assert [%Suite{sizes: [5], left_out: [6, 7], error: "failing with n 6 on mote_st gave :wrong" <> _} | _] =
+             entries
+
+    assert [_, %Suite{sizes: [], left_out: [1], error: error}, %Suite{error: nil, sizes: [_, _, _]}] = entries
+    assert error =~ "no way"
+    html = page(entries)
+    assert count(html, "<svg ") == 2
+    assert html =~ ~s(<p class="error">failing with n 6 on mote_st gave :wrong, and :done is right</p>)
+    assert html =~ "Not measured: n = 6, 7" and html =~ "no way"
+  end
+
+  test "without time nothing is measured, with enough of it all" do
+    assert [%Suite{sizes: [], left_out: [10, 20, 40]}, %Suite{left_out: [1]}] =
+             entries = run([Tiny, Pair], seconds: 0)
+
+    assert page(entries) =~ "Not measured: n = 10, 20, 40"
+    assert [%Suite{sizes: [10, 20, 40], left_out: []}] = run([Tiny], seconds: 600)
+  end
+
+  test "all sizes are measured when asked for, and whoever waits hears of each program" do
+    me = self()
+
+    [%Suite{} = entry] =
+      run([Failing], full: true, each: &send(me, {:done, length(&1)}), progress: &send(me, {:said, &1}))
+
+    assert entry.sizes == [5]
+    assert_received {:done, 1}
+    assert_received {:said, "failing: failing with n 6" <> _}
+  end
+
+  test "the table of the runs has all of them" do
+    entries = run([Tiny, Failing])
+    table = Page.runs(entries)
+    assert table.columns == ["program" | Enum.map(Measure.columns(), &to_string/1)]
+
+    assert table
+           |> Table.filter(program: "tiny", param: 20, variant: :mote_st, metric: :ns_per_message)
+           |> Map.get(:rows)
+           |> length() == 2
+
+    assert {:ok, %Table{rows: rows}} = table |> Table.to_csv() |> Table.from_csv()
+    assert rows == table.rows
+  end
+
+  test "the computer is described" do
+    names = for {name, value} <- Computer.describe(), do: assert(value != "") && name
+    assert ~w(Processor Cores System OTP Elixir Mote) -- names == []
+  end
+
+  describe "mix mote.report" do
+    @describetag :tmp_dir
+
+    @tag timeout: 300_000
+    test "writes the page and the runs", %{tmp_dir: dir} do
+      output =
+        ExUnit.CaptureIO.capture_io(:stderr, fn ->
+          ExUnit.CaptureIO.capture_io(fn ->
+            Mix.Tasks.Mote.Report.run(["erfc_dsl", "--runs", "1", "--to", dir])
+          end)
+        end)
+
+      assert output =~ "erfc_dsl"
+      html = File.read!(Path.join(dir, "index.html"))
+      assert html =~ "<h2>erfc_dsl</h2>" and html =~ "</svg>" and html =~ "Processor"
+
+      assert {:ok, %Table{rows: [["erfc_dsl" | _] | _]}} =
+               dir |> Path.join("runs.csv") |> File.read!() |> Table.from_csv()
+    end
+
+    test "explains mistakes", %{tmp_dir: dir} do
+      File.write!(Path.join(dir, "file"), "")
+
+      for {argv, message} <- [
+            {["nothing"], ~r/there is no bench program "nothing": mix mote.bench lists them/},
+            {["--fast"], ~r/there is no option --fast/},
+            {["--runs", "few"], ~r/there is no option --runs, or it needs a value/},
+            {["--runs", "0"], ~r/--runs must be at least 1, got: 0/},
+            {["maps", "--to", Path.join(dir, "file/report")],
+             ~r/cannot write the report: could not make directory/}
+          ] do
+        assert_raise Mix.Error, message, fn -> Mix.Tasks.Mote.Report.run(argv) end
+      end
+    end
+  end
+end
