@@ -29,6 +29,9 @@ defmodule Mote.Bench.Suite do
           each: ([t] -> term)
         ]
 
+  # How often what is drawn as a histogram is run at least.
+  @histogram 25
+
   # The next size is bigger: it will take some times as long as the last one.
   @growth 2
 
@@ -88,7 +91,8 @@ defmodule Mote.Bench.Suite do
   end
 
   defp measure(program, size, opts) do
-    given = Keyword.take(opts, [:runs, :where, :progress])
+    runs = if program.about().plot.kind == :histogram, do: max(opts[:runs], @histogram), else: opts[:runs]
+    given = [runs: runs] ++ Keyword.take(opts, [:where, :progress])
     {:ok, Runner.measure(program, size, [sponsor: :both, compare: true] ++ given)}
   rescue
     error in Run.Error -> {:error, error.message}

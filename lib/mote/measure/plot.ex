@@ -25,8 +25,10 @@ defmodule Mote.Measure.Plot do
   @doc "The bytes of the file."
   @spec draw(Table.t(), :svg | :png, keyword) :: binary
   def draw(%Table{} = table, format, opts) do
-    {:ok, bytes} = table |> figure(opts) |> Native.draw(format)
-    bytes
+    case table |> figure(opts) |> Native.draw(format) do
+      {:ok, bytes} -> bytes
+      {:error, reason} -> raise "cannot draw the plot: #{reason}"
+    end
   end
 
   @doc "What is drawn. Raises `ArgumentError` for what cannot be."
