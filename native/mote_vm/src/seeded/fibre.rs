@@ -45,6 +45,11 @@ impl Fibre {
         !self.dispatch.turn.queue.is_empty()
     }
 
+    /// Whether messages from outside were taken in that wait to be admitted.
+    pub(super) fn has_arrivals(&self) -> bool {
+        !self.dispatch.arrivals.is_empty()
+    }
+
     pub(super) fn is_pending(&self) -> bool {
         self.dispatch.turn.place.station.inbox.is_pending()
     }

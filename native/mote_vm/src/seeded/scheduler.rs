@@ -151,9 +151,11 @@ impl Scheduler {
         act(&mut self.fibres[at])
     }
 
-    /// Waits for something to come. Not quiet as long as anything is queued.
+    /// Waits for something to come. Not quiet as long as anything is queued, or was taken in and is yet to be admitted:
+    /// a message is in an inbox a moment before it is in line, and nobody else counts it once it was taken out.
     fn wait(&mut self) {
-        if self.fibres.iter().any(Fibre::has_events) {
+        let busy = |fibre: &Fibre| fibre.has_events() || fibre.has_arrivals();
+        if self.fibres.iter().any(busy) {
             return std::thread::park_timeout(WAIT);
         }
         let waits = self.fibres.iter().map(|fibre| fibre.dispatch.may_sleep());
