@@ -11,8 +11,10 @@ defmodule Mote.Behaviour.Check do
   @spec unit([map], Macro.Env.t()) :: map
   def unit(definitions, env) do
     names = Names.new(definitions, env)
-    groups = definitions |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
-    order = definitions |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
+    {delegates, coded} = Enum.split_with(definitions, &(&1.kind == :delegate))
+    Enum.each(delegates, &Names.delegate!(names, &1))
+    groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
+    order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Enum.map(order, &code(groups[&1], names))
     %{module: env.module, file: env.file, codes: codes}
   end
@@ -147,7 +149,7 @@ defmodule Mote.Behaviour.Check do
 
   defp expr({:create, l, behaviour, es, sponsor}, s) do
     effect!("create", l, s)
-    Names.behaviour!(s.names, behaviour, l)
+    {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {all, s} = args(es ++ List.wrap(sponsor), s)
     {es, rest} = Enum.split(all, length(es))
     {{:create, l, behaviour, es, List.first(rest)}, s}
@@ -155,7 +157,7 @@ defmodule Mote.Behaviour.Check do
 
   defp expr({:become, l, behaviour, es}, s) do
     effect!("become", l, s)
-    Names.behaviour!(s.names, behaviour, l)
+    {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {es, s} = args(es, s)
     {{:become, l, behaviour, es}, s}
   end

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Compiler do
   # unit for the machine and the Elixir functions, at the end of the module. No pass is in this file.
   @moduledoc false
 
-  alias Mote.Behaviour.{Check, Encode, Error, Flow, IR, Loops, Primitives, Syntax}
+  alias Mote.Behaviour.{Check, Delegate, Encode, Error, Flow, IR, Loops, Primitives, Syntax}
   alias Mote.Behaviour.Elixir, as: Plain
 
   @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :sink, :abort] ++
@@ -31,12 +31,13 @@ defmodule Mote.Behaviour.Compiler do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
     env = %{Syntax.at(env, meta) | function: {name, length(args)}}
+    {kind, body} = body(kind, body, env)
     check_name(kind, name, length(args), env)
-    body = body(kind, body, env)
 
     definition =
       case kind do
         :actor -> actor(args, guards, body, env)
+        :delegate -> Delegate.definition(body, captures(args, guards, env), env)
         :pure -> %{clause: Syntax.clause({:{}, meta, args}, guards, body, env)}
       end
 
@@ -62,7 +63,8 @@ defmodule Mote.Behaviour.Compiler do
     checked = Check.unit(definitions, env)
     unit = checked |> Loops.unit() |> Flow.unit()
     {binary, hash} = unit |> IR.unit() |> Encode.unit()
-    Plain.unit(unit, binary, hash)
+    delegates = Enum.filter(definitions, &(&1.kind == :delegate))
+    Plain.unit(unit, delegates, binary, hash)
   end
 
   # -- heads ---------------------------------------------------------------------------------------------------
@@ -76,6 +78,9 @@ defmodule Mote.Behaviour.Compiler do
     example = if kind == :actor, do: "defactor name(capture) do", else: "defpure name(argument) do"
     Error.raise_at(env, env.line, "cannot define #{Macro.to_string(other)}: write #{example}")
   end
+
+  # For whom cannot create the word.
+  defp check_name(:delegate, :sink, 0, _), do: :ok
 
   defp check_name(kind, name, arity, env) do
     cond do
@@ -94,7 +99,8 @@ defmodule Mote.Behaviour.Compiler do
     end
   end
 
-  defp body(_, [do: body], _), do: body
+  defp body(kind, [do: body], _), do: {kind, body}
+  defp body(:actor, [to: target], _), do: {:delegate, target}
 
   defp body(_, [{:do, _}, {section, _} | _], env) do
     Error.raise_at(
@@ -111,18 +117,20 @@ defmodule Mote.Behaviour.Compiler do
 
   # -- behaviours ----------------------------------------------------------------------------------------------
 
-  defp actor(_, [_ | _], _, env),
+  defp actor(args, guards, body, env) do
+    captures = captures(args, guards, env)
+    %{captures: captures, clauses: Syntax.clauses(clauses(body, env), env)}
+  end
+
+  defp captures(_, [_ | _], env),
     do: Error.raise_at(env, env.line, "a defactor has no guard: guards belong to its clauses")
 
-  defp actor(args, [], body, env) do
+  defp captures(args, [], env) do
     captures = Enum.map(args, &capture(&1, env))
 
     case captures -- Enum.uniq(captures) do
-      [] ->
-        %{captures: captures, clauses: Syntax.clauses(clauses(body, env), env)}
-
-      [{name, _} | _] ->
-        Error.raise_at(env, env.line, "the capture #{name} appears twice")
+      [] -> captures
+      [{name, _} | _] -> Error.raise_at(env, env.line, "the capture #{name} appears twice")
     end
   end
 

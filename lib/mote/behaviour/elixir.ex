@@ -7,18 +7,20 @@ defmodule Mote.Behaviour.Elixir do
   # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code, Flow, IR}
+  alias Mote.Behaviour.{AST, Code, Delegate, Flow, IR}
   alias Mote.Behaviour.Elixir.Match
 
   @doc "The code to be put at the end of the module."
-  @spec unit(map, binary, non_neg_integer) :: Macro.t()
-  def unit(unit, binary, hash) do
+  @spec unit(map, [map], binary, non_neg_integer) :: Macro.t()
+  def unit(unit, delegates, binary, hash) do
     {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
     public = Enum.filter(functions, & &1.public)
-    imports = unit.codes |> Enum.flat_map(&modules(&1.body)) |> Enum.uniq() |> Enum.sort()
+    delegated = for %{delegate: {module, _, _}} when module != nil <- delegates, do: module
+    imports = (delegated ++ Enum.flat_map(unit.codes, &modules(&1.body))) |> Enum.uniq() |> Enum.sort()
 
     quote generated: true do
       unquote_splicing(Enum.map(actors, &constructor(&1, unit.module, hash)))
+      unquote_splicing(Delegate.functions(delegates))
       unquote_splicing(Enum.map(public, &public/1))
       unquote_splicing(Enum.map(functions, &function/1))
 
@@ -33,6 +35,7 @@ defmodule Mote.Behaviour.Elixir do
       def __mote__(:hash), do: unquote(hash)
       def __mote__(:behaviours), do: unquote(names(actors))
       def __mote__(:functions), do: unquote(names(public))
+      def __mote__(:delegates), do: unquote(Macro.escape(Delegate.table(delegates)))
       def __mote__(:imports), do: unquote(imports)
       def __mote__(:safe), do: unquote(actors |> Enum.reject(& &1.becomes) |> names())
       unquote_splicing(Enum.map(public, &call(&1, hash)))

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Check.Names do
   # are compiled already (the rest is found out when the unit is loaded). Part of the check pass.
   @moduledoc false
 
-  alias Mote.Behaviour.{Error, Primitives}
+  alias Mote.Behaviour.{Delegate, Error, Primitives}
   alias Mote.Behaviour.Syntax.Hints
 
   @doc "The names defined by a module; raises when two definitions clash."
@@ -21,14 +21,18 @@ defmodule Mote.Behaviour.Check.Names do
       Error.raise_at(env, line, "#{name}/#{arity} is already defined with def")
     end
 
-    {behaviours, functions} = Enum.split_with(definitions, &(&1.kind == :actor))
+    %{actor: behaviours, pure: functions, delegate: delegates} =
+      Enum.reduce(definitions, %{actor: [], pure: [], delegate: []}, fn definition, kinds ->
+        Map.update!(kinds, definition.kind, &[definition | &1])
+      end)
 
     %{
       module: env.module,
       file: env.file,
       env: env,
       behaviours: MapSet.new(behaviours, &{&1.name, &1.arity}),
-      functions: MapSet.new(functions, &{&1.name, &1.arity})
+      functions: MapSet.new(functions, &{&1.name, &1.arity}),
+      delegates: Delegate.table(delegates)
     }
   end
 
@@ -40,7 +44,7 @@ defmodule Mote.Behaviour.Check.Names do
       MapSet.member?(names.functions, {name, arity}) ->
         :ok
 
-      MapSet.member?(names.behaviours, {name, arity}) ->
+      MapSet.member?(names.behaviours, {name, arity}) or is_map_key(names.delegates, {name, arity}) ->
         fail(names, line, "#{text} is a behaviour: use create #{name}(…) or become #{name}(…)")
 
       Module.defines?(names.module, {name, arity}) ->
@@ -72,7 +76,7 @@ defmodule Mote.Behaviour.Check.Names do
           "#{text} cannot be called: #{Hints.functions()}; #{inspect(module)} is no Mote.Behaviour module"
         )
 
-      {:ok, _, functions} ->
+      %{functions: functions} ->
         unless {name, arity} in functions do
           fail(
             names,
@@ -84,27 +88,51 @@ defmodule Mote.Behaviour.Check.Names do
     end
   end
 
-  @doc "A behaviour to create or become; raises when it is known not to exist."
-  def behaviour!(_, :sink, _), do: :ok
+  @doc """
+  A behaviour to create or become and its arguments, those of a delegate replaced by what it stands for.
 
-  def behaviour!(names, {nil, name, arity}, line) do
-    unless MapSet.member?(names.behaviours, {name, arity}) do
-      unknown_behaviour(names, "", names.behaviours, name, arity, line)
+  Raises when it is known not to exist.
+  """
+  def behaviour!(_, :sink, [], _), do: {:sink, []}
+
+  def behaviour!(names, {module, name, arity} = behaviour, arguments, line) do
+    known = behaviours(names, module)
+
+    case known do
+      %{delegates: %{{^name, ^arity} => delegate}} ->
+        {behaviour, arguments} = Delegate.apply(delegate, module, arguments, line)
+        behaviour!(names, behaviour, arguments, line)
+
+      _ ->
+        exists!(names, known, behaviour, line)
+        {behaviour, arguments}
     end
   end
 
-  def behaviour!(names, {module, name, arity}, line) do
-    case mote(module) do
-      :unknown ->
-        :ok
+  @doc "Raises when what a definition delegates to is known not to exist."
+  def delegate!(names, %{delegate: {module, name, template}, line: line}) do
+    behaviour = {module, name, length(template)}
 
-      :foreign ->
-        fail(names, line, "#{inspect(module)} is no Mote.Behaviour module: it has no behaviour #{name}")
+    # So that no chain of them comes back to its beginning.
+    if module == nil and is_map_key(names.delegates, {name, length(template)}) do
+      fail(names, line, "#{name}/#{length(template)} delegates itself: name what it stands for")
+    end
 
-      {:ok, behaviours, _} ->
-        unless {name, arity} in behaviours do
-          unknown_behaviour(names, "#{inspect(module)}.", behaviours, name, arity, line)
-        end
+    exists!(names, behaviours(names, module), behaviour, line)
+  end
+
+  defp behaviours(names, nil), do: names
+  defp behaviours(_, module), do: mote(module)
+
+  defp exists!(_, :unknown, _, _), do: :ok
+
+  defp exists!(names, :foreign, {module, name, _}, line),
+    do: fail(names, line, "#{inspect(module)} is no Mote.Behaviour module: it has no behaviour #{name}")
+
+  defp exists!(names, %{behaviours: behaviours, delegates: delegates}, {module, name, arity}, line) do
+    unless {name, arity} in behaviours or is_map_key(delegates, {name, arity}) do
+      prefix = if module, do: "#{inspect(module)}.", else: ""
+      unknown_behaviour(names, prefix, Enum.concat(behaviours, Map.keys(delegates)), name, arity, line)
     end
   end
 
@@ -151,12 +179,16 @@ defmodule Mote.Behaviour.Check.Names do
     case Code.ensure_compiled(module) do
       {:module, _} ->
         if function_exported?(module, :__mote__, 1),
-          do: {:ok, module.__mote__(:behaviours), module.__mote__(:functions)},
+          do: about(module),
           else: :foreign
 
       {:error, _} ->
         :unknown
     end
+  end
+
+  defp about(module) do
+    for part <- [:behaviours, :functions, :delegates], into: %{}, do: {part, module.__mote__(part)}
   end
 
   defp fail(names, line, description), do: Error.raise_at(names, line, description)
