@@ -13,6 +13,7 @@ defmodule Mote.Bench do
     Programs.Cps,
     Programs.Chain,
     Programs.PingPong,
+    Programs.Serializer,
     Programs.Ring,
     Programs.Counting,
     Programs.Hot,

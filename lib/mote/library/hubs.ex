@@ -1,0 +1,90 @@
+defmodule Mote.Library.Hubs do
+  # Who knows whom: actors by name, and those who want to hear of something.
+  @moduledoc """
+  The behaviours of `Mote.Library` through which actors find and hear each other.
+
+  What is registered or subscribed is kept: an actor that nobody else refers to stays as long as the hub has it.
+  """
+
+  use Mote.Behaviour
+
+  @doc """
+  Addresses by name. Names are any terms, and belong to this registry only.
+
+    * `{customer, {:register, name, address}}` - `:ok`, or `{:error, {:taken, address}}` with who has the name;
+    * `{customer, {:lookup, name}}` - `{:ok, address}` or `{:error, :unknown}`;
+    * `{customer, {:unregister, name}}` - `:ok` or `{:error, :unknown}`;
+    * `{customer, :names}` - the list of the names, in the order of terms.
+
+  What is no address is not registered: such a request is ignored.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> [registry, one] = for b <- [Mote.Library.registry(), Mote.Library.const(1)], do: Mote.create(machine, b)
+      iex> {Mote.ask!(registry, {:register, :one, one}), Mote.ask!(registry, {:lookup, :one}) == {:ok, one}}
+      {:ok, true}
+      iex> {Mote.ask!(registry, :names), Mote.ask!(registry, {:lookup, :two})}
+      {[:one], {:error, :unknown}}
+  """
+  defactor registry(), to: registered(%{})
+
+  @doc false
+  defactor registered(names) do
+    {customer, {:register, name, _address}} when is_map_key(names, name) ->
+      send customer, {:error, {:taken, Map.get(names, name)}}
+
+    {customer, {:register, name, address}} when is_address(address) ->
+      send customer, :ok
+      become registered(Map.put(names, name, address))
+
+    {customer, {:lookup, name}} when is_map_key(names, name) ->
+      send customer, {:ok, Map.get(names, name)}
+
+    {customer, {:lookup, _name}} ->
+      send customer, {:error, :unknown}
+
+    {customer, {:unregister, name}} when is_map_key(names, name) ->
+      send customer, :ok
+      become registered(Map.delete(names, name))
+
+    {customer, {:unregister, _name}} ->
+      send customer, {:error, :unknown}
+
+    {customer, :names} ->
+      send customer, Map.keys(names)
+  end
+
+  @doc """
+  What is published goes to everybody who has subscribed.
+
+    * `{customer, {:subscribe, address}}` - `:ok`; to subscribe twice is to subscribe once;
+    * `{customer, {:unsubscribe, address}}` - `:ok`, also when it has not subscribed;
+    * `{customer, {:publish, message}}` - sends `message` to all who have subscribed by then, and answers with how many
+      these are.
+
+  What is no address cannot subscribe: such a request is ignored. For topics, make a hub of each.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> hub = Mote.create(machine, Mote.Library.pubsub())
+      iex> for request <- [{:publish, 1}, {:subscribe, self()}, {:publish, 2}, {:unsubscribe, self()}, {:publish, 3}],
+      ...>     do: Mote.ask!(hub, request)
+      [0, :ok, 1, :ok, 0]
+      iex> Process.info(self(), :messages)
+      {:messages, [2]}
+  """
+  defactor pubsub(), to: hub(%{})
+
+  @doc false
+  defactor hub(subscribers) do
+    {customer, {:subscribe, address}} when is_address(address) ->
+      send customer, :ok
+      become hub(Map.put(subscribers, address, true))
+
+    {customer, {:unsubscribe, address}} ->
+      send customer, :ok
+      become hub(Map.delete(subscribers, address))
+
+    {customer, {:publish, message}} ->
+      Enum.each(Map.keys(subscribers), fn subscriber -> send subscriber, message end)
+      send customer, map_size(subscribers)
+  end
+end
