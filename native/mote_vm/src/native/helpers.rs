@@ -63,11 +63,43 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
     })
 }
 
+/// The helper of a primitive: one that knows which it is, for those that loops ask and that neither allocate nor cost
+/// fuel, or one that finds out.
+pub(super) fn of(p: Primitive, guarded: bool) -> *const () {
+    match (p, guarded) {
+        (Primitive::MapGet, false) => map_get as *const (),
+        (Primitive::MapFetch, true) => map_fetch as *const (),
+        (_, false) => op as *const (),
+        (_, true) => guard as *const (),
+    }
+}
+
+extern "C" fn map_get(turn: *mut Turn, _p: u64, map: Value, key: Value, default: Value) -> u64 {
+    carefully(turn, |_| {
+        let found = prim::maps::map_get(map, key, default);
+        Some(otherwise(found, Value::UNDEFINED.word()))
+    })
+}
+
+extern "C" fn map_fetch(turn: *mut Turn, _p: u64, map: Value, key: Value, _none: Value) -> u64 {
+    carefully(turn, |_| {
+        Some(otherwise(prim::maps::map_fetch(map, key), NO_ANSWER))
+    })
+}
+
+fn otherwise(answer: Value, none: u64) -> u64 {
+    if answer.is_none() {
+        none
+    } else {
+        answer.word()
+    }
+}
+
 pub(super) extern "C" fn op(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
     primitive(turn, p, [a, b, c], Value::UNDEFINED.word())
 }
 
-pub(super) extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
+extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
     primitive(turn, p, [a, b, c], NO_ANSWER)
 }
 

@@ -35,6 +35,11 @@ pub(super) const EVENT_TARGET: i32 = offset_of!(Event, target) as i32;
 pub(super) const EVENT_MESSAGE: i32 = offset_of!(Event, message) as i32;
 pub(super) const EVENT_BYTES: i64 = size_of::<Event>() as i64;
 
+/// Words of a slice: see heap/cell.rs.
+pub(super) const SLICE_WHOLE: i32 = 8;
+pub(super) const SLICE_BYTES: i32 = 16;
+pub(super) const SLICE_COUNT: i32 = 24;
+
 /// The header word of a tuple of that many elements.
 pub(super) fn tuple_header(n: usize) -> i64 {
     cell::header(Kind::Tuple, 0, n) as i64

@@ -9,6 +9,7 @@
 //! [`Here`] says which of them hold at the current point; edges convert to what their target expects.
 //!
 //! Here: control, edges, moves. The operations are in the other files of this folder.
+mod binaries;
 mod calls;
 mod effects;
 mod floats;
@@ -538,12 +539,16 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.set_test(d, holds);
             }
             Plan::Take => self.take(d, p, args, label),
-            Plan::Helper => self.ask(d, p, args, label),
+            Plan::Helper if self.mode == Mode::Fast && self.read(d, p, args, label) => {}
+            Plan::Helper => {
+                let answer = self.asked(p, args, label);
+                self.set_word(d, answer);
+            }
         }
     }
 
-    /// A primitive by its helper.
-    fn ask(&mut self, d: Register, p: Primitive, args: &[Operand], label: Option<Label>) {
+    /// The answer of a primitive by its helper; goes to the label without one.
+    fn asked(&mut self, p: Primitive, args: &[Operand], label: Option<Label>) -> Value {
         let mut words = vec![self.turn, self.b.ins().iconst(I64, i64::from(p.number()))];
         for i in 0..3 {
             let word = match args.get(i) {
@@ -552,10 +557,7 @@ impl<'a, 'b> Body<'a, 'b> {
             };
             words.push(word);
         }
-        let helper = match label {
-            Some(_) => super::helpers::guard as *const (),
-            None => super::helpers::op as *const (),
-        };
+        let helper = super::helpers::of(p, label.is_some());
         if self.spends || matches!(self.role, Role::Function { .. }) {
             // Some pay for what they walk over, and what the turn has left decides whether they can.
             let fuel = self.b.use_var(self.fuel);
@@ -569,7 +571,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 .icmp_imm_s(IntCC::Equal, answer, layout::NO_ANSWER as i64);
             self.leave_if(none, self.to(label));
         }
-        self.set_word(d, answer);
+        answer
     }
 
     /// Calls a helper that answers a word, and stops if it says so.
