@@ -32,7 +32,7 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for`, and the loops of `Enum` (`reduce/3`,
+  guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for` (also `for <<x <- binary>>`), and the loops of `Enum` (`reduce/3`,
   `map/2`, `each/2`, `filter/2`, `sum/1`) over lists, maps and ranges. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;

@@ -21,7 +21,7 @@ defmodule Mote.Behaviour.AST do
   #     {:become, l, behaviour, [e]}       behaviour may be :sink
   #     {:loop, l, [qualifier], collector} until loops
   #
-  # Qualifiers are {:gen, l, pattern, [guard], source} and {:filter, l, e}; a source is {:list, l, e} or
+  # Qualifiers are {:gen, l, pattern, [guard], source} and {:filter, l, e}; a source is {:list, l, e}, {:binary, l, e} or
   # {:range, l, first, last, step | nil}. Collectors are {:collect, e}, {:each, e} and
   # {:reduce, initial, variable, e}.
   #

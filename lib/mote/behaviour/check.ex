@@ -236,9 +236,9 @@ defmodule Mote.Behaviour.Check do
     end)
   end
 
-  defp source({:list, l, e}, s) do
+  defp source({kind, l, e}, s) when kind in [:list, :binary] do
     {e, s} = inside(e, s)
-    {{:list, l, e}, s}
+    {{kind, l, e}, s}
   end
 
   defp source({:range, l, first, last, step}, s) do

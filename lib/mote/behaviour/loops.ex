@@ -9,11 +9,11 @@ defmodule Mote.Behaviour.Loops do
   #     loop([], acc, v)         -> <result>
   #     loop(_, acc, v)          -> :undefined
   #
-  # Over a range `i` runs with the step until a counter (or, when the bounds are literal, `i` itself) says stop.
+  # Over a binary the function carries a position; over a range `i` runs with the step until a counter (or, when the bounds are literal, `i` itself) says stop.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code}
-  alias Mote.Behaviour.Loops.{Accumulators, Range}
+  alias Mote.Behaviour.Loops.{Accumulators, Binary, Range}
 
   @doc "A unit without loops; the functions made of them are among its codes."
   @spec unit(map) :: map
@@ -183,6 +183,10 @@ defmodule Mote.Behaviour.Loops do
       {:list, _, e} ->
         {e, s} = expr(e, true, s)
         over_list(level, e, initial, s)
+
+      {:binary, _, e} ->
+        {e, s} = expr(e, true, s)
+        Binary.lift(level, e, initial, s)
 
       {:range, _, first, last, step} ->
         {[first, last | rest], s} = exprs([first, last | List.wrap(step)], s)

@@ -179,9 +179,10 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp options(%{kind: :binary, value: {:lit, _, text}}) when is_binary(text), do: option(:binary)
   defp options(%{kind: :rest}), do: option(:binary)
   defp options(%{kind: :utf8}), do: option(:utf8)
+  defp options(%{kind: :tail}), do: option(:bitstring)
 
   defp options(s) do
-    type = %{int: :integer, float: :float, binary: :binary}[s.kind]
+    type = %{int: :integer, float: :float, binary: :binary, skip: :bitstring}[s.kind]
     flags = for {true, flag} <- [{s.signed, :signed}, {s.little, :little}], do: option(flag)
 
     size =

@@ -14,13 +14,18 @@ defmodule Mote.Behaviour.IR.Binaries do
     {init, [last]} = Enum.split(segments, -1)
     {position, g} = Enum.reduce(init, {{:k, 0}, g}, &segment(&1, o, &2, fail))
 
-    if last.kind == :rest do
-      {rest, g} = read(:bin_rest, [o, position], fail, g)
-      Match.pattern(last.value, rest, fail, g)
-    else
-      {position, g} = segment(last, o, {position, g}, fail)
-      {size, g} = read(:bit_size, [o], fail, g)
-      emit(g, {:match, size, position, fail})
+    case last.kind do
+      :rest ->
+        {rest, g} = read(:bin_rest, [o, position], fail, g)
+        Match.pattern(last.value, rest, fail, g)
+
+      :tail ->
+        g
+
+      _ ->
+        {position, g} = segment(last, o, {position, g}, fail)
+        {size, g} = read(:bit_size, [o], fail, g)
+        emit(g, {:match, size, position, fail})
     end
   end
 
@@ -49,6 +54,8 @@ defmodule Mote.Behaviour.IR.Binaries do
     {bits, g} = read(:utf8_bits, [value], fail, g)
     advance(:add, position, bits, g)
   end
+
+  defp segment(%{kind: :skip, size: {:var, _, v}}, _, {_, g}, _), do: {Map.fetch!(g.env, v), g}
 
   # An integer in the pattern of a float means the float.
   defp float(%{kind: :float, value: {:lit, l, n}}) when is_integer(n), do: {:lit, l, n * 1.0}

@@ -4,7 +4,8 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   #     %{kind: :int | :float | :binary | :rest | :utf8, value: pattern or expression,
   #       size: nil | expression, unit: n, signed: boolean, little: boolean}
   #
-  # `:rest` is a binary without a size: all of it when one is put together, what is left in a pattern. What a segment
+  # `:rest` is a binary without a size: all of it when one is put together, what is left in a pattern. The loops of
+  # generators add `:skip`, bits that were read before, and `:tail`, any bits that are left. What a segment
   # means to the machine is in the passes behind, and in guides/ir.md.
   @moduledoc false
 
@@ -80,6 +81,22 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     end
 
     {:bin, env.line, segments}
+  end
+
+  @doc "The pattern of a generator over a binary, which is a part of it."
+  @spec generator([Macro.t()], Macro.Env.t()) :: AST.pattern()
+  def generator(segments, env) do
+    {:bin, _, segments} = pattern = pattern(segments, env)
+
+    if Enum.any?(segments, &(&1.kind == :rest)) do
+      Error.raise_at(
+        env,
+        env.line,
+        "a binary without a size takes all there is: write binary-size(n) in a generator"
+      )
+    end
+
+    pattern
   end
 
   defp size(ast, env) do

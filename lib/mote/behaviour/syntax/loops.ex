@@ -48,7 +48,11 @@ defmodule Mote.Behaviour.Syntax.Loops do
     quals = Enum.map(quals, &qualifier(&1, env))
 
     unless match?([{:gen, _, _, _, _} | _], quals) do
-      Error.raise_at(env, env.line, "for must start with a generator, pattern <- list or range")
+      Error.raise_at(
+        env,
+        env.line,
+        "for must start with a generator: pattern <- list or range, or <<pattern <- binary>>"
+      )
     end
 
     {:loop, env.line, quals, collector(opts, env)}
@@ -110,16 +114,16 @@ defmodule Mote.Behaviour.Syntax.Loops do
     {:gen, env.line, pattern, Syntax.guards(guards, env), source(source, env)}
   end
 
-  defp qualifier({:<<>>, _, segments} = filter, env) do
-    if Enum.any?(segments, &match?({:<-, _, _}, &1)) do
-      Error.raise_at(
-        env,
-        env.line,
-        "generators over binaries are not available in a behaviour: write a defpure that matches <<x, rest::binary>>"
-      )
-    end
+  defp qualifier({:<<>>, meta, [_ | _] = segments} = filter, env) do
+    case Enum.split(segments, -1) do
+      {init, [{:<-, _, [last, source]}]} ->
+        env = Syntax.at(env, meta)
+        pattern = Syntax.Binaries.generator(init ++ [last], env)
+        {:gen, env.line, pattern, [], {:binary, env.line, Syntax.expr(source, env)}}
 
-    {:filter, env.line, Syntax.expr(filter, env)}
+      _ ->
+        {:filter, env.line, Syntax.expr(filter, env)}
+    end
   end
 
   defp qualifier(filter, env), do: {:filter, env.line, Syntax.expr(filter, env)}

@@ -1,0 +1,66 @@
+defmodule Mote.Behaviour.Loops.Binary do
+  # Generators over binaries, `<<segments <- binary>>`. The loop carries the position in bits, so nothing is made of what
+  # is left:
+  #
+  #     loop(binary, at, acc, v) -> loop(binary, at + <bits>, <body>, v)    when the segments match from there on
+  #                              -> loop(binary, at + <bits>, acc, v)       when only their values do not
+  #                              -> <result>                                when there is not enough left
+  #                              -> :undefined                              when it is no binary
+  #
+  # Part of the pass `Mote.Behaviour.Loops`.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Loops}
+
+  @doc "The function of a generator over the binary `source`, and the call that starts it."
+  def lift(%{line: l, pattern: {:bin, _, segments}} = level, source, initial, s) do
+    {binary, s} = Loops.fresh(:binary, s)
+    {at, s} = Loops.fresh(:at, s)
+    {segments, s} = Enum.map_reduce(segments, s, &seen/2)
+    {others, s} = Enum.map_reduce(segments, s, &any/2)
+
+    Loops.lift(level, [{binary, source}, {at, {:lit, l, 0}}], initial, s, fn again ->
+      step = fn segments, value ->
+        next = again.([{:var, l, binary}, behind(segments, {:var, l, at})], value)
+        {:clause, l, {:bin, l, [skip(l, at) | segments] ++ [tail(l)]}, [], next}
+      end
+
+      skipping = if others == segments, do: [], else: [step.(others, Loops.unchanged(l, level.acc))]
+
+      clauses =
+        [step.(segments, level.body)] ++
+          skipping ++
+          [
+            {:clause, l, {:bin, l, [%{tail(l) | kind: :rest, unit: 8}]}, [], level.result},
+            {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+          ]
+
+      {:case, l, {:var, l, binary}, clauses, :case_clause}
+    end)
+  end
+
+  # How many bits a character takes is known from its value.
+  defp seen(%{kind: :utf8, value: {:any, l}} = segment, s) do
+    {character, s} = Loops.fresh(:character, s)
+    {%{segment | value: {:bind, l, character}}, s}
+  end
+
+  defp seen(segment, s), do: {segment, s}
+
+  # The same segment with any value. What it binds stays: it may say how large another one is.
+  defp any(%{value: {tag, _}} = segment, s) when tag == :any, do: {segment, s}
+  defp any(%{value: {:bind, _, _}} = segment, s), do: {segment, s}
+  defp any(%{value: {_, l, _}} = segment, s), do: seen(%{segment | value: {:any, l}}, s)
+
+  # The position behind the segments.
+  defp behind(segments, at) do
+    Enum.reduce(segments, at, fn segment, at -> AST.op(AST.line(at), :add, [at, bits(segment)]) end)
+  end
+
+  defp bits(%{kind: :utf8, value: {:lit, l, character}}), do: AST.op(l, :utf8_bits, [{:lit, l, character}])
+  defp bits(%{kind: :utf8, value: {_, l, v}}), do: {:op, l, :utf8_bits, [{:var, l, v}]}
+  defp bits(%{size: size, unit: unit}), do: AST.op(AST.line(size), :mul, [size, {:lit, AST.line(size), unit}])
+
+  defp skip(l, at), do: %{tail(l) | kind: :skip, size: {:var, l, at}}
+  defp tail(l), do: %{kind: :tail, value: {:any, l}, size: nil, unit: 1, signed: false, little: false}
+end
