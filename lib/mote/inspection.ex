@@ -73,7 +73,8 @@ defmodule Mote.Inspection do
   Gives a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under the name that
   was asked by. While it counts turns it keeps a table of 4,096 actors for each thread; if more actors run, figures can
   be too low, by one for each 4,096 turns of that thread at most, and an actor with more turns than that is not missed.
-  An actor that is in the result lives as long as the result does.
+  Turns of sponsors that are removed meanwhile are not counted. An actor that is in the result lives as long as the result
+  does.
 
   Raises `Mote.Error` when the machine is not running or does not come to it in time.
 

@@ -137,6 +137,7 @@ impl Dispatch {
         place.station.serve();
         self.stand_still(wake);
         self.turn.heap.join_collection();
+        self.join_watches();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
         let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.

@@ -103,14 +103,13 @@ mod tests {
     use crate::fault::Fault;
     use crate::inbox::Target;
     use crate::interpreter::Interpreter;
-    use crate::look::watch::Watch;
+    use crate::look::watch::{Watch, Watched};
     use crate::parcel::{Builder, Parcel};
     use crate::room::Room;
     use crate::seeded::Schedule;
     use crate::sponsor::{Sponsor, SponsorConfig};
     use crate::turn::{Place, Turn};
     use std::any::Any;
-    use std::time::Instant;
 
     struct Nobody;
 
@@ -326,7 +325,7 @@ mod tests {
     #[test]
     fn watched_actors_are_roots() {
         let mut still = Still::new();
-        let mut watch = Watch::new(1, Instant::now());
+        let mut watch = Watch::new(Watched::for_tests());
         watch.count(actor(1), crate::actor::BehaviourId::SINK);
         still.thread.watches.push(watch);
         assert_eq!(still.roots(), [1]);

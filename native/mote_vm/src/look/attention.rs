@@ -1,12 +1,15 @@
-//! Whether threads must look at each turn, or not run any: the one word that they look at between two batches.
+//! Whether threads must look at each turn, or not run any: the one word that they look at between two batches. And
+//! which watches (watch.rs) go on, for threads that begin meanwhile.
 //!
 //! Invariants:
 //! 1. `on` is set while the machine is paused or traced. It is set before whoever asked sends anything on, so a thread
 //!    that takes a message in has seen what was asked before the message was sent.
 use super::trace::Trace;
+use super::watch::Watched;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// See the head of this file.
 #[derive(Default)]
@@ -14,6 +17,7 @@ pub(crate) struct Attention {
     on: AtomicBool,
     paused: AtomicBool,
     traces: Mutex<Traces>,
+    watches: Mutex<Vec<Watched>>,
 }
 
 #[derive(Default)]
@@ -60,6 +64,23 @@ impl Attention {
 
     pub(crate) fn traces(&self) -> Vec<Arc<Trace>> {
         self.traces.lock().all.clone()
+    }
+
+    /// A watch has begun, while all threads stood still that have begun themselves.
+    pub(super) fn watch(&self, watched: Watched) {
+        let now = Instant::now();
+        let mut watches = self.watches.lock();
+        watches.retain(|watched| now <= watched.until);
+        watches.push(watched);
+    }
+
+    /// It has ended.
+    pub(super) fn unwatch(&self, id: u64) {
+        self.watches.lock().retain(|watched| watched.id != id);
+    }
+
+    pub(super) fn watches(&self) -> Vec<Watched> {
+        self.watches.lock().clone()
     }
 
     fn settle(&self, traces: &Traces) {

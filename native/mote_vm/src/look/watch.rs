@@ -8,19 +8,28 @@
 //! Invariants:
 //! 1. Actors in the table are roots of the collector (gc/roots.rs).
 //! 2. Nobody waits for a watch beyond its time: then the thread drops it.
+//! 3. Every thread that runs turns while a watch is on counts them: those that have begun are given it while all stand
+//!    still, and the others look for it when they begin. A thread that ends takes its counts with it.
 use super::survey::Survey;
 use super::{greatest, BehaviourName, Figure};
 use crate::actor::{Actor, BehaviourId};
+use crate::thread::Dispatch;
 use rustc_hash::FxHashMap;
 use std::time::Instant;
 
 /// Actors in a thread's table.
 const PLACES: usize = 4096;
 
+/// A watch that goes on, and until when at most.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched {
+    pub(super) id: u64,
+    pub(super) until: Instant,
+}
+
 /// One thread's counts of one watch.
 pub(crate) struct Watch {
-    id: u64,
-    until: Instant,
+    of: Watched,
     turns: u64,
     lost: u64,
     actors: FxHashMap<*const Actor, u64>,
@@ -28,10 +37,9 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(id: u64, until: Instant) -> Watch {
+    pub(crate) fn new(of: Watched) -> Watch {
         Watch {
-            id,
-            until,
+            of,
             turns: 0,
             lost: 0,
             actors: FxHashMap::default(),
@@ -58,7 +66,7 @@ impl Watch {
 
     /// Whether it is over, asked for or not.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
-        now > self.until
+        now > self.of.until
     }
 
     /// Shows every actor in the table.
@@ -82,16 +90,19 @@ pub struct Counted<'m> {
 impl Survey<'_> {
     /// Counts turns from now on, until `end_watch` of the same number, or that instant.
     pub fn begin_watch(&mut self, id: u64, until: Instant) {
+        let watched = Watched { id, until };
+        self.machine.attention().watch(watched);
         for thread in &mut self.threads {
-            thread.watches.push(Watch::new(id, until));
+            thread.watches.push(Watch::new(watched));
         }
     }
 
     /// Counts no longer; what was counted, with the `n` actors that had most turns.
     pub fn end_watch(&mut self, id: u64, n: usize) -> Counted<'_> {
+        self.machine.attention().unwatch(id);
         let mut watches = Vec::new();
         for thread in &mut self.threads {
-            watches.extend(thread.watches.extract_if(.., |watch| watch.id == id));
+            watches.extend(thread.watches.extract_if(.., |watch| watch.of.id == id));
         }
         let mut actors: FxHashMap<*const Actor, u64> = FxHashMap::default();
         let mut behaviours: FxHashMap<BehaviourId, u64> = FxHashMap::default();
@@ -120,6 +131,29 @@ impl Survey<'_> {
     }
 }
 
+impl Dispatch {
+    /// For a thread that begins: takes part in the watches that go on.
+    pub(crate) fn join_watches(&mut self) {
+        for watched in self.turn.place.machine.attention().watches() {
+            // A survey may have come to it before it was awake.
+            if self.watches.iter().all(|watch| watch.of.id != watched.id) {
+                self.watches.push(Watch::new(watched));
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl Watched {
+    /// Any.
+    pub(crate) fn for_tests() -> Watched {
+        Watched {
+            id: 1,
+            until: Instant::now(),
+        }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -127,7 +161,7 @@ mod tests {
     #[test]
     fn who_runs_most_is_found_among_many() {
         let actor = |n: usize| (n * 16) as *const Actor;
-        let mut watch = Watch::new(1, Instant::now());
+        let mut watch = Watch::new(Watched::for_tests());
         let (rounds, others) = (200, 100);
         for round in 0..rounds {
             for n in 0..others {

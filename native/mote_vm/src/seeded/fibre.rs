@@ -32,6 +32,7 @@ impl Fibre {
     pub(super) fn begin(&mut self) {
         self.dispatch.turn.place.station.serve();
         self.dispatch.turn.heap.join_collection();
+        self.dispatch.join_watches();
         self.show();
     }
 
