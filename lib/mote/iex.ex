@@ -17,7 +17,6 @@ defmodule Mote.IEx do
   Those that take no address mean `m()`; with several machines, say `use_machine(machine)` first. `IEx.Helpers` has an `i/1`
   too: IEx says so if it is ambiguous, and `import IEx.Helpers, except: [i: 1]` settles it.
 
-      iex> import IEx.Helpers, except: [i: 1]
       iex> import Mote.IEx
       iex> {:ok, machine} = Mote.start_link()
       iex> use_machine(machine)

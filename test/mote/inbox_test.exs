@@ -159,8 +159,9 @@ defmodule Mote.InboxTest do
       machine = start(main: [inbox: 2])
       test = self()
       teller = Mote.create(machine, Actors.teller(self()))
-      hold(machine, @long)
-      :ok = Mote.send(teller, :first)
+      # Nothing runs until all of them wait.
+      Mote.pause(machine)
+      for n <- [:first, :second], do: :ok = Mote.send(teller, n)
 
       waiters =
         for n <- 1..100 do
@@ -173,6 +174,7 @@ defmodule Mote.InboxTest do
       wait_for(fn -> not Enum.any?(dead, &Process.alive?/1) end)
       # While they wait, and with far more of them than schedulers, others run.
       assert Task.await(Task.async(fn -> :done end)) == :done
+      Mote.resume(machine)
       wait_for(fn -> not Enum.any?(alive, &Process.alive?/1) end)
       :ok = Mote.drain(machine, 60_000)
       messages = received()

@@ -82,6 +82,17 @@ impl Fixture {
     }
 }
 
+impl Fixture {
+    /// Waits until nothing is left to do.
+    fn quiet(&self) {
+        let (tell, told) = std::sync::mpsc::channel();
+        self.machine.when_quiet(Box::new(move || {
+            let _ = tell.send(());
+        }));
+        told.recv_timeout(PATIENCE).expect("quiet");
+    }
+}
+
 impl Drop for Fixture {
     fn drop(&mut self) {
         self.machine.stop();
@@ -271,8 +282,7 @@ fn aborts_that_the_outside_does_not_report_are_counted() {
     for n in 0..3 {
         fixture.send(actor, n);
     }
-    fixture.settle(actor);
-    fixture.settle(actor);
+    fixture.quiet();
     let counts = fixture.machine.info().counts();
     assert_eq!(
         (

@@ -151,16 +151,18 @@ fn since(rig: &Rig, before: &[Counts], of: impl Fn(&Counts) -> u64) -> Vec<u64> 
     now.iter().zip(before).map(|(n, b)| of(n) - of(b)).collect()
 }
 
-/// Waits until both threads have begun and gone to sleep.
+/// Waits until all threads have begun and gone to sleep.
 fn until_asleep(rig: &Rig) {
+    let threads = rig.threads("main");
     let begun = || rig.threads("main").iter().all(|thread| thread.parks > 0);
-    until(|| begun() && rig.machine.info().sponsors[0].asleep == 2);
+    until(|| begun() && rig.machine.info().sponsors[0].asleep == threads.len());
 }
 
 #[test]
 fn a_heavy_tree_keeps_all_threads_busy() {
     for threads in [2, 4] {
         let rig = Rig::new(&[("main", threads)], unit());
+        until_asleep(&rig);
         let tap = Tap::new();
         let tree = actor(&rig, "tree", &tap);
         rig.send(tree, integers(&[10, 5_000]));

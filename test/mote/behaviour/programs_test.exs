@@ -60,9 +60,14 @@ defmodule Mote.Behaviour.ProgramsTest do
   end
 
   defp runs do
-    if System.get_env("MOTE_LONG", "0") == "0",
-      do: 5 * Application.fetch_env!(:stream_data, :max_runs),
-      else: 20_000
+    usual = Application.fetch_env!(:stream_data, :max_runs)
+
+    cond do
+      System.get_env("MOTE_LONG", "0") != "0" -> 20_000
+      # Each of them takes a second.
+      System.get_env("MOTE_GC_STRESS", "0") != "0" -> div(usual, 2)
+      true -> 5 * usual
+    end
   end
 
   defp aborts(reasons) do

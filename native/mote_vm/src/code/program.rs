@@ -235,6 +235,11 @@ impl Program {
         Some((id, *inner.modules.get(&name.0)?))
     }
 
+    /// Whether a cell is of a constant: these live as long as the program, whatever collections find.
+    pub(crate) fn is_constant(&self, cell: *const u8) -> bool {
+        self.inner.lock().heap.holds(cell)
+    }
+
     /// The hash of a loaded module's unit.
     pub(crate) fn module(&self, module: Atom) -> Option<u64> {
         self.inner.lock().modules.get(&module).copied()

@@ -77,6 +77,15 @@ impl Heap {
         std::mem::take(&mut self.foreigns)
     }
 
+    /// Whether a cell was made here.
+    pub(crate) fn holds(&self, cell: *const u8) -> bool {
+        self.blocks.contains(&Block::of(cell))
+            || self
+                .large
+                .iter()
+                .any(|large| large.as_ptr().cast_const() == cell)
+    }
+
     /// Both together, after both were swept.
     pub(crate) fn join(mut self, mut other: Heap) -> Heap {
         self.blocks.append(&mut other.blocks);

@@ -36,6 +36,15 @@ impl Assembler {
         Operand::Constant(index(&mut self.constants, Constant::Integer(n)))
     }
 
+    /// A tuple of integers as an operand.
+    pub fn integers(&mut self, numbers: &[i64]) -> Operand {
+        let elements = numbers
+            .iter()
+            .map(|n| index(&mut self.constants, Constant::Integer(*n)))
+            .collect();
+        Operand::Constant(index(&mut self.constants, Constant::Tuple(elements)))
+    }
+
     /// The number of a behaviour of this unit among those used.
     pub fn behaviour_used(&mut self, name: &str, arity: u32) -> u32 {
         let import = self.import(name, arity);

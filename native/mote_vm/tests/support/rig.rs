@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 use crate::encode::encode;
 use crate::programs::Assembler;
-use crate::world::{machine_by, show, stress, World};
+use crate::world::{machine_by, machine_under, show, stress, World};
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::Unit;
@@ -41,7 +41,18 @@ impl Rig {
 
     /// A machine whose time comes from a clock of that kind.
     pub fn by(clock: ClockKind, sponsors: &[(&str, usize)], unit: Unit) -> Rig {
-        let (machine, world) = machine_by(clock, sponsors);
+        Rig::of(machine_by(clock, sponsors), unit)
+    }
+
+    /// A machine under a stress of its own, with so much memory.
+    pub fn under(stress: Stress, memory: usize, sponsors: &[(&str, usize)], unit: Unit) -> Rig {
+        Rig::of(
+            machine_under(stress, memory, ClockKind::System, sponsors),
+            unit,
+        )
+    }
+
+    fn of((machine, world): (Machine, World), unit: Unit) -> Rig {
         machine.load(&encode(&unit), &|_, _| None).expect("loads");
         let world = Mutex::new(world);
         Rig { machine, world }

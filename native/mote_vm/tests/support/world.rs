@@ -53,6 +53,16 @@ pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
 
 /// The same, with time from a clock of that kind.
 pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, World) {
+    machine_under(stress(), usize::MAX, clock, sponsors)
+}
+
+/// The same under a stress of its own, with so much memory.
+pub fn machine_under(
+    stress: Stress,
+    memory: usize,
+    clock: ClockKind,
+    sponsors: &[(&str, usize)],
+) -> (Machine, World) {
     let (aborts, heard_aborts) = channel();
     let (faults, heard_faults) = channel();
     let config = Config {
@@ -62,8 +72,8 @@ pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, Wor
             .map(|(name, threads)| sponsor(name, *threads))
             .collect(),
         fuel: DEFAULT_FUEL,
-        memory: usize::MAX,
-        gc: gc_config(),
+        memory,
+        gc: gc_config(stress),
         clock,
         schedule: Schedule::Threads,
         tier: tier(),
@@ -76,11 +86,11 @@ pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, Wor
     (machine, world)
 }
 
-/// Collections as small machines need them; at every opportunity when `MOTE_GC_STRESS` is set.
-fn gc_config() -> GcConfig {
+/// Collections as small machines need them; at every opportunity under stress.
+fn gc_config(stress: Stress) -> GcConfig {
     GcConfig {
         min: 8 << 20,
-        stress: stress(),
+        stress,
         ..GcConfig::default()
     }
 }

@@ -1,0 +1,91 @@
+//! What died is given back to the system. A process of its own: what is resident is everybody's.
+#![cfg(target_os = "linux")]
+#[path = "support/encode.rs"]
+mod encode;
+#[path = "support/programs.rs"]
+mod programs;
+#[path = "support/rig.rs"]
+mod rig;
+#[path = "support/world.rs"]
+mod world;
+
+use mote_vm::code::ir::{Instr, Unit};
+use mote_vm::code::primitive::Primitive;
+use programs::{r, Assembler};
+use rig::{integers, until, Rig, PATIENCE};
+use std::sync::mpsc::channel;
+
+/// `heap(x)`: becomes a `heap` of another one that holds x, as often as it was told.
+fn unit() -> Unit {
+    let mut a = Assembler::default();
+    let heap = a.behaviour_used("heap", 1);
+    let (zero, one) = (a.int(0), a.int(1));
+    let code = vec![
+        Instr::Match {
+            left: r(1),
+            right: zero,
+            label: 2,
+        },
+        Instr::Done,
+        Instr::Create {
+            dst: 2,
+            behaviour: heap,
+            captures: vec![r(0)],
+        },
+        Instr::SelfAddress { dst: 3 },
+        Instr::Op {
+            dst: 4,
+            primitive: Primitive::Sub,
+            args: vec![r(1), one],
+        },
+        Instr::Send {
+            target: r(3),
+            message: r(4),
+        },
+        Instr::Become {
+            behaviour: heap,
+            captures: vec![r(2)],
+        },
+        Instr::Done,
+    ];
+    a.behaviour("heap", 1, 5, code);
+    a.unit()
+}
+
+/// Megabytes of this process that the system has to keep.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").expect("linux");
+    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096 / 1_000_000
+}
+
+fn collect(rig: &Rig) -> mote_vm::gc::GcInfo {
+    let (tell, told) = channel();
+    rig.machine.collect(move || {
+        let _ = tell.send(());
+    });
+    told.recv_timeout(PATIENCE).expect("collected");
+    rig.machine.info().gc
+}
+
+#[test]
+fn what_died_is_given_back_to_the_system() {
+    let rig = Rig::new(&[("main", 1)], unit());
+    let before = resident();
+    let n = if rig::stressed() { 2_000 } else { 4_000_000 };
+    let key = rig.create("heap", 1, |b| b.empty_list());
+    rig.send(key, integers(&[n]));
+    rig.quiet();
+    let full = collect(&rig);
+    assert_eq!(full.live_actors, n as u64 + 1);
+    let held = resident();
+    rig.machine.release(key);
+    let empty = collect(&rig);
+    assert_eq!((empty.live_actors, empty.live_bytes), (0, 0));
+    until(|| rig.machine.info().heap_bytes == 0);
+    if n > 1_000_000 {
+        assert!(held - before > 60, "{before} {held}");
+        until(|| resident() < before + 30);
+        assert!(rig.machine.info().gc.reclaimed_bytes > 60_000_000);
+    }
+}
