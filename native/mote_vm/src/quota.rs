@@ -81,4 +81,189 @@ mod tests {
         assert!(quota.has(55) && !quota.has(56));
         assert!(!quota.take(61) && quota.take(60));
     }
+
+    mod charges {
+        //! One test for each charge: forgotten, or never given back, it is missing here.
+        use super::*;
+        use crate::actor::Actor;
+        use crate::batch::{Batch, Letters};
+        use crate::handles::Handles;
+        use crate::heap::block::{BlockPool, BLOCK};
+        use crate::heap::pace::Pace;
+        use crate::heap::Heap;
+        use crate::inbox::{Contents, Entry, Inbox, Refused, Target};
+        use crate::parcel::{Builder, Parcel};
+        use crate::queue::Event;
+        use crate::room::Room;
+        use crate::timers::{Message, Timers, TIMER_BYTES};
+        use crate::value::Value;
+        use std::sync::Arc;
+
+        const TEXT: &[u8] = &[7; 1000];
+
+        fn actor() -> *const Actor {
+            const SOMEWHERE: usize = 16;
+            SOMEWHERE as *const Actor
+        }
+
+        fn parcel() -> Parcel {
+            let mut builder = Builder::new();
+            builder.bytes(TEXT);
+            builder.finish()
+        }
+
+        fn batch(n: usize) -> Box<Batch> {
+            let handles = Arc::new(Handles::default());
+            let (mut letters, mut builder) = (Letters::default(), Builder::new());
+            for _ in 0..n {
+                let key = handles.acquire(actor(), None);
+                letters.address(handles.hold(key).expect("held"));
+                builder.bytes(TEXT);
+                letters.end(&builder);
+            }
+            letters.seal(builder)
+        }
+
+        fn inbox(limit: usize, room: usize) -> (Arc<Quota>, Inbox) {
+            let quota = Arc::new(Quota::new(limit));
+            let inbox = Inbox::new(quota.clone());
+            inbox.open(&Arc::new(Room::new(room, false)));
+            (quota, inbox)
+        }
+
+        /// Drains, and closes if that is not all.
+        fn emptied(quota: &Quota, inbox: &Inbox, close: bool) -> bool {
+            let mut contents = Contents::default();
+            match close {
+                true => inbox.close(&mut contents),
+                false => inbox.drain(&mut contents),
+            }
+            contents.len() > 0 && quota.held() == 0
+        }
+
+        #[test]
+        fn entries_of_an_inbox() {
+            for close in [false, true] {
+                let (quota, inbox) = inbox(usize::MAX, usize::MAX);
+                assert!(inbox.push(Entry::Alarm).is_ok());
+                let alarm = quota.held();
+                assert!(alarm > 0);
+                assert!(inbox
+                    .push(Entry::Message(Target(actor()), parcel()))
+                    .is_ok());
+                assert!(quota.held() >= 2 * alarm + TEXT.len());
+                assert!(emptied(&quota, &inbox, close));
+            }
+        }
+
+        #[test]
+        fn events_from_other_threads() {
+            let (quota, inbox) = inbox(usize::MAX, usize::MAX);
+            let event = Event {
+                target: actor(),
+                message: Value::NIL,
+            };
+            assert!(inbox.push_events(&mut vec![event; 3]));
+            assert_eq!(quota.held(), 3 * size_of::<Event>());
+            assert!(emptied(&quota, &inbox, false));
+        }
+
+        #[test]
+        fn messages_from_outside_only_as_far_as_there_is_room_and_memory() {
+            let send = |inbox: &Inbox| {
+                inbox.push_from_outside(Entry::Message(Target(actor()), parcel()), &mut None)
+            };
+            let (quota, small) = inbox(usize::MAX, 1);
+            assert!(send(&small).is_ok());
+            let one = quota.held();
+            assert!(one > TEXT.len());
+            assert!(matches!(send(&small), Err(Refused::Full { .. })));
+            assert_eq!(quota.held(), one, "what is refused takes nothing");
+            assert!(emptied(&quota, &small, true));
+            let (quota, poor) = inbox(2 * one, usize::MAX);
+            assert!(send(&poor).is_ok() && send(&poor).is_ok());
+            assert!(matches!(send(&poor), Err(Refused::NoMemory)));
+            assert_eq!(quota.held(), 2 * one);
+        }
+
+        #[test]
+        fn batches_as_far_as_there_is_room_and_memory() {
+            let (quota, small) = inbox(usize::MAX, 2);
+            let entered = |inbox: &Inbox, n| inbox.push_batch(batch(n)).ok().expect("open").0;
+            assert_eq!(entered(&small, 3), 2);
+            let two = quota.held();
+            assert!(two > 2 * TEXT.len());
+            assert_eq!(entered(&small, 3), 0);
+            assert_eq!(quota.held(), two, "what is refused takes nothing");
+            assert!(emptied(&quota, &small, false));
+            let (quota, poor) = inbox(2 * TEXT.len(), usize::MAX);
+            assert_eq!((entered(&poor, 3), quota.held()), (0, 0));
+        }
+
+        #[test]
+        fn timers_with_the_parcels_of_those_from_outside() {
+            let quota = Arc::new(Quota::new(usize::MAX));
+            let [timers, heir] = [(); 2].map(|()| Timers::new(quota.clone()));
+            let target = Value::address(actor());
+            let arm = |due| {
+                timers
+                    .arm_from_outside(1, due, target, parcel())
+                    .ok()
+                    .expect("open")
+            };
+            timers.arm(1, 2, target, Value::NIL);
+            assert_eq!(quota.held(), TIMER_BYTES);
+            let ids = [2, 3, 4].map(arm);
+            let one = TIMER_BYTES + parcel().bytes();
+            assert!(one > TEXT.len());
+            assert_eq!(quota.held(), TIMER_BYTES + 3 * one);
+            assert!(timers.cancel(ids[2]).is_some());
+            assert_eq!(quota.held(), TIMER_BYTES + 2 * one);
+            let mut due = Vec::new();
+            timers.fire(2, &mut due);
+            assert!(matches!(due[1].message, Message::Parcel(_)));
+            assert_eq!((due.len(), quota.held()), (2, one));
+            heir.adopt(&timers, 1, 2);
+            assert_eq!(quota.held(), one);
+            assert!(heir.cancel_adopted(ids[1]).is_some());
+            assert_eq!(quota.held(), 0);
+            assert!(heir.arm_from_outside(1, 9, target, parcel()).is_ok());
+            heir.clear();
+            assert_eq!(quota.held(), 0);
+        }
+
+        #[test]
+        fn blocks_large_cells_and_long_binaries() {
+            let limit = 8 * BLOCK;
+            let pool = Arc::new(BlockPool::new(limit, Pace::default()));
+            let mut heap = Heap::new(pool.clone());
+            assert!(!heap.cons(Value::NIL, Value::NIL).is_none());
+            assert_eq!(pool.quota.held(), BLOCK);
+            let wide = heap.tuple(BLOCK / 4, |_| Value::NIL);
+            assert!(!wide.is_none() && pool.quota.held() >= 3 * BLOCK);
+            let before = pool.quota.held();
+            let long = heap.owned_bytes(vec![1; 100_000]);
+            assert!(!long.is_none() && pool.quota.held() >= before + 100_000);
+            // What is refused takes nothing.
+            let before = pool.quota.held();
+            assert!(heap.tuple(limit / 8, |_| Value::NIL).is_none() && heap.exhausted());
+            assert_eq!(pool.quota.held(), before);
+            // What was accepted gets its place all the same.
+            let insisted = heap.insist(|heap| heap.tuple(limit / 8, |_| Value::NIL));
+            assert!(!insisted.is_none() && pool.quota.held() >= before + limit);
+            assert!(pool.is_short());
+        }
+
+        #[test]
+        fn the_end_gives_back_what_the_heaps_held() {
+            let pool = Arc::new(BlockPool::new(8 * BLOCK, Pace::default()));
+            let mut heap = Heap::new(pool.clone());
+            assert!(!heap.cons(Value::NIL, Value::NIL).is_none());
+            assert!(pool.quota.held() > 0);
+            drop(heap);
+            // SAFETY: no heap is left, and nobody reads what was in it.
+            unsafe { pool.free_everything() };
+            assert_eq!(pool.quota.held(), 0);
+        }
+    }
 }

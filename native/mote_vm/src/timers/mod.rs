@@ -46,6 +46,16 @@ pub(crate) enum Message {
     Parcel(Box<Parcel>),
 }
 
+impl Message {
+    /// What it is charged with beside its timer: a value is in a heap.
+    fn bytes(&self) -> usize {
+        match self {
+            Message::Value(_) => 0,
+            Message::Parcel(parcel) => parcel.bytes(),
+        }
+    }
+}
+
 /// A message that waits for its time.
 pub(crate) struct Timer {
     pub(crate) target: Value,
@@ -65,6 +75,9 @@ struct State {
     own: u64,
     /// Where timers are that were adopted, by their references.
     adopted: FxHashMap<TimerId, u32>,
+    /// What the parcels in the wheel are charged with, and what the wheel is, with them.
+    parcels: usize,
+    charged: usize,
     closed: bool,
 }
 
@@ -88,6 +101,8 @@ impl Timers {
             outside: 0,
             own: 0,
             adopted: FxHashMap::default(),
+            parcels: 0,
+            charged: 0,
             closed: false,
         };
         Timers {
@@ -113,7 +128,7 @@ impl Timers {
             was: None,
         };
         let place = state.wheel.insert(due, timer);
-        self.note(&state);
+        self.note(&mut state);
         place
     }
 
@@ -131,6 +146,7 @@ impl Timers {
         }
         state.outside += 1;
         let serial = state.outside << 1 | 1;
+        state.parcels += message.bytes();
         let timer = Timer {
             target,
             message: Message::Parcel(Box::new(message)),
@@ -138,7 +154,7 @@ impl Timers {
             was: None,
         };
         let place = state.wheel.insert(due, timer);
-        self.note(&state);
+        self.note(&mut state);
         Ok(TimerId {
             serial,
             thread,
@@ -163,7 +179,8 @@ impl Timers {
 
     fn take(&self, mut state: MutexGuard<'_, State>, place: u32) -> Option<u64> {
         let (due, timer) = state.wheel.remove(place)?;
-        self.note(&state);
+        state.parcels -= timer.message.bytes();
+        self.note(&mut state);
         drop(state);
         // Without the lock: what the message holds may do anything when it goes.
         drop(timer);
@@ -177,9 +194,10 @@ impl Timers {
             if let Some(id) = &timer.was {
                 state.adopted.remove(id);
             }
+            state.parcels -= timer.message.bytes();
             due.push(timer);
         }
-        self.note(&state);
+        self.note(&mut state);
     }
 
     /// Takes over the timers of `other`, a thread of that number that ends and has given serials up to `own`.
@@ -200,8 +218,9 @@ impl Timers {
         }
         // What is taken out moves a wheel on; the next thread's time may be earlier.
         ending.wheel = Wheel::new();
-        other.note(&ending);
-        self.note(&state);
+        state.parcels += std::mem::take(&mut ending.parcels);
+        other.note(&mut ending);
+        self.note(&mut state);
     }
 
     /// A new thread of the same number begins.
@@ -226,8 +245,9 @@ impl Timers {
         let mut state = self.state.lock();
         let left = std::mem::replace(&mut state.wheel, Wheel::new());
         state.adopted.clear();
+        state.parcels = 0;
         state.closed = true;
-        self.note(&state);
+        self.note(&mut state);
         drop(state);
         // Without the lock: what the messages hold may do anything when it goes.
         drop(left);
@@ -244,16 +264,17 @@ impl Timers {
         });
     }
 
-    fn note(&self, state: &State) {
+    fn note(&self, state: &mut State) {
         self.next
             .store(state.wheel.next().unwrap_or(u64::MAX), Relaxed);
         let now = state.wheel.len();
-        // Written under the lock only.
-        let before = self.len.swap(now as u64, Relaxed) as usize;
-        match now.checked_sub(before) {
+        self.len.store(now as u64, Relaxed);
+        let charge = now * TIMER_BYTES + state.parcels;
+        let before = std::mem::replace(&mut state.charged, charge);
+        match charge.checked_sub(before) {
             Some(0) => {}
-            Some(more) => self.quota.take_anyway(more * TIMER_BYTES),
-            None => self.quota.give((before - now) * TIMER_BYTES),
+            Some(more) => self.quota.take_anyway(more),
+            None => self.quota.give(before - charge),
         }
     }
 }
