@@ -11,21 +11,78 @@ pub(crate) use std::sync::atomic::{
 };
 
 #[cfg(not(loom))]
-pub(crate) use parking_lot::Mutex;
-
-/// Loom's mutex with the interface of the real one, which knows no poisoning.
-#[cfg(loom)]
-#[derive(Default)]
-pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
 
 #[cfg(loom)]
-impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Mutex<T> {
-        Mutex(loom::sync::Mutex::new(value))
+pub(crate) use modelled::{Condvar, Mutex, MutexGuard};
+
+/// Loom's locks with the interface of the real ones, which know no poisoning.
+#[cfg(loom)]
+mod modelled {
+    use std::ops::{Deref, DerefMut};
+    use std::time::Duration;
+
+    #[derive(Default)]
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Mutex<T> {
+            Mutex(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            MutexGuard {
+                of: self,
+                inner: Some(self.0.lock().unwrap()),
+            }
+        }
     }
 
-    pub(crate) fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
-        self.0.lock().unwrap()
+    /// `inner` is there but for the time in which the lock is let go of.
+    pub(crate) struct MutexGuard<'a, T> {
+        of: &'a Mutex<T>,
+        inner: Option<loom::sync::MutexGuard<'a, T>>,
+    }
+
+    impl<T> MutexGuard<'_, T> {
+        pub(crate) fn unlocked<R>(guard: &mut Self, act: impl FnOnce() -> R) -> R {
+            guard.inner = None;
+            let answer = act();
+            guard.inner = Some(guard.of.0.lock().unwrap());
+            answer
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+        fn deref(&self) -> &T {
+            self.inner.as_ref().unwrap()
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.inner.as_mut().unwrap()
+        }
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+            let inner = guard.inner.take().unwrap();
+            guard.inner = Some(self.0.wait(inner).unwrap());
+        }
+
+        /// Waits for nothing: loom knows no time, so a moment may pass, or not.
+        pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _moment: Duration) {
+            MutexGuard::unlocked(guard, loom::thread::yield_now);
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
     }
 }
 

@@ -8,9 +8,8 @@
 use crate::gc::work::{Effort, Work};
 use crate::presence::Visit;
 use crate::station::{Station, Stations, ThreadNumber};
-use crate::sync::{fence, AtomicBool, Relaxed, SeqCst};
+use crate::sync::{fence, AtomicBool, Condvar, Mutex, MutexGuard, Relaxed, SeqCst};
 use crate::thread::Dispatch;
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,5 +126,124 @@ impl Drop for Over<'_> {
         state.job = None;
         self.0.wanted.store(false, Relaxed);
         self.0.news.notify_all();
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::quota::Quota;
+    use loom::cell::UnsafeCell;
+    use loom::thread;
+
+    /// A machine's threads, each with a state of its own, that a collector looks at.
+    struct Scene {
+        safepoint: Safepoint,
+        stations: Stations,
+        states: [UnsafeCell<u64>; 2],
+    }
+
+    // SAFETY: what is in the cells is checked by loom, and nothing else is not shared anyway.
+    unsafe impl Send for Scene {}
+    // SAFETY: as above.
+    unsafe impl Sync for Scene {}
+
+    impl Scene {
+        fn new(open: usize) -> Arc<Scene> {
+            let stations = Stations::new(Arc::new(Quota::default()));
+            (0..open).for_each(|_| drop(stations.open()));
+            Arc::new(Scene {
+                safepoint: Safepoint::default(),
+                stations,
+                states: Default::default(),
+            })
+        }
+
+        /// As whoever has that state to itself.
+        fn touch(&self, thread: usize) {
+            // SAFETY: loom checks that nobody else is here.
+            self.states[thread].with_mut(|state| unsafe { *state += 1 });
+        }
+
+        /// A thread that begins, or wakes.
+        fn wake(&self, thread: usize) -> Arc<Station> {
+            let me = self.stations.get(thread as ThreadNumber + 1);
+            me.presence.wake();
+            self.safepoint.check_in(&me);
+            self.touch(thread);
+            me
+        }
+
+        /// Between two turns.
+        fn boundary(&self, thread: usize, me: &Station) {
+            if self.safepoint.is_wanted() {
+                self.safepoint.arrive(me);
+            }
+            self.touch(thread);
+        }
+
+        /// Whether it was this thread that looked.
+        fn collect(&self, me: &Station) -> bool {
+            self.safepoint.stop_the_others(me, &self.stations, |_| {
+                self.touch(0);
+                self.touch(1);
+            })
+        }
+    }
+
+    /// A thread wakes, runs to a boundary and sleeps again, while another one collects.
+    #[test]
+    fn no_thread_runs_while_a_collector_looks_at_it() {
+        loom::model(|| {
+            let scene = Scene::new(2);
+            let s = scene.clone();
+            let other = thread::spawn(move || {
+                let me = s.wake(1);
+                s.boundary(1, &me);
+                me.presence.sleep();
+            });
+            let me = scene.wake(0);
+            assert!(scene.collect(&me));
+            scene.boundary(0, &me);
+            other.join().unwrap();
+        });
+    }
+
+    /// Two want to collect at once: one after the other, or one while the other stands still for it.
+    #[test]
+    fn two_collectors_do_not_meet() {
+        loom::model(|| {
+            let scene = Scene::new(2);
+            let s = scene.clone();
+            let other = thread::spawn(move || {
+                let me = s.wake(1);
+                let collected = s.collect(&me);
+                s.boundary(1, &me);
+                me.presence.sleep();
+                collected
+            });
+            let me = scene.wake(0);
+            let collected = scene.collect(&me);
+            scene.boundary(0, &me);
+            me.presence.sleep();
+            assert!(other.join().unwrap() | collected);
+        });
+    }
+
+    /// A thread whose station the collector has not seen begins in the middle of it: it does not run before the end.
+    #[test]
+    fn a_late_thread_waits_for_the_end() {
+        loom::model(|| {
+            let scene = Scene::new(1);
+            let s = scene.clone();
+            let late = thread::spawn(move || {
+                drop(s.stations.open());
+                let me = s.wake(1);
+                me.presence.sleep();
+            });
+            let me = scene.wake(0);
+            assert!(scene.collect(&me));
+            late.join().unwrap();
+        });
     }
 }
