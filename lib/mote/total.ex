@@ -24,11 +24,13 @@ defmodule Mote.Total do
       :none
 
   What the functions compute is in `lib/mote/total/`, their numbers and spellings in
-  `lib/mote/behaviour/primitives.ex`.
+  `lib/mote/behaviour/primitives.ex`. Within a turn they spend fuel for what they walk over
+  (`lib/mote/total/work.ex`).
   """
   import Kernel, only: [def: 1, def: 2, @: 1]
 
   alias Mote.Behaviour.Primitives
+  alias Mote.Total.Work
 
   @none Mote.Total.None.value()
   @cores [
@@ -52,7 +54,16 @@ defmodule Mote.Total do
     for {_, name, arity, answers, _} <- Primitives.all() do
       arguments = Macro.generate_arguments(arity, __MODULE__)
       core = Enum.find(@cores, &Kernel.function_exported?(&1, name, arity))
-      {name, arguments, answers, {{:., [], [core, name]}, [], arguments}}
+      call = {{:., [], [core, name]}, [], arguments}
+
+      paid =
+        case Work.paid(name) do
+          :never -> call
+          :before -> {:__block__, [], [{{:., [], [Work, :pay]}, [], [name | arguments]}, call]}
+          :after -> {{:., [], [Work, :built]}, [], [call]}
+        end
+
+      {name, arguments, answers, paid}
     end
 
   for {name, arguments, answers, call} <- table do

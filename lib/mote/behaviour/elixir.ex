@@ -326,7 +326,8 @@ defmodule Mote.Behaviour.Elixir do
   @doc """
   The function of `:erlang` that does the same as a primitive with these operands, or nil.
 
-  An address is a struct here, so it would sort wrongly against most terms, but not against numbers and atoms.
+  An address is a struct here, so it would sort wrongly against most terms, but not against numbers and atoms. And to
+  compare two terms of any size costs fuel.
   """
   def native(primitive, es) do
     # A comparison of comparisons is something that Elixir warns about.
@@ -336,7 +337,6 @@ defmodule Mote.Behaviour.Elixir do
   end
 
   defp native_function(primitive, _) when primitive in @native, do: primitive
-  defp native_function(primitive, _) when primitive in [:eq, :ne], do: @comparisons[primitive]
 
   defp native_function(primitive, [a, b]) when is_map_key(@comparisons, primitive),
     do: if(scalar?(a) or scalar?(b), do: @comparisons[primitive])

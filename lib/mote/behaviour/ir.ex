@@ -15,6 +15,7 @@ defmodule Mote.Behaviour.IR do
 
   alias Mote.Behaviour.{AST, Code, Flow}
   alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Tests}
+  alias Mote.Total.Work
 
   import Builder, only: [emit: 2, finish: 3, fresh: 1, label: 1, place: 2, stop: 2]
 
@@ -111,7 +112,11 @@ defmodule Mote.Behaviour.IR do
   # Nothing in here can fail or be noticed: without anybody to look at the value only the operands matter.
   def gen({tag, _, es}, :none, g) when tag == :tuple, do: effects_of(es, g)
   def gen({:cons, _, h, t}, :none, g), do: effects_of([h, t], g)
-  def gen({:op, _, _, es}, :none, g), do: effects_of(es, g)
+
+  def gen({:op, _, primitive, es} = op, :none, g) do
+    # But for the fuel that it takes.
+    if Work.walks?(primitive), do: gen(op, :any, g), else: effects_of(es, g)
+  end
 
   def gen({:tuple, _, es}, dest, g) do
     {os, g} = operands(es, g)

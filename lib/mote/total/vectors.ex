@@ -10,12 +10,13 @@ defmodule Mote.Total.Vectors do
   @fixnum_low -0x4000000000000000
   @fixnum_high 0x3FFFFFFFFFFFFFFF
 
-  defguardp is_vector(v)
-            when is_map(v) and map_size(v) == 3 and is_map_key(v, :__struct__) and
-                   :erlang.map_get(:__struct__, v) == Mote.Vector and is_map_key(v, :type) and
-                   :erlang.map_get(:type, v) in [:f64, :i64] and is_map_key(v, :binary) and
-                   is_binary(:erlang.map_get(:binary, v)) and
-                   rem(byte_size(:erlang.map_get(:binary, v)), 8) == 0
+  @doc "Whether a term is a vector."
+  defguard is_vector(v)
+           when is_map(v) and map_size(v) == 3 and is_map_key(v, :__struct__) and
+                  :erlang.map_get(:__struct__, v) == Mote.Vector and is_map_key(v, :type) and
+                  :erlang.map_get(:type, v) in [:f64, :i64] and is_map_key(v, :binary) and
+                  is_binary(:erlang.map_get(:binary, v)) and
+                  rem(byte_size(:erlang.map_get(:binary, v)), 8) == 0
 
   def vec_new(type, list) when type in [:f64, :i64] and length(list) >= 0, do: made(type, list)
   def vec_new(_, _), do: @none

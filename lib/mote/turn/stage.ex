@@ -56,6 +56,21 @@ defmodule Mote.Turn.Stage do
     end
   end
 
+  @doc "What is left of the fuel; nil outside of a turn."
+  def fuel, do: Process.get(@fuel)
+
+  @doc "Spends so much fuel at once, if it is there."
+  def spend(price) do
+    case Process.get(@fuel) do
+      fuel when price > fuel ->
+        Process.put(@fuel, 0)
+        abort(:fuel)
+
+      fuel ->
+        Process.put(@fuel, fuel - price)
+    end
+  end
+
   @doc "Spends fuel for a call and goes one deeper."
   def enter do
     tick()

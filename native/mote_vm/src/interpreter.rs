@@ -110,23 +110,24 @@ impl Interpreter {
                     }
                 }
                 Op::Compare { p, d, a, b, to } => {
-                    let holds = comparison(p, frame.get(a), frame.get(b));
+                    let holds = comparison(p, frame.get(a), frame.get(b), &mut turn.heap.work);
+                    turn.pay_for_work().map_err(Aborted::by)?;
                     frame.set_or_go(d, holds, to);
                 }
                 Op::LtConstant { d, a, to, k } => {
-                    let holds = compare::less(frame.get(a), k);
+                    let holds = compare::less(frame.get(a), k, &mut 0);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::LeConstant { d, a, to, k } => {
-                    let holds = !compare::less(k, frame.get(a));
+                    let holds = !compare::less(k, frame.get(a), &mut 0);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::GtConstant { d, a, to, k } => {
-                    let holds = compare::less(k, frame.get(a));
+                    let holds = compare::less(k, frame.get(a), &mut 0);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::GeConstant { d, a, to, k } => {
-                    let holds = !compare::less(frame.get(a), k);
+                    let holds = !compare::less(frame.get(a), k, &mut 0);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::Tuple { d, elements } => {
@@ -184,7 +185,9 @@ impl Interpreter {
                     }
                 }
                 Op::Match { a, b, to } => {
-                    if !compare::same(frame.get(a), frame.get(b)) {
+                    let same = compare::same(frame.get(a), frame.get(b), &mut turn.heap.work);
+                    turn.pay_for_work().map_err(Aborted::by)?;
+                    if !same {
                         frame.go(to);
                     }
                 }
@@ -457,15 +460,15 @@ fn primitive(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Val
 }
 
 #[inline(always)]
-pub(crate) fn comparison(p: Primitive, a: Value, b: Value) -> bool {
+pub(crate) fn comparison(p: Primitive, a: Value, b: Value, work: &mut usize) -> bool {
     match p {
-        Primitive::Eq => compare::equal(a, b),
-        Primitive::Ne => !compare::equal(a, b),
-        Primitive::Same => compare::same(a, b),
-        Primitive::Differ => !compare::same(a, b),
-        Primitive::Lt => compare::less(a, b),
-        Primitive::Le => !compare::less(b, a),
-        Primitive::Gt => compare::less(b, a),
-        _ => !compare::less(a, b),
+        Primitive::Eq => compare::equal(a, b, work),
+        Primitive::Ne => !compare::equal(a, b, work),
+        Primitive::Same => compare::same(a, b, work),
+        Primitive::Differ => !compare::same(a, b, work),
+        Primitive::Lt => compare::less(a, b, work),
+        Primitive::Le => !compare::less(b, a, work),
+        Primitive::Gt => compare::less(b, a, work),
+        _ => !compare::less(a, b, work),
     }
 }

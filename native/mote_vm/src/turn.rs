@@ -107,10 +107,10 @@ pub(crate) struct Halt {
 /// Fuel between two looks around within a long turn: some tens of microseconds.
 const SLICE: u64 = 4096;
 
-/// Elements of a list that a primitive walks over for one unit of fuel: about the time of a call.
+/// Elements that a primitive walks over for one unit of fuel: about the time of a call.
 const ELEMENTS: usize = 4;
-/// What a primitive walks over for nothing: as little as other operations do, which cost no fuel either. So the plain
-/// Elixir form, which knows nothing of this price, ends small turns as the machine does.
+/// What a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
+/// Elixir form charges the same (lib/mote/total/work.ex).
 const FREE: usize = 64;
 /// Bytes that a turn may have staged beside the queue without anybody looking at the quota.
 const STAGED: usize = 1 << 20;
@@ -229,20 +229,27 @@ impl Turn {
         self.placed = self.place.sponsor.room.settle(self.placed, queued, left);
     }
 
-    /// Spends fuel for what primitives have walked over: of the reserve, for what is left of the slice may be in native
-    /// code's hands, and is little.
+    /// Spends fuel for what a primitive has walked over.
     #[inline(always)]
     pub(crate) fn pay_for_work(&mut self) -> Result<(), Atom> {
-        if self.heap.work == 0 {
-            return Ok(());
+        match self.heap.work {
+            0 => Ok(()),
+            _ => self.pay(),
         }
+    }
+
+    /// Takes it from the reserve first: the slice says when to look around.
+    #[inline(never)]
+    fn pay(&mut self) -> Result<(), Atom> {
         let work = std::mem::take(&mut self.heap.work);
         let price = (work.saturating_sub(FREE) / ELEMENTS) as u64;
         if price > self.reserve + self.fuel {
-            self.reserve = 0;
+            (self.reserve, self.fuel) = (0, 0);
             return Err(Atom::FUEL);
         }
-        self.reserve = self.reserve.saturating_sub(price);
+        let beyond = price.saturating_sub(self.reserve);
+        self.reserve -= price - beyond;
+        self.fuel -= beyond;
         Ok(())
     }
 

@@ -1,6 +1,9 @@
 defmodule Mote.Values.FuelTest do
   # A turn pays for what its primitives walk over, or one call could hold a thread for long.
   use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  alias Mote.{Behaviour, Generators}
 
   defmodule Walks do
     use Mote.Behaviour
@@ -24,6 +27,208 @@ defmodule Mote.Values.FuelTest do
     defpure once(:dot, x), do: Mote.Vector.dot(x, x)
     defpure once(:get, x), do: Map.get(x, 1)
     defpure once(:slice, x), do: binary_part(x, 1, byte_size(x) - 1)
+  end
+
+  defmodule Priced do
+    use Mote.Behaviour
+
+    defactor price() do
+      {work, a, b} -> once(work, a, b)
+    end
+
+    defpure once(:length, a, _), do: length(a)
+    defpure once(:guard, a, _) when length(a) > 3, do: 1
+    defpure once(:guard, a, _) when length(a) > 2, do: 2
+    defpure once(:guard, _, _), do: 3
+    defpure once(:append, a, b), do: a ++ b
+    defpure once(:reverse, a, _), do: Enum.reverse(a)
+    defpure once(:member, a, b), do: b in a
+    defpure once(:subtract, a, b), do: a -- b
+    defpure once(:to_tuple, a, _), do: List.to_tuple(a)
+    defpure once(:from_tuple, a, _), do: Tuple.to_list(List.to_tuple(a))
+    defpure once(:unused, a, _), do: unused(a)
+    defpure once(:new, a, _), do: Map.new(a)
+    defpure once(:keys, a, _), do: Map.keys(a)
+    defpure once(:values, a, _), do: Map.values(a)
+    defpure once(:pairs, a, _), do: Enum.to_list(a)
+    defpure once(:merge, a, b), do: Map.merge(a, b)
+    defpure once(:map_of, a, b), do: %{1 => a, b => 2}
+    defpure once(:join, a, b), do: a <> b
+    defpure once(:eq, a, b), do: a == b
+    defpure once(:ne, a, b), do: a != b
+    defpure once(:same, a, b), do: a === b
+    defpure once(:lt, a, b), do: a < b
+    defpure once(:ge, a, b), do: a >= b
+    defpure once(:max, a, b), do: max(a, b)
+    defpure once(:pin, a, b), do: pinned(a, {b, 1})
+    defpure once(:twice, a, b), do: twice({a, b})
+    defpure once(:self, a, _), do: a == a
+    defpure once(:vector, a, _), do: Mote.Vector.new(:i64, a)
+    defpure once(:bytes, a, _), do: Mote.Vector.from_binary({:u, 8}, a)
+    defpure once(:to_list, a, _), do: Mote.Vector.to_list(a)
+    defpure once(:concat, a, b), do: Mote.Vector.concat(a, b)
+    defpure once(:dot, a, b), do: Mote.Vector.dot(a, b)
+    defpure once(:sum, a, _), do: Mote.Vector.sum(a)
+    defpure once(:sort, a, _), do: Mote.Vector.sort(a)
+    defpure once(:add, a, b), do: Mote.Vector.add(a, b)
+
+    defpure unused(a) do
+      length(a)
+      Enum.reverse(a)
+      length(a)
+    end
+
+    defpure pinned(a, b) do
+      case b do
+        {^a, 1} -> true
+        _ -> false
+      end
+    end
+
+    defpure twice({a, a}), do: true
+    defpure twice(_), do: false
+  end
+
+  @lists [
+    :length,
+    :guard,
+    :append,
+    :reverse,
+    :member,
+    :subtract,
+    :to_tuple,
+    :from_tuple,
+    :unused,
+    :new,
+    :vector
+  ]
+  @maps [:keys, :values, :pairs, :merge, :map_of]
+  @comparisons [:eq, :ne, :same, :lt, :ge, :max, :pin, :twice, :self]
+  @vectors [:to_list, :concat, :dot, :sum, :sort, :add]
+
+  property "plain Elixir, the IR and both tiers charge the same for what primitives walk over" do
+    machines =
+      for tier <- [:interp, :native] do
+        machine = start_supervised!({Mote, tier: tier, id: tier})
+        {:ok, _} = Generators.load(machine, Priced)
+        Mote.pause(machine)
+        {machine, Mote.create(machine, Priced.price())}
+      end
+
+    check all({works, pairs} <- works(), work <- member_of(works), pair <- pairs) do
+      # What both have in common is nowhere the same in memory.
+      {a, b} = pair |> :erlang.term_to_binary() |> :erlang.binary_to_term()
+      plain = Behaviour.turn(Priced.price(), {work, a, b})
+      interpreted = Mote.Interpret.turn(Priced.price(), {work, a, b})
+      assert {work, interpreted.fuel} == {work, plain.fuel}
+
+      for {machine, price} <- machines do
+        Mote.send(price, {work, a, b})
+        {:ok, turn} = Mote.step(machine)
+        assert {work, turn.fuel} == {work, plain.fuel}
+      end
+
+      # One less is too little, and nothing is too much.
+      assert Behaviour.turn(Priced.price(), {work, a, b}, fuel: plain.fuel).outcome == :commit
+      assert Behaviour.turn(Priced.price(), {work, a, b}, fuel: plain.fuel - 1).outcome == {:abort, :fuel}
+    end
+  end
+
+  defp works do
+    long =
+      list_of(one_of([integer(-5..5), {integer(0..3), integer(0..1)}, resize(float(), 20)]), max_length: 400)
+
+    maps =
+      map_of(one_of([integer(), resize(float(), 20), {integer(), integer()}]), integer(), max_length: 150)
+
+    bytes = binary(max_length: 9_000)
+
+    some =
+      one_of([
+        long,
+        bind(long, &constant({&1, List.to_tuple(&1)})),
+        maps,
+        bytes,
+        term(),
+        list_of(bytes, max_length: 3)
+      ])
+
+    vectors =
+      map({member_of([:f64, :i64]), list_of(integer(), max_length: 2_000)}, fn {t, l} ->
+        Mote.Vector.new(t, l)
+      end)
+
+    one_of([
+      constant({@lists, pairs(long)}),
+      constant({[:new], pairs(list_of({integer(), integer()}, max_length: 200))}),
+      constant({@maps, pairs(maps)}),
+      constant({[:join, :bytes], pairs(bytes)}),
+      constant({@comparisons, pairs(some)}),
+      constant({[:member, :subtract], pairs(list_of(some, max_length: 5))}),
+      constant({@vectors, pairs(vectors)})
+    ])
+  end
+
+  # Two that are equal, nearly, or not at all. The generators grow with the run.
+  defp pairs(one) do
+    one = scale(one, &(&1 * 10))
+
+    one_of([
+      map(one, &{&1, &1}),
+      map(one, &{&1, nearly(&1)}),
+      {one, one},
+      map({one, resize(term(), 50)}, fn {a, b} -> {[b, a], a} end)
+    ])
+  end
+
+  defp nearly([head | tail]), do: [head | nearly(tail)]
+  defp nearly([]), do: [1]
+
+  defp nearly(map) when is_map(map) and not is_struct(map),
+    do: Map.new(map, fn {key, value} -> {key, {value}} end)
+
+  defp nearly(binary) when is_binary(binary), do: binary <> "x"
+  defp nearly({a, b}), do: {a, nearly(b)}
+  defp nearly(other), do: other
+
+  defmodule Shared do
+    use Mote.Behaviour
+
+    defactor compare() do
+      {customer, {how, n}} -> send customer, how(how, dag(n, 1), dag(n, 1))
+    end
+
+    # Written out it has 2^n leaves.
+    defpure dag(0, below), do: below
+    defpure dag(n, below), do: dag(n - 1, {below, below})
+
+    defpure how(:eq, a, b), do: a == b
+    defpure how(:same, a, b), do: a === b
+    defpure how(:lt, a, b), do: a < b
+    defpure how(:ge, a, b), do: a >= b
+    defpure how(:max, a, b), do: max(a, b) == a
+    defpure how(:member, a, b), do: b in [a]
+    defpure how(:one, a, _), do: a == a
+  end
+
+  test "what is shared is not written out to compare it, and never for nothing" do
+    rich = start_supervised!({Mote, id: :rich})
+    little = [fuel: 100_000]
+    poor = start_supervised!({Mote, [id: :poor] ++ little})
+    [rich_one, poor_one] = for machine <- [rich, poor], do: Mote.create(machine, Shared.compare())
+
+    for {how, answer} <- [eq: true, same: true, lt: false, ge: true, max: true, member: true] do
+      assert {how, Mote.ask!(rich_one, {how, 60})} == {how, answer}
+      before = Mote.info(poor).counters.aborts_fuel
+      Mote.send(poor_one, {self(), {how, 60}})
+      Mote.drain(poor)
+      assert {how, Mote.info(poor).counters.aborts_fuel} == {how, before + 1}
+      assert Behaviour.turn(Shared.compare(), {self(), {how, 60}}, little).outcome == {:abort, :fuel}
+    end
+
+    assert Mote.ask!(poor_one, {:one, 60}) == true
+    assert Behaviour.turn(Shared.compare(), {self(), {:one, 60}}, little).sends == [{self(), true}]
+    refute_received _
   end
 
   test "large maps, binaries and vectors cost more than one call" do

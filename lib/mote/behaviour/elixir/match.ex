@@ -102,7 +102,8 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   defp tested(tests, yes, no) do
     [first | others] = for {a, b} <- tests, do: Plain.remote(Mote.Total, :same, [a, b], 0)
-    all = Enum.reduce(others, first, &Plain.remote(:erlang, :and, [&2, &1], 0))
+    # As the machine does: what comes after the first difference costs nothing.
+    all = Enum.reduce(others, first, &Plain.remote(:erlang, :andalso, [&2, &1], 0))
 
     quote generated: true do
       case unquote(all) do
@@ -212,7 +213,7 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   # -- guards --------------------------------------------------------------------------------------------------
 
-  @native_partial [:hd, :tl, :length, :tuple_size, :not]
+  @native_partial [:hd, :tl, :tuple_size, :not]
 
   defp native?({tag, _, _} = e) when tag in [:lit, :var], do: not Plain.negative_zero?(value(e))
   defp native?({tag, _, a, b}) when tag in [:and, :or], do: native?(a) and native?(b)
@@ -246,7 +247,7 @@ defmodule Mote.Behaviour.Elixir.Match do
       end
 
     [first | others] = tests
-    any = Enum.reduce(others, first, &Plain.remote(:erlang, :or, [&2, &1], 0))
+    any = Enum.reduce(others, first, &Plain.remote(:erlang, :orelse, [&2, &1], 0))
 
     quote generated: true do
       case unquote(any) do

@@ -6,6 +6,7 @@ defmodule Mote.Behaviour.IR.Known do
   @moduledoc false
 
   alias Mote.Behaviour.Primitives
+  alias Mote.Total.Work
 
   @type t :: map
 
@@ -32,10 +33,10 @@ defmodule Mote.Behaviour.IR.Known do
   def after_instruction(known, instruction) do
     case instruction do
       {:op, d, primitive, os} ->
-        if Primitives.pure?(primitive), do: calculated(known, d, primitive, os), else: known
+        if reusable?(primitive), do: calculated(known, d, primitive, os), else: known
 
       {:guard_op, d, primitive, os, _} ->
-        if Primitives.pure?(primitive),
+        if reusable?(primitive),
           do: known |> put(:value, d, primitive, os) |> put(:answer, d, primitive, os),
           else: known
 
@@ -57,6 +58,9 @@ defmodule Mote.Behaviour.IR.Known do
   @spec meet(t, t) :: t
   def meet(known, known), do: known
   def meet(a, b), do: Map.filter(a, fn {key, value} -> Map.get(b, key) == value end)
+
+  # What spends fuel for what it walks over spends it each time, as plain Elixir does.
+  defp reusable?(primitive), do: Primitives.pure?(primitive) and not Work.walks?(primitive)
 
   defp calculated(known, d, primitive, os) do
     known = put(known, :value, d, primitive, os)

@@ -42,9 +42,9 @@ defmodule Mote.Behaviour.IR.Registers do
     kept
   end
 
-  # Instructions that do nothing but write a register.
-  defp silent?(instruction),
-    do: elem(instruction, 0) in [:move, :op, :tuple, :cons, :self]
+  # Instructions that do nothing but write a register; not even spend fuel.
+  defp silent?({:op, _, primitive, _}), do: not Mote.Total.Work.walks?(primitive)
+  defp silent?(instruction), do: elem(instruction, 0) in [:move, :tuple, :cons, :self]
 
   defp drop_jumps(instructions) do
     aliases = aliases(instructions, %{})

@@ -1,6 +1,6 @@
 use super::*;
 use crate::heap::Heap;
-use crate::prim::compare::{compare, equal, same};
+use crate::prim::testing::uncounted::{compare, equal, same};
 use crate::prim::testing::{heap, model, model_of, Built, Model};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -104,9 +104,13 @@ extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u6
 }
 
 pub(super) extern "C" fn compared(turn: *mut Turn, p: u64, a: Value, b: Value) -> u64 {
-    carefully(turn, |_| {
+    carefully(turn, |turn| {
         let p = Primitive::from_number(p)?;
-        Some(Value::boolean(comparison(p, a, b)).word())
+        let holds = comparison(p, a, b, &mut turn.heap.work);
+        match turn.pay_for_work() {
+            Ok(()) => Some(Value::boolean(holds).word()),
+            Err(reason) => abort(turn, reason),
+        }
     })
 }
 

@@ -106,8 +106,11 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
             };
             add(heap, &mut bits, &segment, value, size)?;
         }
+        if bits.over != 0 {
+            return None;
+        }
         heap.work += bits.bytes.len() / COPIED;
-        (bits.over == 0).then_some(bits.bytes)
+        Some(bits.bytes)
     };
     match built() {
         Some(bytes) => heap.owned_bytes(bytes),

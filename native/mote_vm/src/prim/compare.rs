@@ -5,10 +5,16 @@
 //!
 //! Terms may be a million levels deep or long, so nothing here recurses; and they may share parts so that they would
 //! be exponentially large written out, so long comparisons remember what they have compared.
+//!
+//! A turn pays for what is looked at: `work` grows by one for each element of tuples, lists (head and tail of each cell)
+//! and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries.
+//! What is one and the same cell is not looked into.
+use super::build::COPIED;
 use super::order::{key_leaves, leaves_equal, leaves_same, order};
+use super::types::as_binary;
 use crate::map::{entries, Node};
 use crate::value::Value;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -28,7 +34,10 @@ enum Question {
 impl Question {
     /// The answer for two leaves whose words differ.
     #[inline(always)]
-    fn leaves(self, a: Value, b: Value) -> Ordering {
+    fn leaves(self, a: Value, b: Value, work: &mut usize) -> Ordering {
+        if a.is_boxed() && b.is_boxed() {
+            *work += bytes_in_both(a, b) / COPIED;
+        }
         match self {
             Question::Order => order(a, b),
             Question::Key => key_leaves(a, b),
@@ -40,35 +49,35 @@ impl Question {
 
 /// The order of all terms. `Equal` is Elixir's `==`.
 #[inline(always)]
-pub(crate) fn compare(a: Value, b: Value) -> Ordering {
+pub(crate) fn compare(a: Value, b: Value, work: &mut usize) -> Ordering {
     if Value::both_fixnum(a, b) {
         // Tagging keeps the order.
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    compare_slowly(a, b)
+    compare_slowly(a, b, work)
 }
 
 /// `a < b`
 #[inline(always)]
-pub(crate) fn less(a: Value, b: Value) -> bool {
-    compare(a, b).is_lt()
+pub(crate) fn less(a: Value, b: Value, work: &mut usize) -> bool {
+    compare(a, b, work).is_lt()
 }
 
 /// `a == b`: `1 == 1.0`, also inside of tuples and lists.
 #[inline(always)]
-pub(crate) fn equal(a: Value, b: Value) -> bool {
+pub(crate) fn equal(a: Value, b: Value, work: &mut usize) -> bool {
     if a == b {
         return true;
     }
     if Value::both_fixnum(a, b) {
         return false;
     }
-    equal_slowly(a, b)
+    equal_slowly(a, b, work)
 }
 
 /// `a === b`: the same type and value; floats by their bits.
 #[inline(always)]
-pub(crate) fn same(a: Value, b: Value) -> bool {
+pub(crate) fn same(a: Value, b: Value, work: &mut usize) -> bool {
     if a == b {
         return true;
     }
@@ -76,22 +85,23 @@ pub(crate) fn same(a: Value, b: Value) -> bool {
     if a.is_immediate() || b.is_immediate() {
         return false;
     }
-    same_slowly(a, b)
+    same_slowly(a, b, work)
 }
 
-/// The order of keys in a map. Equal keys are the same key.
+/// The order of keys in a map. Equal keys are the same key. Nobody pays for it: how many keys are compared is the
+/// business of the tree that they are in.
 #[inline(always)]
 pub(crate) fn key_order(a: Value, b: Value) -> Ordering {
     if Value::both_fixnum(a, b) {
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    walk(a, b, Question::Key)
+    walk(a, b, Question::Key, &mut 0)
 }
 
 /// The larger; the first if they are equal.
 #[inline(always)]
-pub(crate) fn max(a: Value, b: Value) -> Value {
-    if less(a, b) {
+pub(crate) fn max(a: Value, b: Value, work: &mut usize) -> Value {
+    if less(a, b, work) {
         b
     } else {
         a
@@ -100,8 +110,8 @@ pub(crate) fn max(a: Value, b: Value) -> Value {
 
 /// The smaller; the first if they are equal.
 #[inline(always)]
-pub(crate) fn min(a: Value, b: Value) -> Value {
-    if less(b, a) {
+pub(crate) fn min(a: Value, b: Value, work: &mut usize) -> Value {
+    if less(b, a, work) {
         b
     } else {
         a
@@ -110,20 +120,28 @@ pub(crate) fn min(a: Value, b: Value) -> Value {
 
 #[cold]
 #[inline(never)]
-fn compare_slowly(a: Value, b: Value) -> Ordering {
-    walk(a, b, Question::Order)
+fn compare_slowly(a: Value, b: Value, work: &mut usize) -> Ordering {
+    walk(a, b, Question::Order, work)
 }
 
 #[cold]
 #[inline(never)]
-fn equal_slowly(a: Value, b: Value) -> bool {
-    walk(a, b, Question::Equal).is_eq()
+fn equal_slowly(a: Value, b: Value, work: &mut usize) -> bool {
+    walk(a, b, Question::Equal, work).is_eq()
 }
 
 #[cold]
 #[inline(never)]
-fn same_slowly(a: Value, b: Value) -> bool {
-    walk(a, b, Question::Same).is_eq()
+fn same_slowly(a: Value, b: Value, work: &mut usize) -> bool {
+    walk(a, b, Question::Same, work).is_eq()
+}
+
+/// Of two binaries the size of the shorter one; 0 of anything else.
+fn bytes_in_both(a: Value, b: Value) -> usize {
+    match (as_binary(a), as_binary(b)) {
+        (Some(a), Some(b)) => a.len().min(b.len()),
+        _ => 0,
+    }
 }
 
 /// For questions that only tell equal from different, and not which is less.
@@ -135,19 +153,21 @@ fn differing(different: bool) -> Ordering {
     }
 }
 
-/// How many pairs of cells a comparison enters before it begins to remember them.
+/// How many elements a comparison looks at before it begins to remember what it has found equal.
 const PATIENCE: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+/// Of a list's spine, or a tower of last elements, one pair in so many is remembered.
+const SPARSE: usize = 64;
 
 /// Compares two terms depth first, from the left. The first difference is the answer.
 #[inline]
-fn walk(a: Value, b: Value, question: Question) -> Ordering {
+fn walk(a: Value, b: Value, question: Question, work: &mut usize) -> Ordering {
     if a == b {
         Ordering::Equal
     } else if Parts::of(a, b).is_none() {
         // The usual case needs none of what follows.
-        question.leaves(a, b)
+        question.leaves(a, b, work)
     } else {
-        walk_compound(a, b, question)
+        walk_compound(a, b, question, work)
     }
 }
 
@@ -175,27 +195,37 @@ impl<'h> Pairs<'h> {
 /// [`walk`] for terms of any depth.
 ///
 /// The stack is explicit, and grows only where something is left to compare behind a pair: a list's spine or a tower
-/// of last elements costs none. That is also where pairs are remembered. A pair met again was found equal before (it
-/// cannot be still open, for that would be a cycle), so the work is bounded by pairs of cells times the length of
-/// spines, even where sharing makes the written-out terms exponentially large.
+/// of last elements costs none.
+///
+/// A pair that is remembered and met again was found equal before (it cannot be still open, for that would be a
+/// cycle). So were two cells that were both found equal to a third: as many pairs are entered as there are cells, not
+/// as there are pairs of them, even where sharing makes the written-out terms exponentially large.
 ///
 /// Of two maps of the same size all keys come before all values, as in Elixir.
-fn walk_compound(a: Value, b: Value, question: Question) -> Ordering {
+fn walk_compound(a: Value, b: Value, question: Question, work: &mut usize) -> Ordering {
+    let mut looked_at = 0;
+    let order = walk_counting(a, b, question, &mut looked_at);
+    // The pair itself is no element of anything.
+    *work += looked_at - 1;
+    order
+}
+
+fn walk_counting(a: Value, b: Value, question: Question, looked_at: &mut usize) -> Ordering {
     let (a, b) = ([a], [b]);
     let mut pairs = Pairs::new(Cow::Borrowed(&a), Cow::Borrowed(&b), question);
     let mut pending: Vec<Pairs> = Vec::new();
-    let mut entered = 0;
-    let mut seen = FxHashSet::default();
+    let mut alike = Alike::default();
     loop {
         while pairs.at < pairs.left.len() {
             let (x, y) = (pairs.left[pairs.at], pairs.right[pairs.at]);
             pairs.at += 1;
+            *looked_at += 1;
             if x == y {
                 continue;
             }
             let question = pairs.question;
             let Some(parts) = Parts::of(x, y) else {
-                match question.leaves(x, y) {
+                match question.leaves(x, y, looked_at) {
                     Ordering::Equal => continue,
                     different => return different,
                 }
@@ -205,9 +235,9 @@ fn walk_compound(a: Value, b: Value, question: Question) -> Ordering {
                 return n.cmp(&m);
             }
             let more = pairs.at < pairs.left.len();
-            if more || matches!(parts, Parts::Maps(..)) {
-                entered += 1;
-                if entered > PATIENCE && !seen.insert((x, y, question)) {
+            if *looked_at > PATIENCE {
+                let branches = more || matches!(parts, Parts::Maps(..));
+                if (branches || looked_at.is_multiple_of(SPARSE)) && !alike.join(x, y, question) {
                     continue;
                 }
             }
@@ -239,6 +269,33 @@ fn walk_compound(a: Value, b: Value, question: Question) -> Ordering {
             Some(next) => pairs = next,
             None => return Ordering::Equal,
         }
+    }
+}
+
+/// Cells that were found equal, in classes (union and find). What is equal for one question need not be for another.
+#[derive(Default)]
+struct Alike(FxHashMap<(Value, Question), Value>);
+
+impl Alike {
+    /// Makes one class of two; `false` if they are one already.
+    fn join(&mut self, a: Value, b: Value, question: Question) -> bool {
+        let (a, b) = (self.head(a, question), self.head(b, question));
+        if a != b {
+            self.0.insert((a, question), b);
+        }
+        a != b
+    }
+
+    /// The head of a value's class. Makes the way there shorter for those who come later.
+    fn head(&mut self, value: Value, question: Question) -> Value {
+        let mut at = value;
+        while let Some(next) = self.0.get(&(at, question)).copied() {
+            if let Some(beyond) = self.0.get(&(next, question)).copied() {
+                self.0.insert((at, question), beyond);
+            }
+            at = next;
+        }
+        at
     }
 }
 
@@ -291,11 +348,15 @@ fn cell<'h>(list: Value) -> &'h [Value] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare as counted;
+    use super::super::testing::uncounted::{compare, equal, less, max, min, same};
     use super::super::testing::{heap, model, model_of, Built, Model};
-    use super::*;
+    use super::{PATIENCE, SPARSE};
     use crate::foreign::Class;
     use crate::heap::Heap;
+    use crate::value::Value;
     use proptest::prelude::*;
+    use std::cmp::Ordering;
 
     const MANY: usize = if cfg!(miri) { 500 } else { 1_000_000 };
 
@@ -479,6 +540,66 @@ mod tests {
             assert!(same(a, b) && equal(a, b) && compare(a, b).is_eq());
             assert!(compare(a, shared(2)).is_lt());
         }
+    }
+
+    /// Two terms with many cells that are equal to many others, which are not in the same places.
+    #[test]
+    fn what_is_equal_to_a_third_is_not_compared() {
+        let mut heap = heap();
+        let (levels, copies) = if cfg!(miri) { (10, 4) } else { (40, 300) };
+        let mut sides = [1, 2].map(|side| {
+            let mut level: Vec<Value> = (0..copies).map(|_| heap.tuple(1, number)).collect();
+            for n in 0..levels {
+                level = (0..copies)
+                    .map(|i| {
+                        let other = (i * 7 + side * 31 + n * 13) % copies;
+                        let parts = [level[i], level[other]];
+                        heap.tuple(2, |i| parts[i])
+                    })
+                    .collect();
+            }
+            level[0]
+        });
+        let mut work = 0;
+        assert!(counted::same(sides[0], sides[1], &mut work));
+        let cells = 2 * levels * copies;
+        assert!(work < PATIENCE + SPARSE * cells, "{work} for {cells}");
+        sides[1] = heap.tuple(2, |i| sides[i]);
+        assert!(!same(sides[0], sides[1]));
+    }
+
+    #[test]
+    fn turns_pay_for_what_is_looked_at() {
+        let mut heap = heap();
+        let mut list = |last: i64| {
+            (0..100).fold(Value::EMPTY_LIST, |tail, n| {
+                heap.cons(number(if n == 99 { last } else { n } as usize), tail)
+            })
+        };
+        let (a, b, c) = (list(99), list(99), list(7));
+        let [short, long] = [10, 20].map(|n| heap.tuple(n, number));
+        let texts = [0, 0, 1].map(|first| heap.bytes(&[&[first], &[7; 6399][..]].concat()));
+        let paid = |a, b| {
+            let mut work = [0; 3];
+            counted::same(a, b, &mut work[0]);
+            counted::equal(a, b, &mut work[1]);
+            counted::less(a, b, &mut work[2]);
+            assert!(work[0] == work[1] && work[1] == work[2], "{work:?}");
+            work[0]
+        };
+        assert_eq!(paid(a, b), 200);
+        assert_eq!(paid(a, a), 0);
+        // The first element differs, and nothing is looked at where sizes do.
+        assert_eq!(paid(a, c), 1);
+        assert_eq!(paid(short, long), 0);
+        assert_eq!(paid(short, heap.tuple(10, number)), 10);
+        assert_eq!(paid(texts[0], texts[1]), 200);
+        assert_eq!(paid(texts[0], texts[2]), 200);
+        assert_eq!(paid(number(1), number(2)), 0);
+    }
+
+    fn number(n: usize) -> Value {
+        Value::fixnum(n as i64)
     }
 
     proptest! {

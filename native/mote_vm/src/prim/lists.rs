@@ -183,7 +183,7 @@ pub(crate) fn member(heap: &mut Heap, value: Value, list: Value) -> Value {
     let mut elements = Elements::of(list);
     let found = elements.by_ref().any(|element| {
         heap.work += 1;
-        same(element, value)
+        same(element, value, &mut heap.work)
     });
     if found {
         Value::TRUE

@@ -72,7 +72,7 @@ impl Unwanted {
         } else {
             let alike = self.others.get_mut(&sketch(element, DEPTH));
             let taken = alike.and_then(|alike| {
-                let found = alike.iter().position(|other| same(*other, element));
+                let found = alike.iter().position(|other| same(*other, element, work));
                 *work += found.unwrap_or(alike.len());
                 // Whichever of several equal ones goes makes no difference.
                 found.map(|at| alike.swap_remove(at))
@@ -118,6 +118,7 @@ fn sketch(value: Value, depth: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::lists::{from_slice, member, reverse};
+    use super::super::testing::uncounted::same;
     use super::super::testing::{elements, heap, model, model_of, Built, Model};
     use super::*;
     use proptest::prelude::*;

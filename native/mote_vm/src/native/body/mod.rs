@@ -558,12 +558,7 @@ impl<'a, 'b> Body<'a, 'b> {
             words.push(word);
         }
         let helper = super::helpers::of(p, label.is_some());
-        if self.spends || matches!(self.role, Role::Function { .. }) {
-            // Some pay for what they walk over, and what the turn has left decides whether they can.
-            let fuel = self.b.use_var(self.fuel);
-            self.b.ins().store(trusted(), fuel, self.turn, layout::FUEL);
-        }
-        let answer = self.helper(helper, &words);
+        let answer = self.paid_helper(helper, &words);
         if let Some(label) = label {
             let none = self
                 .b
@@ -577,6 +572,22 @@ impl<'a, 'b> Body<'a, 'b> {
     /// Calls a helper that answers a word, and stops if it says so.
     fn helper(&mut self, helper: *const (), args: &[Value]) -> Value {
         let answer = self.outside(helper, args, I64);
+        self.leave_unless(answer, Target::Stopped);
+        answer
+    }
+
+    /// The same for a helper that may spend fuel for what it walks over: of what the turn has left.
+    fn paid_helper(&mut self, helper: *const (), args: &[Value]) -> Value {
+        let spends = self.spends || matches!(self.role, Role::Function { .. });
+        if spends {
+            let fuel = self.b.use_var(self.fuel);
+            self.b.ins().store(trusted(), fuel, self.turn, layout::FUEL);
+        }
+        let answer = self.outside(helper, args, I64);
+        if spends {
+            let left = self.b.ins().load(I64, trusted(), self.turn, layout::FUEL);
+            self.b.def_var(self.fuel, left);
+        }
         self.leave_unless(answer, Target::Stopped);
         answer
     }

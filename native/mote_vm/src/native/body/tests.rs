@@ -68,7 +68,7 @@ impl Body<'_, '_> {
         self.b.seal_block(slow);
         let number = self.b.ins().iconst(I64, i64::from(p.number()));
         let turn = self.turn;
-        let word = self.helper(helpers::compared as *const (), &[turn, number, a, b]);
+        let word = self.paid_helper(helpers::compared as *const (), &[turn, number, a, b]);
         let holds = self.is_word(word, Word::TRUE);
         self.b.ins().jump(merged, &[holds.into()]);
 

@@ -1,0 +1,231 @@
+defmodule Mote.Total.Work do
+  # What primitives walk over, and the fuel that they spend for it: the same as the machine charges (guides/ir.md, under
+  # "Aborts"). One function clause for each primitive that walks; the others cost nothing. It is paid for beforehand: so
+  # nobody waits for what there is no fuel for.
+  #
+  # What is compared with itself costs nothing, here as there: the same term in memory, which the two do not always
+  # agree on for what came from outside.
+  @moduledoc false
+
+  import Mote.Total.Term, only: [is_value_map: 1]
+  import Mote.Total.Vectors, only: [is_vector: 1]
+
+  alias Mote.Total.Term
+  alias Mote.Turn.Stage
+
+  # Elements for one unit of fuel, those that are free, and bytes that cost as much as an element.
+  @elements 4
+  @free 64
+  @bytes 32
+  # An entry of a map that has to find its place among others costs as much as so many elements.
+  @sorted 4
+  @few 8
+
+  @compared [:eq, :ne, :same, :differ, :lt, :le, :gt, :ge, :max, :min]
+  @walking [
+             :length,
+             :append,
+             :reverse,
+             :member,
+             :subtract,
+             :tuple_to_list,
+             :list_to_tuple,
+             :map_of,
+             :map_keys
+           ] ++
+             [:map_values, :map_new, :map_merge, :to_list, :bin_slice, :vec_new, :vec_from_binary] ++
+             [:vec_to_list, :vec_concat, :vec_map2, :vec_dot, :vec_distance, :vec_sum, :vec_min, :vec_max] ++
+             [:vec_argmin, :vec_argmax, :vec_sort]
+
+  @doc "When a primitive is paid for."
+  @spec paid(atom) :: :before | :after | :never
+  def paid(name) when name in @compared or name in @walking, do: :before
+  def paid(:bin_of), do: :after
+  def paid(_), do: :never
+
+  @doc "Whether a primitive walks over its arguments, other than to compare them."
+  @spec walks?(atom) :: boolean
+  def walks?(name), do: name in @walking or name == :bin_of
+
+  @doc "Pays for a binary that was put together; gives it."
+  def built(bits) when is_binary(bits) and byte_size(bits) > @free * @bytes do
+    if Stage.fuel(), do: spend(div(byte_size(bits), @bytes))
+    bits
+  end
+
+  def built(bits), do: bits
+
+  @doc "Pays for a primitive, within a turn."
+  def pay(name, a), do: if(big?(a), do: charge(name, [a]))
+
+  def pay(name, a, b) when name in @compared,
+    do: if(compound?(a) and compound?(b), do: charge(name, [a, b]))
+
+  def pay(name, a, b), do: charge(name, [a, b])
+  def pay(name, a, b, c), do: charge(name, [a, b, c])
+
+  defp charge(name, arguments) do
+    with fuel when is_integer(fuel) <- Stage.fuel() do
+      # More than that is too much, however much more it is.
+      most = (fuel + 1) * @elements + @free
+      spend(work(name, arguments, most))
+    end
+  end
+
+  defp spend(work) when work < @free + @elements, do: :ok
+  defp spend(work), do: Stage.spend(div(work - @free, @elements))
+
+  # -- lists and tuples ----------------------------------------------------------------------------------------
+
+  defp work(:length, [list], _), do: proper(list)
+  defp work(:append, [left, []], _), do: proper(left)
+  defp work(:append, [left, _], _), do: spine(left, 0)
+  defp work(:reverse, [list], _), do: spine(list, 0)
+  defp work(:tuple_to_list, [tuple], _), do: size(tuple)
+  defp work(:list_to_tuple, [list], _), do: proper(list)
+  defp work(:member, [value, list], most), do: member(list, value, 0, most)
+
+  # What a hash tells apart is not compared; the machine does the same.
+  defp work(:subtract, [left, right], most) when length(left) >= 0 and length(right) >= 0,
+    do: subtract(left, Enum.group_by(right, & &1), length(right), length(right), most)
+
+  # -- maps ----------------------------------------------------------------------------------------------------
+
+  defp work(:map_of, [parts], _) when is_tuple(parts) and rem(tuple_size(parts), 2) == 0,
+    do: tuple_size(parts)
+
+  defp work(name, [map], _) when name in [:map_keys, :map_values, :to_list] and is_value_map(map),
+    do: map_size(map)
+
+  defp work(:map_new, [pairs], _) when is_list(pairs), do: proper(pairs) * @sorted
+
+  defp work(:map_merge, [a, b], _) when is_value_map(a) and is_value_map(b) do
+    {a, b} = {map_size(a), map_size(b)}
+    min(a + b, min(a, b) * @sorted * @few)
+  end
+
+  # -- binaries and vectors ------------------------------------------------------------------------------------
+
+  defp work(:bin_slice, [binary, position, count], _) when is_binary(binary) do
+    fits = is_integer(position) and position >= 0 and is_integer(count) and count >= 0
+    inside = fits and position + count * 8 <= bit_size(binary)
+    if inside and rem(position, 8) != 0, do: count, else: 0
+  end
+
+  defp work(:vec_new, [_, list], _), do: proper(list)
+  defp work(:vec_from_binary, [_, binary], _) when is_binary(binary), do: div(byte_size(binary), @bytes)
+  defp work(:vec_to_list, [v], _) when is_vector(v), do: elements(v)
+
+  defp work(:vec_concat, [a, b], _) when is_vector(a) and is_vector(b),
+    do: if(a.type == b.type, do: share(elements(a) + elements(b)), else: 0)
+
+  defp work(:vec_map2, [name, a, _], _) when name in [:add, :sub, :mul, :div, :min, :max], do: walked(a)
+  defp work(name, [a, _], _) when name in [:vec_dot, :vec_distance], do: walked(a)
+  defp work(:vec_sort, [v], _) when is_vector(v), do: sorting(elements(v))
+  defp work(name, [v], _) when name in [:vec_sum, :vec_min, :vec_max, :vec_argmin, :vec_argmax], do: walked(v)
+
+  # -- comparisons ---------------------------------------------------------------------------------------------
+
+  # Which of two terms is less is found where they differ first: up to there they are equal.
+  defp work(name, [a, b], most) when name in @compared do
+    compared(a, b, if(name in [:same, :differ], do: :same, else: :equal), 0, most)
+  end
+
+  defp work(_, _, _), do: 0
+
+  defp big?([_ | _]), do: true
+  defp big?(a), do: is_tuple(a) or is_map(a)
+
+  defp compound?(a), do: big?(a) or is_binary(a)
+
+  defp proper(list) when length(list) >= 0, do: length(list)
+  defp proper(_), do: 0
+
+  defp spine([_ | tail], n), do: spine(tail, n + 1)
+  defp spine(_, n), do: n
+
+  defp size(tuple) when is_tuple(tuple), do: tuple_size(tuple)
+  defp size(_), do: 0
+
+  defp elements(v), do: div(byte_size(v.binary), 8)
+  defp sorting(0), do: 0
+  defp sorting(n), do: share(n * (n |> Integer.digits(2) |> length() |> Kernel.-(1)))
+  defp share(elements), do: div(elements * 8, @bytes)
+  defp walked(v) when is_vector(v), do: share(elements(v))
+  defp walked(_), do: 0
+
+  defp member(_, _, n, most) when n > most, do: n
+
+  defp member([head | tail], value, n, most) do
+    n = compared(head, value, :same, n + 1, most)
+    if n > most or Term.same(head, value), do: n, else: member(tail, value, n, most)
+  end
+
+  defp member(_, _, n, _), do: n
+
+  defp subtract([head | tail], unwanted, count, n, most) when count > 0 and n <= most do
+    case unwanted do
+      %{^head => [other | others]} ->
+        n = compared(other, head, :same, n + 1, most)
+        subtract(tail, %{unwanted | head => others}, count - 1, n, most)
+
+      _ ->
+        subtract(tail, unwanted, count, n + 1, most)
+    end
+  end
+
+  defp subtract(_, _, _, n, _), do: n
+
+  # The pair itself is no element of anything.
+  defp compared(a, b, question, n, most), do: compared([{[a], [b], question}], n - 1, most)
+
+  defp compared([{[x | xs], [y | ys], question} | rest], n, most) when n <= most do
+    rest = if xs == [], do: rest, else: [{xs, ys, question} | rest]
+    n = n + 1
+
+    cond do
+      :erts_debug.same(x, y) ->
+        compared(rest, n, most)
+
+      is_tuple(x) and is_tuple(y) ->
+        tuples(x, y, question, rest, n, most)
+
+      match?({[_ | _], [_ | _]}, {x, y}) ->
+        compared([{[hd(x), tl(x)], [hd(y), tl(y)], question} | rest], n, most)
+
+      is_value_map(x) and is_value_map(y) ->
+        maps(x, y, question, rest, n, most)
+
+      true ->
+        leaves(x, y, question, rest, n, most)
+    end
+  end
+
+  defp compared(_, n, _), do: n
+
+  defp tuples({}, {}, _, rest, n, most), do: compared(rest, n, most)
+
+  defp tuples(x, y, question, rest, n, most) when tuple_size(x) == tuple_size(y),
+    do: compared([{Tuple.to_list(x), Tuple.to_list(y), question} | rest], n, most)
+
+  defp tuples(_, _, _, _, n, _), do: n
+
+  defp maps(x, y, _, rest, n, most) when map_size(x) == 0 and map_size(y) == 0, do: compared(rest, n, most)
+
+  defp maps(x, y, question, rest, n, most) when map_size(x) == map_size(y) do
+    {xs, ys} = {Term.sorted_keys(x), Term.sorted_keys(y)}
+    values = fn map, keys -> Enum.map(keys, &Map.get(map, &1)) end
+    compared([{xs, ys, :key}, {values.(x, xs), values.(y, ys), question} | rest], n, most)
+  end
+
+  defp maps(_, _, _, _, n, _), do: n
+
+  defp leaves(x, y, question, rest, n, most) do
+    n = if is_binary(x) and is_binary(y), do: n + div(min(byte_size(x), byte_size(y)), @bytes), else: n
+    if alike?(x, y, question), do: compared(rest, n, most), else: n
+  end
+
+  defp alike?(x, y, :equal), do: x == y
+  defp alike?(x, y, :same), do: Term.same(x, y)
+  defp alike?(x, y, :key), do: x === y
+end
