@@ -15,7 +15,8 @@ defmodule Mote.Turn do
       `{:sendx, sponsor, target, message}`, `{:create, address, behaviour, sponsor | nil}`,
       `{:send_after, reference, milliseconds, target, message}`, `{:cancel_timer, reference}`.
 
-  `fuel` is what the turn spent: one for each call, tail call and loop step.
+  `fuel` is what the turn spent: one for each call, tail call and loop step, and for four elements that a primitive walks
+  over, beyond the first 64.
   """
 
   alias Mote.Turn.Stage
