@@ -11,10 +11,10 @@ pub(crate) use std::sync::atomic::{
 };
 
 #[cfg(not(loom))]
-pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
+pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
 #[cfg(loom)]
-pub(crate) use modelled::{Condvar, Mutex, MutexGuard};
+pub(crate) use modelled::{Condvar, Mutex, MutexGuard, RwLock};
 
 /// Loom's locks with the interface of the real ones, which know no poisoning.
 #[cfg(loom)]
@@ -63,6 +63,24 @@ mod modelled {
     impl<T> DerefMut for MutexGuard<'_, T> {
         fn deref_mut(&mut self) -> &mut T {
             self.inner.as_mut().unwrap()
+        }
+    }
+
+    /// Readers keep each other out as well: nothing that is modelled depends on it.
+    #[derive(Default)]
+    pub(crate) struct RwLock<T>(Mutex<T>);
+
+    impl<T> RwLock<T> {
+        pub(crate) fn new(value: T) -> RwLock<T> {
+            RwLock(Mutex::new(value))
+        }
+
+        pub(crate) fn read(&self) -> MutexGuard<'_, T> {
+            self.0.lock()
+        }
+
+        pub(crate) fn write(&self) -> MutexGuard<'_, T> {
+            self.0.lock()
         }
     }
 

@@ -78,7 +78,18 @@ defmodule Mote.Behaviour.ProgramsTest do
 
   # Sponsors are not the programs' business, chance would make no two runs alike, and patterns of binaries have tests of
   # their own.
-  @elsewhere [:on, :random, :random_int, :bin_int, :bin_float, :bin_slice, :bin_rest, :bin_utf8, :utf8_bits]
+  @elsewhere [
+    :on,
+    :now,
+    :random,
+    :random_int,
+    :bin_int,
+    :bin_float,
+    :bin_slice,
+    :bin_rest,
+    :bin_utf8,
+    :utf8_bits
+  ]
 
   # What the programs are worth: all that code can do occurs, and turns end in every way.
   defp assert_worth(done, ends) do

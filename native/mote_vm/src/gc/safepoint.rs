@@ -5,10 +5,14 @@
 //!    holds. It enters and leaves `arrived` under the lock, and leaves only when no stop is wanted.
 //! 2. `wanted` is set before the collector looks at presences; a thread that has just woken looks at `wanted`
 //!    after its presence says awake. A fence between the two steps on each side makes one see the other.
+//! 3. A thread that the collector did not know, for it began meanwhile, sees what the collector did when it sees that
+//!    no stop is wanted any more.
 use crate::gc::work::{Effort, Work};
 use crate::presence::Visit;
 use crate::station::{Station, Stations, ThreadNumber};
-use crate::sync::{fence, AtomicBool, Condvar, Mutex, MutexGuard, Relaxed, SeqCst};
+use crate::sync::{
+    fence, Acquire, AtomicBool, Condvar, Mutex, MutexGuard, Relaxed, Release, SeqCst,
+};
 use crate::thread::Dispatch;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +46,8 @@ impl Safepoint {
     /// For a thread that has just woken.
     pub(crate) fn check_in(&self, me: &Station) {
         fence(SeqCst);
-        if self.is_wanted() {
+        // Acquire: invariant 3.
+        if self.wanted.load(Acquire) {
             self.arrive(me);
         }
     }
@@ -124,7 +129,8 @@ impl Drop for Over<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.job = None;
-        self.0.wanted.store(false, Relaxed);
+        // Release: invariant 3.
+        self.0.wanted.store(false, Release);
         self.0.news.notify_all();
     }
 }
