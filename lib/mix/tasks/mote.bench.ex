@@ -47,6 +47,10 @@ defmodule Mix.Tasks.Mote.Bench do
     * `us_ping_longest`, `us_ping_p99`: how long a BEAM process waited for another one's answer; `percent_aborted`: turns
       that were; `percent_rss_of_quota`: memory of the OS process at its peak, beyond what it had before the machine was
       started, by the quota;
+    * `ratio_parallel_vs_sequential`: how many times faster many actors are than one, on the same machine;
+      `ratio_two_vs_one`: how many times faster many are with two threads than with one; `ratio_uncollected_vs_collected`:
+      how many times faster a machine is that never collects;
+    * `ns_per_message_p99`, `us_p99`: the 99th of a hundred; `ns_per_message_mad`: the median distance from the median;
     * `ns_per_straight_read`: a read in a loop, without a message; `misses_per_read`: cache misses of the whole OS process,
       where `perf` can count them;
     * `percent_of_core`: CPU time that the machine's threads take, in percent of one core.

@@ -45,7 +45,8 @@ defmodule Mote.Bench.ProgramsTest do
         metrics = samples |> Enum.flat_map(&@program.measures/1) |> Keyword.keys()
 
         assert @about.metric in metrics
-        assert metrics == Enum.uniq(metrics)
+        # Those of one metric, if it has several values, stand together.
+        assert Enum.dedup(metrics) == Enum.uniq(metrics)
 
         for metric <- metrics,
             do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "us", "%", "bytes", "misses", "x"])
@@ -80,6 +81,18 @@ defmodule Mote.Bench.ProgramsTest do
     assert creates.(Bench.Programs.ForkBomb, 7) == Bench.Programs.ForkBomb.count(7) - 1
     assert creates.(Bench.Programs.Chain, 70) == Bench.Programs.Chain.count(70) - 1
     assert creates.(Bench.Programs.Idle, 1_500) == Bench.Programs.Idle.count(1_500)
+  end
+
+  test "a list of many actors, and one of as many numbers, take no deep stack" do
+    assert %Sample{} = Run.once(Bench.Programs.Cons, :mote, 100_000)
+  end
+
+  test "a thousand countdowns are a thousand values" do
+    figures = :mote |> then(&Run.once(Bench.Programs.SelfSend, &1, 10)) |> Bench.Programs.SelfSend.measures()
+    assert [p99] = Keyword.get_values(figures, :ns_per_message_p99)
+    times = Keyword.get_values(figures, :ns_per_message)
+    assert length(times) == 1_000
+    assert Enum.count(times, &(&1 > p99)) < 10
   end
 
   test "a pool answers every request, whatever its size" do

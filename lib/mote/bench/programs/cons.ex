@@ -50,11 +50,11 @@ defmodule Mote.Bench.Programs.Cons do
 
     # The same with a list, in one turn.
     defactor native(list) do
-      {customer, other} -> send customer, length(append(list, other))
+      {customer, other} -> send customer, length(onto(Enum.reverse(list), other))
     end
 
-    defpure append([], other), do: other
-    defpure append([head | tail], other), do: [head | append(tail, other)]
+    defpure onto([], other), do: other
+    defpure onto([last | reversed], other), do: onto(reversed, [last | other])
   end
 
   defmodule Processes do

@@ -12,7 +12,8 @@ defmodule Mote.Bench.Programs.Cps do
     defaults: [20],
     small: 6,
     metric: :ns_per_actor,
-    rust: [continuations: "continuations", recursion: "recursion"]
+    rust: [continuations: "continuations", recursion: "recursion"],
+    plot: [sizes: [6, 9, 12, 15], full: 5..24, over: :count, x: :log2]
 
   @impl true
   defdelegate count(depth), to: Floor

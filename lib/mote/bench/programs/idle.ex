@@ -11,7 +11,8 @@ defmodule Mote.Bench.Programs.Idle do
     small: 5_000,
     metric: :bytes_per_actor,
     fresh: true,
-    settle: 200
+    settle: 200,
+    plot: [sizes: [100_000, 1_000_000], full: [100_000, 1_000_000, 10_000_000], kind: :bars]
 
   alias Mote.Bench.Sample
 

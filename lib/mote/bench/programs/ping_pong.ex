@@ -7,7 +7,8 @@ defmodule Mote.Bench.Programs.PingPong do
     param: :n,
     defaults: [1_000_000],
     small: 100,
-    metric: :ns_per_message
+    metric: :ns_per_message,
+    plot: [sizes: [100_000], full: [100_000, 1_000_000]]
 
   defmodule Actors do
     @moduledoc false
