@@ -102,7 +102,7 @@ defmodule Mote.Behaviour.LoopsTest do
       l = [3, 1, 4, 1, 5]
       assert_as_elixir("Enum.reduce(1..n, {0, 1}, fn _, {a, b} -> {b, a + b} end)", n: 30)
       assert_as_elixir("Enum.reduce(l, {0, 0}, fn _, {a, b} -> {b, a} end)", l: l)
-      assert_as_elixir("Enum.reduce(l, {n, []}, fn x, {a, b} = t -> {x, [t | b]} end)", l: l, n: 7)
+      assert_as_elixir("Enum.reduce(l, {n, []}, fn x, {_a, b} = t -> {x, [t | b]} end)", l: l, n: 7)
       assert_as_elixir("Enum.reduce(l, {n}, fn x, {a} -> {{a, x}} end)", l: l, n: 7)
       assert_as_elixir("Enum.reduce([], {n, 1}, fn _, {a, b} -> {b, a} end)", n: 7)
       assert_as_elixir("Enum.reduce(l, {0, 1}, fn x, acc -> {elem(acc, 1), x + tuple_size(acc)} end)", l: l)
