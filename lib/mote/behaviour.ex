@@ -94,6 +94,12 @@ defmodule Mote.Behaviour do
   Defines a behaviour: `defactor name(capture, …) do pattern when guard -> body … end`.
 
   A message that no clause matches is ignored.
+
+  `defactor name(capture, …), to: Module.other(…)` gives another name to a behaviour, of this or of another module, with
+  the captures and literals as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
+  behaviour. So a module can be the front door of others, as `Mote.Library` is.
+
+      defactor empty_cell(), to: Mote.Library.cell(nil)
   """
   defmacro defactor(head, body), do: define(:actor, head, body)
 

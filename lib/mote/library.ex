@@ -1,16 +1,83 @@
 defmodule Mote.Library do
   # The front door: names, and where each is found. No behaviour is written here.
   @moduledoc """
-  The standard behaviours.
+  The standard behaviours: names to create actors with, in Elixir and inside of behaviours alike.
 
-  Every one of them is for Elixir and for behaviours alike:
+      gate = Mote.create(machine, Mote.Library.serializer(service))
 
-      gate = Mote.create(machine, Mote.Library.serializer(account))
-
-      defactor bank(account) do
-        {customer, :open} -> send customer, create(Mote.Library.serializer(account))
+      defactor keeper(service) do
+        {customer, :open} -> send customer, create(Mote.Library.serializer(service))
       end
 
+  Each function here stands for that of the same name in the module of its theme, which says more. The guide *Gatekeepers*
+  says when to take which.
+
+  ## What holds for all of them
+
+    * A **service** is an actor that answers `{customer, request}` by sending to the customer, as for `Mote.ask/3`; a
+      **target** takes any message. The actor or the actors that a behaviour is about come first, then the rest, and
+      milliseconds last.
+    * Errors are answers `{:error, reason}`. A message that is not of the shape that an actor takes is ignored, and
+      counted; whoever asks so is told `:broken_promise`.
+    * A customer gets one answer, also if a service answers more than once, where it says nothing else.
+    * Answers go to a tag that was made for the request, an address that nobody can make up; so answers that are late or of
+      another request do not count.
+    * What is said of an order holds in a sponsor with one thread; with several there is none between events
+      (the guide *The design*).
+
+  ## Where messages go: `Mote.Library.Plumbing`
+
+    * `sink/0` - ignores everything
+    * `const/1` - answers every request with the same
+    * `fwd/1`, `label/2`, `tag/1` - send every message on: as it is, behind a label, behind its own address
+    * `once/1` - sends on the first message only
+    * `tee/2`, `broadcast/1` - send every message to two, to all of a list
+    * `pipe/1` - each service's answer is the request to the next
+
+  ## Several at once: `Mote.Library.Parallel`
+
+    * `race/1` - asks all, the first answer counts
+    * `fork/1` - asks all the same, answers with all their answers
+    * `par_map/1`, `map_reduce/2` - asks for each element of a list; and another service for what comes of it
+
+  ## In order: `Mote.Library.Gates`
+
+    * `serializer/1`, `safe_serializer/2` - one request at a time; with a deadline for each
+    * `rw_gate/1` - many readers or one writer
+    * `sequencer/2` - messages in the order of their numbers
+    * `suspendable/1` - holds messages while suspended
+
+  ## What is held: `Mote.Library.Cells`
+
+    * `cell/1` - a value, with compare and set
+    * `counter/1` - a number
+    * `future/0`, `lazy/2` - a value that is written once; one that is asked for when it is first read
+    * `memo/1` - the answers of a service
+    * `bounded_buffer/1` - a queue whose puts wait for room
+
+  ## Time: `Mote.Library.Time`
+
+    * `timed/2`, `select/2` - an answer or `{:error, :timeout}`: of a service, of the first of several
+    * `guard/3` - tells somebody to clean up, whatever comes
+    * `rate_limiter/3` - no more than so many in any time
+    * `batcher/3` - messages in lists
+
+  ## Who knows whom: `Mote.Library.Hubs`
+
+    * `registry/0` - addresses by name
+    * `pubsub/0` - what is published goes to all who have subscribed
+
+  ## From the BEAM: `Mote.Library.Beam`
+
+  A function of Elixir, run in processes, that answers as an actor. It is a process to be supervised, so it is started and
+  not created.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> counter = Mote.create(machine, Mote.Library.counter(0))
+      iex> gate = Mote.create(machine, Mote.Library.serializer(counter))
+      iex> sums = Mote.create(machine, Mote.Library.par_map(gate))
+      iex> Mote.ask(sums, for(n <- 1..4, do: {:add, n}))
+      {:ok, [1, 3, 6, 10]}
   """
 
   use Mote.Behaviour

@@ -5,7 +5,10 @@ defmodule Mote.GuidesTest do
 
   import ExUnit.CaptureIO
 
-  for guide <- ["guides/tour.livemd", "guides/testing.md"] do
+  # Some pieces show what fails.
+  @moduletag :capture_log
+
+  for guide <- ["guides/tour.livemd", "guides/testing.md", "guides/gatekeepers.md"] do
     test "the pieces of #{guide} give what it says" do
       run(unquote(guide))
     end

@@ -32,14 +32,47 @@ defmodule Mote.Services do
       send_after(milliseconds, customer, {:done, request})
   end
 
+  @doc "Answers after so many milliseconds."
+  defactor delayed(milliseconds) do
+    {customer, _} -> send_after(milliseconds, customer, {:after, milliseconds})
+  end
+
   @doc "Answers with what it makes of a number."
   defactor linear(a, b) do
     {customer, n} -> send customer, a * n + b
   end
 
+  @doc "Answers the same, so many times."
+  defactor saying(answer, times) do
+    {customer, _} -> for _ <- 1..times//1, do: send(customer, answer)
+  end
+
+  @doc "As `linear/2`, after some turns."
+  defactor roundabout(a, b, hops) do
+    {customer, n} -> send create(traveller(customer, a * n + b)), hops
+  end
+
+  defactor traveller(customer, answer) do
+    0 -> send customer, answer
+    hops -> send self(), hops - 1
+  end
+
   @doc "Answers with the next number, so many times."
   defactor repeating(times) do
     {customer, n} -> for _ <- 1..times//1, do: send(customer, n + 1)
+  end
+
+  @doc "Uses every capability that it gets."
+  defactor user() do
+    capability -> send capability, :go
+  end
+
+  @doc "Adds one to a cell by compare and set, until it has succeeded."
+  defactor adder(cell) do
+    :go -> send cell, {self(), :read}
+    :ok -> become sink()
+    {:error, {:changed, n}} -> send cell, {self(), {:cas, n, n + 1}}
+    n -> send cell, {self(), {:cas, n, n + 1}}
   end
 
   @doc "Answers with the sum of a list."

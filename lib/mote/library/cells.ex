@@ -191,7 +191,7 @@ defmodule Mote.Library.Cells do
       iex> {Mote.ask!(buffer, :take), Mote.await(second), Mote.ask!(buffer, :take)}
       {:a, :ok, :b}
   """
-  defactor bounded_buffer(capacity), to: stocked(capacity, 0, {[], []}, {[], []})
+  defactor bounded_buffer(capacity), to: stocked(capacity, 0, nil, nil)
 
   # So many items; and puts that wait, if it is full.
   @doc false
@@ -209,7 +209,7 @@ defmodule Mote.Library.Cells do
     {customer, :take} ->
       case {Queue.pop(items), Queue.pop(puts)} do
         {:empty, :empty} ->
-          become hungry(capacity, {[customer], []})
+          become hungry(capacity, Queue.push(nil, customer))
 
         {:empty, {{putter, {:put, item}}, puts}} ->
           send customer, item
@@ -235,8 +235,8 @@ defmodule Mote.Library.Cells do
       send taker, item
       send customer, :ok
 
-      case Queue.pop(takers) do
-        :empty -> become stocked(capacity, 0, {[], []}, {[], []})
+      case takers do
+        nil -> become stocked(capacity, 0, nil, nil)
         _ -> become hungry(capacity, takers)
       end
 

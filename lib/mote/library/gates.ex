@@ -35,7 +35,7 @@ defmodule Mote.Library.Gates do
     {customer, request} ->
       tag = create Plumbing.reply(self())
       send service, {tag, request}
-      become serving(service, tag, customer, {[], []})
+      become serving(service, tag, customer, nil)
   end
 
   @doc false
@@ -43,11 +43,12 @@ defmodule Mote.Library.Gates do
     {:reply, ^tag, answer} ->
       send customer, answer
 
-      case Queue.pop(waiting) do
-        :empty ->
+      case waiting do
+        nil ->
           become serializer(service)
 
-        {{next, request}, waiting} ->
+        _ ->
+          {{next, request}, waiting} = Queue.pop(waiting)
           tag = create Plumbing.reply(self())
           send service, {tag, request}
           become serving(service, tag, next, waiting)
@@ -75,7 +76,7 @@ defmodule Mote.Library.Gates do
       timed = create Time.timed(service, milliseconds)
       tag = create Plumbing.reply(self())
       send timed, {tag, request}
-      become serving(timed, tag, customer, {[], []})
+      become serving(timed, tag, customer, nil)
   end
 
   @doc """
@@ -108,10 +109,10 @@ defmodule Mote.Library.Gates do
     {customer, {:write, request}} when readers == %{} ->
       tag = create Plumbing.reply(self())
       send service, {tag, request}
-      become writing(service, tag, customer, {[], []})
+      become writing(service, tag, customer, nil)
 
     {_customer, {:write, _request}} = message ->
-      become closing(service, readers, {[message], []})
+      become closing(service, readers, Queue.push(nil, message))
   end
 
   # A write waits, at the head of `waiting`, for these readers.
@@ -159,7 +160,7 @@ defmodule Mote.Library.Gates do
 
           case waiting do
             [] -> become open(service, readers)
-            _ -> become closing(service, readers, {waiting, []})
+            _ -> become closing(service, readers, Queue.new(waiting))
           end
       end
 
@@ -233,7 +234,7 @@ defmodule Mote.Library.Gates do
     {customer, :suspend} ->
       resume = create Plumbing.reply(self())
       send customer, resume
-      become suspended(target, resume, {[], []})
+      become suspended(target, resume, nil)
 
     message ->
       send target, message
@@ -252,7 +253,7 @@ defmodule Mote.Library.Gates do
         [{customer, :suspend} | rest] ->
           resume = create Plumbing.reply(self())
           send customer, resume
-          become suspended(target, resume, {rest, []})
+          become suspended(target, resume, Queue.new(rest))
       end
 
     message ->

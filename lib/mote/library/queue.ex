@@ -1,18 +1,27 @@
 defmodule Mote.Library.Queue do
-  # What waits, first in, first out, in the state of an actor: two lists, the second one reversed. Only for behaviours of
-  # the library. An empty queue is the literal `{[], []}`.
+  # What waits, first in, first out, in the state of an actor. Only for behaviours of the library.
+  #
+  # An empty queue is `nil`, so that to see that nobody waits costs nothing; any other is two lists, the second one
+  # reversed and the first one never empty.
   @moduledoc false
 
   use Mote.Behaviour
 
   @doc "With one more behind all others."
+  defpure push(nil, item), do: {[item], []}
   defpure push({front, back}, item), do: {front, [item | back]}
 
   @doc "`{first, others}`, or `:empty`."
+  defpure pop(nil), do: :empty
+  defpure pop({[first], []}), do: {first, nil}
+  defpure pop({[first], back}), do: {first, {Enum.reverse(back), []}}
   defpure pop({[first | front], back}), do: {first, {front, back}}
-  defpure pop({[], []}), do: :empty
-  defpure pop({[], back}), do: pop({Enum.reverse(back), []})
 
   @doc "All of it, the first first."
+  defpure to_list(nil), do: []
   defpure to_list({front, back}), do: front ++ Enum.reverse(back)
+
+  @doc "Of a list, the first first."
+  defpure new([]), do: nil
+  defpure new(list), do: {list, []}
 end

@@ -124,7 +124,7 @@ defmodule Mote.Library.Time do
       tick = create Plumbing.reply(self())
       send target, message
       send_after(milliseconds, tick, :free)
-      become limiting(target, milliseconds, tick, count - 1, {[], []})
+      become limiting(target, milliseconds, tick, count - 1, nil)
 
     _ when not (is_integer(count) and count > 0) ->
       abort({:bad_count, count})

@@ -56,17 +56,30 @@ defmodule Mote.Library.GatesTest do
       end
     end
 
-    test "waits for a service that does not answer, and loses nothing" do
+    test "waits as long as the service has not answered; the service's own request to it is never let in" do
       {:ok, machine} = Mote.start_link()
-      gate = Mote.create(machine, Library.serializer(Mote.create(machine, Library.sink())))
-      ask = Mote.async(gate, 1)
+      log = self()
+      gate = Mote.create(machine, Library.serializer(Mote.create(machine, Library.label(log, :asked))))
+      Mote.send(gate, {self(), 1})
+      Mote.send(gate, {self(), 2})
       assert Mote.drain(machine) == :ok
-      assert Mote.yield(ask, 0) == nil
-      # The gate is all that knows the customer.
-      :erlang.garbage_collect()
-      gate = nil
-      assert gate == nil
-      Mote.ignore(ask)
+      assert_received {:asked, {tag, 1}}
+      refute_received _
+      # As the service would.
+      Mote.send(gate, {tag, :nested})
+      assert Mote.drain(machine) == :ok
+      refute_received _
+      Mote.send(tag, :done)
+      assert Mote.drain(machine) == :ok
+      assert_received :done
+      assert_received {:asked, {_, 2}}
+    end
+
+    test "keeps hundreds of thousands waiting, and lets them in in order" do
+      {:ok, machine} = Mote.start_link()
+      gate = Mote.create(machine, Library.serializer(Mote.create(machine, Library.counter(0))))
+      par_map = Mote.create(machine, Library.par_map(gate))
+      assert Mote.ask!(par_map, List.duplicate({:add, 1}, 200_000), 60_000) == Enum.to_list(1..200_000)
     end
   end
 
@@ -121,6 +134,154 @@ defmodule Mote.Library.GatesTest do
           assert one_at_a_time?(heard.log)
         end)
       end
+    end
+  end
+
+  describe "rw_gate" do
+    property "lets readers in together and writers alone, in order, and gives everybody an answer" do
+      kinds = one_of([constant(:read), constant(:write)])
+
+      check all work <- list_of({kinds, integer(0..4), integer(1..2)}, min_length: 1, max_length: 8),
+                seed <- seed() do
+        requests =
+          Enum.with_index(work, fn {kind, turns, answers}, n -> {kind, {turns, answers, {kind, n}}} end)
+
+        scenario = fn world ->
+          service = World.create(world, Services.busy(World.customer(world, :log)))
+          gate = World.create(world, Library.rw_gate(service))
+
+          for {{kind, request}, n} <- Enum.with_index(requests),
+              do: World.send(world, gate, {World.customer(world, n), {kind, request}})
+        end
+
+        # Begun in the order of their coming.
+        World.in_order(scenario, fn heard ->
+          assert for({:begin, id} <- heard.log, do: id) == for({_, {_, _, id}} <- requests, do: id)
+          # And all that come together are let in together.
+          if Enum.all?(requests, &match?({:read, _}, &1)) and
+               Enum.all?(work, fn {_, turns, _} -> turns > 2 end) do
+            assert Enum.take(heard.log, length(requests)) |> Enum.all?(&match?({:begin, _}, &1))
+          end
+        end)
+
+        World.everywhere(seed, scenario, fn heard ->
+          for {{_, {_, _, id}}, n} <- Enum.with_index(requests), do: assert(heard[n] == [{:done, id}])
+
+          Enum.reduce(heard.log, [], fn
+            {:begin, {:write, _} = id}, inside ->
+              assert inside == []
+              [id | inside]
+
+            {:begin, {:read, _} = id}, inside ->
+              assert Enum.all?(inside, &match?({:read, _}, &1))
+              [id | inside]
+
+            {:end, id}, inside ->
+              assert id in inside
+              inside -- [id]
+          end)
+        end)
+      end
+    end
+
+    test "ignores what is neither" do
+      {:ok, machine} = Mote.start_link()
+      gate = Mote.create(machine, Library.rw_gate(Mote.create(machine, Library.const(1))))
+
+      for message <- [1, {self(), :read}, {self(), {:append, 1}}, {:reply, nil, 1}],
+          do: Mote.send(gate, message)
+
+      assert Mote.ask!(gate, {:write, 1}) == 1
+      assert Mote.info(machine).counters.ignored == 4
+      refute_received _
+    end
+  end
+
+  describe "sequencer" do
+    property "sends each message once, in the order of the numbers, as far as there is no gap" do
+      check all messages <- list_of({integer(0..9), integer()}, max_length: 15), seed <- seed() do
+        scenario = fn world ->
+          sequencer = World.create(world, Library.sequencer(World.customer(world, :me), 2))
+          for {n, message} <- messages, do: World.send(world, sequencer, {n, {n, message}})
+        end
+
+        numbers = for({n, _} <- messages, do: n)
+        expected = Enum.take_while(2..9, &(&1 in numbers))
+
+        World.everywhere(seed, scenario, fn heard ->
+          assert for({n, _} <- heard.me, do: n) == expected
+          assert heard.me -- messages == []
+        end)
+      end
+    end
+
+    test "waits for what is missing, and ignores what has no number" do
+      {:ok, machine} = Mote.start_link()
+      sequencer = Mote.create(machine, Library.sequencer(self(), 0))
+      for message <- [{1, :b}, :no, {nil, 1}, {-1, 1}, {1, :again}], do: Mote.send(sequencer, message)
+      assert Mote.drain(machine) == :ok
+      refute_received _
+      assert Mote.info(machine).counters.ignored == 4
+      Mote.send(sequencer, {0, :a})
+      assert Mote.drain(machine) == :ok
+      assert Process.info(self(), :messages) == {:messages, [:a, :b]}
+    end
+  end
+
+  describe "suspendable" do
+    property "sends everything on once and in order, but for what comes behind a suspend, and that after its resume" do
+      check all parts <- list_of(list_of(integer(), max_length: 4), min_length: 1, max_length: 4),
+                seed <- seed() do
+        # The parts with a suspend before each but the first.
+        scenario = fn world ->
+          door = World.create(world, Library.suspendable(World.customer(world, :target)))
+
+          for {part, n} <- Enum.with_index(parts) do
+            if n > 0,
+              do:
+                World.send(
+                  world,
+                  door,
+                  {World.customer(world, :keys), :suspend}
+                )
+
+            for message <- part, do: World.send(world, door, {n, message})
+          end
+        end
+
+        World.in_order(scenario, fn heard ->
+          assert heard.target == for(message <- hd(parts), do: {0, message})
+        end)
+
+        # Whoever gets a key uses it at once.
+        resuming = fn world ->
+          target = World.customer(world, :target)
+          door = World.create(world, Library.suspendable(target))
+
+          for {part, n} <- Enum.with_index(parts) do
+            if n > 0, do: World.send(world, door, {World.create(world, Services.user()), :suspend})
+            for message <- part, do: World.send(world, door, {n, message})
+          end
+        end
+
+        all = for {part, n} <- Enum.with_index(parts), message <- part, do: {n, message}
+        World.in_order(resuming, fn heard -> assert heard.target == all end)
+        World.everywhere(seed, resuming, fn heard -> assert Enum.sort(heard.target) == Enum.sort(all) end)
+      end
+    end
+
+    test "only the capability resumes, and once" do
+      {:ok, machine} = Mote.start_link()
+      door = Mote.create(machine, Library.suspendable(self()))
+      resume = Mote.ask!(door, :suspend)
+      for message <- [:a, {:reply, nil, :go}, {:reply, door, :go}], do: Mote.send(door, message)
+      assert Mote.drain(machine) == :ok
+      refute_received _
+      for _ <- 1..2, do: Mote.send(resume, :go)
+      assert Mote.drain(machine) == :ok
+      # A capability that was used is a message as any other.
+      assert {:messages, [:a, {:reply, nil, :go}, {:reply, ^door, :go}, {:reply, ^resume, :go}]} =
+               Process.info(self(), :messages)
     end
   end
 

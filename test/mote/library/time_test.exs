@@ -7,6 +7,8 @@ defmodule Mote.Library.TimeTest do
 
   doctest Mote.Library.Time
 
+  @moduletag capture_log: true
+
   defp seed, do: integer(0..1_000_000)
 
   defp outcome(delay, limit, request) do
@@ -101,6 +103,150 @@ defmodule Mote.Library.TimeTest do
         )
       end
     end
+  end
+
+  property "select answers once: the earliest, or a timeout" do
+    check all delays <- list_of(integer(0..20), max_length: 4), limit <- integer(1..20), seed <- seed() do
+      World.everywhere(
+        seed,
+        fn world ->
+          services = for delay <- delays, do: World.create(world, Services.delayed(delay))
+
+          World.send(
+            world,
+            World.create(world, Library.select(services, limit)),
+            {World.customer(world, :me), :go}
+          )
+
+          World.advance(world, 100)
+        end,
+        fn heard ->
+          earliest = Enum.min(delays, fn -> limit + 1 end)
+          late = if earliest >= limit, do: [[error: :timeout]], else: []
+          assert heard.me in (if(earliest <= limit, do: [[{:after, earliest}]], else: []) ++ late)
+        end
+      )
+    end
+  end
+
+  property "a rate limiter sends everything, in order, and no more than it may in any time" do
+    # How much later each message comes than the one before.
+    check all gaps <- list_of(integer(0..8), min_length: 1, max_length: 10),
+              count <- integer(1..3),
+              seed <- seed(),
+              max_runs: 25 do
+      window = 10
+      total = Enum.sum(gaps) + window * length(gaps) + 1
+
+      # One world for each moment that is looked at: what was heard by then.
+      scenario = fn world ->
+        limiter = World.create(world, Library.rate_limiter(World.customer(world, :me), count, window))
+        clock = World.customer(world, :me)
+
+        Enum.reduce(0..total, gaps |> Enum.scan(&+/2) |> Enum.with_index(), fn now, coming ->
+          {due, later} = Enum.split_while(coming, fn {at, _} -> at <= now end)
+          for {_, n} <- due, do: World.send(world, limiter, n)
+          # All of this moment is done before the next begins.
+          World.advance(world, 0)
+          World.send(world, clock, {:now, now})
+          World.advance(world, 1)
+          later
+        end)
+      end
+
+      moments = fn heard ->
+        {sent, _} =
+          Enum.reduce(heard.me, {[], 0}, fn
+            {:now, now}, {sent, _} -> {sent, now + 1}
+            n, {sent, now} -> {[{n, now} | sent], now}
+          end)
+
+        Enum.reverse(sent)
+      end
+
+      check = fn sent ->
+        times = Enum.map(sent, &elem(&1, 1))
+
+        for from <- times, do: assert(Enum.count(times, &(&1 in from..(from + window - 1))) <= count)
+        # No later than it must be: the same as a limiter by the book.
+        arrivals = Enum.scan(gaps, &+/2)
+
+        ideal =
+          Enum.reduce(arrivals, [], fn at, sent ->
+            free = if length(sent) >= count, do: Enum.at(sent, count - 1) + window, else: 0
+            [max(at, max(free, List.first(sent) || 0)) | sent]
+          end)
+
+        assert times == Enum.reverse(ideal)
+      end
+
+      World.in_order(scenario, fn heard ->
+        sent = moments.(heard)
+        assert Enum.map(sent, &elem(&1, 0)) == Enum.to_list(0..(length(gaps) - 1))
+        check.(sent)
+      end)
+
+      World.everywhere(seed, scenario, fn heard ->
+        sent = moments.(heard)
+        assert Enum.sort(Enum.map(sent, &elem(&1, 0))) == Enum.to_list(0..(length(gaps) - 1))
+        check.(sent)
+      end)
+    end
+  end
+
+  property "a batcher sends everything, in order, in full lists or when it is time" do
+    check all gaps <- list_of(integer(0..8), min_length: 1, max_length: 10), size <- integer(1..4) do
+      scenario = fn world ->
+        batcher = World.create(world, Library.batcher(World.customer(world, :me), size, 10))
+
+        for {gap, n} <- Enum.with_index(gaps) do
+          World.advance(world, gap)
+          World.send(world, batcher, n)
+        end
+
+        World.advance(world, 1_000)
+      end
+
+      World.in_order(scenario, fn heard ->
+        assert heard.me == batches(gaps, size)
+      end)
+    end
+  end
+
+  # By the book: what comes ten or more after the first of a list is not in it.
+  defp batches(gaps, size) do
+    {batches, {_, batch}} =
+      gaps
+      |> Enum.scan(&+/2)
+      |> Enum.with_index()
+      |> Enum.reduce({[], {0, []}}, fn {at, n}, {batches, {from, batch}} ->
+        cond do
+          batch == [] and size == 1 -> {[[n] | batches], {0, []}}
+          batch == [] -> {batches, {at, [n]}}
+          at >= from + 10 and size == 1 -> {[[n], Enum.reverse(batch) | batches], {0, []}}
+          at >= from + 10 -> {[Enum.reverse(batch) | batches], {at, [n]}}
+          length(batch) + 1 == size -> {[Enum.reverse([n | batch]) | batches], {0, []}}
+          true -> {batches, {from, [n | batch]}}
+        end
+      end)
+
+    Enum.reverse(if batch == [], do: batches, else: [Enum.reverse(batch) | batches])
+  end
+
+  test "what is wrong with a limiter or a batcher aborts its turns, and says so" do
+    {:ok, machine} = Mote.start_link()
+
+    for behaviour <- [
+          Library.rate_limiter(self(), 0, 1),
+          Library.rate_limiter(self(), 1, :often),
+          Library.batcher(self(), 0, 1),
+          Library.batcher(self(), 2, -1)
+        ],
+        do: Mote.send(Mote.create(machine, behaviour), 1)
+
+    assert Mote.drain(machine) == :ok
+    assert Mote.info(machine).counters.aborts_explicit == 4
+    refute_received 1
   end
 
   test "milliseconds that are none are an error" do

@@ -1,0 +1,169 @@
+defmodule Mote.Library.BeamTest do
+  # A function of Elixir as a service: an answer for every customer, whatever becomes of the function.
+  use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  alias Mote.Library
+  alias Mote.Library.Beam
+
+  doctest Mote.Library.Beam
+
+  @moduletag capture_log: true
+
+  defp machine(opts \\ []), do: start_supervised!({Mote, [id: make_ref()] ++ opts})
+
+  defp service(machine, run, opts \\ []) do
+    server =
+      start_supervised!(Supervisor.child_spec({Beam, [machine: machine, run: run] ++ opts}, id: make_ref()))
+
+    {server, Beam.address(server)}
+  end
+
+  defp act({:give, value}), do: value
+  defp act({:raise, text}), do: raise(text)
+  defp act({:throw, value}), do: throw(value)
+  defp act({:exit, value}), do: exit(value)
+  defp act(:kill), do: Process.exit(self(), :kill)
+  defp act(:divide), do: 1 / Process.get(:zero, 0)
+  defp act({:sleep, ms}), do: Process.sleep(ms)
+
+  property "every customer gets one answer, and the right one" do
+    action =
+      one_of([
+        {:give, integer()},
+        {:raise, constant("no")},
+        {:throw, integer()},
+        {:exit, constant(:bye)},
+        constant(:kill),
+        constant(:divide),
+        constant({:sleep, 10_000})
+      ])
+
+    machine = machine()
+    {_, patient} = service(machine, &act/1, timeout: 60_000, max_concurrency: 3)
+    {_, hasty} = service(machine, &act/1, timeout: 20, max_concurrency: 3)
+
+    check all actions <- list_of(action, max_length: 6), max_runs: 15 do
+      asks =
+        for action <- actions,
+            do: {action, Mote.async(if(match?({:sleep, _}, action), do: hasty, else: patient), action)}
+
+      for {action, ask} <- asks do
+        answer = Mote.await(ask)
+
+        case action do
+          {:give, value} -> assert answer == value
+          {:raise, text} -> assert answer == {:error, {:crashed, %RuntimeError{message: text}}}
+          {:throw, value} -> assert {:error, {:crashed, %ErlangError{original: {:nocatch, ^value}}}} = answer
+          {:exit, reason} -> assert answer == {:error, {:crashed, reason}}
+          :kill -> assert answer == {:error, {:crashed, :killed}}
+          :divide -> assert answer == {:error, {:crashed, %ArithmeticError{}}}
+          {:sleep, _} -> assert answer == {:error, :timeout}
+        end
+      end
+    end
+
+    assert Process.info(self(), :messages) == {:messages, []}
+  end
+
+  test "no more run at once than may, and those that wait begin in their order" do
+    test = self()
+
+    run = fn n ->
+      send(test, {:began, n, self()})
+      receive do: (:go -> n)
+    end
+
+    {_, service} = service(machine(), run, max_concurrency: 2)
+    asks = for n <- 1..4, do: Mote.async(service, n)
+    assert_receive {:began, 1, one}
+    assert_receive {:began, 2, two}
+    refute_receive {:began, _, _}, 20
+    send(two, :go)
+    assert_receive {:began, 3, three}
+    send(one, :go)
+    assert_receive {:began, 4, four}
+    for pid <- [three, four], do: send(pid, :go)
+    assert Mote.await_many(asks) == [1, 2, 3, 4]
+  end
+
+  test "one that took too long is killed, and its place is free" do
+    test = self()
+
+    run = fn _ ->
+      send(test, {:began, self()})
+      Process.sleep(:infinity)
+    end
+
+    {_, service} = service(machine(), run, max_concurrency: 1, timeout: 20)
+    asks = for n <- 1..2, do: Mote.async(service, n)
+    assert_receive {:began, first}
+    ref = Process.monitor(first)
+    assert_receive {:DOWN, ^ref, _, _, _}
+    assert_receive {:began, _second}
+    assert Mote.await_many(asks) == [error: :timeout, error: :timeout]
+  end
+
+  test "actors ask it as any other service" do
+    machine = machine()
+    {_, service} = service(machine, &(&1 * 2))
+    pipe = Mote.create(machine, Library.pipe([service, Mote.create(machine, Library.serializer(service))]))
+    assert Mote.ask!(pipe, 10) == 40
+    assert Mote.ask!(Mote.create(machine, Library.par_map(service)), [1, 2, 3]) == [2, 4, 6]
+  end
+
+  test "what is no request does not reach it, and a customer that is none does no harm" do
+    machine = machine()
+    {server, service} = service(machine, & &1)
+    for message <- [1, {1, 2, 3}, {nil, 1}, {:nobody, 2}, {make_ref(), 3}], do: Mote.send(service, message)
+    assert Mote.ask!(service, 4) == 4
+    assert Mote.info(machine).counters.ignored == 2
+    assert Beam.address(server) == service
+  end
+
+  test "when it is stopped everybody who waits is told" do
+    {:ok, server} =
+      Beam.start_link(machine: machine(), run: fn _ -> Process.sleep(:infinity) end, max_concurrency: 1)
+
+    service = Beam.address(server)
+    asks = for n <- 1..3, do: Mote.async(service, n)
+    _ = :sys.get_state(server)
+    assert Mote.drain(Mote.info(service).machine) == :ok
+    _ = :sys.get_state(server)
+    GenServer.stop(server)
+    assert Mote.await_many(asks) == List.duplicate({:error, :stopped}, 3)
+    # Nobody is there any more.
+    assert {:error, %Mote.Error{reason: :broken_promise}} = Mote.ask(service, 1)
+  end
+
+  test "when it is killed nobody waits for ever" do
+    Process.flag(:trap_exit, true)
+    {:ok, server} = Beam.start_link(machine: machine(), run: fn _ -> Process.sleep(:infinity) end)
+    ask = Mote.async(Beam.address(server), 1)
+    Process.sleep(20)
+    Process.exit(server, :kill)
+    assert catch_exit(Mote.await(ask)) |> elem(0) == :broken_promise
+  end
+
+  test "it ends with its machine" do
+    Process.flag(:trap_exit, true)
+    {:ok, machine} = Mote.start_link()
+    {:ok, server} = Beam.start_link(machine: machine, run: & &1)
+    Mote.stop(machine)
+    assert_receive {:EXIT, ^server, {:shutdown, :machine_down}}
+  end
+
+  test "options are checked" do
+    for {opts, text} <- [
+          {[run: & &1], "expected :machine to be a machine, got: nil"},
+          {[machine: self()], "expected :run to be a function of one argument, got: nil"},
+          {[machine: self(), run: fn -> 1 end], "expected :run"},
+          {[machine: self(), run: & &1, max_concurrency: 0],
+           "expected :max_concurrency to be a positive integer, got: 0"},
+          {[machine: self(), run: & &1, timeout: -1], "expected :timeout to be milliseconds or :infinity"},
+          {[machine: self(), run: & &1, other: 1], "unknown keys [:other]"}
+        ] do
+      assert_raise ArgumentError, ~r/#{Regex.escape(text)}/, fn -> Beam.start_link(opts) end
+    end
+  end
+end
