@@ -2,17 +2,17 @@ defmodule Mote.Measure.Median do
   @moduledoc """
   Asks a service several times, one after the other, and answers with the statistics of its answers.
 
-      iex> defmodule Doc.Countdown do
+      iex> defmodule Doc.Falling do
       ...>   use Mote.Behaviour
-      ...>   defactor countdown(n) do
+      ...>   defactor falling(n) do
       ...>     {customer, _} ->
       ...>       send customer, n
-      ...>       become countdown(n - 1)
+      ...>       become falling(n - 1)
       ...>   end
       ...> end
       iex> {:ok, machine} = Mote.start_link()
-      iex> countdown = Mote.create(machine, Doc.Countdown.countdown(10))
-      iex> median = Mote.create(machine, Mote.Measure.Median.median(countdown, 4))
+      iex> falling = Mote.create(machine, Doc.Falling.falling(10))
+      iex> median = Mote.create(machine, Mote.Measure.Median.median(falling, 4))
       iex> %{median: 8.5, min: 7, max: 10, mad: 1.0, samples: [10, 9, 8, 7]} = Mote.ask!(median, :go)
 
   The request is passed on as it is. The answer is the map of `Mote.Measure.Statistics`, with the answers themselves as

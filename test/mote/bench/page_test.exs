@@ -66,6 +66,13 @@ defmodule Mote.Bench.PageTest do
     def mote(_machine, _n), do: raise("no way")
   end
 
+  defmodule Quitting do
+    use Program, title: "quits", param: :n, defaults: [1], small: 1, metric: :ns_per_message
+    def count(_n), do: exit(:no_count)
+    def expected(_), do: :done
+    def mote(_machine, _n), do: [run: fn _ -> :done end]
+  end
+
   @moduletag :capture_log
 
   defp run(programs, opts \\ []), do: Suite.run(programs, [where: :here, runs: 2] ++ opts)
@@ -108,13 +115,16 @@ defmodule Mote.Bench.PageTest do
   end
 
   test "a program that fails is there with its error, and the others go on" do
-    entries = run([Failing, Exiting, Tiny])
+    entries = run([Failing, Exiting, Quitting, Tiny])
 
     assert [%Suite{sizes: [5], left_out: [6, 7], error: "failing with n 6 on mote_st gave :wrong" <> _} | _] =
              entries
 
-    assert [_, %Suite{sizes: [], left_out: [1], error: error}, %Suite{error: nil, sizes: [_, _, _]}] = entries
+    assert [_, %Suite{sizes: [], left_out: [1], error: error}, quitting, %Suite{error: nil, sizes: [_, _, _]}] =
+             entries
+
     assert error =~ "no way"
+    assert %Suite{sizes: [], error: "** (exit) :no_count" <> _} = quitting
     html = page(entries)
     assert count(html, "<svg ") == 2
     assert html =~ ~s(<p class="error">failing with n 6 on mote_st gave :wrong, and :done is right</p>)

@@ -104,6 +104,11 @@ defmodule Mote.Measure.ServicesTest do
     end
   end
 
+  test "a number between two intervals belongs to the upper one, the greatest to the last" do
+    assert Histogram.of([0, 1, 2, 3, 4], 2) == [{0.0, 2.0, 2}, {2.0, 4.0, 3}]
+    assert Histogram.of([7, 7], 3) == [{7.0, 7.0, 2}]
+  end
+
   property "the median of given samples is Elixir's, of as many as asked for", %{machine: machine} do
     check all(numbers <- numbers(), max_runs: 40) do
       reader = Mote.create(machine, Devices.reader(numbers ++ [0, 0, 0]))
