@@ -27,7 +27,6 @@ defmodule Mote.Bench.Page do
   .note { color: var(--faint) }
   .error { color: var(--bad); white-space: pre-wrap }
   .wide, pre { overflow-x: auto }
-  nav a { margin-right: 0.8rem }
   a { color: inherit }
   svg { max-width: 100%; height: auto; color: var(--ink) }
   svg text { fill: currentColor }
@@ -48,7 +47,7 @@ defmodule Mote.Bench.Page do
       ],
       ["<h1>What actors and messages cost</h1>\n<p class=\"note\">", escape(heading), "</p>\n"],
       table(Enum.map(computer, &Tuple.to_list/1), nil, [0, 1]),
-      ["<nav><p>", Enum.map(entries, &link/1), "</p></nav>\n"],
+      overview(entries),
       Enum.map(entries, &section/1),
       "</body>\n</html>\n"
     ])
@@ -64,9 +63,38 @@ defmodule Mote.Bench.Page do
     Table.new(columns, for({name, table} <- tables, row <- table.rows, do: [name | row]))
   end
 
-  defp link(entry) do
-    name = escape(entry.program.about().name)
-    ["<a href=\"#", name, "\">", name, "</a> "]
+  # The main figure of each program at its greatest size, and how many times faster than a BEAM process that is.
+  defp overview([]), do: ""
+
+  defp overview(entries) do
+    header = ["program", "size", "metric", "Mote", "BEAM processes", "times faster"]
+    ["<nav class=\"wide\">", table(Enum.map(entries, &line/1), header, [0, 2]), "</nav>\n"]
+  end
+
+  defp line(entry) do
+    about = entry.program.about()
+    size = List.last(entry.sizes)
+    best = fn metric, variants, choose -> best(entry, size, metric, variants, choose) end
+    others = [:beam | Keyword.keys(about.rust)]
+    machines = for %{variant: variant} <- entry.measures, variant not in others, uniq: true, do: variant
+
+    [
+      {:link, about.name},
+      if(size, do: "#{about.param} #{Report.number(size)}", else: if(entry.error, do: "failed", else: "")),
+      metric(about.metric),
+      best.(about.metric, machines, &Enum.min_by/2),
+      best.(about.metric, [:beam], &Enum.min_by/2),
+      best.(:ratio_vs_beam, machines, &Enum.max_by/2)
+    ]
+  end
+
+  # The best of the variants at a size, if there is one.
+  defp best(entry, size, metric, variants, choose) do
+    found = for m <- entry.measures, m.param == size, m.metric == metric, m.variant in variants, do: m
+
+    if found == [],
+      do: "",
+      else: found |> choose.(&Measure.median/1) |> then(&Report.figure(&1, Measure.median(&1)))
   end
 
   defp section(entry) do
@@ -177,11 +205,14 @@ defmodule Mote.Bench.Page do
   defp row(cells, tag, left) do
     cells =
       for {cell, at} <- Enum.with_index(cells) do
-        ["<", tag, if(at in left, do: " class=\"left\"", else: ""), ">", escape(cell), "</", tag, ">"]
+        ["<", tag, if(at in left, do: " class=\"left\"", else: ""), ">", cell(cell), "</", tag, ">"]
       end
 
     ["<tr>", cells, "</tr>\n"]
   end
+
+  defp cell({:link, name}), do: ["<a href=\"#", escape(name), "\">", escape(name), "</a>"]
+  defp cell(text), do: escape(text)
 
   defp escape(text) do
     text

@@ -89,8 +89,12 @@ defmodule Mote.Bench.PageTest do
 
     html = page(entries)
     assert count(html, "<svg ") == 2 and count(html, "</svg>") == 2
-    # One is the computer's.
-    assert count(html, "<table>") == 3
+    # One is the computer's, one the overview.
+    assert count(html, "<table>") == 4
+
+    assert html =~
+             ~r/<a href="#pair">pair<\/a><\/td><td>depth 1<\/td><td class="left">us per round trip<\/td><td>[\d.,]+ us<\/td><td>/
+
     for name <- ["tiny", "pair"], do: assert(html =~ ~s(<h2>#{name}</h2>) and html =~ ~s(<a href="##{name}">))
     assert html =~ "n messages &lt;to&gt; &quot;itself&quot; &amp; back"
     assert html =~ "A &amp; B" and html =~ "Mote, 1 thread" and html =~ "BEAM processes"

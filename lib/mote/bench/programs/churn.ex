@@ -9,7 +9,8 @@ defmodule Mote.Bench.Programs.Churn do
     defaults: [100_000_000],
     small: 2_000,
     metric: :ns_per_actor,
-    machines: [mote: [main: [threads: 1]]]
+    machines: [mote: [main: [threads: 1]]],
+    plot: [sizes: [20_000_000]]
 
   alias Mote.Bench.{Memory, Sample}
 

@@ -11,7 +11,8 @@ defmodule Mote.Bench.Programs.Floor do
     defaults: [20],
     small: 6,
     metric: :ns_per_actor,
-    rust: [floor: "floor"]
+    rust: [floor: "floor"],
+    plot: [sizes: [8, 12, 16], full: 6..22//2, over: :count, x: :log2]
 
   @impl true
   defdelegate count(depth), to: ForkBomb

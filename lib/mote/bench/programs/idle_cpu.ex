@@ -9,7 +9,8 @@ defmodule Mote.Bench.Programs.IdleCpu do
     defaults: [5_000],
     small: 20,
     metric: :percent_of_core,
-    machines: [mote: [main: [threads: 8]]]
+    machines: [mote: [main: [threads: 8]]],
+    plot: [sizes: [1_000]]
 
   alias Mote.Bench.{Programs.ForkBomb, Sample, Threads}
 

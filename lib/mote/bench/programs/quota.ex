@@ -15,7 +15,8 @@ defmodule Mote.Bench.Programs.Quota do
     metric: :us_ping_longest,
     machines: [mote: [main: [threads: 1]]],
     options: [mote: [memory: @quota]],
-    aborts: true
+    aborts: true,
+    plot: [sizes: [2_000]]
 
   alias Mote.Bench.Sample
 
