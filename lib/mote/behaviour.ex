@@ -130,6 +130,7 @@ defmodule Mote.Behaviour do
 
     * `self`: the address of the actor (default a `Mote.Reference.Address` with id 0);
     * `fuel`: calls, tail calls and loop steps it may make (default 10,000,000);
+    * `now`: the time that it reads, in nanoseconds (default the system's, since the start of the node);
     * `first`: the id of the first address that the turn creates (default 1);
     * `addresses`: a function without arguments that gives an address for every actor created, instead.
   """

@@ -132,7 +132,7 @@ defmodule Mote.Reference do
         count(ref, :ignored)
 
       behaviour ->
-        opts = [self: %Address{id: id}, first: ref.next, fuel: ref.fuel]
+        opts = [self: %Address{id: id}, first: ref.next, fuel: ref.fuel, now: ref.now * 1_000_000]
         apply_turn(ref, id, ref.turn.(behaviour, message, opts))
     end
   end

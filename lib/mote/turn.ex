@@ -57,7 +57,7 @@ defmodule Mote.Turn do
   """
   @spec run((() -> :commit | :ignored), keyword) :: t
   def run(fun, opts \\ []) do
-    opts = Keyword.validate!(opts, [:self, :fuel, :first, :addresses])
+    opts = Keyword.validate!(opts, [:self, :fuel, :first, :addresses, :now])
     outer = Stage.open(opts)
 
     try do

@@ -2,6 +2,13 @@ defmodule Mote.ClockTest do
   # The time as behaviours read it: by the machine's clock, in every unit, anew each time, on both tiers.
   use ExUnit.Case, async: true
 
+  alias Mote.Reference
+
+  defmodule Elsewhere do
+    use Mote.Behaviour
+    defpure now, do: System.monotonic_time(:nanosecond)
+  end
+
   defmodule Programs do
     use Mote.Behaviour
 
@@ -12,6 +19,9 @@ defmodule Mote.ClockTest do
         ms = System.monotonic_time(:millisecond)
         s = System.monotonic_time(:second)
         send customer, {ns, us, ms, s}
+
+      {customer, :pure} ->
+        send customer, {now(), Mote.ClockTest.Elsewhere.now()}
 
       {customer, {:count, n}} ->
         start = System.monotonic_time(:nanosecond)
@@ -45,6 +55,36 @@ defmodule Mote.ClockTest do
       assert {start, 5_000_050_000, stop} = Mote.ask!(clock, {:count, 100_000})
       assert ns < start and start < stop
     end
+  end
+
+  test "in the reference it is the reference's" do
+    {clock, reference} = Reference.create(Reference.new(), Programs.clock())
+    asked = fn reference, request -> Reference.send(reference, clock, {Reference.customer(:c), request}) end
+
+    reference =
+      reference
+      |> asked.(:units)
+      |> Reference.advance(12_345)
+      |> asked.(:units)
+      |> asked.(:pure)
+      |> Reference.run()
+
+    answers = for {_, answer} <- Reference.outside(reference), do: answer
+
+    assert answers == [
+             {0, 0, 0, 0},
+             {12_345_000_000, 12_345_000, 12_345, 12},
+             {12_345_000_000, 12_345_000_000}
+           ]
+  end
+
+  test "a turn reads the time that it is given, at each reading the same" do
+    behaviour = Programs.clock()
+    turn = fn message -> Mote.Behaviour.turn(behaviour, {self(), message}, now: 7_123_456_789) end
+    assert [{_, {7_123_456_789, 7_123_456, 7_123, 7}}] = turn.(:units).sends
+    assert [{_, {7_123_456_789, 1, 7_123_456_789}}] = turn.({:count, 1}).sends
+    # And it is the system's again.
+    assert Programs.now() != 7_123_456_789
   end
 
   test "in plain Elixir it counts from the start of the node" do

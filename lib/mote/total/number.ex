@@ -114,8 +114,11 @@ defmodule Mote.Total.Number do
   def random_int(n) when is_fix(n) and n > 0, do: :rand.uniform(n)
   def random_int(_), do: @none
 
-  # Since the start of the node, where a machine counts from its own. The BEAM's monotonic time itself is negative.
-  def now do
+  # What the turn was given, or the time since the start of the node, where a machine counts from its own: the BEAM's
+  # monotonic time itself is negative.
+  def now, do: Mote.Turn.Stage.now() || since_start()
+
+  defp since_start do
     start = System.convert_time_unit(:erlang.system_info(:start_time), :native, :nanosecond)
     System.monotonic_time(:nanosecond) - start
   end

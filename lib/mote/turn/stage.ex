@@ -11,7 +11,8 @@ defmodule Mote.Turn.Stage do
   @effects :"$mote_effects"
   @become :"$mote_become"
   @context :"$mote_context"
-  @keys [@fuel, @depth, @effects, @become, @context]
+  @now :"$mote_now"
+  @keys [@fuel, @depth, @effects, @become, @context, @now]
 
   @default_fuel 10_000_000
   @max_depth 100_000
@@ -29,6 +30,7 @@ defmodule Mote.Turn.Stage do
     Process.put(@depth, 0)
     Process.put(@effects, [])
     Process.put(@become, nil)
+    Process.put(@now, opts[:now])
     Process.put(@context, {me, fuel, opts[:addresses], opts[:first] || 1})
     outer
   end
@@ -89,6 +91,9 @@ defmodule Mote.Turn.Stage do
 
   @spec abort(term) :: no_return
   def abort(reason), do: throw({__MODULE__, reason})
+
+  @doc "The time that the turn is to read, in nanoseconds; `nil` when it is the system's, or there is no turn."
+  def now, do: Process.get(@now)
 
   def me, do: elem(Process.get(@context), 0)
 
