@@ -66,7 +66,9 @@ defmodule Mote.Measure do
       line.
 
   The table has the columns `param`, `sponsor`, `run`, `count` if there is `:per`, and `value`: nanoseconds. Every point
-  is measured in one sponsor after the other before the next one is. The code of the device is compiled first.
+  is measured in one sponsor after the other before the next one is. The code of the device is compiled first. All runs
+  are in one machine, which collects what the former ones left: long ones take the time for that, too. A device in a sponsor
+  other than the home pays for two ways between threads, some microseconds when they sleep.
 
   Raises `Mote.Error` when the machine ends, or when the device does not answer: `:broken_promise`.
   """

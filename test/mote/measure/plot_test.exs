@@ -1,6 +1,7 @@
 defmodule Mote.Measure.PlotTest do
   # Plots: the points are those of the table, the files are well formed, mistakes are named.
   use ExUnit.Case, async: true
+  use ExUnitProperties
 
   alias Mote.Measure
   alias Mote.Measure.{Plot, Plotter, Table}
@@ -100,6 +101,34 @@ defmodule Mote.Measure.PlotTest do
         kind <- [:lines, :bars, :histogram] do
       assert Measure.plot(Table.new([:param, :value], rows), Path.join(dir, "plot.#{format}"), kind: kind) ==
                :ok
+    end
+  end
+
+  property "whatever the numbers are, there is a plot with ticks" do
+    numbers =
+      one_of([
+        integer(),
+        float(),
+        float(min: -1.0e-9, max: 1.0e-9),
+        float(min: -1.0e300, max: 1.0e300),
+        positive_integer()
+      ])
+
+    check all(
+            rows <-
+              list_of(fixed_list([numbers, member_of(["a", "b"]), numbers]), min_length: 1, max_length: 8),
+            x <- member_of([:linear, :log, :log2]),
+            y <- member_of([:linear, :log, :log2]),
+            kind <- member_of([:lines, :bars, :histogram]),
+            max_runs: 150
+          ) do
+      fit = fn scale, n -> if scale == :linear, do: n, else: abs(n) + 1.0e-12 end
+      rows = for [at, name, value] <- rows, do: [fit.(x, at), name, fit.(y, value)]
+      table = Table.new([:param, :series, :value], rows)
+      # The bars of a histogram are counts.
+      opts = [x: x, y: if(kind == :histogram, do: :linear, else: y), kind: kind]
+      assert length(table |> Plot.draw(:svg, opts) |> svg() |> texts()) >= 4
+      assert <<0x89, "PNG", _::binary>> = Plot.draw(table, :png, [size: {300, 200}] ++ opts)
     end
   end
 
