@@ -144,16 +144,23 @@ defmodule Mote.Bench.Page do
     kind = if plot.kind == :lines and not lines?, do: :bars, else: plot.kind
     metric = metric(plot.metric)
 
+    {x_label, y_label} =
+      cond do
+        kind == :histogram -> {metric, "runs"}
+        plot.over == :count -> {counted(plot.metric), metric}
+        true -> {Atom.to_string(about.param), metric}
+      end
+
     [
       kind: kind,
       title: about.name,
       over: if(plot.over == :count, do: :count, else: :param),
       x: if(lines?, do: plot.x, else: :linear),
       y: if(lines? or plot.kind != :lines, do: plot.y, else: :linear),
-      x_label: if(plot.over == :count, do: counted(plot.metric), else: Atom.to_string(about.param)),
-      y_label: metric,
+      x_label: x_label,
+      y_label: y_label,
       series: :variant
-    ] ++ if(kind == :histogram, do: [x_label: metric, y_label: "runs"], else: [])
+    ]
   end
 
   defp metric(metric), do: metric |> Atom.to_string() |> String.replace("_", " ")

@@ -44,6 +44,20 @@ defmodule Mote.Bench.PageTest do
     def beam(_n), do: [run: fn _ -> answer(fn -> send(self(), :done) end) end]
   end
 
+  defmodule Spread do
+    use Program,
+      title: "as a histogram",
+      param: :n,
+      defaults: [3, 7],
+      small: 1,
+      metric: :ns_per_message,
+      plot: [kind: :histogram]
+
+    defdelegate count(n), to: Tiny
+    defdelegate expected(n), to: Tiny
+    defdelegate mote(machine, n), to: Tiny
+  end
+
   # Is right for small sizes only.
   defmodule Failing do
     use Program,
@@ -116,6 +130,14 @@ defmodule Mote.Bench.PageTest do
 
     assert "tiny" in texts and "Mote, 1 thread" in texts and "Mote, all cores" in texts and
              "ns per message" in texts
+  end
+
+  test "a histogram is of the greatest size, with runs enough for one" do
+    [%Suite{sizes: [3, 7], measures: measures}] = entries = run([Spread])
+    for %{metric: :ns_per_message, values: values} <- measures, do: assert(length(values) == 25)
+    html = page(entries)
+    assert html =~ "</svg>" and html =~ "\nruns\n" and html =~ "\nns per message\n"
+    refute html =~ "No plot"
   end
 
   test "a program that fails is there with its error, and the others go on" do
