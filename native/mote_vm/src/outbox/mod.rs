@@ -10,13 +10,14 @@
 //! 2. No wake-up is lost: the reader goes to sleep only after it has found, under the senders' lock, nothing there,
 //!    and has cleared `told` in that moment; the next sender finds it cleared, and wakes.
 //! 3. Between two times that the reader finds nothing, one wake-up is sent at most.
-//! 4. Never more than `capacity` letters wait: `waiting` counts a letter under the senders' lock, until it was read.
+//! 4. Never more than `capacity` letters wait: senders count what they have written under their lock, and the reader
+//!    counts what it has read. Each count has one writer at a time, and the reader's is on a cache line of its own: so
+//!    a letter costs one lock and no more.
 mod letters;
 
 pub use letters::{Letters, Part};
 
 use crate::sync::{AtomicU64, Mutex, Relaxed};
-use std::sync::atomic::{AtomicU64 as Figure, Ordering};
 
 /// What became of a letter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +40,14 @@ struct Entrance<F> {
     /// The reader knows, or will know, that something is here.
     told: bool,
     closed: bool,
+    /// Letters that were ever written, and that found no room.
+    received: u64,
+    overflowed: u64,
 }
+
+/// What the reader has read, counted.
+#[repr(align(128))]
+struct Seen(AtomicU64);
 
 /// See the head of this file.
 pub struct Outbox<F> {
@@ -47,9 +55,8 @@ pub struct Outbox<F> {
     entrance: Mutex<Entrance<F>>,
     /// The reader's side.
     taken: Mutex<Letters<F>>,
-    waiting: AtomicU64,
-    received: Figure,
-    overflowed: Figure,
+    /// Written under the reader's lock.
+    seen: Seen,
 }
 
 /// What an outbox has seen.
@@ -85,14 +92,14 @@ impl<F> Outbox<F> {
             letters: Letters::default(),
             told: false,
             closed: false,
+            received: 0,
+            overflowed: 0,
         };
         Outbox {
             capacity,
             entrance: Mutex::new(entrance),
             taken: Mutex::new(Letters::default()),
-            waiting: AtomicU64::new(0),
-            received: Figure::new(0),
-            overflowed: Figure::new(0),
+            seen: Seen(AtomicU64::new(0)),
         }
     }
 
@@ -102,18 +109,14 @@ impl<F> Outbox<F> {
         if entrance.closed {
             return Posted::Closed;
         }
-        // Relaxed, here and below: senders count under their lock, and the reader's subtraction makes room at worst
-        // later than it could.
-        if self.waiting.load(Relaxed) >= self.capacity {
-            self.overflowed.fetch_add(1, Ordering::Relaxed);
+        if self.waiting(&entrance) >= self.capacity {
+            entrance.overflowed += 1;
             return Posted::Full;
         }
-        // Before the reader can see the letter, and take it off again.
         if !write(&mut entrance.letters) {
             return Posted::Declined;
         }
-        self.waiting.fetch_add(1, Relaxed);
-        self.received.fetch_add(1, Ordering::Relaxed);
+        entrance.received += 1;
         let wake = !std::mem::replace(&mut entrance.told, true);
         Posted::Waits { wake }
     }
@@ -138,8 +141,20 @@ impl<F> Outbox<F> {
             }
             count += 1;
         };
-        self.waiting.fetch_sub(count, Relaxed);
+        self.saw(count);
         rest
+    }
+
+    /// How many letters wait.
+    fn waiting(&self, entrance: &Entrance<F>) -> u64 {
+        // Relaxed: an old count makes room later, never too much of it.
+        entrance.received - self.seen.0.load(Relaxed)
+    }
+
+    /// Counts letters as read; under the reader's lock.
+    fn saw(&self, count: u64) {
+        // Relaxed, and in two steps: there is one writer at a time.
+        self.seen.0.store(self.seen.0.load(Relaxed) + count, Relaxed);
     }
 
     /// Takes what senders have written.
@@ -167,25 +182,26 @@ impl<F> Outbox<F> {
         if !forgotten {
             return 0;
         }
+        let waiting = self.waiting(&entrance);
+        self.saw(waiting);
         let lost = std::mem::take(&mut entrance.letters);
         drop(entrance);
         let also = std::mem::take(&mut *taken);
         drop(taken);
         // Without the locks: what they hold may do anything when it goes.
         drop((lost, also));
-        let waiting = self.waiting.load(Relaxed);
-        self.waiting.fetch_sub(waiting, Relaxed);
         waiting
     }
 
     /// What it has seen.
     pub fn info(&self) -> OutboxInfo {
+        let entrance = self.entrance.lock();
         OutboxInfo {
             capacity: self.capacity,
-            waiting: self.waiting.load(Relaxed),
-            received: self.received.load(Ordering::Relaxed),
-            overflowed: self.overflowed.load(Ordering::Relaxed),
-            closed: self.entrance.lock().closed,
+            waiting: self.waiting(&entrance),
+            received: entrance.received,
+            overflowed: entrance.overflowed,
+            closed: entrance.closed,
         }
     }
 }
