@@ -85,6 +85,7 @@ defmodule Mote.Bench.Programs.Boundary do
       {:cast_stream, fn _ -> {:ok, ^n} = Mote.cast_stream(counter, messages) end},
       arrive,
       {:pid, fn _ -> Mote.send(teller, {self(), 1, n}) && receive_all(n) end},
+      {:pid_off_heap, fn _ -> off_heap(fn -> Mote.send(teller, {self(), 1, n}) && receive_all(n) end) end},
       {:outbox, fn _ -> Mote.send(teller, {outbox, 1, n}) && take_all(outbox, n) end},
       {:ask, fn _ -> repeat(questions(n), fn -> Mote.ask(counter, :read) end) end},
       {:check, fn _ -> div(Mote.ask!(counter, :read), 3) end}
@@ -99,6 +100,7 @@ defmodule Mote.Bench.Programs.Boundary do
       send: fn _ -> repeat(n, fn -> send(server, {:add, 1}) end) end,
       arrive: fn _ -> GenServer.call(server, :read, :infinity) end,
       pid: fn _ -> send(server, {self(), 1, n}) && receive_all(n) end,
+      pid_off_heap: fn _ -> off_heap(fn -> send(server, {self(), 1, n}) && receive_all(n) end) end,
       ask: fn _ -> repeat(questions(n), fn -> GenServer.call(server, :read) end) end,
       check: fn _ -> GenServer.call(server, :read) end
     ]
@@ -111,6 +113,14 @@ defmodule Mote.Bench.Programs.Boundary do
   defp repeat(n, fun) do
     fun.()
     repeat(n - 1, fun)
+  end
+
+  # What waits is not on the heap of the process then, and is not moved by its collections.
+  defp off_heap(fun) do
+    before = Process.flag(:message_queue_data, :off_heap)
+    result = fun.()
+    Process.flag(:message_queue_data, before)
+    result
   end
 
   defp receive_all(0), do: :ok
