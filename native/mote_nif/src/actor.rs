@@ -5,7 +5,7 @@
 use crate::atoms::{names, Name};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::read::tuple_elements;
-use crate::resources::{parse_key, sponsor, Handle, MachineResource};
+use crate::resources::{parse_key, sponsor, Handle, Lent, MachineResource};
 use crate::terms;
 use mote_vm::actor::SponsorId;
 use mote_vm::handles::Key;
@@ -142,7 +142,7 @@ pub struct Target<'a> {
     /// The actor's machine.
     pub resource: &'a MachineResource,
     /// The same, running.
-    pub machine: Machine,
+    pub machine: Lent<'a>,
     /// The actor's key.
     pub key: Key,
     /// The sponsor that was named.
@@ -153,7 +153,7 @@ impl<'a> Target<'a> {
     /// The fields of an address, or what is wrong with them.
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
-        let machine = resource.running().ok_or_else(names::stopped)?;
+        let machine = resource.lend().ok_or_else(names::stopped)?;
         let key = parse_key(key).ok_or_else(names::unknown)?;
         let sponsor = sponsor(&machine, name)?;
         Ok(Target {

@@ -14,7 +14,7 @@ use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::timers::TimerId;
 use mote_vm::Term as Value;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
 use std::sync::atomic::{
@@ -81,8 +81,12 @@ impl Reports {
     }
 }
 
+/// A machine that is lent for a moment.
+pub type Lent<'a> = MappedRwLockReadGuard<'a, Machine>;
+
 /// One machine, from its start until nobody refers to it any more.
 pub struct MachineResource {
+    /// Read recursively, always: who reads may drop things whose destructors read as well, whoever waits to write.
     running: RwLock<Option<Machine>>,
     /// Held while a unit is loaded, so that a unit is loaded once.
     pub loading: Mutex<()>,
@@ -130,21 +134,24 @@ impl MachineResource {
 
     /// The machine, unless it was told to stop or has met a fault.
     pub fn running(&self) -> Option<Machine> {
-        let running = self.running.read();
-        running
-            .as_ref()
-            .filter(|machine| !machine.is_stopping())
-            .cloned()
+        self.lend().map(|machine| machine.clone())
+    }
+
+    /// The same for a moment, in which it is not taken away: cheaper.
+    pub fn lend(&self) -> Option<Lent<'_>> {
+        let running =
+            RwLockReadGuard::try_map(self.running.read_recursive(), Option::as_ref).ok()?;
+        (!running.is_stopping()).then_some(running)
     }
 
     /// The machine, also while it stops.
     pub fn any(&self) -> Option<Machine> {
-        self.running.read().clone()
+        self.running.read_recursive().clone()
     }
 
     /// Tells it to stop.
     pub fn stop(&self) {
-        if let Some(machine) = &*self.running.read() {
+        if let Some(machine) = &*self.running.read_recursive() {
             machine.stop();
         }
     }

@@ -7,7 +7,7 @@
 //! Invariants:
 //! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
 //! 2. A serial number is never given twice.
-//! 3. Whoever follows a key holds a reference of its own ([`Held`]) until the actor is a root by other means: the one
+//! 3. Whoever follows a key holds a reference of its own ([`Held`], [`Reference`]) until the actor is a root by other means: the one
 //!    that the key stands for may be released at any time, for a key can be copied.
 //! 4. A collection walks the slots piece by piece. An entry that goes before the walk has come to it is noted down: so
 //!    it meets every actor that was held when it began.
@@ -116,18 +116,34 @@ impl Handles {
 
     /// One more reference to the actor of a key, if there is one (invariant 3).
     pub(crate) fn hold(self: &Arc<Handles>, key: Key) -> Option<Held> {
+        let (actor, pinned) = self.count(key)?;
+        Some(Held {
+            key,
+            actor,
+            pinned,
+            handles: self.clone(),
+        })
+    }
+
+    /// The same for a moment: cheaper, for nobody needs to keep the handles themselves.
+    pub(crate) fn refer(&self, key: Key) -> Option<Reference<'_>> {
+        let (actor, pinned) = self.count(key)?;
+        Some(Reference {
+            key,
+            actor,
+            pinned,
+            handles: self,
+        })
+    }
+
+    fn count(&self, key: Key) -> Option<(*const Actor, Option<SponsorId>)> {
         let mut inner = self.inner.lock();
         let entry = inner.slots.get_mut(key.slot as usize)?;
         if entry.serial != key.serial || entry.count == 0 {
             return None;
         }
         entry.count += 1;
-        Some(Held {
-            key,
-            actor: entry.actor,
-            pinned: entry.pinned,
-            handles: self.clone(),
-        })
+        Some((entry.actor, entry.pinned))
     }
 
     /// Shows every actor that is referred to from outside.
@@ -161,6 +177,20 @@ impl Handles {
     /// How many actors are referred to from outside.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().by_actor.len()
+    }
+}
+
+/// A reference to an actor for a moment, given back when dropped.
+pub(crate) struct Reference<'h> {
+    key: Key,
+    pub(crate) actor: *const Actor,
+    pub(crate) pinned: Option<SponsorId>,
+    handles: &'h Handles,
+}
+
+impl Drop for Reference<'_> {
+    fn drop(&mut self) {
+        self.handles.release(self.key);
     }
 }
 

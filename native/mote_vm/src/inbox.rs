@@ -12,7 +12,7 @@
 //!    case.
 //! 6. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
 //!    that serves another sponsor than the one before it never gets that one's.
-//! 6. What was there when a collection began is `unseen` until it is shown to it: by whoever takes it out, or by the
+//! 7. What was there when a collection began is `unseen` until it is shown to it: by whoever takes it out, or by the
 //!    collection itself at its end.
 use crate::actor::Actor;
 use crate::batch::Batch;
@@ -177,7 +177,7 @@ impl Inbox {
         self.quota.take_anyway(entry.bytes());
         inner.contents.add(entry);
         drop(inner);
-        self.announce();
+        self.announce_pushed();
         Ok(())
     }
 
@@ -206,7 +206,7 @@ impl Inbox {
         }
         inner.contents.entries.push(entry);
         drop(inner);
-        self.announce();
+        self.announce_pushed();
         Ok(())
     }
 
@@ -233,7 +233,7 @@ impl Inbox {
             self.quota.give(bytes - entry.bytes());
             inner.contents.add(entry);
             drop(inner);
-            self.announce();
+            self.announce_pushed();
         } else {
             self.quota.give(bytes);
         }
@@ -252,8 +252,18 @@ impl Inbox {
         self.quota.take_anyway(size_of_val(events.as_slice()));
         inner.contents.events.append(events);
         drop(inner);
-        self.announce();
+        self.announce_pushed();
         true
+    }
+
+    /// Makes the thread look for what was just pushed.
+    fn announce_pushed(&self) {
+        // Acquire: still set from before, it was not cleared since the push, for the lock orders a push and the clearing
+        // before a drain that misses it. So the drain that takes what was pushed is still to come, and whoever set it
+        // sees to the waking (invariant 3).
+        if !self.pending.load(Acquire) {
+            self.announce();
+        }
     }
 
     /// Makes the thread look, even if there is nothing.
@@ -301,7 +311,7 @@ impl Inbox {
         self.inner.lock().contents.each(show);
     }
 
-    /// A collection begins (invariant 6).
+    /// A collection begins (invariant 7).
     pub(crate) fn begin_collection(&self) {
         let mut inner = self.inner.lock();
         inner.contents.unseen = inner.contents.len() > 0;
@@ -358,6 +368,35 @@ mod models {
             let parks = !inbox.is_pending();
             sender.join().unwrap();
             assert!(!parks || unparked.load(SeqCst));
+        });
+    }
+
+    /// One of two senders finds the inbox announced already and leaves the waking to the other: whatever the thread did
+    /// not drain before it slept, it hears of.
+    #[test]
+    fn who_announces_wakes_for_both() {
+        loom::model(|| {
+            let shared = Arc::new((Inbox::default(), Presence::new(), AtomicBool::new(false)));
+            shared.1.wake();
+            let senders = [(); 2].map(|()| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (inbox, presence, unparked) = &*shared;
+                    assert!(inbox.push(Entry::Retire).is_ok());
+                    if presence.is_asleep() {
+                        unparked.store(true, SeqCst);
+                    }
+                })
+            });
+            let (inbox, presence, unparked) = &*shared;
+            let mut contents = Contents::default();
+            inbox.drain(&mut contents);
+            presence.sleep();
+            let parks = !inbox.is_pending();
+            senders
+                .into_iter()
+                .for_each(|sender| sender.join().unwrap());
+            assert!(contents.len() == 2 || !parks || unparked.load(SeqCst));
         });
     }
 

@@ -6,7 +6,7 @@ use crate::station::Station;
 use crate::sync::{AtomicBool, Relaxed};
 use parking_lot::RwLock;
 use std::sync::atomic::AtomicUsize;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// How a sponsor is set up.
@@ -73,6 +73,8 @@ impl Sponsor {
 #[derive(Default)]
 pub(crate) struct Sponsors {
     slots: RwLock<Vec<Slot>>,
+    /// Also in the first slot; here without a lock, for every message from outside asks for it.
+    first: OnceLock<Arc<Sponsor>>,
 }
 
 enum Slot {
@@ -106,6 +108,7 @@ impl Sponsors {
             return Err(AddError::TooMany);
         }
         let sponsor = Arc::new(make(SponsorId(at as u16)));
+        self.first.get_or_init(|| sponsor.clone());
         let slot = Slot::Running(sponsor.clone());
         if at == slots.len() {
             slots.push(slot);
@@ -158,13 +161,16 @@ impl Sponsors {
         let slots = self.slots.read();
         match slots.get(id.0 as usize) {
             Some(Slot::Running(sponsor)) => sponsor.clone(),
-            _ => first(&slots),
+            _ => self.first().clone(),
         }
     }
 
     /// The first sponsor.
-    pub(crate) fn first(&self) -> Arc<Sponsor> {
-        first(&self.slots.read())
+    pub(crate) fn first(&self) -> &Arc<Sponsor> {
+        match self.first.get() {
+            Some(sponsor) => sponsor,
+            None => unreachable!("a machine has its first sponsor before anything runs"),
+        }
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Sponsor>> {
@@ -177,13 +183,6 @@ fn running(slots: &[Slot]) -> impl Iterator<Item = &Arc<Sponsor>> {
         Slot::Running(sponsor) => Some(sponsor),
         _ => None,
     })
-}
-
-fn first(slots: &[Slot]) -> Arc<Sponsor> {
-    match slots.first() {
-        Some(Slot::Running(sponsor)) => sponsor.clone(),
-        _ => unreachable!("a machine has its first sponsor before anything runs"),
-    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Machine {
         }
         let found: Option<Arc<Sponsor>> = match sponsor {
             Some(name) => self.sponsors().by_name(name),
-            None => Some(self.sponsors().first()),
+            None => Some(self.sponsors().first().clone()),
         };
         let sponsor = found.ok_or(StepError::Unknown)?;
         if sponsor.stations.len() > 1 {

@@ -150,14 +150,18 @@ impl Machine {
         mut message: Parcel,
         push: impl FnOnce(&Machine, &Sponsor, Entry) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        let target = self.hold(target).ok_or(Refusal::Unknown)?;
+        let target = self.0.handles.refer(target).ok_or(Refusal::Unknown)?;
         if !message.is_for(&self.0.handles) {
             return Err(Refusal::Unknown);
         }
-        let sponsor = self.entrance(&target, sponsor);
+        let named = target
+            .pinned
+            .or(sponsor)
+            .map(|id| self.0.sponsors.by_id(id));
+        let sponsor = named.as_ref().unwrap_or_else(|| self.0.sponsors.first());
         let held = message.take_held();
         let entry = Entry::Message(Target(target.actor), message);
-        let pushed = push(self, &sponsor, entry);
+        let pushed = push(self, sponsor, entry);
         if let Some(seeded) = self.0.seeded.as_ref().filter(|_| pushed.is_ok()) {
             seeded.line.put(sponsor.lead().number);
         }
@@ -226,7 +230,7 @@ impl Machine {
     fn entrance(&self, target: &Held, named: Option<SponsorId>) -> Arc<Sponsor> {
         match target.pinned.or(named) {
             Some(id) => self.0.sponsors.by_id(id),
-            None => self.0.sponsors.first(),
+            None => self.0.sponsors.first().clone(),
         }
     }
 

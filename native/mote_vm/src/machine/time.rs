@@ -29,7 +29,7 @@ impl Machine {
         let _carried = message.take_held();
         let sponsor = match held.pinned.or(sponsor) {
             Some(id) => self.sponsors().by_id(id),
-            None => self.sponsors().first(),
+            None => self.sponsors().first().clone(),
         };
         let due = self.clock().after(milliseconds);
         let target = Value::address(held.actor);

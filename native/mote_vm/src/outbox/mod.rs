@@ -154,7 +154,9 @@ impl<F> Outbox<F> {
     /// Counts letters as read; under the reader's lock.
     fn saw(&self, count: u64) {
         // Relaxed, and in two steps: there is one writer at a time.
-        self.seen.0.store(self.seen.0.load(Relaxed) + count, Relaxed);
+        self.seen
+            .0
+            .store(self.seen.0.load(Relaxed) + count, Relaxed);
     }
 
     /// Takes what senders have written.
