@@ -1,7 +1,7 @@
 //! One turn of one event: run it, then commit or abort.
-use crate::actor::Actor;
+use crate::actor::BehaviourId;
 use crate::atom::Atom;
-use crate::code::program::BehaviourCode;
+use crate::code::program::{BehaviourCode, Program};
 use crate::foreign::Delivery;
 use crate::heap::view::Term;
 use crate::interpreter::{Aborted, End};
@@ -15,14 +15,24 @@ use std::panic::resume_unwind;
 
 impl Dispatch {
     /// Runs the event's actor, which this thread owns or whose behaviour is safe; what the turn cost, in units of
-    /// a small turn.
+    /// a small turn. Between turns `turn.actor` is the last one's until the caller forgets it.
     #[inline(always)]
     pub(crate) fn turn_of(&mut self, event: Event) -> u64 {
-        self.turn_seen_by(event, |_, _, _| ())
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
+        let id = actor.header().behaviour();
+        self.turn.begin(actor);
+        let entry = self.turn.program.entry(id);
+        let how = entry(&mut self.turn, actor, event.message);
+        self.turn.counts.turns += 1;
+        if how == native::DONE && self.turn.is_usual() {
+            self.turn.commit();
+            return 1;
+        }
+        self.finish(event, id, how, |_, _, _| ())
     }
 
     /// The same, shown to `see` when it has run and nothing of it is visible yet.
-    #[inline(always)]
     pub(crate) fn turn_seen_by(
         &mut self,
         event: Event,
@@ -30,15 +40,34 @@ impl Dispatch {
     ) -> u64 {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
-        let program: *const _ = &*self.turn.program;
+        let id = actor.header().behaviour();
+        self.turn.begin(actor);
+        let entry = self.turn.program.entry(id);
+        let how = entry(&mut self.turn, actor, event.message);
+        self.turn.counts.turns += 1;
+        self.finish(event, id, how, see)
+    }
+
+    /// Whatever a turn can come to whose native code, or what stands in for it, has answered `how`.
+    #[inline(never)]
+    fn finish(
+        &mut self,
+        event: Event,
+        id: BehaviourId,
+        how: u32,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Result<End, Aborted>),
+    ) -> u64 {
+        let program: *const Program = &*self.turn.program;
         // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
         // the interpreter needs the turn mutably.
-        let behaviour = unsafe { (*program).behaviour(actor.header().behaviour()) };
+        let behaviour = unsafe { (*program).behaviour(id) };
         self.running = Some((behaviour, event.message));
-        let fuel = self.fuel;
-        self.turn.begin(actor, fuel);
-        let end = self.run_turn(behaviour, actor, event.message);
-        self.turn.counts.turns += 1;
+        let end = match how {
+            native::DONE => Ok(End::Done),
+            native::IGNORED => Ok(End::Ignored),
+            native::ABSENT => self.interpret(behaviour, event),
+            _ => self.stopped(id, behaviour, event),
+        };
         see(self, behaviour, &end);
         match end {
             Ok(End::Done) if self.turn.lacks_memory() => {
@@ -46,6 +75,7 @@ impl Dispatch {
             }
             Ok(End::Done) => {
                 self.turn.commit();
+                self.turn.count_staged();
                 if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
                     self.commit_outside();
                 }
@@ -57,46 +87,17 @@ impl Dispatch {
             Err(Aborted(reason)) => self.aborted(behaviour, event, reason),
         }
         self.turn.actor = std::ptr::null();
-        1 + self.turn.spent(fuel) / 2
-    }
-
-    #[cfg(not(any(miri, loom)))]
-    #[inline(always)]
-    fn run_turn(
-        &mut self,
-        behaviour: &BehaviourCode,
-        actor: &Actor,
-        message: Value,
-    ) -> Result<End, Aborted> {
-        let Some(native) = behaviour.native() else {
-            return self.interpret(behaviour, actor, message);
-        };
-        match native(&mut self.turn, actor, message) {
-            native::DONE => Ok(End::Done),
-            native::IGNORED => Ok(End::Ignored),
-            _ => self.stopped(behaviour, actor, message),
-        }
-    }
-
-    /// Neither miri nor loom knows native code.
-    #[cfg(any(miri, loom))]
-    fn run_turn(
-        &mut self,
-        behaviour: &BehaviourCode,
-        actor: &Actor,
-        message: Value,
-    ) -> Result<End, Aborted> {
-        self.interpret(behaviour, actor, message)
+        self.running = None;
+        1 + self.turn.tidy_up(self.fuel) / 2
     }
 
     /// Native code has stopped in the middle of the turn.
-    #[cfg(not(any(miri, loom)))]
     #[cold]
     fn stopped(
         &mut self,
+        id: BehaviourId,
         behaviour: &BehaviourCode,
-        actor: &Actor,
-        message: Value,
+        event: Event,
     ) -> Result<End, Aborted> {
         match self.turn.halt.stop {
             Stop::Aborted => return Err(Aborted(self.turn.halt.reason)),
@@ -105,22 +106,20 @@ impl Dispatch {
                 resume_unwind(payload.unwrap_or_else(|| Box::new("a panic without a payload")));
             }
             Stop::NotReady => {}
-            Stop::Never => behaviour.forget_native(),
+            Stop::Never => self.turn.program.forget_native(id),
         }
         // As if it had not begun: a turn has no footprints until it commits.
         self.turn.abort();
-        self.turn.begin(actor, self.fuel);
-        self.interpret(behaviour, actor, message)
+        self.turn.tidy_up(self.fuel);
+        self.turn.begin(event.target);
+        self.interpret(behaviour, event)
     }
 
     #[inline(never)]
-    fn interpret(
-        &mut self,
-        behaviour: &BehaviourCode,
-        actor: &Actor,
-        message: Value,
-    ) -> Result<End, Aborted> {
+    fn interpret(&mut self, behaviour: &BehaviourCode, event: Event) -> Result<End, Aborted> {
         self.turn.counts.interpreted += 1;
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
         let registers = self.interpreter.registers();
         let n = behaviour.captures as usize;
         // SAFETY: a frame has room for captures and message (verify.rs); an actor's state is a pointer to as many
@@ -136,7 +135,7 @@ impl Dispatch {
                     }
                 }
             }
-            *registers.add(n) = message;
+            *registers.add(n) = event.message;
         }
         self.interpreter.run(&mut self.turn, &behaviour.code)
     }

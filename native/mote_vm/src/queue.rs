@@ -7,6 +7,7 @@
 //! 3. Only the owning thread touches it.
 //! 4. When a collection begins it takes what is queued by chunk, all but the last one (`snapshot`, `keep`). Until it has
 //!    marked (`let_go`), emptied chunks of these are kept as they are.
+//! 5. Between `head` and `sight`, if that is behind it, lie events.
 use crate::actor::Actor;
 use crate::heap::block::BlockPool;
 use crate::heap::chunks::Chunks;
@@ -67,7 +68,11 @@ pub(crate) struct EventQueue {
     head_end: *mut Event,
     tail: *mut Event,
     tail_end: *mut Event,
-    len: usize,
+    /// Up to here, in the first chunk, events have been seen to lie; there may be more.
+    sight: *mut Event,
+    /// Chunks are numbered in the order in which they were linked: the numbers of the first and of the last one.
+    first: usize,
+    last: usize,
     spare: Vec<NonNull<Chunk>>,
     chunks: usize,
     memory: Chunks,
@@ -84,16 +89,15 @@ unsafe impl Send for EventQueue {}
 pub(crate) struct QueueMark {
     tail: *mut Event,
     tail_end: *mut Event,
-    len: usize,
+    /// The number of its chunk.
+    chunk: usize,
 }
 
 impl EventQueue {
-    /// Where the next event goes, where its chunk ends, and the count, for native code.
+    /// Where the next event goes and where its chunk ends, for native code.
     pub(crate) const TAIL: usize = std::mem::offset_of!(EventQueue, tail);
     /// See `TAIL`.
     pub(crate) const TAIL_END: usize = std::mem::offset_of!(EventQueue, tail_end);
-    /// See `TAIL`.
-    pub(crate) const LEN: usize = std::mem::offset_of!(EventQueue, len);
 
     pub(crate) fn new(pool: Arc<BlockPool>) -> EventQueue {
         let mut queue = EventQueue {
@@ -101,7 +105,9 @@ impl EventQueue {
             head_end: std::ptr::null_mut(),
             tail: std::ptr::null_mut(),
             tail_end: std::ptr::null_mut(),
-            len: 0,
+            sight: std::ptr::null_mut(),
+            first: 0,
+            last: 0,
             spare: Vec::with_capacity(SPARE),
             chunks: 0,
             memory: Chunks::new(pool, Layout::new::<Chunk>()),
@@ -109,11 +115,19 @@ impl EventQueue {
             emptied: Vec::new(),
         };
         let chunk = queue.fresh_chunk();
-        queue.head = Chunk::start(chunk);
-        queue.head_end = Chunk::end(chunk);
-        queue.tail = queue.head;
-        queue.tail_end = queue.head_end;
+        queue.begin_with(chunk);
         queue
+    }
+
+    /// Nothing is queued, and that chunk is the only one.
+    fn begin_with(&mut self, chunk: NonNull<Chunk>) {
+        self.head = Chunk::start(chunk);
+        self.head_end = Chunk::end(chunk);
+        self.tail = self.head;
+        self.tail_end = self.head_end;
+        self.sight = self.head;
+        self.last += 1;
+        self.first = self.last;
     }
 
     /// Whether events were pushed since the last time for which there was no memory in the quota.
@@ -153,10 +167,7 @@ impl EventQueue {
         // SAFETY: as above.
         if unsafe { !(*last.as_ptr()).small } {
             let chunk = self.fresh_chunk();
-            self.head = Chunk::start(chunk);
-            self.head_end = Chunk::end(chunk);
-            self.tail = self.head;
-            self.tail_end = self.head_end;
+            self.begin_with(chunk);
             self.free(last);
         }
         self.memory.rest();
@@ -177,7 +188,6 @@ impl EventQueue {
             self.tail.write(Event { target, message });
             self.tail = self.tail.add(1);
         }
-        self.len += 1;
     }
 
     #[inline(always)]
@@ -192,19 +202,19 @@ impl EventQueue {
         let event = unsafe { self.head.read() };
         // SAFETY: stays within the chunk or one past its last event.
         self.head = unsafe { self.head.add(1) };
-        self.len -= 1;
         if self.head == self.tail {
             // Nothing else is queued: start over at the front of the chunk, whose lines are in the cache.
             // SAFETY: head and tail meet only in one chunk, whose end is `tail_end`.
             let start = Chunk::start(unsafe { Chunk::ending(self.tail_end) });
             self.head = start;
             self.tail = start;
+            self.sight = start;
         }
         Some(event)
     }
 
     /// The oldest event from before `mark`, also while a turn has staged others behind it.
-    pub(crate) fn take_before(&mut self, mark: &mut QueueMark) -> Option<Event> {
+    pub(crate) fn take_before(&mut self, mark: &QueueMark) -> Option<Event> {
         if self.head == mark.tail {
             return None;
         }
@@ -215,32 +225,37 @@ impl EventQueue {
         let event = unsafe { self.head.read() };
         // SAFETY: stays within the chunk or one past its last event.
         self.head = unsafe { self.head.add(1) };
-        self.len -= 1;
-        mark.len -= 1;
         Some(event)
     }
 
-    /// The event that will be popped after `ahead` others, if it lies in the same chunk; for prefetching.
+    /// The events that will be popped after `near` and after `far` others, `far` being more, if they lie in the same
+    /// chunk; for prefetching.
     #[inline(always)]
-    pub(crate) fn peek(&self, ahead: usize) -> Option<Event> {
-        let at = self.head.wrapping_add(ahead);
-        let end = if self.head_end == self.tail_end {
+    pub(crate) fn ahead(&mut self, near: usize, far: usize) -> Option<(Event, Event)> {
+        let at = self.head.wrapping_add(far);
+        if at >= self.sight {
+            self.sight = self.in_first_chunk();
+            if at >= self.sight {
+                return None;
+            }
+        }
+        // SAFETY: between `head` and `sight` events lie (invariant 5).
+        Some(unsafe { (self.head.add(near).read(), at.read()) })
+    }
+
+    /// Where the events in the first chunk end.
+    #[inline(always)]
+    fn in_first_chunk(&self) -> *mut Event {
+        if self.head_end == self.tail_end {
             self.tail
         } else {
             self.head_end
-        };
-        // SAFETY: before the end of the chunk and, if the tail is in it, before the tail: an event is there.
-        (at < end).then(|| unsafe { at.read() })
+        }
     }
 
     /// How many events can be brought forward: those that lie in the same chunk as the first.
     pub(crate) fn in_sight(&self) -> usize {
-        let end = if self.head_end == self.tail_end {
-            self.tail
-        } else {
-            self.head_end
-        };
-        (end.addr() - self.head.addr()) / std::mem::size_of::<Event>()
+        events_between(self.head, self.in_first_chunk())
     }
 
     /// Exchanges the first event and the one `ahead` of it, which is in sight.
@@ -256,10 +271,9 @@ impl EventQueue {
         self.head == self.tail
     }
 
-    /// How many events are queued, staged ones included.
-    #[inline(always)]
+    /// How many events are queued, staged ones included. Nobody counts them as they come and go.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.mark_len(&self.mark())
     }
 
     #[inline(always)]
@@ -267,8 +281,40 @@ impl EventQueue {
         QueueMark {
             tail: self.tail,
             tail_end: self.tail_end,
-            len: self.len,
+            chunk: self.last,
         }
+    }
+
+    /// Moves a mark on to where the queue ends.
+    #[inline(always)]
+    pub(crate) fn advance(&self, mark: &mut QueueMark) {
+        match self.is_where(mark) {
+            true => mark.tail = self.tail,
+            false => *mark = self.mark(),
+        }
+    }
+
+    /// Whether the queue still ends in the mark's chunk.
+    #[inline(always)]
+    pub(crate) fn is_where(&self, mark: &QueueMark) -> bool {
+        mark.chunk == self.last
+    }
+
+    /// How many events were pushed since `mark`.
+    #[inline(always)]
+    pub(crate) fn pushed_since(&self, mark: &QueueMark) -> usize {
+        if self.is_where(mark) {
+            return events_between(mark.tail, self.tail);
+        }
+        self.pushed_beyond(mark)
+    }
+
+    #[cold]
+    fn pushed_beyond(&self, mark: &QueueMark) -> usize {
+        between(
+            (mark.tail, mark.tail_end, mark.chunk),
+            (self.tail, self.tail_end, self.last),
+        )
     }
 
     /// Shows every queued event; only between turns.
@@ -349,12 +395,15 @@ impl EventQueue {
 
     /// How many of the events from before `mark` are still queued.
     pub(crate) fn mark_len(&self, mark: &QueueMark) -> usize {
-        mark.len
+        between(
+            (self.head, self.head_end, self.first),
+            (mark.tail, mark.tail_end, mark.chunk),
+        )
     }
 
     /// Forgets what was pushed since `mark`.
     pub(crate) fn rewind(&mut self, mark: QueueMark) {
-        if mark.tail_end != self.tail_end {
+        if !self.is_where(&mark) {
             // SAFETY: invariant 1; the marked chunk is linked to those staged behind it.
             unsafe {
                 let mut next = (*Chunk::ending(mark.tail_end).as_ptr()).next.take();
@@ -366,7 +415,8 @@ impl EventQueue {
         }
         self.tail = mark.tail;
         self.tail_end = mark.tail_end;
-        self.len = mark.len;
+        self.last = mark.chunk;
+        self.sight = self.head;
         if self.is_starved() {
             self.give_up();
         }
@@ -380,6 +430,7 @@ impl EventQueue {
         unsafe { (*Chunk::ending(self.tail_end).as_ptr()).next = Some(chunk) };
         self.tail = Chunk::start(chunk);
         self.tail_end = Chunk::end(chunk);
+        self.last += 1;
     }
 
     #[cold]
@@ -391,6 +442,8 @@ impl EventQueue {
             if let Some(next) = (*done.as_ptr()).next.take() {
                 self.head = Chunk::start(next);
                 self.head_end = Chunk::end(next);
+                self.sight = self.head;
+                self.first += 1;
                 self.done_with(done);
             }
         }
@@ -436,6 +489,21 @@ impl EventQueue {
             self.memory.give((chunk.cast(), small));
         }
     }
+}
+
+/// How many events fit between two places in one chunk.
+#[inline(always)]
+fn events_between(from: *mut Event, to: *mut Event) -> usize {
+    (to.addr() - from.addr()) / size_of::<Event>()
+}
+
+/// How many events lie between two places, each of which is in a chunk that ends there and has that number.
+fn between(from: (*mut Event, *mut Event, usize), to: (*mut Event, *mut Event, usize)) -> usize {
+    if from.2 == to.2 {
+        return events_between(from.0, to.0);
+    }
+    let whole = (to.2 - from.2 - 1) * EVENTS;
+    events_between(from.0, from.1) + whole + EVENTS - events_between(to.0, to.1)
 }
 
 impl Drop for EventQueue {
@@ -504,11 +572,24 @@ mod tests {
             }
             assert_eq!(queue.is_empty(), model.is_empty());
             assert_eq!(queue.len(), model.len());
-            assert_eq!(
-                queue.peek(0).map(|e| e.message.fixnum_value()).is_some()
-                    || queue.head == queue.head_end,
-                !model.is_empty() || queue.head == queue.head_end
-            );
+            let ahead = queue.ahead(0, 2).map(|(near, far)| {
+                let number = |event: Event| event.message.fixnum_value();
+                (number(near), number(far))
+            });
+            match ahead {
+                Some(ahead) => assert_eq!(ahead, (model[0], model[2])),
+                None => assert!(queue.in_sight() <= 2),
+            }
+            let mark = queue.mark();
+            let pushes = (step * 17) % (EVENTS + 40);
+            for i in 0..pushes {
+                assert_eq!(queue.pushed_since(&mark), i);
+                push(&mut queue, -1);
+            }
+            assert_eq!(queue.pushed_since(&mark), pushes);
+            assert_eq!(queue.mark_len(&mark), model.len());
+            assert_eq!(queue.len(), model.len() + pushes);
+            queue.rewind(mark);
         }
     }
 
@@ -540,15 +621,15 @@ mod tests {
             for i in 0..committed as i64 {
                 push(&mut queue, i);
             }
-            let mut mark = queue.mark();
+            let mark = queue.mark();
             for _ in 0..EVENTS + 3 {
                 push(&mut queue, -1);
             }
             for i in 0..committed as i64 {
-                let taken = queue.take_before(&mut mark).unwrap();
+                let taken = queue.take_before(&mark).unwrap();
                 assert_eq!(taken.message.fixnum_value(), i);
             }
-            assert!(queue.take_before(&mut mark).is_none());
+            assert!(queue.take_before(&mark).is_none());
             assert_eq!(queue.len(), EVENTS + 3);
             queue.rewind(mark);
             assert_eq!((pop(&mut queue), queue.len()), (None, 0));

@@ -144,7 +144,7 @@ impl Dispatch {
         match found {
             None => {
                 self.turn.counts.dropped += 1;
-                self.turn.tally.sends -= 1;
+                self.turn.counts.sends -= 1;
             }
             Some(sponsor) if sponsor.id == self.turn.place.sponsor.id => {
                 self.turn.queue.push(event.target, event.message);

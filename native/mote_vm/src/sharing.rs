@@ -100,7 +100,7 @@ impl Turn {
         let me = self.place.station.number;
         let half = committed.div_ceil(2).min(MOST);
         let taken: Vec<Event> = (0..half)
-            .map_while(|_| self.queue.take_before(&mut self.savepoint.queue))
+            .map_while(|_| self.queue.take_before(&self.savepoint.queue))
             .collect();
         // Behind a long turn nothing stays that can go: it would wait for the end of it.
         let staying = match running.is_null() {

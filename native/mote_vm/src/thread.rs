@@ -10,7 +10,6 @@
 use crate::actor::Actor;
 use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
-use crate::counters::Counts;
 use crate::fault::Fault;
 use crate::gc::{Phase, Stress, NAP};
 use crate::inbox::{Contents, Done, Entry, Target};
@@ -49,7 +48,7 @@ const PREFETCH_CAPTURES: usize = 6;
 pub(crate) struct Dispatch {
     pub(crate) turn: Turn,
     pub(crate) interpreter: Interpreter,
-    /// The behaviour and the message of the turn that runs, or ran last.
+    /// The behaviour and the message of the turn that runs, if it is not native code alone that does: that cannot panic.
     pub(crate) running: Option<(*const BehaviourCode, Value)>,
     pub(crate) fuel: u64,
     /// Events on their way to other threads, by number, and for which there are any.
@@ -259,32 +258,44 @@ impl Dispatch {
                 break;
             };
             self.prefetch();
-            batch.last = if event.target == self.elsewhere.0 {
-                self.forward_again(event);
-                1
             // SAFETY: targets of queued events are live actors.
-            } else if unsafe { (*event.target).header().owner() } == me || self.route(event) {
-                self.turn_of(event)
-            } else {
-                1
+            let mine = || unsafe { (*event.target).header().owner() } == me;
+            batch.last = match event.target != self.elsewhere.0 && mine() || self.comes_here(event)
+            {
+                true => self.turn_of(event),
+                false => 1,
             };
             batch.units += batch.last;
             batch.turns += 1;
         }
+        self.turn.actor = std::ptr::null();
         let Some(start) = start else { return 0 };
         let took = start.elapsed().as_nanos() as u64;
         self.backlog.after(&batch, took, self.turn.queue.len())
     }
 
-    #[inline(always)]
-    fn prefetch(&self) {
-        let mine = |ahead: &Event| ahead.target != self.elsewhere.0;
-        if let Some(ahead) = self.turn.queue.peek(PREFETCH_ACTOR).filter(mine) {
-            crate::dispatch::prefetch(ahead.target.cast());
+    /// An event whose actor is not this thread's, as far as its record says: whether it runs here all the same.
+    #[cold]
+    #[inline(never)]
+    fn comes_here(&mut self, event: Event) -> bool {
+        self.turn.actor = std::ptr::null();
+        if event.target == self.elsewhere.0 {
+            self.forward_again(event);
+            return false;
         }
-        if let Some(ahead) = self.turn.queue.peek(PREFETCH_CAPTURES).filter(mine) {
+        self.route(event)
+    }
+
+    #[inline(always)]
+    fn prefetch(&mut self) {
+        let ahead = self.turn.queue.ahead(PREFETCH_CAPTURES, PREFETCH_ACTOR);
+        let Some((near, far)) = ahead else { return };
+        if far.target != self.elsewhere.0 {
+            crate::dispatch::prefetch(far.target.cast());
+        }
+        if near.target != self.elsewhere.0 {
             // SAFETY: targets of queued events are live. Whatever the state is, a prefetch of it cannot fault.
-            let state = unsafe { (*ahead.target).state() };
+            let state = unsafe { (*near.target).state() };
             crate::dispatch::prefetch(state.word() as *const u8);
         }
     }
@@ -390,6 +401,7 @@ impl Dispatch {
         let now = place.machine.clock().now();
         let mut due = std::mem::take(&mut self.due);
         place.station.timers.fire(now, &mut due);
+        let before = self.turn.queue.mark();
         for timer in due.drain(..) {
             let message = match timer.message {
                 Message::Value(message) => Some(message),
@@ -400,6 +412,9 @@ impl Dispatch {
             }
         }
         self.due = due;
+        self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
+        self.turn.count_staged();
+        self.turn.tidy_up(self.fuel);
         if !self.turn.outside.is_empty() {
             self.commit_outside();
         }
@@ -410,12 +425,7 @@ impl Dispatch {
         let turn = &mut self.turn;
         let queued = turn.queue.len() as u64;
         turn.counts.queue_high_water = turn.counts.queue_high_water.max(queued);
-        turn.place.station.counters.publish(&Counts {
-            sends: turn.tally.sends,
-            creates: turn.tally.creates,
-            dropped: turn.counts.dropped + turn.tally.dropped,
-            ..turn.counts
-        });
+        turn.place.station.counters.publish(&turn.counts);
     }
 
     /// Publishes counters and what others may want to know before they ask for work.

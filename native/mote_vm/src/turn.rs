@@ -1,8 +1,11 @@
 //! The staging area of a turn: what it allocates, sends, arms and becomes, until commit or abort.
 //!
 //! Invariants:
-//! 1. Between turns nothing is staged: `outside` and `timers` are empty, `next` is nothing, and `actor` is null.
+//! 1. Between turns nothing is staged: `outside` and `timers` are empty, `staged` is nothing, `next` is nothing,
+//!    `unusual` is not set, and all the fuel is there.
 //! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest.
+//! 3. Whatever a turn leaves behind but events and cells with room where they were expected, a become, and what is counted
+//!    of these, sets `unusual`: a turn that ends without has nothing to do but `commit`.
 use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
 use crate::code::program::Program;
@@ -51,11 +54,10 @@ pub(crate) enum TimerStep {
     Cancel(Value),
 }
 
-/// What a turn itself counts; an abort takes it back.
+/// What a turn counts beside its actors and the events that it queues; an abort forgets it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) sends: u64,
-    pub(crate) creates: u64,
     pub(crate) dropped: u64,
 }
 
@@ -64,7 +66,7 @@ pub(crate) struct Tally {
 pub(crate) struct Savepoint {
     pub(crate) heap: Mark,
     pub(crate) queue: QueueMark,
-    pub(crate) tally: Tally,
+    pub(crate) creates: u64,
 }
 
 /// What the actor becomes at commit. Native code writes it.
@@ -105,7 +107,7 @@ pub(crate) struct Halt {
 }
 
 /// Fuel between two looks around within a long turn: some tens of microseconds.
-const SLICE: u64 = 4096;
+pub(crate) const SLICE: u64 = 4096;
 
 /// Elements that a primitive walks over for one unit of fuel: about the time of a call.
 const ELEMENTS: usize = 4;
@@ -130,7 +132,11 @@ pub(crate) struct Turn {
     /// What is left of the current slice, and of the turn beyond it.
     pub(crate) fuel: u64,
     reserve: u64,
-    pub(crate) tally: Tally,
+    /// Invariant 3. A word, since native code writes it.
+    pub(crate) unusual: u32,
+    /// What a helper has answered that native code called through a stub (native/stubs.rs).
+    pub(crate) answer: u64,
+    pub(crate) staged: Tally,
     pub(crate) counts: Counts,
     /// What a collection that marks beside turns has still to see of them.
     pub(crate) log: Log,
@@ -154,9 +160,9 @@ impl Turn {
         let savepoint = Savepoint {
             heap: heap.mark(),
             queue: queue.mark(),
-            tally: Tally::default(),
+            creates: 0,
         };
-        Turn {
+        let mut turn = Turn {
             heap,
             queue,
             random: Random::from_seed(seed),
@@ -172,7 +178,9 @@ impl Turn {
             actor: std::ptr::null(),
             fuel: 0,
             reserve: 0,
-            tally: Tally::default(),
+            unusual: 0,
+            answer: 0,
+            staged: Tally::default(),
             counts: Counts::default(),
             log: Log::default(),
             savepoint,
@@ -181,20 +189,26 @@ impl Turn {
             program: place.machine.program().clone(),
             timer_serial: place.station.timers.last_serial(),
             place,
-        }
+        };
+        turn.fill_up();
+        turn
     }
 
-    /// Starts a turn of `actor` with that much fuel.
-    #[inline(always)]
-    pub(crate) fn begin(&mut self, actor: *const Actor, fuel: u64) {
-        self.actor = actor;
+    /// All the fuel of a turn.
+    pub(crate) fn fill_up(&mut self) {
+        let fuel = self.place.machine.fuel();
         self.fuel = fuel.min(SLICE);
         self.reserve = fuel - self.fuel;
-        self.savepoint = Savepoint {
-            heap: self.heap.mark(),
-            queue: self.queue.mark(),
-            tally: self.tally,
-        };
+    }
+
+    /// Starts a turn of `actor`.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, actor: *const Actor) {
+        self.actor = actor;
+        // From turn to turn little but these positions changes.
+        self.heap.advance(&mut self.savepoint.heap);
+        self.queue.advance(&mut self.savepoint.queue);
+        self.savepoint.creates = self.counts.creates;
     }
 
     /// How much of `fuel` the turn has spent.
@@ -207,6 +221,7 @@ impl Turn {
     #[cold]
     #[inline(never)]
     pub(crate) fn refuel(&mut self) -> Result<(), Atom> {
+        self.unusual = 1;
         if self.place.machine.is_stopping() {
             return Err(Atom::STOPPED);
         }
@@ -241,6 +256,7 @@ impl Turn {
     /// Takes it from the reserve first: the slice says when to look around.
     #[inline(never)]
     fn pay(&mut self) -> Result<(), Atom> {
+        self.unusual = 1;
         let work = std::mem::take(&mut self.heap.work);
         let price = (work.saturating_sub(FREE) / ELEMENTS) as u64;
         if price > self.reserve + self.fuel {
@@ -277,10 +293,25 @@ impl Turn {
         bytes > STAGED && !self.place.machine.pool().quota.has(bytes)
     }
 
+    /// Whether nothing but a commit is left to do for a turn that has ended well.
+    #[inline(always)]
+    pub(crate) fn is_usual(&self) -> bool {
+        self.unusual == 0 && self.queue.is_where(&self.savepoint.queue)
+    }
+
+    /// The turn is over, committed or aborted; how much fuel it has spent. What was not usual has been seen to.
+    pub(crate) fn tidy_up(&mut self, fuel: u64) -> u64 {
+        let spent = self.spent(fuel);
+        self.fill_up();
+        self.unusual = 0;
+        spent
+    }
+
     /// Makes the become visible. Sends to actors and new actors already stand where they belong; what goes outside
     /// is left to the caller.
     #[inline(always)]
     pub(crate) fn commit(&mut self) {
+        self.counts.sends += self.queue.pushed_since(&self.savepoint.queue) as u64;
         if let Some((behaviour, state)) = self.becoming() {
             if self.heap.marking() != 0 {
                 self.keep_for_collection();
@@ -326,20 +357,28 @@ impl Turn {
         };
     }
 
+    /// What was staged outside of the queue counts.
+    pub(crate) fn count_staged(&mut self) {
+        let staged = std::mem::take(&mut self.staged);
+        self.counts.sends += staged.sends;
+        self.counts.dropped += staged.dropped;
+    }
+
     /// Leaves no footprints.
     pub(crate) fn abort(&mut self) {
         self.next = Next::STAYS;
         self.outside.clear();
         self.timers.clear();
         self.queue.rewind(self.savepoint.queue);
-        self.tally = self.savepoint.tally;
+        self.staged = Tally::default();
+        self.counts.creates = self.savepoint.creates;
         self.heap.rewind(self.savepoint.heap);
     }
 
     /// A new actor, owned by this thread unless it is pinned elsewhere; `NONE` when the memory is exhausted.
     #[inline(always)]
     pub(crate) fn create(&mut self, behaviour: BehaviourId, state: Value) -> Value {
-        self.tally.creates += 1;
+        self.counts.creates += 1;
         self.heap.actor(self.birth.of(behaviour), state)
     }
 
@@ -350,7 +389,7 @@ impl Turn {
         sponsor: Value,
         state: Value,
     ) -> Value {
-        self.tally.creates += 1;
+        self.counts.creates += 1;
         let named = sponsor.as_atom();
         let sponsors = self.place.machine.sponsors();
         let pinned = named.and_then(|name| sponsors.pin(|sponsor| sponsor.name == name));
@@ -362,7 +401,6 @@ impl Turn {
 
     #[inline(always)]
     pub(crate) fn send(&mut self, target: Value, message: Value) {
-        self.tally.sends += 1;
         if target.is_address() {
             self.queue.push(target.address_pointer(), message);
         } else {
@@ -372,31 +410,32 @@ impl Turn {
 
     /// A send to a named sponsor. An `on` reference inside of it has the last word.
     pub(crate) fn sendx(&mut self, sponsor: Value, target: Value, message: Value) {
-        self.tally.sends += 1;
         self.send_outside(sponsor, target, message);
     }
 
     #[cold]
     fn send_outside(&mut self, sponsor: Value, target: Value, message: Value) {
+        self.unusual = 1;
         let (sponsor, target) = target.as_on().unwrap_or((sponsor, target));
         let known = target.is_address() || target.as_foreign().is_some_and(|f| f.is_address());
         if known {
+            self.staged.sends += 1;
             self.outside.push(Outgoing {
                 sponsor,
                 target,
                 message,
             });
         } else {
-            self.tally.sends -= 1;
-            self.tally.dropped += 1;
+            self.staged.dropped += 1;
         }
     }
 
     /// Stages a timer; its reference, `:undefined` when the delay is no count of milliseconds, `NONE` when the memory is
     /// exhausted.
     pub(crate) fn send_after(&mut self, delay: Value, target: Value, message: Value) -> Value {
+        self.unusual = 1;
         let Some(milliseconds) = delay.as_fixnum().and_then(|n| u64::try_from(n).ok()) else {
-            self.tally.dropped += 1;
+            self.staged.dropped += 1;
             return Value::UNDEFINED;
         };
         // An abort does not take the number back: a reference that it made may have been reported.
@@ -420,6 +459,7 @@ impl Turn {
     /// Stages the end of a timer. `:ok` for every reference, whatever has become of its timer.
     pub(crate) fn cancel_timer(&mut self, timer: Value) -> Value {
         if timer.as_timer().is_some() {
+            self.unusual = 1;
             self.timers.push(TimerStep::Cancel(timer));
         }
         match is_reference(timer) {

@@ -108,31 +108,18 @@ pub(crate) struct BehaviourCode {
     pub(crate) safe: bool,
     pub(crate) module: Atom,
     pub(crate) name: Atom,
-    /// The same as native code; null while the interpreter runs it.
-    native: AtomicPtr<u8>,
 }
 
-impl BehaviourCode {
-    /// The native code, if it is ready.
-    #[cfg(not(any(miri, loom)))]
-    #[inline(always)]
-    pub(crate) fn native(&self) -> Option<crate::native::Entry> {
-        // Acquire: pairs with the release in `install_native`.
-        let native = self.native.load(Ordering::Acquire);
-        // SAFETY: null, or the start of a function of this type in code memory that lives as long as the program.
-        unsafe { std::mem::transmute::<*mut u8, Option<crate::native::Entry>>(native) }
-    }
-
-    /// Leaves it to the interpreter, for ever.
-    pub(crate) fn forget_native(&self) {
-        // Relaxed: whoever still sees the native code runs it as well.
-        self.native.store(null_mut(), Ordering::Relaxed);
-    }
+/// What is found by a behaviour's number.
+struct Row {
+    /// Its native code, or [`native::absent`] while the interpreter runs it. In the table itself: a turn needs no more.
+    entry: AtomicPtr<u8>,
+    code: AtomicPtr<BehaviourCode>,
 }
 
 /// See the head of this file.
 pub(crate) struct Program {
-    table: NonNull<AtomicPtr<BehaviourCode>>,
+    table: NonNull<Row>,
     inner: Mutex<Inner>,
 }
 
@@ -164,7 +151,7 @@ struct Installed {
     ids: Vec<BehaviourId>,
 }
 
-const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<AtomicPtr<BehaviourCode>>();
+const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<Row>();
 const TABLE_ALIGN: usize = 4096;
 
 impl Program {
@@ -196,26 +183,50 @@ impl Program {
             safe: true,
             module: Atom::NIL,
             name: Atom::new("sink"),
-            native: AtomicPtr::new(ignore as *mut u8),
         };
-        program.publish(&mut program.inner.lock(), sink);
+        let sink = program.publish(&mut program.inner.lock(), sink);
+        program.set_entry(sink, ignore);
         Some(program)
+    }
+
+    #[inline(always)]
+    fn row(&self, id: BehaviourId) -> &Row {
+        // SAFETY: ids are handed out by `publish` only, so the row is within the table and was written (invariants 1
+        // and 2).
+        unsafe { &*self.table.as_ptr().add(id.0 as usize) }
+    }
+
+    /// What runs a turn of a behaviour.
+    #[inline(always)]
+    pub(crate) fn entry(&self, id: BehaviourId) -> native::Entry {
+        if cfg!(any(miri, loom)) {
+            // Neither knows native code.
+            return native::absent;
+        }
+        // Acquire: pairs with the release in `set_entry`.
+        let entry = self.row(id).entry.load(Ordering::Acquire);
+        // SAFETY: `set_entry` stores nothing but functions of this type, of ours or in code memory that lives as long as
+        // the program.
+        unsafe { std::mem::transmute::<*mut u8, native::Entry>(entry) }
+    }
+
+    fn set_entry(&self, id: BehaviourId, entry: native::Entry) {
+        // Release: whoever finds native code sees it complete.
+        let entry = entry as *mut u8;
+        self.row(id).entry.store(entry, Ordering::Release);
+    }
+
+    /// Leaves a behaviour to the interpreter, for ever. Whoever still sees the native code runs it as well.
+    pub(crate) fn forget_native(&self, id: BehaviourId) {
+        self.set_entry(id, native::absent);
     }
 
     /// The code of a behaviour.
     #[inline(always)]
     pub(crate) fn behaviour(&self, id: BehaviourId) -> &BehaviourCode {
-        // SAFETY: ids are handed out by `publish` only, so the entry exists and is not null (invariants 1 and 2).
         // Relaxed: whoever has the id synchronised with its publication (invariant 2).
-        unsafe {
-            &*self
-                .table
-                .as_ptr()
-                .add(id.0 as usize)
-                .as_ref()
-                .unwrap_unchecked()
-                .load(Ordering::Relaxed)
-        }
+        // SAFETY: written by `publish`, and lives as long as the program (invariant 1).
+        unsafe { &*self.row(id).code.load(Ordering::Relaxed) }
     }
 
     /// What a behaviour is called.
@@ -297,9 +308,9 @@ impl Program {
         }
         for (id, native) in job.ids.iter().zip(&compiled.behaviours) {
             if let Some(native) = native {
-                // Release: see `BehaviourCode::native`.
-                let code = self.behaviour(*id);
-                code.native.store(native.cast_mut(), Ordering::Release);
+                // SAFETY: the start of a behaviour, in code memory that is kept below.
+                let entry = unsafe { std::mem::transmute::<*const u8, native::Entry>(*native) };
+                self.set_entry(*id, entry);
             }
         }
         inner.code_memory.push(compiled.memory);
@@ -380,7 +391,6 @@ impl Program {
                 safe: behaviour.safe,
                 module,
                 name,
-                native: AtomicPtr::new(null_mut()),
             };
             let id = self.publish(inner, code);
             let slot = behaviour_slot(inner, (module, name, behaviour.captures));
@@ -402,9 +412,12 @@ impl Program {
         let id = inner.behaviour_code.len();
         let code = NonNull::from(Box::leak(Box::new(code)));
         inner.behaviour_code.push(code);
-        // SAFETY: `load` checked that the id is below the table's length. Release: invariant 2.
-        unsafe { (*self.table.as_ptr().add(id)).store(code.as_ptr(), Ordering::Release) };
-        BehaviourId(id as u32)
+        let id = BehaviourId(id as u32);
+        // The table reads as zeroes, which is no function. `load` checked that the id is below the table's length.
+        self.set_entry(id, native::absent);
+        // Release: invariant 2.
+        self.row(id).code.store(code.as_ptr(), Ordering::Release);
+        id
     }
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct Heap {
     foreigns: Vec<ForeignCell>,
     pool: Arc<BlockPool>,
     exhausted: bool,
+    /// More than `next` has changed since the last time that a turn took its savepoint.
+    moved: bool,
     /// What is made now was accepted before: it gets its memory also beyond the quota.
     insists: bool,
     /// Elements that primitives have walked over since the last time that a turn paid for it.
@@ -128,6 +130,7 @@ impl Heap {
             foreigns: Vec::new(),
             pool,
             exhausted: false,
+            moved: true,
             insists: false,
             work: 0,
         }
@@ -154,6 +157,15 @@ impl Heap {
         }
     }
 
+    /// Moves a mark that this was the last to see on to the present position.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, mark: &mut Mark) {
+        match std::mem::take(&mut self.moved) {
+            false => mark.next = self.next,
+            true => *mark = self.mark(),
+        }
+    }
+
     /// Forgets everything allocated since `mark`. No value made since then may be used again.
     pub(crate) fn rewind(&mut self, mark: Mark) {
         for foreign in self.foreigns.drain(mark.foreigns..) {
@@ -169,6 +181,7 @@ impl Heap {
         self.next = mark.next;
         self.end = mark.end;
         self.cursor = mark.cursor;
+        self.moved = true;
         self.exhausted = false;
     }
 
@@ -195,6 +208,7 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn allocate_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
+        self.moved = true;
         if bytes > PAYLOAD {
             let large = self.pool.acquire_large(bytes, self.insists);
             self.exhausted |= large.is_none();
@@ -354,6 +368,7 @@ impl Heap {
             drop(unsafe { Box::from_raw(boxed.as_ptr()) });
             self.pool.let_go(bytes);
         } else {
+            self.moved = true;
             self.foreigns.push(ForeignCell {
                 cell: value.boxed_pointer(),
                 reference: boxed,

@@ -72,6 +72,7 @@ impl Heap {
         self.cursor = Cursor::default();
         self.next = std::ptr::null_mut();
         self.end = std::ptr::null_mut();
+        self.moved = true;
         self.last = number;
         self.marking = 0;
         std::mem::take(&mut self.foreigns)

@@ -146,7 +146,7 @@ impl Dispatch {
             }
         }
         effects.become_ = turn.becoming().map(|(id, state)| self.described(id, state));
-        let created = turn.tally.creates - turn.savepoint.tally.creates;
+        let created = turn.counts.creates - turn.savepoint.creates;
         if created > 0 {
             let found = self.created(event);
             omitted += created.saturating_sub(found.len() as u64);

@@ -64,7 +64,7 @@ impl Dispatch {
             .filter_map(|trace| Some((trace, trace.next()?)))
             .collect();
         if shown.is_empty() {
-            return self.turn_of(event);
+            return self.turn_seen_by(event, |_, _, _| ());
         }
         self.turn_seen_by(event, |thread, behaviour, end| {
             let turn = thread.seen(event, behaviour, end);

@@ -5,6 +5,8 @@
 use super::body::{Body, Role};
 use super::code_memory::{CodeMemory, Piece};
 use super::flow::{Flow, Subject};
+use super::kinds::Kinds;
+use super::stubs::Stubs;
 use super::{host, layout, LARGEST_FRAME};
 use crate::code::ir::{Instr, Label};
 use crate::code::program::{BehaviourSlot, FunctionSlot};
@@ -50,22 +52,25 @@ pub(crate) struct Unit<'a> {
     pub(crate) behaviours: &'a [*const BehaviourSlot],
     /// How Rust is called.
     pub(super) host: CallConv,
+    pub(super) stubs: &'static Stubs,
 }
 
 impl<'a> Unit<'a> {
+    /// `None` where no native code can be made.
     pub(crate) fn new(
         verified: &'a Verified,
         constants: &'a [Value],
         functions: &'a [*const FunctionSlot],
         behaviours: &'a [*const BehaviourSlot],
-    ) -> Unit<'a> {
-        Unit {
+    ) -> Option<Unit<'a>> {
+        Some(Unit {
             verified,
             constants,
             functions,
             behaviours,
-            host: CallConv::SystemV,
-        }
+            host: host::isa()?.default_call_conv(),
+            stubs: Stubs::get()?,
+        })
     }
 
     pub(super) fn callee(&self, import: u32) -> Callee {
@@ -90,15 +95,14 @@ pub(crate) struct Compiled {
 /// Compiles a unit; `None` where the host is not supported or has no memory.
 pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
     let mut compiler = Compiler {
-        unit: Unit {
-            host: host::isa()?.default_call_conv(),
-            ..*unit
-        },
+        unit,
         isa: &**host::isa()?,
         context: Context::new(),
         builder: FunctionBuilderContext::new(),
+        returns: vec![Kinds::FIXNUM; unit.verified.functions.len()],
         refused: 0,
     };
+    compiler.learn_returns();
     let verified = unit.verified;
     let mut pieces = Vec::new();
     for (index, function) in verified.functions.iter().enumerate() {
@@ -132,14 +136,68 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
 }
 
 struct Compiler<'a> {
-    unit: Unit<'a>,
+    unit: &'a Unit<'a>,
     isa: &'a dyn TargetIsa,
     context: Context,
     builder: FunctionBuilderContext,
+    /// What the unit's functions usually answer: integers, until it is found out.
+    returns: Vec<Kinds>,
     refused: usize,
 }
 
+/// How often it is looked again what functions answer, given what those answer that they call.
+const ROUNDS: usize = 3;
+
 impl Compiler<'_> {
+    /// Finds out what functions usually answer. Nothing rests on it but speed: callers test it.
+    fn learn_returns(&mut self) {
+        let verified = self.unit.verified;
+        let call = |i: &Instr| matches!(i, Instr::Call { .. });
+        let functions = verified.functions.iter().map(|f| &f.code);
+        let mut codes = functions.chain(verified.behaviours.iter().map(|b| &b.code));
+        if !codes.any(|code| code.iter().any(call)) {
+            return;
+        }
+        for _ in 0..ROUNDS {
+            for (index, function) in verified.functions.iter().enumerate() {
+                let role = Role::Function { index };
+                let (registers, arity) = (function.registers, function.arity as u16);
+                let look = |subject: &Subject<'_>| Flow::of(subject).answers;
+                let answers = self.looked_at(&function.code, registers, arity, role, look);
+                self.returns[index] = answers.unwrap_or(Kinds::ANY);
+            }
+        }
+    }
+
+    /// Shows a code with what is known of what it refers to; nothing if it is too large.
+    fn looked_at<R>(
+        &self,
+        code: &[Instr],
+        registers: u16,
+        inputs: u16,
+        role: Role,
+        look: impl FnOnce(&Subject<'_>) -> R,
+    ) -> Option<R> {
+        if code.len() * registers as usize > LARGEST_CODE || code.len() > Label::MAX as usize {
+            return None;
+        }
+        let own = |import: u32| self.unit.verified.own_function(import);
+        let is_self = |import: u32| match role {
+            Role::Function { index } => own(import) == Some(index),
+            Role::Behaviour { .. } => false,
+        };
+        let returns = |import: u32| own(import).map_or(Kinds::ANY, |index| self.returns[index]);
+        Some(look(&Subject {
+            code,
+            constants: self.unit.constants,
+            registers,
+            inputs,
+            is_self: &is_self,
+            returns: &returns,
+            is_function: matches!(role, Role::Function { .. }),
+        }))
+    }
+
     /// The machine code of one code; `None` (and counted) if it is refused.
     fn piece(&mut self, code: &[Instr], registers: u16, inputs: u16, role: Role) -> Option<Piece> {
         let piece = self.built(code, registers, inputs, role);
@@ -148,28 +206,19 @@ impl Compiler<'_> {
     }
 
     fn built(&mut self, code: &[Instr], registers: u16, inputs: u16, role: Role) -> Option<Piece> {
-        if code.len() * registers as usize > LARGEST_CODE || code.len() > Label::MAX as usize {
-            return None;
-        }
-        let is_self = |import: u32| match role {
-            Role::Function { index } => self.unit.verified.own_function(import) == Some(index),
-            Role::Behaviour { .. } => false,
-        };
-        let subject = Subject {
-            code,
-            constants: self.unit.constants,
-            registers,
-            inputs,
-            is_self: &is_self,
-        };
-        let flow = Flow::of(&subject);
-        let arity = inputs;
-        self.context.clear();
-        let signature = role.signature(arity, self.unit.host);
-        self.context.func = Function::with_name_signature(UserFuncName::default(), signature);
-        let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
+        let mut context = std::mem::replace(&mut self.context, Context::new());
+        let mut builder = std::mem::take(&mut self.builder);
+        context.clear();
+        let signature = role.signature(inputs, self.unit.host);
+        context.func = Function::with_name_signature(UserFuncName::default(), signature);
         let config = self.isa.frontend_config();
-        Body::build(builder, &self.unit, &subject, &flow, role, config);
+        let built = self.looked_at(code, registers, inputs, role, |subject| {
+            let flow = Flow::of(subject);
+            let builder = FunctionBuilder::new(&mut context.func, &mut builder);
+            Body::build(builder, self.unit, subject, &flow, role, config);
+        });
+        (self.context, self.builder) = (context, builder);
+        built?;
         let largest = match role {
             Role::Function { .. } => LARGEST_FRAME,
             Role::Behaviour { .. } => LARGEST_BEHAVIOUR_FRAME,
@@ -187,12 +236,12 @@ impl Compiler<'_> {
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
         b.seal_block(entry);
-        let (turn, fuel) = (b.block_params(entry)[0], b.block_params(entry)[1]);
+        let (turn, budget) = (b.block_params(entry)[0], b.block_params(entry)[1]);
         let never = b.ins().iconst(I32, Stop::Never as i64);
         b.ins()
             .store(MemFlagsData::trusted(), never, turn, layout::HALT_STOP);
         let none = b.ins().iconst(I64, 0);
-        b.ins().return_(&[none, fuel]);
+        b.ins().return_(&[none, budget]);
         b.finalize(self.isa.frontend_config());
         self.finish(LARGEST_FRAME)
     }

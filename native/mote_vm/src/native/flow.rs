@@ -259,7 +259,8 @@ impl State {
     }
 
     /// What holds before the next instruction.
-    pub(super) fn pass(&mut self, instruction: &Instr, constants: &[Value]) {
+    pub(super) fn pass(&mut self, instruction: &Instr, subject: &Subject<'_>) {
+        let constants = subject.constants;
         match instruction {
             Instr::Move { dst, src } => {
                 let mut known = self.operand(*src, constants);
@@ -335,9 +336,15 @@ impl State {
             | Instr::CreateOn { dst, .. } => {
                 self.set(*dst, Known::word(Kinds::ACTOR));
             }
-            Instr::Call { dst, .. }
-            | Instr::SendAfter { dst, .. }
-            | Instr::CancelTimer { dst, .. } => {
+            Instr::Call { dst, function, .. } => {
+                let known = match (subject.returns)(*function) {
+                    Kinds::FIXNUM => Known::word(Kinds::FIXNUM),
+                    Kinds::FLOAT => Known::float(),
+                    _ => Known::word(Kinds::ANY),
+                };
+                self.set(*dst, known);
+            }
+            Instr::SendAfter { dst, .. } | Instr::CancelTimer { dst, .. } => {
                 self.set(*dst, Known::word(Kinds::ANY));
             }
             _ => {}
@@ -392,6 +399,10 @@ pub(super) struct Subject<'a> {
     pub(super) inputs: u16,
     /// Whether a tail call to this import is a loop.
     pub(super) is_self: &'a dyn Fn(u32) -> bool,
+    /// What a call of this import usually answers: integers, floats, or anything.
+    pub(super) returns: &'a dyn Fn(u32) -> Kinds,
+    /// Whether parameters may be taken for granted.
+    pub(super) is_function: bool,
 }
 
 /// What is known of a code.
@@ -403,6 +414,8 @@ pub(super) struct Flow {
     /// The registers that are still read, before each instruction.
     pub(super) live: Vec<Registers>,
     pub(super) loops: bool,
+    /// What it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
+    pub(super) answers: Kinds,
     registers: u16,
 }
 
@@ -415,10 +428,16 @@ impl Flow {
             loops: subject.code.iter().any(
                 |i| matches!(i, Instr::TailCall { function, .. } if (subject.is_self)(*function)),
             ),
+            answers: Kinds::NONE,
             registers: subject.registers,
         };
         let mut again = flow.run(subject);
+        if !subject.is_function {
+            return flow;
+        }
         if !flow.loops {
+            flow.inputs = again.inputs();
+            flow.run(subject);
             return flow;
         }
         // Hopes first: each round may give the next one reason for more.
@@ -458,6 +477,7 @@ impl Flow {
             passed: vec![None; self.inputs.len()],
             used_as: vec![Kinds::NONE; self.inputs.len()],
         };
+        self.answers = Kinds::NONE;
         self.labels = vec![None; subject.code.len()];
         let mut state = Some(self.start());
         for (i, instruction) in subject.code.iter().enumerate() {
@@ -480,12 +500,21 @@ impl Flow {
                 Instr::TailCall { function, args } if (subject.is_self)(*function) => {
                     again.pass(now, args, subject.constants);
                 }
+                Instr::TailCall { function, .. } => {
+                    self.answers = self.answers.or((subject.returns)(*function));
+                }
+                Instr::Return { value } => {
+                    self.answers = self.answers.or(now.kinds(*value, subject.constants));
+                }
                 _ => {}
             }
             if instruction.falls_through() {
                 let before = now.clone();
-                now.pass(instruction, subject.constants);
+                now.pass(instruction, subject);
                 again.uses(&before, now, instruction);
+                if !self.loops {
+                    again.doubt(&before, instruction, subject.constants);
+                }
             } else {
                 state = None;
             }
@@ -545,6 +574,35 @@ impl Again {
                     *used_as = used_as.or(is.kinds);
                 }
             }
+        }
+    }
+
+    /// Notes parameters that an instruction asks for their type: what they are used as on one path says little then.
+    fn doubt(&mut self, before: &State, instruction: &Instr, constants: &[Value]) {
+        let (asked, kinds) = match instruction {
+            Instr::MatchTuple { value, .. } => (*value, Kinds::TUPLE),
+            Instr::MatchCons { value, .. } => (*value, Kinds::LIST),
+            Instr::Match { left, right, .. } => match (left, right) {
+                (subject, Operand::Constant(k)) | (Operand::Constant(k), subject) => {
+                    (*subject, Kinds::of(constants[*k as usize]))
+                }
+                _ => return,
+            },
+            Instr::Op {
+                primitive, args, ..
+            }
+            | Instr::GuardOp {
+                primitive, args, ..
+            } => match Kinds::tested(*primitive) {
+                Some(_) => (args[0], Kinds::ANY),
+                None => return,
+            },
+            _ => return,
+        };
+        let Operand::Register(r) = asked else { return };
+        if let Some(param) = before.known(r).param {
+            let used_as = &mut self.used_as[param as usize];
+            *used_as = used_as.or(kinds);
         }
     }
 

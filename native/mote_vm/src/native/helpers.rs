@@ -99,7 +99,7 @@ pub(super) extern "C" fn op(turn: *mut Turn, p: u64, a: Value, b: Value, c: Valu
     primitive(turn, p, [a, b, c], Value::UNDEFINED.word())
 }
 
-extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
+pub(super) extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
     primitive(turn, p, [a, b, c], NO_ANSWER)
 }
 

@@ -3,10 +3,11 @@
 //! Nothing is defined here: all of it follows the types that it is taken from.
 use crate::actor::Actor;
 use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::counters::Counts;
 use crate::heap::cell::{self, Kind};
 use crate::heap::Heap;
 use crate::queue::{Event, EventQueue};
-use crate::turn::{Halt, Next, Stop, Tally, Turn};
+use crate::turn::{Halt, Next, Stop, Turn};
 use crate::value::Value;
 use std::mem::offset_of;
 
@@ -15,9 +16,7 @@ pub(super) const HEAP_NEXT: i32 = (offset_of!(Turn, heap) + Heap::NEXT) as i32;
 pub(super) const HEAP_END: i32 = (offset_of!(Turn, heap) + Heap::END) as i32;
 pub(super) const QUEUE_TAIL: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL) as i32;
 pub(super) const QUEUE_TAIL_END: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL_END) as i32;
-pub(super) const QUEUE_LEN: i32 = (offset_of!(Turn, queue) + EventQueue::LEN) as i32;
-pub(super) const SENDS: i32 = (offset_of!(Turn, tally) + offset_of!(Tally, sends)) as i32;
-pub(super) const CREATES: i32 = (offset_of!(Turn, tally) + offset_of!(Tally, creates)) as i32;
+pub(super) const CREATES: i32 = (offset_of!(Turn, counts) + offset_of!(Counts, creates)) as i32;
 pub(super) const NEXT_BEHAVIOUR: i32 =
     (offset_of!(Turn, next) + offset_of!(Next, behaviour)) as i32;
 pub(super) const NEXT_STATE: i32 = (offset_of!(Turn, next) + offset_of!(Next, state)) as i32;
@@ -26,6 +25,8 @@ pub(super) const HALT_REASON: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, r
 pub(super) const BIRTH: i32 = offset_of!(Turn, birth) as i32;
 pub(super) const ACTOR: i32 = offset_of!(Turn, actor) as i32;
 pub(super) const FUEL: i32 = offset_of!(Turn, fuel) as i32;
+pub(super) const ANSWER: i32 = offset_of!(Turn, answer) as i32;
+pub(super) const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
 
 /// Fields of what code refers to.
 pub(super) const STATE: i32 = Actor::STATE as i32;

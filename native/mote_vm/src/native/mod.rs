@@ -19,6 +19,7 @@ mod helpers;
 mod host;
 mod kinds;
 mod layout;
+mod stubs;
 pub(crate) mod tier;
 
 pub(crate) use code_memory::CodeMemory;
@@ -39,6 +40,13 @@ pub(crate) const DONE: u32 = 0;
 pub(crate) const IGNORED: u32 = 1;
 /// It stopped in the middle: [`Turn::halt`] says why.
 pub(crate) const STOPPED: u32 = 2;
+/// There is no native code: the interpreter is to run the turn, which has just begun.
+pub(crate) const ABSENT: u32 = 3;
+
+/// What stands in for native code until there is some.
+pub(crate) extern "C" fn absent(_: *mut Turn, _: *const Actor, _: Value) -> u32 {
+    ABSENT
+}
 
 /// Bytes of the largest native frame of a function; one that needs more stays the interpreter's.
 pub(crate) const LARGEST_FRAME: usize = 8 * MAX_REGISTERS as usize;

@@ -179,5 +179,5 @@ fn native(job: &Job) -> Option<Compiled> {
         constants,
         &job.functions,
         &job.behaviours,
-    ))
+    )?)
 }

@@ -2,6 +2,7 @@
 //! from the second step on; everything else is asked for, in the same code, so nothing leaves the fast body here.
 //!
 //! What is done in line is what prim/binaries.rs and the heap's `slice` do for the same arguments.
+use super::positions::Place;
 use super::Body;
 use crate::code::ir::{Label, Operand, Register};
 use crate::code::primitive::Primitive;
@@ -42,6 +43,10 @@ impl Body<'_, '_> {
         };
         // Before the ways part: what is converted to a word is one on both.
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
+        if plain.is_none() {
+            // As is where a part would be made: it is held on both afterwards.
+            self.position(Place::Heap);
+        }
         let (ask, merged) = (self.b.create_block(), self.b.create_block());
         let answer = self.b.append_block_param(merged, I64);
         self.b.set_cold_block(ask);

@@ -1,15 +1,13 @@
-//! Calls of functions: fuel, depth, direct calls within the unit, loops.
+//! Calls of functions: direct ones within the unit, others through their slot, loops.
 //!
-//! Fuel and depth travel in machine registers. Both are spent where the call is, in the order in which the
-//! interpreter does it, so that both tiers stop at the same call for the same reason.
-use super::{trusted, Body, Mode, Role};
-use crate::atom::Atom;
+//! What a function of the unit usually answers is known (compile.rs); a call tests that it has, and goes on in the slow body
+//! otherwise.
+use super::{trusted, Body, Mode, Role, Target};
 use crate::code::ir::{Operand, Register};
 use crate::native::compile::Callee;
-use crate::native::{helpers, layout};
+use crate::native::kinds::Kinds;
+use crate::native::layout;
 use crate::turn::Stop;
-use crate::value::Value as Word;
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
     ExtFuncData, ExternalName, InstBuilder, SigRef, UserExternalName, Value,
@@ -17,13 +15,12 @@ use cranelift_codegen::ir::{
 
 impl Body<'_, '_> {
     pub(super) fn call(&mut self, d: Register, function: u32, args: &[Operand]) {
-        self.spend();
         let callee = self.unit.callee(function);
+        // Without it the turn is the interpreter's, whatever else would end it.
         let target = self.slot_code(callee);
-        let at_end = self.b.ins().icmp_imm_s(IntCC::Equal, self.depth, 0);
-        self.abort_if(at_end, Word::atom(Atom::STACK));
-        let left = self.b.ins().iadd_imm_s(self.depth, -1);
-        let words = self.arguments(left, args);
+        self.spend_for_call();
+        let words = self.arguments(args);
+        self.let_go_of_positions();
         let call = match (callee, target) {
             (Callee::Own(index), _) => {
                 let function = self.own(index, args.len());
@@ -36,20 +33,53 @@ impl Body<'_, '_> {
             (Callee::Slot(_), None) => unreachable!("a slot has a target"),
         };
         let results = self.b.inst_results(call);
-        let (value, fuel) = (results[0], results[1]);
-        self.b.def_var(self.fuel, fuel);
-        self.leave_unless(value, super::Target::Stopped);
+        let (value, budget) = (results[0], results[1]);
+        self.returned(budget);
         self.set_word(d, value);
+        let expected = match self.mode {
+            Mode::Fast => (self.subject.returns)(function),
+            Mode::Slow => Kinds::ANY,
+        };
+        match expected {
+            Kinds::FIXNUM => {
+                let is = self.is_fixnum(value);
+                self.expect(is, value);
+            }
+            Kinds::FLOAT => {
+                let is = self.is_flonum(value);
+                self.expect(is, value);
+                let float = self.decode(value);
+                self.b.def_var(self.floats[d as usize], float);
+                self.here[d as usize].float = true;
+            }
+            _ => self.leave_unless(value, Target::Stopped),
+        }
+    }
+
+    /// Goes on if a call has answered what it usually does. One test also finds out that it has stopped.
+    fn expect(&mut self, usual: Value, value: Value) {
+        let (next, other) = (self.next_block(), self.b.create_block());
+        self.b.set_cold_block(other);
+        self.b.ins().brif(usual, next, &[], other, &[]);
+        self.b.switch_to_block(other);
+        self.b.seal_block(other);
+        self.leave_unless(value, Target::Stopped);
+        let here = self.here.clone();
+        self.go(Target::Slow(self.at + 1));
+        self.here = here;
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
     }
 
     pub(super) fn tail_call(&mut self, function: u32, args: &[Operand]) {
-        self.spend();
         let callee = self.unit.callee(function);
+        let target = self.slot_code(callee);
+        self.spend_for_tail_call();
         if self.role_index() == callee.own() {
             return self.again(args);
         }
-        let target = self.slot_code(callee);
-        let words = self.arguments(self.depth, args);
+        let words = self.arguments(args);
+        self.write_down();
         match (callee, target) {
             (Callee::Own(index), _) => {
                 let function = self.own(index, args.len());
@@ -75,7 +105,7 @@ impl Body<'_, '_> {
         // All arguments are read before any parameter is written.
         let floats: Vec<bool> = match self.mode {
             Mode::Fast => (self.flow.inputs.iter())
-                .map(|kinds| *kinds == crate::native::kinds::Kinds::FLOAT)
+                .map(|kinds| *kinds == Kinds::FLOAT)
                 .collect(),
             Mode::Slow => vec![false; args.len()],
         };
@@ -99,27 +129,8 @@ impl Body<'_, '_> {
             Mode::Slow => self.again,
         };
         let block = block.expect("a code that calls itself is a loop");
+        self.write_down();
         self.b.ins().jump(block, &[]);
-    }
-
-    /// One unit of fuel: `callee` of the interpreter.
-    fn spend(&mut self) {
-        let fuel = self.b.use_var(self.fuel);
-        let (empty, go) = (self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(empty);
-        let left = self.b.append_block_param(go, I64);
-        self.b.ins().brif(fuel, go, &[fuel.into()], empty, &[]);
-
-        self.b.switch_to_block(empty);
-        self.b.seal_block(empty);
-        let turn = self.turn;
-        let more = self.helper(helpers::refuel as *const (), &[turn]);
-        self.b.ins().jump(go, &[more.into()]);
-
-        self.b.switch_to_block(go);
-        self.b.seal_block(go);
-        let left = self.b.ins().iadd_imm_s(left, -1);
-        self.b.def_var(self.fuel, left);
     }
 
     /// The native code of another unit's function as it is now. Without any the turn is the interpreter's.
@@ -140,15 +151,15 @@ impl Body<'_, '_> {
         self.b.switch_to_block(none);
         self.b.seal_block(none);
         self.halt(Stop::NotReady, None);
-        self.go(super::Target::Stopped);
+        self.go(Target::Stopped);
         self.b.switch_to_block(some);
         self.b.seal_block(some);
         Some(code)
     }
 
-    fn arguments(&mut self, depth: Value, args: &[Operand]) -> Vec<Value> {
-        let fuel = self.b.use_var(self.fuel);
-        let mut words = vec![self.turn, fuel, depth];
+    fn arguments(&mut self, args: &[Operand]) -> Vec<Value> {
+        let budget = self.b.use_var(self.budget);
+        let mut words = vec![self.turn, budget];
         words.extend(args.iter().map(|arg| self.word(*arg)).collect::<Vec<_>>());
         words
     }

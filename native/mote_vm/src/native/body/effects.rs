@@ -1,9 +1,11 @@
 //! Creates, sends and becomes: staged in the turn, in line for the usual ones.
+use super::positions::Place;
 use super::{constant, trusted, Body};
 use crate::atom::Atom;
 use crate::code::ir::{Instr, Operand};
 use crate::code::program::BehaviourSlot;
 use crate::native::kinds::Kinds;
+use crate::native::stubs::Seldom;
 use crate::native::{helpers, layout};
 use crate::value::{self, Value as Word};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -143,7 +145,7 @@ impl Body<'_, '_> {
             }
         };
         let turn = self.turn;
-        self.count(layout::CREATES);
+        self.positions.count_create();
         let birth = self.b.ins().load(I64, constant(), turn, layout::BIRTH);
         let id = self.b.ins().uextend(I64, id);
         let header = self.b.ins().bor(birth, id);
@@ -156,13 +158,6 @@ impl Body<'_, '_> {
         self.b.ins().iadd_imm_s(cell, address)
     }
 
-    fn count(&mut self, counter: i32) {
-        let turn = self.turn;
-        let count = self.b.ins().load(I64, trusted(), turn, counter);
-        let count = self.b.ins().iadd_imm_s(count, 1);
-        self.b.ins().store(trusted(), count, turn, counter);
-    }
-
     fn send(&mut self, target: Operand, message: Operand) {
         let kinds = self.kinds(target);
         let (target, message) = (self.word(target), self.word(message));
@@ -170,6 +165,8 @@ impl Body<'_, '_> {
         let slow = self.b.create_block();
         let done = self.b.create_block();
         self.b.set_cold_block(slow);
+        // Before the ways part: it is held on both of them afterwards.
+        let (tail, end) = self.position(Place::Queue);
         if kinds != Kinds::ACTOR {
             let actor = self.has_tag(target, value::TAG_ADDRESS);
             let next = self.b.create_block();
@@ -177,14 +174,14 @@ impl Body<'_, '_> {
             self.b.switch_to_block(next);
             self.b.seal_block(next);
         }
-        let tail = self.b.ins().load(I64, trusted(), turn, layout::QUEUE_TAIL);
-        let end = self
-            .b
-            .ins()
-            .load(I64, trusted(), turn, layout::QUEUE_TAIL_END);
         let quick = self.b.create_block();
         let full = self.b.ins().icmp(IntCC::Equal, tail, end);
         self.b.ins().brif(full, slow, &[], quick, &[]);
+
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        self.seldom(Seldom::Send, &[turn, target, message]);
+        self.b.ins().jump(done, &[]);
 
         self.b.switch_to_block(quick);
         self.b.seal_block(quick);
@@ -192,23 +189,11 @@ impl Body<'_, '_> {
             .b
             .ins()
             .iadd_imm_s(target, -(value::TAG_ADDRESS as i64));
-        self.b
-            .ins()
-            .store(trusted(), actor, tail, layout::EVENT_TARGET);
-        self.b
-            .ins()
-            .store(trusted(), message, tail, layout::EVENT_MESSAGE);
+        let (to, what) = (layout::EVENT_TARGET, layout::EVENT_MESSAGE);
+        self.b.ins().store(trusted(), actor, tail, to);
+        self.b.ins().store(trusted(), message, tail, what);
         let tail = self.b.ins().iadd_imm_s(tail, layout::EVENT_BYTES);
-        self.b
-            .ins()
-            .store(trusted(), tail, turn, layout::QUEUE_TAIL);
-        self.count(layout::QUEUE_LEN);
-        self.count(layout::SENDS);
-        self.b.ins().jump(done, &[]);
-
-        self.b.switch_to_block(slow);
-        self.b.seal_block(slow);
-        self.helper(helpers::send as *const (), &[turn, target, message]);
+        self.move_position(Place::Queue, tail);
         self.b.ins().jump(done, &[]);
 
         self.b.switch_to_block(done);

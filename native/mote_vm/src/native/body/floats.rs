@@ -2,8 +2,8 @@
 use super::Body;
 use crate::code::ir::{Operand, Register};
 use crate::code::primitive::Primitive;
-use crate::native::helpers;
 use crate::native::kinds::Kinds;
+use crate::native::stubs::Seldom;
 use crate::prim::math;
 use crate::value::{FLONUM_TAG, FLONUM_ZERO};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -17,9 +17,26 @@ impl Body<'_, '_> {
     /// A primitive on floats; leaves the fast body when there is no answer, or something is no number.
     pub(super) fn floats(&mut self, p: Primitive, args: &[Operand]) -> Value {
         // As flow.rs has it: these take integers as well, the others are taken for floats by their company.
+        if let (Primitive::Fdiv, Some(inverse)) = (p, self.exact_inverse(args)) {
+            let dividend = self.float(args[0], true);
+            let inverse = self.b.ins().f64const(inverse);
+            // Towards zero: what is finite stays so.
+            return self.b.ins().fmul(dividend, inverse);
+        }
         let either = p == Primitive::Fdiv || math::function(p).is_some();
         let floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
         self.float_operation(p, &floats)
+    }
+
+    /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
+    /// two of 1 or more.
+    fn exact_inverse(&self, args: &[Operand]) -> Option<f64> {
+        let [_, divisor @ Operand::Constant(_)] = args else {
+            return None;
+        };
+        let divisor = crate::prim::arith::as_f64(self.constant_of(*divisor))?;
+        let power = divisor.to_bits() << 12 == 0;
+        (power && (1.0..=1e300).contains(&divisor)).then_some(1.0 / divisor)
     }
 
     /// The operand as a float.
@@ -158,7 +175,7 @@ impl Body<'_, '_> {
         self.b.switch_to_block(hard);
         self.b.seal_block(hard);
         let turn = self.turn;
-        let word = self.helper(helpers::float as *const (), &[turn, float]);
+        let word = self.seldom(Seldom::Float, &[turn, float]);
         self.b.ins().jump(merged, &[word.into()]);
 
         self.b.switch_to_block(merged);

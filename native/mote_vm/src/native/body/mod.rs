@@ -10,10 +10,12 @@
 //!
 //! Here: control, edges, moves. The operations are in the other files of this folder.
 mod binaries;
+mod budget;
 mod calls;
 mod effects;
 mod floats;
 mod numbers;
+mod positions;
 mod shapes;
 mod tests;
 
@@ -21,9 +23,9 @@ use super::compile::Unit;
 use super::flow::{Flow, Plan, State, Subject};
 use super::kinds::Kinds;
 use super::layout;
+use super::stubs::Seldom;
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::code::primitive::Primitive;
-use crate::interpreter::MAX_DEPTH;
 use crate::turn::Stop;
 use crate::value::Value as Word;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -33,14 +35,15 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Variable};
+use positions::Positions;
 
 /// What the code is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Called with a turn, an actor and a message; answers how the turn ended.
     Behaviour { captures: u16 },
-    /// Called with a turn, the fuel, the calls that may still nest, and arguments; answers a value (0: stopped) and
-    /// the fuel that is left.
+    /// Called with a turn, a budget (budget.rs) and arguments; answers a value (0: stopped) and what is left of the
+    /// budget.
     Function { index: usize },
 }
 
@@ -51,7 +54,7 @@ impl Role {
             Role::Behaviour { .. } => (host, vec![word; 3], vec![AbiParam::new(I32)]),
             Role::Function { .. } => (
                 CallConv::Tail,
-                vec![word; 3 + arity as usize],
+                vec![word; 2 + arity as usize],
                 vec![word; 2],
             ),
         };
@@ -98,9 +101,9 @@ pub(super) struct Body<'a, 'b> {
     here: Vec<Here>,
     words: Vec<Variable>,
     floats: Vec<Variable>,
-    fuel: Variable,
+    budget: Variable,
     turn: Value,
-    depth: Value,
+    positions: Positions,
     /// The instruction that is compiled.
     at: Label,
     fast: Vec<Option<Block>>,
@@ -144,13 +147,10 @@ impl<'a, 'b> Body<'a, 'b> {
         let n = subject.registers as usize;
         let words: Vec<_> = (0..n).map(|_| b.declare_var(I64)).collect();
         let floats: Vec<_> = (0..n).map(|_| b.declare_var(F64)).collect();
-        let fuel = b.declare_var(I64);
+        let budget = b.declare_var(I64);
+        let positions = Positions::new(&mut b);
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
-        let depth = match role {
-            Role::Behaviour { .. } => b.ins().iconst(I64, MAX_DEPTH as i64),
-            Role::Function { .. } => params[2],
-        };
         let code = subject.code.len();
         let mut body = Body {
             b,
@@ -163,9 +163,9 @@ impl<'a, 'b> Body<'a, 'b> {
             here: vec![Here::default(); n],
             words,
             floats,
-            fuel,
+            budget,
             turn: params[0],
-            depth,
+            positions,
             at: 0,
             fast: vec![None; code],
             slow: vec![None; code],
@@ -190,8 +190,7 @@ impl<'a, 'b> Body<'a, 'b> {
             Role::Behaviour { captures } => {
                 let (actor, message) = (params[1], params[2]);
                 if self.spends {
-                    let fuel = self.b.ins().load(I64, trusted(), self.turn, layout::FUEL);
-                    self.b.def_var(self.fuel, fuel);
+                    self.whole_budget();
                 }
                 // An actor's state changes only when its turn has ended.
                 let load =
@@ -211,13 +210,13 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.set_word(captures, message);
             }
             Role::Function { .. } => {
-                self.b.def_var(self.fuel, params[1]);
-                for (i, param) in params[3..].iter().enumerate() {
+                self.b.def_var(self.budget, params[1]);
+                for (i, param) in params[2..].iter().enumerate() {
                     self.set_word(i as Register, *param);
                 }
             }
         }
-        if !self.flow.loops {
+        if !self.flow.loops && self.flow.inputs.iter().all(|kinds| *kinds == Kinds::ANY) {
             return;
         }
         let again = self.b.create_block();
@@ -242,7 +241,8 @@ impl<'a, 'b> Body<'a, 'b> {
         self.fast_again = Some(fast_again);
         for (i, kinds) in self.flow.inputs.iter().enumerate() {
             self.here[i] = Here {
-                word: *kinds != Kinds::FLOAT,
+                // A loop comes back without it.
+                word: *kinds != Kinds::FLOAT || !self.flow.loops,
                 float: *kinds == Kinds::FLOAT,
                 test: None,
             };
@@ -277,7 +277,7 @@ impl<'a, 'b> Body<'a, 'b> {
             self.instruction(instruction);
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {
-                self.state.pass(instruction, subject.constants);
+                self.state.pass(instruction, subject);
             }
         }
     }
@@ -287,6 +287,7 @@ impl<'a, 'b> Body<'a, 'b> {
         self.b.switch_to_block(block);
         // Jumps go forward, and the fast body is complete before the slow one: all that lead here are there.
         self.b.seal_block(block);
+        self.positions.forget();
         if self.mode == Mode::Fast {
             let known = self.flow.labels[label as usize].clone();
             self.state = known.expect("what is jumped to was met before");
@@ -348,10 +349,19 @@ impl<'a, 'b> Body<'a, 'b> {
         .collect()
     }
 
+    /// Whether control can go there as it is.
+    fn is_ready(&self, target: Target) -> bool {
+        let stops = matches!(target, Target::Stopped);
+        self.missing(target).is_empty() && (stops || !self.positions.are_pending())
+    }
+
     /// Ends the current block by going to a target.
     fn go(&mut self, target: Target) {
         for r in self.missing(target) {
             self.word_of(r);
+        }
+        if !matches!(target, Target::Stopped) {
+            self.write_down();
         }
         let block = self.block_of(target);
         self.b.ins().jump(block, &[]);
@@ -359,7 +369,7 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// Goes to a target if the condition holds, and on in a new block otherwise.
     fn leave_if(&mut self, condition: Value, target: Target) {
-        let next = self.b.create_block();
+        let next = self.next_block();
         let block = self.departure(target);
         self.b.ins().brif(condition, block, &[], next, &[]);
         self.depart(block, target);
@@ -369,7 +379,7 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// Goes on in a new block if the condition holds, and to a target otherwise.
     fn leave_unless(&mut self, condition: Value, target: Target) {
-        let next = self.b.create_block();
+        let next = self.next_block();
         let block = self.departure(target);
         self.b.ins().brif(condition, next, &[], block, &[]);
         self.depart(block, target);
@@ -377,9 +387,19 @@ impl<'a, 'b> Body<'a, 'b> {
         self.b.seal_block(next);
     }
 
+    /// Where the current block goes on: as seldom met as it is.
+    fn next_block(&mut self) -> Block {
+        let next = self.b.create_block();
+        let current = self.b.current_block();
+        if current.is_some_and(|block| self.b.func.layout.is_cold(block)) {
+            self.b.set_cold_block(next);
+        }
+        next
+    }
+
     /// The target's block, or one of the way there if something must be converted on it.
     fn departure(&mut self, target: Target) -> Block {
-        if self.missing(target).is_empty() {
+        if self.is_ready(target) {
             return self.block_of(target);
         }
         let block = self.b.create_block();
@@ -391,7 +411,7 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// The way from a block of `departure` to the target.
     fn depart(&mut self, block: Block, target: Target) {
-        if self.missing(target).is_empty() {
+        if self.is_ready(target) {
             return;
         }
         self.b.switch_to_block(block);
@@ -404,22 +424,27 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// The end of a turn, or of a call, that goes no further.
     fn stop_here(&mut self) {
+        self.positions.forget();
         self.b.switch_to_block(self.stopped);
         match self.role {
             Role::Behaviour { .. } => self.end(super::STOPPED),
             Role::Function { .. } => {
                 let none = self.b.ins().iconst(I64, 0);
-                let fuel = self.b.use_var(self.fuel);
-                self.b.ins().return_(&[none, fuel]);
+                let budget = self.b.use_var(self.budget);
+                self.b.ins().return_(&[none, budget]);
             }
         }
     }
 
     /// Ends a behaviour.
     fn end(&mut self, how: u32) {
+        self.write_down();
         if self.spends {
-            let fuel = self.b.use_var(self.fuel);
-            self.b.ins().store(trusted(), fuel, self.turn, layout::FUEL);
+            self.write_fuel();
+            // Somebody has to fill it up.
+            let unusual = self.b.ins().iconst(I32, 1);
+            let at = layout::UNUSUAL;
+            self.b.ins().store(trusted(), unusual, self.turn, at);
         }
         let how = self.b.ins().iconst(I32, i64::from(how));
         self.b.ins().return_(&[how]);
@@ -440,7 +465,7 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// Stops for that reason if the condition holds.
     fn abort_if(&mut self, condition: Value, reason: Word) {
-        let (stop, next) = (self.b.create_block(), self.b.create_block());
+        let (stop, next) = (self.b.create_block(), self.next_block());
         self.b.set_cold_block(stop);
         self.b.ins().brif(condition, stop, &[], next, &[]);
         self.b.switch_to_block(stop);
@@ -508,8 +533,9 @@ impl<'a, 'b> Body<'a, 'b> {
             Instr::TailCall { function, args } => self.tail_call(*function, args),
             Instr::Return { value } => {
                 let value = self.word(*value);
-                let fuel = self.b.use_var(self.fuel);
-                self.b.ins().return_(&[value, fuel]);
+                self.write_down();
+                let budget = self.b.use_var(self.budget);
+                self.b.ins().return_(&[value, budget]);
             }
             effect => self.effect(effect),
         }
@@ -557,8 +583,14 @@ impl<'a, 'b> Body<'a, 'b> {
             };
             words.push(word);
         }
-        let helper = super::helpers::of(p, label.is_some());
-        let answer = self.paid_helper(helper, &words);
+        let answer = match (self.mode, label) {
+            (Mode::Fast, _) => {
+                let helper = super::helpers::of(p, label.is_some());
+                self.paid_helper(helper, &words)
+            }
+            (Mode::Slow, Some(_)) => self.paid_seldom(Seldom::Guard, &words),
+            (Mode::Slow, None) => self.paid_seldom(Seldom::Op, &words),
+        };
         if let Some(label) = label {
             let none = self
                 .b
@@ -571,25 +603,46 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// Calls a helper that answers a word, and stops if it says so.
     fn helper(&mut self, helper: *const (), args: &[Value]) -> Value {
-        let answer = self.outside(helper, args, I64);
-        self.leave_unless(answer, Target::Stopped);
-        answer
+        self.answered(false, |body| body.outside(helper, args, I64))
     }
 
     /// The same for a helper that may spend fuel for what it walks over: of what the turn has left.
     fn paid_helper(&mut self, helper: *const (), args: &[Value]) -> Value {
-        let spends = self.spends || matches!(self.role, Role::Function { .. });
+        self.answered(true, |body| body.outside(helper, args, I64))
+    }
+
+    /// As `helper`, where it seldom happens.
+    fn seldom(&mut self, helper: Seldom, args: &[Value]) -> Value {
+        self.answered(false, |body| body.by_stub(helper, args))
+    }
+
+    /// As `paid_helper`, where it seldom happens.
+    fn paid_seldom(&mut self, helper: Seldom, args: &[Value]) -> Value {
+        self.answered(true, |body| body.by_stub(helper, args))
+    }
+
+    fn answered(&mut self, paid: bool, call: impl FnOnce(&mut Self) -> Value) -> Value {
+        let spends = paid && (self.spends || matches!(self.role, Role::Function { .. }));
         if spends {
-            let fuel = self.b.use_var(self.fuel);
-            self.b.ins().store(trusted(), fuel, self.turn, layout::FUEL);
+            self.write_fuel();
         }
-        let answer = self.outside(helper, args, I64);
+        self.write_positions();
+        let answer = call(self);
         if spends {
-            let left = self.b.ins().load(I64, trusted(), self.turn, layout::FUEL);
-            self.b.def_var(self.fuel, left);
+            self.read_fuel();
         }
         self.leave_unless(answer, Target::Stopped);
+        self.read_positions();
         answer
+    }
+
+    fn by_stub(&mut self, helper: Seldom, args: &[Value]) -> Value {
+        let (stub, signature) = self.unit.stubs.of(helper);
+        let signature = self.b.import_signature(signature);
+        let stub = self.b.ins().iconst(I64, stub as i64);
+        self.b.ins().call_indirect(signature, stub, args);
+        let turn = self.turn;
+        self.b.ins().load(I64, trusted(), turn, layout::ANSWER)
     }
 
     /// Calls a function of Rust or C.

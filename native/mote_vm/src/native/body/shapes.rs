@@ -1,10 +1,12 @@
 //! Tuples and lists: taken apart and made.
+use super::positions::Place;
 use super::{trusted, Body, Mode};
 use crate::code::ir::{Label, Operand, Register};
 use crate::code::primitive::Primitive;
 use crate::heap::block::GRANULE;
 use crate::heap::cell::{Kind, COUNT_SHIFT};
-use crate::native::{helpers, layout};
+use crate::native::layout;
+use crate::native::stubs::Seldom;
 use crate::value::{self, Value as Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I16, I64};
@@ -160,9 +162,7 @@ impl Body<'_, '_> {
     /// Room for so many granules: the heap's `allocate`. The turn stops when memory is exhausted.
     pub(super) fn allocate(&mut self, granules: usize) -> Value {
         let bytes = (granules * GRANULE) as i64;
-        let turn = self.turn;
-        let next = self.load(turn, layout::HEAP_NEXT);
-        let end = self.load(turn, layout::HEAP_END);
+        let (next, end) = self.position(Place::Heap);
         let after = self.b.ins().iadd_imm_s(next, bytes);
         let (quick, slow) = (self.b.create_block(), self.b.create_block());
         let merged = self.b.create_block();
@@ -175,15 +175,14 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(quick);
         self.b.seal_block(quick);
-        self.b
-            .ins()
-            .store(trusted(), after, turn, layout::HEAP_NEXT);
+        self.move_position(Place::Heap, after);
         self.b.ins().jump(merged, &[next.into()]);
 
         self.b.switch_to_block(slow);
         self.b.seal_block(slow);
         let granules = self.b.ins().iconst(I64, granules as i64);
-        let found = self.helper(helpers::allocate as *const (), &[turn, granules]);
+        let turn = self.turn;
+        let found = self.seldom(Seldom::Allocate, &[turn, granules]);
         self.b.ins().jump(merged, &[found.into()]);
 
         self.b.switch_to_block(merged);

@@ -1,10 +1,11 @@
 //! Comparisons and type tests: truth values, which are words only where they are asked for as such.
-use super::Body;
+use super::{Body, Mode};
 use crate::code::ir::{Label, Operand};
 use crate::code::primitive::Primitive;
 use crate::heap::cell::Kind;
 use crate::native::helpers;
 use crate::native::kinds::Kinds;
+use crate::native::stubs::Seldom;
 use crate::value::{self, Value as Word};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I64, I8};
@@ -68,7 +69,7 @@ impl Body<'_, '_> {
         self.b.seal_block(slow);
         let number = self.b.ins().iconst(I64, i64::from(p.number()));
         let turn = self.turn;
-        let word = self.paid_helper(helpers::compared as *const (), &[turn, number, a, b]);
+        let word = self.paid_seldom(Seldom::Compared, &[turn, number, a, b]);
         let holds = self.is_word(word, Word::TRUE);
         self.b.ins().jump(merged, &[holds.into()]);
 
@@ -170,7 +171,10 @@ impl Body<'_, '_> {
             let number = self.b.ins().iconst(I64, i64::from(p.number()));
             let (turn, none) = (self.turn, self.b.ins().iconst(I64, 0));
             let args = [turn, number, word, none, none];
-            let answer = self.helper(helpers::op as *const (), &args);
+            let answer = match self.mode {
+                Mode::Fast => self.helper(helpers::op as *const (), &args),
+                Mode::Slow => self.seldom(Seldom::Op, &args),
+            };
             self.is_word(answer, Word::TRUE)
         };
         self.b.ins().jump(merged, &[holds.into()]);

@@ -1,0 +1,116 @@
+//! Fuel and depth: what a turn may still spend, and how deep its calls may still nest, in one word.
+//!
+//! ```text
+//! bits  0..13  fuel left of the slice
+//! bit      13  borrowed from when there was none
+//! bits 14..31  calls that may still nest
+//! bit      31  borrowed from when there were none
+//! ```
+//!
+//! So a call takes one subtraction and one test, and a return one addition. Both are spent where the call is, and which of
+//! them ended is asked in the order in which the interpreter asks it: fuel first.
+use super::{trusted, Body};
+use crate::atom::Atom;
+use crate::interpreter::MAX_DEPTH;
+use crate::native::layout;
+use crate::native::stubs::Seldom;
+use crate::turn::SLICE;
+use crate::value::Value as Word;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+const FUEL: i64 = (1 << 13) - 1;
+const DEPTH_SHIFT: i64 = 14;
+const ONE_DEEPER: i64 = 1 << DEPTH_SHIFT;
+const NO_FUEL: u32 = 1 << 13;
+const NO_DEPTH: u32 = 1 << 31;
+
+const _: () = assert!(SLICE as i64 <= FUEL && (MAX_DEPTH as i64) << DEPTH_SHIFT < NO_DEPTH as i64);
+
+impl Body<'_, '_> {
+    /// The budget of a behaviour that has just begun.
+    pub(super) fn whole_budget(&mut self) {
+        let fuel = self.b.ins().load(I64, trusted(), self.turn, layout::FUEL);
+        let depth = (MAX_DEPTH as i64) << DEPTH_SHIFT;
+        let budget = self.b.ins().bor_imm_s(fuel, depth);
+        self.b.def_var(self.budget, budget);
+    }
+
+    /// Writes the fuel that is left into the turn.
+    pub(super) fn write_fuel(&mut self) {
+        let budget = self.b.use_var(self.budget);
+        let fuel = self.b.ins().band_imm_s(budget, FUEL);
+        self.b.ins().store(trusted(), fuel, self.turn, layout::FUEL);
+    }
+
+    /// Takes over the fuel that the turn has left.
+    pub(super) fn read_fuel(&mut self) {
+        let fuel = self.b.ins().load(I64, trusted(), self.turn, layout::FUEL);
+        let budget = self.b.use_var(self.budget);
+        let depth = self.b.ins().band_imm_s(budget, !FUEL);
+        let budget = self.b.ins().bor(depth, fuel);
+        self.b.def_var(self.budget, budget);
+    }
+
+    /// Spends what a call costs; the budget is the callee's then.
+    pub(super) fn spend_for_call(&mut self) {
+        self.spend(1 + ONE_DEEPER, NO_FUEL | NO_DEPTH);
+    }
+
+    /// Spends what a tail call costs.
+    pub(super) fn spend_for_tail_call(&mut self) {
+        self.spend(1, NO_FUEL);
+    }
+
+    /// The callee has returned what it has left.
+    pub(super) fn returned(&mut self, budget: Value) {
+        let budget = self.b.ins().iadd_imm_s(budget, ONE_DEEPER);
+        self.b.def_var(self.budget, budget);
+    }
+
+    fn spend(&mut self, price: i64, borrowed: u32) {
+        let budget = self.b.use_var(self.budget);
+        let left = self.b.ins().iadd_imm_s(budget, -price);
+        let low = self.b.ins().ireduce(I32, left);
+        let missing = self.b.ins().band_imm_s(low, i64::from(borrowed as i32));
+        let (short, go) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(short);
+        let paid = self.b.append_block_param(go, I64);
+        self.b.ins().brif(missing, short, &[], go, &[left.into()]);
+
+        self.b.switch_to_block(short);
+        self.b.seal_block(short);
+        let budget = self.filled_up(budget);
+        if borrowed & NO_DEPTH != 0 {
+            let depth = self.b.ins().ushr_imm_s(budget, DEPTH_SHIFT);
+            let at_end = self.b.ins().icmp_imm_s(IntCC::Equal, depth, 0);
+            self.abort_if(at_end, Word::atom(Atom::STACK));
+        }
+        let left = self.b.ins().iadd_imm_s(budget, -price);
+        self.b.ins().jump(go, &[left.into()]);
+
+        self.b.switch_to_block(go);
+        self.b.seal_block(go);
+        self.b.def_var(self.budget, paid);
+    }
+
+    /// The budget with more fuel if there was none left.
+    fn filled_up(&mut self, budget: Value) -> Value {
+        let (empty, on) = (self.next_block(), self.next_block());
+        let filled = self.b.append_block_param(on, I64);
+        let fuel = self.b.ins().band_imm_s(budget, FUEL);
+        self.b.ins().brif(fuel, on, &[budget.into()], empty, &[]);
+
+        self.b.switch_to_block(empty);
+        self.b.seal_block(empty);
+        let turn = self.turn;
+        let more = self.seldom(Seldom::Refuel, &[turn]);
+        let more = self.b.ins().bor(budget, more);
+        self.b.ins().jump(on, &[more.into()]);
+
+        self.b.switch_to_block(on);
+        self.b.seal_block(on);
+        filled
+    }
+}
