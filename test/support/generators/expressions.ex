@@ -196,7 +196,11 @@ defmodule Mote.Generators.Expressions do
       "(case M do\n<<a::3, b::13-signed, c::little-16, r::binary>> -> [a, b, c, r]\n<<x, r::binary>> -> {x, r}\n_ -> 0\nend)",
       "(case M do\n<<f::float, r::binary>> -> {f, r}\n<<n::signed-64, _::binary>> -> n\n<<f::float-32-little>> -> f\n_ -> K\nend)",
       "(case M do\n<<c::utf8, r::binary>> -> {c, r}\n<<n, s::binary-size(n), _::binary>> -> s\n_ -> :no\nend)",
-      "(case M do\n<<a::4, s::binary-size(1), b::4, r::binary>> -> {a, s, b, r}\n\"te\" <> r -> r\n_ -> :no\nend)"
+      "(case M do\n<<a::4, s::binary-size(1), b::4, r::binary>> -> {a, s, b, r}\n\"te\" <> r -> r\n_ -> :no\nend)",
+      "(for <<x, y::4-signed, _::4 <- M>>, do: {x, y})",
+      "(for <<n::4, s::binary-size(n), x::4 <- M>>, do: [x, s])",
+      "(for <<c::utf8, 0::1, n::7 <- M>>, reduce: K do acc -> {c, n, acc} end)",
+      "(case V do k -> (for <<x::binary-size(k), 1::1, f::7 <- M>>, f > 3, do: {x, f}) end)"
     ]
 
     map(tuple({member_of(texts), bin_expr(s, d, p <> "0"), map_key(), expr(s, d, p <> "2")}), &fill/1)
