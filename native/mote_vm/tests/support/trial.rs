@@ -4,6 +4,7 @@
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
+use mote_vm::code::primitive::Primitive;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::handles::Key;
 use mote_vm::heap::pace::GcConfig;
@@ -46,6 +47,29 @@ impl Seen {
         let cut = full || !self.ended || !other.ended;
         both.all(|(a, b)| a == b) && (cut || self.lines.len() == other.lines.len())
     }
+}
+
+/// Whether the unit may find out which of two addresses is greater. That is the order of places in memory, another one in
+/// each machine. What is compared with a constant is no address against another: constants have none.
+pub fn may_order_addresses(unit: &Unit) -> bool {
+    use Primitive::{Ge, Gt, Le, Lt, MapNew, MapPut, Max, Min};
+    let functions = unit.functions.iter().flat_map(|f| &f.code);
+    let behaviours = unit.behaviours.iter().flat_map(|b| &b.code);
+    functions.chain(behaviours).any(|instr| match instr {
+        Instr::Op {
+            primitive, args, ..
+        }
+        | Instr::GuardOp {
+            primitive, args, ..
+        } => match primitive {
+            Lt | Le | Gt | Ge | Max | Min => {
+                args.iter().all(|arg| matches!(arg, Operand::Register(_)))
+            }
+            MapNew | MapPut => true,
+            _ => false,
+        },
+        _ => false,
+    })
 }
 
 /// Whether the unit does the same whenever it is run: nothing depends on chance, and no timer is due.
