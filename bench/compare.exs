@@ -1,6 +1,7 @@
 # Runs a program of `Mote.Bench` under Benchee, on Mote and on BEAM processes. The scripts beside this one say which.
 #
-# Benchee times the stages of a run; starting and stopping the machine happens in its hooks, outside of the time.
+# Benchee times the stages of a run; its hooks start a machine for all runs of a size, and make the actors of each, outside
+# of the time.
 # Its memory figures see the heap of a BEAM process only, so they are not asked for: see `mix mote.bench`.
 defmodule Mote.Bench.Compare do
   alias Mote.Bench.{Options, Variant}
@@ -12,7 +13,12 @@ defmodule Mote.Bench.Compare do
 
     Benchee.run(
       %{
-        "mote" => {&timed/1, before_each: &mote(program, &1), after_each: &check(program, &1)},
+        "mote" =>
+          {&timed/1,
+           before_scenario: &{machine(program), &1},
+           before_each: &mote(program, &1),
+           after_each: &check(program, &1),
+           after_scenario: fn {machine, _} -> Mote.stop(machine) end},
         "beam processes" => {&timed/1, before_each: &beam(program, &1), after_each: &check(program, &1)}
       },
       title: program.about().title,
@@ -44,12 +50,16 @@ defmodule Mote.Bench.Compare do
   end
 
   # Of a program with machines of its own, the last one: with the most threads.
-  defp mote(program, param) do
-    machine = List.last(Variant.machines(program, :st))
-    {:ok, machine} = Mote.start_link(Variant.options(program, machine))
+  defp machine(program) do
+    variant = List.last(Variant.machines(program, :st))
+    {:ok, machine} = Mote.start_link(Variant.options(program, variant))
+    machine
+  end
+
+  defp mote(program, {machine, param}) do
     stages = program.mote(machine, param)
     compiled(machine)
-    %{param: param, machine: machine, stages: stages}
+    %{param: param, stages: stages}
   end
 
   # As in `Mote.Bench.Run`: what is timed is not the interpreter that stands in until the code is ready.
@@ -60,7 +70,7 @@ defmodule Mote.Bench.Compare do
     end
   end
 
-  defp beam(program, param), do: %{param: param, machine: nil, stages: program.beam(param)}
+  defp beam(program, param), do: %{param: param, stages: program.beam(param)}
 
   defp timed(%{stages: stages} = run) do
     {run, Enum.reduce(stages, nil, fn {_name, stage}, given -> given |> stage.() |> result() end)}
@@ -70,8 +80,5 @@ defmodule Mote.Bench.Compare do
   defp result({:figures, _, result}), do: result
   defp result(result), do: result
 
-  defp check(program, {run, result}) do
-    if run.machine, do: Mote.stop(run.machine)
-    true = result == program.expected(run.param)
-  end
+  defp check(program, {run, result}), do: true = result == program.expected(run.param)
 end

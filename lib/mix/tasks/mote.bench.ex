@@ -10,9 +10,9 @@ defmodule Mix.Tasks.Mote.Bench do
       mix mote.bench fork_bomb --depth 5..24 --sponsor both --runs 21
 
   Each variant is run in a node started for it, first once to warm up, then `--runs` times; the runs of the
-  variants alternate. Every run has a fresh machine, and the time is taken from the first send to the last message
-  that reaches the BEAM process. A run of less than 5 ms is repeated on the same machine until 20 ms are timed, and
-  the mean of all but the first counts as one run. Every result is checked.
+  variants alternate. The machine lives on in between, as the node does; actors and processes are new in each run. The
+  time is taken from the first send to the last message that reaches the BEAM process. A run of less than 5 ms is
+  repeated until 20 ms are timed, and the mean of all but the first counts as one run. Every result is checked.
 
   ## Options
 

@@ -22,6 +22,7 @@ defmodule Mote.Bench.Program do
   #   * `:machines`: the sponsors of each machine that it is run on, `[name: [sponsor: options]]`, if it is about
   #     sponsors; without it, `--sponsor` says which (see `Mote.Bench.Variant`);
   #   * `:options`: what else these machines are started with, `[name: options]`;
+  #   * `:anew` ([]): those of these machines that are started anew for each run, because a run uses them up;
   #   * `:aborts` (false): whether turns may be aborted, if the program is about that;
   #   * `:data` (false): whether it reads the directory that `--data` names;
   #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`, or a list of such;
@@ -55,6 +56,7 @@ defmodule Mote.Bench.Program do
           settle: non_neg_integer,
           machines: [{Variant.t(), keyword}] | nil,
           options: [{Variant.t(), keyword}],
+          anew: [Variant.t()],
           aborts: boolean,
           data: boolean,
           rust: [{Variant.t(), String.t()}],
@@ -70,7 +72,9 @@ defmodule Mote.Bench.Program do
   @doc "What the last stage returns in a run that is right."
   @callback expected(param) :: term
 
-  @doc "Prepares a run on a fresh machine, outside of the timing. The code of all actors is loaded by it."
+  @doc """
+  Prepares a run, outside of the timing: creates its actors, which loads their code. The machine may have had runs before.
+  """
   @callback mote(machine :: term, param) :: stages
 
   @doc "Prepares a run on BEAM processes, outside of the timing."
@@ -126,6 +130,7 @@ defmodule Mote.Bench.Program do
       settle: 0,
       machines: nil,
       options: [],
+      anew: [],
       aborts: false,
       data: false,
       ratio: nil,

@@ -1,12 +1,19 @@
 defmodule Mote.Bench.Run do
-  # One sample of one program, here and now: a fresh machine, the stages under the clock, the check of the result. In
-  # which node that happens, and how often, is the business of `worker.ex` and `runner.ex`.
+  # One sample of one program, here and now: new actors on a machine, the stages under the clock, the check of the result.
+  # In which node that happens, and how often, is the business of `worker.ex` and `runner.ex`.
   #
-  # Short programs are repeated on the same machine, where they find its threads and the cache warm: the first time
-  # does not count, and the times of the sample are the means of the others.
+  # The machine is one that is kept for the variant, if there is a keeper, and else one of its own. Short programs are
+  # repeated, so that they find threads and the cache warm: the first time does not count, and the times of the sample
+  # are the means of the others.
+  #
+  # Whoever waits for an answer waits for ever when the turn that should give it was aborted. So a run ends as soon as its
+  # machine reports such a turn.
   @moduledoc false
 
-  alias Mote.Bench.{Memory, Rust, Sample, Variant}
+  alias Mote.Bench.{Keeper, Memory, Rust, Sample, Variant}
+
+  # Within this time the report of a turn that was counted as aborted is there.
+  @report_ms 1_000
 
   defmodule Error do
     @moduledoc false
@@ -26,27 +33,34 @@ defmodule Mote.Bench.Run do
   Runs the program in a process of its own, as every program on the BEAM would be.
 
   Options: `fresh` (false): nothing ran in this OS process before, so its memory counts; `repeats` (1): how many runs
-  are timed; when there are several, one more goes ahead of them.
+  are timed; when there are several, one more goes ahead of them; `keeper` (nil): of the machine to run it on. Without
+  it, or if the program wants its machine anew for each run, the machine is started and stopped here.
 
-  Raises `Mote.Bench.Run.Error` when the result is wrong or the run ends by a failure.
+  Raises `Mote.Bench.Run.Error` when the result is wrong, a turn is aborted, or the run ends by a failure.
   """
-  @spec once(module, Variant.t(), pos_integer, fresh: boolean, repeats: pos_integer) :: Sample.t()
+  @spec once(module, Variant.t(), pos_integer, fresh: boolean, repeats: pos_integer, keeper: Keeper.t() | nil) ::
+          Sample.t()
   def once(program, variant, param, opts \\ []) do
-    opts = Keyword.validate!(opts, fresh: false, repeats: 1)
+    {keeper, opts} = opts |> Keyword.validate!(fresh: false, repeats: 1, keeper: nil) |> Keyword.pop!(:keeper)
     sample = struct!(%Sample{program: program, variant: variant, param: param}, opts)
-    {pid, monitor} = spawn_monitor(fn -> exit({:ran, run(sample)}) end)
+    {pid, monitor} = spawn_monitor(fn -> exit({:ran, run(sample, keeper)}) end)
 
     receive do
-      {:DOWN, ^monitor, :process, ^pid, {:ran, sample}} -> sample
-      {:DOWN, ^monitor, :process, ^pid, reason} -> raise Error, message: failed(sample, reason)
+      {:DOWN, ^monitor, :process, ^pid, ended} ->
+        :telemetry.detach({__MODULE__, pid})
+
+        case ended do
+          {:ran, sample} -> sample
+          reason -> raise Error, message: failed(sample, reason)
+        end
     end
   end
 
-  defp run(%Sample{variant: :beam} = sample), do: measure(sample, & &1.program.beam(&1.param))
+  defp run(%Sample{variant: :beam} = sample, _keeper), do: measure(sample, & &1.program.beam(&1.param))
 
-  defp run(%Sample{} = sample) do
+  defp run(%Sample{} = sample, keeper) do
     case sample.program.about().rust[sample.variant] do
-      nil -> run_machine(sample)
+      nil -> run_machine(sample, unless(Variant.anew?(sample.program, sample.variant), do: keeper))
       name -> run_rust(sample, name)
     end
   end
@@ -58,31 +72,62 @@ defmodule Mote.Bench.Run do
     %{sample | stages: [%{name: :run, ns: ns, rss: nil}]}
   end
 
-  defp run_machine(sample) do
+  defp run_machine(sample, keeper) do
     # Before the machine starts: what it takes for itself is part of the price of its actors.
     sample = %{sample | before: Memory.rss()}
+    machine = machine(sample, keeper)
+    unless sample.program.about().aborts, do: end_by_abort(machine)
+
+    try do
+      sample =
+        measure(sample, fn sample ->
+          stages = sample.program.mote(machine, sample.param)
+          compiled(machine)
+          stages
+        end)
+
+      info = Mote.info(machine)
+      unless sample.program.about().aborts, do: check_aborts(info)
+      %{sample | info: info}
+    after
+      if keeper, do: Process.unlink(machine), else: :ok = Mote.stop(machine)
+    end
+  end
+
+  # Either way linked to this process: when one fails, the other ends.
+  defp machine(sample, nil) do
     {:ok, machine} = Mote.start_link(Variant.options(sample.program, sample.variant))
+    machine
+  end
 
-    sample =
-      try do
-        sample =
-          measure(sample, fn sample ->
-            stages = sample.program.mote(machine, sample.param)
-            compiled(machine)
-            stages
-          end)
+  defp machine(sample, keeper) do
+    machine = Keeper.machine(keeper, sample.program, sample.variant)
+    Process.link(machine)
+    machine
+  end
 
-        %{sample | info: Mote.info(machine)}
-      after
-        :ok = Mote.stop(machine)
-      end
+  defp end_by_abort(machine) do
+    config = %{run: self(), machine: machine}
+    :ok = :telemetry.attach({__MODULE__, self()}, [:mote, :turn, :abort], &__MODULE__.aborted/4, config)
+  end
 
-    # The right result is not enough: no program here has turns that abort, but those that are about it.
-    with false <- sample.program.about().aborts,
-         [_ | _] = aborts <- aborts(sample.info),
-         do: exit({:aborts, aborts})
+  @doc false
+  # In the machine's process, which ends with the run. Turns of other machines are not this run's.
+  def aborted(_event, _measurements, %{machine: machine} = turn, %{machine: machine, run: run}) do
+    Process.exit(run, {:shutdown, {:aborted, turn}})
+  end
 
-    sample
+  def aborted(_event, _measurements, _turn, _config), do: :ok
+
+  # The right result is not enough: no program has turns that abort, but those that are about it. One that was aborted
+  # while the answer was on its way is counted, and its report comes in a moment.
+  defp check_aborts(%{counters: counters}) do
+    counts = for {name, n} <- counters, n > 0, String.starts_with?("#{name}", "aborts"), do: {name, n}
+
+    if counts != [] do
+      Process.sleep(@report_ms)
+      exit({:aborts, counts})
+    end
   end
 
   # What is measured is the code that a machine runs in the long run, not the interpreter that stands in for it.
@@ -143,14 +188,15 @@ defmodule Mote.Bench.Run do
     end)
   end
 
-  defp aborts(%{counters: counters}) do
-    for {name, count} <- counters, count > 0, String.starts_with?("#{name}", "aborts"), do: {name, count}
-  end
-
   defp failed(sample, {:wrong, result, expected}),
     do: "#{what(sample)} gave #{inspect(result)}, and #{inspect(expected)} is right"
 
-  defp failed(sample, {:aborts, aborts}), do: "#{what(sample)} had turns that abort: #{inspect(aborts)}"
+  defp failed(sample, {:shutdown, {:aborted, turn}}) do
+    "#{what(sample)}: #{inspect(turn.module)}.#{turn.behaviour} aborted a turn: #{inspect(turn.reason)}, " <>
+      "message: #{turn.message}"
+  end
+
+  defp failed(sample, {:aborts, counts}), do: "#{what(sample)} had turns that abort: #{inspect(counts)}"
   defp failed(sample, reason), do: "#{what(sample)} failed: #{Exception.format_exit(reason)}"
 
   defp what(sample) do

@@ -2,12 +2,18 @@ defmodule Mote.Bench.Runner do
   # Measures a program: which runs, in which nodes, in which order.
   #
   # Every variant (machines, BEAM processes) has a fresh node of its own, and a program in Rust a process for every
-  # run. Its first run, after a small one that loads
-  # the code, is the warm-up; and since nothing was in that OS process before, it is also the one whose memory
-  # counts. Then the timed runs go round the variants, one at a time, forth and back in turns: whatever else the
-  # computer does hits all variants alike, and the other nodes sleep meanwhile. Machines that are compared with each
-  # other take turns in one node, for two OS processes are never quite equally fast. A program that is about memory
-  # (`fresh: true`) has a new node for every single run.
+  # run. Its first run, after a small one that loads the code, is the warm-up; and since nothing was in that OS process
+  # before, it is also the one whose memory counts. Then the timed runs go round the variants, one at a time, forth and
+  # back in turns: whatever else the computer does hits all variants alike, and the other nodes sleep meanwhile. Machines
+  # that are compared with each other take turns in one node, for two OS processes are never quite equally fast. A
+  # program that is about memory (`fresh: true`) has a new node for every single run.
+  #
+  # A machine lives from the warm-up of its variant to the last run, as one does under a supervisor, and as the BEAM does
+  # that runs the processes beside it. Neither starts with memory that was never touched: the BEAM's allocators keep what
+  # ended processes leave behind, and so does a machine, until it is stopped. A page that the system must find and clear
+  # first costs more than the 256 actors that fit into it; with a machine for each run, only one of the two would pay for
+  # that, every time. What the run before has left as garbage is collected when a machine finds it due, within the time of
+  # the runs, as a process's heap is; nobody does it by hand in between.
   @moduledoc false
 
   alias Mote.Bench.{Measure, Memory, Rust, Sample, Variant, Worker}
@@ -147,7 +153,7 @@ defmodule Mote.Bench.Runner do
   end
 
   # How often a run is repeated is the same for the whole family, and enough for the fastest. Every variant has been
-  # run in the family's node afterwards.
+  # run in the family's node afterwards, on the machine that stays.
   defp repeats(worker, program, param, [_ | others], slowest) when slowest >= @short_ns do
     for variant <- others, do: Worker.run(worker, program, variant, param, [])
     1

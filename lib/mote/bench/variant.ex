@@ -50,17 +50,26 @@ defmodule Mote.Bench.Variant do
   @doc "The options of the machine of a variant."
   @spec options(module, t) :: keyword
   def options(program, variant) do
-    about = program.about()
+    {machine, sponsors, tier} = machine(program, variant)
+    own = Keyword.get(program.about().options, machine, [])
+    [sponsors: sponsors] ++ own ++ if tier, do: [tier: tier], else: []
+  end
 
-    [options] =
-      for {machine, sponsors} <- about.machines || @machines,
+  @doc "Whether each run is to have a machine of its own, because it uses that up."
+  @spec anew?(module, t) :: boolean
+  def anew?(program, variant) do
+    {machine, _, _} = machine(program, variant)
+    machine in program.about().anew
+  end
+
+  defp machine(program, variant) do
+    [found] =
+      for {machine, sponsors} <- program.about().machines || @machines,
           tier <- [nil, :native, :interp],
-          name(machine, tier) == variant do
-        own = Keyword.get(about.options, machine, [])
-        [sponsors: sponsors] ++ own ++ if tier, do: [tier: tier], else: []
-      end
+          name(machine, tier) == variant,
+          do: {machine, sponsors, tier}
 
-    options
+    found
   end
 
   defp name(machine, nil), do: machine

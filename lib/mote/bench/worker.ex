@@ -2,11 +2,13 @@ defmodule Mote.Bench.Worker do
   # Where runs happen: in a node started for them (a fresh OS process, so that nothing is in its memory but the
   # run, with as many processes allowed as the program needs), or here, which is good enough for tests.
   #
+  # A place has a keeper of machines: what runs there finds the machine of the run before.
+  #
   # The node is a `:peer` that talks over its standard input and output: no distribution, no cookie, no name, and
   # it ends with its parent however that ends.
   @moduledoc false
 
-  alias Mote.Bench.{Run, Sample, Variant}
+  alias Mote.Bench.{Keeper, Run, Sample, Variant}
 
   @boot_timeout 60_000
   @run_timeout :timer.minutes(15)
@@ -15,10 +17,10 @@ defmodule Mote.Bench.Worker do
   @default_processes 262_144
   @most_processes 134_217_727
 
-  @enforce_keys [:where]
-  defstruct [:where]
+  @enforce_keys [:where, :keeper]
+  defstruct [:where, :keeper]
 
-  @type t :: %__MODULE__{where: :here | pid}
+  @type t :: %__MODULE__{where: :here | pid, keeper: Keeper.t()}
 
   @doc "The most processes that any node can have."
   @spec most_processes() :: pos_integer
@@ -26,7 +28,10 @@ defmodule Mote.Bench.Worker do
 
   @doc "Starts a place for runs. Where: `:node` or `:here`; `processes`: how many will be alive at once."
   @spec start(:node | :here, non_neg_integer) :: t
-  def start(:here, _), do: %__MODULE__{where: :here}
+  def start(:here, _) do
+    {:ok, keeper} = Keeper.start_link()
+    %__MODULE__{where: :here, keeper: keeper}
+  end
 
   def start(:node, processes) do
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
@@ -46,7 +51,7 @@ defmodule Mote.Bench.Worker do
 
     case answer do
       {:ok, peer, _name} ->
-        started(%__MODULE__{where: peer})
+        started(%__MODULE__{where: peer, keeper: Keeper})
 
       {:error, reason} ->
         raise Run.Error, message: "cannot start a node to measure in: #{inspect(reason)}"
@@ -54,10 +59,10 @@ defmodule Mote.Bench.Worker do
   end
 
   defp started(worker) do
-    case call(worker, Application, :ensure_all_started, [:mote]) do
-      {:ok, _} ->
-        worker
-
+    with {:ok, _} <- call(worker, Application, :ensure_all_started, [:mote]),
+         {:ok, _} <- call(worker, Keeper, :start, []) do
+      worker
+    else
       {:error, reason} ->
         stop(worker)
         raise Run.Error, message: "cannot start Mote in the node to measure in: #{inspect(reason)}"
@@ -72,14 +77,14 @@ defmodule Mote.Bench.Worker do
   @spec load(t, module, Variant.t()) :: :ok
   def load(worker, program, variant), do: call(worker, Run, :load, [program, variant])
 
-  @doc "Runs a program there, see `Mote.Bench.Run.once/4`."
+  @doc "Runs a program there, on the machine that the place keeps for the variant, see `Mote.Bench.Run.once/4`."
   @spec run(t, module, Variant.t(), pos_integer, fresh: boolean, repeats: pos_integer) :: Sample.t()
   def run(worker, program, variant, param, opts),
-    do: call(worker, Run, :once, [program, variant, param, opts])
+    do: call(worker, Run, :once, [program, variant, param, [keeper: worker.keeper] ++ opts])
 
-  @doc "Ends the node, and gives its memory back."
+  @doc "Ends the node, or the machines that were kept here, and gives their memory back."
   @spec stop(t) :: :ok
-  def stop(%__MODULE__{where: :here}), do: :ok
+  def stop(%__MODULE__{where: :here, keeper: keeper}), do: Keeper.stop(keeper)
 
   def stop(%__MODULE__{where: peer}) do
     :peer.stop(peer)

@@ -2,7 +2,7 @@ defmodule Mote.Bench.ProgramsTest do
   use ExUnit.Case, async: true
 
   alias Mote.Bench
-  alias Mote.Bench.{Program, Run, Rust, Sample, Variant}
+  alias Mote.Bench.{Keeper, Program, Run, Rust, Sample, Variant}
 
   setup_all do
     :ok = Rust.build()
@@ -229,7 +229,7 @@ defmodule Mote.Bench.ProgramsTest do
     end
 
     defmodule Aborting do
-      use Program, title: "aborts", param: :n, defaults: [1], small: 1, metric: :ns_per_actor
+      use Program, title: "aborts", param: :n, defaults: [1], small: 2, metric: :ns_per_actor
 
       defmodule Actors do
         use Mote.Behaviour
@@ -245,12 +245,26 @@ defmodule Mote.Bench.ProgramsTest do
       def expected(_), do: :done
       def beam(_n), do: []
 
-      def mote(machine, _n) do
+      # With n = 2 there is no answer.
+      def mote(machine, n) do
         actor = Mote.create(machine, Actors.actor())
         Mote.send(actor, :abort)
         me = self()
-        [run: fn _ -> answer(fn -> Mote.send(actor, me) end) end]
+        [run: fn _ -> answer(fn -> if n == 1, do: Mote.send(actor, me) end) end]
       end
+    end
+
+    defmodule Deadly do
+      use Program, title: "deadly", param: :n, defaults: [1], small: 1, metric: :ns_per_actor
+
+      def count(n), do: n
+      def expected(n), do: n
+      def mote(machine, _n), do: [run: fn _ -> answer(fn -> Process.exit(machine, :kill) end) end]
+    end
+
+    defp aborted(variant, n) do
+      "aborting with n #{n} on #{variant}: #{inspect(Aborting.Actors)}.actor aborted a turn: " <>
+        "{:abort, :asked}, message: :abort"
     end
 
     test "by its result says what it should have been" do
@@ -261,9 +275,32 @@ defmodule Mote.Bench.ProgramsTest do
 
     @tag :capture_log
     test "by an abort says so" do
-      assert_raise Run.Error, ~r/^aborting with n 1 on mote had turns that abort: .*aborts_explicit: 1/, fn ->
-        Run.once(Aborting, :mote, 1)
+      assert_raise Run.Error, aborted("mote", 1), fn -> Run.once(Aborting, :mote, 1) end
+    end
+
+    @tag :capture_log
+    test "by an abort without which there is no answer says so, and does not wait for ever" do
+      assert_raise Run.Error, aborted("mote_mt", 2), fn -> Run.once(Aborting, :mote_mt, 2) end
+    end
+
+    @tag :capture_log
+    test "by an abort in a place of its own says so there" do
+      assert_raise Run.Error, aborted("mote", 2), fn -> Bench.Runner.measure(Aborting, 1, where: :here) end
+    end
+
+    @tag :capture_log
+    test "by the end of a machine that is kept says so, and the next run has another one" do
+      {:ok, keeper} = Keeper.start_link()
+      first = Keeper.machine(keeper, Deadly, :mote)
+
+      assert_raise Run.Error, ~r/^deadly with n 1 on mote failed: killed/, fn ->
+        Run.once(Deadly, :mote, 1, keeper: keeper)
       end
+
+      second = Keeper.machine(keeper, Deadly, :mote)
+      assert second != first and Process.alive?(second)
+      Keeper.stop(keeper)
+      refute Process.alive?(second)
     end
 
     test "by its last result says so, too" do

@@ -154,6 +154,55 @@ defmodule Mote.Bench.RunnerTest do
            ]
   end
 
+  defmodule Witness do
+    # Tells which machines it is run on.
+    defmacro __using__(opts) do
+      opts = [title: "", param: :n, defaults: [1], small: 1, metric: :ns_per_actor] ++ opts
+
+      quote do
+        use Mote.Bench.Program, unquote(opts)
+
+        def count(n), do: n
+        def expected(n), do: n
+
+        def mote(machine, n) do
+          send(:witness, {:machine, machine})
+          # So slow that it is not repeated.
+          [run: fn _ -> Process.sleep(6) && n end]
+        end
+      end
+    end
+  end
+
+  defmodule(Kept, do: use(Witness))
+  defmodule(Anew, do: use(Witness, anew: [:mote_mt]))
+  defmodule(Alone, do: use(Witness, fresh: true))
+
+  defp machines(program) do
+    Process.register(self(), :witness)
+    Runner.measure(program, 3, where: :here, runs: 3, sponsor: :both)
+    Stream.repeatedly(fn -> receive(do: ({:machine, m} -> m), after: (0 -> nil)) end) |> Enum.take_while(& &1)
+  end
+
+  test "the warm-up and the timed runs of a variant are on one machine, which ends afterwards" do
+    # A small run, the warm-up of each in a place of its own, then the other one's run in the place of the first.
+    assert [small_st, st, small_mt, warm_mt, mt | timed] = machines(Kept)
+    assert timed == [st, mt, mt, st, st, mt]
+    assert [small_st, st, small_mt, warm_mt, mt] |> Enum.uniq() |> length() == 5
+    refute Enum.any?([st, mt], &Process.alive?/1)
+  end
+
+  test "what a run uses up is there anew for the next one" do
+    assert [_, st, _, _, mt | timed] = machines(Anew)
+    assert [^st, a, b, ^st, ^st, c] = timed
+    assert length(Enum.uniq([st, mt, a, b, c])) == 5
+  end
+
+  test "a program about memory has a machine for each run" do
+    machines = machines(Alone)
+    assert length(machines) == 12 and Enum.uniq(machines) == machines
+  end
+
   test "in nodes of their own" do
     measures = Runner.measure(Idle, 20_000, runs: 1, compare: true)
     assert {:mote, :ns_per_message, 1} in metrics(measures)

@@ -12,6 +12,8 @@ defmodule Mote.Bench.Programs.Collecting do
     machines: [mote: [main: [threads: 1]], off: [main: [threads: 1]]],
     # More than any machine has: never due.
     options: [off: [gc: [min: 1_000_000_000_000_000]]],
+    # Its memory would grow with each run.
+    anew: [:off],
     ratio: {:ratio_off_vs_mote, :off, :mote}
 
   alias Mote.Bench.Programs.Churn

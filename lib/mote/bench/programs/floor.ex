@@ -12,6 +12,8 @@ defmodule Mote.Bench.Programs.Floor do
     small: 6,
     metric: :ns_per_actor,
     rust: [floor: "floor"],
+    # The memory of the loop has never been touched either.
+    anew: [:mote, :mote_st, :mote_mt],
     plot: [sizes: [8, 12, 16], full: 6..22//2, over: :count, x: :log2]
 
   @impl true

@@ -21,6 +21,8 @@ defmodule Mote.Bench.Programs.KNearest do
       one_uncollected: [gc: [min: 1_000_000_000_000_000]],
       two_uncollected: [gc: [min: 1_000_000_000_000_000]]
     ],
+    # Their memory would grow with each run.
+    anew: [:one_uncollected, :two_uncollected],
     ratio: [
       {:ratio_two_vs_one, :two, :one},
       {:ratio_uncollected_vs_collected, :one_uncollected, :one},

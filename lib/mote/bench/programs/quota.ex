@@ -15,6 +15,8 @@ defmodule Mote.Bench.Programs.Quota do
     metric: :us_ping_longest,
     machines: [mote: [main: [threads: 1]]],
     options: [mote: [memory: @quota]],
+    # The bomb does not end.
+    anew: [:mote],
     aborts: true,
     plot: [sizes: [2_000]]
 

@@ -12,6 +12,8 @@ defmodule Mote.Bench.Programs.Telemetry do
     metric: :ns_per_message,
     machines: [silent: [main: [threads: 1]], telling: [main: [threads: 1]]],
     options: [silent: [telemetry: [level: :none]], telling: [telemetry: [level: :stats, interval: 10]]],
+    # One that lives on tells while the other one is measured.
+    anew: [:silent, :telling],
     ratio: {:ratio_telling_vs_silent, :telling, :silent}
 
   alias Mote.Bench.Programs.PingPong
