@@ -211,14 +211,19 @@ impl Dispatch {
     /// Whether a collection should begin.
     pub(crate) fn is_collection_due(&self) -> bool {
         let machine = &self.turn.place.machine;
-        let (pace, gc) = (&machine.pool().pace, machine.gc());
+        let pace = &machine.pool().pace;
         pace.is_due()
             || self.turn.queue.is_empty() && pace.is_due_when_idle()
             || self.until_look() == Some(Duration::ZERO)
-            || self
-                .collection_asked
-                .iter()
-                .any(|asked| !gc.is_over(asked.0))
+            || self.collection_was_asked()
+    }
+
+    /// Whether somebody waits for the end of a collection.
+    pub(crate) fn collection_was_asked(&self) -> bool {
+        let gc = self.turn.place.machine.gc();
+        self.collection_asked
+            .iter()
+            .any(|asked| !gc.is_over(asked.0))
     }
 
     /// How long to wait before a collection looks whether somebody outside waits in vain.
@@ -470,7 +475,9 @@ impl Dispatch {
         let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
         let due = due.and_then(|due| place.machine.clock().until(due));
         let nap = (place.machine.gc().phase() != Phase::None).then_some(NAP);
-        due.into_iter().chain(self.until_look()).chain(nap).min()
+        let stale = place.machine.pool().reserve.until_stale();
+        let waits = due.into_iter().chain(self.until_look()).chain(nap);
+        waits.chain(stale).min()
     }
 
     /// Whether something has come in, watching for that long.

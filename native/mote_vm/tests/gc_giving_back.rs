@@ -68,8 +68,12 @@ fn collect(rig: &Rig) -> mote_vm::gc::GcInfo {
     rig.machine.info().gc
 }
 
+/// What is resident is everybody's, so the tests take turns.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 #[test]
 fn what_died_is_given_back_to_the_system() {
+    let _alone = ALONE.lock().unwrap();
     let rig = Rig::new(&[("main", 1)], unit());
     let before = resident();
     let n = if rig::stressed() { 2_000 } else { 4_000_000 };
@@ -88,4 +92,37 @@ fn what_died_is_given_back_to_the_system() {
         until(|| resident() < before + 30);
         assert!(rig.machine.info().gc.reclaimed_bytes > 60_000_000);
     }
+}
+
+/// A chain of so many actors that nobody holds when it is done.
+fn burst(rig: &Rig, n: i64) {
+    let key = rig.create("heap", 1, |b| b.empty_list());
+    rig.send(key, integers(&[n]));
+    rig.machine.release(key);
+    rig.quiet();
+}
+
+#[test]
+fn what_a_burst_used_is_there_for_the_next_one_until_somebody_wants_it_back() {
+    if rig::stressed() {
+        return;
+    }
+    let _alone = ALONE.lock().unwrap();
+    let rig = Rig::new(&[("main", 1)], unit());
+    let before = resident();
+    burst(&rig, 8_000_000);
+    // A thread without work collects if enough was made since the last time.
+    for _ in 0..10 {
+        burst(&rig, 2_200_000);
+        if rig.machine.info().heap_bytes < 20_000_000 {
+            break;
+        }
+    }
+    assert!(rig.machine.info().heap_bytes < 20_000_000);
+    // Time to clear it away.
+    std::thread::sleep(PATIENCE / 50);
+    let kept = resident();
+    assert!(kept - before > 60, "{before} {kept}");
+    collect(&rig);
+    until(|| resident() < before + 50);
 }

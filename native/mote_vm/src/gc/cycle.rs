@@ -174,6 +174,11 @@ impl<'m> Stopped<'m> {
         }
         let pool = self.machine.pool();
         let before = pool.bytes().1;
+        let asked = self
+            .threads
+            .iter()
+            .any(|thread| thread.collection_was_asked());
+        pool.reserve.collected(pool.used(), asked);
         let refuse = &self.gc.refuse;
         refuse.begin();
         let sweep = |heap: &mut Heap| {

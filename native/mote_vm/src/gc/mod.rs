@@ -155,7 +155,7 @@ impl Dispatch {
         match gc.phase() {
             Phase::None => {
                 if !self.is_collection_due() {
-                    return false;
+                    return self.let_go_of_reserve();
                 }
                 self.stop_and_collect();
                 // What little there is to clear away after a small one is cleared away at once.
@@ -196,6 +196,21 @@ impl Dispatch {
                 true
             }
         }
+    }
+
+    /// Gives back what a machine that has done nothing for a while has kept; whether there was any.
+    fn let_go_of_reserve(&mut self) -> bool {
+        let machine = self.turn.place.machine.clone();
+        let reserve = &machine.pool().reserve;
+        let stale = self.turn.queue.is_empty() && reserve.until_stale() == Some(Duration::ZERO);
+        if !stale || !reserve.forget() {
+            return false;
+        }
+        let gc = machine.gc();
+        gc.refuse.trim_again();
+        // As after a collection. None begins meanwhile: this thread does not stand still.
+        gc.set_phase(Phase::Clearing);
+        true
     }
 
     /// Keeps what a drain takes out of an inbox in view of a collection that has not seen it.

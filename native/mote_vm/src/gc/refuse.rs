@@ -46,6 +46,11 @@ impl Refuse {
         heaps.trimmed = false;
     }
 
+    /// Less is to be kept than after the last collection.
+    pub(crate) fn trim_again(&self) {
+        self.0.lock().trimmed = false;
+    }
+
     /// Clears a little away after collection `last`; `false` when nothing is left, or somebody else is at it.
     pub(crate) fn clear_some(&self, pool: &BlockPool, last: u64) -> Cleared {
         let Some(mut heaps) = self.0.try_lock() else {

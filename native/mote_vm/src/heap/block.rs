@@ -9,6 +9,7 @@
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
 use super::pace::Pace;
 use super::pages;
+use super::reserve::Reserve;
 use crate::quota::Quota;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
@@ -102,6 +103,7 @@ pub(crate) struct BlockPool {
     /// The number of the collection that is marking, or 0: what new heaps begin with.
     marking: AtomicU64,
     pub(crate) pace: Pace,
+    pub(crate) reserve: Reserve,
 }
 
 impl Default for BlockPool {
@@ -128,6 +130,7 @@ impl BlockPool {
             quota,
             marking: AtomicU64::new(0),
             pace,
+            reserve: Reserve::default(),
         }
     }
 
@@ -194,7 +197,7 @@ impl BlockPool {
     /// Gives the pages of one free block, or of one large cell that has died, back to the system, except for what is
     /// likely to be used before the next collection. Whether there may be more.
     pub(crate) fn trim(&self) -> bool {
-        let keep = self.pace.threshold() / BLOCK + 2;
+        let keep = self.likely() / BLOCK + 2;
         let mut inner = self.inner.lock();
         if let Some(region) = inner.dead.pop() {
             drop(inner);
@@ -215,6 +218,20 @@ impl BlockPool {
         unsafe { pages::clean(block.0.as_ptr(), BLOCK) };
         self.inner.lock().clean.push(block);
         true
+    }
+
+    /// Free bytes that are likely to be used soon. What was used lately is no reason to keep more than the limit.
+    fn likely(&self) -> usize {
+        let soon = self.pace.threshold();
+        match self.is_short() {
+            true => soon,
+            false => soon.max(self.reserve.lately().saturating_sub(self.used())),
+        }
+    }
+
+    /// Bytes in use by heaps and queues.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Relaxed)
     }
 
     /// Whether so little is left that a collection must not take its time.

@@ -26,6 +26,7 @@ pub(crate) mod holes;
 pub(crate) mod marks;
 pub mod pace;
 pub(crate) mod pages;
+pub(crate) mod reserve;
 pub(crate) mod sweep;
 pub mod view;
 
