@@ -104,7 +104,8 @@ defmodule Mote.Measure do
     * `:over` - the column of the x axis (`param`);
     * `:value` - the column of the values (`value`, or `median` of a summary);
     * `:series` - the column whose cells are the lines (the first of `sponsor`, `variant` and `series` that there is);
-    * `:kind` - `:lines`, `:bars` (one for each line and x) or `:histogram` (how the runs are spread);
+    * `:kind` - `:lines`, `:bars` (one for each line and x) or `:histogram` (how the runs are spread; its bars are
+      equally wide on the scale of x);
     * `:bins` - how many bars a histogram has (20);
     * `:legend` - where the names of the lines are: `:right` of the plot (default), in it at the `:upper_left`,
       `:upper_right`, `:lower_left` or `:lower_right`, or `false`;

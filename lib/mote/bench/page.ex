@@ -12,6 +12,9 @@ defmodule Mote.Bench.Page do
     "beam" => "BEAM processes"
   }
 
+  # Of a histogram.
+  @bins 40
+
   @style """
   :root { color-scheme: light dark; --ground: #ffffff; --ink: #1b1f24; --faint: #6a737d; --line: #d8dde3; --bad: #b42318 }
   @media (prefers-color-scheme: dark) {
@@ -20,9 +23,10 @@ defmodule Mote.Bench.Page do
   body { background: var(--ground); color: var(--ink); font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto;
          padding: 0 1rem }
   h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem }
-  table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums }
+  table { border-collapse: collapse; margin-bottom: 1.5rem; font-size: 0.85rem; font-variant-numeric: tabular-nums }
   th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: right; border-bottom: 1px solid var(--line) }
-  th { color: var(--faint); font-weight: normal }
+  th { color: var(--faint); font-weight: normal; vertical-align: bottom }
+  summary { color: var(--faint); cursor: pointer }
   .left { text-align: left }
   .note { color: var(--faint) }
   .error { color: var(--bad); white-space: pre-wrap }
@@ -105,6 +109,7 @@ defmodule Mote.Bench.Page do
       ["<section id=\"", name, "\">\n<h2>", name, "</h2>\n<p>", escape(about.title), "</p>\n"],
       if(entry.error, do: ["<p class=\"error\">", escape(entry.error), "</p>\n"], else: ""),
       figure(entry, about),
+      medians(entry, about),
       figures(entry, about),
       left_out(entry, about),
       "</section>\n"
@@ -155,7 +160,8 @@ defmodule Mote.Bench.Page do
       kind: kind,
       title: about.name,
       over: if(plot.over == :count, do: :count, else: :param),
-      x: if(lines?, do: plot.x, else: :linear),
+      x: if(lines? or kind == :histogram, do: plot.x, else: :linear),
+      bins: @bins,
       y: if(lines? or plot.kind != :lines, do: plot.y, else: :linear),
       x_label: x_label,
       y_label: y_label,
@@ -177,6 +183,32 @@ defmodule Mote.Bench.Page do
 
   # -- the figures ---------------------------------------------------------------------------------------------
 
+  # What is drawn, and the ratios: a line for each size.
+  defp medians(%Suite{measures: []}, _about), do: ""
+
+  defp medians(entry, about) do
+    drawn? = fn metric ->
+      metric == about.plot.metric or String.starts_with?(Atom.to_string(metric), "ratio_")
+    end
+
+    columns = for m <- entry.measures, drawn?.(m.metric), uniq: true, do: {m.metric, m.variant}
+    header = for {metric, variant} <- columns, do: "#{metric(metric)}: #{title(Atom.to_string(variant))}"
+
+    rows =
+      for size <- entry.sizes do
+        [Report.number(size) | for({metric, variant} <- columns, do: median(entry, size, metric, variant))]
+      end
+
+    ["<div class=\"wide\">", table(rows, [Atom.to_string(about.param) | header], []), "</div>\n"]
+  end
+
+  defp median(entry, size, metric, variant) do
+    case Enum.find(entry.measures, &(&1.param == size and &1.metric == metric and &1.variant == variant)) do
+      nil -> ""
+      measure -> Report.figure(measure, Measure.median(measure))
+    end
+  end
+
   defp figures(%Suite{measures: []}, _about), do: ""
 
   defp figures(entry, about) do
@@ -193,11 +225,15 @@ defmodule Mote.Bench.Page do
           show.(Measure.median(measure)),
           show.(Measure.min(measure)),
           show.(Measure.max(measure)),
-          "#{length(measure.values)}"
+          Report.number(length(measure.values))
         ]
       end
 
-    ["<div class=\"wide\">", table(rows, header, [1, 2]), "</div>\n"]
+    [
+      "<details>\n<summary>All figures</summary>\n<div class=\"wide\">",
+      table(rows, header, [1, 2]),
+      "</div>\n</details>\n"
+    ]
   end
 
   defp table(rows, header, left) do

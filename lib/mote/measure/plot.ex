@@ -87,13 +87,15 @@ defmodule Mote.Measure.Plot do
     %{series: series, categories: Enum.map(categories, &text/1)}
   end
 
-  # One row of intervals for all series: their bars stand side by side.
+  # One row of intervals for all series: their bars stand side by side. On a logarithmic scale they are equally wide there,
+  # so that a few values far away from all others do not make one bar of these.
   defp parts(:histogram, table, opts) do
     value = opts.value || :value
     values = Table.column(table, value)
     all = Enum.filter(values, &is_number/1)
     if all == [], do: nothing!(value)
-    intervals = Histogram.of(all, opts.bins)
+    positive!(opts.x, value, all)
+    intervals = all |> Enum.map(&scaled(opts.x, &1)) |> Histogram.of(opts.bins)
 
     series =
       for {name, rows} <- named_rows(table, opts) do
@@ -101,7 +103,7 @@ defmodule Mote.Measure.Plot do
           rows
           |> Table.column(value)
           |> Enum.filter(&is_number/1)
-          |> Enum.frequencies_by(&place(&1, intervals))
+          |> Enum.frequencies_by(&place(scaled(opts.x, &1), intervals))
 
         points = for {at, count} <- Enum.sort(counts), do: point(count) |> Map.put(:x, at * 1.0)
         %{name: name, points: points}
@@ -110,7 +112,8 @@ defmodule Mote.Measure.Plot do
     y_positive!(series, opts)
 
     labels =
-      for {{low, high, _}, at} <- Enum.with_index(intervals), do: interval(low, high, at, length(intervals))
+      for {{low, high, _}, at} <- Enum.with_index(intervals),
+          do: interval(value_at(opts.x, (low + high) / 2), at, length(intervals))
 
     %{
       series: series,
@@ -124,9 +127,16 @@ defmodule Mote.Measure.Plot do
     do: Enum.find_index(intervals, fn {_, high, _} -> value < high end) || length(intervals) - 1
 
   # Not every bar has a place for its interval.
-  defp interval(low, high, at, count) do
-    if rem(at, max(div(count, 6), 1)) == 0, do: Number.short((low + high) / 2), else: ""
-  end
+  defp interval(middle, at, count),
+    do: if(rem(at, max(div(count, 6), 1)) == 0, do: Number.short(middle), else: "")
+
+  defp scaled(:linear, value), do: value
+  defp scaled(:log, value), do: :math.log10(value)
+  defp scaled(:log2, value), do: :math.log2(value)
+
+  defp value_at(:linear, place), do: place
+  defp value_at(:log, place), do: :math.pow(10, place)
+  defp value_at(:log2, place), do: :math.pow(2, place)
 
   # `[{name, [{x, %{y:, low:, high:}}]}]`, in the order of the table.
   defp series(table, opts) do

@@ -5,6 +5,9 @@ use crate::figure::Scale;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
+/// From this power on, powers of two are written as such.
+const MOST_POWER: f64 = 14.0;
+
 /// See the head of this file.
 #[derive(Clone)]
 pub(crate) struct Axis {
@@ -119,6 +122,10 @@ impl ValueFormatter<f64> for Axis {
     fn format_ext(&self, value: &f64) -> String {
         match self.names.get(*value as usize) {
             Some(name) => name.clone(),
+            // 16,384 would be cut to 16.4k.
+            None if self.scale == Scale::Log2 && self.range.end >= MOST_POWER => {
+                format!("2^{}", value.log2().round())
+            }
             None => number(*value),
         }
     }

@@ -103,8 +103,13 @@ defmodule Mote.Bench.PageTest do
 
     html = page(entries)
     assert count(html, "<svg ") == 2 and count(html, "</svg>") == 2
-    # One is the computer's, one the overview.
-    assert count(html, "<table>") == 4
+    # One is the computer's, one the overview; the medians of each, and all figures.
+    assert count(html, "<table>") == 6 and count(html, "<details>") == 2
+
+    assert html =~
+             "<tr><th>n</th><th>ns per message: Mote, 1 thread</th><th>ns per message: Mote, all cores</th>"
+
+    assert html =~ ~r/<tr><td>20<\/td><td>[\d.,]+ ns<\/td><td>[\d.,]+ ns<\/td>/
 
     assert html =~
              ~r/<a href="#pair">pair<\/a><\/td><td>depth 1<\/td><td class="left">us per round trip<\/td><td>[\d.,]+ us<\/td><td>/

@@ -54,7 +54,7 @@ defmodule Mote.Measure.PlotTest do
     assert ~w(0 50 100 150) -- texts.([]) == []
     wide = Table.new([:param, :value], [[1, 1], [1_000_000, 65_536]])
     Measure.plot!(wide, path, x: :log, y: :log2)
-    assert ~w(1 1000 1M 32.8k) -- (path |> File.read!() |> svg() |> texts()) == []
+    assert ~w(1 1000 1M 2^0 2^15) -- (path |> File.read!() |> svg() |> texts()) == []
   end
 
   test "a PNG has its signature, its size and its text", %{tmp_dir: dir} do
@@ -87,6 +87,16 @@ defmodule Mote.Measure.PlotTest do
     histogram = Plot.figure(table(), kind: :histogram, bins: 3)
     assert length(histogram.categories) == 3
     assert [%{points: [%{x: 0.0, y: 4.0}, %{x: 1.0, y: 2.0}, %{x: 2.0, y: 3.0}]} | _] = histogram.series
+  end
+
+  test "the intervals of a histogram are equally wide on its scale" do
+    table = Table.new([:value], for(value <- [1, 2, 5, 9, 20, 10_000], do: [value]))
+    points = fn opts -> hd(Plot.figure(table, [kind: :histogram, bins: 4] ++ opts).series).points end
+    assert [%{x: 0.0, y: 5.0}, %{x: 3.0, y: 1.0}] = points.([])
+    assert [%{x: 0.0, y: 4.0}, %{x: 1.0, y: 1.0}, %{x: 3.0, y: 1.0}] = points.(x: :log)
+    assert points.(x: :log2) == points.(x: :log)
+    # The middle of each.
+    assert Plot.figure(table, kind: :histogram, bins: 4, x: :log).categories == ~w(3.16 31.6 316 3,162)
   end
 
   test "without a column of names there is one line" do
@@ -123,7 +133,9 @@ defmodule Mote.Measure.PlotTest do
             max_runs: 150
           ) do
       fit = fn scale, n -> if scale == :linear, do: n, else: abs(n) + 1.0e-12 end
-      rows = for [at, name, value] <- rows, do: [fit.(x, at), name, fit.(y, value)]
+      # Of a histogram the x axis has the values.
+      scale = if kind == :histogram, do: x, else: y
+      rows = for [at, name, value] <- rows, do: [fit.(x, at), name, fit.(scale, value)]
       table = Table.new([:param, :series, :value], rows)
       # The bars of a histogram are counts.
       opts = [x: x, y: if(kind == :histogram, do: :linear, else: y), kind: kind]
