@@ -124,7 +124,7 @@ defmodule Mote.Bench.ProgramsTest do
 
     for {program, sum} <- [
           {ErfcBomb, 1_000 * 0.6},
-          {RandomBomb, 128 * 0.65},
+          {RandomBomb, 128 * 0.8},
           {TimeEater, 1_024 * 0.65},
           {TimeEaterSends, 1_024 * 0.35}
         ] do

@@ -7,34 +7,16 @@ defmodule Mote.Bench.Programs.KMeans do
   # collection is part of the time, and the machines without it show how much.
   @moduledoc false
 
-  use Mote.Bench.Program,
+  use Mote.Bench.Parallel,
     title:
       "k-means of n points, 16 coordinates, 8 clusters, 10 iterations: in one actor and in an actor per thousand",
     param: :n,
     defaults: [100_000],
     small: 2_100,
     metric: :us_per_iteration,
-    machines: [
-      one_uncollected: [main: [threads: 1]],
-      two_uncollected: [main: [threads: 2]],
-      one: [main: [threads: 1]],
-      two: [main: [threads: 2]]
-    ],
-    # More than any machine has: never due.
-    options: [
-      one_uncollected: [gc: [min: 1_000_000_000_000_000]],
-      two_uncollected: [gc: [min: 1_000_000_000_000_000]]
-    ],
-    # Their memory would grow with each run.
-    anew: [:one_uncollected, :two_uncollected],
-    ratio: [
-      {:ratio_two_vs_one, :two, :one},
-      {:ratio_uncollected_vs_collected, :one_uncollected, :one},
-      {:ratio_uncollected_vs_collected, :two_uncollected, :two}
-    ],
     plot: [sizes: [10_000], full: [10_000, 100_000], kind: :bars]
 
-  alias Mote.Bench.{Points, Sample}
+  alias Mote.Bench.Points
   alias Mote.Vector
 
   @part 1_000
@@ -172,11 +154,13 @@ defmodule Mote.Bench.Programs.KMeans do
 
     @spec sequential(pid, [[[float]]], pos_integer, [[float]]) :: term
     def sequential(customer, parts, iterations, centres) do
+      receive(do: (:start -> :ok))
       iterate(customer, iterations, centres, fn centres -> Enum.map(parts, &sums(&1, centres)) end)
     end
 
     @spec parallel(pid, [[[float]]], pos_integer, [[float]]) :: term
     def parallel(customer, parts, iterations, centres) do
+      receive(do: (:start -> :ok))
       workers = for part <- parts, do: spawn(__MODULE__, :worker, [part])
 
       iterate(customer, iterations, centres, fn centres ->
@@ -240,19 +224,6 @@ defmodule Mote.Bench.Programs.KMeans do
   def expected(_n), do: :centres
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
-  def measures(sample) do
-    [parallel, sequential] = for stage <- [:parallel, :sequential], do: Sample.stage(sample, stage).ns
-
-    [
-      us_per_iteration: parallel / @iterations / 1_000,
-      us_per_iteration_sequential: sequential / @iterations / 1_000,
-      ratio_parallel_vs_sequential: sequential / parallel
-    ]
-  end
-
-  @impl true
   def mote(machine, n) do
     points = for {_cloud, point} <- Points.new(n), do: Vector.new(:f64, point)
     # The first ones belong to different clouds.
@@ -264,19 +235,21 @@ defmodule Mote.Bench.Programs.KMeans do
 
     [
       sequential: fn _ -> answer(fn -> Mote.send(sequential, request) end) end,
-      parallel: fn centres -> fn -> Mote.send(parallel, request) end |> answer() |> judge(centres) end
+      parallel: fn centres -> {centres, answer(fn -> Mote.send(parallel, request) end)} end,
+      judge: fn {centres, parallel} -> judge(parallel, centres) end
     ]
   end
 
   @impl true
   def beam(n) do
     points = for {_cloud, point} <- Points.new(n), do: point
-    parts = Enum.chunk_every(points, @part)
-    args = [self(), parts, @iterations, Enum.take(points, Points.clouds())]
+    args = [self(), Enum.chunk_every(points, @part), @iterations, Enum.take(points, Points.clouds())]
+    [sequential, parallel] = for name <- ~w(sequential parallel)a, do: spawn(Processes, name, args)
 
     [
-      sequential: fn _ -> answer(fn -> spawn(Processes, :sequential, args) end) end,
-      parallel: fn centres -> fn -> spawn(Processes, :parallel, args) end |> answer() |> judge(centres) end
+      sequential: fn _ -> answer(fn -> send(sequential, :start) end) end,
+      parallel: fn centres -> {centres, answer(fn -> send(parallel, :start) end)} end,
+      judge: fn {centres, parallel} -> judge(parallel, centres) end
     ]
   end
 

@@ -4,33 +4,15 @@ defmodule Mote.Bench.Programs.KNearest do
   # share the labelled ones.
   @moduledoc false
 
-  use Mote.Bench.Program,
+  use Mote.Bench.Parallel,
     title: "n points classified by the 5 nearest of 2,000: in one actor and in an actor per point",
     param: :n,
     defaults: [5_000],
     small: 20,
     metric: :us_per_point,
-    machines: [
-      one_uncollected: [main: [threads: 1]],
-      two_uncollected: [main: [threads: 2]],
-      one: [main: [threads: 1]],
-      two: [main: [threads: 2]]
-    ],
-    # More than any machine has: never due.
-    options: [
-      one_uncollected: [gc: [min: 1_000_000_000_000_000]],
-      two_uncollected: [gc: [min: 1_000_000_000_000_000]]
-    ],
-    # Their memory would grow with each run.
-    anew: [:one_uncollected, :two_uncollected],
-    ratio: [
-      {:ratio_two_vs_one, :two, :one},
-      {:ratio_uncollected_vs_collected, :one_uncollected, :one},
-      {:ratio_uncollected_vs_collected, :two_uncollected, :two}
-    ],
     plot: [sizes: [1_000], full: [1_000, 5_000], kind: :bars]
 
-  alias Mote.Bench.{Points, Sample}
+  alias Mote.Bench.Points
   alias Mote.Vector
 
   @labelled 2_000
@@ -48,8 +30,8 @@ defmodule Mote.Bench.Programs.KNearest do
     end
 
     # A point a turn.
-    defactor sequential(labelled) do
-      {customer, points} ->
+    defactor sequential(labelled, points) do
+      {customer, :start} ->
         send self(), {customer, points, []}
 
       {customer, [], labels} ->
@@ -60,8 +42,8 @@ defmodule Mote.Bench.Programs.KNearest do
     end
 
     # An actor for each point, all at once.
-    defactor parallel(labelled) do
-      {customer, points} ->
+    defactor parallel(labelled, points) do
+      {customer, :start} ->
         for point <- points, reduce: 0 do
           index ->
             classifier = create classifier(labelled)
@@ -120,16 +102,22 @@ defmodule Mote.Bench.Programs.KNearest do
 
     @spec sequential(pid, term, [[float]]) :: term
     def sequential(customer, key, points) do
-      labelled = :persistent_term.get(key)
-      send(customer, Enum.map(points, &classify(labelled, &1)))
+      receive do
+        :start ->
+          labelled = :persistent_term.get(key)
+          send(customer, Enum.map(points, &classify(labelled, &1)))
+      end
     end
 
     @spec parallel(pid, term, [[float]]) :: term
     def parallel(customer, key, points) do
-      for {point, index} <- Enum.with_index(points),
-          do: spawn(__MODULE__, :classifier, [self(), key, index, point])
+      receive do
+        :start ->
+          for {point, index} <- Enum.with_index(points),
+              do: spawn(__MODULE__, :classifier, [self(), key, index, point])
 
-      send(customer, for(_ <- points, do: receive(do: (label -> label))))
+          send(customer, for(_ <- points, do: receive(do: (label -> label))))
+      end
     end
 
     @spec classifier(pid, term, non_neg_integer, [float]) :: term
@@ -179,30 +167,18 @@ defmodule Mote.Bench.Programs.KNearest do
   def processes(n), do: n + 1
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
-  def measures(%Sample{param: n} = sample) do
-    [parallel, sequential] = for stage <- [:parallel, :sequential], do: Sample.stage(sample, stage).ns
-
-    [
-      us_per_point: parallel / n / 1_000,
-      us_per_point_sequential: sequential / n / 1_000,
-      ratio_parallel_vs_sequential: sequential / parallel
-    ]
-  end
-
-  @impl true
   def mote(machine, n) do
     vectors = &for {label, point} <- &1, do: {label, Vector.new(:f64, point)}
     labelled = vectors.(Points.new(@labelled))
     points = for {_, point} <- vectors.(unlabelled(n)), do: point
-    sequential = Mote.create(machine, Actors.sequential(labelled))
-    parallel = Mote.create(machine, Actors.parallel(labelled))
-    me = self()
+    sequential = Mote.create(machine, Actors.sequential(labelled, points))
+    parallel = Mote.create(machine, Actors.parallel(labelled, points))
+    request = {self(), :start}
 
     [
-      sequential: fn _ -> answer(fn -> Mote.send(sequential, {me, points}) end) end,
-      parallel: fn labels -> fn -> Mote.send(parallel, {me, points}) end |> answer() |> judge(labels, n) end
+      sequential: fn _ -> answer(fn -> Mote.send(sequential, request) end) end,
+      parallel: fn labels -> {labels, answer(fn -> Mote.send(parallel, request) end)} end,
+      judge: fn {labels, numbered} -> judge(numbered, labels, n) end
     ]
   end
 
@@ -210,11 +186,14 @@ defmodule Mote.Bench.Programs.KNearest do
   def beam(n) do
     :persistent_term.put(__MODULE__, Points.new(@labelled))
     points = for {_, point} <- unlabelled(n), do: point
-    args = [self(), __MODULE__, points]
+
+    [sequential, parallel] =
+      for name <- ~w(sequential parallel)a, do: spawn(Processes, name, [self(), __MODULE__, points])
 
     [
-      sequential: fn _ -> fn -> spawn(Processes, :sequential, args) end |> answer() |> Enum.reverse() end,
-      parallel: fn labels -> fn -> spawn(Processes, :parallel, args) end |> answer() |> judge(labels, n) end
+      sequential: fn _ -> answer(fn -> send(sequential, :start) end) end,
+      parallel: fn labels -> {Enum.reverse(labels), answer(fn -> send(parallel, :start) end)} end,
+      judge: fn {labels, numbered} -> judge(numbered, labels, n) end
     ]
   end
 
