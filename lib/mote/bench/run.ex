@@ -47,7 +47,7 @@ defmodule Mote.Bench.Run do
 
     receive do
       {:DOWN, ^monitor, :process, ^pid, ended} ->
-        :telemetry.detach({__MODULE__, pid})
+        if Variant.machine?(program, variant), do: :telemetry.detach({__MODULE__, pid})
 
         case ended do
           {:ran, sample} -> sample

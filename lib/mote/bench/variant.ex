@@ -79,6 +79,10 @@ defmodule Mote.Bench.Variant do
   @spec beam?(module) :: boolean
   def beam?(program), do: Code.ensure_loaded?(program) and function_exported?(program, :beam, 1)
 
+  @doc "Whether it is a machine: Mote is started where it is run."
+  @spec machine?(module, t) :: boolean
+  def machine?(program, variant), do: variant not in [:beam | rust(program)]
+
   @doc "The programs in Rust that it is compared with."
   @spec rust(module) :: [t]
   def rust(program), do: Keyword.keys(program.about().rust)

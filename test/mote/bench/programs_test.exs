@@ -144,6 +144,12 @@ defmodule Mote.Bench.ProgramsTest do
     end
   end
 
+  test "programs in Rust run where Mote is not started, as in a task" do
+    run = "%{ns: _} = hd(Mote.Bench.Run.once(Mote.Bench.Programs.Floor, :floor, 6).stages)"
+    paths = Enum.flat_map(:code.get_path(), &["-pa", "#{&1}"])
+    assert {_, 0} = System.cmd("elixir", paths ++ ["-e", run], stderr_to_stdout: true)
+  end
+
   test "the ring gives the number of the actor that got the zero" do
     for n <- [1, 502, 503, 504], variant <- [:mote, :beam] do
       assert %Sample{} = Run.once(Bench.Programs.Ring, variant, n)
