@@ -134,7 +134,8 @@ pub(crate) struct Turn {
     reserve: u64,
     /// Invariant 3. A word, since native code writes it.
     pub(crate) unusual: u32,
-    /// What a helper has answered that native code called through a stub (native/stubs.rs).
+    /// What native code asks a helper for through a stub, and what that has answered (native/stubs.rs).
+    pub(crate) asked: [u64; 4],
     pub(crate) answer: u64,
     pub(crate) staged: Tally,
     pub(crate) counts: Counts,
@@ -179,6 +180,7 @@ impl Turn {
             fuel: 0,
             reserve: 0,
             unusual: 0,
+            asked: [0; 4],
             answer: 0,
             staged: Tally::default(),
             counts: Counts::default(),

@@ -546,6 +546,105 @@ fn matches() {
     table.judge();
 }
 
+/// Whether a float is finite is asked only of the last one of a chain; what goes wrong before is found all the same.
+#[test]
+fn chains_of_floats() {
+    let mut table = Table::new();
+    for first in [P::Add, P::Mul, P::Fdiv] {
+        for second in [P::Add, P::Sub, P::Mul] {
+            // The first one's result in the place of its operand, of the other one, and beside them.
+            for to in [KNOWN[0], KNOWN[1], RESULT] {
+                let mut body = table.known(Shape::Floats, KNOWN[0], r(LEFT));
+                body.extend(table.known(Shape::Floats, KNOWN[1], r(RIGHT)));
+                body.push(op(to, first, KNOWN.map(r).to_vec()));
+                body.push(op(RESULT, second, vec![r(KNOWN[1]), r(to)]));
+                let (first, second) = (first.name(), second.name());
+                table.pairs(&format!("{second} after {first} in {to}"), body.clone());
+                body.push(op(RESULT, P::Mul, vec![r(RESULT), r(KNOWN[0])]));
+                table.pairs(&format!("mul after {second} after {first} in {to}"), body);
+            }
+        }
+        // And where the next one does not look at it.
+        let mut body = table.known(Shape::Floats, KNOWN[0], r(LEFT));
+        body.extend(table.known(Shape::Floats, KNOWN[1], r(RIGHT)));
+        body.push(op(RESULT, first, KNOWN.map(r).to_vec()));
+        body.push(op(KNOWN[0], P::Add, vec![r(KNOWN[0]), r(KNOWN[0])]));
+        let first = first.name();
+        table.pairs(&format!("add beside {first}"), body);
+    }
+    table.judge();
+}
+
+/// Calls that need not be made, since the caller sees what is answered.
+#[test]
+fn answers_at_once() {
+    let mut table = Table::new();
+    let (seven, one) = (table.integer(7), table.integer(1));
+    let half = table.float(0.5);
+    for p in [P::Eq, P::Ne, P::Same, P::Differ, P::Lt, P::Le, P::Gt, P::Ge] {
+        let name = p.name();
+        let branch = |condition, label| Instr::Branch { condition, label };
+        let codes = [
+            vec![
+                op(2, p, vec![r(0), r(1)]),
+                branch(r(2), 3),
+                ret(r(0)),
+                ret(r(1)),
+            ],
+            vec![
+                op(2, p, vec![one, r(0)]),
+                branch(r(2), 3),
+                ret(seven),
+                ret(one),
+            ],
+            vec![
+                op(2, p, vec![r(0), r(1)]),
+                branch(r(2), 3),
+                ret(half),
+                op(3, P::Sub, vec![r(0), one]),
+                ret(r(3)),
+            ],
+            vec![
+                op(2, P::IsInteger, vec![r(1)]),
+                branch(r(2), 6),
+                op(3, p, vec![r(1), r(0)]),
+                branch(r(3), 6),
+                mov(4, r(1)),
+                ret(r(4)),
+                Instr::Match {
+                    left: r(0),
+                    right: seven,
+                    label: 8,
+                },
+                ret(one),
+                op(3, P::Add, vec![r(0), one]),
+                ret(r(3)),
+            ],
+        ];
+        for (i, code) in codes.into_iter().enumerate() {
+            let function = format!("{name} {i}");
+            let build = std::mem::replace(&mut table.build, Build::new());
+            table.build = build.function(&function, 2, code);
+            let function = table.build.uses(MODULE, &function, 2);
+            for shape in Shape::ALL {
+                let mut body = table.known(shape, KNOWN[0], r(LEFT));
+                body.extend(table.known(shape, KNOWN[1], r(RIGHT)));
+                let args = [
+                    shape.register(KNOWN[0], LEFT),
+                    shape.register(KNOWN[1], RIGHT),
+                ];
+                body.push(Instr::Call {
+                    dst: RESULT,
+                    function,
+                    args: args.map(r).to_vec(),
+                });
+                table.pairs(&format!("{shape:?} call of {name} {i}"), body);
+            }
+        }
+    }
+    table.judge();
+}
+
 /// A value keeps what it is on the way through what is made of it.
 #[test]
 fn constructions() {

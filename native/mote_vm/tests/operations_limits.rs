@@ -32,6 +32,8 @@ enum Way {
     Nested,
     /// The same, and every second call answers something that is no integer.
     Unusual,
+    /// The same, and the caller sees what the innermost call answers.
+    Seen,
     /// As a loop, over integers.
     Loop,
     /// As a loop, over floats.
@@ -42,9 +44,10 @@ enum Way {
     Tree,
 }
 
-const WAYS: [Way; 6] = [
+const WAYS: [Way; 7] = [
     Way::Nested,
     Way::Unusual,
+    Way::Seen,
     Way::Loop,
     Way::Floats,
     Way::InTurns,
@@ -89,6 +92,14 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
     let code = match way {
         Way::Nested => nested(op(4, P::Add, vec![r(3), one])),
         Way::Unusual => nested(op(4, P::Fdiv, vec![r(3), half])),
+        Way::Seen => vec![
+            end(2),
+            ret(one),
+            less.clone(),
+            call(3, me, vec![r(2), zero]),
+            op(4, P::Add, vec![r(3), one]),
+            ret(r(4)),
+        ],
         Way::Loop => to(me, vec![op(3, P::Add, vec![r(1), r(0)])], vec![r(2), r(3)]),
         Way::Floats => to(me, vec![op(3, P::Add, vec![r(1), half])], vec![r(2), r(3)]),
         Way::InTurns => to(other, vec![], vec![r(2), r(1)]),
@@ -152,7 +163,7 @@ fn fuel_ends_at_the_same_call() {
 
 #[test]
 fn fuel_ends_at_the_same_call_of_many() {
-    for way in [Way::Nested, Way::Loop, Way::Floats, Way::InTurns] {
+    for way in [Way::Nested, Way::Seen, Way::Loop, Way::Floats, Way::InTurns] {
         let unit = unit(way, 9_000);
         // Around the ends of slices.
         for fuel in [4095, 4096, 4097, 8192, 9_000, 9_001] {
@@ -164,7 +175,7 @@ fn fuel_ends_at_the_same_call_of_many() {
 
 #[test]
 fn depth_ends_at_the_same_call() {
-    for way in [Way::Nested, Way::Unusual] {
+    for way in [Way::Nested, Way::Unusual, Way::Seen] {
         for n in [DEPTH - 2, DEPTH - 1, DEPTH] {
             let heard = both(&unit(way, n), PLENTY, &format!("{way:?} of {n}"));
             let expected = if n < DEPTH { vec![] } else { vec![":stack"] };
@@ -172,8 +183,10 @@ fn depth_ends_at_the_same_call() {
         }
     }
     // What ends for want of both ends for want of fuel.
-    let heard = both(&unit(Way::Nested, DEPTH), DEPTH as u64, "both");
-    assert_eq!(heard.aborts, [":fuel"]);
+    for way in [Way::Nested, Way::Seen] {
+        let heard = both(&unit(way, DEPTH), DEPTH as u64, "both");
+        assert_eq!(heard.aborts, [":fuel"]);
+    }
     for way in [Way::Loop, Way::InTurns] {
         assert!(both(&unit(way, 2 * DEPTH), PLENTY, "tail calls")
             .aborts

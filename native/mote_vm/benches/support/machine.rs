@@ -9,6 +9,7 @@ use std::time::Instant;
 pub fn fork_bomb(unit: &[u8], depth: i64, threads: usize) -> f64 {
     let (machine, _world) = world::machine_with(&[("main", threads)]);
     machine.load(unit, &|_, _| None).expect("loads");
+    machine.wait_for_compiler();
     let (node, _) = machine
         .behaviour(Atom::new("Test"), Atom::new("node"), 1)
         .expect("known");

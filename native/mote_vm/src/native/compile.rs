@@ -100,9 +100,12 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
         context: Context::new(),
         builder: FunctionBuilderContext::new(),
         returns: vec![Kinds::FIXNUM; unit.verified.functions.len()],
+        passed: (unit.verified.functions.iter())
+            .map(|f| vec![Kinds::NONE; f.arity as usize])
+            .collect(),
         refused: 0,
     };
-    compiler.learn_returns();
+    compiler.learn();
     let verified = unit.verified;
     let mut pieces = Vec::new();
     for (index, function) in verified.functions.iter().enumerate() {
@@ -142,15 +145,18 @@ struct Compiler<'a> {
     builder: FunctionBuilderContext,
     /// What the unit's functions usually answer: integers, until it is found out.
     returns: Vec<Kinds>,
+    /// What its functions usually pass to each other, by parameter. Behaviours are left out: those that call a function
+    /// for the outside pass whatever comes.
+    passed: Vec<Vec<Kinds>>,
     refused: usize,
 }
 
-/// How often it is looked again what functions answer, given what those answer that they call.
+/// How often it is looked again what functions answer and are passed, given what was found out of the others.
 const ROUNDS: usize = 3;
 
 impl Compiler<'_> {
-    /// Finds out what functions usually answer. Nothing rests on it but speed: callers test it.
-    fn learn_returns(&mut self) {
+    /// Finds out what functions usually answer, and are passed. Nothing rests on it but speed: it is tested.
+    fn learn(&mut self) {
         let verified = self.unit.verified;
         let call = |i: &Instr| matches!(i, Instr::Call { .. });
         let functions = verified.functions.iter().map(|f| &f.code);
@@ -159,13 +165,26 @@ impl Compiler<'_> {
             return;
         }
         for _ in 0..ROUNDS {
+            let mut passed: Vec<Vec<Kinds>> = (self.passed.iter())
+                .map(|kinds| vec![Kinds::NONE; kinds.len()])
+                .collect();
             for (index, function) in verified.functions.iter().enumerate() {
                 let role = Role::Function { index };
                 let (registers, arity) = (function.registers, function.arity as u16);
-                let look = |subject: &Subject<'_>| Flow::of(subject).answers;
-                let answers = self.looked_at(&function.code, registers, arity, role, look);
+                let look = |subject: &Subject<'_>| Flow::of(subject);
+                let flow = self.looked_at(&function.code, registers, arity, role, look);
+                let answers = flow.as_ref().map(|flow| flow.answers);
                 self.returns[index] = answers.unwrap_or(Kinds::ANY);
+                for (import, kinds) in flow.map_or(Vec::new(), |flow| flow.calls) {
+                    let Some(own) = verified.own_function(import) else {
+                        continue;
+                    };
+                    for (known, kinds) in passed[own].iter_mut().zip(kinds) {
+                        *known = known.or(kinds);
+                    }
+                }
             }
+            self.passed = passed;
         }
     }
 
@@ -195,6 +214,10 @@ impl Compiler<'_> {
             is_self: &is_self,
             returns: &returns,
             is_function: matches!(role, Role::Function { .. }),
+            passed: match role {
+                Role::Function { index } => &self.passed[index],
+                Role::Behaviour { .. } => &[],
+            },
         }))
     }
 

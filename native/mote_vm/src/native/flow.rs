@@ -403,6 +403,8 @@ pub(super) struct Subject<'a> {
     pub(super) returns: &'a dyn Fn(u32) -> Kinds,
     /// Whether parameters may be taken for granted.
     pub(super) is_function: bool,
+    /// What the functions of the unit usually pass, by parameter.
+    pub(super) passed: &'a [Kinds],
 }
 
 /// What is known of a code.
@@ -416,6 +418,8 @@ pub(super) struct Flow {
     pub(super) loops: bool,
     /// What it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
     pub(super) answers: Kinds,
+    /// What it calls, and what kinds it passes.
+    pub(super) calls: Vec<(u32, Vec<Kinds>)>,
     registers: u16,
 }
 
@@ -429,6 +433,7 @@ impl Flow {
                 |i| matches!(i, Instr::TailCall { function, .. } if (subject.is_self)(*function)),
             ),
             answers: Kinds::NONE,
+            calls: Vec::new(),
             registers: subject.registers,
         };
         let mut again = flow.run(subject);
@@ -436,7 +441,7 @@ impl Flow {
             return flow;
         }
         if !flow.loops {
-            flow.inputs = again.inputs();
+            flow.inputs = again.inputs_as_passed(subject.passed);
             flow.run(subject);
             return flow;
         }
@@ -476,8 +481,10 @@ impl Flow {
         let mut again = Again {
             passed: vec![None; self.inputs.len()],
             used_as: vec![Kinds::NONE; self.inputs.len()],
+            either: vec![false; self.inputs.len()],
         };
         self.answers = Kinds::NONE;
+        self.calls.clear();
         self.labels = vec![None; subject.code.len()];
         let mut state = Some(self.start());
         for (i, instruction) in subject.code.iter().enumerate() {
@@ -495,6 +502,12 @@ impl Flow {
                     Some(known) => known.join(&there),
                     none => *none = Some(there),
                 }
+            }
+            if let Instr::Call { function, args, .. } | Instr::TailCall { function, args } =
+                instruction
+            {
+                let kinds = args.iter().map(|arg| now.kinds(*arg, subject.constants));
+                self.calls.push((*function, kinds.collect()));
             }
             match instruction {
                 Instr::TailCall { function, args } if (subject.is_self)(*function) => {
@@ -544,6 +557,8 @@ impl Flow {
 struct Again {
     passed: Vec<Option<Known>>,
     used_as: Vec<Kinds>,
+    /// Which ones it uses as numbers of either kind.
+    either: Vec<bool>,
 }
 
 impl Again {
@@ -573,6 +588,7 @@ impl Again {
                     let used_as = &mut self.used_as[param as usize];
                     *used_as = used_as.or(is.kinds);
                 }
+                self.either[param as usize] |= is.kinds == Kinds::NUMBER;
             }
         }
     }
@@ -604,6 +620,18 @@ impl Again {
             let used_as = &mut self.used_as[param as usize];
             *used_as = used_as.or(kinds);
         }
+    }
+
+    /// The same, where what is used as a number of either kind is what callers pass.
+    fn inputs_as_passed(&self, passed: &[Kinds]) -> Vec<Kinds> {
+        let mut inputs = self.inputs();
+        for (i, kinds) in passed.iter().enumerate() {
+            let open = self.either[i] && self.used_as[i] == Kinds::NONE;
+            if open && (*kinds == Kinds::FIXNUM || *kinds == Kinds::FLOAT) {
+                inputs[i] = *kinds;
+            }
+        }
+        inputs
     }
 
     fn inputs(&self) -> Vec<Kinds> {

@@ -114,9 +114,10 @@ pub(super) extern "C" fn compared(turn: *mut Turn, p: u64, a: Value, b: Value) -
     })
 }
 
-pub(super) extern "C" fn float(turn: *mut Turn, f: f64) -> u64 {
+/// Takes the float as its bits: one in its own register would have to be in the first of those wherever it is made a word.
+pub(super) extern "C" fn float(turn: *mut Turn, bits: u64) -> u64 {
     carefully(turn, |turn| {
-        let value = turn.heap.float(f);
+        let value = turn.heap.float(f64::from_bits(bits));
         made(turn, value)
     })
 }

@@ -25,6 +25,7 @@ pub(super) const HALT_REASON: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, r
 pub(super) const BIRTH: i32 = offset_of!(Turn, birth) as i32;
 pub(super) const ACTOR: i32 = offset_of!(Turn, actor) as i32;
 pub(super) const FUEL: i32 = offset_of!(Turn, fuel) as i32;
+pub(super) const ASKED: i32 = offset_of!(Turn, asked) as i32;
 pub(super) const ANSWER: i32 = offset_of!(Turn, answer) as i32;
 pub(super) const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
 

@@ -15,6 +15,7 @@ mod body;
 mod code_memory;
 mod compile;
 mod flow;
+mod glance;
 mod helpers;
 mod host;
 mod kinds;

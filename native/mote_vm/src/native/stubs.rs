@@ -2,14 +2,14 @@
 //!
 //! A plain call would make the code around it keep what lives across the call in registers that it has to save at its
 //! start, or on the stack, whether it ever comes to that call or not. A stub saves what the helper may change, when it is
-//! called; its answer is left in the turn, as such a call cannot return any. The stubs are made once and live as long as
-//! the process.
+//! called. Operands and answer are left in the turn: such a call cannot return any, and operands of its own would draw what
+//! they come from into certain registers. The stubs are made once and live as long as the process.
 use super::code_memory::{CodeMemory, Piece};
 use super::{helpers, host, layout};
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::types::{F64, I64};
+use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    AbiParam, Function, InstBuilder, MemFlagsData, Signature, Type, UserFuncName,
+    AbiParam, Function, InstBuilder, MemFlagsData, Signature, UserFuncName,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::Context;
@@ -28,16 +28,21 @@ pub(super) enum Seldom {
     Guard,
 }
 
-/// Each helper and what it takes, the turn first, in the order of [`Seldom`].
-const HELPERS: [(*const (), &[Type]); 7] = [
-    (helpers::allocate as *const (), &[I64; 2]),
-    (helpers::send as *const (), &[I64; 3]),
-    (helpers::compared as *const (), &[I64; 4]),
-    (helpers::float as *const (), &[I64, F64]),
-    (helpers::refuel as *const (), &[I64]),
-    (helpers::op as *const (), &[I64; 5]),
-    (helpers::guard as *const (), &[I64; 5]),
+/// Each helper and how many operands it takes after the turn, in the order of [`Seldom`].
+const HELPERS: [(*const (), i32); 7] = [
+    (helpers::allocate as *const (), 1),
+    (helpers::send as *const (), 2),
+    (helpers::compared as *const (), 3),
+    (helpers::float as *const (), 1),
+    (helpers::refuel as *const (), 0),
+    (helpers::op as *const (), 4),
+    (helpers::guard as *const (), 4),
 ];
+
+/// Where the turn has an operand.
+pub(super) fn operand(i: i32) -> i32 {
+    layout::ASKED + 8 * i
+}
 
 /// See the head of this file.
 pub(super) struct Stubs {
@@ -56,21 +61,16 @@ impl Stubs {
 
     /// Where the stub starts, and how it is called.
     pub(super) fn of(&self, helper: Seldom) -> (*const u8, Signature) {
-        let (_, params) = HELPERS[helper as usize];
-        (
-            self.memory.start(helper as usize),
-            signature(params, CallConv::PreserveAll, &[]),
-        )
+        (self.memory.start(helper as usize), outer())
     }
 }
 
-fn signature(params: &[Type], call_conv: CallConv, returns: &[Type]) -> Signature {
-    let params = params.iter().copied().map(AbiParam::new).collect();
-    let returns = returns.iter().copied().map(AbiParam::new).collect();
+/// How every stub is called: with the turn.
+fn outer() -> Signature {
     Signature {
-        params,
-        returns,
-        call_conv,
+        params: vec![AbiParam::new(I64)],
+        returns: vec![],
+        call_conv: CallConv::PreserveAll,
     }
 }
 
@@ -80,22 +80,29 @@ fn make() -> Option<Stubs> {
     let mut builder = FunctionBuilderContext::new();
     let pieces: Option<Vec<Piece>> = HELPERS
         .iter()
-        .map(|(helper, params)| {
+        .map(|(helper, operands)| {
             context.clear();
-            let outer = signature(params, CallConv::PreserveAll, &[]);
-            context.func = Function::with_name_signature(UserFuncName::default(), outer);
+            context.func = Function::with_name_signature(UserFuncName::default(), outer());
             let mut b = FunctionBuilder::new(&mut context.func, &mut builder);
             let entry = b.create_block();
             b.append_block_params_for_function_params(entry);
             b.switch_to_block(entry);
             b.seal_block(entry);
-            let args = b.block_params(entry).to_vec();
-            let inner = b.import_signature(signature(params, isa.default_call_conv(), &[I64]));
+            let turn = b.block_params(entry)[0];
+            let flags = MemFlagsData::trusted();
+            let mut args = vec![turn];
+            for i in 0..*operands {
+                args.push(b.ins().load(I64, flags, turn, operand(i)));
+            }
+            let inner = b.import_signature(Signature {
+                params: vec![AbiParam::new(I64); args.len()],
+                returns: vec![AbiParam::new(I64)],
+                call_conv: isa.default_call_conv(),
+            });
             let helper = b.ins().iconst(I64, *helper as i64);
             let call = b.ins().call_indirect(inner, helper, &args);
             let answer = b.inst_results(call)[0];
-            let flags = MemFlagsData::trusted();
-            b.ins().store(flags, answer, args[0], layout::ANSWER);
+            b.ins().store(flags, answer, turn, layout::ANSWER);
             b.ins().return_(&[]);
             b.finalize(isa.frontend_config());
             context.compile(isa, &mut ControlPlane::default()).ok()?;

@@ -13,11 +13,11 @@ use super::{trusted, Body};
 use crate::atom::Atom;
 use crate::interpreter::MAX_DEPTH;
 use crate::native::layout;
-use crate::native::stubs::Seldom;
+use crate::native::stubs::{operand, Seldom};
 use crate::turn::SLICE;
 use crate::value::Value as Word;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 const FUEL: i64 = (1 << 13) - 1;
@@ -65,22 +65,35 @@ impl Body<'_, '_> {
 
     /// The callee has returned what it has left.
     pub(super) fn returned(&mut self, budget: Value) {
-        let budget = self.b.ins().iadd_imm_s(budget, ONE_DEEPER);
+        let budget = self.not_deeper(budget);
         self.b.def_var(self.budget, budget);
+    }
+
+    /// The budget of the caller again.
+    pub(super) fn not_deeper(&mut self, budget: Value) -> Value {
+        self.b.ins().iadd_imm_s(budget, ONE_DEEPER)
     }
 
     fn spend(&mut self, price: i64, borrowed: u32) {
         let budget = self.b.use_var(self.budget);
         let left = self.b.ins().iadd_imm_s(budget, -price);
-        let low = self.b.ins().ireduce(I32, left);
-        let missing = self.b.ins().band_imm_s(low, i64::from(borrowed as i32));
-        let (short, go) = (self.b.create_block(), self.b.create_block());
+        // The upper half is 0 or, when depth was borrowed, all ones; so the mask may have it, and fits in 32 bits.
+        let missing = self.b.ins().band_imm_s(left, i64::from(borrowed as i32));
+        let (short, go) = (self.b.create_block(), self.next_block());
         self.b.set_cold_block(short);
         let paid = self.b.append_block_param(go, I64);
         self.b.ins().brif(missing, short, &[], go, &[left.into()]);
 
         self.b.switch_to_block(short);
         self.b.seal_block(short);
+        // The budget as it was, calculated back by way of memory: if that were seen to be the same, both would stay in
+        // registers on the usual way, too.
+        let turn = self.turn;
+        let at = operand(0);
+        self.b.ins().store(trusted(), left, turn, at);
+        let at = self.b.ins().iadd_imm_s(turn, i64::from(at));
+        let left = self.b.ins().atomic_load(I64, trusted(), at);
+        let budget = self.b.ins().iadd_imm_s(left, price);
         let budget = self.filled_up(budget);
         if borrowed & NO_DEPTH != 0 {
             let depth = self.b.ins().ushr_imm_s(budget, DEPTH_SHIFT);

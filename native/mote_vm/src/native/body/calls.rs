@@ -2,15 +2,17 @@
 //!
 //! What a function of the unit usually answers is known (compile.rs); a call tests that it has, and goes on in the slow body
 //! otherwise.
+use super::tests::order;
 use super::{trusted, Body, Mode, Role, Target};
 use crate::code::ir::{Operand, Register};
 use crate::native::compile::Callee;
+use crate::native::glance::{Called, Glance, Source};
 use crate::native::kinds::Kinds;
 use crate::native::layout;
 use crate::turn::Stop;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    ExtFuncData, ExternalName, InstBuilder, SigRef, UserExternalName, Value,
+    Block, ExtFuncData, ExternalName, InstBuilder, SigRef, UserExternalName, Value,
 };
 
 impl Body<'_, '_> {
@@ -18,9 +20,21 @@ impl Body<'_, '_> {
         let callee = self.unit.callee(function);
         // Without it the turn is the interpreter's, whatever else would end it.
         let target = self.slot_code(callee);
+        let expected = match self.mode {
+            Mode::Fast => (self.subject.returns)(function),
+            Mode::Slow => Kinds::ANY,
+        };
+        let glance = self.glance(callee, expected, args);
         self.spend_for_call();
         let words = self.arguments(args);
         self.let_go_of_positions();
+        let answered = glance.map(|glance| {
+            let answered = self.next_block();
+            self.b.append_block_param(answered, I64);
+            self.b.append_block_param(answered, I64);
+            self.look(&glance, &words, answered);
+            answered
+        });
         let call = match (callee, target) {
             (Callee::Own(index), _) => {
                 let function = self.own(index, args.len());
@@ -36,10 +50,6 @@ impl Body<'_, '_> {
         let (value, budget) = (results[0], results[1]);
         self.returned(budget);
         self.set_word(d, value);
-        let expected = match self.mode {
-            Mode::Fast => (self.subject.returns)(function),
-            Mode::Slow => Kinds::ANY,
-        };
         match expected {
             Kinds::FIXNUM => {
                 let is = self.is_fixnum(value);
@@ -53,6 +63,79 @@ impl Body<'_, '_> {
                 self.here[d as usize].float = true;
             }
             _ => self.leave_unless(value, Target::Stopped),
+        }
+        if let Some(answered) = answered {
+            let budget = self.b.use_var(self.budget);
+            self.b.ins().jump(answered, &[value.into(), budget.into()]);
+            self.b.switch_to_block(answered);
+            self.b.seal_block(answered);
+            let answer = self.b.block_params(answered)[0];
+            let budget = self.b.block_params(answered)[1];
+            self.b.def_var(self.budget, budget);
+            self.set_word(d, answer);
+        }
+    }
+
+    /// What a call comes to before it is made.
+    fn glance(&self, callee: Callee, expected: Kinds, args: &[Operand]) -> Option<Glance> {
+        // A float would have to be taken out of its word on both ways.
+        if self.mode == Mode::Slow || expected == Kinds::FLOAT {
+            return None;
+        }
+        let arguments: Vec<Kinds> = args.iter().map(|arg| self.kinds(*arg)).collect();
+        Glance::at(&Called {
+            code: &self.unit.verified.functions[callee.own()?].code,
+            constants: self.subject.constants,
+            arguments: &arguments,
+            expected,
+        })
+    }
+
+    /// Goes to `answered` with the answer and the budget where the call need not be made, and on otherwise.
+    fn look(&mut self, glance: &Glance, words: &[Value], answered: Block) {
+        let called = self.next_block();
+        self.look_once(glance, words, called, answered);
+        self.b.switch_to_block(called);
+        self.b.seal_block(called);
+    }
+
+    fn look_once(&mut self, glance: &Glance, words: &[Value], called: Block, answered: Block) {
+        match glance {
+            Glance::Call => {
+                self.b.ins().jump(called, &[]);
+            }
+            Glance::Answer(source) => {
+                let answer = self.word_from(*source, words);
+                let budget = self.b.use_var(self.budget);
+                let budget = self.not_deeper(budget);
+                self.b.ins().jump(answered, &[answer.into(), budget.into()]);
+            }
+            Glance::If {
+                primitive,
+                left,
+                right,
+                yes,
+                no,
+            } => {
+                let left = self.word_from(*left, words);
+                let right = self.word_from(*right, words);
+                let holds = self.b.ins().icmp(order(*primitive), left, right);
+                let (then, otherwise) = (self.next_block(), self.next_block());
+                self.b.ins().brif(holds, then, &[], otherwise, &[]);
+                for (block, glance) in [(then, yes), (otherwise, no)] {
+                    self.b.switch_to_block(block);
+                    self.b.seal_block(block);
+                    self.look_once(glance, words, called, answered);
+                }
+            }
+        }
+    }
+
+    /// The word of a source; `words` are what the call takes, its arguments last.
+    fn word_from(&mut self, source: Source, words: &[Value]) -> Value {
+        match source {
+            Source::Argument(i) => words[2 + i],
+            Source::Constant(k) => self.literal(self.subject.constants[k as usize]),
         }
     }
 
@@ -121,8 +204,15 @@ impl Body<'_, '_> {
             })
             .collect();
         for (i, (value, float)) in values.into_iter().zip(floats).enumerate() {
-            let variable = if float { self.floats[i] } else { self.words[i] };
-            self.b.def_var(variable, value);
+            if !float {
+                self.b.def_var(self.words[i], value);
+                continue;
+            }
+            // A float that stays the same would be calculated from its word again in each round: Cranelift moves what is
+            // the same on all ways to where it is used. It finds out that this choice is none after that.
+            let budget = self.b.use_var(self.budget);
+            let value = self.b.ins().select(budget, value, value);
+            self.b.def_var(self.floats[i], value);
         }
         let block = match self.mode {
             Mode::Fast => self.fast_again,
@@ -145,7 +235,7 @@ impl Body<'_, '_> {
             .iadd_imm_s(slot, i64::from(layout::SLOT_NATIVE));
         // Pairs with the release that publishes it, as the code it leads to must be seen.
         let code = self.b.ins().atomic_load(I64, trusted(), at);
-        let (none, some) = (self.b.create_block(), self.b.create_block());
+        let (none, some) = (self.b.create_block(), self.next_block());
         self.b.set_cold_block(none);
         self.b.ins().brif(code, some, &[], none, &[]);
         self.b.switch_to_block(none);

@@ -163,18 +163,18 @@ impl Body<'_, '_> {
         let (target, message) = (self.word(target), self.word(message));
         let turn = self.turn;
         let slow = self.b.create_block();
-        let done = self.b.create_block();
+        let done = self.next_block();
         self.b.set_cold_block(slow);
         // Before the ways part: it is held on both of them afterwards.
         let (tail, end) = self.position(Place::Queue);
         if kinds != Kinds::ACTOR {
             let actor = self.has_tag(target, value::TAG_ADDRESS);
-            let next = self.b.create_block();
+            let next = self.next_block();
             self.b.ins().brif(actor, next, &[], slow, &[]);
             self.b.switch_to_block(next);
             self.b.seal_block(next);
         }
-        let quick = self.b.create_block();
+        let quick = self.next_block();
         let full = self.b.ins().icmp(IntCC::Equal, tail, end);
         self.b.ins().brif(full, slow, &[], quick, &[]);
 

@@ -1,7 +1,8 @@
 //! Floats: unboxed arithmetic, and the encoding of floats as words.
 use super::Body;
-use crate::code::ir::{Operand, Register};
+use crate::code::ir::{Instr, Operand, Register};
 use crate::code::primitive::Primitive;
+use crate::native::flow::Plan;
 use crate::native::kinds::Kinds;
 use crate::native::stubs::Seldom;
 use crate::prim::math;
@@ -12,10 +13,12 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 /// The one common exponent that is not immediate: its word would be that of 0.0.
 const COLLISION: i64 = 0x3000_0000_0000_0000;
+/// How many floats of common exponents there are, with their lowest bit doubled as the sign is gone.
+const COMMON: i64 = 0x4000_0000_0000_0000;
 
 impl Body<'_, '_> {
     /// A primitive on floats; leaves the fast body when there is no answer, or something is no number.
-    pub(super) fn floats(&mut self, p: Primitive, args: &[Operand]) -> Value {
+    pub(super) fn floats(&mut self, d: Register, p: Primitive, args: &[Operand]) -> Value {
         // As flow.rs has it: these take integers as well, the others are taken for floats by their company.
         if let (Primitive::Fdiv, Some(inverse)) = (p, self.exact_inverse(args)) {
             let dividend = self.float(args[0], true);
@@ -25,7 +28,39 @@ impl Body<'_, '_> {
         }
         let either = p == Primitive::Fdiv || math::function(p).is_some();
         let floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
-        self.float_operation(p, &floats)
+        let result = self.float_result(p, &floats);
+        self.unproven = self.next_proves(d);
+        match self.unproven {
+            true => self.keep(d),
+            false => self.assume_finite(p, result),
+        }
+        result
+    }
+
+    /// Whether the next instruction will find out by its own result that what this one leaves in `d` is not finite: it is
+    /// a sum, a difference or a product of that, and nothing but this one leads there. Then it leaves for where this one
+    /// would have left for.
+    fn next_proves(&self, d: Register) -> bool {
+        let next = self.at as usize + 1;
+        let Some(
+            Instr::Op {
+                primitive, args, ..
+            }
+            | Instr::GuardOp {
+                primitive, args, ..
+            },
+        ) = self.subject.code.get(next)
+        else {
+            return false;
+        };
+        let keeps = matches!(primitive, Primitive::Add | Primitive::Sub | Primitive::Mul);
+        let reads = args.contains(&Operand::Register(d));
+        if !keeps || !reads || self.flow.labels[next].is_some() {
+            return false;
+        }
+        let mut state = self.state.clone();
+        state.pass(&self.subject.code[self.at as usize], self.subject);
+        state.plan(*primitive, args, self.subject.constants) == Plan::Floats
     }
 
     /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
@@ -82,8 +117,8 @@ impl Body<'_, '_> {
 
     /// The number of a word as a float.
     pub(super) fn number_as_float(&mut self, word: Value) -> Value {
-        let (fixnum, other) = (self.b.create_block(), self.b.create_block());
-        let merged = self.b.create_block();
+        let (fixnum, other) = (self.next_block(), self.next_block());
+        let merged = self.next_block();
         let result = self.b.append_block_param(merged, F64);
         let is = self.is_fixnum(word);
         self.b.ins().brif(is, fixnum, &[], other, &[]);
@@ -105,14 +140,20 @@ impl Body<'_, '_> {
         result
     }
 
+    /// Leaves the fast body when the result is not finite.
     pub(super) fn float_operation(&mut self, p: Primitive, args: &[Value]) -> Value {
+        let result = self.float_result(p, args);
+        self.assume_finite(p, result);
+        result
+    }
+
+    fn float_result(&mut self, p: Primitive, args: &[Value]) -> Value {
         use Primitive as P;
         let a = args[0];
         let b = args.get(1).copied().unwrap_or(a);
-        let result = match p {
-            // These two keep what is finite finite.
-            P::Neg => return self.b.ins().fneg(a),
-            P::Abs => return self.b.ins().fabs(a),
+        match p {
+            P::Neg => self.b.ins().fneg(a),
+            P::Abs => self.b.ins().fabs(a),
             P::Add => self.b.ins().fadd(a, b),
             P::Sub => self.b.ins().fsub(a, b),
             P::Mul => self.b.ins().fmul(a, b),
@@ -122,21 +163,25 @@ impl Body<'_, '_> {
                 let function = math::function(p).expect("flow.rs plans nothing else for floats");
                 self.outside(function, args, F64)
             }
-        };
+        }
+    }
+
+    fn assume_finite(&mut self, p: Primitive, result: Value) {
+        // These two keep what is finite finite.
+        if matches!(p, Primitive::Neg | Primitive::Abs) {
+            return;
+        }
         // An infinity minus itself, or what is no number at all, is no number.
         let zero = self.b.ins().fsub(result, result);
         let finite = self.b.ins().fcmp(FloatCC::Ordered, zero, zero);
         self.assume(finite);
-        result
     }
 
     /// The float of an immediate float's word: [`crate::value::Value::flonum_value`].
     pub(super) fn decode(&mut self, word: Value) -> Value {
         let upper = self.b.ins().ushr_imm_s(word, 63);
-        let two = self.b.ins().iconst(I64, 2);
-        let exponent = self.b.ins().isub(two, upper);
-        let bits = self.b.ins().band_imm_s(word, !3);
-        let bits = self.b.ins().bor(bits, exponent);
+        // The tag is 2, and what stands for it is 2 minus the upper bit.
+        let bits = self.b.ins().isub(word, upper);
         let bits = self.b.ins().rotr_imm_s(bits, 3);
         let is_zero = self
             .b
@@ -150,17 +195,16 @@ impl Body<'_, '_> {
     /// The word of a finite float: immediate ([`crate::value::Value::flonum`]) or, by the helper, boxed.
     pub(super) fn encode(&mut self, float: Value) -> Value {
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
-        let upper = self.b.ins().ushr_imm_s(bits, 60);
-        let upper = self.b.ins().band_imm_s(upper, 7);
-        let upper = self.b.ins().iadd_imm_s(upper, -3);
-        let common = self
-            .b
-            .ins()
-            .icmp_imm_s(IntCC::UnsignedLessThanOrEqual, upper, 1);
-        let apart = self.b.ins().icmp_imm_s(IntCC::NotEqual, bits, COLLISION);
-        let immediate = self.b.ins().band(common, apart);
-        let (easy, hard) = (self.b.create_block(), self.b.create_block());
-        let merged = self.b.create_block();
+        // Without the sign, the words of common exponents are a range. What is left out at its lower end is the collision,
+        // and its negative, which the helper makes immediate.
+        let size = self.b.ins().ishl_imm_s(bits, 1);
+        let lowest = self.b.ins().iconst(I64, (COLLISION << 1) + 1);
+        let above = self.b.ins().isub(size, lowest);
+        let most = self.b.ins().iconst(I64, COMMON - 2);
+        let within = IntCC::UnsignedLessThanOrEqual;
+        let immediate = self.b.ins().icmp(within, above, most);
+        let (easy, hard) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
         let result = self.b.append_block_param(merged, I64);
         self.b.set_cold_block(hard);
         self.b.ins().brif(immediate, easy, &[], hard, &[]);
@@ -175,7 +219,7 @@ impl Body<'_, '_> {
         self.b.switch_to_block(hard);
         self.b.seal_block(hard);
         let turn = self.turn;
-        let word = self.seldom(Seldom::Float, &[turn, float]);
+        let word = self.seldom(Seldom::Float, &[turn, bits]);
         self.b.ins().jump(merged, &[word.into()]);
 
         self.b.switch_to_block(merged);

@@ -23,7 +23,7 @@ use super::compile::Unit;
 use super::flow::{Flow, Plan, State, Subject};
 use super::kinds::Kinds;
 use super::layout;
-use super::stubs::Seldom;
+use super::stubs::{operand, Seldom};
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::code::primitive::Primitive;
 use crate::turn::Stop;
@@ -106,6 +106,12 @@ pub(super) struct Body<'a, 'b> {
     positions: Positions,
     /// The instruction that is compiled.
     at: Label,
+    /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is `unproven`.
+    resume: Label,
+    /// The instruction has left a float that nobody knows yet to be finite.
+    unproven: bool,
+    /// What registers held at `resume` that have been written since and are read there: its forms, the word, the float.
+    before: Vec<(Register, Here, Option<Value>, Option<Value>)>,
     fast: Vec<Option<Block>>,
     slow: Vec<Option<Block>>,
     stopped: Block,
@@ -167,6 +173,9 @@ impl<'a, 'b> Body<'a, 'b> {
             turn: params[0],
             positions,
             at: 0,
+            resume: 0,
+            unproven: false,
+            before: Vec::new(),
             fast: vec![None; code],
             slow: vec![None; code],
             stopped,
@@ -274,6 +283,10 @@ impl<'a, 'b> Body<'a, 'b> {
                 continue;
             }
             self.at = label;
+            if !std::mem::take(&mut self.unproven) {
+                self.resume = label;
+                self.before.clear();
+            }
             self.instruction(instruction);
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {
@@ -310,10 +323,10 @@ impl<'a, 'b> Body<'a, 'b> {
         }
     }
 
-    /// Where the fast body leaves for: the same instruction of the slow one.
+    /// Where the fast body leaves for: the slow one.
     fn out(&self) -> Target {
         debug_assert!(self.mode == Mode::Fast);
-        Target::Slow(self.at)
+        Target::Slow(self.resume)
     }
 
     fn block_of(&mut self, target: Target) -> Block {
@@ -352,11 +365,49 @@ impl<'a, 'b> Body<'a, 'b> {
     /// Whether control can go there as it is.
     fn is_ready(&self, target: Target) -> bool {
         let stops = matches!(target, Target::Stopped);
-        self.missing(target).is_empty() && (stops || !self.positions.are_pending())
+        self.missing(target).is_empty()
+            && (stops || !self.positions.are_pending())
+            && !self.goes_back(target)
+    }
+
+    /// Whether a target is an earlier instruction, which finds registers as they were.
+    fn goes_back(&self, target: Target) -> bool {
+        let resumes = matches!(target, Target::Slow(label) if label == self.resume);
+        resumes && self.mode == Mode::Fast && !self.before.is_empty()
+    }
+
+    /// Has a register found as it is now where the slow body takes over.
+    fn keep(&mut self, r: Register) {
+        let read = self.flow.live[self.resume as usize]
+            .iter()
+            .any(|read| read == r);
+        if !read || self.before.iter().any(|kept| kept.0 == r) {
+            return;
+        }
+        let here = self.here[r as usize];
+        let word = here.word.then(|| self.b.use_var(self.words[r as usize]));
+        let float = here.float.then(|| self.b.use_var(self.floats[r as usize]));
+        self.before.push((r, here, word, float));
+    }
+
+    fn put_back(&mut self) {
+        for i in 0..self.before.len() {
+            let (r, here, word, float) = self.before[i];
+            if let Some(word) = word {
+                self.b.def_var(self.words[r as usize], word);
+            }
+            if let Some(float) = float {
+                self.b.def_var(self.floats[r as usize], float);
+            }
+            self.here[r as usize] = here;
+        }
     }
 
     /// Ends the current block by going to a target.
     fn go(&mut self, target: Target) {
+        if self.goes_back(target) {
+            self.put_back();
+        }
         for r in self.missing(target) {
             self.word_of(r);
         }
@@ -553,7 +604,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.set_word(d, word);
             }
             Plan::Floats => {
-                let float = self.floats(p, args);
+                let float = self.floats(d, p, args);
                 self.set_float(d, float);
             }
             Plan::Numbers => {
@@ -640,8 +691,12 @@ impl<'a, 'b> Body<'a, 'b> {
         let (stub, signature) = self.unit.stubs.of(helper);
         let signature = self.b.import_signature(signature);
         let stub = self.b.ins().iconst(I64, stub as i64);
-        self.b.ins().call_indirect(signature, stub, args);
         let turn = self.turn;
+        for (i, arg) in args[1..].iter().enumerate() {
+            let at = operand(i as i32);
+            self.b.ins().store(trusted(), *arg, turn, at);
+        }
+        self.b.ins().call_indirect(signature, stub, &[turn]);
         self.b.ins().load(I64, trusted(), turn, layout::ANSWER)
     }
 

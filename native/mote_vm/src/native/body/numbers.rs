@@ -146,8 +146,8 @@ impl Body<'_, '_> {
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         let both = self.b.ins().band(words[0], words[1]);
         let both = self.is_fixnum(both);
-        let (fixnums, floats) = (self.b.create_block(), self.b.create_block());
-        let merged = self.b.create_block();
+        let (fixnums, floats) = (self.next_block(), self.next_block());
+        let merged = self.next_block();
         let result = self.b.append_block_param(merged, I64);
         self.b.ins().brif(both, fixnums, &[], floats, &[]);
 

@@ -164,8 +164,8 @@ impl Body<'_, '_> {
         let bytes = (granules * GRANULE) as i64;
         let (next, end) = self.position(Place::Heap);
         let after = self.b.ins().iadd_imm_s(next, bytes);
-        let (quick, slow) = (self.b.create_block(), self.b.create_block());
-        let merged = self.b.create_block();
+        let (quick, slow) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
         let cell = self.b.append_block_param(merged, I64);
         self.b.set_cold_block(slow);
         // Before the first block both are 0.

@@ -54,8 +54,8 @@ impl Body<'_, '_> {
         }
         let both = self.b.ins().band(a, b);
         let both = self.is_fixnum(both);
-        let (quick, slow) = (self.b.create_block(), self.b.create_block());
-        let merged = self.b.create_block();
+        let (quick, slow) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
         let result = self.b.append_block_param(merged, I8);
         self.b.set_cold_block(slow);
         self.b.ins().brif(both, quick, &[], slow, &[]);
@@ -158,7 +158,7 @@ impl Body<'_, '_> {
         // Cells with a header are the helper's, but for tuples.
         let boxed = self.has_tag(word, value::TAG_BOXED);
         let cell = self.b.create_block();
-        let merged = self.b.create_block();
+        let merged = self.next_block();
         let result = self.b.append_block_param(merged, I8);
         self.b.ins().brif(boxed, cell, &[], merged, &[plain.into()]);
         self.b.switch_to_block(cell);
@@ -197,7 +197,7 @@ impl Body<'_, '_> {
 }
 
 /// The condition on words that a comparison of fixnums is: tagging keeps their order.
-fn order(p: Primitive) -> IntCC {
+pub(super) fn order(p: Primitive) -> IntCC {
     use Primitive as P;
     match p {
         P::Eq | P::Same => IntCC::Equal,

@@ -1,0 +1,182 @@
+//! What a function answers at once: its caller finds it out in line, and need not call.
+//!
+//! Many functions begin by comparing integers, and on one of the ways that follow they have nothing more to do than to
+//! answer a parameter or a constant: `fib(n) when n < 2` is n. Where the arguments are known to be integers, nothing on
+//! such a way can fail, has effects, or spends fuel. What the call itself spends is the caller's business, whether it is
+//! made or not.
+use super::kinds::Kinds;
+use crate::code::ir::{Instr, Label, Operand, Register};
+use crate::code::primitive::Primitive;
+use crate::value::Value;
+
+/// The tests that are made before a call is.
+const TESTS: usize = 3;
+
+/// What the first instructions of a function come to.
+pub(super) enum Glance {
+    /// More than that: the call is made.
+    Call,
+    Answer(Source),
+    /// A comparison of two integers decides.
+    If {
+        primitive: Primitive,
+        left: Source,
+        right: Source,
+        yes: Box<Glance>,
+        no: Box<Glance>,
+    },
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    Argument(usize),
+    Constant(u32),
+}
+
+/// What a register of the function holds.
+#[derive(Clone, Copy)]
+enum Held {
+    Value(Source),
+    Test(Primitive, Source, Source),
+    Truth,
+}
+
+/// A function that is called with arguments of these kinds, and is expected to answer the kinds `expected`.
+pub(super) struct Called<'a> {
+    pub(super) code: &'a [Instr],
+    pub(super) constants: &'a [Value],
+    pub(super) arguments: &'a [Kinds],
+    pub(super) expected: Kinds,
+}
+
+impl Glance {
+    /// `None` if the call is made in any case.
+    pub(super) fn at(called: &Called<'_>) -> Option<Glance> {
+        let arguments = (0..called.arguments.len()).map(|i| Held::Value(Source::Argument(i)));
+        let held = arguments.map(Some).collect();
+        let glance = called.from(0, held, TESTS);
+        glance.answers().then_some(glance)
+    }
+
+    fn answers(&self) -> bool {
+        match self {
+            Glance::Call => false,
+            Glance::Answer(_) => true,
+            Glance::If { yes, no, .. } => yes.answers() || no.answers(),
+        }
+    }
+}
+
+impl Called<'_> {
+    fn from(&self, start: Label, mut held: Vec<Option<Held>>, tests: usize) -> Glance {
+        let mut at = start as usize;
+        loop {
+            let decided = match &self.code[at] {
+                Instr::Move { dst, src } => {
+                    let value = self.held(*src, &held);
+                    set(&mut held, *dst, value);
+                    None
+                }
+                Instr::Op {
+                    dst,
+                    primitive,
+                    args,
+                }
+                | Instr::GuardOp {
+                    dst,
+                    primitive,
+                    args,
+                    ..
+                } => match self.tested(*primitive, args, &held) {
+                    Some(test) => {
+                        set(&mut held, *dst, Some(test));
+                        None
+                    }
+                    None => return Glance::Call,
+                },
+                Instr::Jump { label } => {
+                    at = *label as usize;
+                    continue;
+                }
+                Instr::Branch { condition, label } => match self.held(*condition, &held) {
+                    Some(Held::Truth) => None,
+                    Some(Held::Test(primitive, left, right)) => {
+                        Some((primitive, left, right, *label))
+                    }
+                    _ => return Glance::Call,
+                },
+                Instr::Match { left, right, label } => {
+                    match (self.integer(*left, &held), self.integer(*right, &held)) {
+                        (Some(left), Some(right)) => Some((Primitive::Same, left, right, *label)),
+                        _ => return Glance::Call,
+                    }
+                }
+                Instr::Return { value } => {
+                    return match self.held(*value, &held) {
+                        Some(Held::Value(source)) if self.kinds(source).is(self.expected) => {
+                            Glance::Answer(source)
+                        }
+                        _ => Glance::Call,
+                    };
+                }
+                _ => return Glance::Call,
+            };
+            at += 1;
+            if let Some((primitive, left, right, label)) = decided {
+                if tests == 0 {
+                    return Glance::Call;
+                }
+                return Glance::If {
+                    primitive,
+                    left,
+                    right,
+                    no: Box::new(self.from(label, held.clone(), tests - 1)),
+                    yes: Box::new(self.from(at as Label, held, tests - 1)),
+                };
+            }
+        }
+    }
+
+    fn held(&self, operand: Operand, held: &[Option<Held>]) -> Option<Held> {
+        match operand {
+            Operand::Register(r) => held.get(r as usize).copied().flatten(),
+            Operand::Constant(k) => Some(Held::Value(Source::Constant(k))),
+        }
+    }
+
+    fn kinds(&self, source: Source) -> Kinds {
+        match source {
+            Source::Argument(i) => self.arguments[i],
+            Source::Constant(k) => Kinds::of(self.constants[k as usize]),
+        }
+    }
+
+    /// The operand, if it is certainly an integer.
+    fn integer(&self, operand: Operand, held: &[Option<Held>]) -> Option<Source> {
+        match self.held(operand, held) {
+            Some(Held::Value(source)) if self.kinds(source) == Kinds::FIXNUM => Some(source),
+            _ => None,
+        }
+    }
+
+    /// What a test comes to; `None` if that is not for certain, or if it is no test.
+    fn tested(&self, p: Primitive, args: &[Operand], held: &[Option<Held>]) -> Option<Held> {
+        if let (Some((sure, _)), Some(_)) = (Kinds::tested(p), self.integer(args[0], held)) {
+            return Kinds::FIXNUM.is(sure).then_some(Held::Truth);
+        }
+        if !(Primitive::Eq..=Primitive::Ge).contains(&p) {
+            return None;
+        }
+        let (left, right) = (self.integer(args[0], held)?, self.integer(args[1], held)?);
+        Some(Held::Test(p, left, right))
+    }
+}
+
+fn set(held: &mut Vec<Option<Held>>, r: Register, value: Option<Held>) {
+    let r = r as usize;
+    if r >= held.len() {
+        held.resize(r + 1, None);
+    }
+    held[r] = value;
+}
