@@ -9,7 +9,11 @@ defmodule Mote.Bench.Page do
     "mote" => "Mote",
     "mote_st" => "Mote, 1 thread",
     "mote_mt" => "Mote, all cores",
-    "beam" => "BEAM processes"
+    "beam" => "BEAM processes",
+    "one" => "1 thread",
+    "two" => "2 threads",
+    "one_uncollected" => "1 thread, uncollected",
+    "two_uncollected" => "2 threads, uncollected"
   }
 
   # Of a histogram.
@@ -174,12 +178,13 @@ defmodule Mote.Bench.Page do
   # `ns_per_actor` is counted in actors.
   defp counted(metric) do
     case metric |> metric() |> String.split(" per ") do
+      [_, "leaf"] -> "leaves"
       [_, thing] -> thing <> "s"
       _ -> "count"
     end
   end
 
-  defp title(variant), do: Map.get(@titles, variant, variant)
+  defp title(variant), do: Map.get(@titles, variant, String.replace(variant, "_", " "))
 
   # -- the figures ---------------------------------------------------------------------------------------------
 

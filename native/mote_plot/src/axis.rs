@@ -35,7 +35,10 @@ impl Axis {
         if zero {
             (low, high) = (low.min(0.0), high.max(0.0));
         }
-        if low == high {
+        if zero && low == high {
+            // Nothing but zeros: their axis begins with them, too.
+            high = 1.0;
+        } else if low == high {
             // A single value stands in the middle.
             let around = match scale {
                 Scale::Linear => (low.abs() * 0.5).max(0.5),

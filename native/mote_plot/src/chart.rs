@@ -18,8 +18,9 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(0x7f, 0x7f, 0x7f),
 ];
 
-/// Of one unit of a category, how much its bars take.
+/// Of one unit of a category, how much its bars take at most, and of the whole axis, how much one bar does.
 const FILLED: f64 = 0.8;
+const WIDEST: f64 = 0.1;
 const LABEL: (&str, u32) = ("sans-serif", 16);
 const TITLE: (&str, u32) = ("sans-serif", 20);
 
@@ -67,11 +68,13 @@ pub(crate) fn draw<B: DrawingBackend>(figure: &Figure, area: &Area<B>) -> Drawn<
     }
     mesh.draw()?;
 
-    let width = FILLED / figure.series.len().max(1) as f64;
+    let series = figure.series.len().max(1) as f64;
+    let width = (FILLED / series).min(WIDEST * figure.categories.len() as f64);
+    let margin = (1.0 - width * series) / 2.0;
     for (n, series) in figure.series.iter().enumerate() {
         let color = COLORS[n % COLORS.len()];
         let drawn = if bars {
-            let left = (1.0 - FILLED) / 2.0 + n as f64 * width;
+            let left = margin + n as f64 * width;
             let bar = |p: &Point| {
                 let corners = [(p.x + left, base), (p.x + left + width, p.y)];
                 Rectangle::new(corners, color.filled())
@@ -89,7 +92,7 @@ pub(crate) fn draw<B: DrawingBackend>(figure: &Figure, area: &Area<B>) -> Drawn<
 
         // The spread, over bars in black.
         let middle = if bars {
-            (1.0 - FILLED) / 2.0 + (n as f64 + 0.5) * width
+            margin + (n as f64 + 0.5) * width
         } else {
             0.0
         };

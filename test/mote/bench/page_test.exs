@@ -137,6 +137,20 @@ defmodule Mote.Bench.PageTest do
              "ns per message" in texts
   end
 
+  test "what is written is what people say" do
+    entry = fn program, variant, sizes ->
+      measure =
+        &%Measure{bench: "", variant: variant, param: &1, metric: program.about().metric, values: [1.0]}
+
+      %Suite{program: program, sizes: sizes, measures: Enum.map(sizes, measure)}
+    end
+
+    alias Mote.Bench.Programs.{ErfcBomb, NorthwindThreads}
+    html = page([entry.(ErfcBomb, :mote_st, [3, 5]), entry.(NorthwindThreads, :threads_2, [2_000])])
+    for said <- ["leaves", "us per leaf: Mote, 1 thread", "threads 2"], do: assert(html =~ said)
+    for said <- ["leafs", "threads_2"], do: refute(html =~ said)
+  end
+
   test "a histogram is of the greatest size, with runs enough for one" do
     [%Suite{sizes: [3, 7], measures: measures}] = entries = run([Spread])
     for %{metric: :ns_per_message, values: values} <- measures, do: assert(length(values) == 25)

@@ -52,6 +52,11 @@ defmodule Mote.Measure.PlotTest do
     assert ~w(4 8 16) -- texts.(x: :log2) == []
     assert ~w(50 100) -- texts.(y: :log) == []
     assert ~w(0 50 100 150) -- texts.([]) == []
+    # Nothing but zeros: none is below them.
+    zeros = Table.new([:param, :value], [[1, 0]])
+    Measure.plot!(zeros, path, kind: :bars)
+    labels = path |> File.read!() |> svg() |> texts()
+    assert "0" in labels and not Enum.any?(labels, &String.starts_with?(&1, "-"))
     wide = Table.new([:param, :value], [[1, 1], [1_000_000, 65_536]])
     Measure.plot!(wide, path, x: :log, y: :log2)
     assert ~w(1 1000 1M 2^0 2^15) -- (path |> File.read!() |> svg() |> texts()) == []

@@ -8,7 +8,7 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
     defaults: [1, 4, 16, 64, 256],
     small: 1,
     metric: :ns_per_leaf,
-    plot: [full: [1, 2, 4, 8, 16, 32, 64, 128, 256]]
+    plot: [full: [1, 2, 4, 8, 16, 32, 64, 128, 256], x: :log2]
 
   alias Mote.Bench.Programs.TimeEater
 
