@@ -8,6 +8,9 @@ defmodule Mote.Question do
   @typedoc "The tag of the message and the asker's side."
   @type open :: {reference, reference}
 
+  # Most answers come sooner than that, in milliseconds.
+  @soon 10
+
   @doc """
   Puts a question to a native machine and waits for the answer.
 
@@ -17,26 +20,41 @@ defmodule Mote.Question do
   def put(native, timeout, context, ask) do
     timeout!(timeout)
 
-    case Native.machine_owner(native) do
-      pid when is_pid(pid) ->
-        # The tag is the monitor of the machine's process: so the wait looks only at messages that arrive after it,
-        # however long the mailbox is. For that the compiler must see where the tag comes from.
-        tag = Process.monitor(pid)
+    # A new reference: so the wait looks only at messages that arrive after it, however long the mailbox is. For that
+    # the compiler must see where the tag comes from.
+    tag = make_ref()
 
-        case ask.(tag) do
-          asker when is_reference(asker) ->
-            result = await(tag, asker, context, timeout)
-            Process.demonitor(tag, [:flush])
-            result
-
-          word ->
-            Process.demonitor(tag, [:flush])
-            {:error, Error.from(word, context)}
+    case ask.(tag) do
+      asker when is_reference(asker) ->
+        receive do
+          {^tag, answer} -> {:ok, answer}
+          {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+        after
+          min(timeout, @soon) -> watch(native, tag, asker, context, timeout)
         end
 
-      :unknown ->
-        {:error, Error.from(:unknown, context)}
+      word ->
+        {:error, Error.from(word, context)}
     end
+  end
+
+  # Nothing has come soon. A machine that ends says so to whoever waits; one that cannot even do that is noticed by its
+  # process, and only those who wait for long pay for watching that. What tells of it bears the tag, too.
+  defp watch(native, tag, asker, context, timeout) do
+    monitor = :erlang.monitor(:process, Native.machine_owner(native), tag: tag)
+    left = if timeout == :infinity, do: :infinity, else: max(timeout - @soon, 0)
+
+    result =
+      receive do
+        {^tag, answer} -> {:ok, answer}
+        {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+        {^tag, _monitor, :process, _, _} -> give_up(tag, asker, context, :machine_down)
+      after
+        left -> give_up(tag, asker, [timeout: timeout] ++ context, :timeout)
+      end
+
+    Process.demonitor(monitor, [:flush])
+    result
   end
 
   @doc "Puts a question and does not wait."
@@ -197,6 +215,7 @@ defmodule Mote.Question do
       {^tag, answer} -> {:ok, answer}
       {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
       {:DOWN, ^tag, _, _, _} -> last(tag, context, 1_000)
+      {^tag, _monitor, :process, _, _} -> last(tag, context, 1_000)
     after
       timeout -> {:error, Error.from(:machine_down, context)}
     end

@@ -2,7 +2,7 @@ defmodule Mote.AskTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
-  alias Mote.{Actors, Ask, Customer, Error, Holders}
+  alias Mote.{Actors, Ask, Customer, Error, Holders, Native}
 
   doctest Mote.Ask
 
@@ -102,6 +102,45 @@ defmodule Mote.AskTest do
       end
 
       assert Mote.await(ask) == 1
+    end
+  end
+
+  describe "a question that is answered late" do
+    # The machine that is watched is another one than that of the question: so nobody but its process tells of its end.
+    test "is given up when the machine's process ends, and not before", %{machine: machine} do
+      other = start_supervised!({Mote, []}, id: :other)
+      {:ok, watched} = Mote.Machine.fetch(other)
+      %{machine: native, key: key} = Mote.create(machine, Holders.silent([]))
+      me = self()
+
+      waits =
+        Task.async(fn ->
+          result = Mote.Question.put(watched, :infinity, [], &Native.ask(native, key, nil, :keep, &1))
+          send(me, {:left, Process.info(self(), [:messages, :monitors])})
+          result
+        end)
+
+      refute Task.yield(waits, 60)
+      :ok = Mote.stop(other)
+      assert {:error, %Error{reason: :machine_down}} = Task.await(waits, 1_000)
+      assert_received {:left, [messages: [], monitors: []]}
+    end
+
+    test "is waited for as long as was said, and leaves nothing", %{machine: machine} do
+      silent = Mote.create(machine, Holders.silent([]))
+
+      for timeout <- [0, 1, 40] do
+        {us, result} = :timer.tc(fn -> Mote.ask(silent, :keep, timeout) end)
+        assert {:error, %Error{reason: :timeout, context: %{timeout: ^timeout}}} = result
+        assert us >= timeout * 1_000
+      end
+
+      nothing_left(0)
+    end
+
+    test "has its answer when it comes", %{late: late} do
+      assert {:ok, :late} = Mote.ask(late, 50)
+      nothing_left(0)
     end
   end
 
