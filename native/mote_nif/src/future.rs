@@ -8,9 +8,11 @@ use crate::customer::question;
 use crate::decode::Decoder;
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::message::{post, send_in};
+use crate::outbox::letter;
 use crate::own_term::OwnTerm;
 use crate::resources::{sponsor, Asker, Customer, MachineResource, Question};
 use mote_vm::machine::Machine;
+use mote_vm::outbox::Letters;
 use mote_vm::Term as Value;
 use parking_lot::Mutex;
 use rustler::{Atom, Encoder, Env, Resource, ResourceArc, Term};
@@ -23,7 +25,9 @@ const LARGE: usize = 4_000;
 pub enum Content {
     /// Nothing yet; these wait for it.
     Open(Vec<ResourceArc<Customer>>),
-    /// The answer, and whether it is large.
+    /// The answer, small and plain: in a letter, for an environment costs more than all the rest of a future.
+    Plain(Letters<OwnTerm>),
+    /// Any other answer, and whether it is large.
     Value(OwnTerm, bool),
     /// There is none, and why.
     Failed(Atom),
@@ -57,6 +61,10 @@ impl Cell {
 
     /// Fills it with a value of the machine, on a dispatch thread.
     pub fn answer(&self, machine: &Machine, value: Value<'_>) {
+        let mut letter = Letters::default();
+        if letter.write(value) {
+            return post_to(self.fill(Content::Plain(letter)));
+        }
         let mut large = false;
         let term = OwnTerm::make(|env| {
             let mut decoder = Decoder::default();
@@ -245,8 +253,9 @@ fn value_within<'a>(env: Env<'a>, future: &Asker, patient: bool) -> Term<'a> {
         return names::unknown().encode(env);
     };
     let failed = names::future_failed();
-    match &*cell.content.lock() {
+    match &mut *cell.content.lock() {
         Content::Open(_) => names::open().encode(env),
+        Content::Plain(plain) => (names::ok(), letter(env, plain)).encode(env),
         Content::Value(_, true) if !patient => names::big().encode(env),
         Content::Value(term, _) => (names::ok(), term.to(env)).encode(env),
         Content::Failed(reason) => (failed, *reason).encode(env),

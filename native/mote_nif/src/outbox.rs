@@ -10,7 +10,7 @@ use crate::resources::MachineResource;
 use crate::terms;
 use mote_vm::foreign::{Class, Delivery, Foreign};
 use mote_vm::machine::Machine;
-use mote_vm::outbox::{Outbox, Part, Posted, Rest};
+use mote_vm::outbox::{Letters, Outbox, Part, Posted, Rest};
 use mote_vm::Term as Value;
 use rustler::sys::{
     enif_make_list_cell, enif_make_list_from_array, enif_make_tuple_from_array, ErlNifTerm,
@@ -143,6 +143,24 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
         Term::new(env, list)
     };
     (list, why).encode(env)
+}
+
+/// The term of a letter that stands alone; it can be read again.
+pub fn letter<'a>(env: Env<'a>, letters: &mut Letters<OwnTerm>) -> Term<'a> {
+    let mut made = Vec::new();
+    letters.rewind();
+    while let Some(part) = letters.read() {
+        if matches!(part, Part::End) {
+            break;
+        }
+        let term = build(env, part, &mut made);
+        made.push(term);
+    }
+    match made.pop() {
+        // SAFETY: made in `env` just now.
+        Some(term) => unsafe { Term::new(env, term) },
+        None => names::nil().to_term(env),
+    }
 }
 
 /// The term of a part, whose own parts are on the stack.

@@ -195,6 +195,11 @@ impl<F> Letters<F> {
         &self.words[from..self.at]
     }
 
+    /// From the first letter again, which those carried as the embedder's own copy are not in any more.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+    }
+
     /// Forgets what was read, and everything else.
     pub fn clear(&mut self) {
         self.at = 0;
@@ -276,6 +281,22 @@ mod tests {
         assert_eq!(read.next().unwrap(), "copied");
         assert_eq!(read.next(), None);
         assert!(letters.is_empty());
+    }
+
+    #[test]
+    fn a_letter_can_be_read_again() {
+        let mut heap = heap();
+        let mut letters: Letters<String> = Letters::default();
+        let term = value(&mut heap, |b| {
+            b.tuple(2);
+            b.atom(Atom::OK);
+            b.float(1.0e300);
+        });
+        assert!(letters.write(term));
+        for _ in 0..2 {
+            letters.rewind();
+            assert_eq!(text(&mut letters).unwrap(), "{:ok, 1e300}");
+        }
     }
 
     #[test]
