@@ -32,7 +32,7 @@ defmodule Mix.Tasks.Mote.Bench do
     * `ns_per_actor`, `ns_per_message`, `us_per_leaf` and the like: time;
     * `peak_rss_bytes`: the most memory that the whole OS process had at once, of the first run in its node;
     * `bytes_per_actor`: what that was more than before the run, for each actor. For `idle` it is what was in use
-      when all actors were there and nothing happened;
+      when all actors were there and nothing happened; `bytes_per_timer` is the same for timers that are armed;
     * `ratio_vs_beam`: the main metric on BEAM processes divided by that on Mote;
     * `ratio_vs_floor`, `ratio_vs_rust` and the like: the same for what some programs are compared with, always: the
       same work as plain Rust (`native/mote_baseline`), which is built first and needs cargo. Below 1, Rust is faster;
