@@ -25,6 +25,8 @@ enum Step<'m> {
     More,
 }
 
+/// Longer tuples are never flat.
+const FLAT: usize = 8;
 /// What a term counts that may be large.
 const LARGE: usize = 1_000;
 /// Longer parts of a binary that the BEAM has are shared with it.
@@ -55,6 +57,17 @@ fn emptied<'a>(mut steps: Vec<Step<'_>>) -> Vec<Step<'a>> {
     steps.shrink_to(KEPT);
     // Nothing is left to be mapped; the allocation stays.
     steps.into_iter().map(|_| Step::More).collect()
+}
+
+/// What has no parts and holds on to nothing.
+fn leaf<'a>(env: Env<'a>, value: Value<'_>) -> Option<Term<'a>> {
+    Some(match value.view() {
+        View::Integer(n) => n.encode(env),
+        View::Float(f) => f.encode(env),
+        View::Atom(atom) => atoms::to_term(env, atom),
+        View::EmptyList => Term::list_new_empty(env),
+        _ => return None,
+    })
 }
 
 impl Decoder {
@@ -91,6 +104,9 @@ impl Decoder {
 
     /// The term of a value.
     pub fn term<'a>(&mut self, env: Env<'a>, machine: &Machine, value: Value<'_>) -> Term<'a> {
+        if let Some(term) = self.flat(env, value) {
+            return term;
+        }
         let mut steps = emptied(std::mem::take(&mut self.steps));
         steps.push(Step::Visit(value));
         while let Some(step) = steps.pop() {
@@ -114,6 +130,31 @@ impl Decoder {
         }
     }
 
+    /// A leaf that stands for itself, or a tuple of some, as most messages are: made without any steps.
+    fn flat<'a>(&mut self, env: Env<'a>, value: Value<'_>) -> Option<Term<'a>> {
+        let View::Tuple(elements) = value.view() else {
+            let term = leaf(env, value)?;
+            self.nodes += 1;
+            return Some(term);
+        };
+        let (from, count) = (self.made.len(), elements.len());
+        if count > FLAT {
+            return None;
+        }
+        for element in elements.iter() {
+            match leaf(env, element) {
+                Some(term) => self.made.push(term.as_c_arg()),
+                None => {
+                    self.made.truncate(from);
+                    return None;
+                }
+            }
+        }
+        self.nodes += 1 + count;
+        // SAFETY: made in `env` just now.
+        Some(unsafe { Term::new(env, self.tuple(env, count)) })
+    }
+
     /// A leaf, or the steps that make it.
     fn visit<'a, 'm>(
         &mut self,
@@ -127,10 +168,9 @@ impl Decoder {
             return Some(names::more().to_term(env));
         }
         Some(match value.view() {
-            View::Integer(n) => n.encode(env),
-            View::Float(f) => f.encode(env),
-            View::Atom(atom) => atoms::to_term(env, atom),
-            View::EmptyList => Term::list_new_empty(env),
+            View::Integer(_) | View::Float(_) | View::Atom(_) | View::EmptyList => {
+                return leaf(env, value)
+            }
             View::Bytes(bytes) => self.part(env, value, bytes),
             View::Address(actor) => self.address(env, machine, actor, None),
             View::Timer(timer) => {

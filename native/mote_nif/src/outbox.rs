@@ -19,6 +19,9 @@ use rustler::{Atom, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term
 use std::any::Any;
 use std::cmp::Ordering;
 
+/// Letters that are written while the reader waits: a microsecond or two.
+const AT_ONCE: usize = 64;
+
 /// An outbox, and the process that reads it.
 pub struct OutboxResource {
     outbox: Outbox<OwnTerm>,
@@ -54,6 +57,22 @@ impl Writable {
     pub fn identity(&self) -> usize {
         self.0.as_c_arg() as usize
     }
+
+    fn wake(&self) {
+        post(&self.0.owner, |env, decoder| {
+            decoder.keep();
+            (names::wake_up(), terms::outbox(env, &self.0)).encode(env)
+        });
+    }
+}
+
+/// What a letter has come to, and whether the owner is to be woken.
+fn outcome(posted: Posted) -> (Delivery, bool) {
+    match posted {
+        Posted::Waits { wake } => (Delivery::Done, wake),
+        Posted::Full => (Delivery::Full, false),
+        Posted::Closed | Posted::Declined => (Delivery::Dead, false),
+    }
 }
 
 impl Foreign for Writable {
@@ -70,18 +89,39 @@ impl Foreign for Writable {
             let copy = OwnTerm::make(|env| Some(Decoder::default().term(env, machine, message)));
             posted = outbox.post(|letters| copy.is_some_and(|copy| letters.add(copy)));
         }
-        match posted {
-            Posted::Waits { wake } => {
-                if wake {
-                    post(&self.0.owner, |env, decoder| {
-                        decoder.keep();
-                        (names::wake_up(), terms::outbox(env, &self.0)).encode(env)
-                    });
+        let (delivery, wake) = outcome(posted);
+        if wake {
+            self.wake();
+        }
+        delivery
+    }
+    fn deliver_all<'m>(
+        &self,
+        messages: &mut dyn ExactSizeIterator<Item = Value<'m>>,
+        machine: &Machine,
+        told: &mut dyn FnMut(Delivery),
+    ) {
+        while messages.len() > 0 {
+            let (mut wakes, mut declined) = (false, None);
+            let mut pen = self.0.outbox.pen();
+            for message in (&mut *messages).take(AT_ONCE) {
+                let posted = pen.post(|letters| letters.write(message));
+                if posted == Posted::Declined {
+                    declined = Some(message);
+                    break;
                 }
-                Delivery::Done
+                let (delivery, wake) = outcome(posted);
+                wakes |= wake;
+                told(delivery);
             }
-            Posted::Full => Delivery::Full,
-            Posted::Closed | Posted::Declined => Delivery::Dead,
+            drop(pen);
+            if wakes {
+                self.wake();
+            }
+            // Without the lock: it needs an environment.
+            if let Some(message) = declined {
+                told(self.deliver(message, machine));
+            }
         }
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {

@@ -9,7 +9,7 @@ use crate::machine::Abort;
 use crate::native;
 use crate::queue::Event;
 use crate::thread::Dispatch;
-use crate::turn::{Outgoing, Stop, TimerStep};
+use crate::turn::{Outgoing, Stop, TimerStep, Turn};
 use crate::value::Value;
 use std::panic::resume_unwind;
 
@@ -151,9 +151,10 @@ impl Dispatch {
         // Whoever gets a message can read what had been done by then.
         self.publish_counters();
         let mut outside = std::mem::take(&mut self.turn.outside);
-        for outgoing in outside.drain(..) {
-            self.deliver(outgoing);
+        for run in outside.chunk_by(|a, b| a.target == b.target) {
+            self.deliver(run);
         }
+        outside.clear();
         self.turn.outside = outside;
         // The turn is committed: what it sent stays.
         self.turn.queue.forgive();
@@ -185,30 +186,35 @@ impl Dispatch {
         self.turn.timers = steps;
     }
 
-    fn deliver(&mut self, outgoing: Outgoing) {
-        let Outgoing {
-            sponsor,
-            target,
-            message,
-        } = outgoing;
+    /// Delivers what goes to one target in a row.
+    fn deliver(&mut self, run: &[Outgoing]) {
+        let Some(Outgoing { target, .. }) = run.first() else {
+            return;
+        };
         if target.is_address() {
-            let event = Event {
-                target: target.address_pointer(),
-                message,
-            };
-            self.send_by(sponsor, event);
+            for outgoing in run {
+                let event = Event {
+                    target: target.address_pointer(),
+                    message: outgoing.message,
+                };
+                self.send_by(outgoing.sponsor, event);
+            }
             return;
         }
-        let delivery = match target.as_foreign() {
-            Some(foreign) => foreign.deliver(Term::new(message), &self.turn.place.machine),
-            None => Delivery::NoAddress,
+        let Turn { place, counts, .. } = &mut self.turn;
+        let Some(foreign) = target.as_foreign() else {
+            counts.dropped += run.len() as u64;
+            return;
         };
-        match delivery {
-            Delivery::Done => self.turn.counts.foreign_out += 1,
-            Delivery::Dead => self.turn.counts.undelivered += 1,
-            Delivery::Full => self.turn.counts.overflowed += 1,
-            Delivery::NoAddress => self.turn.counts.dropped += 1,
-        }
+        let mut messages = run.iter().map(|outgoing| Term::new(outgoing.message));
+        foreign.deliver_all(&mut messages, &place.machine, &mut |delivery| {
+            *match delivery {
+                Delivery::Done => &mut counts.foreign_out,
+                Delivery::Dead => &mut counts.undelivered,
+                Delivery::Full => &mut counts.overflowed,
+                Delivery::NoAddress => &mut counts.dropped,
+            } += 1;
+        });
     }
 
     #[cold]

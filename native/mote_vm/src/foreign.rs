@@ -65,6 +65,15 @@ pub trait Foreign: Send + Sync + 'static {
     fn deliver(&self, _message: Term<'_>, _machine: &Machine) -> Delivery {
         Delivery::NoAddress
     }
+    /// The same for several of one turn, in their order: what became of each goes to `told`.
+    fn deliver_all<'m>(
+        &self,
+        messages: &mut dyn ExactSizeIterator<Item = Term<'m>>,
+        machine: &Machine,
+        told: &mut dyn FnMut(Delivery),
+    ) {
+        messages.for_each(|message| told(self.deliver(message, machine)));
+    }
     /// The order among foreign values of the same class; `Equal` is Elixir's `===`.
     fn compare(&self, other: &dyn Foreign) -> Ordering;
     /// The order of a big integer against a float.

@@ -17,7 +17,7 @@ mod letters;
 
 pub use letters::{Letters, Part};
 
-use crate::sync::{AtomicU64, Mutex, Relaxed};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Relaxed};
 
 /// What became of a letter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +85,32 @@ pub enum Rest {
     Closed,
 }
 
+/// The senders' lock, with what is written under it.
+pub struct Pen<'o, F> {
+    outbox: &'o Outbox<F>,
+    entrance: MutexGuard<'o, Entrance<F>>,
+}
+
+impl<F> Pen<'_, F> {
+    /// As [`Outbox::post`].
+    pub fn post(&mut self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
+        let entrance = &mut *self.entrance;
+        if entrance.closed {
+            return Posted::Closed;
+        }
+        if self.outbox.waiting(entrance) >= self.outbox.capacity {
+            entrance.overflowed += 1;
+            return Posted::Full;
+        }
+        if !write(&mut entrance.letters) {
+            return Posted::Declined;
+        }
+        entrance.received += 1;
+        let wake = !std::mem::replace(&mut entrance.told, true);
+        Posted::Waits { wake }
+    }
+}
+
 impl<F> Outbox<F> {
     /// An outbox for that many letters.
     pub fn new(capacity: u64) -> Outbox<F> {
@@ -105,20 +131,15 @@ impl<F> Outbox<F> {
 
     /// Writes a letter; `write` writes one, or none and says so. It runs under the senders' lock.
     pub fn post(&self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
-        let mut entrance = self.entrance.lock();
-        if entrance.closed {
-            return Posted::Closed;
+        self.pen().post(write)
+    }
+
+    /// What writes letters, one after the other: other senders and the reader wait as long as it lives.
+    pub fn pen(&self) -> Pen<'_, F> {
+        Pen {
+            outbox: self,
+            entrance: self.entrance.lock(),
         }
-        if self.waiting(&entrance) >= self.capacity {
-            entrance.overflowed += 1;
-            return Posted::Full;
-        }
-        if !write(&mut entrance.letters) {
-            return Posted::Declined;
-        }
-        entrance.received += 1;
-        let wake = !std::mem::replace(&mut entrance.told, true);
-        Posted::Waits { wake }
     }
 
     /// Reads letters part by part while `read` says that it wants another letter. It is asked before the first one, and
