@@ -29,6 +29,12 @@ defmodule Mote.OutboxTest do
         send out, message
         send out, message
 
+      {:all, messages} ->
+        for message <- messages, do: send(out, message)
+
+      {:to, targets, n} ->
+        for i <- 1..n, target <- targets, do: send(target, i)
+
       {customer, :compare, other} ->
         send customer, {out === other, out == other, is_address(out), is_address(other)}
 
@@ -124,6 +130,34 @@ defmodule Mote.OutboxTest do
       Mote.send(says, {:twice, 2})
       Mote.drain(machine)
       assert Outbox.take(outbox) == [2, 2]
+    end
+
+    test "takes what one turn sends in its order, whatever it is, up to its bound" do
+      machine = start()
+      outbox = Outbox.open(machine, capacity: 140)
+      # Some of them cannot be written in words.
+      messages = for n <- 1..150, do: if(rem(n, 7) == 0 or n > 135, do: %{n: n}, else: {:n, n})
+      Mote.send(says(machine, outbox), {:all, messages})
+      Mote.drain(machine)
+      assert_receive {:mote_outbox, ^outbox}
+      assert Outbox.take(outbox, 200) == Enum.take(messages, 140)
+      refute_received {:mote_outbox, _}
+      assert %{received: 140, overflowed: 10} = Outbox.info(outbox)
+      assert %{foreign_out: 140, overflowed: 10} = Mote.info(machine).counters
+    end
+
+    test "and everybody else gets what a turn sends in between" do
+      machine = start()
+      [one, other] = [Outbox.open(machine), Outbox.open(machine)]
+      dead = spawn(fn -> :ok end)
+      eventually(fn -> not Process.alive?(dead) end)
+      Mote.send(says(machine, one), {:to, [one, one, self(), other, dead, self()], 70})
+      Mote.drain(machine)
+      twice = Enum.flat_map(1..70, &[&1, &1])
+      assert Outbox.take(one, 200) == twice
+      assert Outbox.take(other, 200) == Enum.to_list(1..70)
+      assert for(_ <- 1..140, do: receive(do: (n when is_integer(n) -> n))) == twice
+      assert %{foreign_out: 350, undelivered: 70} = Mote.info(machine).counters
     end
 
     test "is an address that is equal to itself" do
