@@ -8,7 +8,7 @@ use crate::terms;
 use mote_vm::atom::Atom as Name;
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
-use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 
 /// Sends `{customer, request}`; answers with what can cancel it, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
 /// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first.
@@ -57,16 +57,38 @@ fn ask_within<'a>(
 }
 
 /// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process then.
-pub fn question<'a>(
+fn question<'a>(
     env: Env<'a>,
     machine: Term<'a>,
     tag: Term<'a>,
     ask: impl FnOnce(&ResourceArc<Customer>) -> Result<(), Atom>,
 ) -> Term<'a> {
+    put(env, machine, tag, Customer::new, ask)
+}
+
+/// The same for what the machine answers itself, or another question does.
+pub fn inquiry<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    tag: Term<'a>,
+    ask: impl FnOnce(&ResourceArc<Customer>) -> Result<(), Atom>,
+) -> Term<'a> {
+    put(env, machine, tag, Customer::inquiring, ask)
+}
+
+type Sides = (ResourceArc<Customer>, Asker);
+
+fn put<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    tag: Term<'a>,
+    sides: fn(LocalPid, Term<'a>, ResourceArc<MachineResource>) -> Sides,
+    ask: impl FnOnce(&ResourceArc<Customer>) -> Result<(), Atom>,
+) -> Term<'a> {
     let Ok(machine) = machine.decode() else {
         return names::unknown().encode(env);
     };
-    let (customer, asker) = Customer::new(env.pid(), tag, machine);
+    let (customer, asker) = sides(env.pid(), tag, machine);
     match ask(&customer) {
         Ok(()) => ResourceArc::new(asker).encode(env),
         Err(word) => {
@@ -114,7 +136,7 @@ fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>)
         Ok(target) => target,
         Err(word) => return word.encode(env),
     };
-    question(env, machine, tag, |customer| {
+    inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
         target.inspect(Box::new(move |machine, seen| {
             show(&customer, machine, seen)
@@ -131,7 +153,7 @@ fn machine_collect<'a>(env: Env<'a>, machine: Term<'a>, tag: Term<'a>) -> Term<'
     let Some(running) = running else {
         return names::stopped().encode(env);
     };
-    question(env, machine, tag, |customer| {
+    inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
         running.collect(move || {
             if customer.claim() {

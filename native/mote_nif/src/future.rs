@@ -4,7 +4,7 @@
 //! who wait for it are customers of their own, who are told when it is there.
 use crate::actor::{make, refusal};
 use crate::atoms::{names, Name};
-use crate::customer::question;
+use crate::customer::inquiry;
 use crate::decode::Decoder;
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::message::{post, send_in};
@@ -274,7 +274,7 @@ fn future_finished(future: &Asker) -> bool {
 /// answers with.
 #[rustler::nif]
 fn future_wait<'a>(env: Env<'a>, machine: Term<'a>, future: &Asker, tag: Term<'a>) -> Term<'a> {
-    question(env, machine, tag, |customer| {
+    inquiry(env, machine, tag, |customer| {
         let Some(cell) = future.question().cell() else {
             return Err(names::unknown());
         };

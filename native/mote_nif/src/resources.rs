@@ -38,6 +38,11 @@ impl Questions {
         self.asked.fetch_add(1, Relaxed);
     }
 
+    /// One more is open, but none that actors could forget.
+    fn inquired(&self) {
+        self.open.fetch_add(1, Relaxed);
+    }
+
     fn closed(&self) {
         self.open.fetch_sub(1, Relaxed);
     }
@@ -51,7 +56,7 @@ impl Questions {
         (self.open.load(Relaxed), self.broken.load(Relaxed))
     }
 
-    /// The number of the newest one, if any is open.
+    /// The number of the newest one that actors could forget, if any is open at all.
     pub fn newest(&self) -> Option<u64> {
         (self.open.load(Relaxed) > 0).then(|| self.asked.load(Relaxed))
     }
@@ -278,6 +283,11 @@ pub struct Question {
 impl Question {
     fn new(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
         questions.asked();
+        Question::open(questions, cell)
+    }
+
+    /// One that the caller counts.
+    fn open(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
             questions: questions.clone(),
@@ -384,6 +394,18 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
         let question = Question::new(&machine.questions, None);
+        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
+    }
+
+    /// The same, who waits for what the machine answers itself, or another question does: it is counted, but no reason to
+    /// look anew whether somebody waits in vain.
+    pub fn inquiring(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::open(&machine.questions, None);
+        machine.questions.inquired();
         Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
     }
 

@@ -1,7 +1,7 @@
 //! Looking inside of a machine while it stands still: the answers are built on the dispatch thread that looks.
 use crate::actor::Target;
 use crate::atoms::{self, names};
-use crate::customer::question;
+use crate::customer::inquiry;
 use crate::decode::Decoder;
 use crate::message::post;
 use crate::resources::{parse_key, Customer, MachineResource};
@@ -114,7 +114,7 @@ fn survey<'a>(
     let Some(running) = resource.running() else {
         return names::stopped().encode(env);
     };
-    question(env, machine, tag, |customer| {
+    inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
         running.survey(move |survey| answer(&customer, survey, look));
         Ok(())

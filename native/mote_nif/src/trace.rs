@@ -1,6 +1,6 @@
 //! Traces: turns as messages to a process; pausing and stepping.
 use crate::atoms::{self, names, Name};
-use crate::customer::question;
+use crate::customer::inquiry;
 use crate::decode::Decoder;
 use crate::message::post;
 use crate::own_term::OwnTerm;
@@ -115,7 +115,7 @@ fn machine_step<'a>(env: Env<'a>, machine: Term<'a>, sponsor: Name, tag: Term<'a
         return names::stopped().encode(env);
     };
     let sponsor = Some(sponsor.0).filter(|name| *name != Atom::NIL);
-    question(env, machine, tag, |customer| {
+    inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
         let see = move |machine: &Machine, seen: Option<&TurnSeen<'_>>| {
             if !customer.claim() {
