@@ -63,6 +63,20 @@ pub fn machine_under(
     clock: ClockKind,
     sponsors: &[(&str, usize)],
 ) -> (Machine, World) {
+    start(gc_config(stress), memory, clock, sponsors)
+}
+
+/// A running machine that collects as one does by default.
+pub fn usual_machine(sponsors: &[(&str, usize)]) -> (Machine, World) {
+    start(GcConfig::default(), usize::MAX, ClockKind::System, sponsors)
+}
+
+fn start(
+    gc: GcConfig,
+    memory: usize,
+    clock: ClockKind,
+    sponsors: &[(&str, usize)],
+) -> (Machine, World) {
     let (aborts, heard_aborts) = channel();
     let (faults, heard_faults) = channel();
     let config = Config {
@@ -73,7 +87,7 @@ pub fn machine_under(
             .collect(),
         fuel: DEFAULT_FUEL,
         memory,
-        gc: gc_config(stress),
+        gc,
         clock,
         schedule: Schedule::Threads,
         tier: tier(),
