@@ -2,14 +2,27 @@
 //!
 //! Turns cost units (a small turn is one, fuel counts extra), batches take time; so a unit has a price. One price
 //! that the system made dear by interrupting the thread must not wake anybody: the lower of the last two counts.
+//!
+//! What follows from an event counts as well. To move one with its actor, and to send back what comes of it, takes many
+//! times of a small turn. So small turns count only while the queue grows (each event may be the root of a tree: what
+//! has grown for long is expected to go on for longer) or has kept its length for long (each is one of a chain); where
+//! it shrinks, or has only just stopped growing, what waits is nearly done.
 
 /// A turn of so many units ends its batch and stands for those that wait: one long turn is rarely alone.
 pub(crate) const LONG: u64 = 128;
+/// Picoseconds of a turn that is worth moving for its own sake.
+const WORTH_MOVING: u64 = 300_000;
+/// How many times as long as it has grown a growing queue is expected to take.
+const AS_LONG_AGAIN: u64 = 2;
 
 /// The estimate of one thread.
 pub(crate) struct Backlog {
     /// Picoseconds per unit in the batch before.
     price: u64,
+    /// Turns since the queue last grew or shrank.
+    steady: u64,
+    /// Nanoseconds of turns since the queue was last empty.
+    busy: u64,
 }
 
 /// What a batch of turns cost.
@@ -19,14 +32,31 @@ pub(crate) struct Batch {
     pub(crate) units: u64,
     /// Units of the last turn.
     pub(crate) last: u64,
+    /// Events queued before it.
+    pub(crate) queued: usize,
+}
+
+impl Batch {
+    /// One that begins with so many events queued.
+    pub(crate) fn of(queued: usize) -> Batch {
+        Batch {
+            queued,
+            ..Batch::default()
+        }
+    }
 }
 
 impl Backlog {
     pub(crate) fn new() -> Backlog {
-        Backlog { price: u64::MAX }
+        Backlog {
+            price: u64::MAX,
+            steady: 0,
+            busy: 0,
+        }
     }
 
-    /// Nanoseconds that `queued` events will take, after a batch that took `nanoseconds`.
+    /// Nanoseconds of work that waits, as far as it is worth sharing: `queued` events and what may follow from them,
+    /// after a batch that took `nanoseconds`.
     pub(crate) fn after(&mut self, batch: &Batch, nanoseconds: u64, queued: usize) -> u64 {
         if batch.turns == 0 {
             return 0;
@@ -38,7 +68,25 @@ impl Backlog {
             long @ LONG.. => long,
             _ => batch.units.div_ceil(batch.turns),
         };
-        calm.saturating_mul(per_turn).saturating_mul(queued as u64) / 1000
+        let each = calm.saturating_mul(per_turn);
+        let waiting = each.saturating_mul(queued as u64) / 1000;
+        self.busy = match queued {
+            0 => 0,
+            _ => self.busy + calm.saturating_mul(batch.units) / 1000,
+        };
+        // In quarters of an event per turn.
+        let growth = (queued as i64 - batch.queued as i64) * 4 / batch.turns as i64;
+        self.steady = match growth {
+            0 => self.steady + batch.turns,
+            _ => 0,
+        };
+        if growth > 0 {
+            waiting.max(AS_LONG_AGAIN * self.busy)
+        } else if each >= WORTH_MOVING || self.steady > 2 * queued as u64 {
+            waiting
+        } else {
+            0
+        }
     }
 }
 
@@ -46,29 +94,68 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    fn batch(turns: u64, units: u64, last: u64) -> Batch {
-        Batch { turns, units, last }
+    fn batch(turns: u64, units: u64, last: u64, queued: usize) -> Batch {
+        Batch {
+            turns,
+            units,
+            last,
+            queued,
+        }
     }
 
     #[test]
-    fn small_turns_are_averaged() {
+    fn small_turns_of_a_steady_queue_are_averaged() {
         let mut backlog = Backlog::new();
-        assert_eq!(backlog.after(&batch(512, 512, 1), 5_120, 100), 1_000);
-        assert_eq!(backlog.after(&batch(0, 0, 0), 0, 100), 0);
+        assert_eq!(backlog.after(&batch(512, 512, 1, 100), 5_120, 100), 1_000);
+        assert_eq!(backlog.after(&batch(0, 0, 0, 100), 0, 100), 0);
     }
 
     #[test]
     fn a_long_turn_stands_for_what_waits() {
         let mut backlog = Backlog::new();
         // Thirty small turns and a long one took 25 microseconds; fifteen more like it wait.
-        let estimate = backlog.after(&batch(31, 530, 500), 25_000, 15);
+        let estimate = backlog.after(&batch(31, 530, 500, 46), 25_000, 15);
         assert!(estimate > 300_000, "{estimate}");
     }
 
     #[test]
     fn an_interruption_is_not_work() {
         let mut backlog = Backlog::new();
-        backlog.after(&batch(512, 512, 1), 5_120, 100);
-        assert_eq!(backlog.after(&batch(512, 512, 1), 4_000_000, 100), 1_000);
+        backlog.after(&batch(512, 512, 1, 100), 5_120, 100);
+        assert_eq!(
+            backlog.after(&batch(512, 512, 1, 100), 4_000_000, 100),
+            1_000
+        );
+    }
+
+    #[test]
+    fn a_growing_queue_is_expected_to_go_on() {
+        let mut backlog = Backlog::new();
+        assert_eq!(backlog.after(&batch(512, 512, 1, 1), 5_120, 513), 10_240);
+        let longer = backlog.after(&batch(512, 512, 1, 513), 5_120, 1025);
+        assert_eq!(longer, 2 * 10_240);
+        // Empty in between, it begins anew.
+        backlog.after(&batch(512, 512, 1, 512), 5_120, 0);
+        assert_eq!(backlog.after(&batch(512, 512, 1, 1), 5_120, 513), 10_240);
+    }
+
+    #[test]
+    fn small_turns_are_not_shared_where_they_are_the_last() {
+        let mut backlog = Backlog::new();
+        // The leaves of a tree: as many come as go, until all have been there.
+        assert_eq!(backlog.after(&batch(512, 512, 1, 4096), 5_120, 4096), 0);
+        // What they report.
+        assert_eq!(backlog.after(&batch(512, 512, 1, 4096), 5_120, 3840), 0);
+        // Turns of a microsecond each are worth it all the same.
+        let long = backlog.after(&batch(512, 51_200, 100, 4096), 512_000, 3840);
+        assert_eq!(long, 3_840_000);
+    }
+
+    #[test]
+    fn a_chain_without_end_is_shared_after_a_while() {
+        let mut backlog = Backlog::new();
+        let mut estimate = || backlog.after(&batch(512, 512, 1, 1000), 5_120, 1000);
+        let estimates: Vec<_> = (0..4).map(|_| estimate()).collect();
+        assert_eq!(estimates, [0, 0, 0, 10_000]);
     }
 }

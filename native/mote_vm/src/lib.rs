@@ -25,6 +25,7 @@ pub(crate) mod map;
 pub(crate) mod native;
 pub mod outbox;
 pub mod parcel;
+pub(crate) mod parker;
 pub(crate) mod presence;
 pub(crate) mod prim;
 pub(crate) mod queue;

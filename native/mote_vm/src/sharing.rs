@@ -2,14 +2,15 @@
 //! deques, PPoPP 2013).
 //!
 //! A busy thread looks at its request word between batches of turns, and inside a long turn where fuel is checked.
-//! It gives away the older half of its queue, with the actors that the events are for: they change owner with the
-//! events, so nobody claims anything. Events for actors that are not its own the other one routes just as well
-//! (route.rs). It also wakes a sleeping sibling when what is queued will take much longer than the waking.
+//! It gives away half of its queue, with the actors that the events are for: they change owner with the events, so
+//! nobody claims anything. Events for actors that are not its own the other one routes just as well (route.rs). It also
+//! wakes a sleeping sibling when what is queued will take longer than the waking, and gives it nothing before it asks:
+//! by then there may be nothing left, and what was given too early would wait for it.
 //!
 //! Invariants:
 //! 1. Only an actor's owner gives it away, and never the one whose turn is running.
 //! 2. An event is given, or goes back to where this thread will find it again; none is lost.
-//! 3. `waking` is set before an entry that wakes the thread is pushed, and cleared whenever the thread wakes and
+//! 3. `waking` is set before the thread is woken, and cleared whenever the thread wakes and
 //!    before it sleeps: it never stays set on a thread that sleeps on.
 //! 4. A request is either answered or withdrawn: whoever cannot withdraw it any more was answered, and only they.
 use crate::actor::Actor;
@@ -19,18 +20,22 @@ use crate::sync::{AcqRel, AtomicU16, Relaxed};
 use crate::turn::Turn;
 use std::sync::Arc;
 
-/// Work that is worth waking a thread for, in nanoseconds of estimated time: several times of what passes until a
-/// sleeper is awake and has the actors in its cache.
-pub(crate) const WORTH_WAKING: u64 = 200_000;
+/// Work that is worth waking a thread for, in nanoseconds of estimated time: twice of what passes until a sleeper is
+/// awake. The waking itself takes a tenth of that.
+pub(crate) const WORTH_WAKING: u64 = 120_000;
 /// Work that is worth asking for, by a thread that is awake.
 pub(crate) const WORTH_ASKING: u64 = 50_000;
 /// The most events given at once: touching their actors must not hold up the giver for long.
 const MOST: usize = 16 * 1024;
+/// How many neighbours in the queue go together: their actors often share cache lines.
+const STRIPE: usize = 32;
 /// Events that are looked at to find crowded actors, and how many of them make a crowd.
 const SAMPLE: usize = 64;
 const CROWD: usize = 4;
 /// For how many batches a thread shares nothing after most of what it looked at had to stay.
 const RELUCTANCE: u32 = 256;
+/// How many are looked at before those of them that go are handed over.
+const SECTION: usize = 1024;
 /// How far ahead the actors of events to be given are fetched into the cache.
 const AHEAD: usize = 16;
 
@@ -79,64 +84,123 @@ impl Turn {
             return;
         }
         if let Some(asker) = station.request.answer() {
-            let asker = self.place.machine.stations().get(asker);
-            self.give_half(&asker);
+            // It saw what was so a batch ago; what is nearly done by now stays.
+            if backlog >= WORTH_ASKING {
+                let asker = self.place.machine.stations().get(asker);
+                self.give_half(&asker);
+            }
         } else if backlog >= WORTH_WAKING && self.place.sponsor.asleep.load(Relaxed) > 0 {
             let mut stations = self.place.sponsor.stations.iter();
             let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
-            if let Some(sleeper) = stations.find(asleep).cloned() {
-                self.give_half(&sleeper);
+            if let Some(sleeper) = stations.find(asleep) {
+                // Relaxed, both: hints, ordered by the announcement (invariant 3).
+                station.backlog.store(backlog, Relaxed);
+                sleeper.waking.store(true, Relaxed);
+                sleeper.wake_beside();
             }
         }
     }
 
-    /// Gives the older half of the committed events to another thread of the sponsor.
+    /// Gives half of the committed events to another thread of the sponsor, which begins with the first of them while
+    /// the others are looked at.
     fn give_half(&mut self, to: &Station) {
         let committed = self.queue.mark_len(&self.savepoint.queue);
-        let running = self.actor;
-        // SAFETY: the running actor is live: its event was queued.
-        let header = unsafe { running.as_ref() }.map(Actor::header);
-        let safe = header.is_some_and(|header| self.program.behaviour(header.behaviour()).safe);
-        let me = self.place.station.number;
-        let half = committed.div_ceil(2).min(MOST);
-        let taken: Vec<Event> = (0..half)
-            .map_while(|_| self.queue.take_before(&self.savepoint.queue))
-            .collect();
         // Behind a long turn nothing stays that can go: it would wait for the end of it.
-        let staying = match running.is_null() {
-            true => self.crowded(&taken),
-            false => Vec::new(),
+        let between_turns = self.actor.is_null();
+        let mut left = match between_turns {
+            true => committed.min(2 * MOST),
+            false => committed.div_ceil(2).min(MOST),
         };
-        let (mut given, mut kept) = (Vec::new(), Vec::new());
-        for (i, &event) in taken.iter().enumerate() {
-            if let Some(ahead) = taken.get(i + AHEAD) {
-                crate::dispatch::prefetch(ahead.target.cast());
+        let looked_at = left;
+        let mut crowded = None;
+        let (mut given, mut kept) = (Vec::with_capacity(SECTION), Vec::with_capacity(left));
+        let mut taken = Vec::with_capacity(SECTION);
+        while left > 0 {
+            let section = left.min(SECTION);
+            taken.extend((0..section).map_while(|_| self.queue.take_before(&self.savepoint.queue)));
+            left -= section;
+            if between_turns {
+                let crowded = crowded.get_or_insert_with(|| self.crowded(&taken));
+                self.divide(&taken, to, crowded, &mut given, &mut kept);
+            } else {
+                self.empty_out(&taken, to, &mut given, &mut kept);
             }
-            if event.target == running && !safe || staying.contains(&event.target) {
-                kept.push(event);
-                continue;
-            }
-            // SAFETY: targets of queued events are live.
-            let actor = unsafe { &*event.target };
-            if event.target != running && actor.header().owner() == me {
-                actor.give(to.number);
-            }
-            given.push(event);
-        }
-        if given.len() < taken.len() / 8 {
-            self.reluctance = RELUCTANCE;
-        }
-        if !given.is_empty() {
-            self.counts.shares_given += 1;
-            // Relaxed: a hint, ordered by the lock of the inbox (invariant 3).
-            to.waking.store(true, Relaxed);
+            taken.clear();
             self.hand_over(to, &mut given);
         }
-        let own = self.place.station.clone();
-        self.hand_over(&own, &mut kept);
+        let gone = looked_at - kept.len();
+        if gone < looked_at / 16 {
+            self.reluctance = RELUCTANCE;
+        }
+        self.counts.shares_given += (gone > 0) as u64;
+        if between_turns {
+            for event in kept {
+                self.queue.push(event.target, event.message);
+            }
+            self.savepoint.queue = self.queue.mark();
+        } else {
+            let own = self.place.station.clone();
+            self.hand_over(&own, &mut kept);
+        }
         // What left has a place there by now.
         let queued = self.queue.mark_len(&self.savepoint.queue);
         self.settle(queued, 0);
+    }
+
+    /// Between turns every second stripe goes: what is queued first has more to come of it than what is queued last.
+    fn divide(
+        &mut self,
+        taken: &[Event],
+        to: &Station,
+        crowded: &[*const Actor],
+        given: &mut Vec<Event>,
+        kept: &mut Vec<Event>,
+    ) {
+        let stripe = (taken.len() / 4).clamp(1, STRIPE);
+        for (i, &event) in taken.iter().enumerate() {
+            fetch(taken, i + AHEAD);
+            if (i / stripe) % 2 == 1 || crowded.contains(&event.target) {
+                kept.push(event);
+            } else {
+                self.give(event, to);
+                given.push(event);
+            }
+        }
+    }
+
+    /// Within a turn all goes but what is for the running actor, which nobody else may run unless it is safe.
+    fn empty_out(
+        &mut self,
+        taken: &[Event],
+        to: &Station,
+        given: &mut Vec<Event>,
+        kept: &mut Vec<Event>,
+    ) {
+        let running = self.actor;
+        // SAFETY: the running actor is live: its event was queued.
+        let behaviour = unsafe { (*running).header() }.behaviour();
+        let safe = self.program.behaviour(behaviour).safe;
+        for (i, &event) in taken.iter().enumerate() {
+            fetch(taken, i + AHEAD);
+            if event.target == running && !safe {
+                kept.push(event);
+                continue;
+            }
+            if event.target != running {
+                self.give(event, to);
+            }
+            given.push(event);
+        }
+    }
+
+    /// The actor of an event changes owner with it, if it is this thread's.
+    #[inline(always)]
+    fn give(&self, event: Event, to: &Station) {
+        // SAFETY: targets of queued events are live.
+        let actor = unsafe { &*event.target };
+        if actor.header().owner() == self.place.station.number {
+            actor.give(to.number);
+        }
     }
 
     /// Actors that many of these events are for, but for every second one: given away, they would leave events
@@ -167,6 +231,14 @@ impl Turn {
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
             let _ = machine.sponsors().first().lead().push_events(events);
         }
+    }
+}
+
+/// Fetches the actor of an event to come into the cache.
+#[inline(always)]
+fn fetch(events: &[Event], at: usize) {
+    if let Some(event) = events.get(at) {
+        crate::dispatch::prefetch(event.target.cast());
     }
 }
 
@@ -207,8 +279,8 @@ mod models {
         });
     }
 
-    /// The asker may have given up and gone to sleep: what it is given wakes it, or it does not park. And `waking`
-    /// never stays set on it.
+    /// The asker may have given up and gone to sleep: what it is given wakes it, or it does not park; somebody may have
+    /// woken it before. And `waking` never stays set on it.
     #[test]
     fn a_share_arrives_though_the_asker_gave_up() {
         loom::model(|| {
@@ -243,9 +315,12 @@ mod models {
                 assert_eq!(contents.len(), 1);
             });
             let (request, inbox, presence, waking) = &*shared;
-            // Asked for, or offered in its sleep all the same.
+            if presence.is_asleep() {
+                waking.store(true, Relaxed);
+                inbox.announce();
+                asker.thread().unpark();
+            }
             let _ = request.answer();
-            waking.store(true, Relaxed);
             assert!(inbox.push_events(&mut vec![event()]));
             if presence.is_asleep() {
                 asker.thread().unpark();

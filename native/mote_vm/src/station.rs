@@ -5,6 +5,7 @@ use crate::batch::Batch;
 use crate::contract::Refusal;
 use crate::counters::{Counters, Counts};
 use crate::inbox::{Entry, Inbox, Refused};
+use crate::parker::Parker;
 use crate::presence::Presence;
 use crate::queue::Event;
 use crate::quota::Quota;
@@ -16,7 +17,6 @@ use crate::timers::Timers;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::Arc;
-use std::thread::Thread;
 
 /// The number of a dispatch thread; 0 is nobody's.
 pub(crate) type ThreadNumber = u16;
@@ -37,7 +37,7 @@ pub(crate) struct Station {
     pub(crate) queued: AtomicU64,
     pub(crate) queue_bytes: AtomicUsize,
     pub(crate) counters: Counters,
-    thread: RwLock<Option<Thread>>,
+    pub(crate) parker: Parker,
     /// The thread's own side, good for the collector while the thread stands still; null before and after its life.
     dispatch: AtomicPtr<Dispatch>,
 }
@@ -55,7 +55,7 @@ impl Station {
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),
             counters: Counters::default(),
-            thread: RwLock::new(None),
+            parker: Parker::new(),
             dispatch: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
@@ -64,11 +64,6 @@ impl Station {
     pub(crate) fn open(&self, room: &Arc<Room>) {
         self.inbox.open(room);
         self.timers.open();
-    }
-
-    /// Says which system thread serves here. Called on it.
-    pub(crate) fn serve(&self) {
-        *self.thread.write() = Some(std::thread::current());
     }
 
     /// Shows the thread's own side to the collector: before each stop anew, for the thread's own use of it in between
@@ -137,12 +132,19 @@ impl Station {
         self.unpark_if_asleep();
     }
 
+    /// The same for a sibling, to run beside the calling thread.
+    pub(crate) fn wake_beside(&self) {
+        self.inbox.announce();
+        // inbox.rs, invariant 3.
+        if self.presence.is_asleep() {
+            self.parker.unpark_beside();
+        }
+    }
+
     fn unpark_if_asleep(&self) {
         // inbox.rs, invariant 3.
         if self.presence.is_asleep() {
-            if let Some(thread) = &*self.thread.read() {
-                thread.unpark();
-            }
+            self.parker.unpark();
         }
     }
 

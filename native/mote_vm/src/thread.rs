@@ -130,10 +130,10 @@ impl Dispatch {
         }
     }
 
-    /// Runs until the machine stops, the sponsor is removed or a turn panics.
-    pub(crate) fn run(mut self) {
+    /// Runs until the machine stops, the sponsor is removed or a turn panics; `bound`: to a core.
+    pub(crate) fn run(mut self, bound: bool) {
         let place = self.turn.place.clone();
-        place.station.serve();
+        place.station.parker.open(bound);
         self.stand_still(wake);
         self.turn.heap.join_collection();
         self.join_watches();
@@ -167,6 +167,7 @@ impl Dispatch {
             drop(queue);
         }
         place.machine.take_back(self.turn.heap);
+        place.station.parker.close();
         place.station.presence.sleep();
     }
 
@@ -255,7 +256,7 @@ impl Dispatch {
         let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
         self.elsewhere = (std::ptr::null(), 0);
-        let mut batch = Batch::default();
+        let mut batch = Batch::of(self.turn.queue.len());
         // What came in between was accepted before.
         self.turn.queue.forgive();
         while batch.units < self.batch && batch.last < LONG {
@@ -541,10 +542,7 @@ impl Dispatch {
             place.station.presence.sleep();
             place.machine.quiescence().done(1);
             if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
-                match at_most {
-                    Some(duration) => std::thread::park_timeout(duration),
-                    None => std::thread::park(),
-                }
+                place.station.parker.park(at_most);
             }
             place
                 .sponsor

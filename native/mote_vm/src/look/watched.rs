@@ -23,7 +23,7 @@ impl Dispatch {
         let traces = self.turn.place.machine.attention().traces();
         let start = Instant::now();
         self.watches.retain(|watch| !watch.is_over(start));
-        let mut batch = Batch::default();
+        let mut batch = Batch::of(self.turn.queue.len());
         // What came in between was accepted before.
         self.turn.queue.forgive();
         while batch.units < self.batch && batch.last < LONG {

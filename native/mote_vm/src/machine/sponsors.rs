@@ -84,7 +84,7 @@ impl Machine {
             // Address space; its pages are taken when touched.
             let thread = thread.stack_size(STACK_BYTES).spawn(move || {
                 bind(core);
-                dispatch.run()
+                dispatch.run(core.is_some())
             });
             match thread {
                 Ok(thread) => threads.push((number, ending(thread))),

@@ -30,7 +30,7 @@ impl Fibre {
 
     /// Begins: whoever pushes something wakes the system thread.
     pub(super) fn begin(&mut self) {
-        self.dispatch.turn.place.station.serve();
+        self.dispatch.turn.place.station.parker.open(true);
         self.dispatch.turn.heap.join_collection();
         self.dispatch.join_watches();
         self.show();
