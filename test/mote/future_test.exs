@@ -128,6 +128,18 @@ defmodule Mote.FutureTest do
       nothing_left()
     end
 
+    # The later a question is answered, the less often a collection looks whether it was forgotten.
+    @tag :not_under_stress
+    test "waiting again and again is no new question", %{machine: machine} do
+      future = Future.future(Sums.handing(self()), 1, machine: machine)
+      assert_receive {%Customer{} = customer, 1}
+      for _ <- 1..150, do: assert({:error, %Error{reason: :timeout}} = Future.wait_for(future, 5))
+      # After 10, 20, 40 milliseconds and so on; not every ten.
+      assert Mote.info(machine).gc.collections in 2..20
+      Mote.send(customer, :done)
+      assert Future.touch(future) == :done
+    end
+
     test "waiters that are killed leave nothing behind", %{machine: machine} do
       future = Future.future(Sums.handing(self()), 1, machine: machine)
       assert_receive {%Customer{} = customer, 1}
