@@ -620,6 +620,15 @@ fn answers_at_once() {
                 op(3, P::Add, vec![r(0), one]),
                 ret(r(3)),
             ],
+            vec![
+                op(2, P::IsFloat, vec![r(0)]),
+                branch(r(2), 3),
+                ret(seven),
+                op(2, p, vec![r(1), r(0)]),
+                branch(r(2), 6),
+                ret(r(1)),
+                ret(r(0)),
+            ],
         ];
         for (i, code) in codes.into_iter().enumerate() {
             let function = format!("{name} {i}");

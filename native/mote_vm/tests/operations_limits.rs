@@ -38,18 +38,21 @@ enum Way {
     Loop,
     /// As a loop, over floats.
     Floats,
+    /// As a loop that calls a function whose answer it sees.
+    Asking,
     /// Two functions that call each other last.
     InTurns,
     /// A tree: two calls in each.
     Tree,
 }
 
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 8] = [
     Way::Nested,
     Way::Unusual,
     Way::Seen,
     Way::Loop,
     Way::Floats,
+    Way::Asking,
     Way::InTurns,
     Way::Tree,
 ];
@@ -63,6 +66,7 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
     let start = k(b.constant(Constant::Integer(n)));
     let me = b.uses(MODULE, "f", 2);
     let other = b.uses(MODULE, "g", 2);
+    let asked = b.uses(MODULE, "h", 2);
     let end = |label| Instr::Match {
         left: r(0),
         right: zero,
@@ -102,6 +106,7 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
         ],
         Way::Loop => to(me, vec![op(3, P::Add, vec![r(1), r(0)])], vec![r(2), r(3)]),
         Way::Floats => to(me, vec![op(3, P::Add, vec![r(1), half])], vec![r(2), r(3)]),
+        Way::Asking => to(me, vec![call(3, asked, vec![r(2), r(1)])], vec![r(2), r(3)]),
         Way::InTurns => to(other, vec![], vec![r(2), r(1)]),
         Way::Tree => vec![
             end(2),
@@ -114,7 +119,18 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
         ],
     };
     let back = to(me, vec![], vec![r(2), r(1)]);
+    let answer = vec![
+        op(2, P::Ge, vec![r(0), zero]),
+        Instr::Branch {
+            condition: r(2),
+            label: 3,
+        },
+        ret(one),
+        op(3, P::Add, vec![r(0), one]),
+        ret(r(3)),
+    ];
     let b = b.function("f", 2, code).function("g", 2, back);
+    let b = b.function("h", 2, answer);
     let first = match way {
         Way::Floats => half,
         _ => zero,
@@ -148,6 +164,7 @@ fn fuel_ends_at_the_same_call() {
             let unit = unit(way, n);
             let calls = match way {
                 Way::Tree => (2 << n) - 1,
+                Way::Asking => 2 * n as u64 + 1,
                 _ => n as u64 + 1,
             };
             for fuel in [1, calls - 1, calls, calls + 1] {
@@ -187,7 +204,7 @@ fn depth_ends_at_the_same_call() {
         let heard = both(&unit(way, DEPTH), DEPTH as u64, "both");
         assert_eq!(heard.aborts, [":fuel"]);
     }
-    for way in [Way::Loop, Way::InTurns] {
+    for way in [Way::Loop, Way::Asking, Way::InTurns] {
         assert!(both(&unit(way, 2 * DEPTH), PLENTY, "tail calls")
             .aborts
             .is_empty());
