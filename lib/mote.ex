@@ -497,7 +497,7 @@ defmodule Mote do
     * `memory` - bytes: `heap`, `queues`, `charged`, all that counts against `:memory`, and `mapped`, what the system has
       given for heaps and queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
-      `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together
+      `paused` (of all pauses together), `pauses` (how many there were below each power of two), `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together
       found empty);
     * `native` - `tier`, which of `:native` and `:interp` runs behaviours; `compiled`, how many behaviours and functions
       have machine code, `refused`, how many are left to the interpreter, `pending`, how many modules wait for the

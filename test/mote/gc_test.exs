@@ -224,6 +224,11 @@ defmodule Mote.GCTest do
     # An actor, and for each element a cell and a tuple of one.
     assert gc.live_bytes == 16 + 1_000 * 32
     assert gc.longest_pause >= gc.last_pause and gc.last_pause > 0
+    # Each pause is below the power of two that it is counted with, and the longest is the last of them.
+    assert gc.longest_pause in div(Enum.max(Map.keys(gc.pauses)), 2)..Enum.max(Map.keys(gc.pauses))
+    count = Enum.sum(Map.values(gc.pauses))
+    assert count >= gc.collections
+    assert gc.paused in gc.longest_pause..(count * gc.longest_pause)
     :kept = Mote.ask!(hoard, 300_000)
     :kept = Mote.ask!(hoard, 1)
     Mote.gc(machine)

@@ -16,10 +16,18 @@ pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Ter
         ("mapped", info.mapped_bytes.encode(env)),
         ("queues", queue_bytes.encode(env)),
     ];
+    let pauses: Vec<_> = info
+        .gc
+        .pauses
+        .entries()
+        .map(|(below, count)| (below.encode(env), count.encode(env)))
+        .collect();
     let gc = [
         ("collections", info.gc.collections.encode(env)),
         ("last_pause", info.gc.last_pause_ns.encode(env)),
         ("longest_pause", info.gc.longest_pause_ns.encode(env)),
+        ("paused", info.gc.paused_ns.encode(env)),
+        ("pauses", pairs(env, &pauses)),
         ("live_actors", info.gc.live_actors.encode(env)),
         ("live_bytes", info.gc.live_bytes.encode(env)),
         ("reclaimed", info.gc.reclaimed_bytes.encode(env)),

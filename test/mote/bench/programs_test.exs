@@ -95,6 +95,13 @@ defmodule Mote.Bench.ProgramsTest do
     assert Enum.count(times, &(&1 > p99)) < 10
   end
 
+  test "the 99th of 100 pauses is below a power of two that one in a hundred is not below" do
+    assert Bench.Programs.GcPause.p99(%{}) == 0
+    assert Bench.Programs.GcPause.p99(%{256 => 0, 512 => 1}) == 512
+    assert Bench.Programs.GcPause.p99(%{512 => 98, 1_024 => 1, 4_096 => 1, 2_048 => 0}) == 1_024
+    assert Bench.Programs.GcPause.p99(%{512 => 98, 4_096 => 2}) == 4_096
+  end
+
   test "a pool answers every request, whatever its size" do
     for n <- [1, 3] do
       sample = Run.once(Bench.Programs.PoolSize, :pool, n)

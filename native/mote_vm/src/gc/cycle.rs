@@ -73,6 +73,8 @@ impl<'m> Stopped<'m> {
             pause.max(info.last_pause_ns)
         };
         info.longest_pause_ns = info.longest_pause_ns.max(pause);
+        info.paused_ns += pause;
+        info.pauses.count(pause);
     }
 
     /// Takes the roots as they are now.

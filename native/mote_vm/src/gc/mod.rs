@@ -22,6 +22,7 @@ pub(crate) mod barrier;
 pub(crate) mod check;
 pub(crate) mod cycle;
 pub(crate) mod mark;
+pub(crate) mod pauses;
 pub(crate) mod refuse;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
@@ -31,6 +32,7 @@ pub(crate) mod work;
 use crate::code::program::Program;
 use crate::thread::Dispatch;
 use parking_lot::{Mutex, MutexGuard};
+pub use pauses::Pauses;
 use refuse::{Cleared, Refuse};
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
@@ -59,6 +61,10 @@ pub struct GcInfo {
     pub last_pause_ns: u64,
     /// The longest of these.
     pub longest_pause_ns: u64,
+    /// Nanoseconds of all pauses together.
+    pub paused_ns: u64,
+    /// How many there were of which length; two of a collection count as two.
+    pub pauses: Pauses,
     /// Bytes that were live at the last one.
     pub live_bytes: usize,
     /// Actors that were live at the last one.
