@@ -179,6 +179,7 @@ impl Dispatch {
                 };
                 let urgent = machine.pool().is_short();
                 let marked = !urgent && gc.work.slice(cells);
+                self.turn.heap.look_ahead();
                 let done = gc.work.is_done();
                 if urgent || done {
                     self.stop_and_collect();

@@ -54,6 +54,8 @@ pub(crate) struct Heap {
     /// How many of the blocks were there at the last collection, and where the next hole is looked for in them.
     swept: usize,
     cursor: Cursor,
+    /// The block whose head is looked at next while a collection marks (sweep.rs).
+    looked: usize,
     /// The collection whose marks the holes are between, and the one that is marking, or 0.
     last: u64,
     marking: u64,
@@ -125,6 +127,7 @@ impl Heap {
             blocks: Vec::new(),
             swept: 0,
             cursor: Cursor::default(),
+            looked: 0,
             last: 0,
             marking: pool.marking(),
             large: Vec::new(),
