@@ -44,6 +44,11 @@ impl Batch {
             ..Batch::default()
         }
     }
+
+    /// How much the queue has grown to be this long, in quarters of an event per turn.
+    pub(crate) fn growth(&self, queued: usize) -> i64 {
+        (queued as i64 - self.queued as i64) * 4 / self.turns.max(1) as i64
+    }
 }
 
 impl Backlog {
@@ -74,8 +79,7 @@ impl Backlog {
             0 => 0,
             _ => self.busy + calm.saturating_mul(batch.units) / 1000,
         };
-        // In quarters of an event per turn.
-        let growth = (queued as i64 - batch.queued as i64) * 4 / batch.turns as i64;
+        let growth = batch.growth(queued);
         self.steady = match growth {
             0 => self.steady + batch.turns,
             _ => 0,

@@ -86,6 +86,8 @@ pub(crate) struct Dispatch {
     /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
     shared: bool,
     pub(crate) backlog: Backlog,
+    /// Whether more was queued in the last batch than was done.
+    growing: bool,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -127,6 +129,7 @@ impl Dispatch {
             batch,
             shared: false,
             backlog: Backlog::new(),
+            growing: false,
         }
     }
 
@@ -213,7 +216,7 @@ impl Dispatch {
     pub(crate) fn is_collection_due(&self) -> bool {
         let machine = &self.turn.place.machine;
         let pace = &machine.pool().pace;
-        pace.is_due()
+        pace.is_due() && !(self.growing && pace.put_off())
             || self.turn.queue.is_empty() && pace.is_due_when_idle()
             || self.until_look() == Some(Duration::ZERO)
             || self.collection_was_asked()
@@ -275,9 +278,11 @@ impl Dispatch {
             batch.turns += 1;
         }
         self.turn.actor = std::ptr::null();
+        let queued = self.turn.queue.len();
+        self.growing = batch.growth(queued) > 0;
         let Some(start) = start else { return 0 };
         let took = start.elapsed().as_nanos() as u64;
-        self.backlog.after(&batch, took, self.turn.queue.len())
+        self.backlog.after(&batch, took, queued)
     }
 
     /// An event whose actor is not this thread's, as far as its record says: whether it runs here all the same.

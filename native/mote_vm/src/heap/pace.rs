@@ -1,5 +1,5 @@
-//! When to collect: after so much was allocated since the last time, in proportion to what was live then; when memory
-//! ends; and now and then while somebody outside waits for an answer, who is told if nobody can give it any more.
+//! When to collect: after so much was allocated since the last time, in proportion to what was live then, or after some
+//! times of that while there is more and more to do, for then most of it is still live; when memory ends; and now and then while somebody outside waits for an answer, who is told if nobody can give it any more.
 use crate::gc::Stress;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -13,6 +13,9 @@ const SHARE_WHEN_AWAITED: u64 = 20;
 /// How long the first collection after a question waits, and the longest that one waits while nobody asks anew.
 const PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// While there is more and more to do, a collection waits for so many times of what was to be allocated before it.
+const WHILE_GROWING: usize = 4;
 
 /// How often collections happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +49,8 @@ pub(crate) struct Pace {
     at_begin: AtomicUsize,
     threshold: AtomicUsize,
     due: AtomicBool,
+    /// Whether the next collection has been put off.
+    put_off: AtomicBool,
     collections: AtomicU64,
     /// When the last collection ended, and how long it kept threads from their turns.
     ended: AtomicU64,
@@ -72,6 +77,7 @@ impl Pace {
             at_begin: AtomicUsize::new(0),
             threshold: AtomicUsize::new(config.min),
             due: AtomicBool::new(false),
+            put_off: AtomicBool::new(false),
             collections: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             pause: AtomicU64::new(0),
@@ -142,6 +148,21 @@ impl Pace {
         self.due.load(Relaxed) || self.config.stress != Stress::Off && self.is_stress_due()
     }
 
+    /// Whether a collection that is due, since so much was allocated, can wait: it would find most of that live. Once
+    /// only, so that what is allocated stays in proportion.
+    #[cold]
+    pub(crate) fn put_off(&self) -> bool {
+        let threshold = self.threshold.load(Relaxed);
+        let by_allocation = self.allocated.load(Relaxed) >= threshold;
+        if !by_allocation || self.config.stress != Stress::Off || self.put_off.swap(true, Relaxed) {
+            return false;
+        }
+        self.threshold
+            .store(threshold.saturating_mul(WHILE_GROWING), Relaxed);
+        self.due.store(false, Relaxed);
+        true
+    }
+
     #[cold]
     fn is_stress_due(&self) -> bool {
         self.collections.load(Relaxed) < ONE_EACH
@@ -181,10 +202,45 @@ impl Pace {
             .store(proportional.max(self.config.min), Relaxed);
         self.allocated.store(0, Relaxed);
         self.due.store(false, Relaxed);
+        self.put_off.store(false, Relaxed);
     }
 
     /// Bytes that will be allocated before the next collection.
     pub(crate) fn threshold(&self) -> usize {
         self.threshold.load(Relaxed)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn pace() -> Pace {
+        Pace::new(GcConfig {
+            min: 100,
+            ..GcConfig::default()
+        })
+    }
+
+    #[test]
+    fn a_collection_is_put_off_once() {
+        let pace = pace();
+        pace.allocated(100);
+        assert!(pace.is_due() && pace.put_off());
+        pace.allocated(299);
+        assert!(!pace.is_due());
+        pace.allocated(1);
+        assert!(pace.is_due() && !pace.put_off());
+        pace.collected(0, 0, None);
+        pace.allocated(100);
+        assert!(pace.is_due() && pace.put_off());
+    }
+
+    #[test]
+    fn a_collection_for_want_of_memory_is_not_put_off() {
+        let pace = pace();
+        pace.allocated(50);
+        assert!(pace.hurry(1_000));
+        assert!(pace.is_due() && !pace.put_off());
     }
 }
