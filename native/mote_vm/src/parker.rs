@@ -7,7 +7,8 @@
 //!
 //! Invariants:
 //! 1. A thread that is bound by its owner's wish (`pin`) is never barred.
-//! 2. `barred` holds the cores that the thread may use, from when it is barred from one of them until it is awake.
+//! 2. A thread is barred only while it is parked, and the cores that it may use are known until it is awake: it never
+//!    runs on barred.
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
 use crate::sync::RwLock;
 use parking_lot::Mutex;
@@ -20,7 +21,15 @@ pub(crate) struct Parker {
     sleeper: RwLock<Option<Sleeper>>,
     /// The core that the thread fell asleep on: a hint.
     core: AtomicUsize,
-    barred: Mutex<Option<cores::Set>>,
+    rest: Mutex<Rest>,
+}
+
+/// What the thread does here.
+enum Rest {
+    Awake,
+    Parked,
+    /// Parked and barred from a core; the cores that it may use.
+    Barred(cores::Set),
 }
 
 struct Sleeper {
@@ -34,7 +43,7 @@ impl Parker {
         Parker {
             sleeper: RwLock::new(None),
             core: AtomicUsize::new(usize::MAX),
-            barred: Mutex::new(None),
+            rest: Mutex::new(Rest::Awake),
         }
     }
 
@@ -50,17 +59,17 @@ impl Parker {
     /// The thread ends.
     pub(crate) fn close(&self) {
         *self.sleeper.write() = None;
-        self.barred.lock().take();
     }
 
     /// Sleeps until somebody wakes the calling thread, or for so long.
     pub(crate) fn park(&self, at_most: Option<Duration>) {
         self.core.store(cores::here(), Relaxed);
+        *self.rest.lock() = Rest::Parked;
         match at_most {
             Some(duration) => std::thread::park_timeout(duration),
             None => std::thread::park(),
         }
-        if let Some(all) = self.barred.lock().take() {
+        if let Rest::Barred(all) = std::mem::replace(&mut *self.rest.lock(), Rest::Awake) {
             cores::restore(&all);
         }
     }
@@ -85,9 +94,11 @@ impl Parker {
 
     #[cold]
     fn bar(&self, sleeper: &Sleeper) {
-        let mut barred = self.barred.lock();
-        if !sleeper.bound && barred.is_none() {
-            *barred = cores::bar(sleeper.id, cores::here());
+        let mut rest = self.rest.lock();
+        if !sleeper.bound && matches!(*rest, Rest::Parked) {
+            if let Some(all) = cores::bar(sleeper.id, cores::here()) {
+                *rest = Rest::Barred(all);
+            }
         }
     }
 }
@@ -195,6 +206,9 @@ mod tests {
             after
         });
         let (id, before) = asked.recv().unwrap();
+        while !matches!(*parker.rest.lock(), Rest::Parked) {
+            std::thread::yield_now();
+        }
         parker.bar(parker.sleeper.read().as_ref().unwrap());
         let barred = allowed(id);
         parker.unpark_beside();
@@ -215,11 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn who_has_ended_is_left_alone() {
+    fn who_is_awake_is_left_alone() {
         let parker = Parker::new();
         parker.open(false);
+        let before = allowed(0);
+        parker.unpark_beside();
+        assert_eq!(allowed(0), before);
         parker.close();
         parker.unpark_beside();
-        assert!(parker.barred.lock().is_none());
+        assert_eq!(allowed(0), before);
     }
 }
