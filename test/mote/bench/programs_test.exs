@@ -131,7 +131,7 @@ defmodule Mote.Bench.ProgramsTest do
 
     for {program, sum} <- [
           {ErfcBomb, 1_000 * 0.6},
-          {RandomBomb, 128 * 0.8},
+          {RandomBomb, 128 * 0.65},
           {TimeEater, 1_024 * 0.65},
           {TimeEaterSends, 1_024 * 0.35}
         ] do
