@@ -38,6 +38,8 @@ defmodule Mix.Tasks.Mote.Bench do
       same work as plain Rust (`native/mote_baseline`), which is built first and needs cargo. Below 1, Rust is faster;
     * `ratio_mt_vs_st`: how many times faster the sponsor with many threads is: its main metric by that of the
       single-threaded one, round by round;
+    * `percent_mean_above_median`: of short runs, which are repeated, the median counts; by how much their mean is above it
+      says how many of them were held up for long;
     * `ratio_native_vs_interp`: how many times faster native code is than the interpreter, round by round;
     * `ratio_beside_vs_alone`: the speed of a sponsor beside an idle one by its speed alone;
     * `percent_rss_growth`: the most memory of the OS process after the first twentieth of the run, beyond what it had

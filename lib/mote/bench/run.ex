@@ -2,18 +2,25 @@ defmodule Mote.Bench.Run do
   # One sample of one program, here and now: new actors on a machine, the stages under the clock, the check of the result.
   # In which node that happens, and how often, is the business of `worker.ex` and `runner.ex`.
   #
-  # The machine is one that is kept for the variant, if there is a keeper, and else one of its own. Short programs are
-  # repeated, so that they find threads and the cache warm: the first time does not count, and the times of the sample
-  # are the means of the others.
+  # The machine is one that is kept for the variant, if there is a keeper, and else one of its own. One that is kept has
+  # come to rest when the run is over: what it still collects then is not beside the run of another one.
+  #
+  # Short programs are repeated, so that they find threads and the cache warm: the first time does not count, and the
+  # times of the sample are the medians of the others. Some threads of the BEAM and of the machine share the cores, and
+  # one that has to wait for another waits for a time slice, for milliseconds: a few such waits among a thousand runs of
+  # ten microseconds double the mean, on any machine, now here and now there. The mean is in the sample, too, so that
+  # they can be seen.
   #
   # Whoever waits for an answer waits for ever when the turn that should give it was aborted. So a run ends as soon as its
   # machine reports such a turn.
   @moduledoc false
 
-  alias Mote.Bench.{Keeper, Memory, Rust, Sample, Variant}
+  alias Mote.Bench.{Keeper, Measure, Memory, Rust, Sample, Variant}
 
   # Within this time the report of a turn that was counted as aborted is there.
   @report_ms 1_000
+  # Within this time a machine that has run has come to rest.
+  @rest_ms 60_000
 
   defmodule Error do
     @moduledoc false
@@ -86,6 +93,7 @@ defmodule Mote.Bench.Run do
           stages
         end)
 
+      if keeper, do: :ok = Mote.drain(machine, @rest_ms)
       info = Mote.info(machine)
       unless sample.program.about().aborts, do: check_aborts(info)
       %{sample | info: info}
@@ -146,7 +154,8 @@ defmodule Mote.Bench.Run do
 
     %{
       sample
-      | stages: mean(for {stages, _} <- runs, do: stages),
+      | stages: medians(for {stages, _} <- runs, do: stages),
+        mean: mean(for {stages, _} <- runs, do: Sample.ns(stages)),
         figures: runs |> List.last() |> elem(1),
         peak: if(reset, do: Memory.peak())
     }
@@ -180,13 +189,14 @@ defmodule Mote.Bench.Run do
     if result != expected, do: exit({:wrong, result, expected})
   end
 
-  defp mean([stages]), do: stages
+  defp medians([stages]), do: stages
 
-  defp mean(runs) do
-    Enum.zip_with(runs, fn [stage | _] = same ->
-      %{stage | ns: Enum.sum(Enum.map(same, & &1.ns)) / length(same)}
-    end)
+  defp medians(runs) do
+    Enum.zip_with(runs, fn [stage | _] = same -> %{stage | ns: Measure.median(for s <- same, do: s.ns)} end)
   end
+
+  defp mean([_]), do: nil
+  defp mean(times), do: Enum.sum(times) / length(times)
 
   defp failed(sample, {:wrong, result, expected}),
     do: "#{what(sample)} gave #{inspect(result)}, and #{inspect(expected)} is right"

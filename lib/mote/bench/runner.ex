@@ -207,7 +207,7 @@ defmodule Mote.Bench.Runner do
     figures =
       for sample <- Enum.sort_by(samples, & &1.fresh),
           sample.variant == variant,
-          {metric, value} <- program.measures(sample),
+          {metric, value} <- program.measures(sample) ++ disturbance(sample),
           value != nil,
           do: {metric, value}
 
@@ -221,6 +221,9 @@ defmodule Mote.Bench.Runner do
       }
     end
   end
+
+  # Last, so that the values of each metric stand together.
+  defp disturbance(sample), do: [percent_mean_above_median: Sample.percent_mean_above_median(sample)]
 
   # Run by run, each with the one of the other variant of the same round: so its spread is that of the ratio.
   defp ratio(program, param, measures, {metric, variant, than}) do

@@ -22,7 +22,7 @@ defmodule Mote.Bench.Rust do
   end
 
   @doc """
-  Nanoseconds and result of a program. If it is repeated, one more run goes ahead, and the time is the mean.
+  Nanoseconds and result of a program. If it is repeated, one more run goes ahead, and the time is the median.
 
   Raises `RuntimeError` when it fails.
   """

@@ -10,8 +10,10 @@ defmodule Mote.Bench.Sample do
     :param,
     # Is this the first run in a node of its own? Only then memory means something.
     fresh: false,
-    # How many runs in a row; the times are their mean.
+    # How many runs in a row; the times are their medians.
     repeats: 1,
+    # Of several runs the mean time, of all stages together.
+    mean: nil,
     # [%{name: atom, ns: nanoseconds, rss: bytes}], in order.
     stages: [],
     # What the stages measured by themselves.
@@ -30,6 +32,7 @@ defmodule Mote.Bench.Sample do
           param: pos_integer,
           fresh: boolean,
           repeats: pos_integer,
+          mean: number | nil,
           stages: [stage],
           figures: [{atom, number | nil}],
           before: non_neg_integer | nil,
@@ -38,8 +41,14 @@ defmodule Mote.Bench.Sample do
         }
 
   @doc "The time of all stages together."
-  @spec ns(t) :: number
-  def ns(%__MODULE__{stages: stages}), do: stages |> Enum.map(& &1.ns) |> Enum.sum()
+  @spec ns(t | [stage]) :: number
+  def ns(%__MODULE__{stages: stages}), do: ns(stages)
+  def ns(stages), do: stages |> Enum.map(& &1.ns) |> Enum.sum()
+
+  @doc "By how many percent the mean of several runs is above their median: what the latter hides."
+  @spec percent_mean_above_median(t) :: number | nil
+  def percent_mean_above_median(%__MODULE__{mean: nil}), do: nil
+  def percent_mean_above_median(%__MODULE__{mean: mean} = sample), do: (mean / max(ns(sample), 1) - 1) * 100
 
   @doc "One stage."
   @spec stage(t, atom) :: stage

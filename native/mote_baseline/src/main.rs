@@ -1,6 +1,6 @@
 //! `mote_baseline PROGRAM SIZE REPEATS`: for `mix mote.bench`. Prints nanoseconds and result, in one line.
 //!
-//! With several repeats one more run goes ahead of them, and the time is the mean.
+//! With several repeats one more run goes ahead of them, and the time is the median.
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -22,16 +22,19 @@ fn measured(arguments: &[String]) -> Option<(f64, f64)> {
     let [program, size, repeats] = arguments else {
         return None;
     };
-    let (size, repeats) = (size.parse().ok()?, repeats.parse().ok().filter(|&n| n > 0)?);
+    let size = size.parse().ok()?;
+    let repeats: usize = repeats.parse().ok().filter(|&n| n > 0)?;
     if repeats > 1 {
         mote_baseline::run(program, size)?;
     }
-    let mut ns = 0.0;
+    let mut times = Vec::with_capacity(repeats);
     let mut result = 0.0;
     for _ in 0..repeats {
         let run = mote_baseline::run(program, size)?;
-        ns += run.time.as_nanos() as f64;
+        times.push(run.time);
         result = run.result;
     }
-    Some((ns / f64::from(repeats), result))
+    times.sort_unstable();
+    let middle = (times[(repeats - 1) / 2] + times[repeats / 2]) / 2;
+    Some((middle.as_nanos() as f64, result))
 }

@@ -6,6 +6,12 @@ defmodule Mote.Bench.RunnerTest do
 
   defp metrics(measures), do: Enum.map(measures, &{&1.variant, &1.metric, length(&1.values)})
 
+  # Without what depends on the computer.
+  defp sure_metrics(measures) do
+    unsure = [:peak_rss_bytes, :bytes_per_actor, :percent_mean_above_median]
+    Enum.reject(metrics(measures), fn {_, metric, _} -> metric in unsure end)
+  end
+
   test "Mote alone has no ratio" do
     assert ForkBomb |> Runner.measure(5, where: :here, runs: 3) |> metrics() |> Enum.take(1) ==
              [{:mote, :ns_per_actor, 3}]
@@ -39,10 +45,7 @@ defmodule Mote.Bench.RunnerTest do
   test "programs in Rust, and the ratio to each of them" do
     measures = Runner.measure(Cps, 5, where: :here, runs: 2, compare: true)
 
-    metrics =
-      Enum.reject(metrics(measures), fn {_, metric, _} -> metric in [:peak_rss_bytes, :bytes_per_actor] end)
-
-    assert metrics == [
+    assert sure_metrics(measures) == [
              {:mote, :ns_per_actor, 2},
              {:beam, :ns_per_actor, 2},
              {:continuations, :ns_per_actor, 2},
@@ -53,16 +56,16 @@ defmodule Mote.Bench.RunnerTest do
            ]
 
     # What the executable takes is nobody's memory here.
-    refute Enum.any?(measures, &(&1.variant == :recursion and &1.metric != :ns_per_actor))
+    refute Enum.any?(
+             measures,
+             &(&1.variant == :recursion and &1.metric in [:peak_rss_bytes, :bytes_per_actor])
+           )
   end
 
   test "sponsors against each other, and both against the BEAM" do
     measures = Runner.measure(ForkBomb, 6, where: :here, runs: 3, sponsor: :both, compare: true)
 
-    metrics =
-      Enum.reject(metrics(measures), fn {_, metric, _} -> metric in [:peak_rss_bytes, :bytes_per_actor] end)
-
-    assert metrics == [
+    assert sure_metrics(measures) == [
              {:mote_st, :ns_per_actor, 3},
              {:mote_mt, :ns_per_actor, 3},
              {:beam, :ns_per_actor, 3},
@@ -85,10 +88,7 @@ defmodule Mote.Bench.RunnerTest do
   test "tiers against each other, with each kind of sponsor" do
     measures = Runner.measure(ForkBomb, 5, where: :here, runs: 2, sponsor: :both, tier: :both)
 
-    metrics =
-      Enum.reject(metrics(measures), fn {_, metric, _} -> metric in [:peak_rss_bytes, :bytes_per_actor] end)
-
-    assert metrics == [
+    assert sure_metrics(measures) == [
              {:mote_st_native, :ns_per_actor, 2},
              {:mote_st_interp, :ns_per_actor, 2},
              {:mote_mt_native, :ns_per_actor, 2},
@@ -201,6 +201,75 @@ defmodule Mote.Bench.RunnerTest do
   test "a program about memory has a machine for each run" do
     machines = machines(Alone)
     assert length(machines) == 12 and Enum.uniq(machines) == machines
+  end
+
+  defmodule Lame do
+    # One run in ten is held up for long.
+    use Mote.Bench.Program, title: "", param: :n, defaults: [1], small: 1, metric: :us_per_run
+    def count(_), do: 1
+    def expected(_), do: :ok
+
+    def mote(_, n) do
+      runs = Process.get(:runs, 0)
+      Process.put(:runs, runs + 1)
+      [run: fn _ -> Process.sleep(if(rem(runs, 10) == 9, do: n, else: 0)) end]
+    end
+  end
+
+  test "of repeated runs the median counts, and the mean is told" do
+    sample = Mote.Bench.Run.once(Lame, :mote, 30, repeats: 20)
+    assert sample.mean > 3.0e6 and Sample.ns(sample) < sample.mean / 2
+
+    assert_in_delta Sample.percent_mean_above_median(sample),
+                    (sample.mean / Sample.ns(sample) - 1) * 100,
+                    1.0e-6
+
+    assert Sample.percent_mean_above_median(Mote.Bench.Run.once(Lame, :mote, 1)) == nil
+
+    percent =
+      Lame
+      |> Runner.measure(4, where: :here, runs: 2)
+      |> Enum.find(&(&1.metric == :percent_mean_above_median))
+
+    assert %Measure{variant: :mote, values: [_, _]} = percent
+    assert Measure.unit(percent) == "%"
+  end
+
+  defmodule Restless do
+    # It answers long before it is done.
+    use Mote.Bench.Program, title: "", param: :n, defaults: [1], small: 1, metric: :us_per_run
+
+    defmodule Actors do
+      use Mote.Behaviour
+
+      defactor counter(customer) do
+        0 -> send customer, :done
+        n -> send self(), n - 1
+      end
+    end
+
+    def count(_), do: 1
+    def expected(_), do: :ok
+
+    def mote(machine, n) do
+      [
+        run: fn _ ->
+          Mote.send(Mote.create(machine, Actors.counter(Process.whereis(:witness))), n * 100_000)
+        end
+      ]
+    end
+  end
+
+  test "a machine that is kept has come to rest when its run is over" do
+    Process.register(self(), :witness)
+    {:ok, keeper} = Mote.Bench.Keeper.start_link()
+
+    for _ <- 1..3 do
+      Mote.Bench.Run.once(Restless, :mote, 1, keeper: keeper)
+      assert_received :done
+    end
+
+    Mote.Bench.Keeper.stop(keeper)
   end
 
   test "in nodes of their own" do
