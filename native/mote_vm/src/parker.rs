@@ -1,9 +1,9 @@
 //! Where a dispatch thread sleeps, and who wakes it up to run beside them, not behind them.
 //!
-//! A system that wakes a thread likes to run it on the core of whoever woke it, or on the one it slept on. The waker
-//! here goes on working: woken on the same core, a sibling that was given half of the work would wait until the waker
-//! has done the other half, and two threads would be slower than one. So who wakes a sibling to help bars it from the
-//! waker's own core, and whoever wakes a thread that fell asleep on that core does; awake, it may run anywhere again.
+//! A system that wakes a thread likes to run it on the core of whoever woke it. The waker goes on, though: a sibling
+//! with the other half of the work, a scheduler of the BEAM by waiting busily for what may come. Woken on the same core,
+//! a thread would wait there for the end of a time slice, for milliseconds, and two threads would be slower than one. So
+//! whoever wakes a thread bars it from their own core; awake, it may run anywhere again.
 //!
 //! Invariants:
 //! 1. A thread that is bound by its owner's wish (`pin`) is never barred.
@@ -12,15 +12,12 @@
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
 use crate::sync::RwLock;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::Thread;
 use std::time::Duration;
 
 /// See the head of this file.
 pub(crate) struct Parker {
     sleeper: RwLock<Option<Sleeper>>,
-    /// The core that the thread fell asleep on: a hint.
-    core: AtomicUsize,
     rest: Mutex<Rest>,
 }
 
@@ -42,7 +39,6 @@ impl Parker {
     pub(crate) fn new() -> Parker {
         Parker {
             sleeper: RwLock::new(None),
-            core: AtomicUsize::new(usize::MAX),
             rest: Mutex::new(Rest::Awake),
         }
     }
@@ -63,7 +59,6 @@ impl Parker {
 
     /// Sleeps until somebody wakes the calling thread, or for so long.
     pub(crate) fn park(&self, at_most: Option<Duration>) {
-        self.core.store(cores::here(), Relaxed);
         *self.rest.lock() = Rest::Parked;
         match at_most {
             Some(duration) => std::thread::park_timeout(duration),
@@ -74,29 +69,18 @@ impl Parker {
         }
     }
 
-    /// Wakes it.
-    pub(crate) fn unpark(&self) {
-        if let Some(sleeper) = &*self.sleeper.read() {
-            if self.core.load(Relaxed) == cores::here() {
-                self.bar(sleeper);
-            }
-            sleeper.thread.unpark();
-        }
-    }
-
     /// Wakes it to run beside the calling thread.
-    pub(crate) fn unpark_beside(&self) {
+    pub(crate) fn unpark(&self) {
         if let Some(sleeper) = &*self.sleeper.read() {
             self.bar(sleeper);
             sleeper.thread.unpark();
         }
     }
 
-    #[cold]
     fn bar(&self, sleeper: &Sleeper) {
         let mut rest = self.rest.lock();
         if !sleeper.bound && matches!(*rest, Rest::Parked) {
-            if let Some(all) = cores::bar(sleeper.id, cores::here()) {
+            if let Some(all) = cores::bar_from_here(sleeper.id) {
                 *rest = Rest::Barred(all);
             }
         }
@@ -115,7 +99,7 @@ mod cores {
     }
 
     /// The core that runs this.
-    pub(super) fn here() -> usize {
+    fn here() -> usize {
         // SAFETY: only answers a number; a negative one, of a system that does not know, is no core's.
         unsafe { libc::sched_getcpu() as usize }
     }
@@ -131,8 +115,10 @@ mod cores {
         unsafe { libc::sched_setaffinity(thread, size_of::<Set>(), cores) };
     }
 
-    /// Bars a thread from a core, unless it may use no other; answers the cores that it could use before.
-    pub(super) fn bar(thread: ThreadId, core: usize) -> Option<Set> {
+    /// Bars a thread from the core that runs this, unless it may use no other; answers the cores that it could use
+    /// before.
+    pub(super) fn bar_from_here(thread: ThreadId) -> Option<Set> {
+        let core = here();
         // SAFETY: of plain bits, for which zeroes are good.
         let mut all: Set = unsafe { std::mem::zeroed() };
         // SAFETY: the set has that size, and the system writes nothing else.
@@ -160,14 +146,9 @@ mod cores {
 
     pub(super) fn this_thread() {}
 
-    /// Another one each time, as far as anybody can tell.
-    pub(super) fn here() -> usize {
-        usize::MAX - 1
-    }
-
     pub(super) fn restore(_: &Set) {}
 
-    pub(super) fn bar(_: ThreadId, _: usize) -> Option<Set> {
+    pub(super) fn bar_from_here(_: ThreadId) -> Option<Set> {
         None
     }
 }
@@ -211,7 +192,7 @@ mod tests {
         }
         parker.bar(parker.sleeper.read().as_ref().unwrap());
         let barred = allowed(id);
-        parker.unpark_beside();
+        parker.unpark();
         [before, barred, thread.join().unwrap()]
     }
 
@@ -233,10 +214,10 @@ mod tests {
         let parker = Parker::new();
         parker.open(false);
         let before = allowed(0);
-        parker.unpark_beside();
+        parker.unpark();
         assert_eq!(allowed(0), before);
         parker.close();
-        parker.unpark_beside();
+        parker.unpark();
         assert_eq!(allowed(0), before);
     }
 }

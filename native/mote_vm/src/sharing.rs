@@ -96,7 +96,7 @@ impl Turn {
                 // Relaxed, both: hints, ordered by the announcement (invariant 3).
                 station.backlog.store(backlog, Relaxed);
                 sleeper.waking.store(true, Relaxed);
-                sleeper.wake_beside();
+                sleeper.wake();
             }
         }
     }

@@ -132,15 +132,6 @@ impl Station {
         self.unpark_if_asleep();
     }
 
-    /// The same for a sibling, to run beside the calling thread.
-    pub(crate) fn wake_beside(&self) {
-        self.inbox.announce();
-        // inbox.rs, invariant 3.
-        if self.presence.is_asleep() {
-            self.parker.unpark_beside();
-        }
-    }
-
     fn unpark_if_asleep(&self) {
         // inbox.rs, invariant 3.
         if self.presence.is_asleep() {
