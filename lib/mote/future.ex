@@ -46,9 +46,12 @@ defmodule Mote.Future do
 
   ## Killing
 
-  A turn cannot be interrupted. A call that is killed before its turn begins never runs; one that runs already runs to
-  its end, which its fuel bounds, and its value is thrown away. A behaviour that works in many turns sees that its
-  customer was killed when `is_address(customer)` is false. A future that nobody refers to any more is killed, too.
+  A call that is killed before its turn begins never runs. A turn that runs already, of a call or of a behaviour that was
+  given the request, is aborted where it looks at its fuel the next time, within some tens of microseconds (a single
+  operation on a large term may take longer); as every aborted turn it leaves nothing behind, and the sponsor goes on.
+  `Mote.info/1` counts those as `aborts_killed`. A behaviour that works in many turns sees that its customer was killed
+  when `is_address(customer)` is false. A future that nobody refers to any more is killed, too, but only a call is
+  aborted then: what a behaviour does may be wanted without its answer.
   """
 
   alias Mote.{Behaviour, Error, Machine, Native, Question}

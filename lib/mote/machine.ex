@@ -45,7 +45,7 @@ defmodule Mote.Machine do
   require Logger
 
   alias Mote.{Address, Error, Native}
-  alias Mote.Machine.{Janitor, Options, Reporter, Table}
+  alias Mote.Machine.{Janitor, Options, Postman, Reporter, Table}
 
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
@@ -182,6 +182,7 @@ defmodule Mote.Machine do
         Table.put(self(), native, config.name, about)
         reporter = Reporter.start(about, native, config.title)
         wake(:report, Reporter.interval(reporter))
+        {:ok, _pid} = Postman.start_link(native)
         {:ok, %{native: native, title: config.title, reporter: reporter}}
 
       {:error, text} ->

@@ -29,6 +29,27 @@ defmodule Mote.FutureTest do
   # Keeps the first sponsor's only thread busy until `:go`-ing is over; gives a future of it.
   defp block(machine, steps \\ 10_000_000), do: Future.future(&Sums.spin/1, [steps], machine: machine)
 
+  # Steps that take half a minute.
+  @long 900_000_000
+
+  # A machine of one thread that has run `Sums.spin/1` on that tier.
+  defp machine_of(tier) do
+    opts = [tier: tier, fuel: 2_000_000_000, sponsors: [main: [threads: 1]]]
+    machine = start_supervised!({Mote, opts}, id: make_ref())
+    assert Future.touch(Future.future(&Sums.spin/1, [10], machine: machine)) == 10
+    eventually(fn -> Mote.info(machine).native.pending == 0 end)
+    machine
+  end
+
+  # A future that has begun to run.
+  defp running(machine, what, argument) do
+    future = Future.future(what, argument, machine: machine)
+    eventually(fn -> match?(%{sponsors: %{main: %{inbox: 0}}}, Mote.info(machine)) end)
+    Process.sleep(20)
+    refute Future.finished?(future)
+    future
+  end
+
   describe "touch" do
     test "gives the value of a call, again and again, in any process", %{machine: machine} do
       future = Future.future(&Sums.fib/1, [15], machine: machine)
@@ -240,6 +261,61 @@ defmodule Mote.FutureTest do
       assert Future.kill(future)
       assert_receive {:nobody_wants_it, count}
       assert count > 5
+    end
+
+    for tier <- [:native, :interp] do
+      test "ends a call that runs, on the tier #{tier}" do
+        machine = machine_of(unquote(tier))
+        before = Mote.info(machine).counters
+        future = running(machine, &Sums.spin/1, [@long])
+        waiting = Task.async(fn -> catch_error(Future.touch(future)).reason end)
+        eventually(fn -> Mote.info(machine).questions.open == 2 end)
+        assert Future.kill(future)
+        assert Task.await(waiting) == :killed
+        refute Future.kill(future)
+        assert :ok = Mote.drain(machine, 5_000)
+        counters = Mote.info(machine).counters
+        assert %{aborts_killed: 1, unreported: 0} = counters
+        assert counters.turns == before.turns + 1
+        assert counters.sends == before.sends
+        if unquote(tier) == :native, do: assert(counters.interpreted == before.interpreted)
+        assert {:error, %Error{reason: :killed}} = Future.poll(future)
+        # The thread goes on.
+        assert Future.touch(Future.future(&Sums.spin/1, [10], machine: machine)) == 10
+      end
+
+      test "ends the turn of a behaviour and leaves nothing of it, on the tier #{tier}" do
+        machine = machine_of(unquote(tier))
+        future = running(machine, Sums.busy(self()), @long)
+        assert Future.kill(future)
+        assert :ok = Mote.drain(machine, 5_000)
+        assert %{aborts_killed: 1, sends: 1, becomes: 0} = Mote.info(machine).counters
+        refute_received :has_run
+      end
+
+      test "ends a call that nobody refers to any more, on the tier #{tier}" do
+        machine = machine_of(unquote(tier))
+        {pid, ref} = spawn_monitor(fn -> running(machine, &Sums.spin/1, [@long]) end)
+        assert_receive {:DOWN, ^ref, :process, ^pid, :normal}, 5_000
+        assert :ok = Mote.drain(machine, 5_000)
+        assert Mote.info(machine).counters.aborts_killed == 1
+      end
+    end
+
+    test "the end of an environment does not wait for what runs", %{machine: machine} do
+      leave = fn ->
+        Future.with_environment(machine, [max_threads: 1], fn -> Future.future(&Sums.spin/1, [@long]) end)
+      end
+
+      future = Task.await(Task.async(leave))
+      assert catch_error(Future.touch(future)).reason == :killed
+    end
+
+    test "a turn that has answered before it was killed goes on", %{machine: machine} do
+      future = Future.future(Sums.answers_and_works(self()), 1_000_000, machine: machine)
+      assert Future.touch(future) == :first
+      refute Future.kill(future)
+      assert_receive {:worked, 1_000_000}, 5_000
     end
 
     test "dropping it is killing it", %{machine: machine} do

@@ -90,6 +90,27 @@ defmodule Mote.Sums do
       send customer, {:second, request}
   end
 
+  @doc "Tells somebody, becomes something else, and works for long."
+  defactor busy(told) do
+    {customer, n} ->
+      send told, :has_run
+      become silent()
+      send customer, spin(n)
+
+    :are_you ->
+      send told, :still_busy
+  end
+
+  @doc "Answers in one turn and goes on with the request in another."
+  defactor answers_and_works(told) do
+    {customer, n} when is_integer(n) ->
+      send customer, :first
+      send self(), {customer, {:work, n}}
+
+    {_customer, {:work, n}} ->
+      send told, {:worked, spin(n)}
+  end
+
   @doc "Hands the customer to a process."
   defactor handing(pid) do
     {customer, request} -> send pid, {customer, request}

@@ -28,6 +28,7 @@ pub mod names {
         timer = "Elixir.Mote.Timer",
         outbox = "Elixir.Mote.Outbox",
         wake_up = "mote_outbox",
+        mail = "mote_mail",
         enough,
         empty,
         machine,

@@ -1,9 +1,11 @@
 //! What a machine tells the process that answers for it.
 use crate::atoms::{self, names};
 use crate::foreign;
+use crate::mail::Mail;
 use crate::message::post;
-use crate::resources::{MachineResource, Questions, Reports};
+use crate::resources::{Customer, MachineResource, Questions, Reports};
 use mote_vm::machine::{Abort, Fault, Machine, Outside};
+use mote_vm::Term as Value;
 use parking_lot::RwLock;
 use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, ResourceArc};
@@ -15,6 +17,8 @@ pub struct Bridge {
     questions: Arc<Questions>,
     pin: RwLock<Option<ResourceArc<MachineResource>>>,
     reports: Arc<Reports>,
+    /// What waits to be sent to processes.
+    pub mail: Arc<Mail>,
 }
 
 impl Bridge {
@@ -23,6 +27,7 @@ impl Bridge {
         Bridge {
             questions: resource.questions.clone(),
             reports: resource.reports.clone(),
+            mail: resource.mail.clone(),
             pin: RwLock::new(Some(resource)),
         }
     }
@@ -82,6 +87,10 @@ impl Outside for Bridge {
             )
                 .encode(env)
         });
+    }
+
+    fn is_killed(&self, message: Value<'_>) -> bool {
+        foreign::customer_of(message).is_some_and(Customer::is_killed)
     }
 
     fn newest_question(&self) -> Option<u64> {

@@ -2,6 +2,7 @@
 use crate::actor::Target;
 use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::mail::tell;
 use crate::message::post;
 use crate::resources::{Asker, Closed, Customer, MachineResource};
 use crate::terms;
@@ -170,7 +171,7 @@ fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
     if !customer.claim() {
         return;
     }
-    post(customer.pid(), |env, decoder| {
+    tell(machine, customer.pid(), |env, decoder| {
         let captures: Vec<_> = seen
             .captures
             .iter()

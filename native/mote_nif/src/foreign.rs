@@ -1,6 +1,6 @@
 //! What a machine carries of the BEAM without looking into it: processes, customers, actors of other machines, and
 //! every term that is no value of the machine.
-use crate::message::post;
+use crate::mail;
 use crate::order::compare;
 use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
@@ -205,10 +205,18 @@ impl Foreign for Process {
         true
     }
     fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
-        match post(&self.0, |env, decoder| decoder.term(env, machine, message)) {
-            true => Delivery::Done,
-            false => Delivery::Dead,
-        }
+        let mut became = Delivery::Dead;
+        let told = &mut |delivery| became = delivery;
+        mail::send(machine, &self.0, &mut std::iter::once(message), told);
+        became
+    }
+    fn deliver_all<'m>(
+        &self,
+        messages: &mut dyn ExactSizeIterator<Item = Value<'m>>,
+        machine: &Machine,
+        told: &mut dyn FnMut(Delivery),
+    ) {
+        mail::send(machine, &self.0, messages, told);
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)

@@ -7,7 +7,8 @@ use crate::atoms::{names, Name};
 use crate::customer::inquiry;
 use crate::decode::Decoder;
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
-use crate::message::{post, send_in};
+use crate::mail::tell;
+use crate::message::send_in;
 use crate::outbox::letter;
 use crate::own_term::OwnTerm;
 use crate::resources::{sponsor, Asker, Customer, MachineResource, Question};
@@ -50,6 +51,16 @@ impl Cell {
         }
     }
 
+    /// Whether it was killed; `dropped` says whether anybody refers to it. Waits for nobody: if somebody else looks at the
+    /// moment, it is found out the next time.
+    pub fn is_killed(&self, dropped: bool) -> bool {
+        match self.content.try_lock().as_deref() {
+            Some(Content::Failed(reason)) => *reason == names::killed(),
+            Some(Content::Open(_)) => self.is_call && dropped,
+            _ => false,
+        }
+    }
+
     /// Fills it; gives those who wait, to be told.
     #[must_use]
     fn fill(&self, content: Content) -> Vec<ResourceArc<Customer>> {
@@ -63,7 +74,7 @@ impl Cell {
     pub fn answer(&self, machine: &Machine, value: Value<'_>) {
         let mut letter = Letters::default();
         if letter.write(value) {
-            return post_to(self.fill(Content::Plain(letter)));
+            return post_to(machine, self.fill(Content::Plain(letter)));
         }
         let mut large = false;
         let term = OwnTerm::make(|env| {
@@ -73,7 +84,7 @@ impl Cell {
             Some(term)
         });
         if let Some(term) = term {
-            post_to(self.fill(Content::Value(term, large)));
+            post_to(machine, self.fill(Content::Value(term, large)));
         }
     }
 
@@ -81,7 +92,7 @@ impl Cell {
     pub fn aborted(&self, machine: &Machine, reason: Value<'_>) {
         let term = OwnTerm::make(|env| Some(Decoder::default().glance(env, machine, reason)));
         if let Some(term) = term {
-            post_to(self.fill(Content::Aborted(term)));
+            post_to(machine, self.fill(Content::Aborted(term)));
         }
     }
 
@@ -97,9 +108,9 @@ impl Cell {
     }
 }
 
-fn post_to(waiting: Vec<ResourceArc<Customer>>) {
+fn post_to(machine: &Machine, waiting: Vec<ResourceArc<Customer>>) {
     for customer in waiting.iter().filter(|customer| customer.claim()) {
-        post(customer.pid(), |env, _| {
+        tell(machine, customer.pid(), |env, _| {
             customer.tagged(env, names::ok().encode(env))
         });
     }

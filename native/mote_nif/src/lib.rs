@@ -17,6 +17,7 @@ mod foreign;
 mod future;
 mod info;
 mod machine;
+mod mail;
 mod maps;
 mod message;
 mod order;

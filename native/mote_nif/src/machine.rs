@@ -115,11 +115,13 @@ fn machine_stop(machine: &MachineResource) -> Atom {
 
 /// Waits for the threads to end, and frees what the machine holds. For whoever answers for it, once it was stopped.
 #[rustler::nif(schedule = "DirtyIo")]
-fn machine_join(machine: ResourceArc<MachineResource>) -> Atom {
+fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
     let _one_at_a_time = machine.joining.lock();
     if let Some(running) = machine.any() {
         running.stop();
         running.join();
+        // What the postman has left.
+        machine.mail.deliver(env, &running, usize::MAX);
         unpin(&running);
         machine.take();
     }

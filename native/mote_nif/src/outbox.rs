@@ -204,7 +204,7 @@ pub fn letter<'a>(env: Env<'a>, letters: &mut Letters<OwnTerm>) -> Term<'a> {
 }
 
 /// The term of a part, whose own parts are on the stack.
-fn build(env: Env<'_>, part: Part<'_, OwnTerm>, made: &mut Vec<ErlNifTerm>) -> ErlNifTerm {
+pub fn build(env: Env<'_>, part: Part<'_, OwnTerm>, made: &mut Vec<ErlNifTerm>) -> ErlNifTerm {
     let term = match part {
         Part::Integer(n) => n.encode(env),
         Part::Float(f) => f.encode(env),

@@ -7,8 +7,11 @@
 //! 1. Only one thread at a time writes to an environment: before it is shared, or under its nursery's lock.
 //! 2. A term never moves, and nothing of it changes, so it is read while others are written beside it.
 use parking_lot::Mutex;
-use rustler::sys::{enif_alloc_env, enif_free_env, enif_make_copy, ErlNifEnv, ErlNifTerm};
-use rustler::{Env, Term};
+use rustler::sys::{
+    enif_alloc_env, enif_free_env, enif_make_copy, enif_send, ErlNifEnv, ErlNifTerm,
+};
+use rustler::{Env, LocalPid, Term};
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 struct OwnEnv(*mut ErlNifEnv);
@@ -65,6 +68,16 @@ impl OwnTerm {
     pub fn to<'a>(&self, env: Env<'a>) -> Term<'a> {
         // SAFETY: the term is alive as long as `self`; the copy belongs to `env`.
         unsafe { Term::new(env, enif_make_copy(env.as_c_arg(), self.term)) }
+    }
+
+    /// Sends it from the NIF `env`, with its environment if nobody else is there. Whether the process is there.
+    pub fn send(self, env: Env<'_>, pid: &LocalPid) -> bool {
+        // Kept until it has been sent, either way.
+        let own = Arc::try_unwrap(self.env);
+        let carrier = own.as_ref().map_or(null_mut(), |alone| alone.0);
+        // SAFETY: the environment is that of the running NIF; the message belongs to the carrier, which is cleared by
+        // this and freed afterwards, or it is copied.
+        unsafe { enif_send(env.as_c_arg(), pid.as_c_arg(), carrier, self.term) != 0 }
     }
 
     /// Lets `look` read it where it is.

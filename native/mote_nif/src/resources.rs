@@ -6,6 +6,7 @@
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags.
 use crate::atoms::{self, names};
 use crate::future::Cell;
+use crate::mail::{self, Mail};
 use crate::message;
 use crate::own_term::{Nursery, OwnTerm};
 use mote_vm::actor::SponsorId;
@@ -113,6 +114,8 @@ pub struct MachineResource {
     pub questions: Arc<Questions>,
     /// What is reported.
     pub reports: Arc<Reports>,
+    /// What waits to be sent to processes.
+    pub mail: Arc<Mail>,
 }
 
 impl MachineResource {
@@ -129,6 +132,7 @@ impl MachineResource {
             started: Instant::now(),
             questions: Arc::default(),
             reports: Arc::default(),
+            mail: Arc::default(),
         }
     }
 
@@ -460,6 +464,14 @@ impl Customer {
         self.question.cell.is_some()
     }
 
+    /// Whether it is a future that was killed: also a call that nobody refers to any more, which has no effects that
+    /// anybody could miss.
+    pub fn is_killed(&self) -> bool {
+        let state = self.question.state.load(Acquire);
+        let cell = self.question.cell().filter(|_| state != OPEN);
+        cell.is_some_and(|cell| cell.is_killed(state == CLOSED))
+    }
+
     /// Who asked.
     pub fn pid(&self) -> &LocalPid {
         &self.pid
@@ -472,7 +484,7 @@ impl Customer {
                 cell.answer(machine, value);
                 true
             }
-            None => message::post(&self.pid, |env, decoder| {
+            None => mail::tell(machine, &self.pid, |env, decoder| {
                 self.tagged(env, decoder.term(env, machine, value))
             }),
         }

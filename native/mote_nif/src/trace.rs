@@ -2,6 +2,7 @@
 use crate::atoms::{self, names, Name};
 use crate::customer::inquiry;
 use crate::decode::Decoder;
+use crate::mail::tell;
 use crate::message::post;
 use crate::own_term::OwnTerm;
 use crate::pattern;
@@ -121,7 +122,7 @@ fn machine_step<'a>(env: Env<'a>, machine: Term<'a>, sponsor: Name, tag: Term<'a
             if !customer.claim() {
                 return;
             }
-            post(customer.pid(), |env, decoder| {
+            tell(machine, customer.pid(), |env, decoder| {
                 let answer = match seen {
                     Some(seen) => turn(env, decoder, machine, 0, seen),
                     None => names::idle().to_term(env),

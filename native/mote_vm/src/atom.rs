@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 pub struct Atom(u32);
 
 /// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 16] = [
+const WELL_KNOWN: [&str; 17] = [
     "nil",
     "true",
     "false",
@@ -29,6 +29,7 @@ const WELL_KNOWN: [&str; 16] = [
     "cond_clause",
     "function_clause",
     "stopped",
+    "killed",
 ];
 
 impl Atom {
@@ -64,6 +65,8 @@ impl Atom {
     pub const FUNCTION_CLAUSE: Atom = Atom(14);
     /// `:stopped`
     pub const STOPPED: Atom = Atom(15);
+    /// `:killed`
+    pub const KILLED: Atom = Atom(16);
 
     /// The number.
     #[inline(always)]
@@ -161,7 +164,7 @@ mod tests {
     #[test]
     fn well_known_atoms_have_their_names() {
         assert_eq!(Atom::NIL.name(), "nil");
-        assert_eq!(Atom::STOPPED.name(), "stopped");
+        assert_eq!(Atom::KILLED.name(), "killed");
         assert_eq!(Atom::new("undefined"), Atom::UNDEFINED);
     }
 

@@ -31,6 +31,10 @@ pub trait Outside: Send + Sync + 'static {
     fn newest_question(&self) -> Option<u64> {
         None
     }
+    /// Whether whoever asked for a turn with that message has killed it. Asked now and then during long turns.
+    fn is_killed(&self, _message: Term<'_>) -> bool {
+        false
+    }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;
 }

@@ -33,7 +33,8 @@ macro_rules! counters {
         impl Counts {
             /// Both together.
             pub fn plus(&self, other: &Counts) -> Counts {
-                Counts { $($name: self.$name + other.$name,)* }
+                // Wrapping: a part of a sum may be less than zero (machine/outside.rs).
+                Counts { $($name: self.$name.wrapping_add(other.$name),)* }
             }
 
             /// Names and values, in the order of the documentation.
@@ -73,6 +74,8 @@ counters! {
     aborts_stack,
     /// Turns aborted for a module that is not loaded.
     aborts_undefined_function,
+    /// Turns aborted because what had asked for them was killed.
+    aborts_killed,
     /// Turns aborted, and messages from outside given up, because memory ended.
     aborts_no_memory,
     /// Aborted turns, of any reason, that were counted only, for there were too many to report each.

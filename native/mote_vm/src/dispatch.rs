@@ -21,7 +21,7 @@ impl Dispatch {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
         let id = actor.header().behaviour();
-        self.turn.begin(actor);
+        self.turn.begin(event);
         let entry = self.turn.program.entry(id);
         let how = entry(&mut self.turn, actor, event.message);
         self.turn.counts.turns += 1;
@@ -41,7 +41,7 @@ impl Dispatch {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
         let id = actor.header().behaviour();
-        self.turn.begin(actor);
+        self.turn.begin(event);
         let entry = self.turn.program.entry(id);
         let how = entry(&mut self.turn, actor, event.message);
         self.turn.counts.turns += 1;
@@ -111,7 +111,7 @@ impl Dispatch {
         // As if it had not begun: a turn has no footprints until it commits.
         self.turn.abort();
         self.turn.tidy_up(self.fuel);
-        self.turn.begin(event.target);
+        self.turn.begin(event);
         self.interpret(behaviour, event)
     }
 
@@ -225,12 +225,14 @@ impl Dispatch {
             Atom::FUEL => &mut counts.aborts_fuel,
             Atom::STACK => &mut counts.aborts_stack,
             Atom::NO_MEMORY => &mut counts.aborts_no_memory,
+            Atom::KILLED => &mut counts.aborts_killed,
             Atom::UNDEFINED_FUNCTION => &mut counts.aborts_undefined_function,
             Atom::ABORT => &mut counts.aborts_explicit,
             _ => &mut counts.aborts_match,
         };
         *counter += 1;
-        if kind != Atom::STOPPED {
+        // Whoever killed it knows, and a machine that stops has nobody to tell.
+        if kind != Atom::STOPPED && kind != Atom::KILLED {
             // The reason may have been made by the turn: it is reported before the turn is forgotten.
             let reported = self.turn.place.machine.report_abort(Abort {
                 sponsor: self.turn.place.sponsor.name,

@@ -15,6 +15,7 @@ use crate::gc::mark::held_parts;
 use crate::gc::roots::Visitor;
 use crate::gc::work::Log;
 use crate::heap::marks::mark;
+use crate::heap::view::Term;
 use crate::heap::{Heap, Mark};
 use crate::machine::Machine;
 use crate::prim::random::Random;
@@ -129,6 +130,7 @@ pub(crate) struct Turn {
     /// The header of actors created here, but for the behaviour.
     pub(crate) birth: Header,
     pub(crate) actor: *const Actor,
+    message: Value,
     /// What is left of the current slice, and of the turn beyond it.
     pub(crate) fuel: u64,
     reserve: u64,
@@ -177,6 +179,7 @@ impl Turn {
             },
             birth: Header::new(BehaviourId::SINK, None, place.station.number),
             actor: std::ptr::null(),
+            message: Value::NONE,
             fuel: 0,
             reserve: 0,
             unusual: 0,
@@ -203,10 +206,11 @@ impl Turn {
         self.reserve = fuel - self.fuel;
     }
 
-    /// Starts a turn of `actor`.
+    /// Starts the turn of an event.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, actor: *const Actor) {
-        self.actor = actor;
+    pub(crate) fn begin(&mut self, event: Event) {
+        self.actor = event.target;
+        self.message = event.message;
         // From turn to turn little but these positions changes.
         self.heap.advance(&mut self.savepoint.heap);
         self.queue.advance(&mut self.savepoint.queue);
@@ -226,6 +230,15 @@ impl Turn {
         self.unusual = 1;
         if self.place.machine.is_stopping() {
             return Err(Atom::STOPPED);
+        }
+        // The message of an event that is not over is kept by whoever collects.
+        if self
+            .place
+            .machine
+            .outside()
+            .is_killed(Term::new(self.message))
+        {
+            return Err(Atom::KILLED);
         }
         if self.reserve == 0 {
             return Err(Atom::FUEL);

@@ -1,7 +1,8 @@
 defmodule Mote.Bench.Programs.Boundary do
   # What one small message costs on each way into a machine and out of it. Into: the loop that sends, in the caller.
-  # Out: from the first send of an actor, a thousand a turn, to when the process has had the last one. A question goes
-  # both ways. On the BEAM side a process stands for the actor, and there is one way in and one out.
+  # Out: from the first send of an actor, a thousand a turn, to when the process has had the last one; `pid_each` is one a
+  # turn, `pid_alone` one that is asked for when the last has come, so it goes both ways, as a question does. On the BEAM
+  # side a process stands for the actor, and there is one way in and one out.
   @moduledoc false
 
   use Mote.Bench.Program,
@@ -29,6 +30,10 @@ defmodule Mote.Bench.Programs.Boundary do
         upto = min(from + 999, last)
         for n <- from..upto, do: send(to, {:number, n})
         if upto < last, do: send(self(), {to, upto + 1, last})
+
+      {:each, to, n, last} ->
+        send to, {:number, n}
+        if n < last, do: send(self(), {:each, to, n + 1, last})
     end
   end
 
@@ -65,7 +70,7 @@ defmodule Mote.Bench.Programs.Boundary do
 
   def measures(%Sample{stages: stages, param: n}) do
     for %{name: name, ns: ns} <- stages, name not in [:arrive, :check] do
-      {:"ns_per_#{name}", ns / if(name == :ask, do: questions(n), else: n)}
+      {:"ns_per_#{name}", ns / if(name in [:ask, :pid_alone], do: questions(n), else: n)}
     end
   end
 
@@ -86,6 +91,9 @@ defmodule Mote.Bench.Programs.Boundary do
       arrive,
       {:pid, fn _ -> Mote.send(teller, {self(), 1, n}) && receive_all(n) end},
       {:pid_off_heap, fn _ -> off_heap(fn -> Mote.send(teller, {self(), 1, n}) && receive_all(n) end) end},
+      {:pid_each, fn _ -> Mote.send(teller, {:each, self(), 1, n}) && receive_all(n) end},
+      {:pid_alone,
+       fn _ -> repeat(questions(n), fn -> Mote.send(teller, {self(), 1, 1}) && receive_all(1) end) end},
       {:outbox, fn _ -> Mote.send(teller, {outbox, 1, n}) && take_all(outbox, n) end},
       {:ask, fn _ -> repeat(questions(n), fn -> Mote.ask(counter, :read) end) end},
       {:check, fn _ -> div(Mote.ask!(counter, :read), 3) end}
@@ -101,6 +109,7 @@ defmodule Mote.Bench.Programs.Boundary do
       arrive: fn _ -> GenServer.call(server, :read, :infinity) end,
       pid: fn _ -> send(server, {self(), 1, n}) && receive_all(n) end,
       pid_off_heap: fn _ -> off_heap(fn -> send(server, {self(), 1, n}) && receive_all(n) end) end,
+      pid_alone: fn _ -> repeat(questions(n), fn -> send(server, {self(), 1, 1}) && receive_all(1) end) end,
       ask: fn _ -> repeat(questions(n), fn -> GenServer.call(server, :read) end) end,
       check: fn _ -> GenServer.call(server, :read) end
     ]

@@ -239,6 +239,22 @@ impl Machine {
         self.0.ended.lock().undelivered += messages;
     }
 
+    /// So many messages to the outside are on their way: the machine is not quiet before they have left.
+    pub fn leaving(&self, messages: usize) {
+        self.0.quiescence.add(messages);
+    }
+
+    /// They have left; so many of them, which had been taken to be delivered, found nobody.
+    pub fn have_left(&self, messages: usize, undelivered: u64) {
+        if undelivered > 0 {
+            let mut ended = self.0.ended.lock();
+            ended.undelivered += undelivered;
+            // The threads have counted them. The sum is right, and this part of it may be less than zero.
+            ended.foreign_out = ended.foreign_out.wrapping_sub(undelivered);
+        }
+        self.0.quiescence.done(messages);
+    }
+
     /// A handle of an actor seen in a term. The caller owns it.
     pub fn acquire(&self, actor: ActorRef<'_>) -> Key {
         // SAFETY: the term that the actor was seen in is borrowed from the running machine.

@@ -1,0 +1,187 @@
+defmodule Mote.MailTest do
+  # Messages to processes that come in a rush are sent by the machine's postman: nothing else may be different.
+  use ExUnit.Case, async: true
+
+  alias Mote.Error
+
+  defmodule Actors do
+    use Mote.Behaviour
+
+    # So many messages in one turn.
+    defactor teller() do
+      {customer, {to, from, upto}} ->
+        for n <- from..upto, do: send(to, {:number, n})
+        send customer, :told
+
+      {to, from, upto} ->
+        for n <- from..upto, do: send(to, {:number, n})
+    end
+
+    # One in each turn, as quickly as it can.
+    defactor drip(to) do
+      {n, last} ->
+        send to, {:number, n}
+        if n < last, do: send(self(), {n + 1, last})
+    end
+
+    # In every turn some that are plain, some that are not, and one that is large.
+    defactor mixed(to, large) do
+      {n, last} ->
+        for i <- 1..20, do: send(to, {:number, n, i})
+        send to, {:number, n, %{map: n}}
+        send to, {:number, n, self()}
+        send to, {:number, n, large}
+        for i <- 21..40, do: send(to, {:number, n, i})
+        if n < last, do: send(self(), {n + 1, last})
+    end
+  end
+
+  setup do
+    machine = start_supervised!({Mote, sponsors: [main: [threads: 1], other: [threads: 1]]})
+    %{machine: machine, teller: Mote.create(machine, Actors.teller())}
+  end
+
+  defp waiting, do: elem(Process.info(self(), :message_queue_len), 1)
+
+  defp numbers do
+    receive do
+      {:number, n} -> [n | numbers()]
+    after
+      0 -> []
+    end
+  end
+
+  # A process that only has a mailbox.
+  defp mailbox, do: spawn_link(fn -> receive(do: (:never -> :ok)) end)
+
+  defp postman(machine) do
+    {:links, links} = Process.info(machine, :links)
+
+    Enum.find(links, fn pid ->
+      is_pid(pid) and
+        match?(
+          {Mote.Machine.Postman, _, _},
+          Process.info(pid, :dictionary) |> elem(1) |> Keyword.get(:"$initial_call")
+        )
+    end)
+  end
+
+  test "what one turn sends arrives whole, in order, before the machine is quiet", %{
+    machine: machine,
+    teller: teller
+  } do
+    for n <- [1, 15, 16, 17, 1_000, 20_000] do
+      Mote.send(teller, {self(), 1, n})
+      assert :ok = Mote.drain(machine)
+      assert waiting() == n
+      assert numbers() == Enum.to_list(1..n)
+    end
+  end
+
+  test "what many turns send arrives in order", %{machine: machine} do
+    Mote.send(Mote.create(machine, Actors.drip(self())), {1, 20_000})
+    assert :ok = Mote.drain(machine)
+    assert numbers() == Enum.to_list(1..20_000)
+  end
+
+  test "whatever it is", %{machine: machine} do
+    large = Enum.to_list(1..5_000)
+    actor = Mote.create(machine, Actors.mixed(self(), large))
+    Mote.send(actor, {1, 200})
+    assert :ok = Mote.drain(machine)
+
+    for n <- 1..200 do
+      expected = Enum.to_list(1..20) ++ [%{map: n}, actor, large] ++ Enum.to_list(21..40)
+      assert for(_ <- expected, do: receive(do: ({:number, ^n, what} -> what))) == expected
+    end
+
+    assert waiting() == 0
+  end
+
+  test "each of many processes gets what is for it, in order", %{machine: machine, teller: teller} do
+    other = Mote.create(machine, Actors.teller(), sponsor: :other)
+
+    tasks =
+      for k <- 1..20 do
+        Task.async(fn ->
+          receive do
+            :told -> numbers()
+          end
+          |> then(&{k, &1})
+        end)
+      end
+
+    for round <- 1..10, {%{pid: pid}, k} <- Enum.with_index(tasks) do
+      Mote.send(if(rem(k, 2) == 0, do: teller, else: other), {pid, round * 100, round * 100 + 10 * k})
+    end
+
+    assert :ok = Mote.drain(machine)
+    for task <- tasks, do: send(task.pid, :told)
+
+    for {{_, got}, k} <- tasks |> Task.await_many() |> Enum.with_index() do
+      assert got == Enum.flat_map(1..10, &Enum.to_list((&1 * 100)..(&1 * 100 + 10 * k)))
+    end
+  end
+
+  test "an answer comes after what was sent before it", %{teller: teller} do
+    for _ <- 1..20 do
+      assert {:ok, :told} = Mote.ask(teller, {self(), 1, 5_000})
+      assert waiting() == 5_000
+      numbers()
+    end
+  end
+
+  test "what nobody is there to take is counted", %{machine: machine, teller: teller} do
+    dead = mailbox()
+    Process.unlink(dead)
+    Process.exit(dead, :kill)
+    Mote.send(teller, {dead, 1, 3_000})
+    assert :ok = Mote.drain(machine)
+    Mote.send(teller, {self(), 1, 100})
+    assert :ok = Mote.drain(machine)
+    assert %{undelivered: 3_000, foreign_out: 100} = Mote.info(machine).counters
+  end
+
+  test "the machine is not quiet while any wait", %{machine: machine, teller: teller} do
+    postman = postman(machine)
+    :ok = :sys.suspend(postman)
+    Mote.send(teller, {self(), 1, 1_000})
+    assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)
+    assert waiting() == 0
+    # And those that come one by one wait behind them.
+    Mote.send(teller, {self(), 1_001, 1_001})
+    assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)
+    # Those for others do not.
+    assert Task.await(Task.async(fn -> Mote.ask!(teller, {self(), 1, 1}) end)) == :told
+    :ok = :sys.resume(postman)
+    assert :ok = Mote.drain(machine)
+    assert numbers() == Enum.to_list(1..1_001)
+  end
+
+  test "a machine that ends has sent everything", %{machine: machine, teller: teller} do
+    :ok = :sys.suspend(postman(machine))
+    pid = mailbox()
+    {:ok, :told} = Task.await(Task.async(fn -> Mote.ask(teller, {pid, 1, 10_000}) end))
+    assert Process.info(pid, :message_queue_len) == {:message_queue_len, 0}
+    :ok = stop_supervised(Mote)
+    assert Process.info(pid, :message_queue_len) == {:message_queue_len, 10_000}
+  end
+
+  @tag capture_log: true
+  test "a machine without its postman ends, and has sent everything", %{machine: machine, teller: teller} do
+    postman = postman(machine)
+    :ok = :sys.suspend(postman)
+    pid = mailbox()
+    {:ok, :told} = Task.await(Task.async(fn -> Mote.ask(teller, {pid, 1, 10_000}) end))
+    ref = Process.monitor(machine)
+    Process.exit(postman, :kill)
+    assert_receive {:DOWN, ^ref, :process, _, :killed}
+    assert Process.info(pid, :message_queue_len) == {:message_queue_len, 10_000}
+  end
+
+  test "a postman ends with its machine", %{machine: machine} do
+    ref = Process.monitor(postman(machine))
+    :ok = stop_supervised(Mote)
+    assert_receive {:DOWN, ^ref, :process, _, _}
+  end
+end
