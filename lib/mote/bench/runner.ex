@@ -23,6 +23,8 @@ defmodule Mote.Bench.Runner do
 
   # A run that takes less than that is repeated on its machine, until so much is timed, but not more often than that.
   @short_ns 5.0e6
+  # One whose warm-up took that long is not short.
+  @long_ns 5.0e7
   @enough_ns 2.0e7
   @most_repeats 10_000
   # The first run of all says little about how long the others take.
@@ -153,16 +155,24 @@ defmodule Mote.Bench.Runner do
   end
 
   # How often a run is repeated is the same for the whole family, and enough for the fastest. Every variant has been
-  # run in the family's node afterwards, on the machine that stays.
-  defp repeats(worker, program, param, [_ | others], slowest) when slowest >= @short_ns do
+  # run in the family's node afterwards, on the machine that stays. The warm-up touches memory for the first time, so
+  # that a short run may have taken long there.
+  defp repeats(worker, program, param, [_ | others], slowest) when slowest >= @long_ns do
     for variant <- others, do: Worker.run(worker, program, variant, param, [])
     1
   end
 
   defp repeats(worker, program, param, family, _slowest) do
-    runs = for variant <- family, do: Worker.run(worker, program, variant, param, repeats: @trial_repeats)
-    fastest = runs |> Enum.map(&Sample.ns/1) |> Enum.min()
-    min(ceil(@enough_ns / max(fastest, 1)), @most_repeats)
+    trials = fn opts ->
+      for variant <- family, do: Sample.ns(Worker.run(worker, program, variant, param, opts))
+    end
+
+    if Enum.max(trials.([])) < @short_ns do
+      fastest = Enum.min(trials.(repeats: @trial_repeats))
+      min(ceil(@enough_ns / max(fastest, 1)), @most_repeats)
+    else
+      1
+    end
   end
 
   defp rounds(program, param, workers, opts) do

@@ -168,7 +168,7 @@ defmodule Mote.Bench.RunnerTest do
         def mote(machine, n) do
           send(:witness, {:machine, machine})
           # So slow that it is not repeated.
-          [run: fn _ -> Process.sleep(6) && n end]
+          [run: fn _ -> Process.sleep(51) && n end]
         end
       end
     end
@@ -214,6 +214,24 @@ defmodule Mote.Bench.RunnerTest do
       Process.put(:runs, runs + 1)
       [run: fn _ -> Process.sleep(if(rem(runs, 10) == 9, do: n, else: 0)) end]
     end
+  end
+
+  defmodule Slow do
+    # Only the first run on a machine is slow.
+    use Mote.Bench.Program, title: "", param: :n, defaults: [1], small: 1, metric: :us_per_run
+    def count(_), do: 1
+    def expected(_), do: :ok
+
+    def mote(machine, _) do
+      runs = :persistent_term.get({Slow, machine}, 0)
+      :persistent_term.put({Slow, machine}, runs + 1)
+      [run: fn _ -> Process.sleep(if(runs < 1, do: 10, else: 0)) end]
+    end
+  end
+
+  test "whether runs are repeated does not depend on the warm-up" do
+    measures = Runner.measure(Slow, 4, where: :here, runs: 1)
+    assert {:mote, :percent_mean_above_median, 1} in metrics(measures)
   end
 
   test "of repeated runs the median counts, and the mean is told" do
