@@ -23,6 +23,8 @@ pub(crate) struct Backlog {
     steady: u64,
     /// Nanoseconds of turns since the queue was last empty.
     busy: u64,
+    /// The same since it was last asked for.
+    worked: u64,
 }
 
 /// What a batch of turns cost.
@@ -57,7 +59,13 @@ impl Backlog {
             price: u64::MAX,
             steady: 0,
             busy: 0,
+            worked: 0,
         }
+    }
+
+    /// Nanoseconds of turns that were run since this was last asked.
+    pub(crate) fn take_worked(&mut self) -> u64 {
+        std::mem::take(&mut self.worked)
     }
 
     /// Nanoseconds of work that waits, as far as it is worth sharing: `queued` events and what may follow from them,
@@ -75,9 +83,11 @@ impl Backlog {
         };
         let each = calm.saturating_mul(per_turn);
         let waiting = each.saturating_mul(queued as u64) / 1000;
+        let worked = calm.saturating_mul(batch.units) / 1000;
+        self.worked += worked;
         self.busy = match queued {
             0 => 0,
-            _ => self.busy + calm.saturating_mul(batch.units) / 1000,
+            _ => self.busy + worked,
         };
         let growth = batch.growth(queued);
         self.steady = match growth {
@@ -130,6 +140,15 @@ mod tests {
             backlog.after(&batch(512, 512, 1, 100), 4_000_000, 100),
             1_000
         );
+    }
+
+    #[test]
+    fn what_was_worked_is_asked_for_once() {
+        let mut backlog = Backlog::new();
+        backlog.after(&batch(512, 512, 1, 0), 5_120, 0);
+        // Interrupted.
+        backlog.after(&batch(512, 512, 1, 0), 4_000_000, 0);
+        assert_eq!([backlog.take_worked(), backlog.take_worked()], [10_240, 0]);
     }
 
     #[test]

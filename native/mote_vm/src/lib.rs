@@ -42,6 +42,7 @@ pub(crate) mod thread;
 pub mod timers;
 pub(crate) mod turn;
 pub mod value;
+pub(crate) mod worth;
 
 pub use heap::view::{ActorRef, Map, Term, Tuple, View};
 pub use prim::order::distinguish_zeros;

@@ -4,8 +4,8 @@
 //! A busy thread looks at its request word between batches of turns, and inside a long turn where fuel is checked.
 //! It gives away half of its queue, with the actors that the events are for: they change owner with the events, so
 //! nobody claims anything. Events for actors that are not its own the other one routes just as well (route.rs). It also
-//! wakes a sleeping sibling when what is queued will take longer than the waking, and gives it nothing before it asks:
-//! by then there may be nothing left, and what was given too early would wait for it.
+//! wakes a sleeping sibling when what is queued will take longer than the waking (worth.rs), and gives it nothing before
+//! it asks: by then there may be nothing left, and what was given too early would wait for it.
 //!
 //! Invariants:
 //! 1. Only an actor's owner gives it away, and never the one whose turn is running.
@@ -20,10 +20,7 @@ use crate::sync::{AcqRel, AtomicU16, Relaxed};
 use crate::turn::Turn;
 use std::sync::Arc;
 
-/// Work that is worth waking a thread for, in nanoseconds of estimated time: twice of what passes until a sleeper is
-/// awake. The waking itself takes a tenth of that.
-pub(crate) const WORTH_WAKING: u64 = 120_000;
-/// Work that is worth asking for, by a thread that is awake.
+/// Work that is worth asking for, by a thread that is awake, in nanoseconds of estimated time.
 pub(crate) const WORTH_ASKING: u64 = 50_000;
 /// The most events given at once: touching their actors must not hold up the giver for long.
 const MOST: usize = 16 * 1024;
@@ -89,12 +86,15 @@ impl Turn {
                 let asker = self.place.machine.stations().get(asker);
                 self.give_half(&asker);
             }
-        } else if backlog >= WORTH_WAKING && self.place.sponsor.asleep.load(Relaxed) > 0 {
-            let mut stations = self.place.sponsor.stations.iter();
+            return;
+        }
+        // Relaxed, also below: hints, ordered by the announcement (invariant 3).
+        station.backlog.store(backlog, Relaxed);
+        let sponsor = &self.place.sponsor;
+        if sponsor.asleep.load(Relaxed) > 0 && sponsor.worth_waking.pays(backlog) {
+            let mut stations = sponsor.stations.iter();
             let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
             if let Some(sleeper) = stations.find(asleep) {
-                // Relaxed, both: hints, ordered by the announcement (invariant 3).
-                station.backlog.store(backlog, Relaxed);
                 sleeper.waking.store(true, Relaxed);
                 sleeper.wake();
             }

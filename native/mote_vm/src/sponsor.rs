@@ -4,6 +4,7 @@ use crate::atom::Atom;
 use crate::room::Room;
 use crate::station::Station;
 use crate::sync::{AtomicBool, Relaxed};
+use crate::worth::Worth;
 use parking_lot::RwLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
@@ -39,6 +40,8 @@ pub(crate) struct Sponsor {
     pub(crate) stations: Vec<Arc<Station>>,
     /// How many of them are asleep: a hint.
     pub(crate) asleep: AtomicUsize,
+    /// From how much work on they are woken.
+    pub(crate) worth_waking: Worth,
     pub(crate) removed: AtomicBool,
     pub(crate) room: Arc<Room>,
     ever_pinned: AtomicBool,
@@ -58,6 +61,7 @@ impl Sponsor {
             stations,
             room,
             asleep: AtomicUsize::new(0),
+            worth_waking: Worth::new(),
             removed: AtomicBool::new(false),
             ever_pinned: AtomicBool::new(false),
         }

@@ -36,8 +36,10 @@ const BATCH: u64 = 512;
 const SPIN: Duration = Duration::from_micros(20);
 /// The same, for a thread that has just had a share of its siblings' work; and for how long it looks one way before
 /// it looks the other.
-const LONG_SPIN: Duration = Duration::from_micros(100);
+const LONG_SPIN: Duration = Duration::from_micros(200);
 const GLANCE: Duration = Duration::from_micros(2);
+/// For how long it keeps its core to itself meanwhile.
+const AT_ONCE: Duration = Duration::from_micros(1);
 /// How long an idle thread waits for the answer to a request for work.
 const PATIENCE: Duration = Duration::from_micros(200);
 /// How far ahead the records of coming targets are fetched into the cache, and their captures.
@@ -88,6 +90,8 @@ pub(crate) struct Dispatch {
     pub(crate) backlog: Backlog,
     /// Whether more was queued in the last batch than was done.
     growing: bool,
+    /// A sibling has woken it for work.
+    called: bool,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -130,6 +134,7 @@ impl Dispatch {
             shared: false,
             backlog: Backlog::new(),
             growing: false,
+            called: false,
         }
     }
 
@@ -471,6 +476,10 @@ impl Dispatch {
         }
         let at_most = self.may_sleep();
         if at_most != Some(Duration::ZERO) {
+            let worked = self.backlog.take_worked();
+            if self.called {
+                self.turn.place.sponsor.worth_waking.came_to(worked);
+            }
             self.sleep(at_most);
         }
     }
@@ -494,10 +503,16 @@ impl Dispatch {
             if place.station.inbox.is_pending() || place.machine.is_stopping() {
                 return true;
             }
-            if start.elapsed() >= duration {
+            let elapsed = start.elapsed();
+            if elapsed >= duration {
                 return false;
             }
-            std::hint::spin_loop();
+            // Who wants this core has something to do: a scheduler of the BEAM, perhaps, that the next message will come
+            // from. Not let in, it would wait for the end of a time slice. What comes at once is from another core.
+            match elapsed < AT_ONCE {
+                true => std::hint::spin_loop(),
+                false => std::thread::yield_now(),
+            }
         }
     }
 
@@ -536,7 +551,7 @@ impl Dispatch {
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish(0);
-        self.stand_still(|place| {
+        self.called = self.stand_still(|place| {
             place
                 .sponsor
                 .asleep
@@ -553,7 +568,9 @@ impl Dispatch {
                 .sponsor
                 .asleep
                 .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+            let called = place.station.waking.load(Relaxed);
             wake(place);
+            called
         });
         self.awake_since = Instant::now();
     }

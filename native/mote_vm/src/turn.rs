@@ -107,8 +107,12 @@ pub(crate) struct Halt {
     pub(crate) payload: Option<Box<dyn Any + Send>>,
 }
 
-/// Fuel between two looks around within a long turn: some tens of microseconds.
+/// Fuel between two looks around within a long turn: some microseconds at first, then as much as it has spent before,
+/// at last some tens of microseconds.
+const FIRST_SLICE: u64 = 256;
 pub(crate) const SLICE: u64 = 4096;
+/// About what a unit of fuel takes, in nanoseconds.
+const UNIT: u64 = 10;
 
 /// Elements that a primitive walks over for one unit of fuel: about the time of a call.
 const ELEMENTS: usize = 4;
@@ -202,7 +206,7 @@ impl Turn {
     /// All the fuel of a turn.
     pub(crate) fn fill_up(&mut self) {
         let fuel = self.place.machine.fuel();
-        self.fuel = fuel.min(SLICE);
+        self.fuel = fuel.min(FIRST_SLICE);
         self.reserve = fuel - self.fuel;
     }
 
@@ -246,11 +250,15 @@ impl Turn {
         if self.queue.is_starved() || self.has_staged_too_much() {
             return Err(Atom::NO_MEMORY);
         }
-        self.fuel = self.reserve.min(SLICE);
+        let spent = self.place.machine.fuel() - self.reserve;
+        self.fuel = self.reserve.min(spent.clamp(FIRST_SLICE, SLICE));
         self.reserve -= self.fuel;
-        // A turn this long may go on for as long again: whatever is queued is worth sharing.
-        let waits = self.queue.mark_len(&self.savepoint.queue) > 0;
-        self.share(if waits { u64::MAX } else { 0 });
+        // A turn this long may go on for as long again, and what is queued behind it may take as long, each.
+        let each = spent.saturating_mul(UNIT);
+        self.share(match self.queue.mark_len(&self.savepoint.queue) as u64 {
+            0 => 0,
+            queued => each.saturating_mul(queued + 1),
+        });
         Ok(())
     }
 
