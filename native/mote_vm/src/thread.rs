@@ -264,24 +264,31 @@ impl Dispatch {
         let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
         self.elsewhere = (std::ptr::null(), 0);
-        let mut batch = Batch::of(self.turn.queue.len());
+        let before = self.turn.queue.len();
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        while batch.units < self.batch && batch.last < LONG {
+        // Apart, so that they stay in registers.
+        let (mut turns, mut units, mut last) = (0, 0, 0);
+        while units < self.batch && last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
             self.prefetch();
             // SAFETY: targets of queued events are live actors.
             let mine = || unsafe { (*event.target).header().owner() } == me;
-            batch.last = match event.target != self.elsewhere.0 && mine() || self.comes_here(event)
-            {
+            last = match event.target != self.elsewhere.0 && mine() || self.comes_here(event) {
                 true => self.turn_of(event),
                 false => 1,
             };
-            batch.units += batch.last;
-            batch.turns += 1;
+            units += last;
+            turns += 1;
         }
+        let batch = Batch {
+            turns,
+            units,
+            last,
+            queued: before,
+        };
         self.turn.actor = std::ptr::null();
         let queued = self.turn.queue.len();
         self.growing = batch.growth(queued) > 0;

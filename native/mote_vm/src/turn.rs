@@ -319,7 +319,7 @@ impl Turn {
     /// Whether nothing but a commit is left to do for a turn that has ended well.
     #[inline(always)]
     pub(crate) fn is_usual(&self) -> bool {
-        self.unusual == 0 && self.queue.is_where(&self.savepoint.queue)
+        self.unusual == 0
     }
 
     /// The turn is over, committed or aborted; how much fuel it has spent. What was not usual has been seen to.
@@ -426,6 +426,7 @@ impl Turn {
     pub(crate) fn send(&mut self, target: Value, message: Value) {
         if target.is_address() {
             self.queue.push(target.address_pointer(), message);
+            self.unusual |= !self.queue.is_where(&self.savepoint.queue) as u32;
         } else {
             self.send_outside(Value::NONE, target, message);
         }

@@ -34,6 +34,8 @@ enum Way {
     Unusual,
     /// The same, and the caller sees what the innermost call answers.
     Seen,
+    /// The same, over floats.
+    Halves,
     /// As a loop, over integers.
     Loop,
     /// As a loop, over floats.
@@ -46,10 +48,11 @@ enum Way {
     Tree,
 }
 
-const WAYS: [Way; 8] = [
+const WAYS: [Way; 9] = [
     Way::Nested,
     Way::Unusual,
     Way::Seen,
+    Way::Halves,
     Way::Loop,
     Way::Floats,
     Way::Asking,
@@ -104,6 +107,14 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
             op(4, P::Add, vec![r(3), one]),
             ret(r(4)),
         ],
+        Way::Halves => vec![
+            end(2),
+            ret(half),
+            less.clone(),
+            call(3, me, vec![r(2), half]),
+            op(4, P::Add, vec![r(3), half]),
+            ret(r(4)),
+        ],
         Way::Loop => to(me, vec![op(3, P::Add, vec![r(1), r(0)])], vec![r(2), r(3)]),
         Way::Floats => to(me, vec![op(3, P::Add, vec![r(1), half])], vec![r(2), r(3)]),
         Way::Asking => to(me, vec![call(3, asked, vec![r(2), r(1)])], vec![r(2), r(3)]),
@@ -132,7 +143,7 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
     let b = b.function("f", 2, code).function("g", 2, back);
     let b = b.function("h", 2, answer);
     let first = match way {
-        Way::Floats => half,
+        Way::Floats | Way::Halves => half,
         _ => zero,
     };
     let code = vec![
@@ -180,7 +191,14 @@ fn fuel_ends_at_the_same_call() {
 
 #[test]
 fn fuel_ends_at_the_same_call_of_many() {
-    for way in [Way::Nested, Way::Seen, Way::Loop, Way::Floats, Way::InTurns] {
+    for way in [
+        Way::Nested,
+        Way::Seen,
+        Way::Halves,
+        Way::Loop,
+        Way::Floats,
+        Way::InTurns,
+    ] {
         let unit = unit(way, 9_000);
         // Around the ends of slices.
         for fuel in [4095, 4096, 4097, 8192, 9_000, 9_001] {
@@ -192,7 +210,7 @@ fn fuel_ends_at_the_same_call_of_many() {
 
 #[test]
 fn depth_ends_at_the_same_call() {
-    for way in [Way::Nested, Way::Unusual, Way::Seen] {
+    for way in [Way::Nested, Way::Unusual, Way::Seen, Way::Halves] {
         for n in [DEPTH - 2, DEPTH - 1, DEPTH] {
             let heard = both(&unit(way, n), PLENTY, &format!("{way:?} of {n}"));
             let expected = if n < DEPTH { vec![] } else { vec![":stack"] };

@@ -164,9 +164,12 @@ impl Heap {
     /// Moves a mark that this was the last to see on to the present position.
     #[inline(always)]
     pub(crate) fn advance(&mut self, mark: &mut Mark) {
-        match std::mem::take(&mut self.moved) {
+        match self.moved {
             false => mark.next = self.next,
-            true => *mark = self.mark(),
+            true => {
+                self.moved = false;
+                *mark = self.mark();
+            }
         }
     }
 

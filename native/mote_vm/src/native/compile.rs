@@ -26,6 +26,11 @@ const LARGEST_CODE: usize = 1 << 22;
 /// Bytes of the largest frame of a behaviour, of which there is one.
 const LARGEST_BEHAVIOUR_FRAME: usize = 1 << 20;
 
+/// Bytes of the largest frame of the form of a function that answers words for it, which stands below the function's
+/// own; with as many parameters it has room.
+const BOXING_FRAME: usize = LARGEST_FRAME / 4;
+const BOXING_ARITY: u32 = 16;
+
 /// Who is called.
 #[derive(Clone, Copy)]
 pub(super) enum Callee {
@@ -103,19 +108,26 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
         passed: (unit.verified.functions.iter())
             .map(|f| vec![Kinds::NONE; f.arity as usize])
             .collect(),
+        boxing: vec![None; unit.verified.functions.len()],
         refused: 0,
     };
     compiler.learn();
+    compiler.find_unboxed();
     let verified = unit.verified;
     let mut pieces = Vec::new();
     for (index, function) in verified.functions.iter().enumerate() {
-        let role = Role::Function { index };
+        let role = compiler.role_of(index);
         let arity = function.arity as u16;
         let piece = compiler.piece(&function.code, function.registers, arity, role);
         pieces.push(match piece {
             Some(piece) => piece,
-            None => compiler.unavailable(arity)?,
+            None => compiler.unavailable(arity, role)?,
         });
+    }
+    for index in 0..verified.functions.len() {
+        if compiler.boxing[index].is_some() {
+            pieces.push(compiler.boxing_form(index)?);
+        }
     }
     let mut behaviours = Vec::new();
     for behaviour in &verified.behaviours {
@@ -131,7 +143,9 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
     let memory = CodeMemory::new(&pieces)?;
     let start = |at: usize| memory.start(at);
     Some(Compiled {
-        functions: (0..verified.functions.len()).map(start).collect(),
+        functions: (0..verified.functions.len())
+            .map(|index| start(compiler.boxing[index].unwrap_or(index)))
+            .collect(),
         behaviours: behaviours.into_iter().map(|at| at.map(start)).collect(),
         refused: compiler.refused,
         memory,
@@ -148,6 +162,8 @@ struct Compiler<'a> {
     /// What its functions usually pass to each other, by parameter. Behaviours are left out: those that call a function
     /// for the outside pass whatever comes.
     passed: Vec<Vec<Kinds>>,
+    /// For each function that answers floats as they are: the piece that answers words, for whoever does not know that.
+    boxing: Vec<Option<usize>>,
     refused: usize,
 }
 
@@ -169,7 +185,7 @@ impl Compiler<'_> {
                 .map(|kinds| vec![Kinds::NONE; kinds.len()])
                 .collect();
             for (index, function) in verified.functions.iter().enumerate() {
-                let role = Role::Function { index };
+                let role = self.role_of(index);
                 let (registers, arity) = (function.registers, function.arity as u16);
                 let look = |subject: &Subject<'_>| Flow::of(subject);
                 let flow = self.looked_at(&function.code, registers, arity, role, look);
@@ -188,6 +204,38 @@ impl Compiler<'_> {
         }
     }
 
+    /// Finds the functions that answer floats as they are: they usually answer floats, and what they call last does so,
+    /// too.
+    fn find_unboxed(&mut self) {
+        let verified = self.unit.verified;
+        let count = verified.functions.len();
+        let mut unboxed: Vec<bool> = (verified.functions.iter().zip(&self.returns))
+            .map(|(f, returns)| *returns == Kinds::FLOAT && f.arity <= BOXING_ARITY)
+            .collect();
+        let mut found = usize::MAX;
+        while found != unboxed.iter().filter(|u| **u).count() {
+            found = unboxed.iter().filter(|u| **u).count();
+            for (index, function) in verified.functions.iter().enumerate() {
+                let last = function.code.iter().all(|instr| match instr {
+                    Instr::TailCall { function, .. } => verified
+                        .own_function(*function)
+                        .is_some_and(|own| unboxed[own]),
+                    _ => true,
+                });
+                unboxed[index] &= last;
+            }
+        }
+        let found = (0..count).filter(|index| unboxed[*index]);
+        for (i, index) in found.enumerate() {
+            self.boxing[index] = Some(count + i);
+        }
+    }
+
+    fn role_of(&self, index: usize) -> Role {
+        let unboxed = self.boxing[index].is_some();
+        Role::Function { index, unboxed }
+    }
+
     /// Shows a code with what is known of what it refers to; nothing if it is too large.
     fn looked_at<R>(
         &self,
@@ -202,7 +250,7 @@ impl Compiler<'_> {
         }
         let own = |import: u32| self.unit.verified.own_function(import);
         let is_self = |import: u32| match role {
-            Role::Function { index } => own(import) == Some(index),
+            Role::Function { index, .. } => own(import) == Some(index),
             Role::Behaviour { .. } => false,
         };
         let returns = |import: u32| own(import).map_or(Kinds::ANY, |index| self.returns[index]);
@@ -215,9 +263,10 @@ impl Compiler<'_> {
             returns: &returns,
             is_function: matches!(role, Role::Function { .. }),
             passed: match role {
-                Role::Function { index } => &self.passed[index],
+                Role::Function { index, .. } => &self.passed[index],
                 Role::Behaviour { .. } => &[],
             },
+            boxing: &self.boxing,
         }))
     }
 
@@ -243,16 +292,40 @@ impl Compiler<'_> {
         (self.context, self.builder) = (context, builder);
         built?;
         let largest = match role {
+            Role::Function { unboxed: true, .. } => LARGEST_FRAME - BOXING_FRAME,
             Role::Function { .. } => LARGEST_FRAME,
             Role::Behaviour { .. } => LARGEST_BEHAVIOUR_FRAME,
         };
         self.finish(largest)
     }
 
+    /// The form of a function that answers words, where it answers floats as they are otherwise.
+    fn boxing_form(&mut self, index: usize) -> Option<Piece> {
+        let function = &self.unit.verified.functions[index];
+        let arity = function.arity as u16;
+        let mut context = std::mem::replace(&mut self.context, Context::new());
+        let mut builder = std::mem::take(&mut self.builder);
+        context.clear();
+        let role = Role::Function {
+            index,
+            unboxed: false,
+        };
+        let signature = role.signature(arity, self.unit.host);
+        context.func = Function::with_name_signature(UserFuncName::default(), signature);
+        let config = self.isa.frontend_config();
+        self.looked_at(&[], arity, arity, role, |subject| {
+            let flow = Flow::of(subject);
+            let builder = FunctionBuilder::new(&mut context.func, &mut builder);
+            Body::build_boxing(builder, self.unit, subject, &flow, index, config);
+        });
+        (self.context, self.builder) = (context, builder);
+        self.finish(BOXING_FRAME)
+    }
+
     /// What stands in for a function that was refused: it leaves the turn to the interpreter, for ever.
-    fn unavailable(&mut self, arity: u16) -> Option<Piece> {
+    fn unavailable(&mut self, arity: u16, role: Role) -> Option<Piece> {
         self.context.clear();
-        let signature = Role::Function { index: 0 }.signature(arity, self.unit.host);
+        let signature = role.signature(arity, self.unit.host);
         self.context.func = Function::with_name_signature(UserFuncName::default(), signature);
         let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let entry = b.create_block();
@@ -263,8 +336,11 @@ impl Compiler<'_> {
         let never = b.ins().iconst(I32, Stop::Never as i64);
         b.ins()
             .store(MemFlagsData::trusted(), never, turn, layout::HALT_STOP);
-        let none = b.ins().iconst(I64, 0);
-        b.ins().return_(&[none, budget]);
+        let mut answer = vec![b.ins().iconst(I64, 0), budget];
+        if let Role::Function { unboxed: true, .. } = role {
+            answer.push(b.ins().f64const(0.0));
+        }
+        b.ins().return_(&answer);
         b.finalize(self.isa.frontend_config());
         self.finish(LARGEST_FRAME)
     }

@@ -19,13 +19,20 @@ pub(super) struct Known {
     pub(super) unboxed: bool,
     /// It still holds the parameter of that number.
     param: Option<u16>,
+    /// It is the parameter of that number and a small constant, added up.
+    stepped: Option<u16>,
 }
+
+/// The largest constant that is small: a slice of rounds with such steps stays far below the room that is tested
+/// ([`Flow::counters`]).
+const SMALL: i64 = 1 << 20;
 
 impl Known {
     const NOTHING: Known = Known {
         kinds: Kinds::NONE,
         unboxed: false,
         param: None,
+        stepped: None,
     };
 
     fn word(kinds: Kinds) -> Known {
@@ -33,6 +40,7 @@ impl Known {
             kinds,
             unboxed: false,
             param: None,
+            stepped: None,
         }
     }
 
@@ -41,6 +49,7 @@ impl Known {
             kinds: Kinds::FLOAT,
             unboxed: true,
             param: None,
+            stepped: None,
         }
     }
 
@@ -49,6 +58,7 @@ impl Known {
             kinds: self.kinds.or(other.kinds),
             unboxed: self.unboxed && other.unboxed,
             param: self.param.filter(|_| self.param == other.param),
+            stepped: self.stepped.filter(|_| self.stepped == other.stepped),
         }
     }
 }
@@ -213,7 +223,11 @@ impl State {
                 self.learn(r, taken);
             }
         }
-        self.set(d, answer);
+        let stepped = match plan {
+            Plan::Fixnums => self.step(p, args, constants),
+            _ => None,
+        };
+        self.set(d, Known { stepped, ..answer });
         if let (Some((sure, possible)), [Operand::Register(subject)]) = (Kinds::tested(p), args) {
             if *subject != d {
                 self.facts.push(Fact {
@@ -234,6 +248,22 @@ impl State {
                 });
             }
         }
+    }
+
+    /// The parameter that a primitive adds a small constant to.
+    pub(super) fn step(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Option<u16> {
+        let (of, by) = match (p, args) {
+            (Primitive::Add, [by @ Operand::Constant(_), of]) => (of, by),
+            (Primitive::Add | Primitive::Sub, [of, by]) => (of, by),
+            _ => return None,
+        };
+        let (Operand::Register(r), Operand::Constant(k)) = (*of, *by) else {
+            return None;
+        };
+        let by = constants[k as usize].as_fixnum()?;
+        self.known(r)
+            .param
+            .filter(|_| (-SMALL..=SMALL).contains(&by))
     }
 
     /// What holds where the jump of an instruction leads.
@@ -405,6 +435,8 @@ pub(super) struct Subject<'a> {
     pub(super) is_function: bool,
     /// What the functions of the unit usually pass, by parameter.
     pub(super) passed: &'a [Kinds],
+    /// For each function of the unit that answers floats as they are: the form of it that answers words, as a piece.
+    pub(super) boxing: &'a [Option<usize>],
 }
 
 /// What is known of a code.
@@ -416,6 +448,10 @@ pub(super) struct Flow {
     /// The registers that are still read, before each instruction.
     pub(super) live: Vec<Registers>,
     pub(super) loops: bool,
+    /// The parameters that a loop only ever passes on as they are, or a small step further. The fast body is entered with
+    /// half of the integers around them free, so steps need no test: that many rounds have more than a slice of fuel, and
+    /// the next slice is taken before it is entered again. Where the loop calls others, which take slices, there are none.
+    pub(super) counters: Vec<bool>,
     /// What it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
     pub(super) answers: Kinds,
     /// What it calls, and what kinds it passes.
@@ -432,6 +468,7 @@ impl Flow {
             loops: subject.code.iter().any(
                 |i| matches!(i, Instr::TailCall { function, .. } if (subject.is_self)(*function)),
             ),
+            counters: vec![false; subject.inputs as usize],
             answers: Kinds::NONE,
             calls: Vec::new(),
             registers: subject.registers,
@@ -458,6 +495,11 @@ impl Flow {
         while !flow.confirm(&again) {
             again = flow.run(subject);
         }
+        let called = |i: &Instr| matches!(i, Instr::Call { .. });
+        if !subject.code.iter().any(called) {
+            let counts = |i: usize| flow.inputs[i] == Kinds::FIXNUM && again.steps[i] == Some(true);
+            flow.counters = (0..flow.inputs.len()).map(counts).collect();
+        }
         flow
     }
 
@@ -469,6 +511,7 @@ impl Flow {
                 kinds: *kinds,
                 unboxed: *kinds == Kinds::FLOAT,
                 param: Some(i as u16),
+                stepped: None,
             };
         }
         State {
@@ -480,6 +523,7 @@ impl Flow {
     fn run(&mut self, subject: &Subject<'_>) -> Again {
         let mut again = Again {
             passed: vec![None; self.inputs.len()],
+            steps: vec![None; self.inputs.len()],
             used_as: vec![Kinds::NONE; self.inputs.len()],
             either: vec![false; self.inputs.len()],
         };
@@ -556,6 +600,8 @@ impl Flow {
 /// it uses them.
 struct Again {
     passed: Vec<Option<Known>>,
+    /// Whether that is always the parameter itself, a small step further.
+    steps: Vec<Option<bool>>,
     used_as: Vec<Kinds>,
     /// Which ones it uses as numbers of either kind.
     either: Vec<bool>,
@@ -571,6 +617,8 @@ impl Again {
             if let Operand::Constant(_) = arg {
                 known.unboxed = known.kinds == Kinds::FLOAT;
             }
+            let steps = known.stepped == Some(i as u16);
+            self.steps[i] = Some(steps && self.steps[i].unwrap_or(true));
             self.passed[i] = Some(self.passed[i].map_or(known, |other| other.join(known)));
         }
     }

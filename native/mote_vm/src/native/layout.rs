@@ -8,7 +8,7 @@ use crate::heap::cell::{self, Kind};
 use crate::heap::Heap;
 use crate::queue::{Event, EventQueue};
 use crate::turn::{Halt, Next, Stop, Turn};
-use crate::value::Value;
+use crate::value::{self, Value};
 use std::mem::offset_of;
 
 /// Fields of the turn.
@@ -36,6 +36,9 @@ pub(super) const SLOT_NATIVE: i32 = FunctionSlot::NATIVE as i32;
 pub(super) const EVENT_TARGET: i32 = offset_of!(Event, target) as i32;
 pub(super) const EVENT_MESSAGE: i32 = offset_of!(Event, message) as i32;
 pub(super) const EVENT_BYTES: i64 = size_of::<Event>() as i64;
+
+/// What a function answers in place of a word when it answers a machine float: that of no value, as no list is there.
+pub(super) const UNBOXED: i64 = value::TAG_CONS as i64;
 
 /// Words of a slice: see heap/cell.rs.
 pub(super) const SLICE_WHOLE: i32 = 8;

@@ -74,11 +74,27 @@ impl Body<'_, '_> {
         self.b.ins().iadd_imm_s(budget, ONE_DEEPER)
     }
 
+    /// Spends what a round of a loop costs. Where it takes the next slice of fuel, it goes on as `sliced` has it, which does
+    /// not come back: then the usual way has the budget in one register, and knows that a slice has no more rounds.
+    pub(super) fn spend_for_round(&mut self, sliced: impl FnOnce(&mut Self)) {
+        let (left, missing) = self.left(1, NO_FUEL);
+        let (short, go) = (self.b.create_block(), self.next_block());
+        self.b.set_cold_block(short);
+        self.b.ins().brif(missing, short, &[], go, &[]);
+
+        self.b.switch_to_block(short);
+        self.b.seal_block(short);
+        let paid = self.paid(left, 1, NO_FUEL);
+        self.b.def_var(self.budget, paid);
+        sliced(self);
+
+        self.b.switch_to_block(go);
+        self.b.seal_block(go);
+        self.b.def_var(self.budget, left);
+    }
+
     fn spend(&mut self, price: i64, borrowed: u32) {
-        let budget = self.b.use_var(self.budget);
-        let left = self.b.ins().iadd_imm_s(budget, -price);
-        // The upper half is 0 or, when depth was borrowed, all ones; so the mask may have it, and fits in 32 bits.
-        let missing = self.b.ins().band_imm_s(left, i64::from(borrowed as i32));
+        let (left, missing) = self.left(price, borrowed);
         let (short, go) = (self.b.create_block(), self.next_block());
         self.b.set_cold_block(short);
         let paid = self.b.append_block_param(go, I64);
@@ -86,6 +102,25 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(short);
         self.b.seal_block(short);
+        let late = self.paid(left, price, borrowed);
+        self.b.ins().jump(go, &[late.into()]);
+
+        self.b.switch_to_block(go);
+        self.b.seal_block(go);
+        self.b.def_var(self.budget, paid);
+    }
+
+    /// What a price leaves of the budget, and whether it was too much.
+    fn left(&mut self, price: i64, borrowed: u32) -> (Value, Value) {
+        let budget = self.b.use_var(self.budget);
+        let left = self.b.ins().iadd_imm_s(budget, -price);
+        // The upper half is 0 or, when depth was borrowed, all ones; so the mask may have it, and fits in 32 bits.
+        let missing = self.b.ins().band_imm_s(left, i64::from(borrowed as i32));
+        (left, missing)
+    }
+
+    /// What is left of the budget when a price that was too much has been paid after all.
+    fn paid(&mut self, left: Value, price: i64, borrowed: u32) -> Value {
         // The budget as it was, calculated back by way of memory: if that were seen to be the same, both would stay in
         // registers on the usual way, too.
         let turn = self.turn;
@@ -94,18 +129,14 @@ impl Body<'_, '_> {
         let at = self.b.ins().iadd_imm_s(turn, i64::from(at));
         let left = self.b.ins().atomic_load(I64, trusted(), at);
         let budget = self.b.ins().iadd_imm_s(left, price);
+        self.b.def_var(self.budget, budget);
         let budget = self.filled_up(budget);
         if borrowed & NO_DEPTH != 0 {
             let depth = self.b.ins().ushr_imm_s(budget, DEPTH_SHIFT);
             let at_end = self.b.ins().icmp_imm_s(IntCC::Equal, depth, 0);
             self.abort_if(at_end, Word::atom(Atom::STACK));
         }
-        let left = self.b.ins().iadd_imm_s(budget, -price);
-        self.b.ins().jump(go, &[left.into()]);
-
-        self.b.switch_to_block(go);
-        self.b.seal_block(go);
-        self.b.def_var(self.budget, paid);
+        self.b.ins().iadd_imm_s(budget, -price)
     }
 
     /// The budget with more fuel if there was none left.

@@ -10,9 +10,10 @@ use crate::native::glance::{Called, Glance, Source};
 use crate::native::kinds::Kinds;
 use crate::native::layout;
 use crate::turn::Stop;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    Block, ExtFuncData, ExternalName, InstBuilder, SigRef, UserExternalName, Value,
+    Block, ExtFuncData, ExternalName, FuncRef, InstBuilder, SigRef, UserExternalName, Value,
 };
 
 impl Body<'_, '_> {
@@ -24,6 +25,8 @@ impl Body<'_, '_> {
             Mode::Fast => (self.subject.returns)(function),
             Mode::Slow => Kinds::ANY,
         };
+        let boxing = callee.own().and_then(|own| self.subject.boxing[own]);
+        let unboxed = boxing.is_some() && expected == Kinds::FLOAT;
         let glance = self.glance(callee, expected, args);
         self.spend_for_call();
         let words = self.arguments(args);
@@ -37,19 +40,25 @@ impl Body<'_, '_> {
         });
         let call = match (callee, target) {
             (Callee::Own(index), _) => {
-                let function = self.own(index, args.len());
+                let piece = boxing.filter(|_| !unboxed).unwrap_or(index);
+                let function = self.own(piece, args.len(), unboxed);
                 self.b.ins().call(function, &words)
             }
             (_, Some(code)) => {
-                let signature = self.function_signature(args.len());
+                let signature = self.function_signature(args.len(), false);
                 self.b.ins().call_indirect(signature, code, &words)
             }
             (Callee::Slot(_), None) => unreachable!("a slot has a target"),
         };
         let results = self.b.inst_results(call);
-        let (value, budget) = (results[0], results[1]);
+        let (value, budget, float) = (results[0], results[1], results.get(2).copied());
         self.returned(budget);
         self.set_word(d, value);
+        if let Some(float) = float {
+            let is = self.is_unboxed(value);
+            self.expect(is, value);
+            return self.set_float(d, float);
+        }
         match expected {
             Kinds::FIXNUM => {
                 let is = self.is_fixnum(value);
@@ -157,19 +166,22 @@ impl Body<'_, '_> {
     pub(super) fn tail_call(&mut self, function: u32, args: &[Operand]) {
         let callee = self.unit.callee(function);
         let target = self.slot_code(callee);
-        self.spend_for_tail_call();
         if self.role_index() == callee.own() {
             return self.again(args);
         }
+        self.spend_for_tail_call();
         let words = self.arguments(args);
         self.write_down();
         match (callee, target) {
             (Callee::Own(index), _) => {
-                let function = self.own(index, args.len());
+                // Who answers floats as they are calls nobody last who does not (compile.rs).
+                let unboxed = self.is_unboxed_role();
+                let boxing = self.subject.boxing[index].filter(|_| !unboxed);
+                let function = self.own(boxing.unwrap_or(index), args.len(), unboxed);
                 self.b.ins().return_call(function, &words);
             }
             (_, Some(code)) => {
-                let signature = self.function_signature(args.len());
+                let signature = self.function_signature(args.len(), false);
                 self.b.ins().return_call_indirect(signature, code, &words);
             }
             (Callee::Slot(_), None) => unreachable!("a slot has a target"),
@@ -178,20 +190,85 @@ impl Body<'_, '_> {
 
     fn role_index(&self) -> Option<usize> {
         match self.role {
-            Role::Function { index } => Some(index),
+            Role::Function { index, .. } => Some(index),
             Role::Behaviour { .. } => None,
         }
     }
 
+    /// Whether this answers floats as they are.
+    fn is_unboxed_role(&self) -> bool {
+        matches!(self.role, Role::Function { unboxed: true, .. })
+    }
+
+    fn is_unboxed(&mut self, value: Value) -> Value {
+        let equal = IntCC::Equal;
+        self.b.ins().icmp_imm_s(equal, value, layout::UNBOXED)
+    }
+
+    /// Returns what is in an operand.
+    pub(super) fn give_back(&mut self, operand: Operand) {
+        let float = match operand {
+            Operand::Register(r) if self.here[r as usize].float => {
+                Some(self.b.use_var(self.floats[r as usize]))
+            }
+            _ => None,
+        };
+        if let Some(float) = float.filter(|_| self.is_unboxed_role()) {
+            let unboxed = self.b.ins().iconst(I64, layout::UNBOXED);
+            self.write_down();
+            return self.answer(unboxed, Some(float));
+        }
+        let value = self.word(operand);
+        self.write_down();
+        self.answer(value, None);
+    }
+
+    /// Returns a value and the budget.
+    pub(super) fn answer(&mut self, value: Value, float: Option<Value>) {
+        let mut answer = vec![value, self.b.use_var(self.budget)];
+        if self.is_unboxed_role() {
+            answer.push(match float {
+                Some(float) => float,
+                None => self.b.ins().f64const(0.0),
+            });
+        }
+        self.b.ins().return_(&answer);
+    }
+
+    /// Calls the form of a function that answers floats as they are, and answers words.
+    pub(super) fn boxing(&mut self, index: usize, params: &[Value]) {
+        let function = self.own(index, params.len() - 2, true);
+        let call = self.b.ins().call(function, params);
+        let results = self.b.inst_results(call);
+        let (value, budget, float) = (results[0], results[1], results[2]);
+        self.b.def_var(self.budget, budget);
+        let (boxed, other) = (self.b.create_block(), self.b.create_block());
+        let unboxed = self.is_unboxed(value);
+        self.b.ins().brif(unboxed, boxed, &[], other, &[]);
+
+        self.b.switch_to_block(boxed);
+        let word = self.encode(float);
+        self.answer(word, None);
+
+        self.b.switch_to_block(other);
+        self.answer(value, None);
+    }
+
     /// The function calls itself last: a loop.
     fn again(&mut self, args: &[Operand]) {
+        if self.mode == Mode::Slow {
+            self.spend_for_tail_call();
+            return self.tested_round(args);
+        }
+        self.spend_for_round(|body| {
+            // What is written on this way is written only there.
+            let here = body.here.clone();
+            body.tested_round(args);
+            body.here = here;
+        });
         // All arguments are read before any parameter is written.
-        let floats: Vec<bool> = match self.mode {
-            Mode::Fast => (self.flow.inputs.iter())
-                .map(|kinds| *kinds == Kinds::FLOAT)
-                .collect(),
-            Mode::Slow => vec![false; args.len()],
-        };
+        let floats = self.flow.inputs.iter().map(|i| *i == Kinds::FLOAT);
+        let floats: Vec<bool> = floats.collect();
         let values: Vec<Value> = (args.iter().zip(&floats))
             .map(|(arg, float)| match (float, arg) {
                 (false, _) => self.word(*arg),
@@ -214,12 +291,19 @@ impl Body<'_, '_> {
             let value = self.b.ins().select(budget, value, value);
             self.b.def_var(self.floats[i], value);
         }
-        let block = match self.mode {
-            Mode::Fast => self.fast_again,
-            Mode::Slow => self.again,
-        };
-        let block = block.expect("a code that calls itself is a loop");
         self.write_down();
+        let block = self.fast_again.expect("a code that calls itself is a loop");
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// Goes to the tests of what the fast body takes for granted, with words.
+    fn tested_round(&mut self, args: &[Operand]) {
+        let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
+        for (i, word) in words.into_iter().enumerate() {
+            self.b.def_var(self.words[i], word);
+        }
+        self.write_down();
+        let block = self.again.expect("a code that calls itself is a loop");
         self.b.ins().jump(block, &[]);
     }
 
@@ -254,15 +338,16 @@ impl Body<'_, '_> {
         words
     }
 
-    fn function_signature(&mut self, arity: usize) -> SigRef {
-        let signature = Role::Function { index: 0 }.signature(arity as u16, self.unit.host);
+    fn function_signature(&mut self, arity: usize, unboxed: bool) -> SigRef {
+        let role = Role::Function { index: 0, unboxed };
+        let signature = role.signature(arity as u16, self.unit.host);
         self.b.import_signature(signature)
     }
 
-    /// A function of the same unit, called directly.
-    fn own(&mut self, index: usize, arity: usize) -> cranelift_codegen::ir::FuncRef {
-        let signature = self.function_signature(arity);
-        let name = UserExternalName::new(0, index as u32);
+    /// A function of the same unit, called directly: that piece.
+    fn own(&mut self, piece: usize, arity: usize, unboxed: bool) -> FuncRef {
+        let signature = self.function_signature(arity, unboxed);
+        let name = UserExternalName::new(0, piece as u32);
         let name = self.b.func.declare_imported_user_function(name);
         self.b.import_function(ExtFuncData {
             name: ExternalName::user(name),

@@ -96,8 +96,11 @@ impl Body<'_, '_> {
         self.b.ins().store(flags, state, turn, layout::NEXT_STATE);
     }
 
-    /// The number of a behaviour's current version.
+    /// The number of a behaviour's current version: the same as at the last look since the last label.
     fn current(&mut self, behaviour: u32) -> Value {
+        if let Some((_, id)) = self.current.iter().find(|(of, _)| *of == behaviour) {
+            return *id;
+        }
         let slot: *const BehaviourSlot = self.unit.behaviours[behaviour as usize];
         let at = self
             .b
@@ -111,6 +114,7 @@ impl Body<'_, '_> {
             let unknown = self.b.ins().icmp_imm_s(IntCC::Equal, id, unknown);
             self.abort_if(unknown, Word::atom(Atom::UNDEFINED_FUNCTION));
         }
+        self.current.push((behaviour, id));
         id
     }
 

@@ -43,8 +43,8 @@ pub(super) enum Role {
     /// Called with a turn, an actor and a message; answers how the turn ended.
     Behaviour { captures: u16 },
     /// Called with a turn, a budget (budget.rs) and arguments; answers a value (0: stopped) and what is left of the
-    /// budget.
-    Function { index: usize },
+    /// budget. One that is `unboxed` answers a machine float, too, which counts if the value says so.
+    Function { index: usize, unboxed: bool },
 }
 
 impl Role {
@@ -52,11 +52,11 @@ impl Role {
         let word = AbiParam::new(I64);
         let (convention, params, returns) = match self {
             Role::Behaviour { .. } => (host, vec![word; 3], vec![AbiParam::new(I32)]),
-            Role::Function { .. } => (
-                CallConv::Tail,
-                vec![word; 2 + arity as usize],
-                vec![word; 2],
-            ),
+            Role::Function { unboxed, .. } => {
+                let mut returns = vec![word; 2];
+                returns.extend(unboxed.then(|| AbiParam::new(F64)));
+                (CallConv::Tail, vec![word; 2 + arity as usize], returns)
+            }
         };
         Signature {
             params,
@@ -104,6 +104,8 @@ pub(super) struct Body<'a, 'b> {
     budget: Variable,
     turn: Value,
     positions: Positions,
+    /// The numbers of behaviours' versions that were looked up since the last label.
+    current: Vec<(u32, Value)>,
     /// The instruction that is compiled.
     at: Label,
     /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is `unproven`.
@@ -136,13 +138,54 @@ fn constant() -> MemFlagsData {
 impl<'a, 'b> Body<'a, 'b> {
     /// Compiles the code into the function of the builder.
     pub(super) fn build(
-        mut b: FunctionBuilder<'b>,
+        b: FunctionBuilder<'b>,
         unit: &'a Unit<'a>,
         subject: &'a Subject<'a>,
         flow: &'a Flow,
         role: Role,
         config: TargetFrontendConfig,
     ) {
+        let (mut body, params) = Body::new(b, unit, subject, flow, role);
+        body.enter(&params);
+        body.walk();
+        body.mode = Mode::Slow;
+        body.walk();
+        body.finish(config);
+    }
+
+    /// The form of a function that answers words: calls the other one.
+    pub(super) fn build_boxing(
+        b: FunctionBuilder<'b>,
+        unit: &'a Unit<'a>,
+        subject: &'a Subject<'a>,
+        flow: &'a Flow,
+        index: usize,
+        config: TargetFrontendConfig,
+    ) {
+        let role = Role::Function {
+            index,
+            unboxed: false,
+        };
+        let (mut body, params) = Body::new(b, unit, subject, flow, role);
+        body.mode = Mode::Slow;
+        body.boxing(index, &params);
+        body.finish(config);
+    }
+
+    fn finish(mut self, config: TargetFrontendConfig) {
+        self.stop_here();
+        self.b.seal_all_blocks();
+        self.b.finalize(config);
+    }
+
+    /// A body of which nothing is there yet, and what its function is called with.
+    fn new(
+        mut b: FunctionBuilder<'b>,
+        unit: &'a Unit<'a>,
+        subject: &'a Subject<'a>,
+        flow: &'a Flow,
+        role: Role,
+    ) -> (Self, Vec<Value>) {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
@@ -158,7 +201,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
         let code = subject.code.len();
-        let mut body = Body {
+        let body = Body {
             b,
             unit,
             subject,
@@ -172,6 +215,7 @@ impl<'a, 'b> Body<'a, 'b> {
             budget,
             turn: params[0],
             positions,
+            current: Vec::new(),
             at: 0,
             resume: 0,
             unproven: false,
@@ -184,13 +228,7 @@ impl<'a, 'b> Body<'a, 'b> {
             spends,
             signatures: Vec::new(),
         };
-        body.enter(&params);
-        body.walk();
-        body.mode = Mode::Slow;
-        body.walk();
-        body.stop_here();
-        body.b.seal_all_blocks();
-        body.b.finalize(config);
+        (body, params)
     }
 
     /// The inputs into their registers, and the tests of what the fast body takes for granted.
@@ -237,6 +275,9 @@ impl<'a, 'b> Body<'a, 'b> {
             if *kinds == Kinds::FIXNUM {
                 let is = self.is_fixnum(word);
                 self.leave_unless(is, Target::Slow(0));
+                if self.flow.counters[i] {
+                    self.has_room(word);
+                }
             } else if *kinds == Kinds::FLOAT {
                 let is = self.is_flonum(word);
                 self.leave_unless(is, Target::Slow(0));
@@ -301,6 +342,7 @@ impl<'a, 'b> Body<'a, 'b> {
         // Jumps go forward, and the fast body is complete before the slow one: all that lead here are there.
         self.b.seal_block(block);
         self.positions.forget();
+        self.current.clear();
         if self.mode == Mode::Fast {
             let known = self.flow.labels[label as usize].clone();
             self.state = known.expect("what is jumped to was met before");
@@ -481,8 +523,7 @@ impl<'a, 'b> Body<'a, 'b> {
             Role::Behaviour { .. } => self.end(super::STOPPED),
             Role::Function { .. } => {
                 let none = self.b.ins().iconst(I64, 0);
-                let budget = self.b.use_var(self.budget);
-                self.b.ins().return_(&[none, budget]);
+                self.answer(none, None);
             }
         }
     }
@@ -582,12 +623,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 args,
             } => self.call(*dst, *function, args),
             Instr::TailCall { function, args } => self.tail_call(*function, args),
-            Instr::Return { value } => {
-                let value = self.word(*value);
-                self.write_down();
-                let budget = self.b.use_var(self.budget);
-                self.b.ins().return_(&[value, budget]);
-            }
+            Instr::Return { value } => self.give_back(*value),
             effect => self.effect(effect),
         }
     }

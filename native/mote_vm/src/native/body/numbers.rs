@@ -51,12 +51,14 @@ impl Body<'_, '_> {
         let constant = args.get(1).and_then(|arg| self.fixnum_constant(*arg));
         match p {
             P::Add | P::Sub => {
+                let step = self.state.step(p, args, self.subject.constants);
+                let counts = step.is_some_and(|param| self.flow.counters[param as usize]);
                 if let Some(k) = constant {
                     let k = if p == P::Add { k } else { -k };
-                    return self.add_constant(a, k);
+                    return self.add_constant(a, k, counts);
                 }
                 if let (P::Add, Some(k)) = (p, self.fixnum_constant(args[0])) {
-                    return self.add_constant(b, k);
+                    return self.add_constant(b, k, counts);
                 }
                 // The tag of one of them goes: 2n + (2m + 1), and (2n + 1) - 2m.
                 let b = self.b.ins().iadd_imm_s(b, -1);
@@ -112,12 +114,12 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A fixnum's word and a constant.
-    fn add_constant(&mut self, a: Value, k: i64) -> Value {
+    /// A fixnum's word and a constant; `counts` if that is known to fit.
+    fn add_constant(&mut self, a: Value, k: i64, counts: bool) -> Value {
         // Twice the constant, as the tag is already there. Only fixnums' doubles come here, and their negatives:
         // that of the smallest is 2^63, which wraps to the same word and the same test.
         let sum = self.b.ins().iadd_imm_s(a, k.wrapping_mul(2));
-        if k != 0 {
+        if k != 0 && !counts {
             let wrapped = match k > 0 {
                 true => IntCC::SignedLessThan,
                 false => IntCC::SignedGreaterThan,
@@ -127,6 +129,15 @@ impl Body<'_, '_> {
             self.leave_if(wrapped, out);
         }
         sum
+    }
+
+    /// Leaves for the slow body unless a counter has room: its two highest bits are the same.
+    pub(super) fn has_room(&mut self, word: Value) {
+        let twice = self.b.ins().ishl_imm_s(word, 1);
+        let differing = self.b.ins().bxor(word, twice);
+        let narrow = IntCC::SignedLessThan;
+        let narrow = self.b.ins().icmp_imm_s(narrow, differing, 0);
+        self.leave_if(narrow, Target::Slow(0));
     }
 
     /// Minus a fixnum; the smallest has none, which matters only if `when`.
