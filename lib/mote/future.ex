@@ -122,19 +122,15 @@ defmodule Mote.Future do
   defp parts(function, arguments) when is_function(function) and is_list(arguments) do
     {:module, module} = :erlang.fun_info(function, :module)
     {:name, name} = :erlang.fun_info(function, :name)
-    {:arity, arity} = :erlang.fun_info(function, :arity)
+    arity = length(arguments)
 
-    with {:type, :external} <- :erlang.fun_info(function, :type),
-         {behaviour, version} <- call(module, name, arity),
-         ^arity <- length(arguments) do
+    with true <- is_function(function, arity),
+         {:type, :external} <- :erlang.fun_info(function, :type),
+         {behaviour, version} <- call(module, name, arity) do
       {module, {behaviour, name}, version, {}, true, arity}
     else
-      count when is_integer(count) ->
-        raise ArgumentError,
-              "#{inspect(function)} takes #{arity} arguments, got #{count}: #{inspect(arguments)}"
-
-      _ ->
-        not_computable!(function)
+      false -> wrong_arguments!(function, arguments)
+      _ -> not_computable!(function)
     end
   end
 
@@ -143,6 +139,17 @@ defmodule Mote.Future do
   end
 
   defp parts(other, _argument), do: not_computable!(other)
+
+  @spec wrong_arguments!(fun, list) :: no_return
+  defp wrong_arguments!(function, arguments) do
+    {:arity, arity} = :erlang.fun_info(function, :arity)
+    {:module, module} = :erlang.fun_info(function, :module)
+    {:name, name} = :erlang.fun_info(function, :name)
+    unless call(module, name, arity), do: not_computable!(function)
+
+    raise ArgumentError,
+          "#{inspect(function)} takes #{arity} arguments, got #{length(arguments)}: #{inspect(arguments)}"
+  end
 
   defp call(module, name, arity) do
     module.__mote__({:call, name, arity})
@@ -166,6 +173,7 @@ defmodule Mote.Future do
   end
 
   defp place(environment: %Environment{} = environment), do: environment
+  defp place(machine: machine), do: place(machine, nil)
 
   defp place(opts) do
     unless Keyword.keyword?(opts) and Keyword.has_key?(opts, :machine) and
@@ -175,8 +183,12 @@ defmodule Mote.Future do
               "[environment: environment], got: #{inspect(opts)}"
     end
 
-    case Machine.fetch(opts[:machine]) do
-      {:ok, native} -> %{machine: native, sponsor: opts[:sponsor], resource: nil}
+    place(opts[:machine], opts[:sponsor])
+  end
+
+  defp place(machine, sponsor) do
+    case Machine.fetch(machine) do
+      {:ok, native} -> %{machine: native, sponsor: sponsor, resource: nil}
       {:error, error} -> raise error
     end
   end

@@ -177,6 +177,21 @@ defmodule Mote.TimerTest do
       assert Mote.now(machine) >= 30
     end
 
+    test "fire in time, whatever the thread sleeps for" do
+      machine = start(clock: :system, sponsors: [main: [threads: 1]])
+      forward = Mote.create(machine, Actors.forward(self()))
+      late = for _ <- 1..3, do: Mote.send_after(forward, :late, 60_000)
+      Process.sleep(100)
+      Mote.send_after(forward, :early, 50)
+      assert_receive :early, 5_000
+      # Nor for what is gone.
+      for timer <- late, do: assert(Mote.cancel_timer(timer) > 0)
+      Mote.send_after(forward, :late, 70_000)
+      Process.sleep(100)
+      Mote.send_after(forward, :early, 50)
+      assert_receive :early, 5_000
+    end
+
     test "a big message" do
       machine = start()
       forward = Mote.create(machine, Actors.forward(self()))

@@ -82,7 +82,7 @@ pub fn make<'a>(
     pinned: Term<'a>,
     budget: usize,
 ) -> Result<Key, Atom> {
-    let machine = resource.running().ok_or_else(names::stopped)?;
+    let machine = resource.lend().ok_or_else(names::stopped)?;
     let behaviour = match machine.behaviour(module, name, tuple_elements(captures).len()) {
         Some((behaviour, hash)) if hash == version => behaviour,
         _ => return Err(names::load()),

@@ -176,7 +176,7 @@ impl Decoder {
             View::Timer(timer) => {
                 self.holds = true;
                 match pin(machine) {
-                    Some(resource) => terms::timer(env, &resource, timer),
+                    Some(resource) => terms::timer(env, resource.encode(env), timer),
                     // After the end: nobody could use it.
                     None => names::nil().to_term(env),
                 }

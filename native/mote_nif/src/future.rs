@@ -217,7 +217,7 @@ fn future_within<'a>(
 ) -> Term<'a> {
     let none = names::nil().to_term(env);
     let started = resource
-        .running()
+        .lend()
         .ok_or_else(names::stopped)
         .and_then(|machine| {
             let sponsor = sponsor(&machine, named)?;

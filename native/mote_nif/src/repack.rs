@@ -10,7 +10,7 @@ use mote_vm::machine::Machine;
 use mote_vm::parcel::{Builder, Parcel};
 use mote_vm::timers::TimerId;
 use mote_vm::{ActorRef, Term as Value, View};
-use rustler::ResourceArc;
+use rustler::{Encoder, ResourceArc};
 use std::sync::Arc;
 
 /// A value of the machine `from` as a parcel for the machine `there`.
@@ -83,8 +83,9 @@ fn address(builder: &mut Builder, from: &Machine, actor: ActorRef<'_>, sponsor: 
 
 /// A timer of `from` is only a reference over there.
 fn timer_of(builder: &mut Builder, from: &Machine, timer: TimerId) {
-    let own = pin(from)
-        .and_then(|resource| OwnTerm::make(|env| Some(terms::timer(env, &resource, timer))));
+    let own = pin(from).and_then(|resource| {
+        OwnTerm::make(|env| Some(terms::timer(env, resource.encode(env), timer)))
+    });
     match own {
         Some(term) => builder.foreign(Arc::new(Opaque::alone(term, Class::Reference))),
         None => builder.atom(Atom::UNDEFINED),

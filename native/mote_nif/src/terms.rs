@@ -96,13 +96,13 @@ pub fn behaviour<'a>(
 }
 
 /// `%Mote.Timer{}`
-pub fn timer<'a>(env: Env<'a>, machine: &ResourceArc<MachineResource>, timer: TimerId) -> Term<'a> {
+pub fn timer<'a>(env: Env<'a>, machine: Term<'a>, timer: TimerId) -> Term<'a> {
     let key = bytes(env, &timer_key(timer));
     map(
         env,
         [
             (names::__struct__(), names::timer().to_term(env)),
-            (names::machine(), machine.encode(env)),
+            (names::machine(), machine),
             (names::key(), key),
         ],
     )

@@ -5,7 +5,7 @@ use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::resources::{parse_timer, MachineResource};
 use crate::terms;
 use mote_vm::timers::TimerId;
-use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, Term};
 
 /// `%Mote.Timer{}`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
 #[rustler::nif]
@@ -41,23 +41,22 @@ fn send_after_within<'a>(
     budget: usize,
 ) -> Term<'a> {
     match arm(target, message, milliseconds, budget) {
-        Ok((machine, timer)) => terms::timer(env, &machine, timer),
+        // The term that there is already: each new one would be a reference of its own to the resource.
+        Ok(timer) => terms::timer(env, target.0, timer),
         Err(word) => word.encode(env),
     }
 }
 
 fn arm<'a>(
-    (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
+    target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
     milliseconds: u64,
     budget: usize,
-) -> Result<(ResourceArc<MachineResource>, TimerId), Atom> {
-    let target = Target::find((machine, key, sponsor))?;
+) -> Result<TimerId, Atom> {
+    let target = Target::find(target)?;
     let mut writer = Writer::new(target.resource, &target.machine, budget);
     writer.term(message)?;
-    let timer = target.send_after(milliseconds, writer.builder.finish())?;
-    let machine = machine.decode().map_err(|_| names::unknown())?;
-    Ok((machine, timer))
+    target.send_after(milliseconds, writer.builder.finish())
 }
 
 /// The milliseconds that were left, `false` when it was not armed any more, `:unknown` when that is no timer.

@@ -210,6 +210,7 @@ mod tests {
                     .arm_from_outside(1, due, target, parcel())
                     .ok()
                     .expect("open")
+                    .0
             };
             timers.arm(1, 2, target, Value::NIL);
             assert_eq!(quota.held(), TIMER_BYTES);

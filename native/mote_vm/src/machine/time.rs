@@ -38,7 +38,7 @@ impl Machine {
             .timers
             .arm_from_outside(station.number, due, target, message);
         let (station, armed) = match armed {
-            Ok(id) => (station.clone(), Some(id)),
+            Ok(armed) => (station.clone(), Some(armed)),
             Err(message) => {
                 // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
                 let first = self.sponsors().first();
@@ -49,9 +49,13 @@ impl Machine {
                 (lead.clone(), armed.ok())
             }
         };
-        // It may sleep for longer than that.
-        station.wake();
-        armed.or(Some(TimerId::GONE))
+        let Some((id, earlier)) = armed else {
+            return Some(TimerId::GONE);
+        };
+        if earlier {
+            station.wake();
+        }
+        Some(id)
     }
 
     /// Cancels a timer, wherever it was armed. The milliseconds that were left; `None` when it was not armed any more,

@@ -132,14 +132,15 @@ impl Timers {
         place
     }
 
-    /// Arms a timer from outside; gives the message back when the thread has ended.
+    /// Arms a timer from outside; also whether the thread must hear of it, for it may sleep for longer. Gives the message
+    /// back when the thread has ended.
     pub(crate) fn arm_from_outside(
         &self,
         thread: ThreadNumber,
         due: u64,
         target: Value,
         message: Parcel,
-    ) -> Result<TimerId, Parcel> {
+    ) -> Result<(TimerId, bool), Parcel> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(message);
@@ -154,12 +155,15 @@ impl Timers {
             was: None,
         };
         let place = state.wheel.insert(due, timer);
+        // Under the lock: whoever has made it earlier than any other tells, and those that come later need not.
+        let before = self.next();
         self.note(&mut state);
-        Ok(TimerId {
+        let id = TimerId {
             serial,
             thread,
             place,
-        })
+        };
+        Ok((id, self.next() < before))
     }
 
     /// Takes a timer out before its time; gives when it is due. `None` when it is not here (any more).
