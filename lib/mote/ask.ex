@@ -57,7 +57,10 @@ defmodule Mote.Ask do
   def ask(%Address{machine: machine} = address, request, timeout_or_opts) do
     {timeout, named} = options!(timeout_or_opts, "ask/3")
     sponsor = address.sponsor || named
-    Question.put(machine, timeout, [address: address, sponsor: sponsor], &send(address, sponsor, request, &1))
+
+    Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
+      send(address, sponsor, request, tag, &Native.ask/5)
+    end)
   end
 
   def ask(other, _request, _timeout_or_opts), do: not_an_address!(other)
@@ -166,13 +169,16 @@ defmodule Mote.Ask do
     sponsor = address.sponsor || named
     context = [address: address, sponsor: sponsor]
 
-    with {:ok, {ref, asker}} <- Question.open(address.machine, context, &send(address, sponsor, request, &1)) do
+    with {:ok, {ref, asker}} <-
+           Question.open(address.machine, context, fn tag ->
+             send(address, sponsor, request, tag, &Native.ask_async/5)
+           end) do
       {:ok, %__MODULE__{ref: ref, address: address, owner: self(), asker: asker}}
     end
   end
 
-  defp send(%Address{machine: machine, key: key}, sponsor, request, tag) do
-    with :big <- Native.ask(machine, key, sponsor, request, tag) do
+  defp send(%Address{machine: machine, key: key}, sponsor, request, tag, ask) do
+    with :big <- ask.(machine, key, sponsor, request, tag) do
       Native.ask_big(machine, key, sponsor, request, tag)
     end
   end

@@ -51,6 +51,8 @@ defmodule Mote.Counters do
   The threads themselves:
 
     * `parks` - times that a thread went to sleep;
+    * `stand_ins` - times that a process in `Mote.ask/3` ran the turns itself, for some microseconds, while the thread
+      slept;
     * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep;
     * `queue_high_water` - the most events that were queued at the end of a batch; of the machine, the sum of these.
   """

@@ -46,6 +46,7 @@ defmodule Mote.Native do
   def send_many(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
   def send_pairs(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def ask_async(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
   def wait_for_room(_machine, _key, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)

@@ -170,6 +170,12 @@ impl<'a> Target<'a> {
         sent.map_err(refusal)
     }
 
+    /// The same for a process that does nothing else before it is answered.
+    pub fn ask(&self, request: Parcel, answered: &dyn Fn() -> bool) -> Result<(), Atom> {
+        let sent = self.machine.ask(self.key, self.sponsor, request, answered);
+        sent.map_err(refusal)
+    }
+
     /// The same, after waiting for room.
     pub fn send_permitted(&self, permit: Permit, message: Parcel) -> Result<(), Atom> {
         let sent = self

@@ -3,16 +3,18 @@ use crate::actor::Target;
 use crate::atoms::{self, names};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::mail::tell;
-use crate::message::post;
+use crate::message::{post, posting};
 use crate::resources::{Asker, Closed, Customer, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom as Name;
 use mote_vm::machine::{Inspection, Machine};
+use mote_vm::parcel::Parcel;
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 
 /// Sends `{customer, request}`; answers with what can cancel it, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
-/// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first.
+/// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first. It
+/// waits for that at once: so it runs the turns itself while the machine's thread sleeps, for some microseconds.
 #[rustler::nif]
 fn ask<'a>(
     env: Env<'a>,
@@ -22,7 +24,24 @@ fn ask<'a>(
     request: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    ask_within(env, (machine, key, sponsor), request, tag, NORMAL)
+    let send = |target: &Target<'_>, customer: &ResourceArc<Customer>, parcel| {
+        posting(env, || target.ask(parcel, &|| !customer.is_open()))
+    };
+    ask_within(env, (machine, key, sponsor), request, tag, NORMAL, send)
+}
+
+/// The same for a process that does something else meanwhile.
+#[rustler::nif]
+fn ask_async<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    let send = |target: &Target<'_>, _: &_, parcel| target.send(parcel);
+    ask_within(env, (machine, key, sponsor), request, tag, NORMAL, send)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -34,7 +53,8 @@ fn ask_big<'a>(
     request: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    ask_within(env, (machine, key, sponsor), request, tag, NO_LIMIT)
+    let send = |target: &Target<'_>, _: &_, parcel| target.send(parcel);
+    ask_within(env, (machine, key, sponsor), request, tag, NO_LIMIT, send)
 }
 
 fn ask_within<'a>(
@@ -43,6 +63,7 @@ fn ask_within<'a>(
     request: Term<'a>,
     tag: Term<'a>,
     budget: usize,
+    send: impl FnOnce(&Target<'_>, &ResourceArc<Customer>, Parcel) -> Result<(), Atom>,
 ) -> Term<'a> {
     let target = match Target::find((machine, key, sponsor)) {
         Ok(target) => target,
@@ -53,7 +74,7 @@ fn ask_within<'a>(
         writer.request_of(customer);
         writer.term(request)?;
         let parcel = writer.builder.finish();
-        target.send(parcel)
+        send(&target, customer, parcel)
     })
 }
 

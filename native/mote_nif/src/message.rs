@@ -2,12 +2,13 @@
 //!
 //! A thread of the BEAM sends from the environment that it was called with, any other thread from an environment of
 //! its own: small messages are copied out of it, which is the cheapest way; big ones leave with the whole
-//! environment, so that they are not copied at all.
+//! environment, so that they are not copied at all. A thread of the BEAM that runs turns (`posting`) does as the others
+//! do, and says which environment it was called with.
 use crate::decode::Decoder;
 use rustler::sys::{enif_alloc_env, enif_clear_env, enif_free_env, enif_send, ErlNifEnv};
 use rustler::thread::is_scheduler_thread;
 use rustler::{Env, LocalPid, Term};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 
 /// Messages between two times that the environment is cleared.
@@ -35,11 +36,26 @@ struct Outbox {
 
 thread_local! {
     static OUTBOX: RefCell<Option<Outbox>> = const { RefCell::new(None) };
+    /// The environment that a thread of the BEAM was called with that runs turns.
+    static CALLER: Cell<*mut ErlNifEnv> = const { Cell::new(null_mut()) };
 }
 
-/// Sends what `build` makes. Only on threads that are not the BEAM's. Whether the process is there.
+/// Lets what `act` does on this thread of the BEAM send by `post`. `env` is that of the running NIF.
+pub fn posting<R>(env: Env<'_>, act: impl FnOnce() -> R) -> R {
+    struct Over;
+    impl Drop for Over {
+        fn drop(&mut self) {
+            CALLER.set(null_mut());
+        }
+    }
+    CALLER.set(env.as_c_arg());
+    let _over = Over;
+    act()
+}
+
+/// Sends what `build` makes. Only on threads that are not the BEAM's, or within `posting`. Whether the process is there.
 pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> bool {
-    debug_assert!(!is_scheduler_thread());
+    debug_assert_eq!(is_scheduler_thread(), !CALLER.get().is_null());
     OUTBOX.with(|outbox| {
         // Taken out, so that whatever runs meanwhile may send as well.
         let taken = outbox.borrow_mut().take();
@@ -72,9 +88,9 @@ impl Outbox {
         let message = build(env, &mut self.decoder).as_c_arg();
         let leaves = self.decoder.nodes() > BIG;
         let carrier = if leaves { self.env } else { null_mut() };
-        // SAFETY: not a thread of the BEAM, so the caller's environment is null; the message belongs to our
-        // environment, which is cleared below if it left.
-        let sent = unsafe { enif_send(null_mut(), pid.as_c_arg(), carrier, message) != 0 };
+        // SAFETY: the caller's environment is that of the running NIF on a thread of the BEAM, and null on any other;
+        // the message belongs to our environment, which is cleared below if it left.
+        let sent = unsafe { enif_send(CALLER.get(), pid.as_c_arg(), carrier, message) != 0 };
         self.used += 1;
         // What holds on to something must not linger here: it may be the last reference to it.
         if leaves || self.decoder.holds() || self.used >= CLEAR_EVERY {

@@ -100,6 +100,8 @@ counters! {
     sendx,
     /// Times the thread went to sleep.
     parks,
+    /// Times that a process which waited for an answer ran the turns while the thread slept.
+    stand_ins,
     /// Nanoseconds awake.
     busy_ns,
     /// The most events that were queued at the end of a batch.

@@ -69,6 +69,7 @@ impl Dispatch {
             _ => self.stopped(id, behaviour, event),
         };
         see(self, behaviour, &end);
+        let mut units = 1;
         match end {
             Ok(End::Done) if self.turn.lacks_memory() => {
                 self.aborted(behaviour, event, Value::atom(Atom::NO_MEMORY));
@@ -84,11 +85,12 @@ impl Dispatch {
                 self.turn.counts.ignored += 1;
                 self.turn.abort();
             }
+            Err(Aborted(reason)) if self.is_too_long(reason) => units = self.postpone(event),
             Err(Aborted(reason)) => self.aborted(behaviour, event, reason),
         }
         self.turn.actor = std::ptr::null();
         self.running = None;
-        1 + self.turn.tidy_up(self.fuel) / 2
+        units + self.turn.tidy_up() / 2
     }
 
     /// Native code has stopped in the middle of the turn.
@@ -110,7 +112,7 @@ impl Dispatch {
         }
         // As if it had not begun: a turn has no footprints until it commits.
         self.turn.abort();
-        self.turn.tidy_up(self.fuel);
+        self.turn.tidy_up();
         self.turn.begin(event);
         self.interpret(behaviour, event)
     }
@@ -215,6 +217,11 @@ impl Dispatch {
                 Delivery::NoAddress => &mut counts.dropped,
             } += 1;
         });
+    }
+
+    /// Whether the turn would have got further with the fuel that the machine allows.
+    fn is_too_long(&self, reason: Value) -> bool {
+        reason == Value::atom(Atom::FUEL) && self.turn.is_short_of_fuel()
     }
 
     #[cold]

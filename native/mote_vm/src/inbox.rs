@@ -87,6 +87,8 @@ pub(crate) struct Contents {
     pub(crate) entries: Vec<Entry>,
     /// Messages in batches, beyond one for each batch.
     pub(crate) more: usize,
+    /// Messages whose senders would stand in (stand_in.rs).
+    pub(crate) asked: usize,
     /// Invariant 6.
     pub(crate) unseen: bool,
 }
@@ -141,6 +143,15 @@ struct Inner {
     closed: bool,
 }
 
+/// What a sender outside does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sender {
+    /// Something else.
+    GoesOn,
+    /// It waits for what comes of the message, and would stand in for the thread (stand_in.rs).
+    Waits,
+}
+
 /// Why a message from outside did not enter.
 pub(crate) enum Refused {
     /// There is no room; whether to wait for some unless the caller says otherwise.
@@ -186,6 +197,7 @@ impl Inbox {
         &self,
         entry: Entry,
         permit: &mut Option<Permit>,
+        sender: Sender,
     ) -> Result<(), Refused> {
         let mut inner = self.inner.lock();
         if inner.closed {
@@ -205,6 +217,7 @@ impl Inbox {
             }
         }
         inner.contents.entries.push(entry);
+        inner.contents.asked += (sender == Sender::Waits) as usize;
         drop(inner);
         self.announce_pushed();
         Ok(())

@@ -36,6 +36,7 @@ pub(crate) mod route;
 pub mod seeded;
 pub(crate) mod sharing;
 pub mod sponsor;
+pub(crate) mod stand_in;
 pub(crate) mod station;
 pub(crate) mod sync;
 pub(crate) mod thread;

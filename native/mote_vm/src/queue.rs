@@ -213,6 +213,18 @@ impl EventQueue {
         Some(event)
     }
 
+    /// Puts the event back that was popped last; nothing was pushed since that is still there.
+    pub(crate) fn put_back(&mut self, event: Event) {
+        if self.is_empty() {
+            return self.push(event.target, event.message);
+        }
+        // SAFETY: others are queued, so `head` stands behind the event in its chunk.
+        unsafe {
+            self.head = self.head.sub(1);
+            self.head.write(event);
+        }
+    }
+
     /// The oldest event from before `mark`, also while a turn has staged others behind it.
     pub(crate) fn take_before(&mut self, mark: &QueueMark) -> Option<Event> {
         if self.head == mark.tail {

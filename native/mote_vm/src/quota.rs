@@ -91,7 +91,7 @@ mod tests {
         use crate::heap::block::{BlockPool, BLOCK};
         use crate::heap::pace::Pace;
         use crate::heap::Heap;
-        use crate::inbox::{Contents, Entry, Inbox, Refused, Target};
+        use crate::inbox::{Contents, Entry, Inbox, Refused, Sender, Target};
         use crate::parcel::{Builder, Parcel};
         use crate::queue::Event;
         use crate::room::Room;
@@ -171,7 +171,11 @@ mod tests {
         #[test]
         fn messages_from_outside_only_as_far_as_there_is_room_and_memory() {
             let send = |inbox: &Inbox| {
-                inbox.push_from_outside(Entry::Message(Target(actor()), parcel()), &mut None)
+                inbox.push_from_outside(
+                    Entry::Message(Target(actor()), parcel()),
+                    &mut None,
+                    Sender::GoesOn,
+                )
             };
             let (quota, small) = inbox(usize::MAX, 1);
             assert!(send(&small).is_ok());

@@ -4,14 +4,14 @@
 use crate::batch::Batch;
 use crate::contract::Refusal;
 use crate::counters::{Counters, Counts};
-use crate::inbox::{Entry, Inbox, Refused};
+use crate::inbox::{Entry, Inbox, Refused, Sender};
 use crate::parker::Parker;
 use crate::presence::Presence;
 use crate::queue::Event;
 use crate::quota::Quota;
 use crate::room::{Permit, Room};
 use crate::sharing::Request;
-use crate::sync::{AtomicBool, AtomicU64, Relaxed, RwLock};
+use crate::sync::{AcqRel, AtomicBool, AtomicU64, Relaxed, RwLock};
 use crate::thread::Dispatch;
 use crate::timers::Timers;
 use parking_lot::Mutex;
@@ -31,6 +31,8 @@ pub(crate) struct Station {
     pub(crate) request: Request,
     /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
     pub(crate) waking: AtomicBool,
+    /// The thread is to look around, and not only for what is in its inbox.
+    pub(crate) summoned: AtomicBool,
     /// Estimated nanoseconds of queued work; written by the thread, a hint to others.
     pub(crate) backlog: AtomicU64,
     /// Events in the queue; as above.
@@ -51,6 +53,7 @@ impl Station {
             timers: Timers::new(quota.clone()),
             request: Request::new(),
             waking: AtomicBool::new(false),
+            summoned: AtomicBool::new(false),
             backlog: AtomicU64::new(0),
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),
@@ -105,14 +108,17 @@ impl Station {
         Ok(entered)
     }
 
-    /// The same for a message from outside (inbox.rs).
+    /// The same for a message from outside (inbox.rs); whoever waits for what comes of it sees to the thread.
     pub(crate) fn push_from_outside(
         &self,
         entry: Entry,
         permit: &mut Option<Permit>,
+        sender: Sender,
     ) -> Result<(), Refused> {
-        self.inbox.push_from_outside(entry, permit)?;
-        self.unpark_if_asleep();
+        self.inbox.push_from_outside(entry, permit, sender)?;
+        if sender == Sender::GoesOn {
+            self.unpark_if_asleep();
+        }
         Ok(())
     }
 
@@ -128,15 +134,24 @@ impl Station {
 
     /// Makes the thread look around.
     pub(crate) fn wake(&self) {
+        // Release: whoever clears it sees what the thread is summoned for. A swap, so that it and the clearing have one order
+        // for everybody.
+        self.summoned.swap(true, AcqRel);
         self.inbox.announce();
         self.unpark_if_asleep();
     }
 
-    fn unpark_if_asleep(&self) {
+    pub(crate) fn unpark_if_asleep(&self) {
         // inbox.rs, invariant 3.
         if self.presence.is_asleep() {
             self.parker.unpark();
         }
+    }
+
+    /// The thread has woken and will look around.
+    pub(crate) fn heed_summons(&self) {
+        // AcqRel, a swap: no look from after it is made before it.
+        self.summoned.swap(false, AcqRel);
     }
 
     /// Whether it seems worth asking for work.

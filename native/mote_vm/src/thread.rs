@@ -4,9 +4,11 @@
 //! 1. Between turns nothing is staged (turn.rs), and only between turns does the thread drain, fire timers, run
 //!    calls from outside and stop.
 //! 2. A panic is caught at the turn boundary; the thread then reports the fault and ends without another turn.
-//! 3. A thread sleeps only with an empty queue and nothing to forward; asleep, it touches no actor.
+//! 3. A thread falls asleep only with an empty queue and nothing to forward; asleep, it touches no actor. What a stand-in
+//!    (stand_in.rs) leaves in the queue it is woken for.
 //! 4. A thread that ends gives its heap to the machine: others may hold what is in it.
-//! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may (`stand_still`).
+//! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may, and in its sleep a
+//!    stand-in (`stand_still`).
 use crate::actor::Actor;
 use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
@@ -40,6 +42,8 @@ const LONG_SPIN: Duration = Duration::from_micros(200);
 const GLANCE: Duration = Duration::from_micros(2);
 /// For how long it keeps its core to itself meanwhile.
 const AT_ONCE: Duration = Duration::from_micros(1);
+/// When nothing but questions has come in so many times in a row, it sleeps at once: the next one who asks stands in.
+const ENOUGH_ASKED: u32 = 8;
 /// How long an idle thread waits for the answer to a request for work.
 const PATIENCE: Duration = Duration::from_micros(200);
 /// How far ahead the records of coming targets are fetched into the cache, and their captures.
@@ -52,7 +56,6 @@ pub(crate) struct Dispatch {
     pub(crate) interpreter: Interpreter,
     /// The behaviour and the message of the turn that runs, if it is not native code alone that does: that cannot panic.
     pub(crate) running: Option<(*const BehaviourCode, Value)>,
-    pub(crate) fuel: u64,
     /// Events on their way to other threads, by number, and for which there are any.
     pub(crate) forwards: Vec<Vec<Event>>,
     pub(crate) addressed: Vec<ThreadNumber>,
@@ -70,7 +73,7 @@ pub(crate) struct Dispatch {
     /// Timers that fire; empty in between.
     due: Vec<Timer>,
     /// Until when its time is in the counters.
-    awake_since: Instant,
+    pub(crate) awake_since: Instant,
     pub(crate) retiring: bool,
     /// Who asked for a collection, to be called when that of this number is over.
     collection_asked: Vec<(u64, Done)>,
@@ -92,6 +95,13 @@ pub(crate) struct Dispatch {
     growing: bool,
     /// A sibling has woken it for work.
     called: bool,
+    /// Whether it has ever fallen asleep, and so begun.
+    pub(crate) has_slept: bool,
+    /// Whether a stand-in (stand_in.rs) leaves something to do; and whether one has that has gone.
+    pub(crate) postponed: bool,
+    pub(crate) is_wanted: bool,
+    /// How often in a row nothing has come in but messages whose senders would have stood in.
+    asked_only: u32,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -99,7 +109,6 @@ unsafe impl Send for Dispatch {}
 
 impl Dispatch {
     pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
-        let fuel = turn.place.machine.fuel();
         let stress = turn.place.machine.pool().pace.config.stress;
         let batch = if stress == Stress::Off { BATCH } else { 1 };
         let mut siblings = Vec::new();
@@ -113,7 +122,6 @@ impl Dispatch {
             interpreter,
             due: Vec::new(),
             running: None,
-            fuel,
             forwards: Vec::new(),
             addressed: Vec::new(),
             peers: Vec::new(),
@@ -135,6 +143,10 @@ impl Dispatch {
             backlog: Backlog::new(),
             growing: false,
             called: false,
+            has_slept: false,
+            postponed: false,
+            is_wanted: false,
+            asked_only: 0,
         }
     }
 
@@ -183,10 +195,10 @@ impl Dispatch {
         while !self.turn.place.machine.is_stopping() {
             if self.turn.place.station.inbox.is_pending() {
                 self.drain();
-                if self.retiring {
-                    self.answer_calls();
-                    return self.retire();
-                }
+            }
+            if self.retiring {
+                self.answer_calls();
+                return self.retire();
             }
             self.look_at_the_clock();
             let backlog = self.run_batch();
@@ -248,6 +260,11 @@ impl Dispatch {
         self.flush();
     }
 
+    /// Whether something is wanted of it between two turns.
+    pub(crate) fn has_other_duties(&self) -> bool {
+        self.retiring || !self.calls.is_empty() || !self.collection_asked.is_empty()
+    }
+
     /// Does what callers want done between two turns.
     pub(crate) fn answer_calls(&mut self) {
         for call in std::mem::take(&mut self.calls) {
@@ -256,7 +273,7 @@ impl Dispatch {
     }
 
     /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
-    fn run_batch(&mut self) -> u64 {
+    pub(crate) fn run_batch(&mut self) -> u64 {
         if self.is_watched() {
             return self.run_watched_batch();
         }
@@ -329,6 +346,14 @@ impl Dispatch {
         self.turn.place.station.inbox.drain(&mut contents);
         self.show_unseen(&mut contents);
         let taken = contents.len();
+        let asked = std::mem::take(&mut contents.asked);
+        if taken > 0 {
+            self.asked_only = if asked == taken {
+                self.asked_only + 1
+            } else {
+                0
+            };
+        }
         let siblings = self.turn.place.sponsor.stations.len() > 1;
         self.shared |= siblings && !contents.events.is_empty();
         for event in contents.events.drain(..) {
@@ -437,7 +462,7 @@ impl Dispatch {
         self.due = due;
         self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
         self.turn.count_staged();
-        self.turn.tidy_up(self.fuel);
+        self.turn.tidy_up();
         if !self.turn.outside.is_empty() {
             self.commit_outside();
         }
@@ -474,7 +499,9 @@ impl Dispatch {
         if self.collect_a_little() {
             return;
         }
-        if self.ask_for_work() || self.look_around(SPIN) {
+        // Who would stand in is not waited for.
+        let watches = self.asked_only < ENOUGH_ASKED;
+        if self.ask_for_work() || watches && self.look_around(SPIN) {
             return;
         }
         // More of the same may come soon: waking costs more than a moment's patience.
@@ -555,6 +582,7 @@ impl Dispatch {
     }
 
     fn sleep(&mut self, at_most: Option<Duration>) {
+        self.has_slept = true;
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish(0);
@@ -580,6 +608,9 @@ impl Dispatch {
             called
         });
         self.awake_since = Instant::now();
+        if std::mem::take(&mut self.is_wanted) {
+            self.turn.place.machine.quiescence().done(1);
+        }
     }
 
     /// Leaves this thread's own state to the collector while `stand` runs, in which the thread stands still, sleeps
@@ -627,5 +658,6 @@ fn wake(place: &Place) {
     place.machine.quiescence().add(1);
     place.station.presence.wake();
     place.station.waking.store(false, Relaxed);
+    place.station.heed_summons();
     place.machine.safepoint().check_in(&place.station);
 }

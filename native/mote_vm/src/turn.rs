@@ -135,9 +135,10 @@ pub(crate) struct Turn {
     pub(crate) birth: Header,
     pub(crate) actor: *const Actor,
     message: Value,
-    /// What is left of the current slice, and of the turn beyond it.
+    /// What is left of the current slice, and of the turn beyond it; and what a turn begins with.
     pub(crate) fuel: u64,
     reserve: u64,
+    allowance: u64,
     /// Invariant 3. A word, since native code writes it.
     pub(crate) unusual: u32,
     /// What native code asks a helper for through a stub, and what that has answered (native/stubs.rs).
@@ -186,6 +187,7 @@ impl Turn {
             message: Value::NONE,
             fuel: 0,
             reserve: 0,
+            allowance: place.machine.fuel(),
             unusual: 0,
             asked: [0; 4],
             answer: 0,
@@ -205,9 +207,19 @@ impl Turn {
 
     /// All the fuel of a turn.
     pub(crate) fn fill_up(&mut self) {
-        let fuel = self.place.machine.fuel();
-        self.fuel = fuel.min(FIRST_SLICE);
-        self.reserve = fuel - self.fuel;
+        self.fuel = self.allowance.min(FIRST_SLICE);
+        self.reserve = self.allowance - self.fuel;
+    }
+
+    /// From now on each turn has so much fuel; between turns.
+    pub(crate) fn allow(&mut self, fuel: u64) {
+        self.allowance = fuel;
+        self.fill_up();
+    }
+
+    /// Whether turns have less fuel than the machine allows.
+    pub(crate) fn is_short_of_fuel(&self) -> bool {
+        self.allowance < self.place.machine.fuel()
     }
 
     /// Starts the turn of an event.
@@ -221,10 +233,10 @@ impl Turn {
         self.savepoint.creates = self.counts.creates;
     }
 
-    /// How much of `fuel` the turn has spent.
+    /// How much fuel the turn has spent.
     #[inline(always)]
-    pub(crate) fn spent(&self, fuel: u64) -> u64 {
-        fuel - self.fuel - self.reserve
+    pub(crate) fn spent(&self) -> u64 {
+        self.allowance - self.fuel - self.reserve
     }
 
     /// The slice is spent: looks around, then goes on with the next one, if there is one.
@@ -250,7 +262,7 @@ impl Turn {
         if self.queue.is_starved() || self.has_staged_too_much() {
             return Err(Atom::NO_MEMORY);
         }
-        let spent = self.place.machine.fuel() - self.reserve;
+        let spent = self.allowance - self.reserve;
         self.fuel = self.reserve.min(spent.clamp(FIRST_SLICE, SLICE));
         self.reserve -= self.fuel;
         // A turn this long may go on for as long again, and what is queued behind it may take as long, each.
@@ -323,8 +335,8 @@ impl Turn {
     }
 
     /// The turn is over, committed or aborted; how much fuel it has spent. What was not usual has been seen to.
-    pub(crate) fn tidy_up(&mut self, fuel: u64) -> u64 {
-        let spent = self.spent(fuel);
+    pub(crate) fn tidy_up(&mut self) -> u64 {
+        let spent = self.spent();
         self.fill_up();
         self.unusual = 0;
         spent

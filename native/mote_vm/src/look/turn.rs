@@ -99,7 +99,7 @@ impl Dispatch {
                 Ok(End::Ignored) => Outcome::Ignored,
                 Err(Aborted(reason)) => Outcome::Aborted(Term::new(*reason)),
             },
-            fuel: self.turn.spent(self.fuel),
+            fuel: self.turn.spent(),
         }
     }
 

@@ -8,10 +8,11 @@ use crate::contract::{Behaviour, CreateError, Look, Refusal};
 use crate::handles::{Held, Key};
 use crate::heap::view::ActorRef;
 use crate::heap::Heap;
-use crate::inbox::{Entry, Refused, Target};
+use crate::inbox::{Entry, Refused, Sender, Target};
 use crate::parcel::Parcel;
 use crate::room::{InLine, Permit};
 use crate::sponsor::Sponsor;
+use crate::stand_in;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -85,7 +86,22 @@ impl Machine {
         sponsor: Option<SponsorId>,
         message: Parcel,
     ) -> Result<(), Refusal> {
-        self.send_with(None, target, sponsor, message)
+        self.send_with(None, target, sponsor, message, None)
+    }
+
+    /// The same for a caller who does nothing else before there is an answer, on a thread that may run turns for some
+    /// microseconds: it stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
+    /// answer is there.
+    pub fn ask(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        message: Parcel,
+        answered: &dyn Fn() -> bool,
+    ) -> Result<(), Refusal> {
+        let fuel = stand_in::fuel().filter(|_| self.0.seeded.is_none());
+        let waits = fuel.map(|fuel| (fuel, answered));
+        self.send_with(None, target, sponsor, message, waits)
     }
 
     /// The same, for a caller who has waited for room.
@@ -96,7 +112,7 @@ impl Machine {
         sponsor: Option<SponsorId>,
         message: Parcel,
     ) -> Result<(), Refusal> {
-        self.send_with(Some(permit), target, sponsor, message)
+        self.send_with(Some(permit), target, sponsor, message, None)
     }
 
     fn send_with(
@@ -105,11 +121,19 @@ impl Machine {
         target: Key,
         sponsor: Option<SponsorId>,
         message: Parcel,
+        waits: Option<(u64, &dyn Fn() -> bool)>,
     ) -> Result<(), Refusal> {
+        let sender = waits.map_or(Sender::GoesOn, |_| Sender::Waits);
         self.deliver(target, sponsor, message, |machine, sponsor, entry| {
             machine.0.quiescence.add(1);
-            match sponsor.lead().push_from_outside(entry, &mut permit) {
-                Ok(()) => Ok(()),
+            let lead = sponsor.lead();
+            match lead.push_from_outside(entry, &mut permit, sender) {
+                Ok(()) => {
+                    if let Some((fuel, answered)) = waits {
+                        machine.stand_in(lead, fuel, answered);
+                    }
+                    Ok(())
+                }
                 Err(Refused::Full { patient }) => {
                     machine.0.quiescence.done(1);
                     Err(Refusal::Full { patient })

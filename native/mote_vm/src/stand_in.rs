@@ -1,0 +1,269 @@
+//! Standing in: who waits for an answer runs the turns that lead to it, in place of the thread that sleeps.
+//!
+//! To wake a thread, and to be woken by it, takes ten to a hundred times as long as the turn between the two. A caller
+//! outside that has nothing else to do before it is answered saves both: while the thread that its message enters by is
+//! asleep, it is that thread for a moment (presence.rs), with its queue, its heap and its counters. What is more than a
+//! moment's work stays with the thread, which is woken for it then.
+//!
+//! Invariants:
+//! 1. The state of a sleeping thread is touched by one stand-in at a time, and by no collector meanwhile: the one is a
+//!    compare-and-swap on the presence, and the other waits until the thread is asleep or arrives (safepoint.rs).
+//! 2. A stand-in counts as an awake thread as long as it is there (quiescence.rs), and looks for what has come meanwhile
+//!    after it has gone, as a thread does that falls asleep (inbox.rs, invariant 3). If it leaves something to do it
+//!    leaves its count as well, once, until the thread has woken (`is_wanted`).
+//! 3. It may take little fuel, so it neither stays long nor needs much of the caller's stack: each call of the language
+//!    takes one unit. A turn that needs more leaves nothing behind and stays the first one of the queue.
+//! 4. It never sleeps, collects, or does what callers want done between turns.
+use crate::backlog::LONG;
+use crate::fault::Fault;
+use crate::gc::Phase;
+use crate::machine::Machine;
+use crate::native::LARGEST_FRAME;
+use crate::queue::Event;
+use crate::station::Station;
+use crate::sync::{fence, Relaxed, SeqCst};
+use crate::thread::Dispatch;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::Instant;
+
+/// The most fuel of a turn, and the least for which it is worth trying.
+const MOST_FUEL: u64 = 512;
+const LEAST_FUEL: u64 = 64;
+/// How often it takes in what has come, and small turns each time.
+const ROUNDS: usize = 4;
+const BATCH: u64 = 32;
+/// Stack for everything that is not nested calls of the language.
+const OTHER_FRAMES: usize = 256 << 10;
+
+/// The fuel that a turn may take on the calling thread; none if its stack is too small, or not known.
+pub(crate) fn fuel() -> Option<u64> {
+    let room = stack::left()?.checked_sub(OTHER_FRAMES)?;
+    let fuel = (room / (LARGEST_FRAME + 16)) as u64;
+    (fuel >= LEAST_FUEL).then_some(fuel.min(MOST_FUEL))
+}
+
+impl Machine {
+    /// Something has entered there that the caller waits for: it runs the turns, with so much fuel each, if the thread
+    /// sleeps; otherwise that is awake or is woken. `answered` says whether the caller has what it waits for.
+    pub(crate) fn stand_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) {
+        let is_thread_needed = self.stood_in(station, fuel, answered).unwrap_or(true);
+        // Whatever was announced it has taken, what is meant for the thread alone as well.
+        if is_thread_needed || station.inbox.is_pending() || station.summoned.load(Relaxed) {
+            station.unpark_if_asleep();
+        }
+    }
+
+    /// Whether there is more to do; nothing if it cannot stand in.
+    fn stood_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) -> Option<bool> {
+        let stand_in = station.presence.stand_in()?;
+        // As a thread that has just woken: safepoint.rs, invariant 2.
+        fence(SeqCst);
+        if self.safepoint().is_wanted() || self.is_stopping() {
+            return None;
+        }
+        // SAFETY: the thread is asleep in `stand_still`, and this is the only one who stands in for it (invariant 1).
+        let dispatch = unsafe { &mut *station.dispatch()? };
+        if !dispatch.may_be_stood_in_for() {
+            return None;
+        }
+        self.quiescence().add(1);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            dispatch.stand_in(fuel);
+            dispatch.is_needed() || !answered()
+        }));
+        let is_needed = *outcome.as_ref().unwrap_or(&true);
+        let was_wanted = dispatch.is_wanted;
+        dispatch.is_wanted |= is_needed;
+        let fault = outcome.as_ref().err().map(|payload| {
+            // As in thread.rs: before others can take over the actor.
+            self.stop();
+            let sponsor = dispatch.turn.place.sponsor.name;
+            Fault::of(&**payload, sponsor, dispatch.running_turn())
+        });
+        drop(stand_in);
+        if let Some(fault) = fault {
+            self.fault(fault);
+        }
+        if was_wanted || !is_needed {
+            self.quiescence().done(1);
+        }
+        Some(is_needed)
+    }
+}
+
+impl Dispatch {
+    /// Whether there is nothing but turns to run.
+    fn may_be_stood_in_for(&self) -> bool {
+        let collects = self.turn.place.machine.gc().phase() != Phase::None;
+        self.has_slept && !collects && !self.is_watched()
+    }
+
+    fn stand_in(&mut self, fuel: u64) {
+        self.awake_since = Instant::now();
+        self.turn.counts.stand_ins += 1;
+        self.turn.allow(fuel);
+        let batch = std::mem::replace(&mut self.batch, BATCH);
+        self.postponed = false;
+        let next_timer = self.turn.place.station.timers.next();
+        for _ in 0..ROUNDS {
+            if self.turn.place.station.inbox.is_pending() {
+                self.drain();
+            }
+            if self.turn.queue.is_empty() || self.postponed || self.has_other_duties() {
+                break;
+            }
+            self.run_batch();
+            self.hand_over_all();
+            self.turn.savepoint.queue = self.turn.queue.mark();
+        }
+        self.publish(0);
+        self.batch = batch;
+        self.turn.allow(self.turn.place.machine.fuel());
+        // The thread sleeps until the timer that was the next one.
+        self.postponed |= self.turn.place.station.timers.next() < next_timer;
+    }
+
+    /// A turn of a stand-in has used up its fuel: the thread is to run it, from its beginning.
+    pub(crate) fn postpone(&mut self, event: Event) -> u64 {
+        self.turn.counts.turns -= 1;
+        self.turn.abort();
+        self.turn.queue.put_back(event);
+        self.postponed = true;
+        LONG
+    }
+
+    /// Whether the thread has to wake for what its stand-in leaves.
+    fn is_needed(&self) -> bool {
+        self.is_wanted
+            || self.postponed
+            || !self.turn.queue.is_empty()
+            || self.has_other_duties()
+            || self.is_collection_due()
+    }
+}
+
+/// How much is left of the calling thread's stack.
+#[cfg(all(target_os = "linux", not(miri), not(loom)))]
+mod stack {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// The lowest address of it; 0 before it was asked for.
+        static END: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn left() -> Option<usize> {
+        let end = match END.get() {
+            0 => end()?,
+            end => end,
+        };
+        END.set(end);
+        let here = (&raw const end).addr();
+        here.checked_sub(end)
+    }
+
+    #[cold]
+    fn end() -> Option<usize> {
+        let mut low = std::ptr::null_mut();
+        let mut size = 0;
+        // SAFETY: the attributes are initialised by the first call, if that succeeds, and destroyed after their use.
+        unsafe {
+            let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+            if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+                return None;
+            }
+            let known = libc::pthread_attr_getstack(&attributes, &mut low, &mut size) == 0;
+            libc::pthread_attr_destroy(&mut attributes);
+            known.then(|| low.addr())
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri), not(loom))))]
+mod stack {
+    pub(super) fn left() -> Option<usize> {
+        None
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use crate::inbox::{Contents, Inbox};
+    use crate::presence::Presence;
+    use crate::queue::Event;
+    use crate::sync::{AcqRel, AtomicBool, AtomicUsize, Relaxed, SeqCst};
+    use loom::sync::Arc;
+    use loom::thread;
+
+    #[derive(Default)]
+    struct Scene {
+        inbox: Inbox,
+        done: AtomicUsize,
+        summoned: AtomicBool,
+        stopping: AtomicBool,
+    }
+
+    impl Scene {
+        fn drain(&self) {
+            let mut contents = Contents::default();
+            self.inbox.drain(&mut contents);
+            self.done.fetch_add(contents.len(), Relaxed);
+        }
+    }
+
+    /// A caller asks and stands in, or wakes the sleeper, while somebody else stops the machine: what was asked is done, and
+    /// the sleeper ends, although the stand-in may have taken what told it to.
+    #[test]
+    fn neither_the_caller_nor_the_sleeper_is_forgotten() {
+        loom::model(|| {
+            let shared = Arc::new((Scene::default(), Presence::new()));
+            let s = shared.clone();
+            let sleeper = thread::spawn(move || {
+                let (scene, presence) = &*s;
+                loop {
+                    presence.wake();
+                    scene.summoned.swap(false, AcqRel);
+                    if scene.stopping.load(SeqCst) {
+                        return scene.drain();
+                    }
+                    scene.drain();
+                    presence.sleep();
+                    if !scene.inbox.is_pending() && !scene.stopping.load(SeqCst) {
+                        thread::park();
+                    }
+                }
+            });
+            let s = shared.clone();
+            let sleeping = sleeper.thread().clone();
+            let caller = thread::spawn(move || {
+                let (scene, presence) = &*s;
+                let event = Event {
+                    target: std::ptr::null(),
+                    message: crate::value::Value::NIL,
+                };
+                assert!(scene.inbox.push_events(&mut vec![event]));
+                let stand_in = presence.stand_in();
+                let is_needed = stand_in.is_none();
+                if stand_in.is_some() {
+                    scene.drain();
+                }
+                drop(stand_in);
+                let waits = scene.inbox.is_pending() || scene.summoned.load(Relaxed);
+                if (is_needed || waits) && presence.is_asleep() {
+                    sleeping.unpark();
+                }
+            });
+            let (scene, presence) = &*shared;
+            scene.stopping.store(true, SeqCst);
+            scene.summoned.swap(true, AcqRel);
+            scene.inbox.announce();
+            if presence.is_asleep() {
+                sleeper.thread().unpark();
+            }
+            caller.join().unwrap();
+            sleeper.join().unwrap();
+            scene.drain();
+            assert_eq!(scene.done.load(Relaxed), 1);
+        });
+    }
+}

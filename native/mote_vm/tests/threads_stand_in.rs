@@ -1,0 +1,275 @@
+//! Whoever waits for an answer runs the turns while the thread sleeps: a moment's work, and nothing is lost or done twice.
+#![cfg(target_os = "linux")] // Elsewhere it is not known how much stack a caller has, and the thread is woken.
+#[path = "support/encode.rs"]
+mod encode;
+#[path = "support/programs.rs"]
+mod programs;
+#[path = "support/rig.rs"]
+mod rig;
+#[path = "support/world.rs"]
+mod world;
+
+use mote_vm::code::ir::{Instr, Unit};
+use mote_vm::code::primitive::Primitive;
+use mote_vm::handles::Key;
+use mote_vm::machine::SponsorInfo;
+use mote_vm::parcel::Parcel;
+use programs::{r, Assembler};
+use rig::{foreign, int, integers, long, stressed, until, Rig, Tap, PATIENCE};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::{channel, Receiver};
+use std::sync::Arc;
+use std::thread::ThreadId;
+
+/// Far more than a stand-in may spend.
+const LONG: i64 = 20_000;
+
+/// `tell(tap)`: passes on. `work(tap)`: works as many steps, then passes on. `later(tap)`: passes on after as many
+/// milliseconds. `count(tap, n)`: passes on, and counts.
+fn unit() -> Unit {
+    let mut a = Assembler::default();
+    let spin = rig::spin(&mut a);
+    let count = a.behaviour_used("count", 2);
+    let one = a.int(1);
+    let send = |target, message| Instr::Send { target, message };
+    a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
+    let work = Instr::Call {
+        dst: 2,
+        function: spin,
+        args: vec![r(1)],
+    };
+    let code = vec![send(r(0), r(1)), work, Instr::Done];
+    a.behaviour("work", 1, 3, code);
+    let after = Instr::SendAfter {
+        dst: 2,
+        delay: r(1),
+        target: r(0),
+        message: r(1),
+    };
+    a.behaviour("later", 1, 3, vec![after, Instr::Done]);
+    let code = vec![
+        Instr::Op {
+            dst: 3,
+            primitive: Primitive::Add,
+            args: vec![r(1), one],
+        },
+        send(r(0), r(2)),
+        Instr::Become {
+            behaviour: count,
+            captures: vec![r(0), r(3)],
+        },
+        Instr::Done,
+    ];
+    a.behaviour("count", 2, 4, code);
+    a.unit()
+}
+
+fn rig(threads: usize) -> Rig {
+    Rig::new(&[("main", threads)], unit())
+}
+
+/// A tap that says what came, and on which thread.
+fn tap() -> (Arc<Tap>, Receiver<(String, ThreadId)>) {
+    let (tell, told) = channel();
+    let tap = Tap::with(move |message, _| {
+        let _ = tell.send((world::show(message), std::thread::current().id()));
+    });
+    (tap, told)
+}
+
+fn teller(rig: &Rig, name: &str, tap: &Arc<Tap>) -> Key {
+    rig.create(name, 1, |b| b.foreign(foreign(tap)))
+}
+
+/// Waits until all threads have begun, and sleep.
+fn asleep(rig: &Rig) {
+    until(|| {
+        let sponsors = rig.machine.info().sponsors;
+        let begun = |s: &SponsorInfo| s.threads.iter().all(|counts| counts.parks > 0);
+        sponsors
+            .iter()
+            .all(|s| begun(s) && s.asleep == s.threads.len())
+    });
+}
+
+fn ask(rig: &Rig, target: Key, request: Parcel) {
+    rig.machine
+        .ask(target, None, request, &|| true)
+        .expect("room");
+}
+
+fn stand_ins(rig: &Rig) -> u64 {
+    rig.machine.info().counts().stand_ins
+}
+
+#[test]
+fn who_waits_runs_the_turns_of_a_sleeper() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let tell = teller(&rig, "tell", &tap);
+    asleep(&rig);
+    let parks = rig.threads("main")[0].parks;
+    for n in 1..=10 {
+        ask(&rig, tell, integers(&[n]));
+        let (message, thread) = told.try_recv().expect("it is done");
+        assert_eq!(message, n.to_string());
+        assert_eq!(thread, std::thread::current().id());
+    }
+    let counts = rig.threads("main")[0];
+    assert_eq!((counts.stand_ins, counts.turns), (10, 10));
+    if !stressed() {
+        assert_eq!(counts.parks, parks);
+    }
+}
+
+#[test]
+fn a_long_turn_is_left_to_the_thread_and_stays_the_first() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let work = teller(&rig, "work", &tap);
+    for round in 0..20 {
+        asleep(&rig);
+        ask(&rig, work, integers(&[LONG + round]));
+        rig.send(work, integers(&[0]));
+        let (message, thread) = told.recv_timeout(PATIENCE).expect("told");
+        assert_eq!(message, (LONG + round).to_string());
+        assert_ne!(thread, std::thread::current().id());
+        let (message, _) = told.recv_timeout(PATIENCE).expect("told");
+        assert_eq!(message, "0");
+        rig.quiet();
+    }
+    // It was begun twice, but it was one turn, and no turn was aborted.
+    let counts = rig.threads("main")[0];
+    assert_eq!((counts.turns, counts.aborts_fuel), (40, 0));
+    assert!(counts.stand_ins > 0);
+    assert!(rig.world.lock().unwrap().aborts.try_recv().is_err());
+}
+
+#[test]
+fn what_is_left_to_the_thread_is_waited_for() {
+    let rig = rig(1);
+    let tap = Tap::new();
+    let work = teller(&rig, "work", &tap);
+    let rounds = if long() { 20_000 } else { 500 };
+    for round in 1..=rounds {
+        if round % 3 == 0 {
+            asleep(&rig);
+        }
+        ask(&rig, work, integers(&[LONG]));
+        rig.quiet();
+        assert_eq!(tap.count(), round);
+    }
+    assert!(stand_ins(&rig) > 0);
+}
+
+#[test]
+fn the_sleeper_hears_of_a_timer() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let later = teller(&rig, "later", &tap);
+    asleep(&rig);
+    ask(&rig, later, integers(&[3]));
+    assert_eq!(stand_ins(&rig), 1);
+    assert!(told.recv_timeout(PATIENCE).is_ok());
+}
+
+#[test]
+fn who_is_not_answered_wakes_the_thread() {
+    let rig = rig(1);
+    let (tap, _told) = tap();
+    let tell = teller(&rig, "tell", &tap);
+    asleep(&rig);
+    let parks = rig.threads("main")[0].parks;
+    rig.machine
+        .ask(tell, None, integers(&[1]), &|| false)
+        .expect("room");
+    until(|| rig.threads("main")[0].parks > parks);
+    rig.quiet();
+}
+
+#[test]
+fn a_panic_is_a_fault_of_the_machine_and_spares_the_caller() {
+    let rig = rig(1);
+    let tap = Tap::with(|_, _| panic!("broken"));
+    let tell = teller(&rig, "tell", &tap);
+    asleep(&rig);
+    ask(&rig, tell, integers(&[1]));
+    let fault = rig.world.lock().unwrap().faults.recv_timeout(PATIENCE);
+    assert_eq!(fault.expect("a fault"), "broken by main in tell");
+    assert!(rig.machine.is_stopping());
+    rig.machine.join();
+    assert_eq!(rig.machine.info().mapped_bytes, 0);
+}
+
+/// Several threads ask one counter, others send to it, and collections come between: every message is one turn.
+#[test]
+fn nothing_is_lost_or_done_twice() {
+    let each: i64 = if long() { 200_000 } else { 3_000 };
+    for threads in [1, 2] {
+        let rig = rig(threads);
+        let tap = Tap::new();
+        let count = rig.create("count", 2, |b| {
+            b.foreign(foreign(&tap));
+            int(b, 0);
+        });
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (rig, over) = (&rig, &over);
+            scope.spawn(move || {
+                while !over.load(SeqCst) {
+                    rig.machine.collect(|| ());
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            });
+            let askers: Vec<_> = (0..3)
+                .map(|asker| {
+                    scope.spawn(move || {
+                        for n in 0..each {
+                            match asker {
+                                0 if n % 7 == 0 => rig.send(count, integers(&[n])),
+                                _ => ask(rig, count, integers(&[n])),
+                            }
+                            if n % 64 == 0 {
+                                std::thread::sleep(std::time::Duration::from_micros(50));
+                            }
+                        }
+                    })
+                })
+                .collect();
+            askers.into_iter().for_each(|asker| asker.join().unwrap());
+            over.store(true, SeqCst);
+        });
+        rig.quiet();
+        let sent = 3 * each as u64;
+        assert_eq!((tap.count(), rig.turns()), (sent, sent));
+        assert_eq!(rig.captures(count)[1], sent.to_string());
+        // Under stress the thread collects all the time.
+        assert!(stand_ins(&rig) > 0 || stressed());
+    }
+}
+
+/// The machine stops while callers stand in: all come back, and all memory is given back.
+#[test]
+fn a_machine_stops_under_its_stand_ins() {
+    let rounds = if long() { 500 } else { 20 };
+    for _ in 0..rounds {
+        let rig = rig(1);
+        let tap = Tap::new();
+        let tell = teller(&rig, "tell", &tap);
+        asleep(&rig);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let rig = &rig;
+                scope.spawn(move || {
+                    while !rig.machine.is_stopping() {
+                        ask(rig, tell, integers(&[1]));
+                    }
+                });
+            }
+            until(|| tap.count() > 10);
+            rig.machine.stop();
+        });
+        rig.machine.join();
+        assert_eq!(rig.machine.info().mapped_bytes, 0);
+    }
+}
