@@ -16,6 +16,11 @@ defmodule Mote.Ask do
   Whoever gives up, by a deadline, by `Mote.ignore/1`, by dropping the `Mote.Ask` or by dying, has cancelled the
   question. An answer that comes after that is thrown away by the machine; it never reaches the mailbox.
 
+  ## While the machine's thread sleeps
+
+  `Mote.ask/3` then runs the turns that lead to the answer in the process that asks, for some microseconds at most, and
+  so needs nobody to be woken. What takes longer is done by the thread, as what is asked by `Mote.async/3`.
+
   ## In a process that does not wait
 
   Until it is waited for, an answer is a message, so a `GenServer` can take it in `handle_info/2`. These are the

@@ -2,7 +2,7 @@ defmodule Mote.AskTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
-  alias Mote.{Actors, Ask, Customer, Error, Holders, Native}
+  alias Mote.{Actors, Ask, Customer, Error, Holders, Native, Tally}
 
   doctest Mote.Ask
 
@@ -257,6 +257,79 @@ defmodule Mote.AskTest do
       :ok = Mote.drain(machine)
       assert Mote.ignore(ask) == {:ok, 1}
       nothing_left(0)
+    end
+  end
+
+  describe "ask, while the machine sleeps" do
+    setup do
+      machine = start_supervised!({Mote, sponsors: [main: []]}, id: :sleeper)
+      %{machine: machine}
+    end
+
+    defp asleep(machine) do
+      eventually(fn ->
+        %{asleep: asleep, threads: [thread]} = Mote.info(machine).sponsors.main
+        asleep == 1 and thread.parks > 0
+      end)
+    end
+
+    defp counted(machine), do: Mote.info(machine).counters
+
+    test "runs the turns in the process that asks", %{machine: machine} do
+      tally = Mote.create(machine, Tally.tally(0))
+      asleep(machine)
+      parks = counted(machine).parks
+      for n <- 1..100, do: assert({:ok, n} == Mote.ask(tally, 1))
+      assert %{stand_ins: 100, turns: 100, parks: ^parks} = counted(machine)
+      nothing_left(0)
+    end
+
+    test "comes after what was sent before", %{machine: machine} do
+      tally = Mote.create(machine, Tally.tally(0))
+
+      for n <- 1..200 do
+        if rem(n, 20) == 0, do: asleep(machine)
+        :ok = Mote.send(tally, 10)
+        assert Mote.ask(tally, 1) == {:ok, 11 * n}
+      end
+    end
+
+    test "leaves long turns to the thread, as one turn each", %{machine: machine} do
+      slow = Mote.create(machine, Tally.slow())
+      asleep(machine)
+      assert Mote.ask(slow, 50_000) == {:ok, 0}
+      asleep(machine)
+      assert %{turns: 1, aborts_fuel: 0, stand_ins: 1, parks: parks} = counted(machine)
+      assert parks > 1
+    end
+
+    test "reports aborts and broken promises", %{machine: machine} do
+      faithless = Mote.create(machine, Tally.faithless())
+
+      for request <- [:forget, :fail] do
+        asleep(machine)
+        assert {:error, %Error{reason: :broken_promise}} = Mote.ask(faithless, request)
+      end
+
+      assert %{turns: 2, aborts_explicit: 1, stand_ins: 2} = counted(machine)
+      nothing_left()
+    end
+
+    test "waits for answers that come later, and for no longer than was said", %{machine: machine} do
+      late = Mote.create(machine, Actors.late())
+      asleep(machine)
+      assert Mote.ask(late, 20) == {:ok, :late}
+      asleep(machine)
+      assert {:error, %Error{reason: :timeout}} = Mote.ask(late, 10_000, 10)
+      nothing_left()
+    end
+
+    test "many at once are answered once each", %{machine: machine} do
+      tally = Mote.create(machine, Tally.tally(0))
+      many = fn -> for _ <- 1..500, do: Mote.ask!(tally, 1) end
+      answers = 1..8 |> Enum.map(fn _ -> Task.async(many) end) |> Task.await_many()
+      assert answers |> Enum.concat() |> Enum.sort() == Enum.to_list(1..4_000)
+      assert counted(machine).turns == 4_000
     end
   end
 
