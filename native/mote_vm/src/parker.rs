@@ -64,6 +64,11 @@ impl Parker {
             Some(duration) => std::thread::park_timeout(duration),
             None => std::thread::park(),
         }
+        self.rise();
+    }
+
+    /// The calling thread is awake, and may run anywhere again.
+    fn rise(&self) {
         if let Rest::Barred(all) = std::mem::replace(&mut *self.rest.lock(), Rest::Awake) {
             cores::restore(&all);
         }
@@ -177,22 +182,23 @@ mod tests {
     fn woken(bound: bool) -> [i32; 3] {
         let parker = Arc::new(Parker::new());
         let (told, asked) = channel();
+        let (look, looked) = channel();
         let sleeper = parker.clone();
         let thread = std::thread::spawn(move || {
             sleeper.open(bound);
+            // As in `park`, but that the test may look before it is awake.
+            *sleeper.rest.lock() = Rest::Parked;
             told.send((cores::this_thread(), allowed(0))).unwrap();
-            sleeper.park(None);
+            looked.recv().unwrap();
+            sleeper.rise();
             let after = allowed(0);
             sleeper.close();
             after
         });
         let (id, before) = asked.recv().unwrap();
-        while !matches!(*parker.rest.lock(), Rest::Parked) {
-            std::thread::yield_now();
-        }
-        parker.bar(parker.sleeper.read().as_ref().unwrap());
-        let barred = allowed(id);
         parker.unpark();
+        let barred = allowed(id);
+        look.send(()).unwrap();
         [before, barred, thread.join().unwrap()]
     }
 
