@@ -19,6 +19,18 @@ defmodule Mote.TierTest do
     end
   end
 
+  defmodule Clock do
+    use Mote.Behaviour
+
+    # Of primitives that take nothing.
+    defpure now(), do: System.monotonic_time(:millisecond)
+    defpure lucky(), do: :rand.uniform()
+
+    defactor clock do
+      {customer, :now} -> send customer, {now(), lucky()}
+    end
+  end
+
   defp start(tier) do
     machine = start_supervised!({Mote, tier: tier, id: make_ref()})
     {:ok, native} = Generators.load(machine, Sums)
@@ -41,6 +53,15 @@ defmodule Mote.TierTest do
 
       assert %{interpreted: 0} = turns(machine)
     end
+  end
+
+  test "calls of functions that take nothing are compiled" do
+    machine = start_supervised!({Mote, id: make_ref()})
+    {:ok, native} = Generators.load(machine, Clock)
+    clock = Mote.create(machine, Clock.clock())
+    assert {:ok, {now, lucky}} = Mote.ask(clock, :now)
+    assert is_integer(now) and lucky >= 0 and lucky < 1
+    if native.tier == :native, do: assert(%{interpreted: 0} = turns(machine))
   end
 
   test "the interpreter runs all when asked to" do

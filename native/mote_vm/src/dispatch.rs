@@ -62,6 +62,7 @@ impl Dispatch {
         // the interpreter needs the turn mutably.
         let behaviour = unsafe { (*program).behaviour(id) };
         self.running = Some((behaviour, event.message));
+        let interpreted = self.turn.counts.interpreted;
         let end = match how {
             native::DONE => Ok(End::Done),
             native::IGNORED => Ok(End::Ignored),
@@ -85,7 +86,10 @@ impl Dispatch {
                 self.turn.counts.ignored += 1;
                 self.turn.abort();
             }
-            Err(Aborted(reason)) if self.is_too_long(reason) => units = self.postpone(event),
+            Err(Aborted(reason)) if self.is_too_long(reason) => {
+                self.turn.counts.interpreted = interpreted;
+                units = self.postpone(event);
+            }
             Err(Aborted(reason)) => self.aborted(behaviour, event, reason),
         }
         self.turn.actor = std::ptr::null();

@@ -162,13 +162,15 @@ impl Called<'_> {
 
     /// What a test comes to; `None` if that is not for certain, or if it is no test.
     fn tested(&self, p: Primitive, args: &[Operand], held: &[Option<Held>]) -> Option<Held> {
-        if let (Some((sure, _)), Some(_)) = (Kinds::tested(p), self.integer(args[0], held)) {
+        // Some primitives take nothing.
+        let first = *args.first()?;
+        if let (Some((sure, _)), Some(_)) = (Kinds::tested(p), self.integer(first, held)) {
             return Kinds::FIXNUM.is(sure).then_some(Held::Truth);
         }
         if !(Primitive::Eq..=Primitive::Ge).contains(&p) {
             return None;
         }
-        let (left, right) = (self.integer(args[0], held)?, self.integer(args[1], held)?);
+        let (left, right) = (self.integer(first, held)?, self.integer(args[1], held)?);
         Some(Held::Test(p, left, right))
     }
 }
