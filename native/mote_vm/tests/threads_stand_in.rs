@@ -25,12 +25,12 @@ use std::thread::ThreadId;
 const LONG: i64 = 20_000;
 
 /// `tell(tap)`: passes on. `work(tap)`: works as many steps, then passes on. `later(tap)`: passes on after as many
-/// milliseconds. `count(tap, n)`: passes on, and counts.
+/// milliseconds. `both(actor)`: passes on, and 0 behind it. `count(tap, n)`: passes on, and counts.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let spin = rig::spin(&mut a);
     let count = a.behaviour_used("count", 2);
-    let one = a.int(1);
+    let (zero, one) = (a.int(0), a.int(1));
     let send = |target, message| Instr::Send { target, message };
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let work = Instr::Call {
@@ -47,6 +47,8 @@ fn unit() -> Unit {
         message: r(1),
     };
     a.behaviour("later", 1, 3, vec![after, Instr::Done]);
+    let both = vec![send(r(0), r(1)), send(r(0), zero), Instr::Done];
+    a.behaviour("both", 1, 2, both);
     let code = vec![
         Instr::Op {
             dst: 3,
@@ -127,10 +129,10 @@ fn a_long_turn_is_left_to_the_thread_and_stays_the_first() {
     let rig = rig(1);
     let (tap, told) = tap();
     let work = teller(&rig, "work", &tap);
+    let both = rig.create("both", 1, |b| rig::address(&rig.machine, b, work));
     for round in 0..20 {
         asleep(&rig);
-        ask(&rig, work, integers(&[LONG + round]));
-        rig.send(work, integers(&[0]));
+        ask(&rig, both, integers(&[LONG + round]));
         let (message, thread) = told.recv_timeout(PATIENCE).expect("told");
         assert_eq!(message, (LONG + round).to_string());
         assert_ne!(thread, std::thread::current().id());
@@ -140,7 +142,7 @@ fn a_long_turn_is_left_to_the_thread_and_stays_the_first() {
     }
     // It was begun twice, but it was one turn, and no turn was aborted.
     let counts = rig.threads("main")[0];
-    assert_eq!((counts.turns, counts.aborts_fuel), (40, 0));
+    assert_eq!((counts.turns, counts.aborts_fuel), (60, 0));
     assert!(counts.stand_ins > 0);
     assert!(rig.world.lock().unwrap().aborts.try_recv().is_err());
 }
