@@ -80,6 +80,10 @@ pub(crate) enum Waiting<'a> {
 /// Things for which a list that has become empty keeps room.
 const ROOM_KEPT: usize = 4096;
 
+/// See `drain_little`.
+const LITTLE: usize = 64;
+const LITTLE_BYTES: usize = 64 << 10;
+
 /// What a drain takes.
 #[derive(Default)]
 pub(crate) struct Contents {
@@ -302,6 +306,20 @@ impl Inbox {
         self.pending.swap(false, AcqRel);
         std::mem::swap(&mut self.inner.lock().contents, into);
         self.quota.give(into.bytes());
+    }
+
+    /// The same if it is little: what can be unpacked in some microseconds. Whether it was.
+    pub(crate) fn drain_little(&self, into: &mut Contents) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.contents.len() > LITTLE || inner.contents.bytes() > LITTLE_BYTES {
+            return false;
+        }
+        // As above: what is not taken here is pushed after the lock is free again, and sets it again.
+        self.pending.swap(false, AcqRel);
+        std::mem::swap(&mut inner.contents, into);
+        drop(inner);
+        self.quota.give(into.bytes());
+        true
     }
 
     /// Lets nothing more in; what is there goes to `into`.

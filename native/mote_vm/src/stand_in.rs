@@ -13,10 +13,14 @@
 //!    leaves its count as well, once, until the thread has woken (`is_wanted`).
 //! 3. It may take little fuel, so it neither stays long nor needs much of the caller's stack: each call of the language
 //!    takes one unit. A turn that needs more leaves nothing behind and stays the first one of the queue.
-//! 4. It never sleeps, collects, or does what callers want done between turns.
+//! 4. It never sleeps, collects, or does what callers want done between turns. What takes long beside turns stays with the
+//!    thread as well: unpacking many messages or large ones, and making terms of large ones that leave the machine; the turn
+//!    that sends those is rolled back as one that needs more fuel.
 use crate::backlog::LONG;
 use crate::fault::Fault;
+use crate::foreign::Class;
 use crate::gc::Phase;
+use crate::heap::view::{Term, View};
 use crate::machine::Machine;
 use crate::native::LARGEST_FRAME;
 use crate::queue::Event;
@@ -32,6 +36,9 @@ const LEAST_FUEL: u64 = 64;
 /// How often it takes in what has come, and small turns each time.
 const ROUNDS: usize = 4;
 const BATCH: u64 = 32;
+/// Parts of terms that a turn may send to the outside, and bytes that count as one.
+const MOST_SENT: usize = 256;
+const BYTES_A_PART: usize = 64;
 /// Stack for everything that is not nested calls of the language.
 const OTHER_FRAMES: usize = 256 << 10;
 
@@ -106,8 +113,8 @@ impl Dispatch {
         self.postponed = false;
         let next_timer = self.turn.place.station.timers.next();
         for _ in 0..ROUNDS {
-            if self.turn.place.station.inbox.is_pending() {
-                self.drain();
+            if self.turn.place.station.inbox.is_pending() && !self.drain_little() {
+                self.postponed = true;
             }
             if self.turn.queue.is_empty() || self.postponed || self.has_other_duties() {
                 break;
@@ -123,7 +130,15 @@ impl Dispatch {
         self.postponed |= self.turn.place.station.timers.next() < next_timer;
     }
 
-    /// A turn of a stand-in has used up its fuel: the thread is to run it, from its beginning.
+    /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.
+    pub(crate) fn sends_too_much(&self) -> bool {
+        let mut left = MOST_SENT;
+        let outside = self.turn.outside.iter();
+        let mut sent = outside.map(|outgoing| Term::new(outgoing.message));
+        !sent.all(|message| is_small(message, &mut left))
+    }
+
+    /// A turn is more than a stand-in may do: the thread is to run it, from its beginning.
     pub(crate) fn postpone(&mut self, event: Event) -> u64 {
         self.turn.counts.turns -= 1;
         self.turn.abort();
@@ -140,6 +155,39 @@ impl Dispatch {
             || self.has_other_duties()
             || self.is_collection_due()
     }
+}
+
+/// Whether a term has no more parts than are left, which are taken off. What cannot be looked into may be of any size.
+fn is_small(term: Term<'_>, left: &mut usize) -> bool {
+    let mut terms = vec![term];
+    while let Some(term) = terms.pop() {
+        let parts = match term.view() {
+            View::Cons(head, tail) => {
+                terms.extend([head, tail]);
+                1
+            }
+            View::Tuple(elements) if elements.len() <= *left => {
+                terms.extend(elements.iter());
+                1
+            }
+            View::Map(map) if map.len() <= *left => {
+                terms.extend(map.iter().flat_map(|(key, value)| [key, value]));
+                1
+            }
+            View::Bytes(bytes) => 1 + bytes.len() / BYTES_A_PART,
+            View::Tuple(_) | View::Map(_) => return false,
+            View::Foreign(foreign) => match foreign.class() {
+                Class::Reference | Class::Pid | Class::Port => 1,
+                _ => return false,
+            },
+            _ => 1,
+        };
+        if parts > *left {
+            return false;
+        }
+        *left -= parts;
+    }
+    true
 }
 
 /// How much is left of the calling thread's stack.
@@ -245,7 +293,9 @@ mod models {
                 let stand_in = presence.stand_in();
                 let is_needed = stand_in.is_none();
                 if stand_in.is_some() {
-                    scene.drain();
+                    let mut contents = Contents::default();
+                    assert!(scene.inbox.drain_little(&mut contents));
+                    scene.done.fetch_add(contents.len(), Relaxed);
                 }
                 drop(stand_in);
                 let waits = scene.inbox.is_pending() || scene.summoned.load(Relaxed);

@@ -344,6 +344,18 @@ impl Dispatch {
     pub(crate) fn drain(&mut self) {
         let mut contents = std::mem::take(&mut self.contents);
         self.turn.place.station.inbox.drain(&mut contents);
+        self.take_in(contents);
+    }
+
+    /// The same if it is little; whether it was.
+    pub(crate) fn drain_little(&mut self) -> bool {
+        let mut contents = std::mem::take(&mut self.contents);
+        let little = self.turn.place.station.inbox.drain_little(&mut contents);
+        self.take_in(contents);
+        little
+    }
+
+    fn take_in(&mut self, mut contents: Contents) {
         self.show_unseen(&mut contents);
         let taken = contents.len();
         let asked = std::mem::take(&mut contents.asked);

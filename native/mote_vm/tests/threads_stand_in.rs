@@ -25,7 +25,7 @@ use std::thread::ThreadId;
 const LONG: i64 = 20_000;
 
 /// `tell(tap)`: passes on. `work(tap)`: works as many steps, then passes on. `later(tap)`: passes on after as many
-/// milliseconds. `both(actor)`: passes on, and 0 behind it. `count(tap, n)`: passes on, and counts.
+/// milliseconds. `both(actor)`: passes on, and 0 behind it. `mark(tap)`: tells 0. `count(tap, n)`: passes on, and counts.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let spin = rig::spin(&mut a);
@@ -49,6 +49,7 @@ fn unit() -> Unit {
     a.behaviour("later", 1, 3, vec![after, Instr::Done]);
     let both = vec![send(r(0), r(1)), send(r(0), zero), Instr::Done];
     a.behaviour("both", 1, 2, both);
+    a.behaviour("mark", 1, 2, vec![send(r(0), zero), Instr::Done]);
     let code = vec![
         Instr::Op {
             dst: 3,
@@ -145,6 +146,27 @@ fn a_long_turn_is_left_to_the_thread_and_stays_the_first() {
     assert_eq!((counts.turns, counts.aborts_fuel), (60, 0));
     assert!(counts.stand_ins > 0);
     assert!(rig.world.lock().unwrap().aborts.try_recv().is_err());
+}
+
+/// Unpacking and sending on take their time as well.
+#[test]
+fn what_is_large_is_left_to_the_thread() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let (tell, mark) = (teller(&rig, "tell", &tap), teller(&rig, "mark", &tap));
+    let thread_of = |actor: Key, size: usize| {
+        asleep(&rig);
+        ask(&rig, actor, integers(&vec![1; size]));
+        rig.quiet();
+        told.recv_timeout(PATIENCE).expect("told").1
+    };
+    let me = std::thread::current().id();
+    assert_eq!(thread_of(tell, 100), me);
+    assert_ne!(thread_of(tell, 300), me);
+    assert_eq!(thread_of(mark, 300), me);
+    assert_ne!(thread_of(mark, 10_000), me);
+    assert_eq!(thread_of(tell, 100), me);
+    assert_eq!(rig.turns(), 5);
 }
 
 #[test]
