@@ -275,6 +275,7 @@ defmodule Mote.AskTest do
 
     defp counted(machine), do: Mote.info(machine).counters
 
+    @tag not_under_stress: "a thread that collects all the time does not sleep"
     test "runs the turns in the process that asks", %{machine: machine} do
       tally = Mote.create(machine, Tally.tally(0))
       asleep(machine)
@@ -294,6 +295,7 @@ defmodule Mote.AskTest do
       end
     end
 
+    @tag not_under_stress: "a thread that collects all the time does not sleep"
     test "leaves long turns to the thread, as one turn each", %{machine: machine} do
       slow = Mote.create(machine, Tally.slow())
       asleep(machine)
@@ -303,6 +305,7 @@ defmodule Mote.AskTest do
       assert parks > 1
     end
 
+    @tag not_under_stress: "a thread that collects all the time does not sleep"
     test "reports aborts and broken promises", %{machine: machine} do
       faithless = Mote.create(machine, Tally.faithless())
 
