@@ -268,7 +268,7 @@ defmodule Mote.AskTest do
 
     defp asleep(machine) do
       eventually(fn ->
-        %{asleep: asleep, threads: [thread]} = Mote.info(machine).sponsors.main
+        [%{asleep: asleep, threads: [thread]}] = Map.values(Mote.info(machine).sponsors)
         asleep == 1 and thread.parks > 0
       end)
     end
@@ -303,6 +303,16 @@ defmodule Mote.AskTest do
       asleep(machine)
       assert %{turns: 1, aborts_fuel: 0, stand_ins: 1, parks: parks} = counted(machine)
       assert parks > 1
+    end
+
+    test "gives a turn no more fuel than the machine does" do
+      machine = start_supervised!({Mote, fuel: 100}, id: :frugal)
+      slow = Mote.create(machine, Tally.slow())
+      asleep(machine)
+      assert Mote.ask(slow, 50) == {:ok, 0}
+      asleep(machine)
+      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(slow, 200)
+      assert %{turns: 2, aborts_fuel: 1} = counted(machine)
     end
 
     @tag not_under_stress: "a thread that collects all the time does not sleep"

@@ -75,7 +75,7 @@ impl Dispatch {
             Ok(End::Done) if self.turn.lacks_memory() => {
                 self.aborted(behaviour, event, Value::atom(Atom::NO_MEMORY));
             }
-            Ok(End::Done) if self.turn.is_short_of_fuel() && self.sends_too_much() => {
+            Ok(End::Done) if self.stands_in && self.sends_too_much() => {
                 self.turn.counts.interpreted = interpreted;
                 units = self.postpone(event);
             }

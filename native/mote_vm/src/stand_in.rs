@@ -108,7 +108,9 @@ impl Dispatch {
     fn stand_in(&mut self, fuel: u64) {
         self.awake_since = Instant::now();
         self.turn.counts.stand_ins += 1;
-        self.turn.allow(fuel);
+        let whole = self.turn.place.machine.fuel();
+        self.turn.allow(fuel.min(whole));
+        self.stands_in = true;
         let batch = std::mem::replace(&mut self.batch, BATCH);
         self.postponed = false;
         let next_timer = self.turn.place.station.timers.next();
@@ -125,7 +127,8 @@ impl Dispatch {
         }
         self.publish(0);
         self.batch = batch;
-        self.turn.allow(self.turn.place.machine.fuel());
+        self.stands_in = false;
+        self.turn.allow(whole);
         // The thread sleeps until the timer that was the next one.
         self.postponed |= self.turn.place.station.timers.next() < next_timer;
     }

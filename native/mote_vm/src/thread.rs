@@ -97,7 +97,8 @@ pub(crate) struct Dispatch {
     called: bool,
     /// Whether it has ever fallen asleep, and so begun.
     pub(crate) has_slept: bool,
-    /// Whether a stand-in (stand_in.rs) leaves something to do; and whether one has that has gone.
+    /// Whether a stand-in (stand_in.rs) runs this, and leaves something to do; and whether one has that has gone.
+    pub(crate) stands_in: bool,
     pub(crate) postponed: bool,
     pub(crate) is_wanted: bool,
     /// How often in a row nothing has come in but messages whose senders would have stood in.
@@ -144,6 +145,7 @@ impl Dispatch {
             growing: false,
             called: false,
             has_slept: false,
+            stands_in: false,
             postponed: false,
             is_wanted: false,
             asked_only: 0,
