@@ -306,12 +306,12 @@ defmodule Mote.AskTest do
     end
 
     test "gives a turn no more fuel than the machine does" do
-      machine = start_supervised!({Mote, fuel: 100}, id: :frugal)
+      machine = start_supervised!({Mote, fuel: 20}, id: :frugal)
       slow = Mote.create(machine, Tally.slow())
       asleep(machine)
-      assert Mote.ask(slow, 50) == {:ok, 0}
+      assert Mote.ask(slow, 10) == {:ok, 0}
       asleep(machine)
-      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(slow, 200)
+      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(slow, 40)
       assert %{turns: 2, aborts_fuel: 1} = counted(machine)
     end
 
