@@ -17,6 +17,7 @@ mod trial;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use mote_vm::code::decode::decode;
 use mote_vm::code::verify::verify;
+use mote_vm::machine::Tier;
 use std::cell::RefCell;
 use trial::Court;
 
@@ -35,7 +36,9 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     COURT.with_borrow_mut(|place| {
-        let (court, units) = place.take().unwrap_or_else(|| (Court::new(), 0));
+        let (court, units) = place
+            .take()
+            .unwrap_or_else(|| (Court::new(Tier::Native), 0));
         let ended = match court.load(bytes) {
             Ok(()) => court.hear(&unit).ended,
             Err(_) => true,
@@ -49,7 +52,7 @@ fuzz_target!(|bytes: &[u8]| {
 // From nothing: a unit to change, since random bytes are hardly ever one.
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let size = if size < 8 {
-        let unit = if seed % 2 == 0 {
+        let unit = if seed.is_multiple_of(2) {
             build::everything()
         } else {
             programs::fork_bomb()
