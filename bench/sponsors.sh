@@ -22,6 +22,8 @@ measure time_eater --n 1,2,4,8,16,32,64,128,256 --sponsor both --runs "$rounds"
 measure ping_pong ring chain --sponsor both --runs "$few"
 measure hot --sponsor both --runs "$few"
 measure fan --n 10_000,100_000 --sponsor both --runs "$least"
+measure apart --depth 17,19,22 --runs "$few"
+measure apart_erfc --depth 7 --runs "$few"
 measure beside --depth 20 --runs "$rounds"
 measure sendx --runs "$few"
 measure idle_cpu --n 5_000 --runs "$least"
@@ -35,6 +37,8 @@ ping_pong ratio_mt_vs_st 1 least 0.95
 ring ratio_mt_vs_st 1 least 0.95
 chain ratio_mt_vs_st 1 least 0.95
 hot ratio_mt_vs_st 1 least 0.7
+apart ratio_apart_vs_together 1 told a_bound_for_fork_bombs
+apart_erfc ratio_apart_vs_together 1 told a_bound_for_erfc_bombs
 beside ratio_beside_vs_alone 1 least 0.98
 sendx ns_per_round_trip_awake 1 most 3000
 sendx ns_per_round_trip_parked 1 most 60000

@@ -37,6 +37,8 @@ defmodule Mote.Bench do
     Programs.Estragon,
     Programs.Sendx,
     Programs.Beside,
+    Programs.Apart,
+    Programs.ApartErfc,
     Programs.IdleCpu,
     Programs.Ask,
     Programs.Boundary,

@@ -95,7 +95,9 @@ defmodule Mote.Bench.Programs.ErfcBomb do
     [run: fn _ -> fn -> send(root, depth) end |> answer() |> judge(depth) end]
   end
 
-  defp judge(sum, depth) do
+  @doc "Whether that can be the sum of a tree of that depth."
+  @spec judge(float, pos_integer) :: :plausible | {:mean, float}
+  def judge(sum, depth) do
     mean = sum / (count(depth) * @randoms)
     if abs(mean - @mean) < @tolerance, do: :plausible, else: {:mean, mean}
   end

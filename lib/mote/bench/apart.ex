@@ -1,0 +1,50 @@
+defmodule Mote.Bench.Apart do
+  # What programs have in common that have two trees grow: both on one thread, and each on a thread of its own. The two
+  # share nothing and nothing moves between them, so their ratio is what the computer's cores give at that moment, and
+  # no sponsor with two threads can be expected to do better.
+  #
+  #     use Mote.Bench.Apart, title: "…", param: :depth, defaults: [20], small: 6, metric: :ns_per_actor
+  @moduledoc false
+
+  @doc false
+  defmacro __using__(opts) do
+    quote do
+      use Mote.Bench.Program, Mote.Bench.Apart.options() ++ unquote(opts)
+
+      @impl true
+      def expected(_depth), do: :done
+    end
+  end
+
+  @doc "What `use Mote.Bench.Program` is given besides those of the program."
+  @spec options() :: keyword
+  def options do
+    [
+      machines: [
+        together: [one: [threads: 1]],
+        apart: [one: [threads: 1], two: [threads: 1]]
+      ],
+      ratio: {:ratio_apart_vs_together, :apart, :together}
+    ]
+  end
+
+  @doc """
+  The stages of a run: two trees, whose roots are made by `node` and get that depth. What they answer goes to `judge`.
+  """
+  @spec stages(Mote.Machine.t(), (pid -> Mote.Behaviour.t()), pos_integer, (term -> :done | term)) ::
+          Mote.Bench.Program.stages()
+  def stages(machine, node, depth, judge) do
+    sponsors = Mote.sponsors(machine)
+
+    roots =
+      for at <- 0..1, do: {Mote.create(machine, node.(self())), Enum.at(sponsors, rem(at, length(sponsors)))}
+
+    [run: fn _ -> both(roots, depth, judge) end]
+  end
+
+  defp both(roots, depth, judge) do
+    for {root, sponsor} <- roots, do: Mote.send(root, depth, sponsor: sponsor)
+    answers = for _ <- roots, do: receive(do: (answer -> judge.(answer)))
+    Enum.find(answers, :done, &(&1 != :done))
+  end
+end
