@@ -15,18 +15,33 @@ mod trial;
 
 use libfuzzer_sys::fuzz_target;
 use mote_vm::machine::Tier;
+use std::cell::RefCell;
 use trial::Court;
+
+/// Units that two machines take: what was loaded stays as long as somebody may run it, and to start machines takes a
+/// hundred times as long as to run a unit.
+const UNITS: u32 = 200;
+
+thread_local! {
+    static COURTS: RefCell<Option<([Court; 2], u32)>> = const { RefCell::new(None) };
+}
 
 fuzz_target!(|tape: &[u8]| {
     let unit = generate::unit(tape);
     let bytes = encode::encode(&unit);
-    let [interpreted, native] = [Tier::Interpreter, Tier::Native].map(|tier| {
-        let court = Court::new(tier);
-        court.load(&bytes).expect("fit to run");
-        court.hear(&unit)
+    COURTS.with_borrow_mut(|place| {
+        let start = || [Tier::Interpreter, Tier::Native].map(Court::new);
+        let (courts, units) = place.take().unwrap_or_else(|| (start(), 0));
+        let [interpreted, native] = courts.each_ref().map(|court| {
+            court.load(&bytes).expect("fit to run");
+            court.hear(&unit)
+        });
+        assert!(
+            interpreted.agrees(&native),
+            "{unit:#?}\ninterpreted\n{interpreted:#?}\nand native\n{native:#?}"
+        );
+        if interpreted.ended && native.ended && units < UNITS {
+            *place = Some((courts, units + 1));
+        }
     });
-    assert!(
-        interpreted.agrees(&native),
-        "{unit:#?}\ninterpreted\n{interpreted:#?}\nand native\n{native:#?}"
-    );
 });
