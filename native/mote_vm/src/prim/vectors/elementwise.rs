@@ -1,0 +1,109 @@
+//! Two vectors into one, element by element, or a vector and a number.
+use super::*;
+
+/// An operation on two elements.
+#[derive(Clone, Copy)]
+enum Operation {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Min,
+    Max,
+}
+
+impl Operation {
+    fn of(name: Value) -> Option<Operation> {
+        Some(match name.as_atom()?.name() {
+            "add" => Operation::Add,
+            "sub" => Operation::Sub,
+            "mul" => Operation::Mul,
+            "div" => Operation::Div,
+            "min" => Operation::Min,
+            "max" => Operation::Max,
+            _ => return None,
+        })
+    }
+}
+
+/// The second operand: a vector of the same size, or one number for all.
+enum Other<'h, T> {
+    Many(&'h [[u8; ELEMENT]]),
+    One(T),
+}
+
+/// `Mote.Vector.add(a, b)` and its likes: element by element, or each with a number.
+pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Value {
+    let (Some(operation), Some(vector)) = (Operation::of(name), Vector::of(a)) else {
+        return Value::NONE;
+    };
+    if !heap.fits(vector.elements().len() * ELEMENT) {
+        return Value::NONE;
+    }
+    work(heap, vector.elements().len());
+    match vector {
+        Floats(x) => {
+            let other = match Vector::of(b) {
+                Some(Floats(y)) if y.len() == x.len() => Other::Many(y),
+                None => match as_float(b) {
+                    Some(number) => Other::One(number),
+                    None => return Value::NONE,
+                },
+                _ => return Value::NONE,
+            };
+            // One loop for each operation, so that each can work on several elements at once.
+            match operation {
+                Operation::Add => floats_with(heap, x, other, |x, y| x + y),
+                Operation::Sub => floats_with(heap, x, other, |x, y| x - y),
+                Operation::Mul => floats_with(heap, x, other, |x, y| x * y),
+                Operation::Div => floats_with(heap, x, other, |x, y| x / y),
+                Operation::Min => floats_with(heap, x, other, |x, y| if y < x { y } else { x }),
+                Operation::Max => floats_with(heap, x, other, |x, y| if x < y { y } else { x }),
+            }
+        }
+        Integers(x) => {
+            let other = match Vector::of(b) {
+                Some(Integers(y)) if y.len() == x.len() => Other::Many(y),
+                None => match as_i64(b) {
+                    Some(number) => Other::One(number),
+                    None => return Value::NONE,
+                },
+                _ => return Value::NONE,
+            };
+            match operation {
+                Operation::Add => integers_with(heap, x, other, i64::checked_add),
+                Operation::Sub => integers_with(heap, x, other, i64::checked_sub),
+                Operation::Mul => integers_with(heap, x, other, i64::checked_mul),
+                Operation::Div => integers_with(heap, x, other, i64::checked_div),
+                Operation::Min => integers_with(heap, x, other, |x, y| Some(x.min(y))),
+                Operation::Max => integers_with(heap, x, other, |x, y| Some(x.max(y))),
+            }
+        }
+    }
+}
+
+fn floats_with(
+    heap: &mut Heap,
+    x: &[[u8; ELEMENT]],
+    other: Other<'_, f64>,
+    f: impl Fn(f64, f64) -> f64,
+) -> Value {
+    let of = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e);
+    match other {
+        Other::Many(y) => floats(heap, x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
+        Other::One(y) => floats(heap, x.iter().map(|x| f(of(x), y))),
+    }
+}
+
+fn integers_with(
+    heap: &mut Heap,
+    x: &[[u8; ELEMENT]],
+    other: Other<'_, i64>,
+    f: impl Fn(i64, i64) -> Option<i64>,
+) -> Value {
+    let of = |e: &[u8; ELEMENT]| i64::from_le_bytes(*e);
+    match other {
+        Other::Many(y) => integers(heap, x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
+        Other::One(y) => integers(heap, x.iter().map(|x| f(of(x), y))),
+    }
+}
