@@ -18,8 +18,7 @@ use mote_vm::machine::Tier;
 use std::cell::RefCell;
 use trial::Court;
 
-/// Units that two machines take: what was loaded stays as long as somebody may run it, and to start machines takes a
-/// hundred times as long as to run a unit.
+/// Units that two machines take: what was loaded stays as long as somebody may run it.
 const UNITS: u32 = 200;
 
 thread_local! {
