@@ -8,11 +8,14 @@
 //! 4. When a collection begins it takes what is queued by chunk, all but the last one (`snapshot`, `keep`). Until it has
 //!    marked (`let_go`), emptied chunks of these are kept as they are.
 //! 5. Between `head` and `sight`, if that is behind it, lie events.
+mod chunk;
+#[cfg(test)]
+mod tests;
+
 use crate::actor::Actor;
 use crate::heap::block::BlockPool;
-use crate::heap::chunks::Chunks;
 use crate::value::Value;
-use std::alloc::Layout;
+use chunk::{Chunk, Supply, EVENTS};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -29,39 +32,6 @@ const _: () = assert!(std::mem::size_of::<Event>() == 16);
 // SAFETY: two words of data; dispatch threads alone look behind the pointer.
 unsafe impl Send for Event {}
 
-/// Events per chunk: with the link behind them a chunk is 16 KiB, half of a first-level cache.
-const EVENTS: usize = if cfg!(miri) { 7 } else { 1023 };
-/// Emptied chunks kept for reuse; more go back to the allocator.
-const SPARE: usize = 32;
-
-#[repr(C, align(16))]
-struct Chunk {
-    events: [Event; EVENTS],
-    next: Option<NonNull<Chunk>>,
-    /// Where its memory is from (heap/chunks.rs).
-    small: bool,
-}
-
-impl Chunk {
-    fn start(chunk: NonNull<Chunk>) -> *mut Event {
-        chunk.as_ptr().cast()
-    }
-
-    fn end(chunk: NonNull<Chunk>) -> *mut Event {
-        // SAFETY: EVENTS events lie inside of the chunk, before its link.
-        unsafe { Chunk::start(chunk).add(EVENTS) }
-    }
-
-    /// The chunk whose events end here.
-    ///
-    /// # Safety
-    /// `end` is `Chunk::end` of a live chunk.
-    unsafe fn ending(end: *mut Event) -> NonNull<Chunk> {
-        // SAFETY: by the caller's promise.
-        unsafe { NonNull::new_unchecked(end.sub(EVENTS).cast()) }
-    }
-}
-
 /// See the head of this file.
 pub(crate) struct EventQueue {
     head: *mut Event,
@@ -73,9 +43,7 @@ pub(crate) struct EventQueue {
     /// Chunks are numbered in the order in which they were linked: the numbers of the first and of the last one.
     first: usize,
     last: usize,
-    spare: Vec<NonNull<Chunk>>,
-    chunks: usize,
-    memory: Chunks,
+    supply: Supply,
     /// How many chunks from the head on a collection may still read, and those of them that are emptied.
     kept: usize,
     emptied: Vec<NonNull<Chunk>>,
@@ -108,13 +76,11 @@ impl EventQueue {
             sight: std::ptr::null_mut(),
             first: 0,
             last: 0,
-            spare: Vec::with_capacity(SPARE),
-            chunks: 0,
-            memory: Chunks::new(pool, Layout::new::<Chunk>()),
+            supply: Supply::new(pool),
             kept: 0,
             emptied: Vec::new(),
         };
-        let chunk = queue.fresh_chunk();
+        let chunk = queue.supply.fresh();
         queue.begin_with(chunk);
         queue
     }
@@ -133,27 +99,13 @@ impl EventQueue {
     /// Whether events were pushed since the last time for which there was no memory in the quota.
     #[inline(always)]
     pub(crate) fn is_starved(&self) -> bool {
-        self.memory.is_starved()
+        self.supply.memory.is_starved()
     }
 
     /// Forgets that: what was pushed had been accepted before.
     #[inline(always)]
     pub(crate) fn forgive(&mut self) {
-        self.memory.forgive();
-    }
-
-    /// Those events are taken back, and the memory with them.
-    #[cold]
-    fn give_up(&mut self) {
-        self.memory.forgive();
-        self.let_spare_go();
-        self.memory.rest();
-    }
-
-    fn let_spare_go(&mut self) {
-        while let Some(chunk) = self.spare.pop() {
-            self.free(chunk);
-        }
+        self.supply.memory.forgive();
     }
 
     /// Nothing is queued for a while: keeps one small chunk at most, if that is possible.
@@ -161,21 +113,21 @@ impl EventQueue {
         if !self.is_empty() {
             return;
         }
-        self.let_spare_go();
+        self.supply.let_spare_go();
         // SAFETY: `tail_end` ends a live chunk of this queue.
         let last = unsafe { Chunk::ending(self.tail_end) };
         // SAFETY: as above.
         if unsafe { !(*last.as_ptr()).small } {
-            let chunk = self.fresh_chunk();
+            let chunk = self.supply.fresh();
             self.begin_with(chunk);
-            self.free(last);
+            self.supply.free(last);
         }
-        self.memory.rest();
+        self.supply.memory.rest();
     }
 
     /// Bytes of chunks held, spare ones included.
     pub(crate) fn bytes(&self) -> usize {
-        self.chunks * std::mem::size_of::<Chunk>()
+        self.supply.held() * std::mem::size_of::<Chunk>()
     }
 
     #[inline(always)]
@@ -401,7 +353,7 @@ impl EventQueue {
     pub(crate) fn let_go(&mut self) {
         self.kept = 0;
         while let Some(chunk) = self.emptied.pop() {
-            self.recycle(chunk);
+            self.supply.recycle(chunk);
         }
     }
 
@@ -421,7 +373,7 @@ impl EventQueue {
                 let mut next = (*Chunk::ending(mark.tail_end).as_ptr()).next.take();
                 while let Some(chunk) = next {
                     next = (*chunk.as_ptr()).next.take();
-                    self.recycle(chunk);
+                    self.supply.recycle(chunk);
                 }
             }
         }
@@ -430,14 +382,14 @@ impl EventQueue {
         self.last = mark.chunk;
         self.sight = self.head;
         if self.is_starved() {
-            self.give_up();
+            self.supply.give_up();
         }
     }
 
     #[cold]
     #[inline(never)]
     fn extend(&mut self) {
-        let chunk = self.fresh_chunk();
+        let chunk = self.supply.fresh();
         // SAFETY: `tail_end` ends a live chunk of this queue.
         unsafe { (*Chunk::ending(self.tail_end).as_ptr()).next = Some(chunk) };
         self.tail = Chunk::start(chunk);
@@ -466,39 +418,7 @@ impl EventQueue {
             self.kept -= 1;
             self.emptied.push(chunk);
         } else {
-            self.recycle(chunk);
-        }
-    }
-
-    fn fresh_chunk(&mut self) -> NonNull<Chunk> {
-        if let Some(chunk) = self.spare.pop() {
-            return chunk;
-        }
-        let (piece, small) = self.memory.take();
-        let chunk = piece.cast::<Chunk>();
-        self.chunks += 1;
-        // SAFETY: freshly allocated. The events stay uninitialised; invariant 1 says which ones may be read.
-        unsafe {
-            (&raw mut (*chunk.as_ptr()).next).write(None);
-            (&raw mut (*chunk.as_ptr()).small).write(small);
-        }
-        chunk
-    }
-
-    fn recycle(&mut self, chunk: NonNull<Chunk>) {
-        if self.spare.len() < SPARE {
-            self.spare.push(chunk);
-        } else {
-            self.free(chunk);
-        }
-    }
-
-    fn free(&mut self, chunk: NonNull<Chunk>) {
-        self.chunks -= 1;
-        // SAFETY: given to `fresh_chunk`; the caller took it out of the queue.
-        unsafe {
-            let small = (*chunk.as_ptr()).small;
-            self.memory.give((chunk.cast(), small));
+            self.supply.recycle(chunk);
         }
     }
 }
@@ -526,226 +446,8 @@ impl Drop for EventQueue {
         while let Some(chunk) = next {
             // SAFETY: every linked chunk is live until freed here.
             next = unsafe { (*chunk.as_ptr()).next };
-            self.free(chunk);
+            self.supply.free(chunk);
         }
-        self.let_spare_go();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::VecDeque;
-
-    fn push(queue: &mut EventQueue, n: i64) {
-        queue.push(std::ptr::null(), Value::fixnum(n));
-    }
-
-    fn pop(queue: &mut EventQueue) -> Option<i64> {
-        queue.pop().map(|e| e.message.fixnum_value())
-    }
-
-    #[test]
-    fn first_in_first_out_across_chunks() {
-        let mut queue = EventQueue::new(Arc::default());
-        let n = 3 * EVENTS as i64 + 5;
-        for i in 0..n {
-            push(&mut queue, i);
-        }
-        for i in 0..n {
-            assert_eq!(pop(&mut queue), Some(i));
-        }
-        assert_eq!(pop(&mut queue), None);
-        assert!(queue.is_empty());
-    }
-
-    #[test]
-    fn agrees_with_a_deque_under_any_mix() {
-        // A fixed walk that crosses chunk ends in both directions, with rewinds in between.
-        let mut queue = EventQueue::new(Arc::default());
-        let mut model = VecDeque::new();
-        let mut n = 0;
-        for step in 0..if cfg!(miri) { 200 } else { 20_000 } {
-            let pushes = (step * 7919) % 13;
-            for _ in 0..pushes {
-                push(&mut queue, n);
-                model.push_back(n);
-                n += 1;
-            }
-            let popped = pop(&mut queue);
-            assert_eq!(popped, model.pop_front());
-            let mark = queue.mark();
-            for _ in 0..(step * 31) % (2 * EVENTS + 3) {
-                push(&mut queue, -1);
-            }
-            queue.rewind(mark);
-            for _ in 0..(step * 104_729) % 12 {
-                assert_eq!(pop(&mut queue), model.pop_front());
-            }
-            assert_eq!(queue.is_empty(), model.is_empty());
-            assert_eq!(queue.len(), model.len());
-            let ahead = queue.ahead(0, 2).map(|(near, far)| {
-                let number = |event: Event| event.message.fixnum_value();
-                (number(near), number(far))
-            });
-            match ahead {
-                Some(ahead) => assert_eq!(ahead, (model[0], model[2])),
-                None => assert!(queue.in_sight() <= 2),
-            }
-            let mark = queue.mark();
-            let pushes = (step * 17) % (EVENTS + 40);
-            for i in 0..pushes {
-                assert_eq!(queue.pushed_since(&mark), i);
-                push(&mut queue, -1);
-            }
-            assert_eq!(queue.pushed_since(&mark), pushes);
-            assert_eq!(queue.mark_len(&mark), model.len());
-            assert_eq!(queue.len(), model.len() + pushes);
-            queue.rewind(mark);
-        }
-    }
-
-    #[test]
-    fn any_event_in_sight_can_be_brought_forward() {
-        let mut queue = EventQueue::new(Arc::default());
-        let n = 2 * EVENTS as i64;
-        for i in 0..n {
-            push(&mut queue, i);
-        }
-        let mut seen: Vec<i64> = (0..n as usize)
-            .map(|i| {
-                queue.bring_forward((i * 31) % queue.in_sight().max(1));
-                // Beyond what is in sight nothing happens.
-                queue.bring_forward(queue.in_sight());
-                pop(&mut queue).unwrap()
-            })
-            .collect();
-        assert_ne!(seen, (0..n).collect::<Vec<_>>());
-        seen.sort_unstable();
-        assert_eq!(seen, (0..n).collect::<Vec<_>>());
-        assert_eq!((queue.in_sight(), queue.len()), (0, 0));
-    }
-
-    #[test]
-    fn taking_before_a_mark_leaves_staged_events_alone() {
-        for committed in [1, EVENTS - 1, EVENTS, EVENTS + 1] {
-            let mut queue = EventQueue::new(Arc::default());
-            for i in 0..committed as i64 {
-                push(&mut queue, i);
-            }
-            let mark = queue.mark();
-            for _ in 0..EVENTS + 3 {
-                push(&mut queue, -1);
-            }
-            for i in 0..committed as i64 {
-                let taken = queue.take_before(&mark).unwrap();
-                assert_eq!(taken.message.fixnum_value(), i);
-            }
-            assert!(queue.take_before(&mark).is_none());
-            assert_eq!(queue.len(), EVENTS + 3);
-            queue.rewind(mark);
-            assert_eq!((pop(&mut queue), queue.len()), (None, 0));
-            push(&mut queue, 7);
-            assert_eq!(pop(&mut queue), Some(7));
-        }
-    }
-
-    #[test]
-    fn a_drained_queue_gives_its_chunks_back() {
-        let mut queue = EventQueue::new(Arc::default());
-        for i in 0..(100 * EVENTS as i64) {
-            push(&mut queue, i);
-        }
-        while pop(&mut queue).is_some() {}
-        assert!(queue.chunks <= SPARE + 1);
-    }
-
-    #[test]
-    fn a_long_queue_lives_in_blocks_and_gives_them_back() {
-        let pool = Arc::new(BlockPool::default());
-        let mut queue = EventQueue::new(pool.clone());
-        let n = (3 * crate::heap::block::BLOCK / size_of::<Event>()) as i64;
-        for i in 0..n {
-            push(&mut queue, i);
-        }
-        let long = pool.quota.held();
-        assert!(long >= n as usize * size_of::<Event>() * 15 / 16 && !queue.is_starved());
-        assert_eq!(pool.bytes().1, 0, "they are no heap's");
-        for i in 0..n {
-            assert_eq!(pop(&mut queue), Some(i));
-        }
-        queue.rest();
-        assert_eq!((pool.quota.held(), queue.chunks), (0, 1));
-        push(&mut queue, 1);
-        assert_eq!(pop(&mut queue), Some(1));
-        drop(queue);
-        assert_eq!(pool.quota.held(), 0);
-    }
-
-    #[test]
-    fn what_there_is_no_memory_for_can_be_taken_back_with_its_memory() {
-        let block = crate::heap::block::BLOCK;
-        let pool = BlockPool::new(3 * block, crate::heap::pace::Pace::default());
-        let pool = Arc::new(pool);
-        let mut queue = EventQueue::new(pool.clone());
-        let mut n = 0;
-        let mut mark = queue.mark();
-        while !queue.is_starved() {
-            mark = queue.mark();
-            push(&mut queue, n);
-            n += 1;
-        }
-        assert_eq!(
-            pool.quota.held(),
-            3 * block,
-            "two within, and one that it was given anyway"
-        );
-        queue.rewind(mark);
-        assert!(!queue.is_starved());
-        assert_eq!(pool.quota.held(), 2 * block);
-        // The next one finds as little; an accepted event stays.
-        push(&mut queue, n - 1);
-        assert!(queue.is_starved());
-        queue.forgive();
-        for i in 0..n {
-            assert_eq!(pop(&mut queue), Some(i));
-        }
-        queue.rest();
-        assert_eq!(pool.quota.held(), 0);
-    }
-
-    #[test]
-    fn a_collection_reads_what_was_queued_though_it_is_taken_and_more_comes() {
-        for count in [0, 1, EVENTS, EVENTS + 1, 4 * EVENTS + 2] {
-            let mut queue = EventQueue::new(Arc::default());
-            for i in 0..count as i64 + 3 {
-                push(&mut queue, i);
-            }
-            for _ in 0..3 {
-                pop(&mut queue);
-            }
-            let (mut lying, mut last) = (Vec::new(), Vec::new());
-            queue.snapshot(|at, n| lying.push((at, n)), |event| last.push(event));
-            queue.keep();
-            for i in 0..2 * count as i64 {
-                push(&mut queue, -i);
-                pop(&mut queue);
-                pop(&mut queue);
-            }
-            let mut seen = Vec::new();
-            for (at, n) in lying {
-                // SAFETY: kept by the queue.
-                seen.extend_from_slice(unsafe { std::slice::from_raw_parts(at, n) });
-            }
-            seen.extend(last);
-            let seen: Vec<i64> = seen.iter().map(|e| e.message.fixnum_value()).collect();
-            assert_eq!(seen, (3..count as i64 + 3).collect::<Vec<_>>());
-            queue.let_go();
-            for i in 0..9 * EVENTS as i64 {
-                push(&mut queue, i);
-                assert_eq!(pop(&mut queue), Some(i));
-            }
-            assert!(queue.chunks <= SPARE + 1);
-        }
+        self.supply.let_spare_go();
     }
 }

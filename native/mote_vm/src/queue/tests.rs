@@ -1,0 +1,216 @@
+//! The queue against a deque, its memory, and what a collection reads of it.
+use super::chunk::SPARE;
+use super::*;
+use std::collections::VecDeque;
+
+fn push(queue: &mut EventQueue, n: i64) {
+    queue.push(std::ptr::null(), Value::fixnum(n));
+}
+
+fn pop(queue: &mut EventQueue) -> Option<i64> {
+    queue.pop().map(|e| e.message.fixnum_value())
+}
+
+#[test]
+fn first_in_first_out_across_chunks() {
+    let mut queue = EventQueue::new(Arc::default());
+    let n = 3 * EVENTS as i64 + 5;
+    for i in 0..n {
+        push(&mut queue, i);
+    }
+    for i in 0..n {
+        assert_eq!(pop(&mut queue), Some(i));
+    }
+    assert_eq!(pop(&mut queue), None);
+    assert!(queue.is_empty());
+}
+
+#[test]
+fn agrees_with_a_deque_under_any_mix() {
+    // A fixed walk that crosses chunk ends in both directions, with rewinds in between.
+    let mut queue = EventQueue::new(Arc::default());
+    let mut model = VecDeque::new();
+    let mut n = 0;
+    for step in 0..if cfg!(miri) { 200 } else { 20_000 } {
+        let pushes = (step * 7919) % 13;
+        for _ in 0..pushes {
+            push(&mut queue, n);
+            model.push_back(n);
+            n += 1;
+        }
+        let popped = pop(&mut queue);
+        assert_eq!(popped, model.pop_front());
+        let mark = queue.mark();
+        for _ in 0..(step * 31) % (2 * EVENTS + 3) {
+            push(&mut queue, -1);
+        }
+        queue.rewind(mark);
+        for _ in 0..(step * 104_729) % 12 {
+            assert_eq!(pop(&mut queue), model.pop_front());
+        }
+        assert_eq!(queue.is_empty(), model.is_empty());
+        assert_eq!(queue.len(), model.len());
+        let ahead = queue.ahead(0, 2).map(|(near, far)| {
+            let number = |event: Event| event.message.fixnum_value();
+            (number(near), number(far))
+        });
+        match ahead {
+            Some(ahead) => assert_eq!(ahead, (model[0], model[2])),
+            None => assert!(queue.in_sight() <= 2),
+        }
+        let mark = queue.mark();
+        let pushes = (step * 17) % (EVENTS + 40);
+        for i in 0..pushes {
+            assert_eq!(queue.pushed_since(&mark), i);
+            push(&mut queue, -1);
+        }
+        assert_eq!(queue.pushed_since(&mark), pushes);
+        assert_eq!(queue.mark_len(&mark), model.len());
+        assert_eq!(queue.len(), model.len() + pushes);
+        queue.rewind(mark);
+    }
+}
+
+#[test]
+fn any_event_in_sight_can_be_brought_forward() {
+    let mut queue = EventQueue::new(Arc::default());
+    let n = 2 * EVENTS as i64;
+    for i in 0..n {
+        push(&mut queue, i);
+    }
+    let mut seen: Vec<i64> = (0..n as usize)
+        .map(|i| {
+            queue.bring_forward((i * 31) % queue.in_sight().max(1));
+            // Beyond what is in sight nothing happens.
+            queue.bring_forward(queue.in_sight());
+            pop(&mut queue).unwrap()
+        })
+        .collect();
+    assert_ne!(seen, (0..n).collect::<Vec<_>>());
+    seen.sort_unstable();
+    assert_eq!(seen, (0..n).collect::<Vec<_>>());
+    assert_eq!((queue.in_sight(), queue.len()), (0, 0));
+}
+
+#[test]
+fn taking_before_a_mark_leaves_staged_events_alone() {
+    for committed in [1, EVENTS - 1, EVENTS, EVENTS + 1] {
+        let mut queue = EventQueue::new(Arc::default());
+        for i in 0..committed as i64 {
+            push(&mut queue, i);
+        }
+        let mark = queue.mark();
+        for _ in 0..EVENTS + 3 {
+            push(&mut queue, -1);
+        }
+        for i in 0..committed as i64 {
+            let taken = queue.take_before(&mark).unwrap();
+            assert_eq!(taken.message.fixnum_value(), i);
+        }
+        assert!(queue.take_before(&mark).is_none());
+        assert_eq!(queue.len(), EVENTS + 3);
+        queue.rewind(mark);
+        assert_eq!((pop(&mut queue), queue.len()), (None, 0));
+        push(&mut queue, 7);
+        assert_eq!(pop(&mut queue), Some(7));
+    }
+}
+
+#[test]
+fn a_drained_queue_gives_its_chunks_back() {
+    let mut queue = EventQueue::new(Arc::default());
+    for i in 0..(100 * EVENTS as i64) {
+        push(&mut queue, i);
+    }
+    while pop(&mut queue).is_some() {}
+    assert!(queue.supply.held() <= SPARE + 1);
+}
+
+#[test]
+fn a_long_queue_lives_in_blocks_and_gives_them_back() {
+    let pool = Arc::new(BlockPool::default());
+    let mut queue = EventQueue::new(pool.clone());
+    let n = (3 * crate::heap::block::BLOCK / size_of::<Event>()) as i64;
+    for i in 0..n {
+        push(&mut queue, i);
+    }
+    let long = pool.quota.held();
+    assert!(long >= n as usize * size_of::<Event>() * 15 / 16 && !queue.is_starved());
+    assert_eq!(pool.bytes().1, 0, "they are no heap's");
+    for i in 0..n {
+        assert_eq!(pop(&mut queue), Some(i));
+    }
+    queue.rest();
+    assert_eq!((pool.quota.held(), queue.supply.held()), (0, 1));
+    push(&mut queue, 1);
+    assert_eq!(pop(&mut queue), Some(1));
+    drop(queue);
+    assert_eq!(pool.quota.held(), 0);
+}
+
+#[test]
+fn what_there_is_no_memory_for_can_be_taken_back_with_its_memory() {
+    let block = crate::heap::block::BLOCK;
+    let pool = BlockPool::new(3 * block, crate::heap::pace::Pace::default());
+    let pool = Arc::new(pool);
+    let mut queue = EventQueue::new(pool.clone());
+    let mut n = 0;
+    let mut mark = queue.mark();
+    while !queue.is_starved() {
+        mark = queue.mark();
+        push(&mut queue, n);
+        n += 1;
+    }
+    assert_eq!(
+        pool.quota.held(),
+        3 * block,
+        "two within, and one that it was given anyway"
+    );
+    queue.rewind(mark);
+    assert!(!queue.is_starved());
+    assert_eq!(pool.quota.held(), 2 * block);
+    // The next one finds as little; an accepted event stays.
+    push(&mut queue, n - 1);
+    assert!(queue.is_starved());
+    queue.forgive();
+    for i in 0..n {
+        assert_eq!(pop(&mut queue), Some(i));
+    }
+    queue.rest();
+    assert_eq!(pool.quota.held(), 0);
+}
+
+#[test]
+fn a_collection_reads_what_was_queued_though_it_is_taken_and_more_comes() {
+    for count in [0, 1, EVENTS, EVENTS + 1, 4 * EVENTS + 2] {
+        let mut queue = EventQueue::new(Arc::default());
+        for i in 0..count as i64 + 3 {
+            push(&mut queue, i);
+        }
+        for _ in 0..3 {
+            pop(&mut queue);
+        }
+        let (mut lying, mut last) = (Vec::new(), Vec::new());
+        queue.snapshot(|at, n| lying.push((at, n)), |event| last.push(event));
+        queue.keep();
+        for i in 0..2 * count as i64 {
+            push(&mut queue, -i);
+            pop(&mut queue);
+            pop(&mut queue);
+        }
+        let mut seen = Vec::new();
+        for (at, n) in lying {
+            // SAFETY: kept by the queue.
+            seen.extend_from_slice(unsafe { std::slice::from_raw_parts(at, n) });
+        }
+        seen.extend(last);
+        let seen: Vec<i64> = seen.iter().map(|e| e.message.fixnum_value()).collect();
+        assert_eq!(seen, (3..count as i64 + 3).collect::<Vec<_>>());
+        queue.let_go();
+        for i in 0..9 * EVENTS as i64 {
+            push(&mut queue, i);
+            assert_eq!(pop(&mut queue), Some(i));
+        }
+        assert!(queue.supply.held() <= SPARE + 1);
+    }
+}
