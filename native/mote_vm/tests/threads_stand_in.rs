@@ -1,4 +1,6 @@
 //! Whoever waits for an answer runs the turns while the thread sleeps: a moment's work, and nothing is lost or done twice.
+//!
+//! Under miri, on the interpreter: `MOTE_TIER=interp MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test`.
 #![cfg(target_os = "linux")] // Elsewhere it is not known how much stack a caller has, and the thread is woken.
 #[path = "support/encode.rs"]
 mod encode;
@@ -262,7 +264,11 @@ fn rush(rig: &Rig, count: Key, each: i64) {
 /// Every message is one turn. Whether the thread sleeps when somebody asks is chance: so until some have stood in.
 #[test]
 fn nothing_is_lost_or_done_twice() {
-    let each: i64 = if long() { 200_000 } else { 3_000 };
+    let each: i64 = match long() {
+        true => 200_000,
+        false if cfg!(miri) => 30,
+        false => 3_000,
+    };
     for threads in [1, 2] {
         let rig = rig(threads);
         let tap = Tap::new();
@@ -287,7 +293,11 @@ fn nothing_is_lost_or_done_twice() {
 /// The machine stops while callers stand in: all come back, and all memory is given back.
 #[test]
 fn a_machine_stops_under_its_stand_ins() {
-    let rounds = if long() { 500 } else { 20 };
+    let rounds = match long() {
+        true => 500,
+        false if cfg!(miri) => 2,
+        false => 20,
+    };
     for _ in 0..rounds {
         let rig = rig(1);
         let tap = Tap::new();
