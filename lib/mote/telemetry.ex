@@ -31,6 +31,7 @@ defmodule Mote.Telemetry do
      [
        charged: "bytes that count against `:memory`",
        heap: "bytes of heap in use",
+       mail: "messages to processes that wait to be sent",
        mapped: "bytes that the system has given for heaps and queues",
        queues: "bytes of event queues"
      ], @machine},

@@ -148,6 +148,7 @@ defmodule Mote.MailTest do
     Mote.send(teller, {self(), 1, 1_000})
     assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)
     assert waiting() == 0
+    assert Mote.info(machine).mail == 1_000
     # And those that come one by one wait behind them.
     Mote.send(teller, {self(), 1_001, 1_001})
     assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)
@@ -156,6 +157,7 @@ defmodule Mote.MailTest do
     :ok = :sys.resume(postman)
     assert :ok = Mote.drain(machine)
     assert numbers() == Enum.to_list(1..1_001)
+    assert Mote.info(machine).mail == 0
   end
 
   test "a machine that ends has sent everything", %{machine: machine, teller: teller} do

@@ -171,7 +171,7 @@ defmodule Mote.Machine.Reporter do
       now = System.monotonic_time()
       last = reporter.last || %{counters: %{}, gc: %{}, questions: %{}, sponsors: %{}}
       about = reporter.about
-      tell(about, [:machine, :memory], info.memory, %{})
+      tell(about, [:machine, :memory], Map.put(info.memory, :mail, info.mail), %{})
       collections(about, info.gc, last.gc)
       promises(about, since(info.questions.broken, last.questions[:broken]))
       quota(about, info, last)

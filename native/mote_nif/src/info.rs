@@ -65,6 +65,7 @@ pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Ter
             ("native", map(env, &native)),
             ("sponsors", pairs(env, &sponsors)),
             ("inbox", inbox.encode(env)),
+            ("mail", resource.mail.waiting().encode(env)),
             ("references", info.handles.encode(env)),
             ("questions", map(env, &questions)),
             ("uptime", uptime.encode(env)),

@@ -145,6 +145,12 @@ fn outcome(there: bool) -> Delivery {
 }
 
 impl Mail {
+    /// How many messages wait.
+    pub fn waiting(&self) -> usize {
+        // Relaxed: a figure for people.
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Whether messages for that process wait.
     fn is_waited_for_by(&self, pid: &LocalPid) -> bool {
         // Acquire: who finds nothing sends after the postman has (`deliver`).
@@ -310,5 +316,5 @@ fn machine_deliver(env: Env<'_>, machine: &MachineResource) -> bool {
         return false;
     };
     schedule::consume_timeslice(env, PERCENT);
-    machine.mail.deliver(env, &running, ROUND)
+    machine.mail.deliver(env, running, ROUND)
 }
