@@ -19,7 +19,6 @@ use crate::heap::Heap;
 use crate::map;
 use crate::timers::TimerId;
 use crate::value::Value;
-use std::cell::Cell;
 use std::sync::Arc;
 
 const TUPLE: u64 = 0x10;
@@ -40,8 +39,6 @@ pub struct Parcel {
     held: Vec<Held>,
 }
 
-/// How many words a builder keeps room for.
-const KEPT: usize = 1024;
 /// How many words a parcel has room for without an allocation.
 const FEW: usize = 4;
 
@@ -60,9 +57,48 @@ impl Words {
     }
 }
 
-thread_local! {
-    /// The room of a builder, kept from one parcel to the next.
-    static ROOM: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+/// Words as they are written: the first few of them without an allocation, for most messages are that and no more.
+#[derive(Default)]
+struct Written {
+    few: [u64; FEW],
+    /// How many of these; none when there are `many`.
+    n: usize,
+    many: Vec<u64>,
+}
+
+impl Written {
+    fn len(&self) -> usize {
+        self.n + self.many.len()
+    }
+
+    #[inline]
+    fn push(&mut self, word: u64) {
+        if self.many.is_empty() {
+            if self.n < FEW {
+                self.few[self.n] = word;
+                self.n += 1;
+                return;
+            }
+            self.many.reserve(4 * FEW);
+            self.many.extend(self.few);
+            self.n = 0;
+        }
+        self.many.push(word);
+    }
+
+    fn truncate(&mut self, len: usize) {
+        match self.many.is_empty() {
+            true => self.n = self.n.min(len),
+            false => self.many.truncate(len),
+        }
+    }
+
+    fn finish(self) -> Words {
+        match self.many.is_empty() {
+            true => Words::Few(self.few.map(Value::from_word), self.n as u8),
+            false => Words::Many(self.many.into_iter().map(Value::from_word).collect()),
+        }
+    }
 }
 
 // SAFETY: the words are plain data; the rest may be sent.
@@ -252,7 +288,7 @@ fn raw(rest: &mut &[Value]) -> u64 {
 /// Writes a parcel, parts before their contents.
 #[derive(Default)]
 pub struct Builder {
-    words: Vec<u64>,
+    words: Written,
     foreigns: Vec<ForeignRef>,
     held: Vec<Held>,
 }
@@ -268,10 +304,7 @@ pub struct BuilderMark {
 impl Builder {
     /// An empty builder.
     pub fn new() -> Builder {
-        Builder {
-            words: ROOM.take(),
-            ..Builder::default()
-        }
+        Builder::default()
     }
 
     /// How many words were written: a measure of the work done.
@@ -297,7 +330,7 @@ impl Builder {
 
     /// Whether nothing was written yet.
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.len() == 0
     }
 
     /// An integer; `false` when it is outside of the fixnum range (then carry it as foreign).
@@ -316,7 +349,9 @@ impl Builder {
     pub fn float(&mut self, f: f64) {
         match Value::flonum(f) {
             Some(value) => self.words.push(value.word()),
-            None => self.words.extend([f.to_bits(), FLOAT]),
+            None => [f.to_bits(), FLOAT]
+                .into_iter()
+                .for_each(|word| self.words.push(word)),
         }
     }
 
@@ -365,7 +400,8 @@ impl Builder {
     /// A timer's reference.
     pub fn timer(&mut self, id: TimerId) {
         let place = u64::from(id.thread) << 32 | u64::from(id.place);
-        self.words.extend([id.serial, TIMER | place << COUNT_SHIFT]);
+        self.words.push(id.serial);
+        self.words.push(TIMER | place << COUNT_SHIFT);
     }
 
     /// A reference that carries its sponsor: sponsor and address follow.
@@ -380,21 +416,9 @@ impl Builder {
     }
 
     /// The parcel.
-    pub fn finish(mut self) -> Parcel {
-        let n = self.words.len();
-        let words = if n <= FEW {
-            let mut few = [Value::UNDEFINED; FEW];
-            for (to, word) in few.iter_mut().zip(self.words.drain(..)) {
-                *to = Value::from_word(word);
-            }
-            self.words.shrink_to(KEPT);
-            ROOM.set(self.words);
-            Words::Few(few, n as u8)
-        } else {
-            Words::Many(self.words.into_iter().map(Value::from_word).collect())
-        };
+    pub fn finish(self) -> Parcel {
         Parcel {
-            words,
+            words: self.words.finish(),
             foreigns: self.foreigns,
             held: self.held,
         }
@@ -469,6 +493,28 @@ mod tests {
             value = tail;
         }
         assert_eq!(value, Value::EMPTY_LIST);
+    }
+
+    #[test]
+    fn what_was_written_can_be_taken_back() {
+        for keep in [1, FEW, FEW + 1, 3 * FEW] {
+            for more in [1, FEW, 3 * FEW] {
+                let mut builder = Builder::new();
+                builder.list(keep - 1);
+                (1..keep).for_each(|_| builder.empty_list());
+                let mark = builder.mark();
+                (0..more).for_each(|_| builder.atom(Atom::OK));
+                assert_eq!(builder.len(), keep + more);
+                builder.rewind(mark);
+                assert_eq!(builder.len(), keep);
+                builder.atom(Atom::ERROR);
+                let (words, _) = builder.finish().open();
+                assert_eq!(words.len(), keep + 1);
+                assert_eq!(words[keep], Value::atom(Atom::ERROR));
+                let others = &words[1..keep];
+                assert!(others.iter().all(|word| *word == Value::EMPTY_LIST));
+            }
+        }
     }
 
     #[test]
