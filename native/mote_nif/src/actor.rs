@@ -5,11 +5,11 @@
 use crate::atoms::{names, Name};
 use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
 use crate::read::tuple_elements;
-use crate::resources::{parse_key, sponsor, Handle, Lent, MachineResource};
+use crate::resources::{parse_key, sponsor, Handle, MachineResource};
 use crate::terms;
 use mote_vm::actor::SponsorId;
 use mote_vm::handles::Key;
-use mote_vm::machine::{CreateError, Inspection, Machine, Refusal};
+use mote_vm::machine::{Behaviour, CreateError, Inspection, Machine, Refusal};
 use mote_vm::parcel::Parcel;
 use mote_vm::room::Permit;
 use mote_vm::timers::TimerId;
@@ -77,25 +77,41 @@ fn create_within<'a>(
 /// A new actor, or why there is none; the caller releases the key.
 pub fn make<'a>(
     resource: &ResourceArc<MachineResource>,
-    (Name(module), Name(name), version): (Name, Name, u64),
+    behaviour: (Name, Name, u64),
     captures: Term<'a>,
     pinned: Term<'a>,
     budget: usize,
 ) -> Result<Key, Atom> {
-    let machine = resource.lend().ok_or_else(names::stopped)?;
+    let machine = resource.running().ok_or_else(names::stopped)?;
+    let (behaviour, captures) = prepare(resource, machine, behaviour, captures, budget)?;
+    let pinned = sponsor(machine, pinned)?;
+    let made = machine.create(&behaviour, pinned, captures);
+    made.map_err(not_created)
+}
+
+/// What an actor is made of.
+pub fn prepare<'a>(
+    resource: &MachineResource,
+    machine: &Machine,
+    (Name(module), Name(name), version): (Name, Name, u64),
+    captures: Term<'a>,
+    budget: usize,
+) -> Result<(Behaviour, Parcel), Atom> {
     let behaviour = match machine.behaviour(module, name, tuple_elements(captures).len()) {
         Some((behaviour, hash)) if hash == version => behaviour,
         _ => return Err(names::load()),
     };
-    let pinned = sponsor(&machine, pinned)?;
-    let mut writer = Writer::new(resource, &machine, budget);
+    let mut writer = Writer::new(resource, machine, budget);
     writer.term(captures)?;
-    machine
-        .create(&behaviour, pinned, writer.builder.finish())
-        .map_err(|error| match error {
-            CreateError::NoMemory => names::no_memory(),
-            CreateError::OtherMachine => names::load(),
-        })
+    Ok((behaviour, writer.builder.finish()))
+}
+
+/// Why there is no actor.
+pub fn not_created(error: CreateError) -> Atom {
+    match error {
+        CreateError::NoMemory => names::no_memory(),
+        CreateError::OtherMachine => names::load(),
+    }
 }
 
 /// `:ok`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`, `:full`, `:full_wait` (the sponsor asks senders to
@@ -116,7 +132,7 @@ fn send_within<'a>(
     budget: usize,
 ) -> Atom {
     let sent = Target::find(target).and_then(|target| {
-        let mut writer = Writer::new(target.resource, &target.machine, budget);
+        let mut writer = Writer::new(target.resource, target.machine, budget);
         writer.term(message)?;
         let parcel = writer.builder.finish();
         target.send(parcel)
@@ -142,7 +158,7 @@ pub struct Target<'a> {
     /// The actor's machine.
     pub resource: &'a MachineResource,
     /// The same, running.
-    pub machine: Lent<'a>,
+    pub machine: &'a Machine,
     /// The actor's key.
     pub key: Key,
     /// The sponsor that was named.
@@ -153,9 +169,9 @@ impl<'a> Target<'a> {
     /// The fields of an address, or what is wrong with them.
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
-        let machine = resource.lend().ok_or_else(names::stopped)?;
+        let machine = resource.running().ok_or_else(names::stopped)?;
         let key = parse_key(key).ok_or_else(names::unknown)?;
-        let sponsor = sponsor(&machine, name)?;
+        let sponsor = sponsor(machine, name)?;
         Ok(Target {
             resource,
             machine,

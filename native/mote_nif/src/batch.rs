@@ -34,7 +34,7 @@ fn send_many<'a>(
         Err(word) => return (0, messages, word).encode(env),
     };
     let entrance = target.machine.entrance_to(&held, target.sponsor);
-    let mut run = Run::new(target.resource, &target.machine, entrance);
+    let mut run = Run::new(target.resource, target.machine, entrance);
     run.letters.address(held);
     let mut rest = messages;
     while let Some((message, tail)) = list_cell(rest) {
@@ -54,7 +54,8 @@ fn send_pairs<'a>(env: Env<'a>, pairs: Term<'a>, name: Term<'a>) -> Term<'a> {
         return (0, pairs, names::ok()).encode(env);
     };
     let found = Aim::of(first).and_then(|aim| {
-        let machine = aim.machine.running().ok_or_else(names::stopped)?;
+        let machine = aim.machine.running().cloned();
+        let machine = machine.ok_or_else(names::stopped)?;
         let named = sponsor(&machine, name)?;
         let (_, entrance) = aim.take(&machine, named)?;
         Ok((aim.machine, machine, named, entrance))

@@ -70,7 +70,7 @@ fn ask_within<'a>(
         Err(word) => return word.encode(env),
     };
     question(env, machine, tag, |customer| {
-        let mut writer = Writer::new(target.resource, &target.machine, budget);
+        let mut writer = Writer::new(target.resource, target.machine, budget);
         writer.request_of(customer);
         writer.term(request)?;
         let parcel = writer.builder.finish();

@@ -34,7 +34,7 @@ impl Resource for Drain {
 /// then the ticket must be given back.
 #[rustler::nif]
 fn drain<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, tag: Term<'a>) -> Term<'a> {
-    let Some(running) = machine.running() else {
+    let Some(running) = machine.running().cloned() else {
         return names::stopped().encode(env);
     };
     if running.is_quiet() {

@@ -297,7 +297,7 @@ impl Foreign for Elsewhere {
         let Some(there) = self.machine.running() else {
             return Delivery::Dead;
         };
-        let parcel = repack(message, machine, &self.machine, &there);
+        let parcel = repack(message, machine, &self.machine, there);
         // A sponsor that the other machine does not have any more: its first one stands in.
         let sponsor = self.sponsor.and_then(|name| there.sponsor(name));
         match there.send_between(self.key, sponsor, parcel) {

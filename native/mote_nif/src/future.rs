@@ -2,7 +2,7 @@
 //!
 //! A future is a [`Customer`] like any other to the machine. Its answer goes to no mailbox but into a [`Cell`]; those
 //! who wait for it are customers of their own, who are told when it is there.
-use crate::actor::{make, refusal};
+use crate::actor::{not_created, prepare, refusal};
 use crate::atoms::{names, Name};
 use crate::customer::inquiry;
 use crate::decode::Decoder;
@@ -12,7 +12,7 @@ use crate::message::send_in;
 use crate::outbox::letter;
 use crate::own_term::OwnTerm;
 use crate::resources::{sponsor, Asker, Customer, MachineResource, Question};
-use mote_vm::machine::Machine;
+use mote_vm::machine::{LaunchError, Machine};
 use mote_vm::outbox::Letters;
 use mote_vm::Term as Value;
 use parking_lot::Mutex;
@@ -215,26 +215,24 @@ fn future_within<'a>(
     environment: Option<ResourceArc<Environment>>,
     budget: usize,
 ) -> Term<'a> {
-    let none = names::nil().to_term(env);
     let started = resource
-        .lend()
+        .running()
         .ok_or_else(names::stopped)
         .and_then(|machine| {
-            let sponsor = sponsor(&machine, named)?;
-            let actor = make(&resource, (module, name, version), captures, none, budget)?;
+            let sponsor = sponsor(machine, named)?;
+            let behaviour = (module, name, version);
+            let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, budget)?;
             let (customer, asker) =
                 Customer::future(env.pid(), Cell::new(is_call), resource.clone());
-            let mut writer = Writer::new(&resource, &machine, budget);
+            let mut writer = Writer::new(&resource, machine, budget);
             writer.request_of(&customer);
-            let sent = match writer.term(request) {
-                Ok(()) => machine
-                    .send(actor, sponsor, writer.builder.finish())
-                    .map(|()| asker)
-                    .map_err(refusal),
-                Err(big) => Err(big.into()),
-            };
-            machine.release(actor);
-            sent
+            writer.term(request)?;
+            let request = writer.builder.finish();
+            match machine.launch(&behaviour, sponsor, captures, request) {
+                Ok(()) => Ok(asker),
+                Err(LaunchError::Create(error)) => Err(not_created(error)),
+                Err(LaunchError::Send(why)) => Err(refusal(why)),
+            }
         });
     match started {
         Ok(asker) => {

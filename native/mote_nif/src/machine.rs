@@ -121,9 +121,9 @@ fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
         running.stop();
         running.join();
         // What the postman has left.
-        machine.mail.deliver(env, &running, usize::MAX);
-        unpin(&running);
-        machine.take();
+        machine.mail.deliver(env, running, usize::MAX);
+        unpin(running);
+        machine.joined();
     }
     names::ok()
 }

@@ -15,13 +15,14 @@ use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::timers::TimerId;
 use mote_vm::Term as Value;
-use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
+use parking_lot::Mutex;
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Binary, Encoder, Env, LocalPid, Monitor, Resource, ResourceArc, Term};
 use std::sync::atomic::{
-    AtomicU32, AtomicU64, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering::AcqRel, Ordering::Acquire,
+    Ordering::Relaxed, Ordering::Release,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// The questions to one machine, counted.
@@ -87,13 +88,12 @@ impl Reports {
     }
 }
 
-/// A machine that is lent for a moment.
-pub type Lent<'a> = MappedRwLockReadGuard<'a, Machine>;
-
 /// One machine, from its start until nobody refers to it any more.
 pub struct MachineResource {
-    /// Read recursively, always: who reads may drop things whose destructors read as well, whoever waits to write.
-    running: RwLock<Option<Machine>>,
+    /// Set once, so that who sends takes no lock. It stays as long as the resource, though what it held in actors is given
+    /// back by a join.
+    machine: OnceLock<Machine>,
+    joined: AtomicBool,
     /// Held while a unit is loaded, so that a unit is loaded once.
     pub loading: Mutex<()>,
     /// Held while somebody starts threads or waits for some to end: one at a time.
@@ -122,7 +122,8 @@ impl MachineResource {
     /// A machine that is not running yet.
     pub fn new(owner: LocalPid) -> MachineResource {
         MachineResource {
-            running: RwLock::new(None),
+            machine: OnceLock::new(),
+            joined: AtomicBool::new(false),
             loading: Mutex::new(()),
             joining: Mutex::new(()),
             nursery: Nursery::new(64),
@@ -138,36 +139,32 @@ impl MachineResource {
 
     /// Makes it known as running.
     pub fn set(&self, machine: Machine) {
-        *self.running.write() = Some(machine);
+        // The first one stays.
+        let _ = self.machine.set(machine);
     }
 
     /// The machine, unless it was told to stop or has met a fault.
-    pub fn running(&self) -> Option<Machine> {
-        self.lend().map(|machine| machine.clone())
+    pub fn running(&self) -> Option<&Machine> {
+        self.machine.get().filter(|machine| !machine.is_stopping())
     }
 
-    /// The same for a moment, in which it is not taken away: cheaper.
-    pub fn lend(&self) -> Option<Lent<'_>> {
-        let running =
-            RwLockReadGuard::try_map(self.running.read_recursive(), Option::as_ref).ok()?;
-        (!running.is_stopping()).then_some(running)
-    }
-
-    /// The machine, also while it stops.
-    pub fn any(&self) -> Option<Machine> {
-        self.running.read_recursive().clone()
+    /// The machine, also while it stops; not after a join.
+    pub fn any(&self) -> Option<&Machine> {
+        // Acquire: who sees it finds everything joined.
+        let machine = self.machine.get();
+        machine.filter(|_| !self.joined.load(Acquire))
     }
 
     /// Tells it to stop.
     pub fn stop(&self) {
-        if let Some(machine) = &*self.running.read_recursive() {
+        if let Some(machine) = self.machine.get() {
             machine.stop();
         }
     }
 
-    /// Takes the machine away, to be dropped by the caller after a join.
-    pub fn take(&self) -> Option<Machine> {
-        self.running.write().take()
+    /// It was joined.
+    pub fn joined(&self) {
+        self.joined.store(true, Release);
     }
 }
 
@@ -175,8 +172,7 @@ impl MachineResource {
 impl Resource for MachineResource {
     const IMPLEMENTS_DOWN: bool = true;
 
-    // The owner was killed. Its janitor joins; here the threads are only told, which waits for nobody: the lock is
-    // written to only for the moments in which the machine is set and taken.
+    // The owner was killed. Its janitor joins; here the threads are only told, which waits for nobody.
     fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
         self.stop();
     }

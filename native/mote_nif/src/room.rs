@@ -113,7 +113,7 @@ fn send_permitted<'a>(
     message: Term<'a>,
 ) -> Atom {
     let sent = Target::find((machine, key, sponsor)).and_then(|target| {
-        let mut writer = Writer::new(target.resource, &target.machine, NO_LIMIT);
+        let mut writer = Writer::new(target.resource, target.machine, NO_LIMIT);
         writer.term(message)?;
         let parcel = writer.builder.finish();
         permit.send(&target, parcel)

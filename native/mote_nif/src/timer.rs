@@ -54,7 +54,7 @@ fn arm<'a>(
     budget: usize,
 ) -> Result<TimerId, Atom> {
     let target = Target::find(target)?;
-    let mut writer = Writer::new(target.resource, &target.machine, budget);
+    let mut writer = Writer::new(target.resource, target.machine, budget);
     writer.term(message)?;
     target.send_after(milliseconds, writer.builder.finish())
 }

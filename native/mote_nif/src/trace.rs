@@ -67,7 +67,7 @@ fn machine_trace<'a>(
         sponsor: given(sponsor),
     };
     if let Some(key) = parse_key(key) {
-        if !filter.of_actor(&running, key) {
+        if !filter.of_actor(running, key) {
             return names::unknown().encode(env);
         }
     }

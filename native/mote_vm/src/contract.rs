@@ -157,6 +157,15 @@ pub enum Refusal {
     },
 }
 
+/// Why an actor was not launched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaunchError {
+    /// It was not created.
+    Create(CreateError),
+    /// Its message was not accepted.
+    Send(Refusal),
+}
+
 /// What a machine holds and has done.
 #[derive(Clone, Debug)]
 pub struct Info {

@@ -7,11 +7,12 @@
 //! Invariants:
 //! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
 //! 2. A serial number is never given twice.
-//! 3. Whoever follows a key holds a reference of its own ([`Held`], [`Reference`]) until the actor is a root by other means: the one
-//!    that the key stands for may be released at any time, for a key can be copied.
+//! 3. Whoever follows a key holds a reference of its own ([`Held`]), or the lock (`visit`), until the actor is a root by
+//!    other means: the one that the key stands for may be released at any time, for a key can be copied.
 //! 4. A collection walks the slots piece by piece. An entry that goes before the walk has come to it is noted down: so
 //!    it meets every actor that was held when it began.
 use crate::actor::{Actor, SponsorId};
+use crate::sync::Apart;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::RandomState;
@@ -45,10 +46,18 @@ struct Inner {
     released: Vec<*const Actor>,
 }
 
+impl Inner {
+    /// The entry of a key, if there is one.
+    fn find(&mut self, key: Key) -> Option<&mut Slot> {
+        let entry = self.slots.get_mut(key.slot as usize)?;
+        (entry.serial == key.serial && entry.count > 0).then_some(entry)
+    }
+}
+
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct Handles {
-    inner: Mutex<Inner>,
+    inner: Apart<Mutex<Inner>>,
     secrets: [RandomState; 2],
 }
 
@@ -98,14 +107,12 @@ impl Handles {
     pub(crate) fn release(&self, key: Key) {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
-        let Some(entry) = inner.slots.get_mut(key.slot as usize) else {
+        let Some(entry) = inner.find(key) else {
             return;
         };
-        if entry.serial != key.serial || entry.count == 0 {
-            return;
-        }
         entry.count -= 1;
         if entry.count == 0 {
+            let entry = &inner.slots[key.slot as usize];
             inner.by_actor.remove(&entry.actor);
             inner.free.push(key.slot);
             if inner.walk.is_some_and(|at| key.slot as usize >= at) {
@@ -125,23 +132,21 @@ impl Handles {
         })
     }
 
-    /// The same for a moment: cheaper, for nobody needs to keep the handles themselves.
-    pub(crate) fn refer(&self, key: Key) -> Option<Reference<'_>> {
-        let (actor, pinned) = self.count(key)?;
-        Some(Reference {
-            key,
-            actor,
-            pinned,
-            handles: self,
-        })
+    /// Shows the actor of a key, if there is one, and keeps it meanwhile: `act` must be short, and neither let go of what
+    /// may hold an address nor ask for one, for nobody else gets at the handles before it is over.
+    pub(crate) fn visit<R>(
+        &self,
+        key: Key,
+        act: impl FnOnce(*const Actor, Option<SponsorId>) -> R,
+    ) -> Option<R> {
+        let mut inner = self.inner.lock();
+        let entry = inner.find(key)?;
+        Some(act(entry.actor, entry.pinned))
     }
 
     fn count(&self, key: Key) -> Option<(*const Actor, Option<SponsorId>)> {
         let mut inner = self.inner.lock();
-        let entry = inner.slots.get_mut(key.slot as usize)?;
-        if entry.serial != key.serial || entry.count == 0 {
-            return None;
-        }
+        let entry = inner.find(key)?;
         entry.count += 1;
         Some((entry.actor, entry.pinned))
     }
@@ -180,20 +185,6 @@ impl Handles {
     }
 }
 
-/// A reference to an actor for a moment, given back when dropped.
-pub(crate) struct Reference<'h> {
-    key: Key,
-    pub(crate) actor: *const Actor,
-    pub(crate) pinned: Option<SponsorId>,
-    handles: &'h Handles,
-}
-
-impl Drop for Reference<'_> {
-    fn drop(&mut self) {
-        self.handles.release(self.key);
-    }
-}
-
 /// A reference to an actor, given back when dropped.
 pub struct Held {
     key: Key,
@@ -229,7 +220,9 @@ mod tests {
     }
 
     fn found(handles: &Arc<Handles>, key: Key) -> Option<*const Actor> {
-        handles.hold(key).map(|held| held.actor)
+        let held = handles.hold(key).map(|held| held.actor);
+        assert_eq!(handles.visit(key, |actor, _| actor), held);
+        held
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(crate) mod station;
 pub(crate) mod sync;
 pub(crate) mod thread;
 pub mod timers;
+pub(crate) mod trickle;
 pub(crate) mod turn;
 pub mod value;
 pub(crate) mod worth;

@@ -1,11 +1,11 @@
 //! Whether anything is left to do in a machine, counted exactly.
 //!
-//! Outstanding are: every awake thread, and everything in an inbox. An event in a queue needs no count of its own,
+//! Outstanding are: every awake thread, and every inbox that is not empty. An event in a queue needs no count of its own,
 //! for its thread is awake. Timers that are not due do not count.
 //!
 //! Invariants:
-//! 1. What enters an inbox is added before it is pushed and taken off after it has left the inbox, by a thread that
-//!    is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
+//! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by a
+//!    thread that is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
 //! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
 //!    outside or a timer can make it rise again.
 //! 3. Who waits is told when the count is zero after the waiter was put down: never because of a zero from before,
@@ -24,20 +24,23 @@ struct Waiters {
     given: u64,
 }
 
-/// See the head of this file.
+/// See the head of this file. On cache lines of its own.
+#[repr(align(128))]
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,
     waiters: Mutex<Waiters>,
 }
 
-impl Quiescence {
-    pub(crate) fn new() -> Quiescence {
+impl Default for Quiescence {
+    fn default() -> Quiescence {
         Quiescence {
             outstanding: AtomicIsize::new(0),
-            waiters: Mutex::new(Waiters::default()),
+            waiters: Mutex::default(),
         }
     }
+}
 
+impl Quiescence {
     /// `n` more things to do.
     pub(crate) fn add(&self, n: usize) {
         self.outstanding.fetch_add(n as isize, SeqCst);
@@ -111,7 +114,7 @@ mod models {
     #[test]
     fn quiet_means_that_all_is_done() {
         loom::model(|| {
-            let quiescence = Arc::new(Quiescence::new());
+            let quiescence = Arc::new(Quiescence::default());
             let (passed, finished) = (
                 Arc::new(AtomicBool::new(false)),
                 Arc::new(AtomicBool::new(false)),
@@ -149,7 +152,7 @@ mod models {
     #[test]
     fn nobody_is_told_before_what_it_sent_is_done() {
         loom::model(|| {
-            let quiescence = Arc::new(Quiescence::new());
+            let quiescence = Arc::new(Quiescence::default());
             let sent = Arc::new(AtomicBool::new(false));
             let done = Arc::new(AtomicBool::new(false));
             quiescence.add(1); // an awake thread

@@ -13,7 +13,9 @@
 //! 3. No room is left unoffered: who gives places back looks for waiters afterwards, who puts a waiter down looks for
 //!    places afterwards, each with a sequentially consistent fence between its two steps: so one of them sees the other.
 //!    While somebody gives permits out, others leave it to them, who look again under the lock before they stop.
-//! 4. A room that is closed gives permits to all who wait or come: they find out what has become of the sponsor by
+//! 4. Places may be taken ahead (inbox.rs), never more than a sixteenth of those that are free: they count as taken, and
+//!    are given back with the next ones. Who uses one later asks again whether somebody waits.
+//! 5. A room that is closed gives permits to all who wait or come: they find out what has become of the sponsor by
 //!    trying again.
 use crate::sync::{
     fence, AcqRel, Acquire, AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, Release, SeqCst,
@@ -22,6 +24,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 type Waiter = Box<dyn FnOnce(Permit) + Send>;
+
+/// One in so many free places may be taken ahead.
+const AHEAD: usize = 16;
 
 #[derive(Default)]
 struct Line {
@@ -33,6 +38,7 @@ struct Line {
 }
 
 /// See the head of this file.
+#[repr(align(128))]
 pub(crate) struct Room {
     bound: usize,
     /// Whether a caller that does not say otherwise waits for room.
@@ -66,21 +72,42 @@ impl Room {
         }
     }
 
-    /// Takes a place for somebody from outside, if there is one.
-    pub(crate) fn enter(&self) -> bool {
-        let entered = !self.awaited.load(Relaxed) && self.take_one() || self.take_if_closed();
-        if !entered {
-            self.refused.fetch_add(1, Relaxed);
+    /// Takes a place for somebody from outside, if there is one, and places for up to so many in all while that leaves
+    /// most of what is free to others; how many.
+    pub(crate) fn enter_ahead(&self, most: usize) -> usize {
+        let taken = match self.awaited.load(Relaxed) {
+            true => 0,
+            false => self.take_ahead(most),
+        };
+        if taken == 0 && self.take_if_closed() {
+            return 1;
         }
-        entered
+        self.refused.fetch_add((taken == 0) as u64, Relaxed);
+        taken
+    }
+
+    fn take_ahead(&self, most: usize) -> usize {
+        // Relaxed: a hint.
+        let free = self.bound.saturating_sub(self.taken.load(Relaxed));
+        self.take_some((free / AHEAD).clamp(1, most), 1)
+    }
+
+    /// The same, with one of so many places that were taken ahead; not while somebody waits (invariant 2).
+    pub(crate) fn enter_by_place(&self, places: usize) -> bool {
+        if self.awaited.load(Relaxed) {
+            return false;
+        }
+        // Relaxed: for the figure. Whoever calls has taken the places, and nobody else can give them back.
+        self.record(self.taken.load(Relaxed) - (places - 1));
+        true
     }
 
     fn take_one(&self) -> bool {
-        self.take_some(1) == 1
+        self.take_some(1, 1) == 1
     }
 
-    /// Takes `n` places, or as many as there are; how many.
-    fn take_some(&self, n: usize) -> usize {
+    /// Takes `n` places, or as many as there are; how many. So many of them are used at once.
+    fn take_some(&self, n: usize, used: usize) -> usize {
         // Relaxed: a hint, the exchange decides; orders come from fences (invariant 3) and the lock.
         let mut taken = self.taken.load(Relaxed);
         while taken < self.bound {
@@ -90,7 +117,7 @@ impl Room {
                 .compare_exchange_weak(taken, taken + some, AcqRel, Relaxed)
             {
                 Ok(_) => {
-                    self.record(taken + some);
+                    self.record(taken + used.min(some));
                     return some;
                 }
                 Err(now) => taken = now,
@@ -99,7 +126,7 @@ impl Room {
         0
     }
 
-    /// Takes a place beyond the bound (invariant 4).
+    /// Takes a place beyond the bound (invariant 5).
     fn take_if_closed(&self) -> bool {
         let closed = self.closed.load(Acquire);
         if closed {
@@ -115,7 +142,7 @@ impl Room {
             return n;
         }
         let awaited = self.awaited.load(Relaxed);
-        let entered = if awaited { 0 } else { self.take_some(n) };
+        let entered = if awaited { 0 } else { self.take_some(n, n) };
         self.refused.fetch_add((n - entered) as u64, Relaxed);
         entered
     }
@@ -219,11 +246,18 @@ pub struct Permit(Option<Arc<Room>>);
 
 impl Permit {
     /// The message has entered that room. If it is the permit's, its place is the message's from now on; otherwise it
-    /// is given back, for the message has taken one there.
-    pub(crate) fn use_in(mut self, room: &Arc<Room>) {
+    /// is left over, to be dropped, for the message has taken one there.
+    #[must_use]
+    pub(crate) fn use_in(mut self, room: &Arc<Room>) -> Option<Permit> {
         match &self.0 {
-            Some(own) if Arc::ptr_eq(own, room) => self.0 = None,
-            _ => room.add(1),
+            Some(own) if Arc::ptr_eq(own, room) => {
+                self.0 = None;
+                None
+            }
+            _ => {
+                room.add(1);
+                Some(self)
+            }
         }
     }
 }
@@ -264,6 +298,10 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{channel, Receiver};
 
+    fn enter(room: &Room) -> bool {
+        room.enter_ahead(1) == 1
+    }
+
     fn room(bound: usize) -> Arc<Room> {
         Arc::new(Room::new(bound, false))
     }
@@ -280,14 +318,14 @@ mod tests {
     #[test]
     fn the_outside_is_refused_at_the_bound_and_the_inside_never() {
         let room = room(2);
-        assert!(room.enter() && room.enter());
-        assert!(!room.enter() && !room.enter());
+        assert!(enter(&room) && enter(&room));
+        assert!(!enter(&room) && !enter(&room));
         room.add(5);
         assert_eq!(room.figures(), (7, 7, 2));
         room.leave(5);
-        assert!(!room.enter());
+        assert!(!enter(&room));
         room.leave(1);
-        assert!(room.enter());
+        assert!(enter(&room));
         assert_eq!(room.figures(), (2, 7, 3));
     }
 
@@ -307,25 +345,25 @@ mod tests {
     #[test]
     fn room_is_given_in_order_and_nobody_is_overtaken() {
         let room = room(1);
-        assert!(room.enter());
+        assert!(enter(&room));
         let (_first, first) = wait(&room);
         let (_second, second) = wait(&room);
         assert!(first.try_recv().is_err());
         room.leave(1);
         let permit = first.try_recv().unwrap();
         assert!(second.try_recv().is_err());
-        assert!(!room.enter(), "the place is counted already");
-        permit.use_in(&room);
+        assert!(!enter(&room), "the place is counted already");
+        assert!(permit.use_in(&room).is_none());
         assert_eq!(room.figures().0, 1);
         room.leave(1);
         drop(second.try_recv().unwrap());
-        assert!(room.enter());
+        assert!(enter(&room));
     }
 
     #[test]
     fn a_permit_that_nobody_uses_goes_to_the_next() {
         let room = room(1);
-        assert!(room.enter());
+        assert!(enter(&room));
         let (first_in_line, first) = wait(&room);
         let (second_in_line, second) = wait(&room);
         let (_third, third) = wait(&room);
@@ -340,7 +378,7 @@ mod tests {
     #[test]
     fn many_that_are_gone_do_not_lead_deep() {
         let room = room(1);
-        assert!(room.enter());
+        assert!(enter(&room));
         let gone: Vec<InLine> = (0..100_000).map(|_| wait(&room).0).collect();
         room.leave(1);
         assert_eq!(room.figures().0, 0);
@@ -351,12 +389,12 @@ mod tests {
     #[test]
     fn a_permit_for_a_room_that_is_gone_counts_where_the_message_went() {
         let (old, heir) = (room(1), room(1));
-        assert!(old.enter());
+        assert!(enter(&old));
         let (_in_line, told) = wait(&old);
         old.close();
         let permit = told.try_recv().unwrap();
-        assert!(old.enter(), "a closed one refuses nobody");
-        permit.use_in(&heir);
+        assert!(enter(&old), "a closed one refuses nobody");
+        drop(permit.use_in(&heir));
         assert_eq!(heir.figures().0, 1);
     }
 }
@@ -367,12 +405,16 @@ mod models {
     use crate::sync::AtomicBool;
     use loom::thread;
 
+    fn enter(room: &Room) -> bool {
+        room.enter_ahead(1) == 1
+    }
+
     /// A thread gives the only place back while somebody puts himself in the line: he is told in any case.
     #[test]
     fn no_waiter_is_forgotten() {
         loom::model(|| {
             let room = Arc::new(Room::new(1, false));
-            assert!(room.enter());
+            assert!(enter(&room));
             let r = room.clone();
             let leaver = thread::spawn(move || r.leave(1));
             let told = loom::sync::Arc::new(AtomicBool::new(false));
@@ -396,7 +438,7 @@ mod models {
             let room = Arc::new(Room::new(1, false));
             let r = room.clone();
             let comer = thread::spawn(move || {
-                if r.enter() {
+                if enter(&r) {
                     assert_eq!(r.figures().0, 1);
                     r.leave(1);
                 }

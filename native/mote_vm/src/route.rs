@@ -78,13 +78,11 @@ impl Dispatch {
                 self.forward(owner, event);
                 return false;
             }
-            self.turn.place.machine.quiescence().add(1);
             if station.push(Entry::Migrate(event, me)).is_ok() {
                 self.turn.counts.migrations += 1;
                 return false;
             }
             // The thread has just ended: it counts as asleep from now on.
-            self.turn.place.machine.quiescence().done(1);
         }
     }
 

@@ -226,7 +226,6 @@ impl Turn {
             return;
         }
         let machine = &self.place.machine;
-        machine.quiescence().add(events.len());
         if !to.push_events(events) {
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
             let _ = machine.sponsors().first().lead().push_events(events);
@@ -321,8 +320,8 @@ mod models {
                 asker.thread().unpark();
             }
             let _ = request.answer();
-            assert!(inbox.push_events(&mut vec![event()]));
-            if presence.is_asleep() {
+            let wakes = inbox.push_events(&mut vec![event()]).expect("open");
+            if wakes && presence.is_asleep() {
                 asker.thread().unpark();
             }
             asker.join().unwrap();

@@ -300,7 +300,7 @@ mod models {
                     target: std::ptr::null(),
                     message: crate::value::Value::NIL,
                 };
-                assert!(scene.inbox.push_events(&mut vec![event]));
+                assert!(scene.inbox.push_events(&mut vec![event]).is_some());
                 let stand_in = presence.stand_in();
                 let is_needed = stand_in.is_none();
                 if stand_in.is_some() {

@@ -4,14 +4,15 @@
 use crate::batch::Batch;
 use crate::contract::Refusal;
 use crate::counters::{Counters, Counts};
-use crate::inbox::{Entry, Inbox, Refused, Sender};
+use crate::inbox::{Entry, Inbox, Wakes};
 use crate::parker::Parker;
 use crate::presence::Presence;
 use crate::queue::Event;
+use crate::quiescence::Quiescence;
 use crate::quota::Quota;
-use crate::room::{Permit, Room};
+use crate::room::Room;
 use crate::sharing::Request;
-use crate::sync::{AcqRel, AtomicBool, AtomicU64, Relaxed, RwLock};
+use crate::sync::{AcqRel, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
 use crate::thread::Dispatch;
 use crate::timers::Timers;
 use parking_lot::Mutex;
@@ -25,7 +26,7 @@ pub(crate) type ThreadNumber = u16;
 #[repr(align(128))]
 pub(crate) struct Station {
     pub(crate) number: ThreadNumber,
-    pub(crate) presence: Presence,
+    pub(crate) presence: Apart<Presence>,
     pub(crate) inbox: Inbox,
     pub(crate) timers: Timers,
     pub(crate) request: Request,
@@ -45,11 +46,11 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    fn new(number: ThreadNumber, quota: &Arc<Quota>) -> Station {
+    fn new(number: ThreadNumber, quota: &Arc<Quota>, quiescence: &Arc<Quiescence>) -> Station {
         Station {
             number,
-            presence: Presence::new(),
-            inbox: Inbox::new(quota.clone()),
+            presence: Apart(Presence::new()),
+            inbox: Inbox::new(quota.clone(), quiescence.clone()),
             timers: Timers::new(quota.clone()),
             request: Request::new(),
             waking: AtomicBool::new(false),
@@ -93,9 +94,16 @@ impl Station {
 
     /// Adds an entry and wakes the thread if it sleeps.
     pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
-        self.inbox.push(entry)?;
-        self.unpark_if_asleep();
+        let wakes = self.inbox.push(entry)?;
+        self.pushed(wakes);
         Ok(())
+    }
+
+    /// Something was pushed (inbox.rs).
+    pub(crate) fn pushed(&self, wakes: Wakes) {
+        if wakes {
+            self.unpark_if_asleep();
+        }
     }
 
     /// The same for a batch of messages from outside (inbox.rs).
@@ -103,33 +111,16 @@ impl Station {
         &self,
         batch: Box<Batch>,
     ) -> Result<(usize, Option<Refusal>), Box<Batch>> {
-        let entered = self.inbox.push_batch(batch)?;
-        self.unpark_if_asleep();
-        Ok(entered)
-    }
-
-    /// The same for a message from outside (inbox.rs); whoever waits for what comes of it sees to the thread.
-    pub(crate) fn push_from_outside(
-        &self,
-        entry: Entry,
-        permit: &mut Option<Permit>,
-        sender: Sender,
-    ) -> Result<(), Refused> {
-        self.inbox.push_from_outside(entry, permit, sender)?;
-        if sender == Sender::GoesOn {
-            self.unpark_if_asleep();
-        }
-        Ok(())
+        let (entered, refused, wakes) = self.inbox.push_batch(batch)?;
+        self.pushed(wakes);
+        Ok((entered, refused))
     }
 
     /// Moves events in and wakes the thread if it sleeps; `false` when the thread has ended.
     #[must_use]
     pub(crate) fn push_events(&self, events: &mut Vec<Event>) -> bool {
-        let taken = self.inbox.push_events(events);
-        if taken {
-            self.unpark_if_asleep();
-        }
-        taken
+        let wakes = self.inbox.push_events(events);
+        wakes.map(|wakes| self.pushed(wakes)).is_some()
     }
 
     /// Makes the thread look around.
@@ -163,14 +154,16 @@ impl Station {
 /// All threads of a machine by number.
 pub(crate) struct Stations {
     quota: Arc<Quota>,
+    quiescence: Arc<Quiescence>,
     all: RwLock<Vec<Arc<Station>>>,
     free: Mutex<Vec<ThreadNumber>>,
 }
 
 impl Stations {
-    pub(crate) fn new(quota: Arc<Quota>) -> Stations {
+    pub(crate) fn new(quota: Arc<Quota>, quiescence: Arc<Quiescence>) -> Stations {
         Stations {
             quota,
+            quiescence,
             all: RwLock::default(),
             free: Mutex::default(),
         }
@@ -184,7 +177,7 @@ impl Stations {
         }
         let mut all = self.all.write();
         let number = ThreadNumber::try_from(all.len() + 1).ok()?;
-        let station = Arc::new(Station::new(number, &self.quota));
+        let station = Arc::new(Station::new(number, &self.quota, &self.quiescence));
         all.push(station.clone());
         Some(station)
     }

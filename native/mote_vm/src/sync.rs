@@ -104,6 +104,19 @@ mod modelled {
     }
 }
 
+/// Something that some threads write to while others read or write what lies beside it: on cache lines of its own, in pairs
+/// as they are fetched.
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct Apart<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for Apart<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// One step of waiting for another thread that is about to finish.
 pub(crate) fn pause() {
     #[cfg(loom)]

@@ -25,6 +25,7 @@ use crate::sharing::WORTH_ASKING;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::Relaxed;
 use crate::timers::{Message, Timer};
+use crate::trickle::Trickle;
 use crate::turn::{Place, Turn};
 use crate::value::Value;
 use std::collections::VecDeque;
@@ -103,6 +104,7 @@ pub(crate) struct Dispatch {
     pub(crate) is_wanted: bool,
     /// How often in a row nothing has come in but messages whose senders would have stood in.
     asked_only: u32,
+    trickle: Trickle,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -149,6 +151,7 @@ impl Dispatch {
             postponed: false,
             is_wanted: false,
             asked_only: 0,
+            trickle: Trickle::default(),
         }
     }
 
@@ -360,14 +363,15 @@ impl Dispatch {
     fn take_in(&mut self, mut contents: Contents) {
         self.show_unseen(&mut contents);
         let taken = contents.len();
-        let asked = std::mem::take(&mut contents.asked);
+        let outstanding = contents.outstanding();
         if taken > 0 {
-            self.asked_only = if asked == taken {
+            self.asked_only = if contents.asked == taken {
                 self.asked_only + 1
             } else {
                 0
             };
         }
+        self.trickle.took(contents.only_sent());
         let siblings = self.turn.place.sponsor.stations.len() > 1;
         self.shared |= siblings && !contents.events.is_empty();
         for event in contents.events.drain(..) {
@@ -408,12 +412,12 @@ impl Dispatch {
                 Entry::Message(target, parcel) => self.accept(target, parcel),
             }
         }
-        contents.shrink();
-        contents.more = 0;
+        let left = taken + contents.places;
+        contents.reset();
         self.contents = contents;
         let queued = self.turn.queue.len() + self.arrivals.len();
-        self.turn.settle(queued, taken);
-        self.turn.place.machine.quiescence().done(taken);
+        self.turn.settle(queued, left);
+        self.turn.place.machine.quiescence().done(outstanding);
     }
 
     /// Queues a message from outside.
@@ -513,6 +517,7 @@ impl Dispatch {
         if self.collect_a_little() {
             return;
         }
+        self.trickle.wait();
         // Who would stand in is not waited for.
         let watches = self.asked_only < ENOUGH_ASKED;
         if self.ask_for_work() || watches && self.look_around(SPIN) {
@@ -643,7 +648,7 @@ impl Dispatch {
         let mut contents = Contents::default();
         place.station.inbox.close(&mut contents);
         self.show_unseen(&mut contents);
-        let left = contents.len();
+        let outstanding = contents.outstanding();
         while let Some(event) = self.turn.queue.pop() {
             contents.events.push(event);
         }
@@ -661,7 +666,7 @@ impl Dispatch {
             .adopt(&place.station.timers, place.station.number, serials);
         // It may sleep for longer than that.
         heir.wake();
-        place.machine.quiescence().done(left);
+        place.machine.quiescence().done(outstanding);
         self.flush();
     }
 }

@@ -156,7 +156,7 @@ mod models {
 
     impl Scene {
         fn new(open: usize) -> Arc<Scene> {
-            let stations = Stations::new(Arc::new(Quota::default()));
+            let stations = Stations::new(Arc::new(Quota::default()), Arc::default());
             (0..open).for_each(|_| drop(stations.open()));
             Arc::new(Scene {
                 safepoint: Safepoint::default(),

@@ -47,7 +47,7 @@ struct Shared {
     handles: Arc<Handles>,
     sponsors: Sponsors,
     stations: Stations,
-    quiescence: Quiescence,
+    quiescence: Arc<Quiescence>,
     safepoint: Safepoint,
     attention: Attention,
     gc: Gc,
@@ -74,6 +74,7 @@ impl Machine {
     pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
         let pool = Arc::new(BlockPool::new(config.memory, Pace::new(config.gc)));
         let quota = pool.quota.clone();
+        let quiescence = Arc::<Quiescence>::default();
         let program = Arc::new(Program::new().ok_or(StartError::Memory)?);
         let machine = Machine(Arc::new(Shared {
             name: config.name,
@@ -83,8 +84,8 @@ impl Machine {
             program,
             handles: Arc::default(),
             sponsors: Sponsors::default(),
-            stations: Stations::new(quota),
-            quiescence: Quiescence::new(),
+            stations: Stations::new(quota, quiescence.clone()),
+            quiescence,
             safepoint: Safepoint::default(),
             attention: Attention::default(),
             ended: Mutex::default(),
@@ -245,13 +246,9 @@ impl Machine {
 
     /// Puts an entry into a thread's inbox, or into the first sponsor's if that thread has ended.
     pub(crate) fn push(&self, station: &Station, entry: Entry) {
-        let weight = entry.weight();
-        self.0.quiescence.add(weight);
         if let Err(entry) = station.push(entry) {
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
-            if self.0.sponsors.first().lead().push(entry).is_err() {
-                self.0.quiescence.done(weight);
-            }
+            let _ = self.0.sponsors.first().lead().push(entry);
         }
     }
 
@@ -318,14 +315,18 @@ impl Machine {
 
 fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
     let stations = &sponsor.stations;
-    let (waiting, high_water, overloaded) = sponsor.room.figures();
+    let (inboxes, ahead) = stations
+        .iter()
+        .map(|station| station.inbox.figures())
+        .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let (taken, high_water, overloaded) = sponsor.room.figures();
     SponsorInfo {
         name: sponsor.name,
         started: sponsor.started,
         threads: stations.iter().map(|s| s.counts()).collect(),
         asleep: stations.iter().filter(|s| s.presence.is_asleep()).count(),
-        inbox: stations.iter().map(|s| s.inbox.len()).sum(),
-        waiting,
+        inbox: inboxes,
+        waiting: taken.saturating_sub(ahead),
         high_water,
         overloaded,
         queued: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),

@@ -4,15 +4,16 @@
 use super::Machine;
 use crate::actor::{Actor, Header, SponsorId};
 use crate::batch::Batch;
-use crate::contract::{Behaviour, CreateError, Look, Refusal};
+use crate::contract::{Behaviour, CreateError, LaunchError, Look, Refusal};
 use crate::handles::{Held, Key};
 use crate::heap::view::ActorRef;
 use crate::heap::Heap;
-use crate::inbox::{Entry, Refused, Sender, Target};
+use crate::inbox::{Entry, Inbox, Refused, Sender, Target, Wakes};
 use crate::parcel::Parcel;
 use crate::room::{InLine, Permit};
 use crate::sponsor::Sponsor;
 use crate::stand_in;
+use crate::station::Station;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -25,6 +26,13 @@ impl PartialEq for Entrance {
     }
 }
 
+/// Whether a message has entered.
+type Pushed = Result<Wakes, (Refused, Entry)>;
+
+/// The sponsor that a message enters by, if that is not the first one.
+#[derive(Default)]
+struct Way(Option<Arc<Sponsor>>);
+
 impl Machine {
     /// Creates an actor, pinned to a sponsor if one is given; `captures` holds a tuple of as many values as the
     /// behaviour captures. The caller owns the handle.
@@ -34,19 +42,57 @@ impl Machine {
         pinned: Option<SponsorId>,
         captures: Parcel,
     ) -> Result<Key, CreateError> {
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
+        self.create_for(behaviour, pinned, captures, |actor| {
+            self.0.handles.acquire(actor, pinned)
+        })
+    }
+
+    /// Creates an actor that nobody knows, for one message, by that sponsor or the first one: as `create` and `send` do, but
+    /// for the handle.
+    pub fn launch(
+        &self,
+        behaviour: &Behaviour,
+        sponsor: Option<SponsorId>,
+        captures: Parcel,
+        mut message: Parcel,
+    ) -> Result<(), LaunchError> {
+        if !message.is_for(&self.0.handles) {
+            return Err(LaunchError::Send(Refusal::Unknown));
+        }
+        // Until the inbox keeps them.
+        let _held = message.take_held();
+        let mut way = Way::default();
+        let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut None, Sender::GoesOn);
+        let pushed = self
+            .create_for(behaviour, None, captures, |actor| {
+                self.enter(&mut way, sponsor, actor, message, push)
+            })
+            .map_err(LaunchError::Create)?;
+        self.entered(&way, pushed, Station::pushed)
+            .map_err(LaunchError::Send)
+    }
+
+    /// Creates an actor, and lets `hold` see to it that a collection finds it.
+    fn create_for<R>(
+        &self,
+        behaviour: &Behaviour,
+        pinned: Option<SponsorId>,
+        captures: Parcel,
+        hold: impl FnOnce(*const Actor) -> R,
+    ) -> Result<R, CreateError> {
         let ours = Arc::ptr_eq(&behaviour.program, &self.0.program);
         if !ours || !captures.is_for(&self.0.handles) {
             return Err(CreateError::OtherMachine);
         }
         let heap = self.0.leases.lend_to_guest();
         let mut heap = heap.ok_or(CreateError::NoMemory)?;
-        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
         let made = self.create_in(&mut heap, Header::new(behaviour.id, pinned, 0), captures);
-        // Held by a handle before the heap goes back: a collection sees the one or waits for the other.
-        let key = made.map(|actor| self.0.handles.acquire(actor, pinned));
+        // Held before the heap goes back: a collection sees the one or waits for the other.
+        let held = made.map(hold);
         self.0.leases.give_back_from_guest(heap);
         self.collect_if_due();
-        key
+        held
     }
 
     fn create_in(
@@ -124,33 +170,10 @@ impl Machine {
         waits: Option<(u64, &dyn Fn() -> bool)>,
     ) -> Result<(), Refusal> {
         let sender = waits.map_or(Sender::GoesOn, |_| Sender::Waits);
-        self.deliver(target, sponsor, message, |machine, sponsor, entry| {
-            machine.0.quiescence.add(1);
-            let lead = sponsor.lead();
-            match lead.push_from_outside(entry, &mut permit, sender) {
-                Ok(()) => {
-                    if let Some((fuel, answered)) = waits {
-                        machine.stand_in(lead, fuel, answered);
-                    }
-                    Ok(())
-                }
-                Err(Refused::Full { patient }) => {
-                    machine.0.quiescence.done(1);
-                    Err(Refusal::Full { patient })
-                }
-                Err(Refused::NoMemory) => {
-                    machine.0.quiescence.done(1);
-                    machine.0.pool.short();
-                    machine.collect_if_due();
-                    Err(Refusal::NoMemory)
-                }
-                Err(Refused::Closed(entry)) => {
-                    // It was removed in this very moment: as what was there already, the message goes to the first.
-                    machine.push(machine.0.sponsors.first().lead(), entry);
-                    machine.0.quiescence.done(1);
-                    Ok(())
-                }
-            }
+        let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut permit, sender);
+        self.deliver(target, sponsor, message, push, |lead, wakes| match waits {
+            Some((fuel, answered)) => self.stand_in(lead, fuel, answered),
+            None => lead.pushed(wakes),
         })
     }
 
@@ -161,37 +184,89 @@ impl Machine {
         sponsor: Option<SponsorId>,
         message: Parcel,
     ) -> Result<(), Refusal> {
-        self.deliver(target, sponsor, message, |machine, sponsor, entry| {
-            machine.push(sponsor.lead(), entry);
-            Ok(())
-        })
+        let push =
+            |inbox: &Inbox, entry| inbox.push(entry).map_err(|entry| (Refused::Closed, entry));
+        self.deliver(target, sponsor, message, push, Station::pushed)
     }
 
+    /// Puts a message where it enters, by `push`; then, if it has entered, does what is to follow.
     fn deliver(
         &self,
         target: Key,
         sponsor: Option<SponsorId>,
         mut message: Parcel,
-        push: impl FnOnce(&Machine, &Sponsor, Entry) -> Result<(), Refusal>,
+        push: impl FnOnce(&Inbox, Entry) -> Pushed,
+        then: impl FnOnce(&Station, Wakes),
     ) -> Result<(), Refusal> {
-        let target = self.0.handles.refer(target).ok_or(Refusal::Unknown)?;
         if !message.is_for(&self.0.handles) {
             return Err(Refusal::Unknown);
         }
-        let named = target
-            .pinned
-            .or(sponsor)
-            .map(|id| self.0.sponsors.by_id(id));
-        let sponsor = named.as_ref().unwrap_or_else(|| self.0.sponsors.first());
-        let held = message.take_held();
-        let entry = Entry::Message(Target(target.actor), message);
-        let pushed = push(self, sponsor, entry);
-        if let Some(seeded) = self.0.seeded.as_ref().filter(|_| pushed.is_ok()) {
-            seeded.line.put(sponsor.lead().number);
+        // Until the inbox keeps them.
+        let _held = message.take_held();
+        let mut way = Way::default();
+        // Only what is short is done here: the target is kept by the handles' lock.
+        let pushed = self.0.handles.visit(target, |actor, pinned| {
+            self.enter(&mut way, pinned.or(sponsor), actor, message, push)
+        });
+        self.entered(&way, pushed.ok_or(Refusal::Unknown)?, then)
+    }
+
+    /// Puts a message where it enters, which is noted down. What is refused is for the caller to drop, without any lock.
+    #[inline(always)]
+    fn enter(
+        &self,
+        way: &mut Way,
+        sponsor: Option<SponsorId>,
+        actor: *const Actor,
+        message: Parcel,
+        push: impl FnOnce(&Inbox, Entry) -> Pushed,
+    ) -> Pushed {
+        way.0 = sponsor.map(|id| self.0.sponsors.by_id(id));
+        let lead = self.lead_of(way);
+        match push(&lead.inbox, Entry::Message(Target(actor), message)) {
+            Err((Refused::Closed, entry)) => {
+                // It was removed in this very moment: as what was there already, the message goes to the first.
+                way.0 = None;
+                let pushed = self.lead_of(way).inbox.push(entry);
+                pushed.map_err(|entry| (Refused::Closed, entry))
+            }
+            pushed => pushed,
         }
-        // From here on the inbox keeps them.
-        drop((target, held));
-        pushed
+    }
+
+    fn lead_of<'a>(&'a self, way: &'a Way) -> &'a Station {
+        way.0
+            .as_ref()
+            .unwrap_or_else(|| self.0.sponsors.first())
+            .lead()
+    }
+
+    /// What came of it; does what is to follow, if it has entered.
+    #[inline(always)]
+    fn entered(
+        &self,
+        way: &Way,
+        pushed: Pushed,
+        then: impl FnOnce(&Station, Wakes),
+    ) -> Result<(), Refusal> {
+        match pushed {
+            Ok(wakes) => {
+                let lead = self.lead_of(way);
+                if let Some(seeded) = &self.0.seeded {
+                    seeded.line.put(lead.number);
+                }
+                then(lead, wakes);
+                Ok(())
+            }
+            Err((Refused::Full { patient }, _)) => Err(Refusal::Full { patient }),
+            Err((Refused::NoMemory, _)) => {
+                self.0.pool.short();
+                self.collect_if_due();
+                Err(Refusal::NoMemory)
+            }
+            // The first one ends only with the machine, and then nothing is dispatched any more.
+            Err((Refused::Closed, _)) => Ok(()),
+        }
     }
 
     /// Where what is sent to an actor enters, for [`Machine::send_batch`].
@@ -214,13 +289,11 @@ impl Machine {
             return (0, Some(Refusal::Unknown));
         }
         let held = batch.take_held();
-        self.0.quiescence.add(n);
         let (entered, refused) = match entrance.0.lead().push_batch(batch) {
             Ok(entered) => entered,
             Err(batch) => {
                 // It was removed in this very moment, as in `send_with`.
                 self.push(self.0.sponsors.first().lead(), Entry::Batch(batch));
-                self.0.quiescence.done(n);
                 (n, None)
             }
         };
@@ -230,7 +303,6 @@ impl Machine {
         }
         // From here on the inbox keeps them.
         drop(held);
-        self.0.quiescence.done(n - entered);
         if refused == Some(Refusal::NoMemory) {
             self.0.pool.short();
             self.collect_if_due();

@@ -1,0 +1,100 @@
+//! Messages from outside that come one by one: how long a thread without other work leaves its inbox alone.
+//!
+//! A look into the inbox takes its cache lines away from whoever sends, who waits longer for their return than the rest of
+//! sending takes. A thread that looks all the time finds one message each time, and sender and thread do nothing but pass
+//! lines to and fro. So after a message that came alone it lets a moment pass, and more while that is of use: while several
+//! have come meanwhile. Where the next one comes later, as when a process waits for what comes of each, the thread does not
+//! wait at all for some time.
+use std::time::{Duration, Instant};
+
+/// How long it waits at first, and at most: no answer may be late by more.
+const FIRST: Duration = Duration::from_nanos(500);
+const MOST: Duration = Duration::from_nanos(1_000);
+/// After how many times that something came it tries again, when waiting was of no use.
+const TRY_AGAIN: u32 = 32;
+
+/// See the head of this file.
+#[derive(Default)]
+pub(crate) struct Trickle {
+    moment: Duration,
+    /// Until when the inbox is left alone.
+    until: Option<Instant>,
+    in_vain: u32,
+}
+
+impl Trickle {
+    /// So many messages were taken out at once that nobody waits for, and nothing else.
+    pub(crate) fn took(&mut self, messages: usize) {
+        self.moment = match (messages, self.moment) {
+            (0, _) => Duration::ZERO,
+            (1, Duration::ZERO) if self.in_vain > 0 => {
+                self.in_vain -= 1;
+                Duration::ZERO
+            }
+            (_, Duration::ZERO) => FIRST,
+            (1, _) => {
+                self.in_vain = TRY_AGAIN;
+                Duration::ZERO
+            }
+            (_, moment) => (2 * moment).min(MOST),
+        };
+        self.until = (self.moment > Duration::ZERO).then(|| Instant::now() + self.moment);
+    }
+
+    /// There is nothing else to do: lets the moment pass.
+    pub(crate) fn wait(&mut self) {
+        if let Some(until) = self.until.take() {
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// How long it waits after each drain of so many.
+    fn moments(drains: impl IntoIterator<Item = usize>) -> Vec<Duration> {
+        let mut trickle = Trickle::default();
+        let moment = |messages| {
+            trickle.took(messages);
+            assert_eq!(trickle.until.is_some(), trickle.moment > Duration::ZERO);
+            trickle.moment
+        };
+        drains.into_iter().map(moment).collect()
+    }
+
+    #[test]
+    fn it_waits_for_longer_while_several_come_meanwhile_and_no_longer_than_that() {
+        assert_eq!(moments([1, 2, 5, 9]), [FIRST, MOST, MOST, MOST]);
+    }
+
+    #[test]
+    fn it_does_not_wait_where_that_is_of_no_use_until_it_tries_again() {
+        let found = moments([1; TRY_AGAIN as usize + 3]);
+        let (first, rest) = found.split_at(1);
+        let (vain, again) = rest.split_at(TRY_AGAIN as usize + 1);
+        assert_eq!((first, again), (&[FIRST][..], &[FIRST][..]));
+        assert!(vain.iter().all(|moment| *moment == Duration::ZERO));
+        // Several at once are of use before.
+        assert_eq!(
+            moments([1, 1, 1, 3]),
+            [FIRST, Duration::ZERO, Duration::ZERO, FIRST]
+        );
+    }
+
+    #[test]
+    fn it_does_not_wait_beside_anything_else() {
+        assert_eq!(moments([1, 4, 0, 1]), [FIRST, MOST, Duration::ZERO, FIRST]);
+    }
+
+    #[test]
+    fn it_waits_once() {
+        let mut trickle = Trickle::default();
+        trickle.took(1);
+        trickle.wait();
+        assert!(trickle.until.is_none());
+    }
+}
