@@ -79,6 +79,11 @@ defmodule Mote do
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts) do
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError,
+            "expected a keyword list of options, as in {Mote, name: MyApp.Mote}, got: #{inspect(opts)}"
+    end
+
     {child, opts} = Keyword.split(opts, [:id, :restart, :shutdown])
 
     Map.merge(
@@ -477,7 +482,7 @@ defmodule Mote do
   @spec gc(Machine.t(), timeout) :: :ok
   def gc(machine, timeout \\ :infinity) do
     with {:ok, native} <- Machine.fetch(machine),
-         {:ok, :ok} <- Question.put(native, timeout, [machine: machine], &Native.machine_collect(native, &1)) do
+         {:ok, :ok} <- Question.put(native, timeout, [survey: machine], &Native.machine_collect(native, &1)) do
       :ok
     else
       {:error, error} -> raise error
@@ -654,8 +659,9 @@ defmodule Mote do
   @doc """
   Loads the code of a module, and of those that it refers to, ahead of the first `create/3`.
 
-  Does nothing for modules that the machine has in their present version. Actors that exist move to a new version at
-  their next `become`.
+  Does nothing for modules that the machine has in their present version. A machine learns of a new version, such as one
+  that was typed into IEx, by this, or when something of it is created; from then on actors move to it at their next
+  `become`.
   """
   @spec load(Machine.t(), module) :: :ok | {:error, Error.t()}
   def load(machine, module) when is_atom(module) do

@@ -110,7 +110,7 @@ defmodule Mote.Ask do
 
   @doc "See `Mote.await/2`."
   @spec await(t, timeout) :: term
-  def await(%__MODULE__{} = ask, timeout \\ @timeout) do
+  def await(ask, timeout \\ @timeout) do
     owned!(ask)
     Question.timeout!(timeout)
 
@@ -146,7 +146,7 @@ defmodule Mote.Ask do
 
   @doc "See `Mote.yield/2`."
   @spec yield(t, timeout) :: result | nil
-  def yield(%__MODULE__{} = ask, timeout \\ @timeout) do
+  def yield(ask, timeout \\ @timeout) do
     owned!(ask)
     Question.timeout!(timeout)
     look(ask, timeout)
@@ -163,7 +163,7 @@ defmodule Mote.Ask do
 
   @doc "See `Mote.ignore/1`."
   @spec ignore(t) :: result | nil
-  def ignore(%__MODULE__{} = ask) do
+  def ignore(ask) do
     owned!(ask)
     Question.ignore(open_of(ask), context(ask))
   end
@@ -203,6 +203,11 @@ defmodule Mote.Ask do
   defp context(ask, timeout), do: [timeout: timeout, address: ask.address]
 
   defp options!(opts, function) when is_list(opts) do
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:timeout, :sponsor] == [] do
+      raise ArgumentError,
+            "expected a timeout or the options of #{function}, :timeout and :sponsor, got: #{inspect(opts)}"
+    end
+
     {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)
     Question.timeout!(timeout)
     {timeout, Sponsor.option!(rest, function)}

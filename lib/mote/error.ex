@@ -9,7 +9,8 @@ defmodule Mote.Error do
     * `:unknown_sponsor` - the machine has no sponsor of that name;
     * `:sponsor_exists` - the machine has a sponsor of that name already;
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
-    * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet in time;
+    * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet, or did not stand
+      still, in time; or the future was not finished;
     * `:broken_promise` - everybody who could have answered is gone;
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
     * `:not_paused` - the machine must be paused for a step;

@@ -14,8 +14,8 @@ defmodule Mote.IEx do
   | `untrace(trace)` | `Mote.Trace.stop/1` |
   | `pause()`, `resume()`, `step()`, `step(sponsor)` | `Mote.pause/1`, `Mote.resume/1`, `Mote.step/2`, the turn written as text |
 
-  Those that take no address mean `m()`; with several machines, say `use_machine(machine)` first. `IEx.Helpers` has an `i/1`
-  too: IEx says so if it is ambiguous, and `import IEx.Helpers, except: [i: 1]` settles it.
+  Those that take no address mean `m()`; with several machines, say `use_machine(machine)` first. `IEx.Helpers` has `i/0` and
+  `i/1` too: IEx says so if it is ambiguous, and `import IEx.Helpers, except: [i: 0, i: 1]` settles it.
 
       iex> import Mote.IEx
       iex> {:ok, machine} = Mote.start_link()

@@ -51,7 +51,7 @@ defmodule Mote.Machine do
   defstruct [:pid, :name]
 
   @typedoc "A machine: its process, the name that it was given, or what `Mote.machine/1` gives."
-  @type t :: GenServer.server() | %__MODULE__{pid: pid, name: term}
+  @type t :: pid | atom | {:global, term} | {:via, module, term} | %__MODULE__{pid: pid, name: term}
 
   @doc false
   @spec start_link(keyword) :: GenServer.on_start()
@@ -105,10 +105,13 @@ defmodule Mote.Machine do
 
   @doc false
   @spec stop(t, term, timeout) :: :ok
-  def stop(machine, reason, timeout), do: GenServer.stop(server(machine), reason, timeout)
+  def stop(%__MODULE__{pid: pid}, reason, timeout), do: GenServer.stop(pid, reason, timeout)
 
-  defp server(%__MODULE__{pid: pid}), do: pid
-  defp server(machine), do: machine
+  def stop(machine, reason, timeout) do
+    # For its complaint of what is no machine.
+    whereis(machine)
+    GenServer.stop(machine, reason, timeout)
+  end
 
   @doc false
   # Tells the calling process when the machine goes down: see `Mote.monitor/1`.
@@ -156,8 +159,8 @@ defmodule Mote.Machine do
 
   defp whereis(other) do
     raise ArgumentError,
-          "expected a machine: its pid or its name (an atom, {:global, term} or {:via, module, term}), " <>
-            "got: #{inspect(other)}"
+          "expected a machine: its pid or its name (an atom, {:global, term} or {:via, module, term}), or what " <>
+            "Mote.machine/1 gives, also for an address; got: #{inspect(other)}"
   end
 
   defp down(pid) when is_pid(pid) do

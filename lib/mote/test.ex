@@ -56,8 +56,8 @@ defmodule Mote.Test do
 
   For each seed a machine is started and paused; `graph` gets it, creates actors, sends to them, and gives whatever
   `property` needs. Then the machine runs until it is quiet, and `property` is called with what `graph` gave. It may ask
-  actors; it fails when it gives `false` or `nil`, or raises (as `assert` does). Not in `graph`, for nothing runs yet:
-  asking and waiting.
+  actors; it fails when it gives `false` or `nil`, raises (as `assert` does), exits (as `Mote.await/2` does) or throws. Not
+  in `graph`, for nothing runs yet: asking and waiting.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices, and among all that fail the one with the
   fewest turns is taken. `Mote.Test.Failure` is raised, which says what failed, how to have it again, and which turns led
@@ -151,13 +151,14 @@ defmodule Mote.Test do
       end
     after
       Mote.stop(machine)
+      Recorder.forget(machine)
     end
   end
 
   defp check(property, context) do
     if property.(context), do: :ok, else: :untrue
-  rescue
-    error -> {:raised, error, __STACKTRACE__}
+  catch
+    kind, reason -> {kind, reason, __STACKTRACE__}
   end
 
   defp kind({:error, _}), do: :timeout
@@ -165,7 +166,7 @@ defmodule Mote.Test do
 
   defp why(:untrue), do: "the property does not hold"
   defp why({:error, error}), do: "the actors do not come to rest: " <> Exception.message(error)
-  defp why({:raised, error, stack}), do: Exception.format(:error, error, stack)
+  defp why({kind, reason, stack}), do: Exception.format(kind, reason, stack)
 
   # -- the least that goes wrong -------------------------------------------------------------------------------
 
@@ -223,6 +224,7 @@ defmodule Mote.Test do
             "expected :seeds to be a positive integer or an enumerable of seeds, got: #{inspect(other)}"
     end
 
+    if Enum.empty?(other), do: raise(ArgumentError, "expected at least one seed, got: #{inspect(other)}")
     other
   end
 end

@@ -159,7 +159,24 @@ defmodule Mote.AskTest do
 
       assert_raise ArgumentError, ~r/options of async\/3/, fn -> Mote.async(echo, 1, timeout: 1) end
       assert_raise ArgumentError, ~r/expected a timeout/, fn -> Mote.await(Mote.async(echo, 1), -1) end
-      assert_raise ArgumentError, ~r/expected what Mote.async\/3 gives/, fn -> Mote.await_many([:ask]) end
+
+      for wait <- [
+            &Mote.await/1,
+            &Mote.yield/1,
+            &Mote.ignore/1,
+            &Mote.await_many([&1]),
+            &Mote.yield_many([&1])
+          ] do
+        assert_raise ArgumentError, ~r/expected what Mote.async\/3 gives, got: :ask/, fn -> wait.(:ask) end
+      end
+
+      for opts <- [[wait: 1], [:sponsor], [timeout: 1, wait: 1]] do
+        assert_raise ArgumentError,
+                     ~r/options of ask\/3, :timeout and :sponsor, got: #{Regex.escape(inspect(opts))}/,
+                     fn ->
+                       Mote.ask(echo, 1, opts)
+                     end
+      end
     end
 
     test "answers are messages for who does not wait", %{echo: echo, machine: machine} do

@@ -68,12 +68,28 @@ defmodule Mote.BadInputTest do
         assert_raise ArgumentError, ~r/expected a machine/, fn -> call.("machine") end
       end
 
+      assert_raise ArgumentError, ~r/expected a machine/, fn -> Mote.stop("machine") end
+
       assert_raise Error, ~r/is no running machine/, fn -> Mote.sponsors(self()) end
     end
 
     test "with a bad timeout", %{machine: machine} do
       assert_raise ArgumentError, ~r/expected a timeout/, fn -> Mote.drain(machine, -1) end
     end
+  end
+
+  test "an address where a machine is meant is told how to name it", %{machine: machine} do
+    echo = Mote.create(machine, Actors.echo())
+
+    for call <- [&Mote.drain/1, &Mote.top/1, &Mote.stop/1, &Mote.create(&1, Actors.echo())] do
+      assert_raise ArgumentError,
+                   ~r/or what Mote.machine\/1 gives, also for an address; got: #Mote.Address</,
+                   fn ->
+                     call.(echo)
+                   end
+    end
+
+    assert Mote.drain(Mote.machine(echo)) == :ok
   end
 
   describe "create" do

@@ -252,6 +252,15 @@ defmodule Mote.GCTest do
     refute_receive _, 10
   end
 
+  test "a collection that a long turn holds up says so" do
+    machine = start_supervised!({Mote, fuel: 1_000_000_000})
+    Mote.send(Mote.create(machine, Mote.Sums.busy(self())), {self(), 30_000_000})
+    # The turn has begun by then, and takes some times as long.
+    Process.sleep(10)
+    error = assert_raise Error, ~r/the machine did not stand still within 0 ms/, fn -> Mote.gc(machine, 0) end
+    assert error.reason == :timeout
+  end
+
   test "options that cannot be meant" do
     for {options, text} <- [
           {[memory: 0], "expected :memory to be a number of bytes or :infinity, got: 0"},

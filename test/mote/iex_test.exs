@@ -50,6 +50,17 @@ defmodule Mote.IExTest do
     assert text =~ "#1 main Mote.Actors.counter(2) <- {:add, 1}"
   end
 
+  test "the documentation says how to be rid of what IEx has by the same name" do
+    same =
+      for function <- Mote.IEx.__info__(:functions),
+          function in IEx.Helpers.__info__(:functions),
+          do: function
+
+    assert same == [i: 0, i: 1]
+    {:docs_v1, _, _, _, %{"en" => text}, _, _} = Code.fetch_docs(Mote.IEx)
+    assert text =~ "`import IEx.Helpers, except: #{inspect(same)}`"
+  end
+
   test "which machine is meant must be clear" do
     Process.delete({Mote.IEx, :machine})
     start_supervised!({Mote, id: :another})

@@ -63,6 +63,16 @@ defmodule Mote.MachineTest do
 
       assert %{id: :other} = Mote.child_spec(name: :a_machine, id: :other)
     end
+
+    test "says what is no list of options" do
+      for other <- [:a_machine, [:name], %{name: :a_machine}] do
+        assert_raise ArgumentError,
+                     ~r/as in {Mote, name: MyApp.Mote}, got: #{Regex.escape(inspect(other))}/,
+                     fn ->
+                       Mote.child_spec(other)
+                     end
+      end
+    end
   end
 
   describe "the owner" do

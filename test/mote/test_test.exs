@@ -355,6 +355,25 @@ defmodule Mote.TestTest do
       assert Exception.message(failure) =~ "Assertion with == failed"
     end
 
+    test "shows with what a property exits or throws" do
+      graph = &Mote.create(&1, Actors.echo())
+
+      for {leave, text} <- [{&exit/1, "** (exit) :gone"}, {&throw/1, "** (throw) :gone"}] do
+        failure = assert_raise Failure, fn -> Test.explore(graph, fn _ -> leave.(:gone) end, seeds: [3]) end
+        assert failure.kind == :property and failure.why =~ text
+        assert Exception.message(failure) =~ "seed 3"
+      end
+    end
+
+    test "leaves nothing in the mailbox of a test that traps exits" do
+      Process.flag(:trap_exit, true)
+      graph = &Mote.create(&1, Actors.echo())
+      assert Test.explore(graph, fn _ -> true end, seeds: 3) == :ok
+      assert_raise Failure, fn -> Test.explore(graph, fn _ -> false end, seeds: 3) end
+      assert Process.info(self(), :messages) == {:messages, []}
+      assert Process.info(self(), :links) == {:links, []}
+    end
+
     test "ends with what does not come to rest" do
       busy = fn machine -> Mote.send(Mote.create(machine, Actors.busy(0)), :go) end
       failure = assert_raise Failure, fn -> Test.explore(busy, fn _ -> true end, seeds: 1, timeout: 300) end
@@ -367,6 +386,7 @@ defmodule Mote.TestTest do
       run = fn opts -> Test.explore(fn _ -> 1 end, fn _ -> true end, opts) end
       assert_raise ArgumentError, ~r/give it :seeds/, fn -> run.(schedule: {:seeded, 1}) end
       assert_raise ArgumentError, ~r/expected :seeds to be/, fn -> run.(seeds: 0) end
+      assert_raise ArgumentError, ~r/expected at least one seed, got: \[\]/, fn -> run.(seeds: []) end
       assert_raise ArgumentError, ~r/unknown option :threads/, fn -> run.(threads: 2) end
       assert_raise ArgumentError, ~r/keyword list, got: 5/, fn -> run.(5) end
       assert_raise ArgumentError, ~r/two functions of one argument/, fn -> Test.explore(1, 2) end
