@@ -12,7 +12,7 @@ use mote_vm::code::primitive::Primitive;
 use mote_vm::foreign::ForeignRef;
 use mote_vm::gc::Stress;
 use mote_vm::handles::Key;
-use mote_vm::machine::{CreateError, Machine};
+use mote_vm::machine::{CreateError, LaunchError, Machine, Refusal};
 use mote_vm::parcel::{Builder, Parcel};
 use programs::{r, Assembler};
 use std::sync::mpsc::{channel, Receiver};
@@ -59,6 +59,18 @@ impl Fixture {
         self.machine
             .create(&behaviour, None, builder.finish())
             .expect("room")
+    }
+
+    /// Launches `forward` in a machine, for one message.
+    fn launch(&self, machine: &Machine, message: Parcel) -> Result<(), LaunchError> {
+        let found = self
+            .machine
+            .behaviour(Atom::new("Test"), Atom::new("forward"), 1);
+        let (behaviour, _) = found.expect("known");
+        let mut builder = Builder::new();
+        builder.tuple(1);
+        builder.foreign(self.customer.clone());
+        machine.launch(&behaviour, None, builder.finish(), message)
     }
 
     fn send(&self, target: Key, n: i64) {
@@ -142,6 +154,46 @@ fn messages_of_one_sender_arrive_in_order() {
     for n in 0..1000 {
         assert_eq!(fixture.answer(), n.to_string());
     }
+}
+
+#[test]
+fn what_is_launched_runs_though_nobody_refers_to_it() {
+    let mut a = Assembler::default();
+    forward(&mut a);
+    let fixture = Fixture::new(a.unit());
+    for n in 0..if cfg!(miri) { 10 } else { 1000 } {
+        let launched = fixture.launch(&fixture.machine, integer(n));
+        assert_eq!(launched, Ok(()));
+    }
+    for n in 0..if cfg!(miri) { 10 } else { 1000 } {
+        assert_eq!(fixture.answer(), n.to_string());
+    }
+    fixture.quiet();
+    assert_eq!(fixture.machine.info().handles, 0);
+}
+
+#[test]
+fn nothing_of_another_machine_is_launched() {
+    let unit = || {
+        let mut a = Assembler::default();
+        forward(&mut a);
+        a.unit()
+    };
+    let fixture = Fixture::new(unit());
+    let (other, _world) = world::machine();
+    let launched = fixture.launch(&other, integer(1));
+    assert_eq!(
+        launched,
+        Err(LaunchError::Create(CreateError::OtherMachine))
+    );
+    let elsewhere = Fixture::new(unit());
+    let actor = elsewhere.create("forward", &[]);
+    let mut builder = Builder::new();
+    builder.address(elsewhere.machine.hold(actor).expect("held"));
+    let launched = fixture.launch(&fixture.machine, builder.finish());
+    assert_eq!(launched, Err(LaunchError::Send(Refusal::Unknown)));
+    other.stop();
+    other.join();
 }
 
 #[test]
