@@ -7,6 +7,7 @@
 //! The knowledge is of the fast body: it includes what the fast body itself has tested, leaving for the slow one when
 //! a test fails. About the slow body nothing is assumed.
 use super::kinds::Kinds;
+use super::range::{opposite, turned, Range};
 use crate::code::ir::{Instr, Operand, Register, MAX_REGISTERS};
 use crate::code::primitive::Primitive;
 use crate::value::Value;
@@ -21,11 +22,13 @@ pub(super) struct Known {
     param: Option<u16>,
     /// It is the parameter of that number and a small constant, added up.
     stepped: Option<u16>,
+    /// If it is an integer that fits, it is in this range.
+    range: Range,
 }
 
 /// The largest constant that is small: a slice of rounds with such steps stays far below the room that is tested
 /// ([`Flow::counters`]).
-const SMALL: i64 = 1 << 20;
+pub(super) const SMALL: i64 = 1 << 20;
 
 impl Known {
     const NOTHING: Known = Known {
@@ -33,6 +36,7 @@ impl Known {
         unboxed: false,
         param: None,
         stepped: None,
+        range: Range::ALL,
     };
 
     fn word(kinds: Kinds) -> Known {
@@ -41,6 +45,7 @@ impl Known {
             unboxed: false,
             param: None,
             stepped: None,
+            range: Range::ALL,
         }
     }
 
@@ -50,6 +55,7 @@ impl Known {
             unboxed: true,
             param: None,
             stepped: None,
+            range: Range::ALL,
         }
     }
 
@@ -59,6 +65,7 @@ impl Known {
             unboxed: self.unboxed && other.unboxed,
             param: self.param.filter(|_| self.param == other.param),
             stepped: self.stepped.filter(|_| self.stepped == other.stepped),
+            range: self.range.or(other.range),
         }
     }
 }
@@ -72,11 +79,21 @@ struct Fact {
     possible: Kinds,
 }
 
+/// If register `test` is true, `subject`, an integer that fits, compares with the bound like this.
+#[derive(Clone, Copy)]
+struct Order {
+    test: Register,
+    subject: Register,
+    p: Primitive,
+    bound: i64,
+}
+
 /// What is known at one point.
 #[derive(Clone)]
 pub(super) struct State {
     registers: Vec<Known>,
     facts: Vec<Fact>,
+    orders: Vec<Order>,
 }
 
 /// How a primitive is computed.
@@ -103,6 +120,7 @@ impl State {
 
     fn set(&mut self, r: Register, known: Known) {
         self.facts.retain(|f| f.test != r && f.subject != r);
+        self.orders.retain(|o| o.test != r && o.subject != r);
         self.registers[r as usize] = known;
     }
 
@@ -115,8 +133,31 @@ impl State {
     fn operand(&self, o: Operand, constants: &[Value]) -> Known {
         match o {
             Operand::Register(r) => self.known(r),
-            Operand::Constant(k) => Known::word(Kinds::of(constants[k as usize])),
+            Operand::Constant(k) => {
+                let value = constants[k as usize];
+                let range = value.as_fixnum().map_or(Range::ALL, Range::only);
+                Known {
+                    range,
+                    ..Known::word(Kinds::of(value))
+                }
+            }
         }
+    }
+
+    /// Where a sum or a difference of integers lies; `None` for what is neither.
+    fn sum(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Option<Range> {
+        let range = |i: usize| self.operand(args[i], constants).range;
+        match p {
+            Primitive::Add => Some(range(0).plus(range(1))),
+            Primitive::Sub => Some(range(0).minus(range(1))),
+            _ => None,
+        }
+    }
+
+    /// Whether a sum or a difference of integers that fit fits for sure.
+    pub(super) fn fits(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> bool {
+        let sum = self.sum(p, args, constants);
+        sum.is_some_and(|range| range.and(Range::ALL) == range)
     }
 
     pub(super) fn kinds(&self, o: Operand, constants: &[Value]) -> Kinds {
@@ -127,7 +168,19 @@ impl State {
         for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
             *mine = mine.join(*theirs);
         }
+        self.forget_tests();
+    }
+
+    /// Where ways meet.
+    fn forget_tests(&mut self) {
         self.facts.clear();
+        self.orders.clear();
+    }
+
+    /// A comparison is true of an integer.
+    fn narrow(&mut self, r: Register, p: Primitive, bound: i64) {
+        let range = &mut self.registers[r as usize].range;
+        *range = range.and(Range::where_true(p, bound));
     }
 
     /// How the fast body computes a primitive here.
@@ -227,7 +280,28 @@ impl State {
             Plan::Fixnums => self.step(p, args, constants),
             _ => None,
         };
-        self.set(d, Known { stepped, ..answer });
+        let range = match plan {
+            Plan::Fixnums => self.sum(p, args, constants),
+            _ => None,
+        };
+        let range = range.map_or(Range::ALL, |sum| sum.and(Range::ALL));
+        let compared = self.compared(p, args, constants);
+        self.set(
+            d,
+            Known {
+                stepped,
+                range,
+                ..answer
+            },
+        );
+        if let Some((subject, p, bound)) = compared.filter(|(subject, ..)| *subject != d) {
+            self.orders.push(Order {
+                test: d,
+                subject,
+                p,
+                bound,
+            });
+        }
         if let (Some((sure, possible)), [Operand::Register(subject)]) = (Kinds::tested(p), args) {
             if *subject != d {
                 self.facts.push(Fact {
@@ -248,6 +322,25 @@ impl State {
                 });
             }
         }
+    }
+
+    /// The register with an integer that is compared with a constant: how, and with which.
+    fn compared(
+        &self,
+        p: Primitive,
+        args: &[Operand],
+        constants: &[Value],
+    ) -> Option<(Register, Primitive, i64)> {
+        if !(Primitive::Eq..=Primitive::Ge).contains(&p) {
+            return None;
+        }
+        let (r, p, k) = match *args {
+            [Operand::Register(r), Operand::Constant(k)] => (r, p, k),
+            [Operand::Constant(k), Operand::Register(r)] => (r, turned(p), k),
+            _ => return None,
+        };
+        let bound = constants[k as usize].as_fixnum()?;
+        (self.known(r).kinds == Kinds::FIXNUM).then_some((r, p, bound))
     }
 
     /// The parameter that a primitive adds a small constant to.
@@ -277,6 +370,9 @@ impl State {
                 for fact in self.facts.iter().filter(|f| f.test == *r) {
                     let kinds = state.known(fact.subject).kinds.without(fact.sure);
                     state.learn(fact.subject, kinds);
+                }
+                for order in self.orders.iter().filter(|o| o.test == *r) {
+                    state.narrow(order.subject, opposite(order.p), order.bound);
                 }
             }
             Instr::Falsy {
@@ -328,6 +424,15 @@ impl State {
                     .collect();
                 for fact in facts {
                     self.learn(fact.subject, fact.possible);
+                }
+                let orders: Vec<Order> = self
+                    .orders
+                    .iter()
+                    .filter(|o| o.test == *r)
+                    .copied()
+                    .collect();
+                for order in orders {
+                    self.narrow(order.subject, order.p, order.bound);
                 }
             }
             Instr::Match { left, right, .. } => {
@@ -512,11 +617,13 @@ impl Flow {
                 unboxed: *kinds == Kinds::FLOAT,
                 param: Some(i as u16),
                 stepped: None,
+                range: Range::ALL,
             };
         }
         State {
             registers,
             facts: Vec::new(),
+            orders: Vec::new(),
         }
     }
 
@@ -536,7 +643,7 @@ impl Flow {
                 if let Some(state) = &state {
                     jumped.join(state);
                 }
-                jumped.facts.clear();
+                jumped.forget_tests();
                 state = Some(jumped.clone());
             }
             let Some(now) = &mut state else { continue };

@@ -14,12 +14,15 @@
 mod body;
 mod code_memory;
 mod compile;
+mod counted;
 mod flow;
 mod glance;
 mod helpers;
 mod host;
+mod intervals;
 mod kinds;
 mod layout;
+mod range;
 mod stubs;
 pub(crate) mod tier;
 

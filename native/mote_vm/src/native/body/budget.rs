@@ -74,6 +74,12 @@ impl Body<'_, '_> {
         self.b.ins().iadd_imm_s(budget, ONE_DEEPER)
     }
 
+    /// Whether the slice has fuel left for so many rounds, a power of two.
+    pub(super) fn has_fuel_for(&mut self, budget: Value, rounds: i64) -> Value {
+        let many = FUEL & !(rounds - 1);
+        self.b.ins().band_imm_s(budget, many)
+    }
+
     /// Spends what a round of a loop costs. Where it takes the next slice of fuel, it goes on as `sliced` has it, which does
     /// not come back: then the usual way has the budget in one register, and knows that a slice has no more rounds.
     pub(super) fn spend_for_round(&mut self, sliced: impl FnOnce(&mut Self)) {

@@ -266,6 +266,14 @@ impl Body<'_, '_> {
             body.tested_round(args);
             body.here = here;
         });
+        self.hand_on(args);
+        self.write_down();
+        let block = self.fast_again.expect("a code that calls itself is a loop");
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// What the next round of the fast body begins with.
+    pub(super) fn hand_on(&mut self, args: &[Operand]) {
         // All arguments are read before any parameter is written.
         let floats = self.flow.inputs.iter().map(|i| *i == Kinds::FLOAT);
         let floats: Vec<bool> = floats.collect();
@@ -291,9 +299,6 @@ impl Body<'_, '_> {
             let value = self.b.ins().select(budget, value, value);
             self.b.def_var(self.floats[i], value);
         }
-        self.write_down();
-        let block = self.fast_again.expect("a code that calls itself is a loop");
-        self.b.ins().jump(block, &[]);
     }
 
     /// Goes to the tests of what the fast body takes for granted, with words.

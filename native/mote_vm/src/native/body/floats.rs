@@ -23,6 +23,9 @@ impl Body<'_, '_> {
     pub(super) fn floats(&mut self, d: Register, p: Primitive, args: &[Operand]) -> Value {
         // As flow.rs has it: these take integers as well, the others are taken for floats by their company.
         if let (Primitive::Fdiv, Some(inverse)) = (p, self.exact_inverse(args)) {
+            if let Some(float) = self.counter_as_float(args[0], inverse) {
+                return float;
+            }
             let dividend = self.float(args[0], true);
             let inverse = self.b.ins().f64const(inverse);
             // Towards zero: what is finite stays so.
@@ -92,6 +95,9 @@ impl Body<'_, '_> {
         }
         let kinds = self.kinds(arg);
         if !kinds.can_be(Kinds::FLOAT) {
+            if let Some(float) = self.counter_as_float(arg, 1.0) {
+                return float;
+            }
             let word = self.fixnum(arg);
             return self.fixnum_as_float(word);
         }
@@ -112,7 +118,7 @@ impl Body<'_, '_> {
         float
     }
 
-    fn fixnum_as_float(&mut self, word: Value) -> Value {
+    pub(super) fn fixnum_as_float(&mut self, word: Value) -> Value {
         let n = self.untagged(word);
         self.b.ins().fcvt_from_sint(F64, n)
     }
@@ -173,14 +179,21 @@ impl Body<'_, '_> {
         if matches!(p, Primitive::Neg | Primitive::Abs) {
             return;
         }
+        if self.stride.is_some() {
+            return self.sum_up(result);
+        }
+        let finite = self.is_finite(result);
+        self.assume(finite);
+    }
+
+    pub(super) fn is_finite(&mut self, result: Value) -> Value {
         // By its bits, the sign last. Two more operations on floats would wait for the result as long as it takes, and
         // processors have less room for those that wait than for others: in a chain of divisions that room is what ends
         // how far they run ahead.
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), result);
         let size = self.b.ins().rotl_imm_s(bits, 1);
         let infinite = self.b.ins().iconst(I64, INFINITE);
-        let finite = self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite);
-        self.assume(finite);
+        self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite)
     }
 
     /// The float of an immediate float's word: [`crate::value::Value::flonum_value`].

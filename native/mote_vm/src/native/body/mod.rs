@@ -17,6 +17,7 @@ mod floats;
 mod numbers;
 mod positions;
 mod shapes;
+mod strides;
 mod tests;
 
 use super::compile::Unit;
@@ -36,6 +37,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use positions::Positions;
+use strides::Stride;
 
 /// What the code is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,6 +122,8 @@ pub(super) struct Body<'a, 'b> {
     /// Where a loop begins again: tests what the fast body takes for granted, and the fast body itself.
     again: Option<Block>,
     fast_again: Option<Block>,
+    /// Several rounds of a loop, while they are compiled.
+    stride: Option<Stride>,
     /// Whether the behaviour calls anything, and so spends fuel.
     spends: bool,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
@@ -225,6 +229,7 @@ impl<'a, 'b> Body<'a, 'b> {
             stopped,
             again: None,
             fast_again: None,
+            stride: None,
             spends,
             signatures: Vec::new(),
         };
@@ -286,17 +291,10 @@ impl<'a, 'b> Body<'a, 'b> {
             }
         }
         let fast_again = self.b.create_block();
-        self.b.ins().jump(fast_again, &[]);
+        self.strides(fast_again);
         self.b.switch_to_block(fast_again);
         self.fast_again = Some(fast_again);
-        for (i, kinds) in self.flow.inputs.iter().enumerate() {
-            self.here[i] = Here {
-                // A loop comes back without it.
-                word: *kinds != Kinds::FLOAT || !self.flow.loops,
-                float: *kinds == Kinds::FLOAT,
-                test: None,
-            };
-        }
+        self.start_of_round();
     }
 
     /// Compiles all instructions that can be reached in this mode.
@@ -372,6 +370,9 @@ impl<'a, 'b> Body<'a, 'b> {
     }
 
     fn block_of(&mut self, target: Target) -> Block {
+        if let Some(stride) = &self.stride {
+            return stride.given_up;
+        }
         let (blocks, label) = match target {
             Target::Fast(label) => (&mut self.fast, label),
             Target::Slow(label) => (&mut self.slow, label),
@@ -407,9 +408,10 @@ impl<'a, 'b> Body<'a, 'b> {
     /// Whether control can go there as it is.
     fn is_ready(&self, target: Target) -> bool {
         let stops = matches!(target, Target::Stopped);
-        self.missing(target).is_empty()
-            && (stops || !self.positions.are_pending())
-            && !self.goes_back(target)
+        self.stride.is_some()
+            || self.missing(target).is_empty()
+                && (stops || !self.positions.are_pending())
+                && !self.goes_back(target)
     }
 
     /// Whether a target is an earlier instruction, which finds registers as they were.

@@ -53,15 +53,22 @@ impl Body<'_, '_> {
             P::Add | P::Sub => {
                 let step = self.state.step(p, args, self.subject.constants);
                 let counts = step.is_some_and(|param| self.flow.counters[param as usize]);
+                let fits = counts || self.state.fits(p, args, self.subject.constants);
                 if let Some(k) = constant {
                     let k = if p == P::Add { k } else { -k };
-                    return self.add_constant(a, k, counts);
+                    return self.add_constant(a, k, fits);
                 }
                 if let (P::Add, Some(k)) = (p, self.fixnum_constant(args[0])) {
-                    return self.add_constant(b, k, counts);
+                    return self.add_constant(b, k, fits);
                 }
                 // The tag of one of them goes: 2n + (2m + 1), and (2n + 1) - 2m.
                 let b = self.b.ins().iadd_imm_s(b, -1);
+                if fits {
+                    return match p {
+                        P::Add => self.b.ins().iadd(a, b),
+                        _ => self.b.ins().isub(a, b),
+                    };
+                }
                 let (word, overflow) = match p {
                     P::Add => self.b.ins().sadd_overflow(a, b),
                     _ => self.b.ins().ssub_overflow(a, b),
@@ -114,12 +121,12 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A fixnum's word and a constant; `counts` if that is known to fit.
-    fn add_constant(&mut self, a: Value, k: i64, counts: bool) -> Value {
+    /// A fixnum's word and a constant; `fits` if that is known.
+    fn add_constant(&mut self, a: Value, k: i64, fits: bool) -> Value {
         // Twice the constant, as the tag is already there. Only fixnums' doubles come here, and their negatives:
         // that of the smallest is 2^63, which wraps to the same word and the same test.
         let sum = self.b.ins().iadd_imm_s(a, k.wrapping_mul(2));
-        if k != 0 && !counts {
+        if k != 0 && !fits {
             let wrapped = match k > 0 {
                 true => IntCC::SignedLessThan,
                 false => IntCC::SignedGreaterThan,

@@ -1,0 +1,239 @@
+//! Several rounds of a loop at once: strides of a loop that counts (counted.rs).
+//!
+//! A stride has the rounds of the plain loop one behind the other, and asks once for all of them what a round asks each
+//! time: whether there is fuel, whether the loop ends, whether floats are finite.
+//!
+//! Invariants:
+//! 1. A stride is begun only where fuel for all its rounds is left of the slice and no round of it is the last. What it
+//!    spends, it spends at its end.
+//! 2. It is made whole or not at all: wherever something is not usual, it goes to the plain loop with what it was begun
+//!    with. So it has no effects, and whatever comes of what is not usual comes of it there.
+//! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
+//!    computed from them, and no way depends on one.
+use super::{Body, Target};
+use crate::code::ir::Operand;
+use crate::native::counted::{Bound, Counted, Limit, Linear, DISTANCE, ROUNDS};
+use crate::native::intervals::{self, Interval};
+use crate::native::kinds::Kinds;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
+
+/// A stride that is being compiled.
+pub(super) struct Stride {
+    /// Where what is not usual goes.
+    pub(super) given_up: Block,
+    counted: Counted,
+    linear: Linear,
+    /// The words of the parameters at its start.
+    words: Vec<Value>,
+    /// Whether all floats are finite for certain.
+    finite: bool,
+    /// Otherwise a sum that is finite only if all floats are that nobody has asked about.
+    sum: Option<Value>,
+}
+
+impl Body<'_, '_> {
+    /// From the start of a loop to its plain form, by strides as far as they go.
+    pub(super) fn strides(&mut self, plain: Block) {
+        let Some(counted) = Counted::of(self.subject, self.flow) else {
+            self.b.ins().jump(plain, &[]);
+            return;
+        };
+        let beginning = intervals::beginning(&counted, self.subject, self.flow);
+        if let Some(beginning) = beginning {
+            for (i, kinds) in self.flow.inputs.iter().enumerate() {
+                if *kinds == Kinds::FLOAT {
+                    let float = self.b.use_var(self.floats[i]);
+                    let within = self.is_within(beginning, float);
+                    self.unless_plain(within, plain);
+                }
+            }
+        }
+        let head = self.b.create_block();
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(head);
+        let budget = self.b.use_var(self.budget);
+        let words: Vec<Value> = (self.flow.inputs.iter().zip(&self.words))
+            .map(|(kinds, word)| match *kinds {
+                Kinds::FLOAT => self.b.ins().iconst(I64, 0),
+                _ => self.b.use_var(*word),
+            })
+            .collect();
+        let floats: Vec<Option<Value>> = (self.flow.inputs.iter().zip(&self.floats))
+            .map(|(kinds, float)| (*kinds == Kinds::FLOAT).then(|| self.b.use_var(*float)))
+            .collect();
+        let enough = self.has_fuel_for(budget, ROUNDS);
+        self.unless_plain(enough, plain);
+        for bound in &counted.bounds {
+            let near = self.is_before(bound, &words);
+            self.unless_plain(near, plain);
+        }
+
+        let given_up = self.b.create_block();
+        self.b.set_cold_block(given_up);
+        self.state = self.flow.start();
+        self.stride = Some(Stride {
+            given_up,
+            linear: Linear::start(self.flow, self.subject.registers),
+            counted,
+            words: words.clone(),
+            finite: beginning.is_some(),
+            sum: None,
+        });
+        for _ in 0..ROUNDS {
+            self.round();
+        }
+        let stride = self.stride.as_ref().expect("it was begun above");
+        if let Some(sum) = stride.sum {
+            let finite = self.is_finite(sum);
+            self.leave_unless(finite, Target::Slow(0));
+        }
+        let left = self.b.ins().iadd_imm_s(budget, -ROUNDS);
+        self.b.def_var(self.budget, left);
+        self.b.ins().jump(head, &[]);
+
+        self.stride = None;
+        self.b.switch_to_block(given_up);
+        self.b.def_var(self.budget, budget);
+        for (i, float) in floats.into_iter().enumerate() {
+            match float {
+                Some(float) => self.b.def_var(self.floats[i], float),
+                None => self.b.def_var(self.words[i], words[i]),
+            }
+        }
+        self.b.ins().jump(plain, &[]);
+        self.state = self.flow.start();
+        self.before.clear();
+        self.unproven = false;
+    }
+
+    fn unless_plain(&mut self, condition: Value, plain: Block) {
+        let next = self.next_block();
+        self.b.ins().brif(condition, next, &[], plain, &[]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    /// Whether the last round of a stride goes on, by a distance that is not too large.
+    fn is_before(&mut self, bound: &Bound, words: &[Value]) -> Value {
+        let counter = words[bound.counter as usize];
+        // Words have twice the integer, and the tags go with the difference. What wraps is far away in either case: a
+        // counter has half of the integers around it free.
+        let (ahead, apart) = (2 * bound.ahead, if bound.met { 0 } else { -2 });
+        let difference = match (bound.bound, bound.above) {
+            (Limit::Constant(c), true) => {
+                let by = (ahead + apart).wrapping_sub(c.wrapping_mul(2) + 1);
+                self.b.ins().iadd_imm_s(counter, by)
+            }
+            (Limit::Constant(c), false) => {
+                let from = (apart - ahead).wrapping_add(c.wrapping_mul(2) + 1);
+                let from = self.b.ins().iconst(I64, from);
+                self.b.ins().isub(from, counter)
+            }
+            (Limit::Parameter(p), above) => {
+                let limit = words[p as usize];
+                let (more, less, ahead) = match above {
+                    true => (counter, limit, ahead),
+                    false => (limit, counter, -ahead),
+                };
+                let difference = self.b.ins().isub(more, less);
+                self.b.ins().iadd_imm_s(difference, ahead + apart)
+            }
+        };
+        let beyond = (2 * DISTANCE).trailing_zeros();
+        let beyond = self.b.ins().ushr_imm_s(difference, i64::from(beyond));
+        self.b.ins().icmp_imm_s(IntCC::Equal, beyond, 0)
+    }
+
+    /// One round, up to what it hands on to the next.
+    fn round(&mut self) {
+        let (subject, flow) = (self.subject, self.flow);
+        let stride = self.stride.take().expect("a stride has rounds");
+        let Counted { round, handed, .. } = &stride.counted;
+        let (round, handed) = (round.clone(), handed.clone());
+        self.stride = Some(stride);
+        self.start_of_round();
+        for at in round {
+            if let Some(known) = &flow.labels[at as usize] {
+                self.state = known.clone();
+            }
+            let instruction = &subject.code[at as usize];
+            self.at = at;
+            self.unproven = false;
+            self.before.clear();
+            self.instruction(instruction);
+            self.state.pass(instruction, subject);
+            if let Some(stride) = &mut self.stride {
+                stride.linear.pass(instruction, subject.constants);
+            }
+        }
+        self.hand_on(&handed);
+        self.state = flow.start();
+        if let Some(stride) = &mut self.stride {
+            stride.linear.hand_on(&handed, flow);
+        }
+    }
+
+    /// Whether a float is in an interval that is as large below zero as above, or is above.
+    fn is_within(&mut self, interval: Interval, float: Value) -> Value {
+        let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
+        let most = interval.1.to_bits() as i64;
+        let (distance, farthest) = if interval.0 > 0.0 {
+            let least = interval.0.to_bits() as i64;
+            let least_bits = self.b.ins().iconst(I64, least);
+            (self.b.ins().isub(bits, least_bits), most - least)
+        } else {
+            (self.b.ins().ishl_imm_s(bits, 1), most << 1)
+        };
+        let farthest = self.b.ins().iconst(I64, farthest);
+        let within = IntCC::UnsignedLessThanOrEqual;
+        self.b.ins().icmp(within, distance, farthest)
+    }
+
+    /// In a stride, a float that must be finite for it to count.
+    pub(super) fn sum_up(&mut self, float: Value) {
+        let stride = self.stride.as_mut().expect("only strides sum up");
+        if stride.finite {
+            return;
+        }
+        // What is not finite stays so in a sum. One that gets too large by itself gives the stride up for nothing.
+        stride.sum = Some(match stride.sum {
+            Some(sum) => self.b.ins().fadd(sum, float),
+            None => float,
+        });
+    }
+
+    /// In a stride: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
+    /// the counter was at the start, which is made a float once.
+    pub(super) fn counter_as_float(&mut self, operand: Operand, power: f64) -> Option<Value> {
+        let stride = self.stride.as_ref()?;
+        let (param, ahead) = stride.linear.of(operand)?;
+        stride.counted.range(param)?;
+        let word = stride.words[param as usize];
+        let start = self.fixnum_as_float(word);
+        let start = if power == 1.0 {
+            start
+        } else {
+            let power = self.b.ins().f64const(power);
+            self.b.ins().fmul(start, power)
+        };
+        if ahead == 0 {
+            return Some(start);
+        }
+        let ahead = self.b.ins().f64const(ahead as f64 * power);
+        Some(self.b.ins().fadd(start, ahead))
+    }
+
+    /// A loop comes back with what it goes on with: words, or machine floats.
+    pub(super) fn start_of_round(&mut self) {
+        for (i, kinds) in self.flow.inputs.iter().enumerate() {
+            let float = *kinds == Kinds::FLOAT;
+            self.here[i] = super::Here {
+                word: !float || !self.flow.loops,
+                float,
+                test: None,
+            };
+        }
+    }
+}
