@@ -5,7 +5,8 @@ defmodule Mote.Counters do
   `Mote.info/1` gives them for every dispatch thread (`sponsors.name.threads`) and for the whole machine (`counters`),
   threads that have ended included. A thread keeps its counters to itself and publishes them at the end of a batch of
   turns, and before what a turn sends outside leaves; nobody is stopped for reading them. In the machine's `counters`
-  everything is the sum over its threads.
+  everything is the sum over its threads, and `undelivered` is complete: what the postman could not hand over, and what
+  waited in an outbox when its owner ended, is counted there only, and for threads is `foreign_out`.
 
   Turns:
 

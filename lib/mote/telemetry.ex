@@ -55,6 +55,10 @@ defmodule Mote.Telemetry do
     {[:mote, :machine, :broken_promises],
      "each interval in which somebody waited for an answer that nobody could give any more",
      [count: "such questions since the last time"], @machine},
+    {[:mote, :machine, :undelivered],
+     "each interval in which messages of actors to the outside found nobody, of all sponsors together: what is noticed only " <>
+       "when it is handed over is in no sponsor's counters", [count: "such messages since the last time"],
+     @machine},
     {[:mote, :sponsor, :added], "a sponsor was added to a running machine", [system_time: "now"],
      [threads: "how many it has"] ++ @sponsor},
     {[:mote, :sponsor, :removed], "a sponsor was removed from a running machine", [system_time: "now"],
@@ -143,7 +147,7 @@ defmodule Mote.Telemetry do
       [
         sum("mote.sponsor.stats.turns", tags: [:name, :sponsor]),
         sum("mote.sponsor.stats.creates", tags: [:name, :sponsor]),
-        sum("mote.sponsor.stats.undelivered", tags: [:name, :sponsor]),
+        sum("mote.machine.undelivered.count", tags: [:name]),
         sum("mote.sponsor.stats.overflowed", tags: [:name, :sponsor]),
         sum("mote.sponsor.stats.busy", tags: [:name, :sponsor], unit: {:native, :millisecond}),
         last_value("mote.sponsor.stats.queued", tags: [:name, :sponsor]),

@@ -1,3 +1,11 @@
+defmodule Mote.TelemetryTest.Rush do
+  use Mote.Behaviour
+
+  defactor rush(to) do
+    n -> for i <- 1..n, do: send(to, i)
+  end
+end
+
 defmodule Mote.TelemetryTest do
   # Not async: it counts what is told and logged by all machines of the node.
   use ExUnit.Case, async: false
@@ -144,6 +152,25 @@ defmodule Mote.TelemetryTest do
       assert {:error, %{reason: :broken_promise}} = Mote.ask(failing, :what)
       {%{count: 1}, _} = next(machine, [:machine, :broken_promises])
       assert Mote.info(machine).questions == %{open: 0, broken: 1}
+    end
+  end
+
+  describe "messages that nobody was there to take" do
+    defp undelivered(machine, total) do
+      {%{count: count}, _} = next(machine, [:machine, :undelivered])
+      if count < total, do: undelivered(machine, total - count), else: count - total
+    end
+
+    test "are told, whoever noticed it: a thread, or the postman, to whom a rush is left" do
+      machine = start()
+      {gone, monitor} = spawn_monitor(fn -> :ok end)
+      assert_receive {:DOWN, ^monitor, _, _, _}
+      rush = Mote.create(machine, Mote.TelemetryTest.Rush.rush(gone))
+      for n <- [1, 100], do: Mote.send(rush, n)
+      :ok = Mote.drain(machine)
+      assert undelivered(machine, 101) == 0
+      assert Mote.info(machine).counters.undelivered == 101
+      refute_receive {[:mote, :machine, :undelivered], _, _, %{machine: ^machine}}, 50
     end
   end
 

@@ -174,6 +174,7 @@ defmodule Mote.Machine.Reporter do
       tell(about, [:machine, :memory], Map.put(info.memory, :mail, info.mail), %{})
       collections(about, info.gc, last.gc)
       promises(about, since(info.questions.broken, last.questions[:broken]))
+      undelivered(about, since(info.counters.undelivered, last.counters[:undelivered]))
       quota(about, info, last)
 
       for {name, sponsor} <- info.sponsors do
@@ -203,6 +204,9 @@ defmodule Mote.Machine.Reporter do
 
   defp promises(_about, 0), do: :ok
   defp promises(about, count), do: tell(about, [:machine, :broken_promises], %{count: count}, %{})
+
+  defp undelivered(_about, 0), do: :ok
+  defp undelivered(about, count), do: tell(about, [:machine, :undelivered], %{count: count}, %{})
 
   defp quota(about, info, last) do
     with count when count > 0 <- since(info.counters.aborts_no_memory, last.counters[:aborts_no_memory]) do

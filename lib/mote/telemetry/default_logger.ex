@@ -60,6 +60,9 @@ defmodule Mote.Telemetry.DefaultLogger do
   defp line([:machine, :broken_promises], m, _),
     do: {:warning, fn -> "has broken #{m.count} promises: nobody could answer any more" end}
 
+  defp line([:machine, :undelivered], m, _),
+    do: {:debug, fn -> "had nobody to take #{m.count} messages" end}
+
   defp line([:machine, :memory], m, _),
     do: {:debug, fn -> "has #{mb(m.heap)} of heap, #{mb(m.mapped)} mapped, #{mb(m.queues)} of queues" end}
 
