@@ -65,13 +65,8 @@ impl Body<'_, '_> {
 
     /// The callee has returned what it has left.
     pub(super) fn returned(&mut self, budget: Value) {
-        let budget = self.not_deeper(budget);
+        let budget = self.b.ins().iadd_imm_s(budget, ONE_DEEPER);
         self.b.def_var(self.budget, budget);
-    }
-
-    /// The budget of the caller again.
-    pub(super) fn not_deeper(&mut self, budget: Value) -> Value {
-        self.b.ins().iadd_imm_s(budget, ONE_DEEPER)
     }
 
     /// Whether the slice has fuel left for so many rounds, a power of two.

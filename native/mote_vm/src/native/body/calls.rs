@@ -27,6 +27,10 @@ impl Body<'_, '_> {
         };
         let boxing = callee.own().and_then(|own| self.subject.boxing[own]);
         let unboxed = boxing.is_some() && expected == Kinds::FLOAT;
+        if self.is_inlined(callee, expected, args) {
+            self.spend_for_call();
+            return self.inline(d, args, expected);
+        }
         let glance = self.glance(callee, expected, args);
         self.spend_for_call();
         let words = self.arguments(args);
@@ -52,21 +56,26 @@ impl Body<'_, '_> {
         };
         let results = self.b.inst_results(call);
         let (value, budget, float) = (results[0], results[1], results.get(2).copied());
-        self.returned(budget);
+        // Where ways meet, it is the caller's again behind them: what it spends next makes one sum with that.
+        let deeper = answered.is_some();
+        match deeper {
+            true => self.b.def_var(self.budget, budget),
+            false => self.returned(budget),
+        }
         self.set_word(d, value);
         if let Some(float) = float {
             let is = self.is_unboxed(value);
-            self.expect(is, value);
+            self.expect(is, value, false);
             return self.set_float(d, float);
         }
         match expected {
             Kinds::FIXNUM => {
                 let is = self.is_fixnum(value);
-                self.expect(is, value);
+                self.expect(is, value, deeper);
             }
             Kinds::FLOAT => {
                 let is = self.is_flonum(value);
-                self.expect(is, value);
+                self.expect(is, value, deeper);
                 let float = self.decode(value);
                 self.b.def_var(self.floats[d as usize], float);
                 self.here[d as usize].float = true;
@@ -80,7 +89,7 @@ impl Body<'_, '_> {
             self.b.seal_block(answered);
             let answer = self.b.block_params(answered)[0];
             let budget = self.b.block_params(answered)[1];
-            self.b.def_var(self.budget, budget);
+            self.returned(budget);
             self.set_word(d, answer);
         }
     }
@@ -116,7 +125,6 @@ impl Body<'_, '_> {
             Glance::Answer(source) => {
                 let answer = self.word_from(*source, words);
                 let budget = self.b.use_var(self.budget);
-                let budget = self.not_deeper(budget);
                 self.b.ins().jump(answered, &[answer.into(), budget.into()]);
             }
             Glance::If {
@@ -148,14 +156,19 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Goes on if a call has answered what it usually does. One test also finds out that it has stopped.
-    fn expect(&mut self, usual: Value, value: Value) {
+    /// Goes on if a call has answered what it usually does. One test also finds out that it has stopped. If `deeper`, the
+    /// budget is still the callee's.
+    fn expect(&mut self, usual: Value, value: Value, deeper: bool) {
         let (next, other) = (self.next_block(), self.b.create_block());
         self.b.set_cold_block(other);
         self.b.ins().brif(usual, next, &[], other, &[]);
         self.b.switch_to_block(other);
         self.b.seal_block(other);
         self.leave_unless(value, Target::Stopped);
+        if deeper {
+            let budget = self.b.use_var(self.budget);
+            self.returned(budget);
+        }
         let here = self.here.clone();
         self.go(Target::Slow(self.at + 1));
         self.here = here;
@@ -188,7 +201,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn role_index(&self) -> Option<usize> {
+    pub(super) fn role_index(&self) -> Option<usize> {
         match self.role {
             Role::Function { index, .. } => Some(index),
             Role::Behaviour { .. } => None,
@@ -196,7 +209,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether this answers floats as they are.
-    fn is_unboxed_role(&self) -> bool {
+    pub(super) fn is_unboxed_role(&self) -> bool {
         matches!(self.role, Role::Function { unboxed: true, .. })
     }
 
@@ -207,6 +220,9 @@ impl Body<'_, '_> {
 
     /// Returns what is in an operand.
     pub(super) fn give_back(&mut self, operand: Operand) {
+        if let Some(inlined) = self.inlined {
+            return self.come_back(inlined, operand);
+        }
         let float = match operand {
             Operand::Register(r) if self.here[r as usize].float => {
                 Some(self.b.use_var(self.floats[r as usize]))

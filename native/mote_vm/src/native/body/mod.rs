@@ -14,6 +14,7 @@ mod budget;
 mod calls;
 mod effects;
 mod floats;
+mod inline;
 mod numbers;
 mod positions;
 mod shapes;
@@ -36,6 +37,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Variable};
+use inline::{Activation, Inlined};
 use positions::Positions;
 use strides::Stride;
 
@@ -124,6 +126,9 @@ pub(super) struct Body<'a, 'b> {
     fast_again: Option<Block>,
     /// Several rounds of a loop, while they are compiled.
     stride: Option<Stride>,
+    /// What the current activation is in line of, and the activations in line whose slow bodies are not there yet.
+    inlined: Option<Inlined>,
+    unfinished: Vec<Activation>,
     /// Whether the behaviour calls anything, and so spends fuel.
     spends: bool,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
@@ -153,6 +158,7 @@ impl<'a, 'b> Body<'a, 'b> {
         body.enter(&params);
         body.walk();
         body.mode = Mode::Slow;
+        body.finish_inlined();
         body.walk();
         body.finish(config);
     }
@@ -230,6 +236,8 @@ impl<'a, 'b> Body<'a, 'b> {
             again: None,
             fast_again: None,
             stride: None,
+            inlined: None,
+            unfinished: Vec::new(),
             spends,
             signatures: Vec::new(),
         };
