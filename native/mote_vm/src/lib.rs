@@ -10,6 +10,7 @@ pub mod batch;
 pub mod clock;
 pub mod code;
 pub(crate) mod contract;
+pub(crate) mod cores;
 pub mod counters;
 pub(crate) mod dispatch;
 pub(crate) mod fault;
@@ -38,6 +39,8 @@ pub(crate) mod sharing;
 pub mod sponsor;
 pub(crate) mod stand_in;
 pub(crate) mod station;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod still;
 pub(crate) mod sync;
 pub(crate) mod thread;
 pub mod timers;

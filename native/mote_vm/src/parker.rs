@@ -1,15 +1,19 @@
-//! Where a dispatch thread sleeps, and who wakes it up to run beside them, not behind them.
+//! Where a dispatch thread sleeps, and where it runs when somebody wakes it up.
 //!
-//! A system that wakes a thread likes to run it on the core of whoever woke it. The waker goes on, though: a sibling
-//! with the other half of the work, a scheduler of the BEAM by waiting busily for what may come. Woken on the same core,
-//! a thread would wait there for the end of a time slice, for milliseconds, and two threads would be slower than one. So
-//! whoever wakes a thread bars it from their own core; awake, it may run anywhere again.
+//! A system that wakes a thread likes to run it on the core of whoever woke it. Mostly the waker goes on, though: a
+//! sibling with the other half of the work, a scheduler of the BEAM by waiting busily for what may come. Woken on the same
+//! core, a thread would wait there for the end of a time slice, for milliseconds, and two threads would be slower than
+//! one. So a waker that goes on bars the thread from its own core; awake, it may run anywhere again.
+//!
+//! One that has nothing left to do, and has handed all of it over to a thread of another sponsor, leaves its core to that
+//! thread: to wake another core out of its sleep takes several times as long.
 //!
 //! Invariants:
 //! 1. A thread that is bound by its owner's wish (`pin`) is never barred.
 //! 2. A thread is barred only while it is parked, and the cores that it may use are known until it is awake: it never
-//!    runs on barred.
+//!    runs on barred. (One that steps aside bars itself, for as long as that takes.)
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
+use crate::cores;
 use crate::sync::RwLock;
 use parking_lot::Mutex;
 use std::thread::Thread;
@@ -19,6 +23,15 @@ use std::time::Duration;
 pub(crate) struct Parker {
     sleeper: RwLock<Option<Sleeper>>,
     rest: Mutex<Rest>,
+}
+
+/// What whoever wakes a thread does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waker {
+    /// It keeps its core busy.
+    GoesOn,
+    /// It rests: its core is free.
+    Rests,
 }
 
 /// What the thread does here.
@@ -74,10 +87,19 @@ impl Parker {
         }
     }
 
-    /// Wakes it to run beside the calling thread.
-    pub(crate) fn unpark(&self) {
+    /// The calling thread, which sleeps here, goes to another core now, if it may; whether it did.
+    pub(crate) fn step_aside(&self) -> bool {
+        let bound = |sleeper: &Sleeper| sleeper.bound;
+        let may = !self.sleeper.read().as_ref().is_none_or(bound);
+        may && cores::step_aside()
+    }
+
+    /// Wakes it to run beside the calling thread, or in its place.
+    pub(crate) fn unpark(&self, waker: Waker) {
         if let Some(sleeper) = &*self.sleeper.read() {
-            self.bar(sleeper);
+            if waker == Waker::GoesOn {
+                self.bar(sleeper);
+            }
             sleeper.thread.unpark();
         }
     }
@@ -89,72 +111,6 @@ impl Parker {
                 *rest = Rest::Barred(all);
             }
         }
-    }
-}
-
-/// Which threads may run where, by the system. Where it does not say, nothing is done.
-#[cfg(all(target_os = "linux", not(miri), not(loom)))]
-mod cores {
-    pub(super) type ThreadId = libc::pid_t;
-    pub(super) type Set = libc::cpu_set_t;
-
-    pub(super) fn this_thread() -> ThreadId {
-        // SAFETY: only answers a number.
-        unsafe { libc::gettid() }
-    }
-
-    /// The core that runs this.
-    fn here() -> usize {
-        // SAFETY: only answers a number; a negative one, of a system that does not know, is no core's.
-        unsafe { libc::sched_getcpu() as usize }
-    }
-
-    /// Lets the calling thread run on these cores again.
-    pub(super) fn restore(cores: &Set) {
-        confine(0, cores);
-    }
-
-    /// Lets a thread run on these cores only; 0 is the calling one. What the system refuses changes nothing.
-    fn confine(thread: ThreadId, cores: &Set) {
-        // SAFETY: the set is whole, and is only read.
-        unsafe { libc::sched_setaffinity(thread, size_of::<Set>(), cores) };
-    }
-
-    /// Bars a thread from the core that runs this, unless it may use no other; answers the cores that it could use
-    /// before.
-    pub(super) fn bar_from_here(thread: ThreadId) -> Option<Set> {
-        let core = here();
-        // SAFETY: of plain bits, for which zeroes are good.
-        let mut all: Set = unsafe { std::mem::zeroed() };
-        // SAFETY: the set has that size, and the system writes nothing else.
-        if unsafe { libc::sched_getaffinity(thread, size_of::<Set>(), &mut all) } != 0 {
-            return None;
-        }
-        let mut others = all;
-        // SAFETY: a core of the running system is within the set.
-        let left = unsafe {
-            libc::CPU_CLR(core, &mut others);
-            libc::CPU_COUNT(&others)
-        };
-        if left == 0 {
-            return None;
-        }
-        confine(thread, &others);
-        Some(all)
-    }
-}
-
-#[cfg(not(all(target_os = "linux", not(miri), not(loom))))]
-mod cores {
-    pub(super) type ThreadId = ();
-    pub(super) struct Set;
-
-    pub(super) fn this_thread() {}
-
-    pub(super) fn restore(_: &Set) {}
-
-    pub(super) fn bar_from_here(_: ThreadId) -> Option<Set> {
-        None
     }
 }
 
@@ -179,7 +135,7 @@ mod tests {
     }
 
     /// How many cores a thread may use before, while it is woken beside this one, and after.
-    fn woken(bound: bool) -> [i32; 3] {
+    fn woken(bound: bool, waker: Waker) -> [i32; 3] {
         let parker = Arc::new(Parker::new());
         let (told, asked) = channel();
         let (look, looked) = channel();
@@ -196,7 +152,7 @@ mod tests {
             after
         });
         let (id, before) = asked.recv().unwrap();
-        parker.unpark();
+        parker.unpark(waker);
         let barred = allowed(id);
         look.send(()).unwrap();
         [before, barred, thread.join().unwrap()]
@@ -204,14 +160,33 @@ mod tests {
 
     #[test]
     fn a_thread_is_barred_from_one_core_until_it_is_awake() {
-        let [before, barred, after] = woken(false);
+        let [before, barred, after] = woken(false, Waker::GoesOn);
         assert_eq!(barred, (before - 1).max(1));
         assert_eq!(after, before);
     }
 
     #[test]
+    fn whose_waker_rests_may_run_on_its_core() {
+        let [before, barred, after] = woken(false, Waker::Rests);
+        assert_eq!([barred, after], [before, before]);
+    }
+
+    #[test]
+    fn a_bound_thread_does_not_step_aside() {
+        let parker = Parker::new();
+        let moved = |bound| {
+            parker.open(bound);
+            parker.step_aside()
+        };
+        let others = allowed(0) > 1;
+        assert_eq!([moved(true), moved(false)], [false, others]);
+        parker.close();
+        assert!(!parker.step_aside());
+    }
+
+    #[test]
     fn a_bound_thread_is_not_barred() {
-        let [before, barred, after] = woken(true);
+        let [before, barred, after] = woken(true, Waker::GoesOn);
         assert_eq!([barred, after], [before, before]);
     }
 
@@ -220,10 +195,10 @@ mod tests {
         let parker = Parker::new();
         parker.open(false);
         let before = allowed(0);
-        parker.unpark();
+        parker.unpark(Waker::GoesOn);
         assert_eq!(allowed(0), before);
         parker.close();
-        parker.unpark();
+        parker.unpark(Waker::GoesOn);
         assert_eq!(allowed(0), before);
     }
 }

@@ -12,11 +12,15 @@
 //! Forwarded events wait on this thread until the end of its batch and travel together.
 use crate::actor::Actor;
 use crate::inbox::Entry;
+use crate::parker::Waker;
 use crate::queue::Event;
 use crate::station::{Station, ThreadNumber};
 use crate::thread::Dispatch;
 use crate::value::Value;
 use std::sync::Arc;
+
+/// So often in a row is enough to go to another core for, which takes as long as some dozens of yields.
+const CROWDED: u32 = 16;
 
 impl Dispatch {
     /// Whether the event can run here and now; otherwise it is on its way.
@@ -69,11 +73,7 @@ impl Dispatch {
                 }
                 continue;
             }
-            if self
-                .siblings
-                .get(owner as usize)
-                .is_some_and(Option::is_some)
-            {
+            if self.is_sibling(owner) {
                 self.turn.counts.forwarded += 1;
                 self.forward(owner, event);
                 return false;
@@ -176,12 +176,46 @@ impl Dispatch {
     /// Hands the forwarded events over.
     pub(crate) fn flush(&mut self) {
         while let Some(to) = self.addressed.pop() {
-            let station = self.peer(to);
+            let (station, waker) = (self.peer(to), self.as_waker_of(to));
             let mut events = std::mem::take(&mut self.forwards[to as usize]);
-            self.turn.hand_over(&station, &mut events);
+            // One of the two moves, not both.
+            let me = self.turn.place.station.number;
+            let is_here = waker == Waker::Rests && me < to && station.is_here();
+            self.turn.hand_over(&station, &mut events, waker);
             // Empty again; its room is kept for the next ones.
             self.forwards[to as usize] = events;
+            self.keep_apart(is_here);
         }
+    }
+
+    /// Two threads that hand work to and fro and wait for each other on one core take turns there, each at the price
+    /// of a yield: after a while the one that has nothing to do goes to another core. Whether it has.
+    fn keep_apart(&mut self, is_here: bool) -> bool {
+        self.crowded = if is_here { self.crowded + 1 } else { 0 };
+        if self.crowded < CROWDED {
+            return false;
+        }
+        self.crowded = 0;
+        self.turn.place.station.parker.step_aside()
+    }
+
+    /// What this thread does next, once it has told another one what it has for it. A sibling that rests looks for a
+    /// share of what it has just given, which takes a core for each of them; and who stands in goes on outside.
+    fn as_waker_of(&self, other: ThreadNumber) -> Waker {
+        let place = &self.turn.place;
+        let rests = self.turn.queue.is_empty()
+            && self.addressed.is_empty()
+            && !place.station.inbox.is_pending()
+            && !self.stands_in;
+        match rests && !self.is_sibling(other) {
+            true => Waker::Rests,
+            false => Waker::GoesOn,
+        }
+    }
+
+    fn is_sibling(&self, other: ThreadNumber) -> bool {
+        let sibling = self.siblings.get(other as usize);
+        sibling.is_some_and(Option::is_some)
     }
 
     /// The station of a number, from this thread's own memory of them.
@@ -194,5 +228,76 @@ impl Dispatch {
         self.peers[at]
             .get_or_insert_with(|| stations.get(number))
             .clone()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::still::Still;
+
+    #[test]
+    fn who_has_nothing_left_leaves_its_core_to_another_sponsor() {
+        let mut still = Still::new(2);
+        let thread = &mut still.thread;
+        let sibling = thread.turn.place.sponsor.stations[1].number;
+        let stranger = 1;
+        assert_eq!(thread.as_waker_of(stranger), Waker::Rests);
+        assert_eq!(thread.as_waker_of(sibling), Waker::GoesOn);
+        // Somebody else is told as well.
+        thread.addressed.push(sibling);
+        assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
+        thread.addressed.clear();
+        // A caller outside, which goes on there.
+        thread.stands_in = true;
+        assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
+        thread.stands_in = false;
+        thread.turn.queue.push(std::ptr::null(), Value::NIL);
+        assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
+    }
+
+    #[test]
+    fn threads_that_take_turns_on_one_core_part() {
+        let mut still = Still::new(1);
+        let thread = &mut still.thread;
+        thread.turn.place.station.parker.open(false);
+        let many = crate::sponsor::cores().len() > 1;
+        let parted =
+            |thread: &mut Dispatch| (0..CROWDED).map(|_| thread.keep_apart(true)).collect();
+        let last: Vec<bool> = (1..=CROWDED).map(|n| n == CROWDED && many).collect();
+        // Anew each time, and from the beginning when they were apart in between.
+        for _ in 0..2 {
+            let parted: Vec<bool> = parted(thread);
+            assert_eq!(parted, last);
+        }
+        thread.keep_apart(true);
+        assert!(!thread.keep_apart(false));
+        let parted: Vec<bool> = parted(thread);
+        assert_eq!(parted, last);
+        thread.turn.place.station.parker.close();
+    }
+
+    #[test]
+    fn who_is_asleep_is_not_here() {
+        let still = Still::new(1);
+        let station = &still.thread.turn.place.station;
+        let start = std::time::Instant::now();
+        let is_here = || {
+            station
+                .core
+                .store(crate::cores::here(), std::sync::atomic::Ordering::Relaxed);
+            station.is_here()
+        };
+        assert!(!is_here());
+        station.presence.wake();
+        // The system may move this thread in between.
+        while !is_here() {
+            assert!(start.elapsed().as_secs() < 20, "never here");
+        }
+        station.core.store(
+            crate::cores::Core::MAX - 1,
+            std::sync::atomic::Ordering::Relaxed,
+        );
+        assert!(!station.is_here());
     }
 }

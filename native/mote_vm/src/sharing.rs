@@ -14,6 +14,7 @@
 //!    before it sleeps: it never stays set on a thread that sleeps on.
 //! 4. A request is either answered or withdrawn: whoever cannot withdraw it any more was answered, and only they.
 use crate::actor::Actor;
+use crate::parker::Waker;
 use crate::queue::Event;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::{AcqRel, AtomicU16, Relaxed};
@@ -126,7 +127,7 @@ impl Turn {
                 self.empty_out(&taken, to, &mut given, &mut kept);
             }
             taken.clear();
-            self.hand_over(to, &mut given);
+            self.hand_over(to, &mut given, Waker::GoesOn);
         }
         let gone = looked_at - kept.len();
         if gone < looked_at / 16 {
@@ -140,7 +141,7 @@ impl Turn {
             self.savepoint.queue = self.queue.mark();
         } else {
             let own = self.place.station.clone();
-            self.hand_over(&own, &mut kept);
+            self.hand_over(&own, &mut kept, Waker::GoesOn);
         }
         // What left has a place there by now.
         let queued = self.queue.mark_len(&self.savepoint.queue);
@@ -221,14 +222,15 @@ impl Turn {
     }
 
     /// Puts events into another thread's inbox, or into the first sponsor's if that thread has ended.
-    pub(crate) fn hand_over(&self, to: &Station, events: &mut Vec<Event>) {
+    pub(crate) fn hand_over(&self, to: &Station, events: &mut Vec<Event>, waker: Waker) {
         if events.is_empty() {
             return;
         }
         let machine = &self.place.machine;
-        if !to.push_events(events) {
+        if !to.push_events(events, waker) {
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
-            let _ = machine.sponsors().first().lead().push_events(events);
+            let heir = machine.sponsors();
+            let _ = heir.first().lead().push_events(events, waker);
         }
     }
 }

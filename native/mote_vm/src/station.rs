@@ -3,9 +3,10 @@
 //! Numbers of ended threads are given again: the new thread then owns what the old one owned.
 use crate::batch::Batch;
 use crate::contract::Refusal;
+use crate::cores::{self, Core};
 use crate::counters::{Counters, Counts};
 use crate::inbox::{Entry, Inbox, Wakes};
-use crate::parker::Parker;
+use crate::parker::{Parker, Waker};
 use crate::presence::Presence;
 use crate::queue::Event;
 use crate::quiescence::Quiescence;
@@ -16,7 +17,7 @@ use crate::sync::{AcqRel, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
 use crate::thread::Dispatch;
 use crate::timers::Timers;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicPtr, AtomicUsize};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 /// The number of a dispatch thread; 0 is nobody's.
@@ -39,6 +40,8 @@ pub(crate) struct Station {
     /// Events in the queue; as above.
     pub(crate) queued: AtomicU64,
     pub(crate) queue_bytes: AtomicUsize,
+    /// The core that runs the thread, as of its last batch: a hint.
+    pub(crate) core: AtomicU32,
     pub(crate) counters: Counters,
     pub(crate) parker: Parker,
     /// The thread's own side, good for the collector while the thread stands still; null before and after its life.
@@ -58,6 +61,7 @@ impl Station {
             backlog: AtomicU64::new(0),
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),
+            core: AtomicU32::new(Core::MAX),
             counters: Counters::default(),
             parker: Parker::new(),
             dispatch: AtomicPtr::new(std::ptr::null_mut()),
@@ -118,9 +122,12 @@ impl Station {
 
     /// Moves events in and wakes the thread if it sleeps; `false` when the thread has ended.
     #[must_use]
-    pub(crate) fn push_events(&self, events: &mut Vec<Event>) -> bool {
+    pub(crate) fn push_events(&self, events: &mut Vec<Event>, waker: Waker) -> bool {
         let wakes = self.inbox.push_events(events);
-        wakes.map(|wakes| self.pushed(wakes)).is_some()
+        if wakes == Some(true) {
+            self.unpark_by(waker);
+        }
+        wakes.is_some()
     }
 
     /// Makes the thread look around.
@@ -133,10 +140,19 @@ impl Station {
     }
 
     pub(crate) fn unpark_if_asleep(&self) {
+        self.unpark_by(Waker::GoesOn);
+    }
+
+    fn unpark_by(&self, waker: Waker) {
         // inbox.rs, invariant 3.
         if self.presence.is_asleep() {
-            self.parker.unpark();
+            self.parker.unpark(waker);
         }
+    }
+
+    /// Whether its thread is awake, and runs on the core that runs this: a hint.
+    pub(crate) fn is_here(&self) -> bool {
+        !self.presence.is_asleep() && self.core.load(Ordering::Relaxed) == cores::here()
     }
 
     /// The thread has woken and will look around.

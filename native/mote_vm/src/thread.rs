@@ -12,6 +12,7 @@
 use crate::actor::Actor;
 use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
+use crate::cores;
 use crate::fault::Fault;
 use crate::gc::{Phase, Stress, NAP};
 use crate::inbox::{Contents, Done, Entry, Target};
@@ -19,6 +20,7 @@ use crate::interpreter::Interpreter;
 use crate::look::watch::Watch;
 use crate::look::Call;
 use crate::parcel::Parcel;
+use crate::parker::Waker;
 use crate::queue::{Event, EventQueue};
 use crate::seeded::Choices;
 use crate::sharing::WORTH_ASKING;
@@ -105,6 +107,8 @@ pub(crate) struct Dispatch {
     /// How often in a row nothing has come in but messages whose senders would have stood in.
     asked_only: u32,
     trickle: Trickle,
+    /// How often in a row it has handed all its work over to a thread that is awake on the same core.
+    pub(crate) crowded: u32,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -152,6 +156,7 @@ impl Dispatch {
             is_wanted: false,
             asked_only: 0,
             trickle: Trickle::default(),
+            crowded: 0,
         }
     }
 
@@ -505,6 +510,10 @@ impl Dispatch {
         let station = &turn.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
+        let core = cores::here();
+        station
+            .core
+            .store(core, std::sync::atomic::Ordering::Relaxed);
         station
             .queue_bytes
             .store(turn.queue.bytes(), std::sync::atomic::Ordering::Relaxed);
@@ -602,6 +611,7 @@ impl Dispatch {
 
     fn sleep(&mut self, at_most: Option<Duration>) {
         self.has_slept = true;
+        self.crowded = 0;
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish(0);
@@ -654,7 +664,8 @@ impl Dispatch {
         }
         let heir = place.machine.sponsors().first();
         let heir = heir.lead();
-        self.turn.hand_over(heir, &mut contents.events);
+        self.turn
+            .hand_over(heir, &mut contents.events, Waker::GoesOn);
         for entry in contents.entries.drain(..) {
             place.machine.push(heir, entry);
         }

@@ -47,6 +47,11 @@ impl Worth {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::still::Still;
+    use std::time::{Duration, Instant};
+
+    /// How long anything may take before the test gives up.
+    const PATIENCE: Duration = Duration::from_secs(20);
 
     /// What is enough after wakings that came to this.
     fn after(worked: impl IntoIterator<Item = u64>) -> u64 {
@@ -79,6 +84,24 @@ mod tests {
         let mix = |of: usize| (0..40 * of).map(move |at| if at % of == 0 { USE } else { 0 });
         assert!(after(mix(4)) < AT_FIRST);
         assert!(after(mix(5)) > AT_FIRST);
+    }
+
+    /// Woken as by a sibling with work, which has none: the thread itself says so.
+    #[test]
+    fn a_thread_says_what_its_waking_came_to() {
+        let still = Still::new(2);
+        let sponsors = still.machine.sponsors();
+        let sponsor = sponsors.first();
+        let sleeper = &sponsor.stations[1];
+        let start = Instant::now();
+        while sponsor.worth_waking.pays(AT_FIRST) {
+            assert!(start.elapsed() < PATIENCE, "nothing was learnt");
+            if sleeper.presence.is_asleep() {
+                sleeper.waking.store(true, Relaxed);
+                sleeper.wake();
+            }
+            std::thread::yield_now();
+        }
     }
 
     #[test]

@@ -95,33 +95,11 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
 mod tests {
     //! One test for each kind of root: forgotten in `mark`, it is missing here.
     use super::*;
-    use crate::actor::SponsorId;
-    use crate::atom::Atom;
     use crate::batch::Letters;
-    use crate::clock::ClockKind;
-    use crate::contract::{Abort, Config, Outside};
-    use crate::fault::Fault;
     use crate::inbox::Target;
-    use crate::interpreter::Interpreter;
     use crate::look::watch::{Watch, Watched};
     use crate::parcel::{Builder, Parcel};
-    use crate::room::Room;
-    use crate::seeded::Schedule;
-    use crate::sponsor::{Sponsor, SponsorConfig};
-    use crate::turn::{Place, Turn};
-    use std::any::Any;
-
-    struct Nobody;
-
-    impl Outside for Nobody {
-        fn aborted(&self, _machine: &Machine, _abort: Abort<'_>) -> bool {
-            false
-        }
-        fn fault(&self, _machine: &Machine, _fault: Fault) {}
-        fn as_any(&self) -> &dyn Any {
-            self
-        }
-    }
+    use crate::still::Still;
 
     /// No actor: an address that nobody looks behind.
     fn actor(n: usize) -> *const Actor {
@@ -135,48 +113,7 @@ mod tests {
         }
     }
 
-    /// A machine that has nothing to do, and one more thread of it that never runs.
-    struct Still {
-        machine: Machine,
-        thread: Dispatch,
-    }
-
     impl Still {
-        fn new() -> Still {
-            let name = Atom::new("still");
-            let sponsor = SponsorConfig {
-                name,
-                threads: 1,
-                cores: Vec::new(),
-                inbox: usize::MAX,
-                patient: false,
-            };
-            let config = Config {
-                name: "still".to_string(),
-                sponsors: vec![sponsor],
-                fuel: 1,
-                memory: usize::MAX,
-                gc: Default::default(),
-                clock: ClockKind::Manual,
-                schedule: Schedule::Threads,
-                tier: crate::machine::Tier::best(),
-            };
-            let machine = Machine::start(config, Box::new(Nobody)).expect("starts");
-            let station = machine.stations().open().expect("a number");
-            let room = Arc::new(Room::new(usize::MAX, false));
-            station.open(&room);
-            let sponsor = Sponsor::new(SponsorId(1), name, vec![station.clone()], room);
-            let place = Place {
-                machine: machine.clone(),
-                sponsor: Arc::new(sponsor),
-                station,
-            };
-            let heap = crate::heap::Heap::new(machine.shared_pool());
-            let turn = Turn::new(place, heap, 0);
-            let thread = Dispatch::new(turn, Interpreter::new().expect("memory"));
-            Still { machine, thread }
-        }
-
         fn push(&self, entry: Entry) {
             assert!(self.thread.turn.place.station.inbox.push(entry).is_ok());
         }
@@ -206,21 +143,14 @@ mod tests {
         }
     }
 
-    impl Drop for Still {
-        fn drop(&mut self) {
-            self.machine.stop();
-            self.machine.join();
-        }
-    }
-
     #[test]
     fn nothing_is_a_root_of_a_machine_that_has_nothing() {
-        assert!(Still::new().roots().is_empty());
+        assert!(Still::new(1).roots().is_empty());
     }
 
     #[test]
     fn addresses_held_by_the_outside_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         let keys = [7, 8].map(|n| still.machine.handles().acquire(actor(n), None));
         assert_eq!(still.roots(), [7, 8]);
         still.machine.release(keys[0]);
@@ -229,7 +159,7 @@ mod tests {
 
     #[test]
     fn queued_events_are_roots_with_target_and_message() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         for n in [1, 3] {
             let Event { target, message } = event(n, n + 1);
             still.thread.turn.queue.push(target, message);
@@ -239,14 +169,14 @@ mod tests {
 
     #[test]
     fn forwarded_events_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         still.thread.forwards = vec![Vec::new(), vec![event(1, 2)], vec![event(3, 4)]];
         assert_eq!(still.roots(), [1, 2, 3, 4]);
     }
 
     #[test]
     fn events_wanted_elsewhere_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         still.thread.wanted = vec![(event(1, 2), 1)];
         assert_eq!(still.roots(), [1, 2]);
         still.thread.wanted.clear();
@@ -254,7 +184,7 @@ mod tests {
 
     #[test]
     fn timers_are_roots_from_a_turn_and_from_outside() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         let station = still.thread.turn.place.station.clone();
         let value = |n| Value::address(actor(n));
         station.timers.arm(1 << 40, 2, value(1), value(2));
@@ -268,7 +198,7 @@ mod tests {
 
     #[test]
     fn events_that_have_come_from_other_threads_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         let station = still.thread.turn.place.station.clone();
         assert!(station.inbox.push_events(&mut vec![event(1, 2)]).is_some());
         assert_eq!(still.roots(), [1, 2]);
@@ -276,14 +206,14 @@ mod tests {
 
     #[test]
     fn events_to_be_given_away_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         still.push(Entry::Migrate(event(1, 2), 1));
         assert_eq!(still.roots(), [1, 2]);
     }
 
     #[test]
     fn messages_that_wait_to_enter_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         let parcel = still.parcel(2);
         still.push(Entry::Message(Target(actor(1)), parcel));
         assert_eq!(still.roots(), [1, 2]);
@@ -291,7 +221,7 @@ mod tests {
 
     #[test]
     fn batches_that_wait_to_enter_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         let keys = [1, 2].map(|n| still.machine.handles().acquire(actor(n), None));
         let [target, inside] = keys.map(|key| still.machine.hold(key).expect("held"));
         let (mut letters, mut builder) = (Letters::default(), Builder::new());
@@ -309,14 +239,14 @@ mod tests {
 
     #[test]
     fn actors_to_be_looked_at_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         still.push(Entry::Inspect(Target(actor(1)), Box::new(|_, _| ())));
         assert_eq!(still.roots(), [1]);
     }
 
     #[test]
     fn messages_that_a_seeded_machine_has_not_admitted_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         let parcel = still.parcel(2);
         still.thread.arrivals.push_back((Target(actor(1)), parcel));
         assert_eq!(still.roots(), [1, 2]);
@@ -324,7 +254,7 @@ mod tests {
 
     #[test]
     fn watched_actors_are_roots() {
-        let mut still = Still::new();
+        let mut still = Still::new(1);
         let mut watch = Watch::new(Watched::for_tests());
         watch.count(actor(1), crate::actor::BehaviourId::SINK);
         still.thread.watches.push(watch);

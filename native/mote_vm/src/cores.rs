@@ -1,0 +1,90 @@
+//! Which threads may run on which cores, by the system. Where it does not say, nothing is done.
+
+/// The number of a core.
+pub(crate) type Core = u32;
+
+pub(crate) use system::{bar_from_here, here, restore, step_aside, this_thread, Set, ThreadId};
+
+#[cfg(all(target_os = "linux", not(miri), not(loom)))]
+mod system {
+    use super::Core;
+
+    pub(crate) type ThreadId = libc::pid_t;
+    pub(crate) type Set = libc::cpu_set_t;
+
+    pub(crate) fn this_thread() -> ThreadId {
+        // SAFETY: only answers a number.
+        unsafe { libc::gettid() }
+    }
+
+    /// The core that runs this.
+    pub(crate) fn here() -> Core {
+        // SAFETY: only answers a number; a negative one, of a system that does not know, is no core's.
+        unsafe { libc::sched_getcpu() as Core }
+    }
+
+    /// Takes the calling thread to another core, if it may use one; whether it may.
+    pub(crate) fn step_aside() -> bool {
+        let all = bar_from_here(0);
+        // Barred from the core that it ran on, it has left it.
+        all.as_ref().map(restore).is_some()
+    }
+
+    /// Lets the calling thread run on these cores again.
+    pub(crate) fn restore(cores: &Set) {
+        confine(0, cores);
+    }
+
+    /// Lets a thread run on these cores only; 0 is the calling one. What the system refuses changes nothing.
+    fn confine(thread: ThreadId, cores: &Set) {
+        // SAFETY: the set is whole, and is only read.
+        unsafe { libc::sched_setaffinity(thread, size_of::<Set>(), cores) };
+    }
+
+    /// Bars a thread from the core that runs this, unless it may use no other; answers the cores that it could use
+    /// before.
+    pub(crate) fn bar_from_here(thread: ThreadId) -> Option<Set> {
+        let core = here();
+        // SAFETY: of plain bits, for which zeroes are good.
+        let mut all: Set = unsafe { std::mem::zeroed() };
+        // SAFETY: the set has that size, and the system writes nothing else.
+        if unsafe { libc::sched_getaffinity(thread, size_of::<Set>(), &mut all) } != 0 {
+            return None;
+        }
+        let mut others = all;
+        // SAFETY: a core of the running system is within the set.
+        let left = unsafe {
+            libc::CPU_CLR(core as usize, &mut others);
+            libc::CPU_COUNT(&others)
+        };
+        if left == 0 {
+            return None;
+        }
+        confine(thread, &others);
+        Some(all)
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri), not(loom))))]
+mod system {
+    use super::Core;
+
+    pub(crate) type ThreadId = ();
+    pub(crate) struct Set;
+
+    pub(crate) fn this_thread() {}
+
+    pub(crate) fn restore(_: &Set) {}
+
+    pub(crate) fn bar_from_here(_: ThreadId) -> Option<Set> {
+        None
+    }
+
+    pub(crate) fn here() -> Core {
+        Core::MAX
+    }
+
+    pub(crate) fn step_aside() -> bool {
+        false
+    }
+}
