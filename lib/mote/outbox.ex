@@ -108,8 +108,9 @@ defmodule Mote.Outbox do
   @doc """
   The messages as a lazy stream, for the process that opened the outbox.
 
-  It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken.
-  Raises `ArgumentError` in another process.
+  It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken. It
+  takes one message at a time: what follows a stream that is halted stays in the outbox, and who takes thousands at once
+  does so faster by `take/2`. Raises `ArgumentError` in another process.
   """
   @spec stream(t) :: Enumerable.t()
   def stream(%__MODULE__{} = outbox) do
@@ -127,7 +128,7 @@ defmodule Mote.Outbox do
   end
 
   defp next({outbox, monitor, state} = at) do
-    case pull(outbox.ref, @max) do
+    case pull(outbox.ref, 1) do
       {[], :closed} -> {:halt, at}
       {[], _} when state == :ended -> {:halt, at}
       {[], _} -> {[], wait(outbox, monitor)}

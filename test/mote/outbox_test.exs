@@ -276,6 +276,16 @@ defmodule Mote.OutboxTest do
       refute_received {:DOWN, _, _, _, _}
     end
 
+    test "that is halted leaves what it has not given in the outbox" do
+      machine = start()
+      outbox = Outbox.open(machine)
+      Mote.send(sender(machine, :a, outbox), 10)
+      Mote.drain(machine)
+      assert outbox |> Outbox.stream() |> Enum.take(3) == [a: 0, a: 1, a: 2]
+      assert [{:a, 3} | _] = rest = Outbox.take(outbox)
+      assert length(rest) == 7
+    end
+
     test "is its owner's" do
       outbox = Outbox.open(start())
       task = Task.async(fn -> catch_error(Enum.take(Outbox.stream(outbox), 1)) end)
