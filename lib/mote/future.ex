@@ -104,6 +104,9 @@ defmodule Mote.Future do
       {:error, error} ->
         raise error
 
+      :ended ->
+        raise ArgumentError, "the block of #{inspect(place)} has ended, and no future starts in it any more"
+
       word ->
         raise Error.from(word, sponsor: place.sponsor)
     end
@@ -199,7 +202,9 @@ defmodule Mote.Future do
   Raises `Mote.Error` when there is none: see above, and `:timeout`.
   """
   @spec touch(t, timeout) :: term
-  def touch(%__MODULE__{} = future, timeout \\ :infinity) do
+  def touch(future, timeout \\ :infinity) do
+    Question.timeout!(timeout)
+
     with nil <- poll(future), :ok <- wait(future, timeout), nil <- poll(future) do
       raise Error.from(:machine_down, future: future)
     else
@@ -221,6 +226,8 @@ defmodule Mote.Future do
     end
   end
 
+  def poll(other), do: no_future(other)
+
   defp aborted(future, reason) do
     Error.new(:aborted, "#{inspect(future)} was aborted: #{inspect(reason)}", future: future, reason: reason)
   end
@@ -230,6 +237,12 @@ defmodule Mote.Future do
   """
   @spec finished?(t) :: boolean
   def finished?(%__MODULE__{ref: ref}), do: Native.future_finished(ref)
+  def finished?(other), do: no_future(other)
+
+  @spec no_future(term) :: no_return
+  defp no_future(other) do
+    raise ArgumentError, "expected a future as Mote.Future.future/3 gives it, got: #{inspect(other)}"
+  end
 
   @doc """
   Waits until a future is finished, with a value or without, at most `timeout` milliseconds (default `:infinity`).
@@ -237,7 +250,7 @@ defmodule Mote.Future do
   The only error is `:timeout`.
   """
   @spec wait_for(t, timeout) :: :ok | {:error, Error.t()}
-  def wait_for(%__MODULE__{} = future, timeout \\ :infinity) do
+  def wait_for(future, timeout \\ :infinity) do
     Question.timeout!(timeout)
     if finished?(future), do: :ok, else: wait(future, timeout)
   end
@@ -324,6 +337,7 @@ defmodule Mote.Future do
   """
   @spec kill(t) :: boolean
   def kill(%__MODULE__{ref: ref}), do: Native.future_kill(ref)
+  def kill(other), do: no_future(other)
 
   @doc """
   Kills all of these futures, or all of the present environment, that are not finished; gives how many.
@@ -346,7 +360,7 @@ defmodule Mote.Future do
   Calls `fun` in an environment of its own: futures that the block starts run in a new sponsor of the machine.
 
   When the block ends, in whatever way, and also when its process is killed, the futures that are not finished are
-  killed and the sponsor is removed. Finished ones keep their values. Gives what `fun` gives. Options:
+  killed, the sponsor is removed, and no other future starts in it. Finished ones keep their values. Gives what `fun` gives. Options:
 
     * `:max_threads` - how many futures may run at once: the threads of the sponsor (default `:cores`);
     * `:before_start` - functions of one argument, called by the process that starts a future, with `{what, argument}`
@@ -359,7 +373,12 @@ defmodule Mote.Future do
   option `:environment` of `future/3`. Within the block of another, the inner environment counts.
   """
   @spec with_environment(Machine.t(), keyword, (() -> result)) :: result when result: term
-  def with_environment(machine, opts \\ [], fun) when is_function(fun, 0) do
+  def with_environment(machine, opts \\ [], fun) do
+    unless is_function(fun, 0) do
+      raise ArgumentError,
+            "expected the block of an environment as a function without arguments, got: #{inspect(fun)}"
+    end
+
     unless Keyword.keyword?(opts) do
       raise ArgumentError,
             "expected the options of with_environment/3 to be a keyword list, got: #{inspect(opts)}"

@@ -58,6 +58,7 @@ defmodule Mote.Native do
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
   def environment, do: :erlang.nif_error(:nif_not_loaded)
   def environment_kill(_environment), do: :erlang.nif_error(:nif_not_loaded)
+  def environment_end(_environment), do: :erlang.nif_error(:nif_not_loaded)
 
   def future(_machine, _behaviour, _sponsor, _request, _environment), do: :erlang.nif_error(:nif_not_loaded)
 

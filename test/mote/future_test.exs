@@ -496,6 +496,16 @@ defmodule Mote.FutureTest do
       assert [_] = Enum.uniq(names)
     end
 
+    test "that has ended starts nothing, though its sponsor's name is used again", %{machine: machine} do
+      old = Future.with_environment(machine, [max_threads: 1], &Future.environment/0)
+
+      Future.with_environment(machine, [max_threads: 1], fn ->
+        assert Future.environment().sponsor == old.sponsor
+        error = assert_raise ArgumentError, fn -> Future.future(&Sums.spin/1, [1], environment: old) end
+        assert error.message =~ "the block of #Mote.Future.Environment<:future_1> has ended"
+      end)
+    end
+
     test "whose machine ends", %{machine: machine} do
       future =
         Future.with_environment(machine, [max_threads: 1, after_finish: [fn _ -> :ok end]], fn ->
@@ -605,5 +615,23 @@ defmodule Mote.FutureTest do
   test "a term that is no future", %{machine: _machine} do
     assert inspect(%Future{ref: make_ref(), machine: nil, about: {Actors, :echo, 0}}) ==
              "#Mote.Future<Mote.Actors.echo/0, unknown>"
+  end
+
+  test "what is no future, no timeout or no block is named", %{machine: machine} do
+    finished = Future.future(&Sums.spin/1, [1], machine: machine)
+    assert :ok = Future.wait_for(finished)
+
+    calls = [&Future.touch/1, &Future.poll/1, &Future.finished?/1, &Future.wait_for/1, &Future.kill/1]
+    lists = [&Future.wait_for_all/1, &Future.kill_all/1]
+
+    for call <- calls ++ Enum.map(lists, fn call -> &call.([finished, &1]) end) do
+      assert_raise ArgumentError, ~r/expected a future as .*, got: 3/, fn -> call.(3) end
+    end
+
+    for call <- [&Future.touch/2, &Future.wait_for/2] do
+      assert_raise ArgumentError, ~r/:foo/, fn -> call.(finished, :foo) end
+    end
+
+    assert_raise ArgumentError, ~r/block of an environment/, fn -> Future.with_environment(machine, &{&1}) end
   end
 end

@@ -38,7 +38,7 @@ defmodule Mote.Future.Environment do
       fun.()
     after
       if outer, do: Process.put(__MODULE__, outer), else: Process.delete(__MODULE__)
-      kill_all(environment)
+      Native.environment_end(environment.resource)
       Keeper.release(environment.keeper)
     end
   end

@@ -132,14 +132,20 @@ struct Members {
     questions: Vec<Weak<Question>>,
     /// How many there may be before those that are gone are taken out.
     limit: usize,
+    /// Its block has ended, and nothing starts in it any more.
+    ended: bool,
 }
 
 #[rustler::resource_impl]
 impl Resource for Environment {}
 
 impl Environment {
-    fn add(&self, question: &Arc<Question>) {
+    /// Whether there is room for another one: not if it has ended.
+    fn add(&self, question: &Arc<Question>) -> bool {
         let mut members = self.0.lock();
+        if members.ended {
+            return false;
+        }
         if members.questions.len() >= members.limit {
             members
                 .questions
@@ -147,6 +153,18 @@ impl Environment {
             members.limit = (2 * members.questions.len()).max(64);
         }
         members.questions.push(Arc::downgrade(question));
+        true
+    }
+
+    /// Kills those that are open; how many.
+    fn kill(&self, env: Env<'_>, ends: bool) -> usize {
+        let members = {
+            let mut members = self.0.lock();
+            members.ended |= ends;
+            std::mem::take(&mut members.questions)
+        };
+        let questions = members.iter().filter_map(Weak::upgrade);
+        questions.filter(|question| kill(env, question)).count()
     }
 }
 
@@ -159,13 +177,18 @@ fn environment(env: Env<'_>) -> Term<'_> {
 /// Kills all futures of an environment that are open; how many.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn environment_kill(env: Env<'_>, environment: &Environment) -> usize {
-    let members = std::mem::take(&mut environment.0.lock().questions);
-    let questions = members.iter().filter_map(Weak::upgrade);
-    questions.filter(|question| kill(env, question)).count()
+    environment.kill(env, false)
+}
+
+/// The same, and lets no other future start in it.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn environment_end(env: Env<'_>, environment: &Environment) -> usize {
+    environment.kill(env, true)
 }
 
 /// Runs a behaviour with captures for one request, as an actor that nobody else knows; the last of its fields says
-/// whether that is one call, done in one turn. Answers with the future's side of it, or why not: `:big`, `:load`, `:stopped`, `:no_memory`, `:no_sponsor`.
+/// whether that is one call, done in one turn. Answers with the future's side of it, or why not: `:big`, `:load`, `:stopped`,
+/// `:no_memory`, `:no_sponsor`, `:ended` (the environment has).
 #[rustler::nif]
 fn future<'a>(
     env: Env<'a>,
@@ -219,6 +242,10 @@ fn future_within<'a>(
         .running()
         .ok_or_else(names::stopped)
         .and_then(|machine| {
+            // The sponsor may be another environment's by now.
+            if environment.as_ref().is_some_and(|e| e.0.lock().ended) {
+                return Err(names::ended());
+            }
             let sponsor = sponsor(machine, named)?;
             let behaviour = (module, name, version);
             let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, budget)?;
@@ -236,8 +263,9 @@ fn future_within<'a>(
         });
     match started {
         Ok(asker) => {
-            if let Some(environment) = environment {
-                environment.add(asker.question());
+            if environment.is_some_and(|environment| !environment.add(asker.question())) {
+                // It has ended in this very moment.
+                kill(env, asker.question());
             }
             ResourceArc::new(asker).encode(env)
         }
