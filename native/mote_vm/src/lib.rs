@@ -37,6 +37,7 @@ pub(crate) mod route;
 pub mod seeded;
 pub(crate) mod sharing;
 pub mod sponsor;
+pub(crate) mod spot;
 pub(crate) mod stand_in;
 pub(crate) mod station;
 #[cfg(all(test, not(loom)))]

@@ -14,6 +14,7 @@
 //!    runs on barred. (One that steps aside bars itself, for as long as that takes.)
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
 use crate::cores;
+use crate::spot;
 use crate::sync::RwLock;
 use parking_lot::Mutex;
 use std::thread::Thread;
@@ -84,6 +85,7 @@ impl Parker {
     fn rise(&self) {
         if let Rest::Barred(all) = std::mem::replace(&mut *self.rest.lock(), Rest::Awake) {
             cores::restore(&all);
+            spot::has_come();
         }
     }
 
@@ -109,6 +111,7 @@ impl Parker {
         if !sleeper.bound && matches!(*rest, Rest::Parked) {
             if let Some(all) = cores::bar_from_here(sleeper.id) {
                 *rest = Rest::Barred(all);
+                spot::is_coming();
             }
         }
     }

@@ -24,6 +24,7 @@ use crate::parker::Waker;
 use crate::queue::{Event, EventQueue};
 use crate::seeded::Choices;
 use crate::sharing::WORTH_ASKING;
+use crate::spot::Spot;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::Relaxed;
 use crate::timers::{Message, Timer};
@@ -109,6 +110,7 @@ pub(crate) struct Dispatch {
     trickle: Trickle,
     /// How often in a row it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
+    spot: Spot,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -157,6 +159,7 @@ impl Dispatch {
             asked_only: 0,
             trickle: Trickle::default(),
             crowded: 0,
+            spot: Spot::default(),
         }
     }
 
@@ -214,6 +217,7 @@ impl Dispatch {
             let backlog = self.run_batch();
             self.hand_over_all();
             self.publish(backlog);
+            self.look_where();
             let mark = self.turn.queue.mark();
             self.turn.savepoint.queue = mark;
             self.turn.share(backlog);
@@ -520,6 +524,15 @@ impl Dispatch {
         turn.settle(queued as usize, 0);
     }
 
+    /// Goes to another core if it shares the one that it runs on for no reason.
+    fn look_where(&mut self) {
+        let station = &self.turn.place.station;
+        let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
+        if self.spot.seen(core, self.awake_since) {
+            station.parker.step_aside();
+        }
+    }
+
     /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
     /// due.
     fn idle(&mut self) {
@@ -615,6 +628,7 @@ impl Dispatch {
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish(0);
+        self.spot.leave();
         self.called = self.stand_still(|place| {
             place
                 .sponsor
