@@ -114,11 +114,12 @@ impl Spot {
         }
         let since = *self.shared_since.get_or_insert(now);
         let rests = self.rests_until.is_some_and(|until| now < until);
-        if rests || now - since < PATIENCE || !self.all.is_any_free() {
+        if rests || now - since < PATIENCE {
             return false;
         }
+        // Also where nobody can go anywhere: on many cores it takes a while to find that out.
         self.rests_until = Some(now + REST);
-        self.take_off(core)
+        self.all.is_any_free() && self.take_off(core)
     }
 
     #[inline(always)]
