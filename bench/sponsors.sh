@@ -37,8 +37,8 @@ ping_pong ratio_mt_vs_st 1 least 0.95
 ring ratio_mt_vs_st 1 least 0.95
 chain ratio_mt_vs_st 1 least 0.95
 hot ratio_mt_vs_st 1 least 0.7
-apart ratio_apart_vs_together 1 told a_bound_for_fork_bombs
-apart_erfc ratio_apart_vs_together 1 told a_bound_for_erfc_bombs
+apart ratio_apart_vs_together 1 told what_two_threads_give_fork_bombs
+apart_erfc ratio_apart_vs_together 1 told what_two_threads_give_erfc_bombs
 beside ratio_beside_vs_alone 1 least 0.98
 sendx ns_per_round_trip_awake 1 most 3000
 sendx ns_per_round_trip_parked 1 most 60000

@@ -360,7 +360,8 @@ defmodule Mote.Future do
   Calls `fun` in an environment of its own: futures that the block starts run in a new sponsor of the machine.
 
   When the block ends, in whatever way, and also when its process is killed, the futures that are not finished are
-  killed, the sponsor is removed, and no other future starts in it. Finished ones keep their values. Gives what `fun` gives. Options:
+  killed, the sponsor is removed, and no other future starts in it. Finished ones keep their values. Gives what `fun`
+  gives. Options:
 
     * `:max_threads` - how many futures may run at once: the threads of the sponsor (default `:cores`);
     * `:before_start` - functions of one argument, called by the process that starts a future, with `{what, argument}`

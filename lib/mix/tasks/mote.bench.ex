@@ -42,8 +42,8 @@ defmodule Mix.Tasks.Mote.Bench do
       says how many of them were held up for long;
     * `ratio_native_vs_interp`: how many times faster native code is than the interpreter, round by round;
     * `ratio_beside_vs_alone`: the speed of a sponsor beside an idle one by its speed alone;
-    * `ratio_apart_vs_together`: how many times faster two trees are on two threads that share nothing than on one: as much
-      as the computer gives, and a bound for `ratio_mt_vs_st`;
+    * `ratio_apart_vs_together`: how many times faster two trees are on two threads that share nothing than on one: what
+      the computer gives at that moment, to read `ratio_mt_vs_st` by;
     * `percent_rss_growth`: the most memory of the OS process after the first twentieth of the run, beyond what it had
       then; `rss_bytes` is that most; `ratio_off_vs_mote`: how many times faster a run is without collection;
     * `us_pause_tree_longest`, `us_pause_chain_p99` and the like: for how long threads stood still for a collection;

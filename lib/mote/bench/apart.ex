@@ -1,7 +1,7 @@
 defmodule Mote.Bench.Apart do
   # What programs have in common that have two trees grow: both on one thread, and each on a thread of its own. The two
-  # share nothing and nothing moves between them, so their ratio is what the computer's cores give at that moment, and
-  # no sponsor with two threads can be expected to do better.
+  # share nothing and nothing moves between them, so their ratio is what the computer's cores give at that moment: what
+  # the ratio of one sponsor with two threads is to be read by.
   #
   #     use Mote.Bench.Apart, title: "…", param: :depth, defaults: [20], small: 6, metric: :ns_per_actor
   @moduledoc false

@@ -140,7 +140,7 @@ struct Members {
 impl Resource for Environment {}
 
 impl Environment {
-    /// Whether there is room for another one: not if it has ended.
+    /// One more; `false` if it has ended, and takes none.
     fn add(&self, question: &Arc<Question>) -> bool {
         let mut members = self.0.lock();
         if members.ended {

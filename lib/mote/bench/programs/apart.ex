@@ -1,5 +1,5 @@
 defmodule Mote.Bench.Programs.Apart do
-  # How much faster two fork bombs are that share nothing: what a single one with two threads cannot surpass.
+  # How much faster two fork bombs are that share nothing: what a single one with two threads is to be read by.
   @moduledoc false
 
   use Mote.Bench.Apart,
