@@ -32,27 +32,30 @@ defmodule Mote.ThreadsTest do
   test "sleep when there is nothing to do" do
     {:ok, machine} = Mote.start_link(name: M2, sponsors: [many: [threads: 8]])
     :ok = Mote.drain(machine)
-    wait_for(fn -> Mote.info(machine).sponsors.many.asleep == 8 end)
-    before = ticks("M2-many")
-    Process.sleep(500)
-    assert ticks("M2-many") - before <= 1
+    wait_for(fn -> asleep?("M2-many", 8, 50) end)
+    assert asleep?("M2-many", 8, 500)
     :ok = Mote.stop(machine)
   end
 
   # A thread gives itself its name, a moment after it was started.
   defp threads(names), do: wait_for(fn -> Enum.sort(OtherBEAM.threads()) == names end)
 
-  # Processor time of the threads of that name, in hundredths of a second.
-  defp ticks(name) do
-    Enum.sum(
-      for task <- File.ls!("/proc/self/task"),
-          {:ok, "mote-" <> comm} <- [File.read("/proc/self/task/#{task}/comm")],
-          String.starts_with?(comm, name) do
-        [_, rest] = String.split(File.read!("/proc/self/task/#{task}/stat"), ") ")
-        fields = String.split(rest)
-        String.to_integer(Enum.at(fields, 11)) + String.to_integer(Enum.at(fields, 12))
-      end
-    )
+  # Whether that many threads of that name sleep, and none of them was woken for that many milliseconds. Processor
+  # time would say less: the system counts it in hundredths of a second, and rounds what takes microseconds up to one.
+  defp asleep?(name, threads, ms) do
+    before = states(name)
+    Process.sleep(ms)
+    before == states(name) and length(before) == threads and Enum.all?(before, &match?({_, "S", _}, &1))
+  end
+
+  # What each thread of that name does ("S" is sleeping), and how often it had to leave its core until now.
+  defp states(name) do
+    for task <- Enum.sort(File.ls!("/proc/self/task")),
+        {:ok, status} <- [File.read("/proc/self/task/#{task}/status")],
+        String.starts_with?(status, "Name:\tmote-" <> name) do
+      [_, state] = Regex.run(~r/^State:\t(\w)/m, status)
+      {task, state, Regex.scan(~r/ctxt_switches:\t(\d+)/, status, capture: :all_but_first)}
+    end
   end
 
   defp wait_for(fun, tries \\ 1_000) do
