@@ -376,7 +376,7 @@ defmodule Mote.AskTest do
       gone = Mote.create(other, Actors.echo())
       :ok = Mote.stop(other)
       failing = Mote.create(machine, Actors.failing(1))
-      results = Mote.ask_all([late, echo, gone, late], 60_000, 50)
+      results = Mote.ask_all([late, echo, gone, late], 60_000, 500)
       reason = fn {:error, %Error{reason: reason}} -> reason end
       assert [first, {:ok, 60_000}, third, fourth] = results
       assert Enum.map([first, third, fourth], reason) == [:timeout, :machine_down, :timeout]
