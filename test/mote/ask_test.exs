@@ -1,6 +1,7 @@
 defmodule Mote.AskTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import Mote.Eventually
 
   alias Mote.{Actors, Ask, Customer, Error, Holders, Native, Tally}
 
@@ -17,14 +18,6 @@ defmodule Mote.AskTest do
   defp nothing_left(ms \\ 30) do
     Process.sleep(ms)
     assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
-  end
-
-  defp eventually(fun, tries \\ 400) do
-    cond do
-      fun.() -> true
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(5) && eventually(fun, tries - 1)
-    end
   end
 
   describe "await" do

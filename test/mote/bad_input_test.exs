@@ -1,5 +1,6 @@
 defmodule Mote.BadInputTest do
   use ExUnit.Case, async: true
+  import Mote.Eventually
 
   alias Mote.{Actors, Behaviour, Customer, Error, Native}
 
@@ -232,7 +233,7 @@ defmodule Mote.BadInputTest do
         |> Task.async()
         |> Task.await()
 
-      assert eventually(fn -> match?({:error, %Error{reason: :unknown_address}}, Mote.ask(copy, 1)) end)
+      eventually(fn -> match?({:error, %Error{reason: :unknown_address}}, Mote.ask(copy, 1)) end)
       assert_raise Error, ~r/as long as its term is kept whole/, fn -> Mote.send(copy, 1) end
     end
 
@@ -311,13 +312,5 @@ defmodule Mote.BadInputTest do
     assert Native.create(echo.machine, Actors, :echo, 1, :no_tuple, []) == :load
     assert Native.send(echo.machine, echo.key, "main", 1) == :no_sponsor
     assert {:error, _} = Native.machine_load(echo.machine, Actors, 1, "no unit")
-  end
-
-  defp eventually(fun, tries \\ 200) do
-    cond do
-      fun.() -> true
-      tries == 0 -> false
-      true -> Process.sleep(5) && eventually(fun, tries - 1)
-    end
   end
 end

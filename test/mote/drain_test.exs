@@ -1,5 +1,6 @@
 defmodule Mote.DrainTest do
   use ExUnit.Case, async: true
+  import Mote.Eventually
 
   alias Mote.{Actors, Error, Travellers}
 
@@ -17,7 +18,7 @@ defmodule Mote.DrainTest do
     machine = start(main: [threads: 4], other: [])
     assert Mote.drain(machine) == :ok
     # A thread that has only just started looks around once.
-    assert wait_for(fn -> Mote.info(machine).counters.parks >= 5 end)
+    eventually(fn -> Mote.info(machine).counters.parks >= 5 end)
     assert Mote.drain(machine) == :ok
     for timeout <- [0, 1, :infinity], do: assert(Mote.drain(machine, timeout) == :ok)
   end
@@ -134,10 +135,6 @@ defmodule Mote.DrainTest do
     :ok = Mote.remove_sponsor(machine, :second)
     assert Mote.drain(machine, 30_000) == :ok
     assert in_mailbox(:leaf) == 4_096
-  end
-
-  defp wait_for(fun, tries \\ 1_000) do
-    fun.() or (tries > 0 and Process.sleep(5) == :ok and wait_for(fun, tries - 1))
   end
 
   # The child of the test's supervisor that the machine is.

@@ -1,5 +1,6 @@
 defmodule Mote.FacadeTest do
   use ExUnit.Case, async: true
+  import Mote.Eventually
 
   alias Mote.{Actors, Address, Customer, Error, Holders, Native}
 
@@ -35,7 +36,7 @@ defmodule Mote.FacadeTest do
       {pid, monitor} = spawn_monitor(fn -> :ok end)
       assert_receive {:DOWN, ^monitor, _, _, _}
       Mote.send(Mote.create(machine, Actors.forward(pid)), :hello)
-      assert eventually(fn -> Mote.info(machine).counters.undelivered == 1 end)
+      eventually(fn -> Mote.info(machine).counters.undelivered == 1 end)
     end
 
     test "the sponsor of the machine can be named", %{machine: machine} do
@@ -198,7 +199,7 @@ defmodule Mote.FacadeTest do
     test "ends at once when the machine does", %{machine: machine} do
       silent = Mote.create(machine, Holders.silent([]))
       asked = for _ <- 1..10, do: Task.async(fn -> Mote.ask(silent, :keep, :infinity) end)
-      assert eventually(fn -> Mote.info(machine).counters.turns == 10 end)
+      eventually(fn -> Mote.info(machine).counters.turns == 10 end)
       :ok = stop_supervised(Mote)
       for task <- asked, do: assert({:error, %Error{reason: :machine_down}} = Task.await(task))
     end
@@ -239,7 +240,7 @@ defmodule Mote.FacadeTest do
       counter = Mote.create(machine, Actors.counter(0))
       Mote.send(counter, {:add, 1})
       Mote.send(counter, :nonsense)
-      assert eventually(fn -> Mote.info(machine).counters.turns == 2 end)
+      eventually(fn -> Mote.info(machine).counters.turns == 2 end)
       info = Mote.info(machine)
       assert %{becomes: 1, ignored: 1, foreign_in: 2} = info.counters
 
@@ -270,7 +271,7 @@ defmodule Mote.FacadeTest do
         end)
 
       assert_receive {:DOWN, ^monitor, _, ^pid, :normal}
-      assert eventually(fn -> Mote.info(machine).references == 0 end)
+      eventually(fn -> Mote.info(machine).references == 0 end)
     end
   end
 
@@ -279,13 +280,5 @@ defmodule Mote.FacadeTest do
     assert inspect(echo) =~ ~r"^#Mote.Address<\w+>$"
     assert inspect(%{echo | sponsor: :multi}) =~ ~r"^#Mote.Address<\w+ on :multi>$"
     assert inspect(%Address{machine: nil, key: 1}) =~ ~r"^#Mote.Address<\w+>$"
-  end
-
-  defp eventually(fun, tries \\ 200) do
-    cond do
-      fun.() -> true
-      tries == 0 -> false
-      true -> Process.sleep(5) && eventually(fun, tries - 1)
-    end
   end
 end

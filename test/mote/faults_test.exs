@@ -29,14 +29,6 @@ defmodule Mote.FaultsTest do
       [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
       div(String.to_integer(pages) * 4, 1024)
     end
-
-    def eventually(fun, tries \\\\ 2_000) do
-      cond do
-        result = fun.() -> result
-        tries == 0 -> raise "waited in vain"
-        true -> Process.sleep(5) && eventually(fun, tries - 1)
-      end
-    end
   end
 
   Logger.configure(level: :none)
@@ -71,7 +63,7 @@ defmodule Mote.FaultsTest do
     cycle = fn ->
       {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 4], other: [threads: 2]])
       Help.load(machine)
-      Help.eventually(fn -> length(Mote.OtherBEAM.threads()) == 6 end)
+      Mote.Eventually.eventually(fn -> length(Mote.OtherBEAM.threads()) == 6 end)
       asks = for sponsor <- [:main, :other] do
         late = Mote.create(machine, Mote.Actors.late())
         Task.async(fn -> Mote.ask(late, 60_000, sponsor: sponsor, timeout: :infinity) end)
@@ -107,14 +99,14 @@ defmodule Mote.FaultsTest do
       pid = Process.whereis(Faulty)
       Help.load(Faulty, 2)
       old = Help.trap(Faulty)
-      Help.eventually(fn -> Process.whereis(Faulty) not in [nil, pid] end)
+      Mote.Eventually.eventually(fn -> Process.whereis(Faulty) not in [nil, pid] end)
       1 = Mote.ask!(Mote.create(Faulty, Mote.Actors.echo()), 1)
       {:error, %Mote.Error{reason: :machine_down}} = Mote.ask(old, 1)
       Mote.send(counter, {:add, 1})
     end
 
     5 = Mote.ask!(counter, :read)
-    Help.eventually(fn -> length(Mote.OtherBEAM.threads()) == 6 end)
+    Mote.Eventually.eventually(fn -> length(Mote.OtherBEAM.threads()) == 6 end)
     IO.puts("all well")
     """)
   end

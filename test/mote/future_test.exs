@@ -1,6 +1,7 @@
 defmodule Mote.FutureTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import Mote.Eventually
 
   import ExUnit.CaptureLog
 
@@ -12,14 +13,6 @@ defmodule Mote.FutureTest do
 
   setup do
     %{machine: start_supervised!({Mote, fuel: 1_000_000_000, sponsors: [main: [threads: 1], other: []]})}
-  end
-
-  defp eventually(fun, tries \\ 400) do
-    cond do
-      fun.() -> true
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(5) && eventually(fun, tries - 1)
-    end
   end
 
   defp nothing_left do

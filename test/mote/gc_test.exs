@@ -2,6 +2,7 @@ defmodule Mote.GCTest do
   # Not async: it looks at the memory of the whole process.
   use ExUnit.Case, async: false
   use ExUnitProperties
+  import Mote.Eventually
 
   import ExUnit.CaptureLog
 
@@ -104,14 +105,14 @@ defmodule Mote.GCTest do
       assert {:error, %Error{reason: :broken_promise}} = answer
       assert time < 1_000_000
       # It is told while the collection is still going on.
-      wait_for(fn -> Mote.info(machine).gc.collections > 0 end)
+      eventually(fn -> Mote.info(machine).gc.collections > 0 end)
     end
 
     test "is broken when the last who had the customer lets go of it, and not before" do
       machine = start_supervised!(Mote)
       silent = Mote.create(machine, Holders.silent([]))
       asked = Task.async(fn -> Mote.ask(silent, :keep, :infinity) end)
-      wait_for(fn -> Mote.info(machine).counters.turns == 1 end)
+      eventually(fn -> Mote.info(machine).counters.turns == 1 end)
       for _ <- 1..3, do: Mote.gc(machine)
       refute Task.yield(asked, 50)
       Mote.send(silent, :let_go)
@@ -165,7 +166,7 @@ defmodule Mote.GCTest do
 
       capture_log(fn ->
         Mote.send(Mote.create(machine, Holders.bomb()), 0)
-        wait_for(fn -> Mote.info(machine).counters.aborts_no_memory > 1_000 end)
+        eventually(fn -> Mote.info(machine).counters.aborts_no_memory > 1_000 end)
         assert Mote.info(machine).memory.heap <= 32 * @megabyte
         :ok = Mote.stop(machine)
       end)
@@ -209,7 +210,7 @@ defmodule Mote.GCTest do
       :kept = Mote.ask!(hoard, 1)
       Mote.gc(machine)
       assert Mote.info(machine).memory.heap <= 4 * @megabyte
-      wait_for(fn -> resident() - before < 40 end)
+      eventually(fn -> resident() - before < 40 end)
     end
   end
 
@@ -238,7 +239,7 @@ defmodule Mote.GCTest do
   test "a machine collects by itself, also when only callers outside allocate" do
     machine = start_supervised!({Mote, gc: [min: 8 * @megabyte]})
     for n <- 1..300_000, do: Mote.create(machine, Holders.holder({n}))
-    wait_for(fn -> Mote.info(machine).gc.collections > 0 end)
+    eventually(fn -> Mote.info(machine).gc.collections > 0 end)
   end
 
   test "a collection is done in spite of a machine that is never quiet, and not after its end" do
@@ -280,7 +281,7 @@ defmodule Mote.GCTest do
   # The BEAM runs the destructors of what it has collected a moment later.
   defp collect(machine, held) do
     :erlang.garbage_collect()
-    wait_for(fn -> Mote.info(machine).references == held end)
+    eventually(fn -> Mote.info(machine).references == held end)
     Mote.gc(machine)
   end
 
@@ -288,13 +289,5 @@ defmodule Mote.GCTest do
   defp resident do
     [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
     div(String.to_integer(pages) * 4, 1024)
-  end
-
-  defp wait_for(fun, tries \\ 1_000) do
-    cond do
-      fun.() -> true
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(5) && wait_for(fun, tries - 1)
-    end
   end
 end

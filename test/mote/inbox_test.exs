@@ -1,5 +1,6 @@
 defmodule Mote.InboxTest do
   use ExUnit.Case, async: true
+  import Mote.Eventually
 
   alias Mote.Error
 
@@ -43,17 +44,10 @@ defmodule Mote.InboxTest do
   defp hold(machine, steps) do
     holder = Mote.create(machine, Actors.holder())
     :ok = Mote.send(holder, steps)
-    wait_for(fn -> main(machine).inbox == 0 and main(machine).waiting == 1 end)
+    eventually(fn -> main(machine).inbox == 0 and main(machine).waiting == 1 end)
   end
 
   defp main(machine), do: Mote.info(machine).sponsors.main
-
-  defp wait_for(condition) do
-    unless condition.() do
-      Process.sleep(1)
-      wait_for(condition)
-    end
-  end
 
   defp received(messages \\ []) do
     receive do
@@ -168,14 +162,14 @@ defmodule Mote.InboxTest do
           spawn(fn -> send(test, {n, Mote.send(teller, n, on_full: :wait, timeout: :infinity)}) end)
         end
 
-      wait_for(fn -> Enum.all?(waiters, &(Process.info(&1, :status) == {:status, :waiting})) end)
+      eventually(fn -> Enum.all?(waiters, &(Process.info(&1, :status) == {:status, :waiting})) end)
       {dead, alive} = Enum.split(waiters, 90)
       for pid <- dead, do: Process.exit(pid, :kill)
-      wait_for(fn -> not Enum.any?(dead, &Process.alive?/1) end)
+      eventually(fn -> not Enum.any?(dead, &Process.alive?/1) end)
       # While they wait, and with far more of them than schedulers, others run.
       assert Task.await(Task.async(fn -> :done end)) == :done
       Mote.resume(machine)
-      wait_for(fn -> not Enum.any?(alive, &Process.alive?/1) end)
+      eventually(fn -> not Enum.any?(alive, &Process.alive?/1) end)
       :ok = Mote.drain(machine, 60_000)
       messages = received()
       assert Enum.sort(for n when is_integer(n) <- messages, do: n) == Enum.to_list(91..100)
@@ -196,15 +190,15 @@ defmodule Mote.InboxTest do
       end
 
       removed = wait.()
-      wait_for(fn -> Process.info(removed.pid, :status) == {:status, :waiting} end)
+      eventually(fn -> Process.info(removed.pid, :status) == {:status, :waiting} end)
       :ok = Mote.remove_sponsor(machine, :small)
       assert %Error{reason: :unknown_sponsor} = Task.await(removed)
 
       :ok = Mote.add_sponsor(machine, :small, inbox: 1, on_full: :wait)
       :ok = Mote.send(holder, @endless, sponsor: :small)
-      wait_for(fn -> Mote.info(machine).sponsors.small.inbox == 0 end)
+      eventually(fn -> Mote.info(machine).sponsors.small.inbox == 0 end)
       stopped = wait.()
-      wait_for(fn -> Process.info(stopped.pid, :status) == {:status, :waiting} end)
+      eventually(fn -> Process.info(stopped.pid, :status) == {:status, :waiting} end)
       :ok = Mote.stop(machine)
       assert %Error{reason: :machine_down} = Task.await(stopped)
     end

@@ -13,6 +13,7 @@ end
 defmodule Mote.InspectionTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import Mote.Eventually
 
   alias Mote.{Actors, Error, Graph, Holders}
   alias Mote.InspectionTest.Twins
@@ -170,7 +171,7 @@ defmodule Mote.InspectionTest do
 
         # The addresses of the round before go a moment after they are collected.
         :erlang.garbage_collect()
-        wait_for(fn -> Mote.info(machine).references == length(held) end)
+        eventually(fn -> Mote.info(machine).references == length(held) end)
         Mote.gc(machine)
         found = Mote.behaviours(machine, for: 0)
         gc = Mote.info(machine).gc
@@ -178,14 +179,6 @@ defmodule Mote.InspectionTest do
         assert sum(found, :bytes) == gc.live_bytes
         assert Enum.all?(found, &(&1.turns == 0))
         assert gc.live_actors == length(held)
-      end
-    end
-
-    defp wait_for(fun, tries \\ 1_000) do
-      cond do
-        fun.() -> true
-        tries == 0 -> flunk("waited in vain")
-        true -> Process.sleep(2) && wait_for(fun, tries - 1)
       end
     end
 

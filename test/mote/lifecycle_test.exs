@@ -1,6 +1,7 @@
 defmodule Mote.LifecycleTest do
   # Not async: it counts threads and memory of the whole process.
   use ExUnit.Case, async: false
+  import Mote.Eventually
 
   alias Mote.{Actors, Error, OtherBEAM}
   alias Mote.Machine.{Janitor, Table}
@@ -15,7 +16,7 @@ defmodule Mote.LifecycleTest do
   describe "the threads of a machine end" do
     setup do
       if OtherBEAM.threads() == nil, do: flunk("cannot see threads on this system")
-      wait_for(fn -> OtherBEAM.threads() == [] end)
+      eventually(fn -> OtherBEAM.threads() == [] end)
       :ok
     end
 
@@ -23,7 +24,7 @@ defmodule Mote.LifecycleTest do
       {:ok, idle} = Mote.start_link()
       machine = start_unlinked()
       busy(machine)
-      wait_for(fn -> length(OtherBEAM.threads()) == 5 end)
+      eventually(fn -> length(OtherBEAM.threads()) == 5 end)
       :ok = Mote.stop(idle)
       assert length(OtherBEAM.threads()) == 4
       :ok = Mote.stop(machine, :shutdown)
@@ -36,8 +37,8 @@ defmodule Mote.LifecycleTest do
         address = work.(pid)
         assert {:ok, _} = Table.fetch(pid)
         Process.exit(pid, :kill)
-        wait_for(fn -> OtherBEAM.threads() == [] end)
-        wait_for(fn -> Table.fetch(pid) == :error end)
+        eventually(fn -> OtherBEAM.threads() == [] end)
+        eventually(fn -> Table.fetch(pid) == :error end)
         assert {:error, %Error{reason: :machine_down}} = Mote.ask(address, :read)
       end
     end
@@ -48,10 +49,10 @@ defmodule Mote.LifecycleTest do
       janitor = Process.whereis(Janitor)
       Process.exit(janitor, :kill)
       Process.exit(pid, :kill)
-      wait_for(fn -> OtherBEAM.threads() == [] end)
+      eventually(fn -> OtherBEAM.threads() == [] end)
       # The next janitor finds what was left.
-      wait_for(fn -> Table.fetch(pid) == :error end)
-      wait_for(fn -> Process.whereis(Janitor) not in [nil, janitor] end)
+      eventually(fn -> Table.fetch(pid) == :error end)
+      eventually(fn -> Process.whereis(Janitor) not in [nil, janitor] end)
     end
 
     test "when its supervisor gives up on it" do
@@ -60,8 +61,8 @@ defmodule Mote.LifecycleTest do
       [{_, pid, _, _}] = Supervisor.which_children(supervisor)
       busy(pid)
       Supervisor.stop(supervisor)
-      wait_for(fn -> OtherBEAM.threads() == [] end)
-      wait_for(fn -> Table.fetch(pid) == :error end)
+      eventually(fn -> OtherBEAM.threads() == [] end)
+      eventually(fn -> Table.fetch(pid) == :error end)
     end
   end
 
@@ -70,7 +71,7 @@ defmodule Mote.LifecycleTest do
     pid = Process.whereis(Mote.LifecycleTest.Fresh)
     old = busy(pid)
     Process.exit(pid, :kill)
-    wait_for(fn -> Process.whereis(Mote.LifecycleTest.Fresh) not in [nil, pid] end)
+    eventually(fn -> Process.whereis(Mote.LifecycleTest.Fresh) not in [nil, pid] end)
     assert Mote.ask!(Mote.create(Mote.LifecycleTest.Fresh, Actors.echo()), 1) == 1
     assert {:error, %Error{reason: :machine_down}} = Mote.ask(old, :read)
   end
@@ -252,13 +253,5 @@ defmodule Mote.LifecycleTest do
   defp resident do
     [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
     div(String.to_integer(pages) * 4, 1024)
-  end
-
-  defp wait_for(fun, tries \\ 1_000) do
-    cond do
-      fun.() -> true
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(5) && wait_for(fun, tries - 1)
-    end
   end
 end

@@ -1,5 +1,6 @@
 defmodule Mote.MachineTest do
   use ExUnit.Case, async: true
+  import Mote.Eventually
 
   import ExUnit.CaptureLog
 
@@ -98,7 +99,7 @@ defmodule Mote.MachineTest do
 
       assert log =~ "index out of bounds"
       assert {:error, %Error{reason: :machine_down}} = Mote.ask(echo, 1)
-      fresh = wait_for(fn -> Process.whereis(Mote.MachineTest.Faulty) end)
+      fresh = eventually(fn -> Process.whereis(Mote.MachineTest.Faulty) end)
       assert fresh != pid
       assert Mote.ask!(Mote.create(fresh, Actors.echo()), 1) == 1
     end
@@ -128,7 +129,7 @@ defmodule Mote.MachineTest do
       log =
         capture_log([metadata: [:mote_behaviour, :mote_reason]], fn ->
           Mote.send(failing, {:what, self(), failing})
-          wait_for(fn -> Mote.info(machine).counters.aborts_explicit == 1 end)
+          eventually(fn -> Mote.info(machine).counters.aborts_explicit == 1 end)
           :sys.get_state(machine)
         end)
 
@@ -169,7 +170,7 @@ defmodule Mote.MachineTest do
       log =
         capture_log(fn ->
           for n <- 1..5_000, do: Mote.send(failing, n)
-          wait_for(fn -> Mote.info(machine).counters.aborts_explicit == 5_000 end)
+          eventually(fn -> Mote.info(machine).counters.aborts_explicit == 5_000 end)
           :sys.get_state(machine)
         end)
 
@@ -188,14 +189,6 @@ defmodule Mote.MachineTest do
       assert error.reason == :machine_down
       assert Exception.message(error) =~ inspect(machine)
       assert {:error, %Error{reason: :machine_down}} = Machine.fetch(machine)
-    end
-  end
-
-  defp wait_for(fun, tries \\ 400) do
-    cond do
-      result = fun.() -> result
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(5) && wait_for(fun, tries - 1)
     end
   end
 end

@@ -2,6 +2,7 @@ defmodule Mote.OutboxTest do
   # Outboxes: order, wake-ups, bounds, owners that end, demand.
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import Mote.Eventually
 
   alias Mote.{Actors, Error, Outbox}
   alias Mote.OutboxTest.{Producer, Senders}
@@ -58,14 +59,6 @@ defmodule Mote.OutboxTest do
   defp start(opts \\ []), do: start_supervised!({Mote, Keyword.put(opts, :id, make_ref())})
   defp says(machine, outbox), do: Mote.create(machine, Senders.says(outbox))
   defp sender(machine, name, outbox), do: Mote.create(machine, Senders.sender(name, outbox, 0))
-
-  defp eventually(fun, tries \\ 400) do
-    cond do
-      fun.() -> true
-      tries == 0 -> false
-      true -> Process.sleep(5) && eventually(fun, tries - 1)
-    end
-  end
 
   describe "an outbox" do
     test "carries every term, equal and in order" do
@@ -234,7 +227,7 @@ defmodule Mote.OutboxTest do
       monitor = Process.monitor(owner)
       send(owner, :stop)
       assert_receive {:DOWN, ^monitor, _, _, _}
-      assert eventually(fn -> Outbox.info(outbox).closed end)
+      eventually(fn -> Outbox.info(outbox).closed end)
       Mote.send(sender, 2)
       Mote.drain(machine)
       assert Outbox.take(outbox) == []

@@ -1,6 +1,7 @@
 defmodule Mote.QuotaTest do
   # Not async: it starts and stops machines by the hundred, and looks at the memory of the whole process.
   use ExUnit.Case
+  import Mote.Eventually
 
   alias Mote.{Error, Holders}
 
@@ -84,13 +85,6 @@ defmodule Mote.QuotaTest do
 
   defp charged(machine), do: Mote.info(machine).memory.charged
 
-  defp wait_for(condition) do
-    unless condition.() do
-      Process.sleep(1)
-      wait_for(condition)
-    end
-  end
-
   defp resident do
     [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
     div(String.to_integer(pages) * 4, 1024)
@@ -101,7 +95,11 @@ defmodule Mote.QuotaTest do
     :erlang.garbage_collect()
     :ok = Mote.drain(machine, 60_000)
     Mote.gc(machine)
-    wait_for(fn -> Enum.all?(Mote.info(machine).sponsors, fn {_, s} -> s.asleep == length(s.threads) end) end)
+
+    eventually(fn ->
+      Enum.all?(Mote.info(machine).sponsors, fn {_, s} -> s.asleep == length(s.threads) end)
+    end)
+
     charged(machine)
   end
 
@@ -129,7 +127,7 @@ defmodule Mote.QuotaTest do
     defp fill_while_busy(machine, counter, list, steps, before) when steps < 1_000_000_000 do
       turns = Mote.info(machine).counters.turns
       :ok = Mote.send(counter, steps)
-      wait_for(fn -> Mote.info(machine).inbox == 0 end)
+      eventually(fn -> Mote.info(machine).inbox == 0 end)
       accepted = send_until_refused(counter, list, 0)
       charged = charged(machine)
       asked = Mote.ask(counter, {:read, list})
@@ -218,7 +216,7 @@ defmodule Mote.QuotaTest do
     bomb = Mote.create(machine, Holders.bomb())
     echo = Mote.create(machine, Actors.many(0))
     Mote.send(bomb, 0)
-    wait_for(fn -> Mote.info(machine).counters.aborts_no_memory > 10_000 end)
+    eventually(fn -> Mote.info(machine).counters.aborts_no_memory > 10_000 end)
 
     for _ <- 1..200 do
       # A block for each thread, and what is on its way between them.
@@ -253,7 +251,7 @@ defmodule Mote.QuotaTest do
         Mote.send(tree, 12, sponsor: :guest)
         :ok = Mote.remove_sponsor(machine, :guest)
         Process.exit(pid, :kill)
-        wait_for(fn -> not Process.alive?(pid) end)
+        eventually(fn -> not Process.alive?(pid) end)
         Mote.send(silent, :let_go)
         held = at_rest(machine)
 

@@ -9,6 +9,7 @@ end
 defmodule Mote.TelemetryTest do
   # Not async: it counts what is told and logged by all machines of the node.
   use ExUnit.Case, async: false
+  import Mote.Eventually
 
   import ExUnit.CaptureLog
 
@@ -53,14 +54,6 @@ defmodule Mote.TelemetryTest do
     {measurements, metadata} = next(machine, [:sponsor, :stats])
     sum = sum + Map.fetch!(measurements, counter)
     if sum < total, do: collect(machine, counter, total, sum), else: {sum, measurements, metadata}
-  end
-
-  defp eventually(fun, tries \\ 400) do
-    cond do
-      fun.() -> true
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(5) && eventually(fun, tries - 1)
-    end
   end
 
   describe "the list" do

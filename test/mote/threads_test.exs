@@ -1,12 +1,14 @@
 defmodule Mote.ThreadsTest do
   # Not async: it counts the threads of the whole process, all of which have to be its own.
   use ExUnit.Case, async: false
+  import Mote.Eventually
 
   alias Mote.OtherBEAM
 
   setup do
     if OtherBEAM.threads() == nil, do: flunk("cannot see threads on this system")
-    wait_for(fn -> OtherBEAM.threads() == [] end)
+    eventually(fn -> OtherBEAM.threads() == [] end)
+    :ok
   end
 
   test "are named after their machine and sponsor" do
@@ -32,13 +34,13 @@ defmodule Mote.ThreadsTest do
   test "sleep when there is nothing to do" do
     {:ok, machine} = Mote.start_link(name: M2, sponsors: [many: [threads: 8]])
     :ok = Mote.drain(machine)
-    wait_for(fn -> asleep?("M2-many", 8, 50) end)
+    eventually(fn -> asleep?("M2-many", 8, 50) end)
     assert asleep?("M2-many", 8, 500)
     :ok = Mote.stop(machine)
   end
 
   # A thread gives itself its name, a moment after it was started.
-  defp threads(names), do: wait_for(fn -> Enum.sort(OtherBEAM.threads()) == names end)
+  defp threads(names), do: eventually(fn -> Enum.sort(OtherBEAM.threads()) == names end)
 
   # Whether that many threads of that name sleep, and none of them was woken for that many milliseconds. Processor
   # time would say less: the system counts it in hundredths of a second, and rounds what takes microseconds up to one.
@@ -55,14 +57,6 @@ defmodule Mote.ThreadsTest do
         String.starts_with?(status, "Name:\tmote-" <> name) do
       [_, state] = Regex.run(~r/^State:\t(\w)/m, status)
       {task, state, Regex.scan(~r/ctxt_switches:\t(\d+)/, status, capture: :all_but_first)}
-    end
-  end
-
-  defp wait_for(fun, tries \\ 1_000) do
-    cond do
-      fun.() -> :ok
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(5) && wait_for(fun, tries - 1)
     end
   end
 end

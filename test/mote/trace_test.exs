@@ -44,6 +44,7 @@ end
 
 defmodule Mote.TraceTest do
   use ExUnit.Case, async: true
+  import Mote.Eventually
 
   import ExUnit.CaptureIO
 
@@ -339,7 +340,7 @@ defmodule Mote.TraceTest do
       :ok = Mote.pause(machine)
       :ok = Mote.resume(machine)
       :ok = Mote.resume(machine)
-      assert wait_for(fn -> Mote.info(machine).counters.turns > turns + 1000 end)
+      eventually(fn -> Mote.info(machine).counters.turns > turns + 1000 end)
     end
 
     test "runs turn by turn", %{machine: machine} do
@@ -389,14 +390,6 @@ defmodule Mote.TraceTest do
       Mote.send(Mote.create(machine, Actors.busy(0)), :go)
       :ok = Mote.pause(machine)
       assert Mote.stop(machine) == :ok
-    end
-  end
-
-  defp wait_for(fun, tries \\ 1_000) do
-    cond do
-      fun.() -> true
-      tries == 0 -> flunk("waited in vain")
-      true -> Process.sleep(2) && wait_for(fun, tries - 1)
     end
   end
 end
