@@ -350,8 +350,10 @@ defmodule Mote.Bench.RunnerTest do
 
   if File.exists?("/proc/self/status") do
     test "memory is that of this process" do
-      assert Memory.rss() > 10_000_000
-      assert Memory.peak() >= Memory.rss() - 1_000_000
+      # Other tests of this process take and give back memory meanwhile.
+      rss = Memory.rss()
+      assert rss > 10_000_000
+      assert Memory.peak() > div(rss, 2)
       assert Memory.available() > 0
       assert Memory.reset_peak() in [true, false]
     end
