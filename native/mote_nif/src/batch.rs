@@ -136,11 +136,14 @@ struct Run<'m, 'a> {
 
 impl<'m, 'a> Run<'m, 'a> {
     fn new(resource: &'m MachineResource, machine: &'m Machine, entrance: Entrance) -> Self {
+        let (letters, builder) = machine.letters();
+        let mut writer = Writer::new(resource, machine, NORMAL);
+        writer.builder = builder;
         Run {
             machine,
             entrance,
-            letters: Letters::default(),
-            writer: Writer::new(resource, machine, NORMAL),
+            letters,
+            writer,
             why: names::ok(),
         }
     }

@@ -2,11 +2,11 @@
 //!
 //! The term is walked with a stack of its own, in the order of a parcel: a tuple before its elements. The walk counts
 //! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
-use crate::atoms::{self, names};
+use crate::atoms::{self, names, Known};
 use crate::foreign::{Elsewhere, LongBinary, Opaque, Process, Waiting};
 use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
-use crate::read::{is_modest, is_ours, known_struct, list_cell, map_size, tuple_elements, Struct};
+use crate::read::{is_modest, is_ours, known_struct, list_cell, map_size, tuple, Struct};
 use crate::resources::{Customer, MachineResource};
 use mote_vm::atom::Atom;
 use mote_vm::foreign::{Class, Wide};
@@ -45,6 +45,7 @@ pub struct Encoder<'m, 'a> {
     resource: &'m MachineResource,
     machine: &'m Machine,
     budget: usize,
+    atoms: Known,
     stack: Vec<Term<'a>>,
     /// What was written so far.
     pub builder: Builder,
@@ -61,6 +62,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
             resource,
             machine,
             budget,
+            atoms: Known::here(),
             stack: Vec::new(),
             builder: Builder::new(),
         }
@@ -78,8 +80,16 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     /// Writes a term.
+    #[inline]
     pub fn term(&mut self, term: Term<'a>) -> Result<(), Big> {
-        self.one(term)?;
+        // Most messages are tuples: to ask for the type first would be a call more.
+        match tuple(term) {
+            Some(elements) => {
+                self.spend(1)?;
+                self.tuple(term, elements)?;
+            }
+            None => self.one(term)?,
+        }
         while let Some(term) = self.stack.pop() {
             self.one(term)?;
         }
@@ -88,15 +98,18 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     fn one(&mut self, term: Term<'a>) -> Result<(), Big> {
         self.spend(1)?;
+        if self.leaf(term) {
+            return Ok(());
+        }
         match term.get_type() {
             TermType::Atom => self.builder.atom(atoms::number(term)),
-            TermType::Integer => return self.integer(term),
+            TermType::Integer => return self.large_integer(term),
             TermType::Float => match term.decode() {
                 Ok(f) => self.builder.float(f),
                 // Not reached: a float is one.
                 Err(_) => return self.opaque(term, Class::BigInteger),
             },
-            TermType::Tuple => return self.tuple(term),
+            TermType::Tuple => return self.tuple(term, tuple(term).unwrap_or(&[])),
             TermType::List => return self.list(term),
             TermType::Binary => return self.binary(term),
             TermType::Map => return self.map(term),
@@ -141,12 +154,9 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn integer(&mut self, term: Term<'a>) -> Result<(), Big> {
-        let n = small_integer(term);
-        if n.is_some_and(|n| self.builder.integer(n)) {
-            return Ok(());
-        }
-        let n = n.map(i128::from);
+    /// An integer that is no leaf.
+    fn large_integer(&mut self, term: Term<'a>) -> Result<(), Big> {
+        let n = small_integer(term).map(i128::from);
         let n = n.or_else(|| term.decode::<u64>().ok().map(i128::from));
         if let Some(wide) = n.and_then(Wide::new) {
             self.builder.foreign(Arc::new(wide));
@@ -158,8 +168,8 @@ impl<'m, 'a> Encoder<'m, 'a> {
         }
     }
 
-    fn tuple(&mut self, term: Term<'a>) -> Result<(), Big> {
-        let elements = tuple_elements(term);
+    #[inline]
+    fn tuple(&mut self, term: Term<'a>, elements: &'a [ErlNifTerm]) -> Result<(), Big> {
         self.spend(elements.len())?;
         self.builder.tuple(elements.len());
         let env = term.get_env();
@@ -168,27 +178,27 @@ impl<'m, 'a> Encoder<'m, 'a> {
         let mut rest = elements;
         // What is one word needs no stack: most messages are that and no more.
         while let Some((first, others)) = rest.split_first() {
-            if !self.leaf(term(first))? {
+            if !self.leaf(term(first)) {
                 break;
             }
             rest = others;
         }
-        self.stack.extend(rest.iter().rev().map(term));
+        self.spend(elements.len() - rest.len())?;
+        if !rest.is_empty() {
+            self.stack.extend(rest.iter().rev().map(term));
+        }
         Ok(())
     }
 
-    /// Writes an atom or a small integer; `false` for anything else.
-    fn leaf(&mut self, term: Term<'a>) -> Result<bool, Big> {
-        let written = match term.get_type() {
-            TermType::Atom => {
-                self.builder.atom(atoms::number(term));
-                true
-            }
-            TermType::Integer => small_integer(term).is_some_and(|n| self.builder.integer(n)),
-            _ => false,
-        };
-        self.spend(written as usize)?;
-        Ok(written)
+    /// Writes a small integer or an atom that was met lately; `false` for anything else. With as few calls as can be: each
+    /// takes as long as all the rest.
+    #[inline(always)]
+    fn leaf(&mut self, term: Term<'a>) -> bool {
+        if let Some(atom) = self.atoms.number(term) {
+            self.builder.atom(atom);
+            return true;
+        }
+        small_integer(term).is_some_and(|n| self.builder.integer(n))
     }
 
     fn list(&mut self, term: Term<'a>) -> Result<(), Big> {

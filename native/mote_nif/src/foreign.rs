@@ -8,7 +8,7 @@ use crate::repack::repack;
 use crate::resources::{Customer, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef, Wide};
+use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef, Messages, Wide};
 use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
 use mote_vm::{Term as Value, View};
@@ -206,15 +206,15 @@ impl Foreign for Process {
     }
     fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
         let mut became = Delivery::Dead;
-        let told = &mut |delivery| became = delivery;
-        mail::send(machine, &self.0, &mut std::iter::once(message), told);
+        let told = &mut |delivery, _| became = delivery;
+        mail::send(machine, &self.0, std::iter::once(message), told);
         became
     }
-    fn deliver_all<'m>(
+    fn deliver_all(
         &self,
-        messages: &mut dyn ExactSizeIterator<Item = Value<'m>>,
+        messages: Messages<'_>,
         machine: &Machine,
-        told: &mut dyn FnMut(Delivery),
+        told: &mut dyn FnMut(Delivery, u64),
     ) {
         mail::send(machine, &self.0, messages, told);
     }

@@ -103,16 +103,16 @@ fn of(machine: &Machine) -> Option<&Mail> {
     Some(&bridge.mail)
 }
 
-/// Sends messages of one turn to a process, in their order; what became of each goes to `told`.
+/// Sends messages of one turn to a process, in their order; what became of how many goes to `told`.
 pub fn send<'m>(
     machine: &Machine,
     pid: &LocalPid,
-    messages: &mut dyn ExactSizeIterator<Item = Value<'m>>,
-    told: &mut dyn FnMut(Delivery),
+    messages: impl ExactSizeIterator<Item = Value<'m>>,
+    told: &mut dyn FnMut(Delivery, u64),
 ) {
     match of(machine) {
         Some(mail) if mail.takes(pid, messages.len()) => mail.leave(machine, pid, messages, told),
-        _ => messages.for_each(|message| told(outcome(send_one(machine, pid, message)))),
+        _ => messages.for_each(|message| told(outcome(send_one(machine, pid, message)), 1)),
     }
 }
 
@@ -168,13 +168,13 @@ impl Mail {
         &self,
         machine: &Machine,
         pid: &LocalPid,
-        messages: &mut dyn ExactSizeIterator<Item = Value<'m>>,
-        told: &mut dyn FnMut(Delivery),
+        mut messages: impl ExactSizeIterator<Item = Value<'m>>,
+        told: &mut dyn FnMut(Delivery, u64),
     ) {
         while messages.len() > 0 {
             let (mut count, mut declined) = (0, None);
             let mut entrance = self.entrance.lock();
-            for message in (&mut *messages).take(AT_ONCE) {
+            for message in messages.by_ref().take(AT_ONCE) {
                 if !entrance.bag.letters.write(message) {
                     declined = Some(message);
                     break;
@@ -182,12 +182,13 @@ impl Mail {
                 count += 1;
             }
             self.put(machine, pid, count, entrance);
-            (0..count).for_each(|_| told(Delivery::Done));
+            told(Delivery::Done, count as u64);
             // Without the lock: it needs an environment.
             if let Some(message) = declined {
-                told(outcome(tell(machine, pid, |env, decoder| {
+                let there = tell(machine, pid, |env, decoder| {
                     decoder.term(env, machine, message)
-                })));
+                });
+                told(outcome(there), 1);
             }
         }
     }
@@ -279,17 +280,14 @@ fn send_letter(
     made: &mut Vec<ErlNifTerm>,
 ) -> bool {
     let mut whole = None;
-    while let Some(part) = letters.read() {
-        match part {
-            Part::End => break,
-            // Nothing else is in a letter that has such a part.
-            Part::Other(own) => whole = Some(own),
-            part => {
-                let term = build(env, part, made);
-                made.push(term);
-            }
+    letters.read(|part| match part {
+        // Nothing else is in a letter that has such a part.
+        Part::Other(own) => whole = Some(own),
+        part => {
+            let term = build(env, part, made);
+            made.push(term);
         }
-    }
+    });
     match (whole, made.pop()) {
         (Some(own), _) => own.send(env, pid),
         // SAFETY: the environment is that of the running NIF, and the message belongs to it.

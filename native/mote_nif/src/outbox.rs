@@ -8,9 +8,9 @@ use crate::order::compare;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
 use crate::terms;
-use mote_vm::foreign::{Class, Delivery, Foreign};
+use mote_vm::foreign::{Class, Delivery, Foreign, Messages};
 use mote_vm::machine::Machine;
-use mote_vm::outbox::{Letters, Outbox, Part, Posted, Rest};
+use mote_vm::outbox::{Letters, Outbox, Part, Plain, Posted, Rest};
 use mote_vm::Term as Value;
 use rustler::sys::{
     enif_make_list_cell, enif_make_list_from_array, enif_make_tuple_from_array, ErlNifTerm,
@@ -95,32 +95,36 @@ impl Foreign for Writable {
         }
         delivery
     }
-    fn deliver_all<'m>(
+    fn deliver_all(
         &self,
-        messages: &mut dyn ExactSizeIterator<Item = Value<'m>>,
+        mut messages: Messages<'_>,
         machine: &Machine,
-        told: &mut dyn FnMut(Delivery),
+        told: &mut dyn FnMut(Delivery, u64),
     ) {
         while messages.len() > 0 {
-            let (mut wakes, mut declined) = (false, None);
+            let (mut wakes, mut written, mut declined) = (false, 0, None);
             let mut pen = self.0.outbox.pen();
-            for message in (&mut *messages).take(AT_ONCE) {
-                let posted = pen.post(|letters| letters.write(message));
-                if posted == Posted::Declined {
-                    declined = Some(message);
-                    break;
+            for message in messages.by_ref().take(AT_ONCE) {
+                match pen.post(|letters| letters.write(message)) {
+                    Posted::Waits { wake } => {
+                        wakes |= wake;
+                        written += 1;
+                    }
+                    Posted::Declined => {
+                        declined = Some(message);
+                        break;
+                    }
+                    posted => told(outcome(posted).0, 1),
                 }
-                let (delivery, wake) = outcome(posted);
-                wakes |= wake;
-                told(delivery);
             }
             drop(pen);
+            told(Delivery::Done, written);
             if wakes {
                 self.wake();
             }
             // Without the lock: it needs an environment.
             if let Some(message) = declined {
-                told(self.deliver(message, machine));
+                told(self.deliver(message, machine), 1);
             }
         }
     }
@@ -165,6 +169,9 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
                 true
             }
             Some(part) => {
+                if let Part::Row(row) = &part {
+                    parts += row.len();
+                }
                 let term = build(env, part, &mut made);
                 made.push(term);
                 true
@@ -189,13 +196,10 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
 pub fn letter<'a>(env: Env<'a>, letters: &mut Letters<OwnTerm>) -> Term<'a> {
     let mut made = Vec::new();
     letters.rewind();
-    while let Some(part) = letters.read() {
-        if matches!(part, Part::End) {
-            break;
-        }
+    letters.read(|part| {
         let term = build(env, part, &mut made);
         made.push(term);
-    }
+    });
     match made.pop() {
         // SAFETY: made in `env` just now.
         Some(term) => unsafe { Term::new(env, term) },
@@ -205,35 +209,47 @@ pub fn letter<'a>(env: Env<'a>, letters: &mut Letters<OwnTerm>) -> Term<'a> {
 
 /// The term of a part, whose own parts are on the stack.
 pub fn build(env: Env<'_>, part: Part<'_, OwnTerm>, made: &mut Vec<ErlNifTerm>) -> ErlNifTerm {
-    let term = match part {
-        Part::Integer(n) => n.encode(env),
-        Part::Float(f) => f.encode(env),
-        Part::Atom(atom) => atoms::to_term(env, atom),
-        Part::EmptyList => Term::list_new_empty(env),
-        Part::Bytes(content) => bytes(env, content),
-        Part::Other(own) => own.to(env),
-        Part::Tuple(count) => {
-            let from = made.len().saturating_sub(count);
-            let elements = &made[from..];
-            // SAFETY: the elements belong to `env`.
-            let tuple = unsafe {
-                enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), elements.len() as u32)
-            };
-            made.truncate(from);
-            return tuple;
+    match part {
+        Part::Plain(value) => plain(env, value),
+        Part::Float(f) => f.encode(env).as_c_arg(),
+        Part::Bytes(content) => bytes(env, content).as_c_arg(),
+        Part::Other(own) => own.to(env).as_c_arg(),
+        Part::Row(row) => {
+            let from = made.len();
+            made.extend(row.iter().map(|value| plain(env, value)));
+            tuple(env, made, from)
         }
+        Part::Tuple(count) => tuple(env, made, made.len().saturating_sub(count)),
         Part::List(count) => {
             let from = made.len().saturating_sub(count + 1);
             let mut cells = made.drain(from..).rev();
             let tail = cells.next();
             let empty = Term::list_new_empty(env).as_c_arg();
             // SAFETY: heads and tail belong to `env`.
-            return cells.fold(tail.unwrap_or(empty), |tail, head| unsafe {
+            cells.fold(tail.unwrap_or(empty), |tail, head| unsafe {
                 enif_make_list_cell(env.as_c_arg(), head, tail)
-            });
+            })
         }
-        // Not given to readers.
-        Part::End => names::nil().to_term(env),
+    }
+}
+
+/// A tuple of what is on the stack from there on, which is taken off.
+fn tuple(env: Env<'_>, made: &mut Vec<ErlNifTerm>, from: usize) -> ErlNifTerm {
+    let elements = &made[from..];
+    // SAFETY: the elements belong to `env`.
+    let tuple = unsafe {
+        enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), elements.len() as u32)
+    };
+    made.truncate(from);
+    tuple
+}
+
+fn plain(env: Env<'_>, value: Plain) -> ErlNifTerm {
+    let term = match value {
+        Plain::Integer(n) => n.encode(env),
+        Plain::Float(f) => f.encode(env),
+        Plain::Atom(atom) => atoms::to_term(env, atom),
+        Plain::EmptyList => Term::list_new_empty(env),
     };
     term.as_c_arg()
 }

@@ -30,6 +30,11 @@ pub enum Struct {
 
 /// The elements of a tuple; none of anything else.
 pub fn tuple_elements(term: Term<'_>) -> &[ErlNifTerm] {
+    tuple(term).unwrap_or(&[])
+}
+
+/// The elements of a tuple.
+pub fn tuple(term: Term<'_>) -> Option<&[ErlNifTerm]> {
     let mut arity = 0;
     let mut elements = MaybeUninit::uninit();
     // SAFETY: on success both are written, and the elements live as long as the term.
@@ -40,9 +45,12 @@ pub fn tuple_elements(term: Term<'_>) -> &[ErlNifTerm] {
             &mut arity,
             elements.as_mut_ptr(),
         ) {
-            0 => &[],
-            _ if arity == 0 => &[],
-            _ => std::slice::from_raw_parts(elements.assume_init(), arity as usize),
+            0 => None,
+            _ if arity == 0 => Some(&[]),
+            _ => Some(std::slice::from_raw_parts(
+                elements.assume_init(),
+                arity as usize,
+            )),
         }
     }
 }

@@ -2,7 +2,7 @@
 use crate::actor::BehaviourId;
 use crate::atom::Atom;
 use crate::code::program::{BehaviourCode, Program};
-use crate::foreign::Delivery;
+use crate::foreign::{Delivery, Messages};
 use crate::heap::view::Term;
 use crate::interpreter::{Aborted, End};
 use crate::machine::Abort;
@@ -216,14 +216,14 @@ impl Dispatch {
             counts.dropped += run.len() as u64;
             return;
         };
-        let mut messages = run.iter().map(|outgoing| Term::new(outgoing.message));
-        foreign.deliver_all(&mut messages, &place.machine, &mut |delivery| {
+        let messages = Messages(run.iter());
+        foreign.deliver_all(messages, &place.machine, &mut |delivery, count| {
             *match delivery {
                 Delivery::Done => &mut counts.foreign_out,
                 Delivery::Dead => &mut counts.undelivered,
                 Delivery::Full => &mut counts.overflowed,
                 Delivery::NoAddress => &mut counts.dropped,
-            } += 1;
+            } += count;
         });
     }
 

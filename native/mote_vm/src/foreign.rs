@@ -1,6 +1,7 @@
 //! What the machine can carry and deliver to, but not look into.
 use crate::heap::view::Term;
 use crate::machine::Machine;
+use crate::turn::Outgoing;
 use crate::value::{FIXNUM_MAX, FIXNUM_MIN};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -53,6 +54,24 @@ pub enum Delivery {
     NoAddress,
 }
 
+/// Messages of one turn, in their order.
+pub struct Messages<'m>(pub(crate) std::slice::Iter<'m, Outgoing>);
+
+impl<'m> Iterator for Messages<'m> {
+    type Item = Term<'m>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Term<'m>> {
+        self.0.next().map(|outgoing| Term::new(outgoing.message))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Messages<'_> {}
+
 /// A value of the outside. Shared by every heap cell and parcel that carries it; dropped with the last.
 pub trait Foreign: Send + Sync + 'static {
     /// Its class.
@@ -65,14 +84,14 @@ pub trait Foreign: Send + Sync + 'static {
     fn deliver(&self, _message: Term<'_>, _machine: &Machine) -> Delivery {
         Delivery::NoAddress
     }
-    /// The same for several of one turn, in their order: what became of each goes to `told`.
-    fn deliver_all<'m>(
+    /// The same for several of one turn, in their order: what became of how many goes to `told`.
+    fn deliver_all(
         &self,
-        messages: &mut dyn ExactSizeIterator<Item = Term<'m>>,
+        messages: Messages<'_>,
         machine: &Machine,
-        told: &mut dyn FnMut(Delivery),
+        told: &mut dyn FnMut(Delivery, u64),
     ) {
-        messages.for_each(|message| told(self.deliver(message, machine)));
+        messages.for_each(|message| told(self.deliver(message, machine), 1));
     }
     /// The order among foreign values of the same class; `Equal` is Elixir's `===`.
     fn compare(&self, other: &dyn Foreign) -> Ordering;

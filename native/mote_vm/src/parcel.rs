@@ -63,7 +63,7 @@ struct Written {
     few: [u64; FEW],
     /// How many of these; none when there are `many`.
     n: usize,
-    many: Vec<u64>,
+    many: Vec<Value>,
 }
 
 impl Written {
@@ -80,10 +80,10 @@ impl Written {
                 return;
             }
             self.many.reserve(4 * FEW);
-            self.many.extend(self.few);
+            self.many.extend(self.few.map(Value::from_word));
             self.n = 0;
         }
-        self.many.push(word);
+        self.many.push(Value::from_word(word));
     }
 
     fn truncate(&mut self, len: usize) {
@@ -96,8 +96,15 @@ impl Written {
     fn finish(self) -> Words {
         match self.many.is_empty() {
             true => Words::Few(self.few.map(Value::from_word), self.n as u8),
-            false => Words::Many(self.many.into_iter().map(Value::from_word).collect()),
+            false => Words::Many(self.many),
         }
+    }
+
+    /// All of them in one row.
+    fn open(mut self) -> Vec<Value> {
+        let few = self.few[..self.n].iter();
+        self.many.extend(few.map(|word| Value::from_word(*word)));
+        self.many
     }
 }
 
@@ -146,29 +153,14 @@ impl Parcel {
         }
     }
 
-    /// Its words and foreign values, for messages that were written one after the other.
-    pub(crate) fn open(self) -> (Vec<Value>, Vec<ForeignRef>) {
-        let words = match self.words {
-            Words::Few(words, n) => words[..n as usize].to_vec(),
-            Words::Many(words) => words,
-        };
-        (words, self.foreigns)
+    /// Its foreign values alone.
+    pub(crate) fn into_foreigns(self) -> Vec<ForeignRef> {
+        self.foreigns
     }
 
     /// Shows every address in it.
-    pub(crate) fn each_address(&self, mut show: impl FnMut(Value)) {
-        let mut rest = self.words.as_slice();
-        while let Some((&value, before)) = rest.split_last() {
-            let raw = if value.is_boxed() {
-                raw_words(value)
-            } else {
-                0
-            };
-            rest = &before[..before.len().saturating_sub(raw)];
-            if value.is_address() {
-                show(value);
-            }
-        }
+    pub(crate) fn each_address(&self, show: impl FnMut(Value)) {
+        each_address(self.words.as_slice(), show);
     }
 
     /// Makes the value in `heap`; `NONE` when its memory is exhausted.
@@ -180,7 +172,45 @@ impl Parcel {
     }
 }
 
+/// Shows every address in these words, of one parcel or of several in a row.
+pub(crate) fn each_address(words: &[Value], mut show: impl FnMut(Value)) {
+    let mut rest = words;
+    while let Some((&value, before)) = rest.split_last() {
+        let raw = if value.is_boxed() {
+            raw_words(value)
+        } else {
+            0
+        };
+        rest = &before[..before.len().saturating_sub(raw)];
+        if value.is_address() {
+            show(value);
+        }
+    }
+}
+
+#[inline]
 pub(crate) fn unpack(
+    words: &[Value],
+    foreigns: &mut [ForeignRef],
+    heap: &mut Heap,
+    stack: &mut Vec<Value>,
+) -> Value {
+    match row(words) {
+        Some(elements) => heap.tuple(elements.len(), |i| elements[i]),
+        None => unpack_any(words, foreigns, heap, stack),
+    }
+}
+
+/// The elements, if that is a tuple where each stands for itself: most messages are, and need no stack. Raw words cannot be
+/// taken for one, for the last word is a command then.
+fn row(words: &[Value]) -> Option<&[Value]> {
+    let (command, elements) = words.split_first()?;
+    let is_row = command.word() == TUPLE | (elements.len() as u64) << COUNT_SHIFT
+        && elements.iter().all(|element| !element.is_boxed());
+    is_row.then_some(elements)
+}
+
+fn unpack_any(
     words: &[Value],
     foreigns: &mut [ForeignRef],
     heap: &mut Heap,
@@ -307,6 +337,13 @@ impl Builder {
         Builder::default()
     }
 
+    /// An empty builder that writes there.
+    pub(crate) fn written_on(words: Vec<Value>) -> Builder {
+        let mut builder = Builder::default();
+        builder.words.many = words;
+        builder
+    }
+
     /// How many words were written: a measure of the work done.
     pub fn len(&self) -> usize {
         self.words.len()
@@ -415,6 +452,16 @@ impl Builder {
         self.held.push(held);
     }
 
+    /// The words, of several parcels in a row, and a parcel of all that goes with them.
+    pub(crate) fn open(self) -> (Vec<Value>, Parcel) {
+        let contents = Parcel {
+            words: Words::Few([Value::UNDEFINED; FEW], 0),
+            foreigns: self.foreigns,
+            held: self.held,
+        };
+        (self.words.open(), contents)
+    }
+
     /// The parcel.
     pub fn finish(self) -> Parcel {
         Parcel {
@@ -463,6 +510,17 @@ mod tests {
     }
 
     #[test]
+    fn raw_words_are_not_taken_for_a_tuple() {
+        let mut heap = heap();
+        let float = f64::from_bits(TUPLE | 1 << COUNT_SHIFT);
+        let value = unpacked(&mut heap, |b| b.float(float));
+        assert_eq!(value.as_float(), Some(float));
+        let bytes = (TUPLE | 2 << COUNT_SHIFT).to_ne_bytes();
+        let value = unpacked(&mut heap, |b| b.bytes(&[bytes, [7; 8]].concat()));
+        assert_eq!(value.as_bytes(), Some(&[bytes, [7; 8]].concat()[..]));
+    }
+
+    #[test]
     fn depth_and_length_do_not_matter() {
         let n = if cfg!(miri) { 100 } else { 1_000_000 };
         let mut heap = heap();
@@ -508,7 +566,7 @@ mod tests {
                 builder.rewind(mark);
                 assert_eq!(builder.len(), keep);
                 builder.atom(Atom::ERROR);
-                let (words, _) = builder.finish().open();
+                let (words, _) = builder.open();
                 assert_eq!(words.len(), keep + 1);
                 assert_eq!(words[keep], Value::atom(Atom::ERROR));
                 let others = &words[1..keep];

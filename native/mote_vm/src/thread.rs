@@ -405,15 +405,16 @@ impl Dispatch {
                     let (counts, queue) = (&mut turn.counts, &mut turn.queue);
                     let scratch = &mut self.scratch;
                     // As in `unpack`.
-                    turn.heap.insist(|heap| {
+                    let paper = turn.heap.insist(|heap| {
                         batch.unpack(heap, scratch, |target, message| {
                             counts.foreign_in += 1;
                             match message {
                                 Some(message) => queue.push(target.0, message),
                                 None => counts.aborts_no_memory += 1,
                             }
-                        });
+                        })
                     });
+                    turn.place.machine.papers().give(paper);
                 }
                 Entry::Message(target, parcel) if self.choices.is_some() => {
                     self.arrivals.push_back((target, parcel));

@@ -452,9 +452,14 @@ impl Turn {
     #[cold]
     fn send_outside(&mut self, sponsor: Value, target: Value, message: Value) {
         self.unusual = 1;
-        let (sponsor, target) = target.as_on().unwrap_or((sponsor, target));
-        let known = target.is_address() || target.as_foreign().is_some_and(|f| f.is_address());
-        if known {
+        // Many in a row go to the same one.
+        let last = self.outside.last();
+        let again = last.is_some_and(|last| (last.sponsor, last.target) == (sponsor, target));
+        let (sponsor, target) = match again {
+            true => (sponsor, target),
+            false => target.as_on().unwrap_or((sponsor, target)),
+        };
+        if again || target.is_address() || target.as_foreign().is_some_and(|f| f.is_address()) {
             self.staged.sends += 1;
             self.outside.push(Outgoing {
                 sponsor,

@@ -119,6 +119,14 @@ impl<'m> Term<'m> {
         self.value.sliced()?.as_foreign()
     }
 
+    /// The elements of a tuple that holds nothing but immediates.
+    #[inline(always)]
+    pub(crate) fn row(self) -> Option<&'m [Value]> {
+        let elements = self.value.as_tuple()?;
+        let plain = |value: &Value| value.is_immediate();
+        elements.iter().all(plain).then_some(elements)
+    }
+
     /// What it is.
     pub fn view(self) -> View<'m> {
         let value = self.value;

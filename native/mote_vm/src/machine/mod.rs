@@ -14,6 +14,7 @@ mod time;
 
 use crate::actor::SponsorId;
 use crate::atom::Atom;
+use crate::batch::Papers;
 use crate::clock::Clock;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
@@ -52,6 +53,7 @@ struct Shared {
     attention: Attention,
     gc: Gc,
     leases: Leases,
+    papers: Papers,
     ended: Mutex<Counts>,
     stopping: AtomicBool,
     threads: Mutex<Vec<(ThreadNumber, Ending)>>,
@@ -88,6 +90,7 @@ impl Machine {
             quiescence,
             safepoint: Safepoint::default(),
             attention: Attention::default(),
+            papers: Papers::default(),
             ended: Mutex::default(),
             stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
@@ -137,6 +140,7 @@ impl Machine {
         for sponsor in self.sponsors().all() {
             sponsor.room.close();
         }
+        self.0.papers.clear();
         self.0.quiescence.tell();
     }
 
@@ -294,6 +298,11 @@ impl Machine {
 
     pub(crate) fn quiescence(&self) -> &Quiescence {
         &self.0.quiescence
+    }
+
+    /// Where what batches were written on goes.
+    pub(crate) fn papers(&self) -> &Papers {
+        &self.0.papers
     }
 
     pub(crate) fn clock(&self) -> &Clock {

@@ -3,13 +3,13 @@
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
 use crate::actor::{Actor, Header, SponsorId};
-use crate::batch::Batch;
+use crate::batch::{Batch, Letters};
 use crate::contract::{Behaviour, CreateError, LaunchError, Look, Refusal};
 use crate::handles::{Held, Key};
 use crate::heap::view::ActorRef;
 use crate::heap::Heap;
 use crate::inbox::{Entry, Inbox, Refused, Sender, Target, Wakes};
-use crate::parcel::Parcel;
+use crate::parcel::{Builder, Parcel};
 use crate::room::{InLine, Permit};
 use crate::sponsor::Sponsor;
 use crate::stand_in;
@@ -272,6 +272,11 @@ impl Machine {
     /// Where what is sent to an actor enters, for [`Machine::send_batch`].
     pub fn entrance_to(&self, target: &Held, sponsor: Option<SponsorId>) -> Entrance {
         Entrance(self.entrance(target, sponsor))
+    }
+
+    /// What to write messages on for [`Machine::send_batch`], and with what.
+    pub fn letters(&self) -> (Letters, Builder) {
+        Letters::on(&self.0.papers)
     }
 
     /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as

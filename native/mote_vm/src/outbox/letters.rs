@@ -1,9 +1,10 @@
 //! Messages that have left a heap, one after the other in one row of words: so a message costs no allocation.
 //!
 //! A letter is written in postfix order (a tuple after its elements) and read forwards with a stack. Immediates stand
-//! for themselves; a word with the boxed tag is a command, with its kind in bits 4..8 and a count above. Only small
-//! and plain values are written so; what holds on to something (addresses, foreign values), or is large or deep, is
-//! carried as the embedder's own copy, `F`.
+//! for themselves; a word with the boxed tag is a command, with its kind in bits 4..8 and a count above. Most letters are
+//! a tuple of immediates and no more: a row, which is its command and these, and needs neither a stack nor an end. Only
+//! small and plain values are written so; what holds on to something (addresses, foreign values), or is large or deep,
+//! is carried as the embedder's own copy, `F`.
 //!
 //! Invariants:
 //! 1. Letters are whole: what cannot be written to its end is taken back.
@@ -19,17 +20,20 @@ const FLOAT: u64 = 0x30;
 const BYTES: u64 = 0x40;
 const OTHER: u64 = 0x50;
 const END: u64 = 0x60;
+const ROW: u64 = 0x70;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
 /// How deep a plain value may be, and how many words it may take.
 const DEPTH: usize = 8;
 const WORDS: usize = 128;
+/// From so many words on, a sheet is full.
+const SHEET: usize = 1 << 12;
 /// Room that is kept when everything was read.
 const KEPT: usize = 1 << 16;
 
-/// A part of a letter, to be put on a stack; the counted ones take their parts off it first.
-pub enum Part<'l, F> {
+/// What has no parts and stands for itself.
+pub enum Plain {
     /// An integer.
     Integer(i64),
     /// A float.
@@ -38,6 +42,60 @@ pub enum Part<'l, F> {
     Atom(Atom),
     /// `[]`
     EmptyList,
+}
+
+impl Plain {
+    #[inline(always)]
+    fn of(value: Value) -> Option<Plain> {
+        if let Some(n) = value.as_fixnum() {
+            Some(Plain::Integer(n))
+        } else if let Some(atom) = value.as_atom() {
+            Some(Plain::Atom(atom))
+        } else if value.is_flonum() {
+            Some(Plain::Float(value.flonum_value()))
+        } else {
+            (value == Value::EMPTY_LIST).then_some(Plain::EmptyList)
+        }
+    }
+}
+
+/// The elements of a tuple of plain values.
+#[derive(Clone, Copy)]
+pub struct Row<'l>(&'l [Value]);
+
+impl Row<'_> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it is `{}`.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The elements in their order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = Plain> + '_ {
+        // Nothing else is written in a row.
+        self.0
+            .iter()
+            .map(|value| Plain::of(*value).unwrap_or(Plain::EmptyList))
+    }
+}
+
+fn command(kind: u64, count: usize) -> Value {
+    Value::from_word(kind | (count as u64) << COUNT_SHIFT)
+}
+
+/// A part of a letter, to be put on a stack; the counted ones take their parts off it first.
+pub enum Part<'l, F> {
+    /// A value without parts.
+    Plain(Plain),
+    /// A float that takes more than a word.
+    Float(f64),
+    /// A tuple, whole.
+    Row(Row<'l>),
     /// A binary.
     Bytes(&'l [u8]),
     /// Takes that many elements.
@@ -46,13 +104,11 @@ pub enum Part<'l, F> {
     List(usize),
     /// What the embedder has copied itself.
     Other(F),
-    /// The letter ends: its value is on the stack.
-    End,
 }
 
 /// See the head of this file.
 pub struct Letters<F> {
-    words: Vec<u64>,
+    words: Vec<Value>,
     others: VecDeque<F>,
     /// How far it was read.
     at: usize,
@@ -69,17 +125,45 @@ impl<F> Default for Letters<F> {
 }
 
 impl<F> Letters<F> {
+    /// None, with room for as many as a sheet holds.
+    pub(super) fn sheet() -> Letters<F> {
+        Letters {
+            words: Vec::with_capacity(SHEET + WORDS + 1),
+            ..Letters::default()
+        }
+    }
+
+    /// Whether the next letter belongs on another sheet.
+    pub(super) fn is_full(&self) -> bool {
+        self.words.len() >= SHEET
+    }
+
     /// Whether everything was read.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.at == self.words.len()
     }
 
     /// Writes a letter; `false` when the value is not small and plain, and then nothing was written.
+    #[inline]
     pub fn write(&mut self, term: Term<'_>) -> bool {
+        match term.row().filter(|row| row.len() < WORDS) {
+            Some(row) => {
+                self.words.reserve(1 + row.len());
+                self.words.push(command(ROW, row.len()));
+                // Two or three words, mostly: to call for a copy of them would take longer.
+                row.iter().for_each(|value| self.words.push(*value));
+                true
+            }
+            None => self.write_any(term),
+        }
+    }
+
+    fn write_any(&mut self, term: Term<'_>) -> bool {
         let from = self.words.len();
         let written = self.value(term, DEPTH, from + WORDS);
         match written {
-            true => self.words.push(END),
+            true => self.words.push(command(END, 0)),
             false => self.words.truncate(from),
         }
         written
@@ -87,7 +171,7 @@ impl<F> Letters<F> {
 
     /// Adds a letter that the embedder has copied; `true`, for it is always written.
     pub fn add(&mut self, other: F) -> bool {
-        self.words.extend([OTHER, END]);
+        self.words.extend([command(OTHER, 0), command(END, 0)]);
         self.others.push_back(other);
         true
     }
@@ -97,13 +181,14 @@ impl<F> Letters<F> {
             return false;
         }
         let word = match term.view() {
-            View::Integer(n) => Value::fixnum(n).word(),
-            View::Atom(atom) => Value::atom(atom).word(),
-            View::EmptyList => Value::EMPTY_LIST.word(),
+            View::Integer(n) => Value::fixnum(n),
+            View::Atom(atom) => Value::atom(atom),
+            View::EmptyList => Value::EMPTY_LIST,
             View::Float(f) => match Value::flonum(f) {
-                Some(value) => value.word(),
+                Some(value) => value,
                 None => {
-                    self.words.extend([FLOAT, f.to_bits()]);
+                    let raw = Value::from_word(f.to_bits());
+                    self.words.extend([command(FLOAT, 0), raw]);
                     return true;
                 }
             },
@@ -114,7 +199,7 @@ impl<F> Letters<F> {
                         return false;
                     }
                 }
-                TUPLE | (elements.len() as u64) << COUNT_SHIFT
+                command(TUPLE, elements.len())
             }
             View::Cons(..) => {
                 let (mut count, mut rest) = (0, term);
@@ -128,7 +213,7 @@ impl<F> Letters<F> {
                 if !self.value(rest, depth - 1, limit) {
                     return false;
                 }
-                LIST | count << COUNT_SHIFT
+                command(LIST, count)
             }
             View::Map(_) | View::Foreign(_) | View::On(..) | View::Address(_) | View::Timer(_) => {
                 return false
@@ -142,54 +227,62 @@ impl<F> Letters<F> {
         if self.words.len() + bytes.len().div_ceil(8) >= limit {
             return false;
         }
-        self.words.push(BYTES | (bytes.len() as u64) << COUNT_SHIFT);
+        self.words.push(command(BYTES, bytes.len()));
         for part in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..part.len()].copy_from_slice(part);
-            self.words.push(u64::from_ne_bytes(word));
+            self.words.push(Value::from_word(u64::from_ne_bytes(word)));
         }
         true
     }
 
-    /// The next part; `None` at the end of the last letter.
+    /// Reads the next letter part by part; `false` when there is none.
     #[inline]
-    pub fn read(&mut self) -> Option<Part<'_, F>> {
-        let word = *self.words.get(self.at)?;
-        self.at += 1;
-        let value = Value::from_word(word);
-        if let Some(n) = value.as_fixnum() {
-            return Some(Part::Integer(n));
+    pub fn read(&mut self, mut put: impl FnMut(Part<'_, F>)) -> bool {
+        if self.is_empty() {
+            return false;
         }
-        if let Some(atom) = value.as_atom() {
-            return Some(Part::Atom(atom));
-        }
-        if value.is_flonum() {
-            return Some(Part::Float(value.flonum_value()));
-        }
-        let count = (word >> COUNT_SHIFT) as usize;
-        Some(match word & KIND {
-            _ if value == Value::EMPTY_LIST => Part::EmptyList,
-            TUPLE => Part::Tuple(count),
-            LIST => Part::List(count),
-            FLOAT => Part::Float(f64::from_bits(self.raw(1).first().copied().unwrap_or(0))),
-            BYTES => {
-                let words = self.raw(count.div_ceil(8));
-                // SAFETY: so many words hold at least `count` bytes (invariant 2; clamped all the same), and bytes have
-                // no alignment.
-                let bytes = unsafe {
-                    std::slice::from_raw_parts(words.as_ptr().cast(), count.min(words.len() * 8))
-                };
-                Part::Bytes(bytes)
+        while let Some(&word) = self.words.get(self.at) {
+            self.at += 1;
+            if let Some(plain) = Plain::of(word) {
+                put(Part::Plain(plain));
+                continue;
             }
-            OTHER => match self.others.pop_front() {
-                Some(other) => Part::Other(other),
-                None => Part::Atom(Atom::UNDEFINED),
-            },
-            _ => Part::End,
-        })
+            let count = (word.word() >> COUNT_SHIFT) as usize;
+            let part = match word.word() & KIND {
+                ROW => {
+                    put(Part::Row(Row(self.raw(count))));
+                    break;
+                }
+                TUPLE => Part::Tuple(count),
+                LIST => Part::List(count),
+                FLOAT => Part::Float(f64::from_bits(
+                    self.raw(1).first().map_or(0, |raw| raw.word()),
+                )),
+                BYTES => {
+                    let words = self.raw(count.div_ceil(8));
+                    // SAFETY: so many words hold at least `count` bytes (invariant 2; clamped all the same), and bytes
+                    // have no alignment.
+                    let bytes = unsafe {
+                        std::slice::from_raw_parts(
+                            words.as_ptr().cast(),
+                            count.min(words.len() * 8),
+                        )
+                    };
+                    Part::Bytes(bytes)
+                }
+                OTHER => match self.others.pop_front() {
+                    Some(other) => Part::Other(other),
+                    None => Part::Plain(Plain::Atom(Atom::UNDEFINED)),
+                },
+                _ => break,
+            };
+            put(part);
+        }
+        true
     }
 
-    fn raw(&mut self, count: usize) -> &[u64] {
+    fn raw(&mut self, count: usize) -> &[Value] {
         let from = self.at;
         self.at = (from + count).min(self.words.len());
         &self.words[from..self.at]
@@ -206,6 +299,14 @@ impl<F> Letters<F> {
         self.words.clear();
         self.words.shrink_to(KEPT);
         self.others.clear();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl<F> Letters<F> {
+    /// Where its words are.
+    pub(super) fn place(&self) -> *const Value {
+        self.words.as_ptr()
     }
 }
 
@@ -230,23 +331,34 @@ mod tests {
     /// The next letter as text.
     fn text(letters: &mut Letters<String>) -> Option<String> {
         let mut stack: Vec<String> = Vec::new();
-        loop {
-            let text = match letters.read()? {
-                Part::Integer(n) => n.to_string(),
-                Part::Float(f) => format!("{f:?}"),
-                Part::Atom(atom) => format!(":{}", atom.name()),
-                Part::EmptyList => "[]".to_string(),
-                Part::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
-                Part::Tuple(n) => format!("{{{}}}", stack.split_off(stack.len() - n).join(", ")),
-                Part::List(n) => {
-                    let tail = stack.pop().unwrap();
-                    format!("[{} | {tail}]", stack.split_off(stack.len() - n).join(", "))
-                }
-                Part::Other(other) => other,
-                Part::End => return stack.pop(),
-            };
-            stack.push(text);
-        }
+        let plain = |plain| match plain {
+            Plain::Integer(n) => n.to_string(),
+            Plain::Float(f) => format!("{f:?}"),
+            Plain::Atom(atom) => format!(":{}", atom.name()),
+            Plain::EmptyList => "[]".to_string(),
+        };
+        letters
+            .read(|part| {
+                let text = match part {
+                    Part::Plain(value) => plain(value),
+                    Part::Float(f) => format!("{f:?}"),
+                    Part::Row(row) => {
+                        let elements: Vec<String> = row.iter().map(plain).collect();
+                        format!("{{{}}}", elements.join(", "))
+                    }
+                    Part::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+                    Part::Tuple(n) => {
+                        format!("{{{}}}", stack.split_off(stack.len() - n).join(", "))
+                    }
+                    Part::List(n) => {
+                        let tail = stack.pop().unwrap();
+                        format!("[{} | {tail}]", stack.split_off(stack.len() - n).join(", "))
+                    }
+                    Part::Other(other) => other,
+                };
+                stack.push(text);
+            })
+            .then(|| stack.pop())?
     }
 
     #[test]
@@ -267,6 +379,17 @@ mod tests {
             }),
             value(&mut heap, |b| b.tuple(0)),
             value(&mut heap, |b| b.bytes(b"")),
+            value(&mut heap, |b| {
+                b.tuple(4);
+                b.atom(Atom::OK);
+                assert!(b.integer(-7));
+                b.float(0.0);
+                b.empty_list();
+            }),
+            value(&mut heap, |b| {
+                b.tuple(WORDS - 1);
+                (1..WORDS).for_each(|_| b.atom(Atom::OK));
+            }),
         ];
         for term in terms {
             assert!(letters.write(term));
@@ -278,6 +401,9 @@ mod tests {
         assert_eq!(read.next().unwrap(), compound);
         assert_eq!(read.next().unwrap(), "{}");
         assert_eq!(read.next().unwrap(), "\"\"");
+        assert_eq!(read.next().unwrap(), "{:ok, -7, 0.0, []}");
+        let long = vec![":ok"; WORDS - 1].join(", ");
+        assert_eq!(read.next().unwrap(), format!("{{{long}}}"));
         assert_eq!(read.next().unwrap(), "copied");
         assert_eq!(read.next(), None);
         assert!(letters.is_empty());
@@ -312,12 +438,16 @@ mod tests {
             (0..WORDS).for_each(|_| b.atom(Atom::OK));
             b.empty_list();
         });
+        let row = value(&mut heap, |b| {
+            b.tuple(WORDS + 1);
+            (0..=WORDS).for_each(|_| b.atom(Atom::OK));
+        });
         let bytes = value(&mut heap, |b| {
             b.list(5);
             (0..5).for_each(|_| b.bytes(&[7; 250]));
             b.empty_list();
         });
-        for term in [deep, long, bytes] {
+        for term in [deep, long, row, bytes] {
             assert!(!letters.write(term));
             assert!(letters.is_empty());
         }

@@ -1,12 +1,12 @@
 //! A bounded queue from many actors to one process outside, with one wake-up for all that has come since it last found
 //! nothing.
 //!
-//! Senders append to one side under a lock, the reader takes that whole side at once and reads it in peace. A sender
-//! never waits for room: a letter that finds the outbox full is refused and counted.
+//! Senders append to sheets under a lock, the reader takes one sheet at a time and reads it in peace. A sender never waits
+//! for room: a letter that finds the outbox full is refused and counted.
 //!
 //! Invariants:
-//! 1. Letters of one sender are read in the order in which they were sent: they are appended in order, and the sides
-//!    change only when the reader's is empty.
+//! 1. Letters of one sender are read in the order in which they were sent: they are appended in order, and the reader
+//!    takes the oldest sheet when its own is empty.
 //! 2. No wake-up is lost: the reader goes to sleep only after it has found, under the senders' lock, nothing there,
 //!    and has cleared `told` in that moment; the next sender finds it cleared, and wakes.
 //! 3. Between two times that the reader finds nothing, one wake-up is sent at most.
@@ -14,8 +14,11 @@
 //!    counts what it has read. Each count has one writer at a time, and the reader's is on a cache line of its own: so
 //!    a letter costs one lock and no more.
 mod letters;
+mod sheets;
 
-pub use letters::{Letters, Part};
+pub use letters::{Letters, Part, Plain, Row};
+
+use sheets::Sheets;
 
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Relaxed};
 
@@ -36,7 +39,7 @@ pub enum Posted {
 }
 
 struct Entrance<F> {
-    letters: Letters<F>,
+    sheets: Sheets<F>,
     /// The reader knows, or will know, that something is here.
     told: bool,
     closed: bool,
@@ -53,7 +56,7 @@ struct Seen(AtomicU64);
 pub struct Outbox<F> {
     capacity: u64,
     entrance: Mutex<Entrance<F>>,
-    /// The reader's side.
+    /// The reader's sheet.
     taken: Mutex<Letters<F>>,
     /// Written under the reader's lock.
     seen: Seen,
@@ -93,6 +96,7 @@ pub struct Pen<'o, F> {
 
 impl<F> Pen<'_, F> {
     /// As [`Outbox::post`].
+    #[inline]
     pub fn post(&mut self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
         let entrance = &mut *self.entrance;
         if entrance.closed {
@@ -102,7 +106,7 @@ impl<F> Pen<'_, F> {
             entrance.overflowed += 1;
             return Posted::Full;
         }
-        if !write(&mut entrance.letters) {
+        if !write(entrance.sheets.next()) {
             return Posted::Declined;
         }
         entrance.received += 1;
@@ -115,7 +119,7 @@ impl<F> Outbox<F> {
     /// An outbox for that many letters.
     pub fn new(capacity: u64) -> Outbox<F> {
         let entrance = Entrance {
-            letters: Letters::default(),
+            sheets: Sheets::default(),
             told: false,
             closed: false,
             received: 0,
@@ -154,12 +158,9 @@ impl<F> Outbox<F> {
             if !read(None) {
                 break Rest::Enough;
             }
-            while let Some(part) = taken.read() {
-                if matches!(part, Part::End) {
-                    break;
-                }
+            taken.read(|part| {
                 read(Some(part));
-            }
+            });
             count += 1;
         };
         self.saw(count);
@@ -184,10 +185,10 @@ impl<F> Outbox<F> {
     fn refill(&self, taken: &mut Letters<F>) -> bool {
         taken.clear();
         let mut entrance = self.entrance.lock();
-        std::mem::swap(&mut entrance.letters, taken);
+        let found = entrance.sheets.exchange(taken);
         // Invariant 2.
-        entrance.told = !taken.is_empty();
-        !taken.is_empty()
+        entrance.told = found;
+        found
     }
 
     fn nothing(&self) -> Rest {
@@ -207,7 +208,7 @@ impl<F> Outbox<F> {
         }
         let waiting = self.waiting(&entrance);
         self.saw(waiting);
-        let lost = std::mem::take(&mut entrance.letters);
+        let lost = std::mem::take(&mut entrance.sheets);
         drop(entrance);
         let also = std::mem::take(&mut *taken);
         drop(taken);
