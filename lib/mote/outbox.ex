@@ -109,8 +109,8 @@ defmodule Mote.Outbox do
   The messages as a lazy stream, for the process that opened the outbox.
 
   It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken. It
-  takes one message at a time: what follows a stream that is halted stays in the outbox, and who takes thousands at once
-  does so faster by `take/2`. Raises `ArgumentError` in another process.
+  takes one message at a time: what follows a stream that is halted stays in the outbox, with a wake-up for it, and who
+  takes thousands at once does so faster by `take/2`. Raises `ArgumentError` in another process.
   """
   @spec stream(t) :: Enumerable.t()
   def stream(%__MODULE__{} = outbox) do
@@ -143,9 +143,18 @@ defmodule Mote.Outbox do
     end
   end
 
+  # Whoever goes on by wake-ups has one if something waits, and gets one with the next message if nothing does.
   defp stop({outbox, monitor, _}) do
     Process.demonitor(monitor, [:flush])
+    forget_wake_up(outbox)
 
+    with {[], :enough} <- pull(outbox.ref, 0) do
+      forget_wake_up(outbox)
+      send(self(), {:mote_outbox, outbox})
+    end
+  end
+
+  defp forget_wake_up(outbox) do
     receive do
       {:mote_outbox, ^outbox} -> :ok
     after

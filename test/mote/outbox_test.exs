@@ -279,6 +279,23 @@ defmodule Mote.OutboxTest do
       assert length(rest) == 7
     end
 
+    test "that is halted leaves a wake-up if something waits, and else lets the next message bring one" do
+      machine = start()
+      outbox = Outbox.open(machine)
+      sender = sender(machine, :a, outbox)
+      Mote.send(sender, 3)
+      Mote.drain(machine)
+      assert outbox |> Outbox.stream() |> Enum.take(1) == [a: 0]
+      assert_received {:mote_outbox, ^outbox}
+      assert outbox |> Outbox.stream() |> Enum.take(2) == [a: 1, a: 2]
+      refute_received {:mote_outbox, ^outbox}
+      Mote.send(sender, 2)
+      Mote.drain(machine)
+      assert_receive {:mote_outbox, ^outbox}
+      assert Outbox.take(outbox) == [a: 3, a: 4]
+      refute_received {:mote_outbox, ^outbox}
+    end
+
     test "is its owner's" do
       outbox = Outbox.open(start())
       task = Task.async(fn -> catch_error(Enum.take(Outbox.stream(outbox), 1)) end)
