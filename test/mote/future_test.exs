@@ -561,6 +561,28 @@ defmodule Mote.FutureTest do
       assert length(for {:before, _, _} <- messages, do: 1) == 22
     end
 
+    test "that take others with them, or die, leave no sponsor behind", %{machine: machine} do
+      test = self()
+      linked = fn _ -> Task.await(Task.async(fn -> raise "boom" end)) end
+      unseen = fn _ -> spawn_link(fn -> exit(:unseen) end) end
+      told = fn future -> send(test, {:told, future}) end
+
+      run = fn hooks ->
+        Future.with_environment(machine, [max_threads: 1, after_finish: hooks], fn ->
+          futures = for _ <- 1..3, do: Future.future(&Sums.answer/0, [])
+          for future <- futures, do: assert(Future.touch(future) == 42)
+          futures
+        end)
+      end
+
+      assert capture_log(fn ->
+               for future <- run.([linked, unseen, told]), do: assert_received({:told, ^future})
+             end) =~ "failed: ** (exit) exited in: Task.await"
+
+      run.([fn _ -> Process.exit(self(), :kill) end])
+      assert Mote.sponsors(machine) == [:main, :other]
+    end
+
     test "that fail", %{machine: machine} do
       log =
         capture_log(fn ->

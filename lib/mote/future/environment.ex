@@ -3,8 +3,6 @@ defmodule Mote.Future.Environment do
   Where the futures of a block run: see `Mote.Future.with_environment/3`.
   """
 
-  require Logger
-
   alias Mote.{Error, Machine, Native}
   alias Mote.Future.Keeper
 
@@ -39,7 +37,7 @@ defmodule Mote.Future.Environment do
     after
       if outer, do: Process.put(__MODULE__, outer), else: Process.delete(__MODULE__)
       Native.environment_end(environment.resource)
-      Keeper.release(environment.keeper)
+      Keeper.release(environment.keeper, environment.machine, environment.sponsor)
     end
   end
 

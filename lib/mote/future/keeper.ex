@@ -22,16 +22,20 @@ defmodule Mote.Future.Keeper do
   def watch(keeper, future), do: GenServer.cast(keeper, {:watch, future})
 
   @doc "Ends it, when all hooks have been called and the sponsor is gone."
-  @spec release(pid) :: :ok
-  def release(keeper) do
+  @spec release(pid, reference, atom) :: :ok
+  def release(keeper, native, sponsor) do
     GenServer.call(keeper, :release, :infinity)
   catch
-    # The machine is gone, and the keeper with it.
-    :exit, _ -> :ok
+    # Gone with the machine, or killed by a hook, and then the sponsor is still there.
+    :exit, _ ->
+      Mote.remove_sponsor(Native.machine_owner(native), sponsor)
+      :ok
   end
 
   @impl GenServer
   def init({owner, native, resource, sponsor, hooks}) do
+    # What hooks start, and are linked to, may fail without taking the sponsor's keeper with it.
+    Process.flag(:trap_exit, true)
     machine = Native.machine_owner(native)
 
     case add_sponsor(machine, sponsor, 1) do
