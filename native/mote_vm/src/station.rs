@@ -40,6 +40,8 @@ pub(crate) struct Station {
     /// Events in the queue; as above.
     pub(crate) queued: AtomicU64,
     pub(crate) queue_bytes: AtomicUsize,
+    /// Whether there were more of them after the last batch than before; as above.
+    pub(crate) grows: AtomicBool,
     /// The core that runs the thread, as of its last batch: a hint.
     pub(crate) core: AtomicU32,
     pub(crate) counters: Counters,
@@ -61,6 +63,7 @@ impl Station {
             backlog: AtomicU64::new(0),
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),
+            grows: AtomicBool::new(false),
             core: AtomicU32::new(Core::MAX),
             counters: Counters::default(),
             parker: Parker::new(),

@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use crate::room::Room;
 use crate::seeded::Schedule;
 use crate::sponsor::{Sponsor, SponsorConfig};
+use crate::station::Station;
 use crate::thread::Dispatch;
 use crate::turn::{Place, Turn};
 use std::any::Any;
@@ -54,6 +55,11 @@ impl Still {
             tier: crate::machine::Tier::best(),
         };
         let machine = Machine::start(config, Box::new(Nobody)).expect("starts");
+        let sponsors = machine.sponsors();
+        let sleeps = |s: &Arc<Station>| s.counts().parks > 0 && s.presence.is_asleep();
+        while !sponsors.first().stations.iter().all(sleeps) {
+            std::thread::yield_now();
+        }
         let room = Arc::new(Room::new(usize::MAX, false));
         let stations: Vec<_> = (0..threads)
             .map(|_| machine.stations().open().expect("a number"))

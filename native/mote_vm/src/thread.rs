@@ -80,7 +80,7 @@ pub(crate) struct Dispatch {
     pub(crate) awake_since: Instant,
     pub(crate) retiring: bool,
     /// Who asked for a collection, to be called when that of this number is over.
-    collection_asked: Vec<(u64, Done)>,
+    pub(crate) collection_asked: Vec<(u64, Done)>,
     /// What callers want done between two turns.
     calls: Vec<Call>,
     /// Of a seeded machine: what is left open is chosen, and messages from outside wait until they are admitted.
@@ -95,8 +95,8 @@ pub(crate) struct Dispatch {
     /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
     shared: bool,
     pub(crate) backlog: Backlog,
-    /// Whether more was queued in the last batch than was done.
-    growing: bool,
+    /// How much the queue grew in the last batch (backlog.rs).
+    pub(crate) growth: i64,
     /// A sibling has woken it for work.
     called: bool,
     /// Whether it has ever fallen asleep, and so begun.
@@ -150,7 +150,7 @@ impl Dispatch {
             batch,
             shared: false,
             backlog: Backlog::new(),
-            growing: false,
+            growth: 0,
             called: false,
             has_slept: false,
             stands_in: false,
@@ -243,31 +243,6 @@ impl Dispatch {
         told.into_iter().for_each(|(_, done)| done());
     }
 
-    /// Whether a collection should begin.
-    pub(crate) fn is_collection_due(&self) -> bool {
-        let machine = &self.turn.place.machine;
-        let pace = &machine.pool().pace;
-        pace.is_due() && !(self.growing && pace.put_off())
-            || self.turn.queue.is_empty() && pace.is_due_when_idle()
-            || self.until_look() == Some(Duration::ZERO)
-            || self.collection_was_asked()
-    }
-
-    /// Whether somebody waits for the end of a collection.
-    pub(crate) fn collection_was_asked(&self) -> bool {
-        let gc = self.turn.place.machine.gc();
-        self.collection_asked
-            .iter()
-            .any(|asked| !gc.is_over(asked.0))
-    }
-
-    /// How long to wait before a collection looks whether somebody outside waits in vain.
-    fn until_look(&self) -> Option<Duration> {
-        let machine = &self.turn.place.machine;
-        let newest = machine.outside().newest_question();
-        machine.pool().pace.until_look(newest)
-    }
-
     /// What others want, and what is theirs.
     pub(crate) fn hand_over_all(&mut self) {
         self.migrate();
@@ -322,7 +297,7 @@ impl Dispatch {
         };
         self.turn.actor = std::ptr::null();
         let queued = self.turn.queue.len();
-        self.growing = batch.growth(queued) > 0;
+        self.growth = batch.growth(queued);
         let Some(start) = start else { return 0 };
         let took = start.elapsed().as_nanos() as u64;
         self.backlog.after(&batch, took, queued)
@@ -515,6 +490,7 @@ impl Dispatch {
         let station = &turn.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
+        station.grows.store(self.growth > 0, Relaxed);
         let core = cores::here();
         station
             .core
@@ -548,6 +524,9 @@ impl Dispatch {
         }
         // More of the same may come soon: waking costs more than a moment's patience.
         if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
+            return;
+        }
+        if self.has_become_due() {
             return;
         }
         let at_most = self.may_sleep();

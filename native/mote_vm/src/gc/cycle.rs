@@ -180,7 +180,7 @@ impl<'m> Stopped<'m> {
             .threads
             .iter()
             .any(|thread| thread.collection_was_asked());
-        pool.reserve.collected(pool.used(), asked);
+        pool.reserve.collected(pool.take_peak(), asked);
         let refuse = &self.gc.refuse;
         refuse.begin();
         let sweep = |heap: &mut Heap| {

@@ -21,6 +21,7 @@
 pub(crate) mod barrier;
 pub(crate) mod check;
 pub(crate) mod cycle;
+mod due;
 pub(crate) mod mark;
 pub(crate) mod pauses;
 pub(crate) mod refuse;

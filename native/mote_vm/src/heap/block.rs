@@ -96,7 +96,9 @@ pub(crate) struct BlockPool {
     inner: Mutex<Inner>,
     mapped: AtomicUsize,
     used: AtomicUsize,
-    /// How much of that is with event queues.
+    /// The most that it was since the last collection.
+    peak: AtomicUsize,
+    /// How much of what is in use is with event queues.
     queued: AtomicUsize,
     limit: usize,
     pub(crate) quota: Arc<Quota>,
@@ -125,6 +127,7 @@ impl BlockPool {
             inner: Mutex::default(),
             mapped: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
             queued: AtomicUsize::new(0),
             limit: quota.for_blocks(),
             quota,
@@ -164,6 +167,7 @@ impl BlockPool {
             self.pace.refused(self.limit);
             return None;
         }
+        self.peak.fetch_max(before + bytes, Relaxed);
         if before + bytes > self.limit / 8 * 7 {
             self.pace.hurry(self.limit);
         }
@@ -176,7 +180,8 @@ impl BlockPool {
     }
 
     fn charge_anyway(&self, bytes: usize) {
-        self.used.fetch_add(bytes, Relaxed);
+        let before = self.used.fetch_add(bytes, Relaxed);
+        self.peak.fetch_max(before + bytes, Relaxed);
         self.quota.take_anyway(bytes);
         self.pace.hurry(self.limit);
     }
@@ -232,6 +237,11 @@ impl BlockPool {
     /// Bytes in use by heaps and queues.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Relaxed)
+    }
+
+    /// The most bytes that were since this was last asked.
+    pub(crate) fn take_peak(&self) -> usize {
+        self.peak.swap(self.used(), Relaxed)
     }
 
     /// Whether so little is left that a collection must not take its time.
@@ -367,5 +377,24 @@ impl Drop for BlockPool {
     fn drop(&mut self) {
         // SAFETY: by invariant 2 no heap is left that could refer to this memory.
         unsafe { self.free_everything() };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_that_was_in_use_is_told_once() {
+        let pool = BlockPool::default();
+        let blocks: Vec<Block> = (0..3).filter_map(|_| pool.acquire_anyway()).collect();
+        pool.release(blocks[0]);
+        pool.release(blocks[1]);
+        assert_eq!(pool.take_peak(), 3 * BLOCK);
+        assert_eq!(pool.take_peak(), BLOCK);
+        let another = pool.acquire().expect("room");
+        assert_eq!(pool.take_peak(), 2 * BLOCK);
+        pool.release(another);
+        pool.release(blocks[2]);
     }
 }

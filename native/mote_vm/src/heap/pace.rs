@@ -1,6 +1,9 @@
-//! When to collect: after so much was allocated since the last time, in proportion to what was live then, or after some
-//! times of that while there is more and more to do, for then most of it is still live; when memory ends; and now and then while somebody outside waits for an answer, who is told if nobody can give it any more.
+//! When to collect: after so much was allocated since the last time, in proportion to what was live then, or later while
+//! there is more and more to do, in proportion to that, for then most of it is still live, and while there is less and
+//! less, for then little of it soon is; when memory ends; and now and then while somebody outside waits for an answer,
+//! who is told if nobody can give it any more.
 use crate::gc::Stress;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -14,8 +17,17 @@ const SHARE_WHEN_AWAITED: u64 = 20;
 const PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// While there is more and more to do, a collection waits for so many times of what was to be allocated before it.
-const WHILE_GROWING: usize = 4;
+/// While there is more and more to do, a collection waits until so many bytes are allocated for each queued event.
+const EACH: usize = 256;
+/// So many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
+const LONG: u64 = 16 * 1024;
+
+/// What there is to do.
+pub(crate) struct Queued {
+    pub(crate) events: u64,
+    pub(crate) grows: bool,
+    pub(crate) shrinks: bool,
+}
 
 /// How often collections happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,8 +61,9 @@ pub(crate) struct Pace {
     at_begin: AtomicUsize,
     threshold: AtomicUsize,
     due: AtomicBool,
-    /// Whether the next collection has been put off.
-    put_off: AtomicBool,
+    /// Whether the next collection has been put off because there was less and less to do. One thread at a time puts
+    /// it off.
+    waits_for_end: Mutex<bool>,
     collections: AtomicU64,
     /// When the last collection ended, and how long it kept threads from their turns.
     ended: AtomicU64,
@@ -77,7 +90,7 @@ impl Pace {
             at_begin: AtomicUsize::new(0),
             threshold: AtomicUsize::new(config.min),
             due: AtomicBool::new(false),
-            put_off: AtomicBool::new(false),
+            waits_for_end: Mutex::new(false),
             collections: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             pause: AtomicU64::new(0),
@@ -148,17 +161,36 @@ impl Pace {
         self.due.load(Relaxed) || self.config.stress != Stress::Off && self.is_stress_due()
     }
 
-    /// Whether a collection that is due, since so much was allocated, can wait: it would find most of that live. Once
-    /// only, so that what is allocated stays in proportion.
+    /// Whether a collection that is due, since so much was allocated, can wait: it would find most of that live, or will
+    /// find less of it live soon.
     #[cold]
-    pub(crate) fn put_off(&self) -> bool {
-        let threshold = self.threshold.load(Relaxed);
-        let by_allocation = self.allocated.load(Relaxed) >= threshold;
-        if !by_allocation || self.config.stress != Stress::Off || self.put_off.swap(true, Relaxed) {
+    pub(crate) fn put_off(&self, queued: impl FnOnce() -> Queued) -> bool {
+        if self.config.stress != Stress::Off {
             return false;
         }
-        self.threshold
-            .store(threshold.saturating_mul(WHILE_GROWING), Relaxed);
+        let mut waits_for_end = self.waits_for_end.lock();
+        if !self.due.load(Relaxed) {
+            // Another thread was faster.
+            return true;
+        }
+        let (threshold, allocated) = (self.threshold(), self.allocated.load(Relaxed));
+        if allocated < threshold {
+            // For want of memory.
+            return false;
+        }
+        let queued = queued();
+        let later = if queued.grows {
+            EACH.saturating_mul(queued.events as usize)
+        } else if queued.shrinks && queued.events >= LONG && !*waits_for_end {
+            *waits_for_end = true;
+            threshold.saturating_add(threshold / 2)
+        } else {
+            0
+        };
+        if later <= allocated {
+            return false;
+        }
+        self.threshold.store(later, Relaxed);
         self.due.store(false, Relaxed);
         true
     }
@@ -202,7 +234,7 @@ impl Pace {
             .store(proportional.max(self.config.min), Relaxed);
         self.allocated.store(0, Relaxed);
         self.due.store(false, Relaxed);
-        self.put_off.store(false, Relaxed);
+        *self.waits_for_end.lock() = false;
     }
 
     /// Bytes that will be allocated before the next collection.
@@ -222,18 +254,53 @@ mod tests {
         })
     }
 
+    fn queued(events: u64, grows: bool, shrinks: bool) -> impl Fn() -> Queued {
+        move || Queued {
+            events,
+            grows,
+            shrinks,
+        }
+    }
+
     #[test]
-    fn a_collection_is_put_off_once() {
+    fn a_collection_is_put_off_while_what_is_queued_accounts_for_it() {
         let pace = pace();
-        pace.allocated(100);
-        assert!(pace.is_due() && pace.put_off());
-        pace.allocated(299);
+        pace.allocated(EACH);
+        let (one, two) = (queued(1, true, false), queued(2, true, false));
+        assert!(pace.is_due() && !pace.put_off(&one) && pace.put_off(&two));
+        pace.allocated(EACH - 1);
         assert!(!pace.is_due());
         pace.allocated(1);
-        assert!(pace.is_due() && !pace.put_off());
+        assert!(pace.is_due() && !pace.put_off(&two));
+        assert!(pace.put_off(queued(3, true, true)) && !pace.is_due());
         pace.collected(0, 0, None);
         pace.allocated(100);
-        assert!(pace.is_due() && pace.put_off());
+        assert!(pace.is_due() && !pace.put_off(queued(1 << 30, false, false)));
+    }
+
+    #[test]
+    fn a_collection_waits_once_for_the_end_of_a_long_queue() {
+        let pace = pace();
+        let shrinks = |events| queued(events, false, true);
+        for _ in 0..2 {
+            pace.allocated(100);
+            assert!(pace.is_due() && !pace.put_off(shrinks(LONG - 1)));
+            assert!(pace.put_off(shrinks(LONG)));
+            pace.allocated(49);
+            assert!(!pace.is_due());
+            pace.allocated(1);
+            assert!(pace.is_due() && !pace.put_off(shrinks(LONG)));
+            pace.collected(0, 0, None);
+        }
+    }
+
+    /// Both have seen that one is due.
+    #[test]
+    fn of_two_threads_that_put_a_collection_off_neither_makes_it() {
+        let pace = pace();
+        pace.allocated(100);
+        let grows = queued(1, true, false);
+        assert!(pace.put_off(&grows) && pace.put_off(&grows));
     }
 
     #[test]
@@ -241,6 +308,6 @@ mod tests {
         let pace = pace();
         pace.allocated(50);
         assert!(pace.hurry(1_000));
-        assert!(pace.is_due() && !pace.put_off());
+        assert!(pace.is_due() && !pace.put_off(queued(1 << 30, true, false)));
     }
 }

@@ -31,7 +31,7 @@ impl Default for Reserve {
 }
 
 impl Reserve {
-    /// A collection ends, before which so many bytes were in use.
+    /// A collection ends, before which up to so many bytes were in use, by queues as well.
     pub(crate) fn collected(&self, used: usize, asked: bool) {
         let lately = self.lately.load(Relaxed);
         let kept = match asked {
