@@ -206,7 +206,10 @@ defmodule Mote do
   @doc """
   Sends a message after so many milliseconds; gives the timer.
 
-  The option `:sponsor` and errors are as in `send/3`. See `Mote.Timer` for what timers promise.
+  The option `:sponsor` is as in `send/3`. Raises `Mote.Error` and `ArgumentError` as that does, and also the error
+  `:no_memory` when the machine's `:memory` is used up: then nothing is armed. A timer is no message that waits in an
+  inbox, so `:inbox` does not refuse it; when it is due, its message counts there and is not refused any more. See
+  `Mote.Timer` for what timers promise.
   """
   @spec send_after(Address.t(), term, non_neg_integer, sponsor: atom) :: Timer.t()
   def send_after(address, message, milliseconds, opts \\ []),

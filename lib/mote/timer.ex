@@ -14,9 +14,12 @@ defmodule Mote.Timer do
       in which they were armed.
     * Once `cancel_timer` has taken effect the timer does not fire. If it has fired before, its message is on its way or
       already there: then `Mote.cancel_timer/1` gives `false`.
-    * A timer keeps its target and its message alive. When its sponsor is removed it goes to the first one.
-    * A message that is due goes the way of any other that is sent in the sponsor where it was armed. It is not counted
-      as waiting before: `Mote.drain/2` does not wait for timers that are not due.
+    * A timer keeps its target and its message alive, and both count against the machine's `:memory`: at its end a turn
+      that arms one is aborted, and `Mote.send_after/4` raises `Mote.Error` with the reason `:no_memory`. What is armed
+      fires. When its sponsor is removed it goes to the first one.
+    * A message that is due goes the way of any other that is sent in the sponsor where it was armed: `:inbox` refuses it
+      no more than what actors send. It is not counted as waiting before: `Mote.drain/2` does not wait for timers that are
+      not due.
 
   ## Time
 

@@ -155,6 +155,44 @@ defmodule Mote.QuotaTest do
       end
     end
 
+    test "are refused at the quota when they are to come later, and what was armed fires" do
+      machine = start(memory: 8 * @megabyte, clock: :manual, sponsors: [main: [inbox: 3]])
+      counter = Mote.create(machine, Actors.counter(0))
+      before = at_rest(machine)
+      list = Enum.to_list(1..10_000)
+      # Each with the 160,000 bytes that its list will take.
+      armed = arm_until_refused(counter, list, 60_000, 0)
+      assert armed in 20..52
+      assert charged(machine) in (5 * @megabyte)..(8 * @megabyte)
+      full = charged(machine)
+      for _ <- 1..1_000, do: assert(%Error{reason: :no_memory} = refused(counter, list, 60_000))
+      assert charged(machine) == full
+      # All of them, which are more than its inbox lets in from outside.
+      assert Mote.advance(machine, 60_000) == :ok
+      assert Mote.ask!(counter, :read) == armed
+      assert Mote.info(machine).counters.aborts_no_memory == 0
+      at_rest(machine)
+      timers = for _ <- 1..armed, do: Mote.send_after(counter, list, 60_000)
+      for timer <- timers, do: assert(Mote.cancel_timer(timer) == 60_000)
+      assert at_rest(machine) <= before + 2 * @megabyte
+    end
+
+    defp arm_until_refused(_counter, _list, _milliseconds, 53), do: 53
+
+    defp arm_until_refused(counter, list, milliseconds, n) do
+      case refused(counter, list, milliseconds) do
+        %Mote.Timer{} -> arm_until_refused(counter, list, milliseconds, n + 1)
+        %Error{reason: :no_memory} -> n
+      end
+    end
+
+    # The timer, or why there is none.
+    defp refused(counter, list, milliseconds) do
+      Mote.send_after(counter, list, milliseconds)
+    rescue
+      error in Error -> error
+    end
+
     test "reach a machine whose heaps are full" do
       machine = start(memory: 32 * @megabyte)
       hoard = Mote.create(machine, Holders.hoard([]))

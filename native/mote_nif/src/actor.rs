@@ -205,7 +205,7 @@ impl<'a> Target<'a> {
         let armed = self
             .machine
             .send_after(milliseconds, self.key, self.sponsor, message);
-        armed.ok_or_else(names::unknown)
+        armed.map_err(refusal)
     }
 
     /// Looks at the actor between two turns.

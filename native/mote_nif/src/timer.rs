@@ -7,7 +7,7 @@ use crate::terms;
 use mote_vm::timers::TimerId;
 use rustler::{Atom, Encoder, Env, Term};
 
-/// `%Mote.Timer{}`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
+/// `%Mote.Timer{}`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`, `:no_memory`.
 #[rustler::nif]
 fn send_after<'a>(
     env: Env<'a>,

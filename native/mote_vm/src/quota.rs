@@ -1,7 +1,7 @@
 //! What a machine's memory limit is charged with: blocks of heaps and queues, messages that wait to enter, events on
 //! their way between threads, timers.
 //!
-//! Who can be refused asks first (`take`): allocations of turns, messages from outside. Who cannot takes all the same
+//! Who can be refused asks first (`take`): allocations of turns, messages and timers from outside. Who cannot takes all the same
 //! (`take_anyway`): what was accepted and moves on, which gives back as much elsewhere within a batch of turns. A part
 //! of the limit is not for turns ([`Quota::for_blocks`]), so that a machine whose heaps are full can still be talked to.
 //!
@@ -237,6 +237,25 @@ mod tests {
             assert!(heir.arm_from_outside(1, 9, target, parcel()).is_ok());
             heir.clear();
             assert_eq!(quota.held(), 0);
+        }
+
+        #[test]
+        fn timers_from_outside_only_as_far_as_there_is_memory() {
+            let one = TIMER_BYTES + parcel().bytes();
+            let quota = Arc::new(Quota::new(2 * one));
+            let timers = Timers::new(quota.clone());
+            let target = Value::address(actor());
+            let arm = || timers.arm_from_outside(1, 2, target, parcel());
+            assert!(arm().is_ok() && arm().is_ok());
+            assert!(matches!(arm(), Err((Refused::NoMemory, _))));
+            assert_eq!(quota.held(), 2 * one, "what is refused takes nothing");
+            // A turn was asked before, and is not refused any more.
+            timers.arm(2, 2, target, Value::NIL);
+            assert_eq!(quota.held(), 2 * one + TIMER_BYTES);
+            let mut due = Vec::new();
+            timers.fire(2, &mut due);
+            assert_eq!((due.len(), quota.held()), (3, 0));
+            assert!(arm().is_ok());
         }
 
         #[test]

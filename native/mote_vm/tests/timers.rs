@@ -13,7 +13,7 @@ use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::handles::Key;
-use mote_vm::machine::Machine;
+use mote_vm::machine::{Machine, Refusal};
 use mote_vm::timers::TimerId;
 use mote_vm::View;
 use programs::{r, Assembler};
@@ -198,7 +198,8 @@ fn the_outside_arms_and_cancels() {
     );
     assert_eq!(machine.cancel_timer(third), Some(30));
     machine.release(tells);
-    assert_eq!(machine.send_after(1, tells, None, integers(&[1])), None);
+    let refused = machine.send_after(1, tells, None, integers(&[1]));
+    assert_eq!(refused, Err(Refusal::Unknown));
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn what_a_timer_from_outside_carries_is_kept() {
     let carried = actor(&rig, "tells", &tap);
     let mut builder = mote_vm::parcel::Builder::new();
     address(machine, &mut builder, carried);
-    machine.send_after(5, tells, None, builder.finish());
+    assert!(machine.send_after(5, tells, None, builder.finish()).is_ok());
     machine.release(carried);
     machine.release(tells);
     for (live, passed) in [(2, 4), (0, 1)] {

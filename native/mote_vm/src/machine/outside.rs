@@ -125,6 +125,12 @@ impl Machine {
         }
     }
 
+    /// Something from outside was refused for want of memory: a collection may find some.
+    pub(super) fn refused_for_memory(&self) {
+        self.0.pool.short();
+        self.collect_if_due();
+    }
+
     /// Sends to the actor of a handle, by that sponsor or the first one.
     pub fn send(
         &self,
@@ -260,8 +266,7 @@ impl Machine {
             }
             Err((Refused::Full { patient }, _)) => Err(Refusal::Full { patient }),
             Err((Refused::NoMemory, _)) => {
-                self.0.pool.short();
-                self.collect_if_due();
+                self.refused_for_memory();
                 Err(Refusal::NoMemory)
             }
             // The first one ends only with the machine, and then nothing is dispatched any more.
@@ -309,8 +314,7 @@ impl Machine {
         // From here on the inbox keeps them.
         drop(held);
         if refused == Some(Refusal::NoMemory) {
-            self.0.pool.short();
-            self.collect_if_due();
+            self.refused_for_memory();
         }
         (entered, refused)
     }

@@ -1,8 +1,9 @@
 //! A machine's clock and its timers, as the outside and its threads see them.
 use super::Machine;
 use crate::actor::SponsorId;
+use crate::contract::Refusal;
 use crate::handles::Key;
-use crate::inbox::Entry;
+use crate::inbox::{Entry, Refused};
 use crate::parcel::Parcel;
 use crate::timers::TimerId;
 use crate::value::Value;
@@ -13,18 +14,21 @@ impl Machine {
         self.clock().now()
     }
 
-    /// Sends to the actor of a handle after so many milliseconds, by that sponsor or the first one. `None` when the
-    /// handle, or an address in the message, is none of this machine's.
+    /// Sends to the actor of a handle after so many milliseconds, by that sponsor or the first one. Refused is what the
+    /// machine has no memory for, and a handle, or an address in the message, that is none of its own. It is no message
+    /// that waits to enter, so there need not be room for it: it is the machine's from now on, and enters as what comes
+    /// from inside does.
     pub fn send_after(
         &self,
         milliseconds: u64,
         target: Key,
         sponsor: Option<SponsorId>,
         mut message: Parcel,
-    ) -> Option<TimerId> {
+    ) -> Result<TimerId, Refusal> {
         let held = self
             .hold(target)
-            .filter(|_| message.is_for(&self.0.handles))?;
+            .filter(|_| message.is_for(&self.0.handles))
+            .ok_or(Refusal::Unknown)?;
         // Both are held until the wheel keeps them.
         let _carried = message.take_held();
         let sponsor = match held.pinned.or(sponsor) {
@@ -38,24 +42,30 @@ impl Machine {
             .timers
             .arm_from_outside(station.number, due, target, message);
         let (station, armed) = match armed {
-            Ok(armed) => (station.clone(), Some(armed)),
-            Err(message) => {
-                // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+            Err((Refused::Closed, message)) => {
                 let first = self.sponsors().first();
                 let lead = first.lead();
                 let armed = lead
                     .timers
                     .arm_from_outside(lead.number, due, target, message);
-                (lead.clone(), armed.ok())
+                (lead.clone(), armed)
             }
+            armed => (station.clone(), armed),
         };
-        let Some((id, earlier)) = armed else {
-            return Some(TimerId::GONE);
-        };
-        if earlier {
-            station.wake();
+        match armed {
+            Ok((id, earlier)) => {
+                if earlier {
+                    station.wake();
+                }
+                Ok(id)
+            }
+            Err((Refused::NoMemory, _)) => {
+                self.refused_for_memory();
+                Err(Refusal::NoMemory)
+            }
+            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+            Err(_) => Ok(TimerId::GONE),
         }
-        Some(id)
     }
 
     /// Cancels a timer, wherever it was armed. The milliseconds that were left; `None` when it was not armed any more,

@@ -10,6 +10,7 @@
 //! 3. `next` is not later than any timer's time.
 mod wheel;
 
+use crate::inbox::Refused;
 use crate::parcel::Parcel;
 use crate::quota::Quota;
 use crate::station::ThreadNumber;
@@ -133,18 +134,23 @@ impl Timers {
     }
 
     /// Arms a timer from outside; also whether the thread must hear of it, for it may sleep for longer. Gives the message
-    /// back when the thread has ended.
+    /// back, for the caller to drop, when the thread has ended or there is no memory for the timer.
     pub(crate) fn arm_from_outside(
         &self,
         thread: ThreadNumber,
         due: u64,
         target: Value,
         message: Parcel,
-    ) -> Result<(TimerId, bool), Parcel> {
+    ) -> Result<(TimerId, bool), (Refused, Parcel)> {
         let mut state = self.state.lock();
         if state.closed {
-            return Err(message);
+            return Err((Refused::Closed, message));
         }
+        let bytes = TIMER_BYTES + message.bytes();
+        if !self.quota.take(bytes) {
+            return Err((Refused::NoMemory, message));
+        }
+        state.charged += bytes;
         state.outside += 1;
         let serial = state.outside << 1 | 1;
         state.parcels += message.bytes();
