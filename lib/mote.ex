@@ -313,7 +313,7 @@ defmodule Mote do
 
   Exits as `Task.await/2` does, with `{reason, {Mote, :await, [ask, timeout]}}`, when there is none; the reason is
   `:timeout` or one of `Mote.Error`. The question is cancelled then. Raises `ArgumentError` in another process than that
-  which asked, and when the answer was given before.
+  which asked, and when the answer was given before, or taken by a `receive`.
   """
   @spec await(Ask.t(), timeout) :: term
   defdelegate await(ask, timeout \\ @timeout), to: Ask
@@ -514,7 +514,7 @@ defmodule Mote do
     * `inbox` - what waits to enter any sponsor; `mail` - messages to processes that wait to be sent; `references` -
       actors that Elixir terms refer to;
     * `questions` - `open`, how many wait for an answer, and `broken`, how many waited for one in vain;
-    * `uptime` - milliseconds; `name`.
+    * `paused` - whether it is held still, by `pause/1`; `uptime` - milliseconds; `name`.
 
   Nothing is stopped for it: numbers may be a fraction of a millisecond old, and need not be of one moment.
 
@@ -583,8 +583,8 @@ defmodule Mote do
   Gives a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone. What is sent
   to the machine after this is traced; turns that run already may not be.
 
-  Raises `Mote.Error` when the machine is not running or the address is none of its actors, and `ArgumentError` for
-  anything else.
+  Raises `Mote.Error` when the machine is not running or has no sponsor of that name, or the address is none of its
+  actors, and `ArgumentError` for anything else.
   """
   @spec trace(Machine.t(), Mote.Trace.filter(), keyword) :: Mote.Trace.t()
   defdelegate trace(machine, filter \\ [], opts \\ []), to: Mote.Trace, as: :start

@@ -76,6 +76,8 @@ defmodule Mote.Batch do
   def cast_stream(address, messages, opts) do
     Admission.options!(opts)
     opts = Keyword.put_new(opts, :on_full, :wait)
+    # Whoever sends nothing learns as well what is wrong with the address, the options or the machine.
+    :ok = send_many(address, [], opts)
 
     messages
     |> Stream.chunk_every(@chunk)

@@ -74,10 +74,11 @@ defmodule Mote.Error do
 
   def from(:no_sponsor, context) do
     sponsor = inspect(context[:sponsor])
+    known = if context[:known], do: ", only #{Enum.map_join(context[:known], ", ", &inspect/1)}", else: ""
 
     new(
       :unknown_sponsor,
-      "the machine has no sponsor #{sponsor}: see Mote.sponsors/1 and Mote.add_sponsor/3",
+      "the machine has no sponsor #{sponsor}#{known}: see Mote.sponsors/1 and Mote.add_sponsor/3",
       context
     )
   end

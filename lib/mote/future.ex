@@ -392,7 +392,7 @@ defmodule Mote.Future do
       raise ArgumentError, "the number of threads of an environment is its option :max_threads"
     end
 
-    sponsor = [threads: threads] ++ sponsor
+    sponsor = [threads: Sponsor.threads!(threads, ":max_threads of an environment")] ++ sponsor
     Sponsor.validate!(:future, sponsor)
     Environment.run(machine, sponsor, hooks, fun)
   end

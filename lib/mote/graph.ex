@@ -33,12 +33,16 @@ defmodule Mote.Graph do
       ["graph LR", ~S(  n0["Shop.till/2"]), ~S(  n1["sink"]), "  n0 -->|1| n1"]
   """
   @spec to_mermaid(t) :: String.t()
+  def to_mermaid(graph)
+
   def to_mermaid(%__MODULE__{} = graph) do
     nodes = for node <- graph.nodes, do: ~s(  n#{node.id}["#{mermaid(label(node))}"])
     edges = for edge <- graph.edges, do: "  n#{edge.from} -->|#{edge.capture}| n#{edge.to}"
     more = if graph.truncated, do: [~s(  more["..."])], else: []
     Enum.join(["graph LR"] ++ nodes ++ edges ++ more, "\n")
   end
+
+  def to_mermaid(other), do: no_graph!(other)
 
   @doc """
   The graph in Graphviz's language DOT.
@@ -48,6 +52,8 @@ defmodule Mote.Graph do
       ["digraph {", ~S(  n0 [label="Shop.till/2"];), ~S(  more [label="..."];), "}"]
   """
   @spec to_dot(t) :: String.t()
+  def to_dot(graph)
+
   def to_dot(%__MODULE__{} = graph) do
     nodes = for node <- graph.nodes, do: ~s(  n#{node.id} [label="#{dot(label(node))}"];)
 
@@ -55,6 +61,13 @@ defmodule Mote.Graph do
 
     more = if graph.truncated, do: [~s(  more [label="..."];)], else: []
     Enum.join(["digraph {"] ++ nodes ++ edges ++ more ++ ["}"], "\n")
+  end
+
+  def to_dot(other), do: no_graph!(other)
+
+  @spec no_graph!(term) :: no_return
+  defp no_graph!(other) do
+    raise ArgumentError, "expected a graph as Mote.graph/2 gives it, got: #{inspect(other)}"
   end
 
   defp label(%{behaviour: :sink}), do: "sink"

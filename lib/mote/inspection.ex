@@ -18,8 +18,8 @@ defmodule Mote.Inspection do
 
   ## Words
 
-    * **queued**: events that wait for an actor. Nothing waits on actors themselves: events are in the queues and
-      inboxes of threads.
+    * **queued**: events that wait for an actor, busy or not. Nothing is parked on actors themselves: events are in the
+      queues and inboxes of threads.
     * **bytes**: what an actor holds: its record of 16 bytes, its captures, and everything that these reach without
       passing another actor; binaries of more than 256 bytes, which are elsewhere, included. Where several actors hold
       the same, `info/1` counts it for each that is asked; a walk over the whole machine counts it for one of them, so

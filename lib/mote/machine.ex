@@ -249,8 +249,9 @@ defmodule Mote.Machine do
 
     defp state(pid) do
       with {:ok, native} <- Mote.Machine.fetch(pid),
-           [first | others] <- Mote.Native.machine_sponsors(native) do
-        sponsors(first, others)
+           [first | others] <- Mote.Native.machine_sponsors(native),
+           %{paused: paused} <- Mote.Native.machine_info(native) do
+        sponsors(first, others) <> if(paused, do: ", paused", else: "")
       else
         _ -> "down"
       end

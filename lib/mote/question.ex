@@ -3,7 +3,7 @@ defmodule Mote.Question do
   # claims the customer first, and whoever gives up cancels it first.
   @moduledoc false
 
-  alias Mote.{Error, Native}
+  alias Mote.{Address, Error, Native}
 
   @typedoc "The tag of the message and the asker's side."
   @type open :: {reference, reference}
@@ -217,7 +217,21 @@ defmodule Mote.Question do
       {:DOWN, ^tag, _, _, _} -> last(tag, context, 1_000)
       {^tag, _monitor, :process, _, _} -> last(tag, context, 1_000)
     after
-      timeout -> {:error, Error.from(:machine_down, context)}
+      timeout -> missing(tag, context)
+    end
+  end
+
+  # An answer that was sent is not there. If the machine runs, this process itself has taken it.
+  defp missing(tag, context) do
+    with %Address{machine: native} <- context[:address],
+         names when is_list(names) <- Native.machine_sponsors(native) do
+      Process.demonitor(tag, [:flush])
+
+      raise ArgumentError,
+            "the answer of #{inspect(context[:address])} to the question #{inspect(tag)} was sent, and is not in the " <>
+              "mailbox: it was taken by a receive of this process, which must not wait for it as well"
+    else
+      _ -> {:error, Error.from(:machine_down, context)}
     end
   end
 

@@ -61,6 +61,7 @@ defmodule Mote.Trace do
     {to, limit} = options!(opts)
     native = fetch!(machine)
     filter = filter!(filter)
+    sponsor!(machine, elem(filter, 3))
     ref = make_ref()
     printer = if to == :iex, do: Printer.start(ref, Native.machine_owner(native))
 
@@ -79,6 +80,8 @@ defmodule Mote.Trace do
   Turns that run at this very moment may still be shown. Raises `Mote.Error` when the machine is not running any more.
   """
   @spec stop(t) :: %{turns: non_neg_integer, dropped: non_neg_integer} | :ended
+  def stop(trace)
+
   def stop(%__MODULE__{} = trace) do
     ended = Native.machine_trace_end(trace.machine, trace.number)
     if trace.printer, do: Printer.stop(trace.printer)
@@ -89,6 +92,9 @@ defmodule Mote.Trace do
       word -> raise Error.from(word, [])
     end
   end
+
+  def stop(other),
+    do: raise(ArgumentError, "expected a trace as Mote.trace/3 gives it, got: #{inspect(other)}")
 
   @doc """
   Holds a machine still, and waits until all of its threads have ended their turns: see `Mote.pause/1`.
@@ -149,7 +155,13 @@ defmodule Mote.Trace do
       {true, true, true}
   """
   @spec format(Turn.t()) :: String.t()
-  defdelegate format(turn), to: Printer
+  def format(turn)
+  def format(%Turn{} = turn), do: Printer.format(turn)
+
+  def format(other) do
+    raise ArgumentError,
+          "expected a turn, from a message of Mote.trace/3 or from Mote.step/2, got: #{inspect(other)}"
+  end
 
   defp fetch!(machine) do
     case Machine.fetch(machine) do
@@ -164,6 +176,14 @@ defmodule Mote.Trace do
     sponsor = filter[:sponsor]
     if sponsor != nil, do: Machine.Sponsor.name!(sponsor)
     {module, name, actor!(filter[:actor]), sponsor, pattern!(Keyword.fetch(filter, :message))}
+  end
+
+  # One that is added later would match from then on; but what is meant is there, and what is not there is a mistake.
+  defp sponsor!(_machine, nil), do: :ok
+
+  defp sponsor!(machine, name) do
+    known = Mote.sponsors(machine)
+    if name not in known, do: raise(Error.from(:no_sponsor, machine: machine, sponsor: name, known: known))
   end
 
   defp behaviour!(nil), do: {nil, nil}

@@ -80,6 +80,15 @@ defmodule Mote.AskTest do
       assert Mote.ignore(answered) == nil
     end
 
+    test "or by a receive: then there is nothing to wait for, and the machine is not to blame", %{echo: echo} do
+      for wait <- [&Mote.await(&1, 0), &Mote.await_many([&1], 0), &Mote.ignore/1] do
+        %Ask{ref: ref} = ask = Mote.async(echo, 1)
+        receive do: ({^ref, 1} -> :ok)
+        assert_raise ArgumentError, ~r/was taken by a receive of this process/, fn -> wait.(ask) end
+        nothing_left(0)
+      end
+    end
+
     test "only where it was asked", %{echo: echo} do
       ask = Mote.async(echo, 1)
 

@@ -184,6 +184,18 @@ defmodule Mote.BatchTest do
     end
   end
 
+  test "a machine that is down is told of, also when there is nothing to send" do
+    machine = start([])
+    forward = forward(machine)
+    :ok = Mote.stop(machine)
+
+    for messages <- [[], [1]], send <- [&Mote.send_many/2, &Mote.cast_stream/2] do
+      assert %Error{reason: :machine_down} = catch_error(send.(forward, messages))
+    end
+
+    assert_raise ArgumentError, ~r/expected the address of an actor/, fn -> Mote.cast_stream(:forward, []) end
+  end
+
   property "many at once are as many one by one" do
     machine = start(sponsors: [main: [], side: []])
 

@@ -516,7 +516,8 @@ defmodule Mote.FutureTest do
     test "bad options are refused", %{machine: machine} do
       for {opts, text} <- [
             {[threads: 1], ~r/:max_threads/},
-            {[max_threads: 0], ~r/expected :threads of sponsor :future/},
+            {[max_threads: 0],
+             ~r/expected :max_threads of an environment to be :cores or an integer from 1 to/},
             {[after_finish: fn _ -> 1 end], ~r/expected :after_finish to be a list of functions/},
             {[before_start: [fn -> 1 end]], ~r/expected :before_start to be a list of functions/},
             {[hook: 1], ~r/unknown option :hook/},

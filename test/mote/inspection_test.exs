@@ -193,6 +193,12 @@ defmodule Mote.InspectionTest do
     end
   end
 
+  test "what is no graph is named" do
+    for draw <- [&Graph.to_mermaid/1, &Graph.to_dot/1] do
+      assert_raise ArgumentError, "expected a graph as Mote.graph/2 gives it, got: :x", fn -> draw.(:x) end
+    end
+  end
+
   describe "graph" do
     test "shows who holds whom, and by which capture", %{machine: machine} do
       leaf = Mote.create(machine, Actors.echo())

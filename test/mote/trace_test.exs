@@ -305,7 +305,29 @@ defmodule Mote.TraceTest do
            """
   end
 
+  test "a sponsor that there is not is named, with those that there are", %{machine: machine} do
+    error = catch_error(Mote.trace(machine, sponsor: :typo))
+    assert %Error{reason: :unknown_sponsor} = error
+    assert Exception.message(error) =~ "no sponsor :typo, only :main, :other"
+  end
+
+  test "what is no trace or no turn is named" do
+    assert_raise ArgumentError, ~r/expected a trace .*, got: :x/, fn -> Trace.stop(:x) end
+    assert_raise ArgumentError, ~r/expected a turn, .*, got: :x/, fn -> Trace.format(:x) end
+  end
+
   describe "a paused machine" do
+    test "says so", %{machine: machine} do
+      running = inspect(Mote.machine(machine))
+      refute Mote.info(machine).paused
+      :ok = Mote.pause(machine)
+      assert Mote.info(machine).paused
+      assert inspect(Mote.machine(machine)) == String.replace_suffix(running, ">", ", paused>")
+      :ok = Mote.resume(machine)
+      refute Mote.info(machine).paused
+      assert inspect(Mote.machine(machine)) == running
+    end
+
     test "runs no turns, and goes on where it was", %{machine: machine} do
       busy = Mote.create(machine, Actors.busy(0))
       Mote.send(busy, :go)

@@ -40,7 +40,7 @@ defmodule Mote.Machine.Sponsor do
 
     {
       name,
-      threads!(name, Keyword.get(opts, :threads, 1)),
+      threads!(Keyword.get(opts, :threads, 1), ":threads of sponsor #{inspect(name)}"),
       pin!(name, Keyword.get(opts, :pin, false)),
       inbox!(name, Keyword.get(opts, :inbox, :infinity)),
       on_full!(name, Keyword.get(opts, :on_full, :error))
@@ -65,13 +65,14 @@ defmodule Mote.Machine.Sponsor do
           "expected the options of #{function} to be [sponsor: name] or [], got: #{inspect(opts)}"
   end
 
-  defp threads!(_name, :cores), do: System.schedulers_online()
-  defp threads!(_name, threads) when is_integer(threads) and threads in 1..@most_threads, do: threads
+  @doc "How many threads are meant; raises `ArgumentError`, which says what they were to be."
+  @spec threads!(term, String.t()) :: pos_integer
+  def threads!(:cores, _what), do: System.schedulers_online()
+  def threads!(threads, _what) when is_integer(threads) and threads in 1..@most_threads, do: threads
 
-  defp threads!(name, other) do
+  def threads!(other, what) do
     raise ArgumentError,
-          "expected :threads of sponsor #{inspect(name)} to be :cores or an integer from 1 to #{@most_threads}, " <>
-            "got: #{inspect(other)}"
+          "expected #{what} to be :cores or an integer from 1 to #{@most_threads}, got: #{inspect(other)}"
   end
 
   defp inbox!(_name, :infinity), do: @infinity

@@ -25,6 +25,7 @@ defmodule Mote.Measure.Histogram do
   end
 
   @doc "The intervals, from the least on."
+  @spec of(Statistics.numbers(), pos_integer) :: [{float, float, non_neg_integer}] | :undefined
   defpure of(numbers, bins) when is_integer(bins) and bins > 0 do
     case Statistics.sorted(numbers) do
       :undefined -> :undefined
@@ -34,6 +35,7 @@ defmodule Mote.Measure.Histogram do
 
   defpure of(_numbers, _bins), do: :undefined
 
+  @doc false
   defpure of_sorted(_sorted, 0, _bins), do: :undefined
 
   defpure of_sorted(sorted, n, bins) do
@@ -46,6 +48,7 @@ defmodule Mote.Measure.Histogram do
   end
 
   # The numbers come in ascending order, so that each interval takes its own from the front.
+  @doc false
   defpure intervals([number | rest], low, width, bins, bin, count, done)
           when bin == bins - 1 or number < low + (bin + 1) * width,
           do: intervals(rest, low, width, bins, bin, count + 1, done)

@@ -34,16 +34,19 @@ defmodule Mote.Measure.Prep do
       become sink()
   end
 
+  @doc false
   defpure count(per, request) when is_map(per), do: Map.get(per, request, :undefined)
   defpure count(per, _request), do: per
 
   @doc "A number, a list or a map of statistics, divided by a count."
+  @spec divided(number | [number] | map, number | :undefined) :: float | [float] | map | :undefined
   defpure divided(answer, count) when is_map(answer),
     do: Enum.reduce(@figures, answer, fn figure, answer -> figure(answer, figure, count) end)
 
   defpure divided(answer, count) when is_list(answer), do: Enum.map(answer, fn number -> number / count end)
   defpure divided(answer, count), do: answer / count
 
+  @doc false
   defpure figure(answer, figure, count) do
     case Map.fetch(answer, figure) do
       {:ok, value} -> Map.put(answer, figure, divided(value, count))

@@ -24,7 +24,11 @@ defmodule Mote.Measure.Statistics do
     {customer, numbers} -> send customer, of(numbers)
   end
 
+  @typedoc "Numbers in a list."
+  @type numbers :: [number]
+
   @doc "All of them: `count`, `min`, `max`, `mean`, `stdev`, `median`, `mad`."
+  @spec of(numbers) :: %{atom => number} | :undefined
   defpure of(numbers) do
     case sorted(numbers) do
       :undefined -> :undefined
@@ -32,6 +36,7 @@ defmodule Mote.Measure.Statistics do
     end
   end
 
+  @doc false
   defpure of_sorted(_sorted, 0), do: :undefined
 
   defpure of_sorted(sorted, n) do
@@ -50,6 +55,7 @@ defmodule Mote.Measure.Statistics do
   end
 
   @doc "The middle one; of an even number of them the mean of the two in the middle."
+  @spec median(numbers) :: number | :undefined
   defpure median(numbers) do
     case sorted(numbers) do
       :undefined -> :undefined
@@ -57,17 +63,20 @@ defmodule Mote.Measure.Statistics do
     end
   end
 
+  @doc false
   defpure middle(_sorted, 0), do: :undefined
   defpure middle(sorted, n) when rem(n, 2) == 1, do: Mote.Vector.get(sorted, div(n, 2))
 
   defpure middle(sorted, n),
     do: (Mote.Vector.get(sorted, div(n, 2) - 1) + Mote.Vector.get(sorted, div(n, 2))) / 2
 
+  @doc false
   defpure mad(sorted, _n, median) do
     deviations = for number <- Mote.Vector.to_list(sorted), do: abs(number - median)
     median(deviations)
   end
 
+  @doc false
   defpure stdev(_sorted, 1, _mean), do: 0.0
 
   defpure stdev(sorted, n, mean) do
@@ -76,6 +85,7 @@ defmodule Mote.Measure.Statistics do
   end
 
   @doc "A vector of the numbers in ascending order: of integers, if all are."
+  @spec sorted(numbers) :: Mote.Vector.t() | :undefined
   defpure sorted(numbers) do
     case Mote.Vector.new(:i64, numbers) do
       :undefined -> Mote.Vector.sort(Mote.Vector.new(:f64, numbers))
@@ -83,5 +93,6 @@ defmodule Mote.Measure.Statistics do
     end
   end
 
+  @doc false
   defpure floats(vector), do: Mote.Vector.new(:f64, Mote.Vector.to_list(vector))
 end

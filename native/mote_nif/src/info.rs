@@ -7,7 +7,12 @@ use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
 
 /// `%{counters: %{…}, memory: %{…}, gc: %{…}, sponsors: %{…}, …}`
-pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Term<'a> {
+pub fn machine<'a>(
+    env: Env<'a>,
+    resource: &MachineResource,
+    info: &Info,
+    paused: bool,
+) -> Term<'a> {
     let queue_bytes: usize = info.sponsors.iter().map(|s| s.queue_bytes).sum();
     let inbox: usize = info.sponsors.iter().map(|s| s.inbox).sum();
     let memory = [
@@ -68,6 +73,7 @@ pub fn machine<'a>(env: Env<'a>, resource: &MachineResource, info: &Info) -> Ter
             ("mail", resource.mail.waiting().encode(env)),
             ("references", info.handles.encode(env)),
             ("questions", map(env, &questions)),
+            ("paused", paused.encode(env)),
             ("uptime", uptime.encode(env)),
         ],
     )

@@ -206,7 +206,7 @@ fn machine_reports(machine: &MachineResource, count: u32) -> Atom {
 #[rustler::nif]
 fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {
-        Some(running) => info::machine(env, machine, &running.info()),
+        Some(running) => info::machine(env, machine, &running.info(), running.is_paused()),
         None => names::stopped().encode(env),
     }
 }
