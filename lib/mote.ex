@@ -380,8 +380,9 @@ defmodule Mote do
       the machine's `:memory` is a bound as well). What turns send is never refused; see the guide *Memory*;
     * `:on_full` - what senders do then that do not say otherwise: `:error` (the default) or `:wait`; see `send/3`.
 
-  Errors are `:sponsor_exists`, `:machine_down` and `:start` (the system did not give what it needs). Raises
-  `ArgumentError` for bad options.
+  Errors are `:sponsor_exists`, `:machine_down` and `:start`: the system did not give what its threads need (each
+  has some 800 MB of address space for its stacks, of which little is ever used), and the machine goes on without it.
+  Raises `ArgumentError` for bad options.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.add_sponsor(machine, :multi, threads: 2)

@@ -21,7 +21,7 @@ defmodule Mote.Error do
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
     * `:load` - the machine refused the code of a module;
-    * `:start` - the system did not give what a machine needs.
+    * `:start` - the system did not give what a machine or a sponsor needs.
   """
 
   @type reason ::

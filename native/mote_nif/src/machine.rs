@@ -3,7 +3,6 @@ use crate::atoms::{self, names, Name};
 use crate::bridge::{unpin, Bridge};
 use crate::foreign::Opaque;
 use crate::info;
-use crate::message::send_in;
 use crate::own_term::OwnTerm;
 use crate::read::two_zeros;
 use crate::resources::MachineResource;
@@ -144,16 +143,7 @@ fn machine_add_sponsor<'a>(
         Ok(()) => names::ok().encode(env),
         Err(StartError::Exists) => names::sponsor_exists().encode(env),
         Err(StartError::Stopped) => names::stopped().encode(env),
-        Err(error) => {
-            let text = error.to_string();
-            if let StartError::Thread(_) = error {
-                // It has stopped, for it cannot do with some of the threads.
-                let (sponsor, none) = (atoms::to_term(env, config.name), names::nil());
-                let message = (names::fault(), sponsor, none, none, &text).encode(env);
-                send_in(env, &machine.owner, message);
-            }
-            (names::error(), text).encode(env)
-        }
+        Err(error) => (names::error(), error.to_string()).encode(env),
     }
 }
 

@@ -76,7 +76,7 @@ pub struct Config {
 /// The fuel of a turn unless configured otherwise.
 pub const DEFAULT_FUEL: u64 = 10_000_000;
 
-/// Why a machine could not start.
+/// Why a machine could not start, or a sponsor not be added.
 #[derive(Debug)]
 pub enum StartError {
     /// The system refused address space.
@@ -94,7 +94,10 @@ pub enum StartError {
 impl std::fmt::Display for StartError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            StartError::Memory => write!(f, "the system has no address space for a machine"),
+            StartError::Memory => write!(
+                f,
+                "the system has no address space for the stacks of its threads"
+            ),
             StartError::Thread(error) => write!(f, "cannot start a dispatch thread: {error}"),
             StartError::Exists => write!(f, "there is a sponsor of that name already"),
             StartError::TooMany => write!(f, "the machine has as many sponsors as it can have"),

@@ -9,6 +9,7 @@
 //! 2. The memory is given back to the system only when all heaps are back and none is lent any more.
 mod leases;
 mod outside;
+mod recruit;
 mod sponsors;
 mod time;
 

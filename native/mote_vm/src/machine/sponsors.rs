@@ -1,8 +1,11 @@
 //! Sponsors and their threads come and go.
 //!
-//! Invariant: `threads` is locked from when a sponsor can be found until its threads are in it, and while one is
-//! taken out: who removes a sponsor finds all of its threads.
-use super::{Ending, Machine};
+//! Invariants:
+//! 1. A sponsor has all of its threads, or it is not added and nothing is left of it.
+//! 2. `threads` is locked from when a sponsor can be found until its threads are in it, and while one is taken out: who removes
+//!    a sponsor finds all of its threads.
+use super::recruit::{ending, Recruit};
+use super::Machine;
 use crate::atom::Atom;
 use crate::contract::{RemoveError, StartError};
 use crate::counters::Counts;
@@ -18,7 +21,6 @@ use crate::turn::{Place, Turn};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 impl Machine {
     /// Adds a sponsor and starts its threads.
@@ -33,6 +35,12 @@ impl Machine {
         };
         let interpreters: Option<Vec<_>> = (0..count).map(|_| Interpreter::new()).collect();
         let interpreters = interpreters.ok_or(StartError::Memory)?;
+        // Invariant 1: what can be refused comes first.
+        let recruits = match self.0.seeded {
+            Some(_) => Vec::new(),
+            None => self.recruits(config, count)?,
+        };
+        let mut recruits = recruits.into_iter();
         let stations: Vec<_> = (0..count).map_while(|_| self.stations().open()).collect();
         let mut threads = self.0.threads.lock();
         let added = match stations.len() == count {
@@ -53,7 +61,6 @@ impl Machine {
             }
         })?;
         for (n, (interpreter, station)) in interpreters.into_iter().zip(stations).enumerate() {
-            let core = config.cores.get(n % config.cores.len().max(1)).copied();
             let number = station.number;
             let place = Place {
                 machine: self.clone(),
@@ -77,27 +84,21 @@ impl Machine {
                     let _ = ended.recv();
                 };
                 threads.push((number, Box::new(told)));
-                continue;
-            }
-            let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
-            let thread = std::thread::Builder::new().name(name);
-            // Address space; its pages are taken when touched.
-            let thread = thread.stack_size(STACK_BYTES).spawn(move || {
-                bind(core);
-                dispatch.run(core.is_some())
-            });
-            match thread {
-                Ok(thread) => threads.push((number, ending(thread))),
-                Err(error) => {
-                    // Its heap went with it, and never held anything.
-                    self.0.leases.give_back(None);
-                    // Threads started so far would wait for siblings that never come: the machine cannot go on.
-                    self.stop();
-                    return Err(StartError::Thread(error));
-                }
+            } else if let Some(recruit) = recruits.next() {
+                threads.push((number, recruit.begin(dispatch)));
             }
         }
         Ok(())
+    }
+
+    /// The system threads of a sponsor, none of which has begun.
+    fn recruits(&self, config: &SponsorConfig, count: usize) -> Result<Vec<Recruit>, StartError> {
+        let named = (0..count).map(|n| {
+            let core = config.cores.get(n % config.cores.len().max(1)).copied();
+            let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
+            Recruit::new(name, core)
+        });
+        named.collect::<Result<_, _>>().map_err(StartError::Thread)
     }
 
     /// Starts the system thread of a seeded machine.
@@ -110,7 +111,7 @@ impl Machine {
                 .stack_size(STACK_BYTES)
                 .spawn(move || scheduler.run());
             let thread = thread.map_err(StartError::Thread)?;
-            self.0.threads.lock().push((0, ending(thread)));
+            self.0.threads.lock().push((0, ending(Some(thread))));
         }
         Ok(())
     }
@@ -164,18 +165,4 @@ impl Machine {
         }
         Ok(())
     }
-}
-
-/// Binds the calling thread to a core, if one is given. A core that there is not binds to none.
-fn bind(core: Option<usize>) {
-    if let Some(id) = core {
-        core_affinity::set_for_current(core_affinity::CoreId { id });
-    }
-}
-
-fn ending(thread: JoinHandle<()>) -> Ending {
-    Box::new(|| {
-        // A thread catches its own panics; there is nothing to learn from the result.
-        let _ = thread.join();
-    })
 }
