@@ -419,8 +419,12 @@ defmodule Mote do
 
     with {:ok, native} <- Machine.fetch(machine) do
       case Native.machine_remove_sponsor(native, name) do
-        :ok -> tell(native, :removed, %{sponsor: name})
-        word -> {:error, Error.from(word, machine: machine, sponsor: name)}
+        %{} = done ->
+          Machine.removed(native, name, done)
+          tell(native, :removed, %{sponsor: name})
+
+        word ->
+          {:error, Error.from(word, machine: machine, sponsor: name)}
       end
     end
   end

@@ -137,6 +137,14 @@ defmodule Mote.Machine do
     ref
   end
 
+  @doc false
+  # What a sponsor has done that is removed: the machine's process tells what it has not told of it yet.
+  @spec removed(reference, atom, map) :: :ok
+  def removed(native, sponsor, done) do
+    send(Native.machine_owner(native), {__MODULE__, :removed, sponsor, done})
+    :ok
+  end
+
   # A process has its name before it is done with starting: then it is waited for.
   defp starting(pid) do
     with true <- node(pid) == node(),
@@ -213,6 +221,10 @@ defmodule Mote.Machine do
     reporter = Reporter.tick(state.reporter)
     wake(:report, Reporter.interval(reporter))
     {:noreply, %{state | reporter: reporter}}
+  end
+
+  def handle_info({__MODULE__, :removed, sponsor, done}, state) do
+    {:noreply, %{state | reporter: Reporter.removed(state.reporter, sponsor, done)}}
   end
 
   def handle_info({:mote_fault, sponsor, behaviour, kind, text}, state) do

@@ -63,7 +63,8 @@ defmodule Mote.Telemetry do
      [threads: "how many it has"] ++ @sponsor},
     {[:mote, :sponsor, :removed], "a sponsor was removed from a running machine", [system_time: "now"],
      @sponsor},
-    {[:mote, :sponsor, :stats], "each interval, for each sponsor",
+    {[:mote, :sponsor, :stats],
+     "each interval, for each sponsor; and the rest of what it has done when it is removed",
      [
        counters: @counters,
        duration: "the time that this is about",

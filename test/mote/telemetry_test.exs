@@ -202,6 +202,40 @@ defmodule Mote.TelemetryTest do
       end
     end
 
+    test "that are removed have told all that they have done" do
+      machine = start(telemetry: [interval: 3_600_000])
+      echo = Mote.create(machine, Actors.echo())
+
+      for round <- 1..3 do
+        :ok = Mote.add_sponsor(machine, :short, threads: 2, inbox: 10)
+        for n <- 1..round, do: Mote.ask!(echo, n, sponsor: :short)
+        Mote.pause(machine)
+        for n <- 1..11, do: Mote.send(echo, n, sponsor: :short)
+        Mote.resume(machine)
+        Mote.drain(machine)
+        :ok = Mote.remove_sponsor(machine, :short)
+        {stats, %{sponsor: :short}} = next(machine, [:sponsor, :stats])
+        assert %{threads: 2, asleep: 0, inbox: 0, queued: 0, waiting: 0} = stats
+        assert stats.turns == round + 10
+        assert {%{count: 1, high_water: 10}, %{sponsor: :short}} = next(machine, [:sponsor, :overload])
+      end
+    end
+
+    test "of environments tell all that their futures have done" do
+      machine = start(telemetry: [interval: 5])
+      before = Mote.info(machine).counters.turns
+
+      for _ <- 1..5 do
+        Mote.Future.with_environment(machine, [max_threads: 1], fn ->
+          for n <- 1..100, do: Mote.Future.touch(Mote.Future.future(&Mote.Sums.fib/1, [rem(n, 10)]))
+        end)
+      end
+
+      turns = Mote.info(machine).counters.turns - before
+      assert turns >= 500
+      assert {^turns, _, _} = collect(machine, :turns, turns)
+    end
+
     test "tell that they were full" do
       machine = start(sponsors: [main: [inbox: 10]])
       echo = Mote.create(machine, Actors.echo())
@@ -231,6 +265,18 @@ defmodule Mote.TelemetryTest do
   end
 
   describe "aborted turns" do
+    test "are counted when their sponsor is gone" do
+      machine = start()
+      :ok = Mote.add_sponsor(machine, :short)
+      failing = Mote.create(machine, Actors.failing(:again))
+      :sys.suspend(machine)
+      for n <- 1..100, do: Mote.send(failing, n, sponsor: :short)
+      Mote.drain(machine)
+      :ok = Mote.remove_sponsor(machine, :short)
+      :sys.resume(machine)
+      {%{count: 90}, %{sponsor: :short}} = next(machine, [:turn, :unreported])
+    end
+
     test "are told with what they were about" do
       machine = start(sponsors: [main: [], other: []])
       Mote.send(Mote.create(machine, Actors.failing(:why)), {:what, 1}, sponsor: :other)

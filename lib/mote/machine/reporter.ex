@@ -17,8 +17,11 @@ defmodule Mote.Machine.Reporter do
   # What is no count that only grows.
   @gauges [:timers, :queue_high_water]
 
+  # A sponsor is known by its name and when it was started: one that was removed and added again begins at zero.
+  @nothing %{counters: %{}, gc: %{}, questions: %{}, sponsors: %{}}
+
   @enforce_keys [:about, :native, :title]
-  defstruct [:about, :native, :title, last: nil, last_at: nil, pending: false, unreported: %{}]
+  defstruct [:about, :native, :title, last: @nothing, last_at: nil, pending: false, unreported: %{}]
 
   @typedoc "What every event of a machine says, and how much is told: enough to tell of its end without its process."
   @type about :: %{machine: pid, name: term, started: integer, level: atom, interval: timeout}
@@ -115,16 +118,7 @@ defmodule Mote.Machine.Reporter do
     Native.machine_reports(reporter.native, @reports)
     unreported = unreported(Native.machine_info(reporter.native), reporter.unreported)
 
-    more =
-      for {sponsor, total} <- unreported,
-          count = since(total, reporter.unreported[sponsor]),
-          count > 0 do
-        Logger.warning(
-          "#{count} more aborted turns in sponsor #{inspect(sponsor)} of machine #{reporter.title}"
-        )
-
-        tell(reporter.about, [:turn, :unreported], %{count: count}, %{sponsor: sponsor})
-      end
+    more = for {id, total} <- unreported, unreported(reporter, id, total), do: id
 
     # Threads count a moment later than they report.
     reporter = %{reporter | unreported: unreported, pending: more != []}
@@ -132,10 +126,25 @@ defmodule Mote.Machine.Reporter do
   end
 
   defp unreported(%{sponsors: sponsors}, _last) do
-    Map.new(sponsors, fn {name, sponsor} -> {name, sum(sponsor.threads, :unreported)} end)
+    Map.new(sponsors, fn {name, sponsor} -> {{name, sponsor.started}, sum(sponsor.threads, :unreported)} end)
   end
 
   defp unreported(:stopped, last), do: last
+
+  # Whether there were more.
+  defp unreported(reporter, {sponsor, _} = id, total) do
+    count = since(total, reporter.unreported[id])
+
+    if count > 0 do
+      Logger.warning(
+        "#{count} more aborted turns in sponsor #{inspect(sponsor)} of machine #{reporter.title}"
+      )
+
+      tell(reporter.about, [:turn, :unreported], %{count: count}, %{sponsor: sponsor})
+    end
+
+    count > 0
+  end
 
   # -- the end -------------------------------------------------------------------------------------------------
 
@@ -169,22 +178,38 @@ defmodule Mote.Machine.Reporter do
   def tick(reporter) do
     with true <- interval(reporter) != nil, %{} = info <- Native.machine_info(reporter.native) do
       now = System.monotonic_time()
-      last = reporter.last || %{counters: %{}, gc: %{}, questions: %{}, sponsors: %{}}
-      about = reporter.about
+      %{about: about, last: last} = reporter
       tell(about, [:machine, :memory], Map.put(info.memory, :mail, info.mail), %{})
       collections(about, info.gc, last.gc)
       promises(about, since(info.questions.broken, last.questions[:broken]))
       undelivered(about, since(info.counters.undelivered, last.counters[:undelivered]))
       quota(about, info, last)
 
-      for {name, sponsor} <- info.sponsors do
-        sponsor(about, name, sponsor, last.sponsors[name], now - reporter.last_at)
+      sponsors = Map.new(info.sponsors, fn {name, sponsor} -> {{name, sponsor.started}, sponsor} end)
+
+      for {{name, _} = id, sponsor} <- sponsors do
+        sponsor(about, name, sponsor, last.sponsors[id], now - reporter.last_at)
       end
 
-      %{reporter | last: info, last_at: now}
+      # One that is removed goes with `removed/3`, which may come after this.
+      %{reporter | last: %{info | sponsors: Map.merge(last.sponsors, sponsors)}, last_at: now}
     else
       _ -> reporter
     end
+  end
+
+  @doc "Tells what a sponsor that was removed has done since the last time; `done` is what it has done in all."
+  @spec removed(t, atom, map) :: t
+  def removed(reporter, name, done) do
+    id = {name, done.started}
+    {last, reporter} = pop_in(reporter, [Access.key!(:last), :sponsors, id])
+
+    if interval(reporter) do
+      sponsor(reporter.about, name, done, last, System.monotonic_time() - reporter.last_at)
+    end
+
+    unreported(reporter, id, sum(done.threads, :unreported))
+    %{reporter | unreported: Map.delete(reporter.unreported, id)}
   end
 
   defp collections(about, gc, last) do
@@ -215,9 +240,7 @@ defmodule Mote.Machine.Reporter do
   end
 
   defp sponsor(about, name, sponsor, last, duration) do
-    # One that was removed and added again begins at zero.
-    same = if last && last.started == sponsor.started, do: last
-    last_threads = if same, do: same.threads, else: []
+    last_threads = if last, do: last.threads, else: []
     threads = Enum.with_index(sponsor.threads, fn now, i -> changes(now, Enum.at(last_threads, i, %{})) end)
 
     measurements =
@@ -228,7 +251,7 @@ defmodule Mote.Machine.Reporter do
 
     tell(about, [:sponsor, :stats], measurements, %{sponsor: name})
 
-    with count when count > 0 <- since(sponsor.overloaded, same && same.overloaded) do
+    with count when count > 0 <- since(sponsor.overloaded, last && last.overloaded) do
       measurements = %{count: count, waiting: sponsor.waiting, high_water: sponsor.high_water}
       tell(about, [:sponsor, :overload], measurements, %{sponsor: name})
     end

@@ -79,7 +79,8 @@ pub fn machine<'a>(
     )
 }
 
-fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo) -> Term<'a> {
+/// `%{started: ns, threads: [%{…}], …}`
+pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo) -> Term<'a> {
     let started = info.started.saturating_duration_since(resource.started);
     let threads: Vec<_> = info
         .threads

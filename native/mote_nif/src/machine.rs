@@ -147,17 +147,18 @@ fn machine_add_sponsor<'a>(
     }
 }
 
-/// Removes a sponsor, and waits for its threads to end: `:ok`, `:stopped`, `:no_sponsor` or `:first_sponsor`.
+/// Removes a sponsor, and waits for its threads to end: what it has done in all, as in `machine_info`, or `:stopped`,
+/// `:no_sponsor` or `:first_sponsor`.
 #[rustler::nif(schedule = "DirtyIo")]
-fn machine_remove_sponsor(machine: &MachineResource, name: Name) -> Atom {
+fn machine_remove_sponsor<'a>(env: Env<'a>, machine: &MachineResource, name: Name) -> Term<'a> {
     let _not_while_joining = machine.joining.lock();
     let Some(running) = machine.running() else {
-        return names::stopped();
+        return names::stopped().encode(env);
     };
     match running.remove_sponsor(name.0) {
-        Ok(()) => names::ok(),
-        Err(RemoveError::Unknown) => names::no_sponsor(),
-        Err(RemoveError::First) => names::first_sponsor(),
+        Ok(done) => info::sponsor(env, machine, &done),
+        Err(RemoveError::Unknown) => names::no_sponsor().encode(env),
+        Err(RemoveError::First) => names::first_sponsor().encode(env),
     }
 }
 

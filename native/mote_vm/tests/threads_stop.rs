@@ -167,7 +167,7 @@ fn join_waits_for_the_threads_of_a_sponsor_that_is_being_removed() {
         held.rig.machine.join();
         assert!(held.ended.load(SeqCst), "joined during a turn");
         assert_eq!(held.rig.machine.info().mapped_bytes, 0);
-        assert_eq!(remover.join().unwrap(), Ok(()));
+        assert!(remover.join().unwrap().is_ok());
     });
     assert!(held.inside.load(SeqCst));
 }

@@ -5,9 +5,9 @@
 //! 2. `threads` is locked from when a sponsor can be found until its threads are in it, and while one is taken out: who removes
 //!    a sponsor finds all of its threads.
 use super::recruit::{ending, Recruit};
-use super::Machine;
+use super::{sponsor_info, Machine};
 use crate::atom::Atom;
-use crate::contract::{RemoveError, StartError};
+use crate::contract::{RemoveError, SponsorInfo, StartError};
 use crate::counters::Counts;
 use crate::inbox::Entry;
 use crate::interpreter::Interpreter;
@@ -129,8 +129,8 @@ impl Machine {
     }
 
     /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, a turn at most;
-    /// must not be called on a dispatch thread.
-    pub fn remove_sponsor(&self, name: Atom) -> Result<(), RemoveError> {
+    /// must not be called on a dispatch thread. Gives what it has done in all.
+    pub fn remove_sponsor(&self, name: Atom) -> Result<SponsorInfo, RemoveError> {
         let mut threads = self.0.threads.lock();
         let Some(sponsor) = self.0.sponsors.remove(name) else {
             return Err(match self.0.sponsors.by_name(name) {
@@ -153,6 +153,12 @@ impl Machine {
         // What came too late is with the first sponsor, and whoever waits for room here may find that out.
         sponsor.room.close();
         let mut ended = self.0.ended.lock();
+        // There are no threads that could sleep, nor queues.
+        let done = SponsorInfo {
+            asleep: 0,
+            queue_bytes: 0,
+            ..sponsor_info(&sponsor)
+        };
         for station in &sponsor.stations {
             *ended = ended.plus(&station.counters.read());
             station.counters.publish(&Counts::default());
@@ -163,6 +169,6 @@ impl Machine {
                 self.stations().close(station.number);
             }
         }
-        Ok(())
+        Ok(done)
     }
 }
