@@ -44,9 +44,11 @@ defmodule Mote.Telemetry do
        live_actors: "as the last one found them",
        live_bytes: "as the last one found them"
      ], @machine},
-    {[:mote, :machine, :quota], "each interval in which turns were aborted because the memory was used up",
+    {[:mote, :machine, :quota],
+     "each interval in which turns were aborted, or something from outside was refused, because the memory was used up",
      [
-       count: "such turns, and messages from outside that were given up for it, since the last time",
+       count: "both together since the last time",
+       refused: "of these, what was refused",
        charged: "bytes that count against `:memory`",
        heap: "bytes of heap in use",
        mapped: "bytes that the system has given for heaps and queues",

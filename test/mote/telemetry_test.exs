@@ -139,6 +139,34 @@ defmodule Mote.TelemetryTest do
       assert count > 0 and heap > 0
     end
 
+    test "tells of what it had no memory for from outside" do
+      machine = start(memory: 8 * 1024 * 1024)
+      echo = Mote.create(machine, Actors.echo())
+      # More than there is.
+      big = Enum.to_list(1..600_000)
+      no_memory = %{reason: :no_memory}
+      assert {:error, ^no_memory} = reason(Mote.send(echo, big))
+      assert {:error, ^no_memory} = reason(Mote.ask(echo, big))
+      assert {:error, ^no_memory} = reason(Mote.send_many(echo, [big]))
+      assert {:error, ^no_memory} = reason(catch_error(Mote.send_after(echo, big, 1)))
+      assert {:error, ^no_memory} = reason(catch_error(Mote.create(machine, Actors.forward(big))))
+
+      assert {:error, ^no_memory} =
+               reason(catch_error(Mote.Future.future(&Mote.Sums.same/1, [big], machine: machine)))
+
+      assert refusals(machine, 6) == 0
+      assert %{refused_no_memory: 6, aborts_no_memory: 0} = Mote.info(machine).counters
+      refute_receive {[:mote, :machine, :quota], _, _, %{machine: ^machine}}, 50
+    end
+
+    defp reason({:error, error}), do: {:error, Map.take(error, [:reason])}
+    defp reason(error), do: reason({:error, error})
+
+    defp refusals(machine, total) do
+      {%{count: count, refused: count}, _} = next(machine, [:machine, :quota])
+      if count < total, do: refusals(machine, total - count), else: count - total
+    end
+
     test "tells of broken promises" do
       machine = start()
       failing = Mote.create(machine, Actors.failing(:never))

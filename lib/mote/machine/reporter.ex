@@ -234,8 +234,13 @@ defmodule Mote.Machine.Reporter do
   defp undelivered(about, count), do: tell(about, [:machine, :undelivered], %{count: count}, %{})
 
   defp quota(about, info, last) do
-    with count when count > 0 <- since(info.counters.aborts_no_memory, last.counters[:aborts_no_memory]) do
-      tell(about, [:machine, :quota], Map.put(info.memory, :count, count), %{})
+    [aborted, refused] =
+      for counter <- [:aborts_no_memory, :refused_no_memory],
+          do: since(info.counters[counter], last.counters[counter])
+
+    if aborted + refused > 0 do
+      measurements = Map.merge(info.memory, %{count: aborted + refused, refused: refused})
+      tell(about, [:machine, :quota], measurements, %{})
     end
   end
 

@@ -55,7 +55,11 @@ defmodule Mote.Telemetry.DefaultLogger do
     do: {:error, fn -> "met a fault in sponsor #{inspect(meta.sponsor)}: #{meta.text}" end}
 
   defp line([:machine, :quota], m, _),
-    do: {:warning, fn -> "has used up its memory: #{m.count} aborted turns, #{mb(m.heap)} of heap" end}
+    do:
+      {:warning,
+       fn ->
+         "has used up its memory: #{m.count - m.refused} aborted turns, #{m.refused} refusals, #{mb(m.heap)} of heap"
+       end}
 
   defp line([:machine, :broken_promises], m, _),
     do: {:warning, fn -> "has broken #{m.count} promises: nobody could answer any more" end}

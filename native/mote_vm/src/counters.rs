@@ -78,6 +78,8 @@ counters! {
     aborts_killed,
     /// Turns aborted, and messages from outside given up, because memory ended.
     aborts_no_memory,
+    /// What came from outside, or was for an outbox, and was refused because memory ended. No thread's: of the machine.
+    refused_no_memory,
     /// Aborted turns, of any reason, that were counted only, for there were too many to report each.
     unreported,
     /// Messages that entered from outside.

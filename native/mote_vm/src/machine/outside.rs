@@ -91,7 +91,10 @@ impl Machine {
         // Held before the heap goes back: a collection sees the one or waits for the other.
         let held = made.map(hold);
         self.0.leases.give_back_from_guest(heap);
-        self.collect_if_due();
+        match held {
+            Ok(_) => self.collect_if_due(),
+            Err(_) => self.lacked_memory(1),
+        }
         held
     }
 
@@ -125,8 +128,14 @@ impl Machine {
         }
     }
 
-    /// Something from outside was refused for want of memory: a collection may find some.
-    pub(super) fn refused_for_memory(&self) {
+    /// So much from outside was refused for want of memory.
+    pub fn lacked_memory(&self, count: u64) {
+        self.0.ended.lock().refused_no_memory += count;
+        self.fall_short();
+    }
+
+    /// There is no memory for something: a collection may find some.
+    fn fall_short(&self) {
         self.0.pool.short();
         self.collect_if_due();
     }
@@ -266,7 +275,7 @@ impl Machine {
             }
             Err((Refused::Full { patient }, _)) => Err(Refusal::Full { patient }),
             Err((Refused::NoMemory, _)) => {
-                self.refused_for_memory();
+                self.lacked_memory(1);
                 Err(Refusal::NoMemory)
             }
             // The first one ends only with the machine, and then nothing is dispatched any more.
@@ -285,7 +294,8 @@ impl Machine {
     }
 
     /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as
-    /// there is room for; how many, and why not the others.
+    /// there is room for; how many, and why not the others. Where there is not enough memory for all none is: one by one
+    /// some may be.
     pub fn send_batch(
         &self,
         entrance: &Entrance,
@@ -314,7 +324,8 @@ impl Machine {
         // From here on the inbox keeps them.
         drop(held);
         if refused == Some(Refusal::NoMemory) {
-            self.refused_for_memory();
+            // Not counted: it may be that only all of them at once are too much.
+            self.fall_short();
         }
         (entered, refused)
     }

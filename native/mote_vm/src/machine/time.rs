@@ -60,7 +60,7 @@ impl Machine {
                 Ok(id)
             }
             Err((Refused::NoMemory, _)) => {
-                self.refused_for_memory();
+                self.lacked_memory(1);
                 Err(Refusal::NoMemory)
             }
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
