@@ -35,12 +35,12 @@ defmodule Mote.Counters do
   In and out:
 
     * `foreign_in` - messages that entered from outside;
-    * `refused_no_memory` - messages, actors and timers of processes that were refused because memory ended. No thread sees
-      them, so they are counted in the machine's `counters` only;
+    * `refused_no_memory` - messages, actors and timers of processes, and messages of other machines' actors, that were
+      refused because memory ended. No thread sees them, so they are counted in the machine's `counters` only;
     * `foreign_out` - messages handed to the outside;
     * `undelivered` - messages to the outside that nobody was there to take, those included that waited in an outbox
       when its owner ended;
-    * `overflowed` - messages that found their outbox full.
+    * `overflowed` - messages that found their outbox full, or the memory of another machine used up.
 
   Between threads:
 

@@ -19,11 +19,21 @@ defmodule Mote.QuotaTest do
       {customer, :read} ->
         send customer, count
 
+      {customer, {:count, [_ | _]}} ->
+        send customer, :counted
+        become counter(count + 1)
+
       steps when is_integer(steps) ->
         spin(steps)
 
       [_ | _] ->
         become counter(count + 1)
+    end
+
+    @doc "Tells an actor as often as it is told, and passes questions on to it."
+    defactor teller(to) do
+      {customer, {:pass, message}} -> send to, {customer, {:count, message}}
+      {message, times} -> for _ <- 1..times, do: send(to, message)
     end
 
     @doc "Does as many things in one turn as it is told, and says when it has."
@@ -210,6 +220,34 @@ defmodule Mote.QuotaTest do
         {:ok, :kept} -> :kept
         {:error, _} -> fill(hoard, div(n * 9, 10))
       end
+    end
+  end
+
+  describe "messages of another machine's actors" do
+    test "are refused at the quota, counted on both sides, and what was accepted is not lost" do
+      machine = start(memory: 8 * @megabyte)
+      other = start([])
+      counter = Mote.create(machine, Actors.counter(0))
+      teller = Mote.create(other, Actors.teller(counter))
+      before = at_rest(machine)
+      :ok = Mote.pause(machine)
+      for _ <- 1..4, do: :ok = Mote.send(teller, {Enum.to_list(1..1_000), 1_000})
+      :ok = Mote.drain(other, 60_000)
+      assert charged(machine) in (5 * @megabyte)..(8 * @megabyte)
+
+      assert %{sends: 4_000, overflowed: lost, foreign_out: told, aborts_no_memory: 0} =
+               Mote.info(other).counters
+
+      assert told > 200 and told + lost == 4_000
+      assert Mote.info(machine).counters.refused_no_memory == lost
+      # A customer that is lost is let go of.
+      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(teller, {:pass, Enum.to_list(1..10_000)})
+      :ok = Mote.resume(machine)
+      assert at_rest(machine) <= before + 2 * @megabyte
+      assert Mote.ask!(counter, :read) == told
+      # There is memory again.
+      assert Mote.ask!(teller, {:pass, [1]}) == :counted
+      assert Mote.ask!(counter, :read) == told + 1
     end
   end
 

@@ -10,7 +10,7 @@ use crate::terms;
 use mote_vm::atom::Atom;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef, Messages, Wide};
 use mote_vm::handles::Key;
-use mote_vm::machine::Machine;
+use mote_vm::machine::{Machine, Refusal};
 use mote_vm::{Term as Value, View};
 use rustler::sys::{
     enif_compare, enif_inspect_binary, enif_make_int64, enif_make_sub_binary, ErlNifBinary,
@@ -302,6 +302,7 @@ impl Foreign for Elsewhere {
         let sponsor = self.sponsor.and_then(|name| there.sponsor(name));
         match there.send_between(self.key, sponsor, parcel) {
             Ok(()) => Delivery::Done,
+            Err(Refusal::NoMemory) => Delivery::Full,
             Err(_) => Delivery::Dead,
         }
     }

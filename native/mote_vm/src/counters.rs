@@ -62,7 +62,7 @@ counters! {
     dropped,
     /// Messages to the outside that nobody was there to take.
     undelivered,
-    /// Messages to the outside that there was no room for.
+    /// Messages to the outside that there was no room for, or no memory in another machine.
     overflowed,
     /// Turns aborted by `abort(reason)`.
     aborts_explicit,

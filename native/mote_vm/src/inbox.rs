@@ -8,8 +8,8 @@
 //!    `pending` first and looks at the presence then. Each has a sequentially consistent fence between its two
 //!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
-//! 5. What waits is charged to the machine's quota: messages from outside only if there is room in it, all else in any
-//!    case.
+//! 5. What waits is charged to the machine's quota: messages from outside and from other machines only if there is room
+//!    in it, all else in any case.
 //! 6. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
 //!    that serves another sponsor than the one before it never gets that one's.
 //! 7. What was there when a collection began is `unseen` until it is shown to it: by whoever takes it out, or by the
@@ -318,6 +318,23 @@ impl Inbox {
         self.count(&inner.contents);
         inner.contents.entries.push(entry);
         inner.contents.asked += (sender == Sender::Waits) as usize;
+        drop(guard);
+        Ok(self.announce_pushed())
+    }
+
+    /// The same for a message of another machine's turn: there need not be room for it, but memory.
+    pub(crate) fn push_between(&self, entry: Entry) -> Result<Wakes, (Refused, Entry)> {
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        if inner.closed {
+            return Err((Refused::Closed, entry));
+        }
+        if !self.charge(&mut inner.contents, entry.bytes()) {
+            return Err((Refused::NoMemory, entry));
+        }
+        inner.room.add(1);
+        self.count(&inner.contents);
+        inner.contents.entries.push(entry);
         drop(guard);
         Ok(self.announce_pushed())
     }

@@ -1,7 +1,7 @@
 //! What a machine's memory limit is charged with: blocks of heaps and queues, messages that wait to enter, events on
 //! their way between threads, timers.
 //!
-//! Who can be refused asks first (`take`): allocations of turns, messages and timers from outside. Who cannot takes all the same
+//! Who can be refused asks first (`take`): allocations of turns, messages and timers from outside or other machines. Who cannot takes all the same
 //! (`take_anyway`): what was accepted and moves on, which gives back as much elsewhere within a batch of turns. A part
 //! of the limit is not for turns ([`Quota::for_blocks`]), so that a machine whose heaps are full can still be talked to.
 //!
@@ -190,6 +190,23 @@ mod tests {
             assert!(send(&poor).is_ok() && send(&poor).is_ok());
             assert!(matches!(send(&poor), Err((Refused::NoMemory, _))));
             assert_eq!(quota.held(), 2 * one);
+        }
+
+        #[test]
+        fn messages_of_other_machines_only_as_far_as_there_is_memory() {
+            let send =
+                |inbox: &Inbox| inbox.push_between(Entry::Message(Target(actor()), parcel()));
+            let (quota, small) = inbox(usize::MAX, 1);
+            assert!(send(&small).is_ok() && send(&small).is_ok(), "without room");
+            let two = quota.held();
+            assert!(two > 2 * TEXT.len());
+            assert!(emptied(&quota, &small, true));
+            assert!(matches!(send(&small), Err((Refused::Closed, _))));
+            let (quota, poor) = inbox(two, usize::MAX);
+            assert!(send(&poor).is_ok() && send(&poor).is_ok());
+            assert!(matches!(send(&poor), Err((Refused::NoMemory, _))));
+            assert_eq!(quota.held(), two, "what is refused takes nothing");
+            assert!(emptied(&quota, &poor, false));
         }
 
         #[test]

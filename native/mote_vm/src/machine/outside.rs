@@ -192,15 +192,15 @@ impl Machine {
         })
     }
 
-    /// Sends on behalf of another machine's turn, which can neither wait nor be refused: it has been committed.
+    /// Sends on behalf of another machine's turn, which has been committed, so it cannot wait: the message enters whether
+    /// there is room or not. Where there is no memory it is lost, as what finds an outbox full.
     pub fn send_between(
         &self,
         target: Key,
         sponsor: Option<SponsorId>,
         message: Parcel,
     ) -> Result<(), Refusal> {
-        let push =
-            |inbox: &Inbox, entry| inbox.push(entry).map_err(|entry| (Refused::Closed, entry));
+        let push = |inbox: &Inbox, entry| inbox.push_between(entry);
         self.deliver(target, sponsor, message, push, Station::pushed)
     }
 
