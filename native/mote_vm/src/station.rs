@@ -80,14 +80,16 @@ impl Station {
     /// Shows the thread's own side to the collector: before each stop anew, for the thread's own use of it in between
     /// makes older pointers bad. Null hides it. Called on the thread while it is awake.
     pub(crate) fn show(&self, dispatch: *mut Dispatch) {
-        // Relaxed: the collector reads it while the thread stands still, which orders the two.
+        // Released: a thread that has only begun shows itself before it says for the first time that it is awake or
+        // asleep, so nothing else orders what it is made of before the collector's look at it.
         self.dispatch
-            .store(dispatch, std::sync::atomic::Ordering::Relaxed);
+            .store(dispatch, std::sync::atomic::Ordering::Release);
     }
 
     /// The thread's own side.
     pub(crate) fn dispatch(&self) -> Option<*mut Dispatch> {
-        let dispatch = self.dispatch.load(std::sync::atomic::Ordering::Relaxed);
+        // Acquired: see `show`.
+        let dispatch = self.dispatch.load(std::sync::atomic::Ordering::Acquire);
         (!dispatch.is_null()).then_some(dispatch)
     }
 
