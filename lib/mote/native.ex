@@ -57,8 +57,7 @@ defmodule Mote.Native do
   def cancelled(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
   def environment, do: :erlang.nif_error(:nif_not_loaded)
-  def environment_kill(_environment), do: :erlang.nif_error(:nif_not_loaded)
-  def environment_end(_environment), do: :erlang.nif_error(:nif_not_loaded)
+  def environment_kill(_environment, _ends), do: :erlang.nif_error(:nif_not_loaded)
 
   def future(_machine, _behaviour, _sponsor, _request, _environment), do: :erlang.nif_error(:nif_not_loaded)
 

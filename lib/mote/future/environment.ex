@@ -36,7 +36,7 @@ defmodule Mote.Future.Environment do
       fun.()
     after
       if outer, do: Process.put(__MODULE__, outer), else: Process.delete(__MODULE__)
-      Native.environment_end(environment.resource)
+      Native.environment_kill(environment.resource, true)
       Keeper.release(environment.keeper, environment.machine, environment.sponsor)
     end
   end
@@ -62,7 +62,7 @@ defmodule Mote.Future.Environment do
 
   @doc false
   @spec kill_all(t) :: non_neg_integer
-  def kill_all(%__MODULE__{resource: resource}), do: Native.environment_kill(resource)
+  def kill_all(%__MODULE__{resource: resource}), do: Native.environment_kill(resource, false)
 
   @doc false
   # Calls the hooks of an environment; other places have none.

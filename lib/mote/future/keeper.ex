@@ -88,7 +88,7 @@ defmodule Mote.Future.Keeper do
 
   # Its owner is.
   def handle_info({:DOWN, _, :process, _, _}, state) do
-    Native.environment_end(state.resource)
+    Native.environment_kill(state.resource, true)
     state = finish_all(state)
     Mote.remove_sponsor(state.machine, state.sponsor)
     {:stop, :normal, state}

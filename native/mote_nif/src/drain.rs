@@ -4,7 +4,8 @@
 //! as a scheduler. Only destructors may send a message from anywhere; so what is told is the dropping of a resource.
 use crate::atoms::names;
 use crate::message::send_in;
-use crate::resources::{Customer, MachineResource};
+use crate::question::Customer;
+use crate::resources::MachineResource;
 use mote_vm::machine::Ticket;
 use rustler::{Atom, Encoder, Env, Resource, ResourceArc, Term};
 

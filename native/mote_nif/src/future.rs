@@ -11,7 +11,8 @@ use crate::mail::tell;
 use crate::message::send_in;
 use crate::outbox::letter;
 use crate::own_term::OwnTerm;
-use crate::resources::{sponsor, Asker, Customer, MachineResource, Question};
+use crate::question::{Asker, Customer, Question};
+use crate::resources::{sponsor, MachineResource};
 use mote_vm::machine::{LaunchError, Machine};
 use mote_vm::outbox::Letters;
 use mote_vm::Term as Value;
@@ -174,16 +175,10 @@ fn environment(env: Env<'_>) -> Term<'_> {
     ResourceArc::new(Environment::default()).encode(env)
 }
 
-/// Kills all futures of an environment that are open; how many.
+/// Kills all futures of an environment that are open, and if it `ends` lets no other start in it; how many.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn environment_kill(env: Env<'_>, environment: &Environment) -> usize {
-    environment.kill(env, false)
-}
-
-/// The same, and lets no other future start in it.
-#[rustler::nif(schedule = "DirtyCpu")]
-fn environment_end(env: Env<'_>, environment: &Environment) -> usize {
-    environment.kill(env, true)
+fn environment_kill(env: Env<'_>, environment: &Environment, ends: bool) -> usize {
+    environment.kill(env, ends)
 }
 
 /// Runs a behaviour with captures for one request, as an actor that nobody else knows; the last of its fields says

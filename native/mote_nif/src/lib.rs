@@ -24,6 +24,7 @@ mod order;
 mod outbox;
 mod own_term;
 mod pattern;
+mod question;
 mod read;
 mod repack;
 mod resources;

@@ -2,7 +2,8 @@
 use crate::atoms::{self, names};
 use crate::outbox::OutboxResource;
 use crate::own_term::OwnTerm;
-use crate::resources::{parse_key, parse_timer, Customer, MachineResource};
+use crate::question::Customer;
+use crate::resources::{parse_key, parse_timer, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
 use mote_vm::handles::Key;

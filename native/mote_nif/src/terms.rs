@@ -2,7 +2,8 @@
 use crate::atoms::{self, names};
 use crate::foreign::bytes;
 use crate::outbox::OutboxResource;
-use crate::resources::{timer_key, Customer, Handle, MachineResource};
+use crate::question::Customer;
+use crate::resources::{timer_key, Handle, MachineResource};
 use mote_vm::atom::Atom;
 use mote_vm::look::BehaviourName;
 use mote_vm::machine::Machine;

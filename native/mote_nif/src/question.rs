@@ -1,0 +1,333 @@
+//! Questions: who waits for one answer, who gives it, and what both share. What processes call is in customer.rs.
+//!
+//! Invariant: a question is left open once, by whoever claims the answer or gives up waiting; the claimant answers.
+use crate::atoms::names;
+use crate::future::Cell;
+use crate::mail;
+use crate::message;
+use crate::own_term::OwnTerm;
+use crate::resources::MachineResource;
+use mote_vm::machine::Machine;
+use mote_vm::Term as Value;
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
+use std::sync::atomic::{
+    AtomicU64, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+};
+use std::sync::Arc;
+
+/// The questions to one machine, counted.
+#[derive(Default)]
+pub struct Questions {
+    asked: AtomicU64,
+    open: AtomicU64,
+    broken: AtomicU64,
+}
+
+impl Questions {
+    // Relaxed, all: numbers that guard nothing.
+    fn asked(&self) {
+        self.open.fetch_add(1, Relaxed);
+        self.asked.fetch_add(1, Relaxed);
+    }
+
+    /// One more is open, but none that actors could forget.
+    fn inquired(&self) {
+        self.open.fetch_add(1, Relaxed);
+    }
+
+    fn closed(&self) {
+        self.open.fetch_sub(1, Relaxed);
+    }
+
+    fn broken(&self) {
+        self.broken.fetch_add(1, Relaxed);
+    }
+
+    /// How many are open, and how many nobody could answer any more while the machine was running.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.open.load(Relaxed), self.broken.load(Relaxed))
+    }
+
+    /// The number of the newest one that actors could forget, if any is open at all.
+    pub fn newest(&self) -> Option<u64> {
+        (self.open.load(Relaxed) > 0).then(|| self.asked.load(Relaxed))
+    }
+}
+
+const OPEN: u8 = 0;
+const ANSWERED: u8 = 1;
+const CLOSED: u8 = 2;
+
+/// Whether a question is still open, for both sides of it; and where its answer is kept, if it is a future.
+pub struct Question {
+    state: AtomicU8,
+    questions: Arc<Questions>,
+    cell: Option<Cell>,
+}
+
+impl Question {
+    fn new(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
+        questions.asked();
+        Question::open(questions, cell)
+    }
+
+    /// One that the caller counts.
+    fn open(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
+        Arc::new(Question {
+            state: AtomicU8::new(OPEN),
+            questions: questions.clone(),
+            cell,
+        })
+    }
+
+    /// Where its answer is kept.
+    pub fn cell(&self) -> Option<&Cell> {
+        self.cell.as_ref()
+    }
+
+    /// Whether it has neither an answer nor been given up.
+    pub fn is_open(&self) -> bool {
+        self.state.load(Acquire) == OPEN
+    }
+
+    /// Claims the right to answer, once.
+    pub fn claim(&self) -> bool {
+        self.leave(ANSWERED)
+    }
+
+    // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
+    // state says so, for then a canceller would believe that nothing is on its way.
+    fn leave(&self, state: u8) -> bool {
+        let left = self
+            .state
+            .compare_exchange(OPEN, state, AcqRel, Acquire)
+            .is_ok();
+        if left {
+            self.questions.closed();
+        }
+        left
+    }
+
+    /// The end of it for who asked; the state that it was in.
+    fn close(&self) -> u8 {
+        // As in `leave`.
+        let state = self.state.swap(CLOSED, AcqRel);
+        if state == OPEN {
+            self.questions.closed();
+        }
+        state
+    }
+}
+
+/// What whoever closes a question has to expect.
+pub enum Closed {
+    /// Nothing: it was open.
+    Now,
+    /// The one message: it was sent, or is on its way.
+    Answered,
+    /// Nothing: it was closed before.
+    Before,
+}
+
+/// The side of who waits. It does not keep the customer, whose last reference gone means that nobody can answer.
+pub struct Asker(Arc<Question>);
+
+impl Asker {
+    /// What both sides share.
+    pub fn question(&self) -> &Arc<Question> {
+        &self.0
+    }
+
+    /// Gives up waiting, or has got the message.
+    pub fn close(&self) -> Closed {
+        match self.0.close() {
+            OPEN => Closed::Now,
+            ANSWERED => Closed::Answered,
+            _ => Closed::Before,
+        }
+    }
+
+    /// Whether it was closed: then there is no message to wait for.
+    pub fn is_closed(&self) -> bool {
+        self.0.state.load(Acquire) == CLOSED
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Asker {}
+
+/// The side of who answers: one awaited answer.
+pub struct Customer {
+    pid: LocalPid,
+    /// Of the message; none of a future.
+    tag: Option<OwnTerm>,
+    question: Arc<Question>,
+    machine: ResourceArc<MachineResource>,
+}
+
+impl Customer {
+    /// A customer who waits in `pid` for a message with that tag, and the side of that process.
+    pub fn new(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&machine.questions, None);
+        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
+    }
+
+    /// The same, who waits for what the machine answers itself, or another question does: it is counted, but no reason to
+    /// look anew whether somebody waits in vain.
+    pub fn inquiring(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::open(&machine.questions, None);
+        machine.questions.inquired();
+        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
+    }
+
+    /// The same, who waits for the machine itself: no actor can break that promise, so it is not looked for.
+    pub fn of_machine(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&Arc::default(), None);
+        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
+    }
+
+    /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.
+    pub fn future(
+        pid: LocalPid,
+        cell: Cell,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&machine.questions, Some(cell));
+        Customer::with(pid, None, question, machine)
+    }
+
+    fn with(
+        pid: LocalPid,
+        tag: Option<OwnTerm>,
+        question: Arc<Question>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let asker = Asker(question.clone());
+        let customer = Customer {
+            pid,
+            tag,
+            question,
+            machine,
+        };
+        (ResourceArc::new(customer), asker)
+    }
+
+    /// Claims the right to answer, once. The claimant must answer.
+    pub fn claim(&self) -> bool {
+        self.question.claim()
+    }
+
+    /// Whether it takes an answer.
+    pub fn is_open(&self) -> bool {
+        self.question.is_open()
+    }
+
+    /// Whether the answer is kept.
+    pub fn is_future(&self) -> bool {
+        self.question.cell.is_some()
+    }
+
+    /// Whether it is a future that was killed: also a call that nobody refers to any more, which has no effects that
+    /// anybody could miss.
+    pub fn is_killed(&self) -> bool {
+        let state = self.question.state.load(Acquire);
+        let cell = self.question.cell().filter(|_| state != OPEN);
+        cell.is_some_and(|cell| cell.is_killed(state == CLOSED))
+    }
+
+    /// Who asked.
+    pub fn pid(&self) -> &LocalPid {
+        &self.pid
+    }
+
+    /// Answers with a value of the machine, on a dispatch thread; for the claimant. Whether somebody is there.
+    pub fn give(&self, machine: &Machine, value: Value<'_>) -> bool {
+        match &self.question.cell {
+            Some(cell) => {
+                cell.answer(machine, value);
+                true
+            }
+            None => mail::tell(machine, &self.pid, |env, decoder| {
+                self.tagged(env, decoder.term(env, machine, value))
+            }),
+        }
+    }
+
+    /// Answers with a term, in a NIF; for the claimant. Whether somebody is there.
+    pub fn give_in<'a>(&self, env: Env<'a>, answer: Term<'a>) -> bool {
+        match &self.question.cell {
+            Some(cell) => {
+                cell.answer_in(env, answer);
+                true
+            }
+            None => message::send_in(env, &self.pid, self.tagged(env, answer)),
+        }
+    }
+
+    /// Tells that a turn with this request was aborted, on a dispatch thread: a call is over then.
+    pub fn aborted(&self, machine: &Machine, reason: Value<'_>) {
+        if let Some(cell) = self.question.cell.as_ref().filter(|cell| cell.is_call) {
+            if self.claim() {
+                cell.aborted(machine, reason);
+            }
+        }
+    }
+
+    /// The message that carries an answer.
+    pub fn tagged<'a>(&self, env: Env<'a>, answer: Term<'a>) -> Term<'a> {
+        (self.tag_in(env), answer).encode(env)
+    }
+
+    /// The message that says why there will be no answer.
+    pub fn failed<'a>(&self, env: Env<'a>, reason: BeamAtom) -> Term<'a> {
+        (self.tag_in(env), names::failed(), reason).encode(env)
+    }
+
+    fn tag_in<'a>(&self, env: Env<'a>) -> Option<Term<'a>> {
+        self.tag.as_ref().map(|tag| tag.to(env))
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Customer {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+
+    // Nobody is left who could answer.
+    fn destructor(self, env: Env<'_>) {
+        if self.claim() {
+            let reason = match self.machine.running() {
+                Some(_) => {
+                    self.machine.questions.broken();
+                    names::broken_promise()
+                }
+                None => names::machine_down(),
+            };
+            match &self.question.cell {
+                Some(cell) => cell.fail_in(env, reason),
+                None => {
+                    let message = self.failed(env, reason);
+                    message::send_in(env, &self.pid, message);
+                }
+            }
+        }
+    }
+}

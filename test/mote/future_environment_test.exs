@@ -1,0 +1,250 @@
+defmodule Mote.FutureEnvironmentTest do
+  # Futures of a block: where they run, when they end, and what is called before and after.
+  use ExUnit.Case, async: true
+  import Mote.Eventually
+  import ExUnit.CaptureLog
+
+  alias Mote.{Customer, Error, Future, Sums}
+
+  @moduletag capture_log: true
+
+  setup do
+    %{machine: start_supervised!({Mote, fuel: 1_000_000_000, sponsors: [main: [threads: 1], other: []]})}
+  end
+
+  defp nothing_left do
+    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
+  end
+
+  describe "an environment" do
+    test "is a sponsor of its own, for the block", %{machine: machine} do
+      result =
+        Future.with_environment(machine, [max_threads: 3], fn ->
+          assert [:main, :other, name] = Mote.sponsors(machine)
+          assert length(Mote.info(machine).sponsors[name].threads) == 3
+          futures = for n <- 1..15, do: Future.future(&Sums.fib/1, [n])
+          assert inspect(Future.environment()) == "#Mote.Future.Environment<#{inspect(name)}>"
+          sum = futures |> Enum.map(&Future.touch/1) |> Enum.sum()
+          assert Mote.info(machine).sponsors.main.threads |> hd() |> Map.fetch!(:turns) == 0
+          {sum, hd(futures)}
+        end)
+
+      assert {1596, future} = result
+      assert Future.touch(future) == 1
+      assert Mote.sponsors(machine) == [:main, :other]
+      assert Future.environment() == nil
+      nothing_left()
+    end
+
+    test "is released when the block raises, throws or exits", %{machine: machine} do
+      for leave <- [fn -> raise "oh" end, fn -> throw(:oh) end, fn -> exit(:oh) end] do
+        try do
+          Future.with_environment(machine, [max_threads: 1], leave)
+        catch
+          kind, reason ->
+            assert {kind, reason} in [error: %RuntimeError{message: "oh"}, throw: :oh, exit: :oh]
+        end
+
+        assert Mote.sponsors(machine) == [:main, :other]
+        assert Future.environment() == nil
+      end
+    end
+
+    test "is released when its process is killed", %{machine: machine} do
+      test = self()
+
+      owner =
+        spawn(fn ->
+          Future.with_environment(machine, [max_threads: 1], fn ->
+            future = Future.future(Sums.patient(0, test), :go)
+            send(test, {:in_it, future})
+            Process.sleep(:infinity)
+          end)
+        end)
+
+      assert_receive {:in_it, future}
+      Process.exit(owner, :kill)
+      assert_receive {:nobody_wants_it, _}
+      eventually(fn -> Mote.sponsors(machine) == [:main, :other] end)
+      assert catch_error(Future.touch(future)).reason == :killed
+    end
+
+    test "kills what is not finished at its end", %{machine: machine} do
+      future =
+        Future.with_environment(machine, [max_threads: 1], fn ->
+          Future.future(Sums.patient(0, self()), :go)
+        end)
+
+      assert catch_error(Future.touch(future)).reason == :killed
+      assert_receive {:nobody_wants_it, _}
+    end
+
+    test "kill_all kills its own only", %{machine: machine} do
+      mine = Future.future(Sums.handing(self()), 1, machine: machine)
+
+      Future.with_environment(machine, [max_threads: 1], fn ->
+        done = Future.future(&Sums.answer/0, [])
+        :ok = Future.wait_for(done)
+        open = for _ <- 1..200, do: Future.future(Sums.handing(self()), 2)
+        assert Future.kill_all() == 200
+        assert Future.kill_all() == 0
+        assert Enum.all?(open, &(catch_error(Future.touch(&1)).reason == :killed))
+        assert Future.touch(done) == 42
+      end)
+
+      assert_receive {%Customer{} = customer, 1}
+      Mote.send(customer, :mine)
+      assert Future.touch(mine) == :mine
+    end
+
+    test "can be in another, and in two processes at once", %{machine: machine} do
+      Future.with_environment(machine, [max_threads: 1], fn ->
+        outer = Future.environment()
+
+        Future.with_environment(machine, [max_threads: 2], fn ->
+          assert Future.environment().sponsor != outer.sponsor
+          assert Future.touch(Future.future(&Sums.answer/0, [])) == 42
+        end)
+
+        assert Future.environment() == outer
+
+        task =
+          Task.async(fn ->
+            assert Future.environment() == nil
+            Future.touch(Future.future(&Sums.answer/0, [], environment: outer))
+          end)
+
+        assert Task.await(task) == 42
+        assert hd(Mote.info(machine).sponsors[outer.sponsor].threads).turns == 1
+      end)
+    end
+
+    test "names of sponsors are used again", %{machine: machine} do
+      names =
+        for _ <- 1..5 do
+          Future.with_environment(machine, [max_threads: 1], fn -> List.last(Mote.sponsors(machine)) end)
+        end
+
+      assert [_] = Enum.uniq(names)
+    end
+
+    test "that has ended starts nothing, though its sponsor's name is used again", %{machine: machine} do
+      old = Future.with_environment(machine, [max_threads: 1], &Future.environment/0)
+
+      Future.with_environment(machine, [max_threads: 1], fn ->
+        assert Future.environment().sponsor == old.sponsor
+        error = assert_raise ArgumentError, fn -> Future.future(&Sums.spin/1, [1], environment: old) end
+        assert error.message =~ "the block of #Mote.Future.Environment<:future_1> has ended"
+      end)
+    end
+
+    test "whose machine ends", %{machine: machine} do
+      future =
+        Future.with_environment(machine, [max_threads: 1, after_finish: [fn _ -> :ok end]], fn ->
+          future = Future.future(Sums.handing(self()), 1)
+          :ok = Mote.stop(machine)
+          assert catch_error(Future.touch(future)).reason == :machine_down
+          future
+        end)
+
+      assert Future.environment() == nil
+      assert Future.wait_for(future) == :ok
+      assert catch_error(Future.with_environment(machine, fn -> :ok end)).reason == :machine_down
+    end
+
+    test "bad options are refused", %{machine: machine} do
+      for {opts, text} <- [
+            {[threads: 1], ~r/:max_threads/},
+            {[max_threads: 0],
+             ~r/expected :max_threads of an environment to be :cores or an integer from 1 to/},
+            {[after_finish: fn _ -> 1 end], ~r/expected :after_finish to be a list of functions/},
+            {[before_start: [fn -> 1 end]], ~r/expected :before_start to be a list of functions/},
+            {[hook: 1], ~r/unknown option :hook/},
+            {:none, ~r/to be a keyword list/}
+          ] do
+        assert_raise ArgumentError, text, fn ->
+          Future.with_environment(machine, opts, fn -> flunk("ran") end)
+        end
+      end
+
+      assert Mote.sponsors(machine) == [:main, :other]
+    end
+  end
+
+  describe "hooks" do
+    test "are called before each start and after each end", %{machine: machine} do
+      test = self()
+
+      opts = [
+        max_threads: 2,
+        before_start: [fn {what, argument} -> send(test, {:before, what, argument}) end],
+        after_finish: [fn future -> send(test, {:after, future, Future.poll(future)}) end]
+      ]
+
+      Future.with_environment(machine, opts, fn ->
+        value = Future.future(&Sums.fib/1, [7])
+        assert_received {:before, fib, [7]}
+        assert fib == (&Sums.fib/1)
+        # Nobody has touched it.
+        assert_receive {:after, ^value, {:ok, 13}}
+        failed = Future.future(&Sums.failing/1, [1])
+        assert_receive {:after, ^failed, {:error, %Error{reason: :aborted}}}
+        killed = Future.future(Sums.handing(self()), 1)
+        Future.kill(killed)
+        assert_receive {:after, ^killed, {:error, %Error{reason: :killed}}}
+        for _ <- 1..20, do: Future.future(Sums.handing(self()), 1)
+      end)
+
+      # At the end of the block all have been called.
+      {:messages, messages} = Process.info(self(), :messages)
+      assert length(for {:after, _, {:error, _}} <- messages, do: 1) == 20
+      assert length(for {:before, _, _} <- messages, do: 1) == 22
+    end
+
+    test "that take others with them, or die, leave no sponsor behind", %{machine: machine} do
+      test = self()
+      linked = fn _ -> Task.await(Task.async(fn -> raise "boom" end)) end
+      unseen = fn _ -> spawn_link(fn -> exit(:unseen) end) end
+      told = fn future -> send(test, {:told, future}) end
+
+      run = fn hooks ->
+        Future.with_environment(machine, [max_threads: 1, after_finish: hooks], fn ->
+          futures = for _ <- 1..3, do: Future.future(&Sums.answer/0, [])
+          for future <- futures, do: assert(Future.touch(future) == 42)
+          futures
+        end)
+      end
+
+      assert capture_log(fn ->
+               for future <- run.([linked, unseen, told]), do: assert_received({:told, ^future})
+             end) =~ "failed: ** (exit) exited in: Task.await"
+
+      run.([fn _ -> Process.exit(self(), :kill) end])
+      assert Mote.sponsors(machine) == [:main, :other]
+    end
+
+    test "that fail", %{machine: machine} do
+      log =
+        capture_log(fn ->
+          Future.with_environment(
+            machine,
+            [max_threads: 1, after_finish: [fn _ -> raise "no hook" end]],
+            fn ->
+              assert Future.touch(Future.future(&Sums.answer/0, [])) == 42
+            end
+          )
+        end)
+
+      assert log =~ "a hook of #Mote.Future<Mote.Sums.answer/0, finished> failed: ** (RuntimeError) no hook"
+
+      assert_raise RuntimeError, "not now", fn ->
+        Future.with_environment(machine, [max_threads: 1, before_start: [fn _ -> raise "not now" end]], fn ->
+          Future.future(&Sums.answer/0, [])
+        end)
+      end
+
+      assert Mote.sponsors(machine) == [:main, :other]
+      assert Mote.info(machine).questions.open == 0
+    end
+  end
+end
