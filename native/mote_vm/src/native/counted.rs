@@ -27,6 +27,8 @@ pub(super) struct Counted {
     pub(super) round: Vec<Label>,
     /// What the round hands on.
     pub(super) handed: Vec<Operand>,
+    /// By how much each parameter grows in a round, for those that are handed on as they are or are counters.
+    pub(super) steps: Vec<Option<i64>>,
     /// What must hold before a stride for all of its rounds to go on.
     pub(super) bounds: Vec<Bound>,
 }
@@ -35,6 +37,8 @@ pub(super) struct Counted {
 pub(super) struct Bound {
     pub(super) counter: u16,
     pub(super) ahead: i64,
+    /// How far a round goes towards it.
+    pub(super) step: i64,
     pub(super) bound: Limit,
     pub(super) above: bool,
     /// Whether it may be met.
@@ -105,16 +109,20 @@ impl Linear {
 
     /// At the start of the next round. What no counter and not the same is is not followed.
     pub(super) fn hand_on(&mut self, handed: &[Operand], flow: &Flow) {
-        let next: Vec<_> = (handed.iter().enumerate())
-            .map(|(i, arg)| {
-                let found = self.of(*arg);
-                found.filter(|(param, ahead)| {
-                    *param == i as u16 && (*ahead == 0 || flow.counters[i])
-                })
-            })
-            .collect();
+        let steps = self.steps(handed, flow);
         self.0.fill(None);
-        self.0[..next.len()].copy_from_slice(&next);
+        for (i, step) in steps.into_iter().enumerate() {
+            self.0[i] = step.map(|step| (i as u16, step));
+        }
+    }
+
+    /// By how much each parameter has grown when it is handed on, if it is followed.
+    fn steps(&self, handed: &[Operand], flow: &Flow) -> Vec<Option<i64>> {
+        let step = |(i, arg): (usize, &Operand)| {
+            let (param, ahead) = self.of(*arg)?;
+            (param == i as u16 && (ahead == 0 || flow.counters[i])).then_some(ahead)
+        };
+        handed.iter().enumerate().map(step).collect()
     }
 }
 
@@ -169,6 +177,7 @@ impl Counted {
             .map(|goes| round.bound(goes, args))
             .collect();
         Some(Counted {
+            steps: round.linear.steps(args, flow),
             round: round.computes,
             handed: args.clone(),
             bounds: bounds?,
@@ -349,6 +358,7 @@ impl Round<'_> {
             range,
             counter,
             ahead: ahead + (ROUNDS - 1) * step,
+            step: step.abs(),
             bound: goes.bound,
             above: step < 0,
             met,

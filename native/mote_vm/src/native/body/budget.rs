@@ -75,6 +75,13 @@ impl Body<'_, '_> {
         self.b.ins().band_imm_s(budget, many)
     }
 
+    /// How often the slice has fuel for so many rounds, a power of two.
+    pub(super) fn fuel_for(&mut self, budget: Value, rounds: i64) -> Value {
+        let fuel = self.b.ins().band_imm_s(budget, FUEL);
+        let shift = i64::from(rounds.trailing_zeros());
+        self.b.ins().ushr_imm_s(fuel, shift)
+    }
+
     /// Spends what a round of a loop costs. Where it takes the next slice of fuel, it goes on as `sliced` has it, which does
     /// not come back: then the usual way has the budget in one register, and knows that a slice has no more rounds.
     pub(super) fn spend_for_round(&mut self, sliced: impl FnOnce(&mut Self)) {

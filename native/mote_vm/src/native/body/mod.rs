@@ -126,6 +126,7 @@ pub(super) struct Body<'a, 'b> {
     fast_again: Option<Block>,
     /// Several rounds of a loop, while they are compiled.
     stride: Option<Stride>,
+    strides_left: Variable,
     /// What the current activation is in line of, and the activations in line whose slow bodies are not there yet.
     inlined: Option<Inlined>,
     unfinished: Vec<Activation>,
@@ -206,7 +207,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let n = subject.registers as usize;
         let words: Vec<_> = (0..n).map(|_| b.declare_var(I64)).collect();
         let floats: Vec<_> = (0..n).map(|_| b.declare_var(F64)).collect();
-        let budget = b.declare_var(I64);
+        let (budget, strides_left) = (b.declare_var(I64), b.declare_var(I64));
         let positions = Positions::new(&mut b);
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
@@ -236,6 +237,7 @@ impl<'a, 'b> Body<'a, 'b> {
             again: None,
             fast_again: None,
             stride: None,
+            strides_left,
             inlined: None,
             unfinished: Vec::new(),
             spends,

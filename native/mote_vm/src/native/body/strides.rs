@@ -1,11 +1,11 @@
 //! Several rounds of a loop at once: strides of a loop that counts (counted.rs).
 //!
-//! A stride has the rounds of the plain loop one behind the other, and asks once for all of them what a round asks each
-//! time: whether there is fuel, whether the loop ends, whether floats are finite.
+//! A stride has the rounds of the plain loop one behind the other. How many strides there is fuel for, and how many there
+//! are before the loop ends, is calculated before the first of them; what they count is how many of them are left, from
+//! which fuel and counters follow where they are asked for.
 //!
 //! Invariants:
-//! 1. A stride is begun only where fuel for all its rounds is left of the slice and no round of it is the last. What it
-//!    spends, it spends at its end.
+//! 1. For all strides fuel is left of the slice, and no round of them is the last.
 //! 2. It is made whole or not at all: wherever something is not usual, it goes to the plain loop with what it was begun
 //!    with. So it has no effects, and whatever comes of what is not usual comes of it there.
 //! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
@@ -16,8 +16,9 @@ use crate::native::counted::{Bound, Counted, Limit, Linear, DISTANCE, ROUNDS};
 use crate::native::intervals::{self, Interval};
 use crate::native::kinds::Kinds;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
+use cranelift_frontend::Variable;
 
 /// A stride that is being compiled.
 pub(super) struct Stride {
@@ -25,12 +26,21 @@ pub(super) struct Stride {
     pub(super) given_up: Block,
     counted: Counted,
     linear: Linear,
-    /// The words of the parameters at its start.
-    words: Vec<Value>,
+    /// The counters that it needs as floats.
+    counters: Vec<Counter>,
     /// Whether all floats are finite for certain.
     finite: bool,
     /// Otherwise a sum that is finite only if all floats are that nobody has asked about.
     sum: Option<Value>,
+}
+
+/// A counter as a float, times a power of two.
+struct Counter {
+    param: u16,
+    power: f64,
+    /// What it grows by from one stride to the next.
+    by: f64,
+    float: Variable,
 }
 
 impl Body<'_, '_> {
@@ -50,25 +60,43 @@ impl Body<'_, '_> {
                 }
             }
         }
-        let head = self.b.create_block();
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(head);
         let budget = self.b.use_var(self.budget);
-        let words: Vec<Value> = (self.flow.inputs.iter().zip(&self.words))
-            .map(|(kinds, word)| match *kinds {
-                Kinds::FLOAT => self.b.ins().iconst(I64, 0),
-                _ => self.b.use_var(*word),
-            })
+        let begun: Vec<Value> = self.words();
+        let enough = self.has_fuel_for(budget, ROUNDS);
+        self.unless_plain(enough, plain);
+        let mut strides = self.fuel_for(budget, ROUNDS);
+        for bound in &counted.bounds {
+            let distance = self.distance(bound, &begun);
+            let near = self.is_near(distance);
+            self.unless_plain(near, plain);
+            // Twice the integer is in words.
+            let stride = self.b.ins().iconst(I64, 2 * ROUNDS * bound.step);
+            let before = self.b.ins().udiv(distance, stride);
+            let before = self.b.ins().iadd_imm_s(before, 1);
+            strides = self.b.ins().umin(strides, before);
+        }
+        let spent = self.b.ins().imul_imm_s(strides, ROUNDS);
+        let left_at_end = self.b.ins().isub(budget, spent);
+        let ends: Vec<Option<Value>> = (counted.steps.iter().zip(&begun))
+            .map(|(step, word)| step.map(|step| self.ahead(*word, step, strides)))
             .collect();
+
+        // What strides need of counters as floats is known when they are compiled; it is made before them.
+        let (before, head) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(before, &[]);
+        self.b.seal_block(before);
+        self.b.switch_to_block(head);
+        let left = self.b.use_var(self.strides_left);
+        for (i, (step, end)) in counted.steps.iter().zip(&ends).enumerate() {
+            if let (Some(step), Some(end)) = (step, end) {
+                let word = self.ahead(*end, -step, left);
+                self.b.def_var(self.words[i], word);
+            }
+        }
+        let words = self.words();
         let floats: Vec<Option<Value>> = (self.flow.inputs.iter().zip(&self.floats))
             .map(|(kinds, float)| (*kinds == Kinds::FLOAT).then(|| self.b.use_var(*float)))
             .collect();
-        let enough = self.has_fuel_for(budget, ROUNDS);
-        self.unless_plain(enough, plain);
-        for bound in &counted.bounds {
-            let near = self.is_before(bound, &words);
-            self.unless_plain(near, plain);
-        }
 
         let given_up = self.b.create_block();
         self.b.set_cold_block(given_up);
@@ -77,7 +105,7 @@ impl Body<'_, '_> {
             given_up,
             linear: Linear::start(self.flow, self.subject.registers),
             counted,
-            words: words.clone(),
+            counters: Vec::new(),
             finite: beginning.is_some(),
             sum: None,
         });
@@ -89,12 +117,31 @@ impl Body<'_, '_> {
             let finite = self.is_finite(sum);
             self.leave_unless(finite, Target::Slow(0));
         }
-        let left = self.b.ins().iadd_imm_s(budget, -ROUNDS);
-        self.b.def_var(self.budget, left);
-        self.b.ins().jump(head, &[]);
+        let stride = self.stride.take().expect("as above");
+        for counter in &stride.counters {
+            let float = self.b.use_var(counter.float);
+            let by = self.b.ins().f64const(counter.by);
+            let float = self.b.ins().fadd(float, by);
+            self.b.def_var(counter.float, float);
+        }
+        let fewer = self.b.ins().iadd_imm_s(left, -1);
+        self.b.def_var(self.strides_left, fewer);
+        let done = self.b.create_block();
+        self.b.ins().brif(fewer, head, &[], done, &[]);
 
-        self.stride = None;
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+        self.b.def_var(self.budget, left_at_end);
+        for (i, end) in ends.into_iter().enumerate() {
+            if let Some(end) = end {
+                self.b.def_var(self.words[i], end);
+            }
+        }
+        self.b.ins().jump(plain, &[]);
+
         self.b.switch_to_block(given_up);
+        let unspent = self.b.ins().imul_imm_s(left, ROUNDS);
+        let budget = self.b.ins().iadd(left_at_end, unspent);
         self.b.def_var(self.budget, budget);
         for (i, float) in floats.into_iter().enumerate() {
             match float {
@@ -103,9 +150,43 @@ impl Body<'_, '_> {
             }
         }
         self.b.ins().jump(plain, &[]);
+
+        self.b.switch_to_block(before);
+        self.b.def_var(self.strides_left, strides);
+        for counter in stride.counters {
+            let float = self.fixnum_as_float(begun[counter.param as usize]);
+            let power = self.b.ins().f64const(counter.power);
+            let float = self.b.ins().fmul(float, power);
+            self.b.def_var(counter.float, float);
+        }
+        self.b.ins().jump(head, &[]);
+        self.b.seal_block(head);
         self.state = self.flow.start();
         self.before.clear();
         self.unproven = false;
+    }
+
+    /// The words of the parameters; of floats there are none.
+    fn words(&mut self) -> Vec<Value> {
+        let inputs = self.flow.inputs.iter().zip(&self.words);
+        inputs
+            .map(|(kinds, word)| match *kinds {
+                Kinds::FLOAT => self.b.ins().iconst(I64, 0),
+                _ => self.b.use_var(*word),
+            })
+            .collect()
+    }
+
+    /// The word of a parameter after so many strides.
+    fn ahead(&mut self, word: Value, step: i64, strides: Value) -> Value {
+        if step == 0 {
+            return word;
+        }
+        let by = self.b.ins().imul_imm_s(strides, 2 * ROUNDS * step.abs());
+        match step > 0 {
+            true => self.b.ins().iadd(word, by),
+            false => self.b.ins().isub(word, by),
+        }
     }
 
     fn unless_plain(&mut self, condition: Value, plain: Block) {
@@ -115,13 +196,13 @@ impl Body<'_, '_> {
         self.b.seal_block(next);
     }
 
-    /// Whether the last round of a stride goes on, by a distance that is not too large.
-    fn is_before(&mut self, bound: &Bound, words: &[Value]) -> Value {
+    /// Twice as far as the last round of a stride is before a bound.
+    fn distance(&mut self, bound: &Bound, words: &[Value]) -> Value {
         let counter = words[bound.counter as usize];
         // Words have twice the integer, and the tags go with the difference. What wraps is far away in either case: a
         // counter has half of the integers around it free.
         let (ahead, apart) = (2 * bound.ahead, if bound.met { 0 } else { -2 });
-        let difference = match (bound.bound, bound.above) {
+        match (bound.bound, bound.above) {
             (Limit::Constant(c), true) => {
                 let by = (ahead + apart).wrapping_sub(c.wrapping_mul(2) + 1);
                 self.b.ins().iadd_imm_s(counter, by)
@@ -140,9 +221,13 @@ impl Body<'_, '_> {
                 let difference = self.b.ins().isub(more, less);
                 self.b.ins().iadd_imm_s(difference, ahead + apart)
             }
-        };
+        }
+    }
+
+    /// Whether a distance is neither negative nor too large.
+    fn is_near(&mut self, distance: Value) -> Value {
         let beyond = (2 * DISTANCE).trailing_zeros();
-        let beyond = self.b.ins().ushr_imm_s(difference, i64::from(beyond));
+        let beyond = self.b.ins().ushr_imm_s(distance, i64::from(beyond));
         self.b.ins().icmp_imm_s(IntCC::Equal, beyond, 0)
     }
 
@@ -205,19 +290,27 @@ impl Body<'_, '_> {
     }
 
     /// In a stride: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
-    /// the counter was at the start, which is made a float once.
+    /// the counter was at the start, which is a float that grows from stride to stride.
     pub(super) fn counter_as_float(&mut self, operand: Operand, power: f64) -> Option<Value> {
-        let stride = self.stride.as_ref()?;
+        let stride = self.stride.as_mut()?;
         let (param, ahead) = stride.linear.of(operand)?;
         stride.counted.range(param)?;
-        let word = stride.words[param as usize];
-        let start = self.fixnum_as_float(word);
-        let start = if power == 1.0 {
-            start
-        } else {
-            let power = self.b.ins().f64const(power);
-            self.b.ins().fmul(start, power)
+        let step = stride.counted.steps[param as usize]?;
+        let known = |c: &&Counter| c.param == param && c.power == power;
+        let float = match stride.counters.iter().find(known) {
+            Some(counter) => counter.float,
+            None => {
+                let float = self.b.declare_var(F64);
+                stride.counters.push(Counter {
+                    param,
+                    power,
+                    by: (ROUNDS * step) as f64 * power,
+                    float,
+                });
+                float
+            }
         };
+        let start = self.b.use_var(float);
         if ahead == 0 {
             return Some(start);
         }
