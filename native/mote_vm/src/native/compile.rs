@@ -4,11 +4,10 @@
 //! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
 use super::body::{Body, Role};
 use super::code_memory::{CodeMemory, Piece};
-use super::flow::{Flow, Subject};
-use super::kinds::Kinds;
+use super::flow::Flow;
+use super::learned::{Learned, Subject};
 use super::stubs::Stubs;
 use super::{host, layout, LARGEST_FRAME};
-use crate::code::ir::{Instr, Label};
 use crate::code::program::{BehaviourSlot, FunctionSlot};
 use crate::code::verify::Verified;
 use crate::turn::Stop;
@@ -16,20 +15,16 @@ use crate::value::Value;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
-use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_codegen::Context;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-/// Instructions times registers of the largest code that is compiled: what is known is kept for each register at each
-/// label.
-const LARGEST_CODE: usize = 1 << 22;
 /// Bytes of the largest frame of a behaviour, of which there is one.
 const LARGEST_BEHAVIOUR_FRAME: usize = 1 << 20;
 
 /// Bytes of the largest frame of the form of a function that answers words for it, which stands below the function's
-/// own; with as many parameters it has room.
+/// own.
 const BOXING_FRAME: usize = LARGEST_FRAME / 4;
-const BOXING_ARITY: u32 = 16;
 
 /// Who is called.
 #[derive(Clone, Copy)]
@@ -97,44 +92,44 @@ pub(crate) struct Compiled {
     pub(crate) refused: usize,
 }
 
+/// A function of the unit, and what is known of its registers; nothing if it is too large.
+pub(super) type Looked<'a> = Option<(Subject<'a>, Flow)>;
+
 /// Compiles a unit; `None` where the host is not supported or has no memory.
 pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
+    let verified = unit.verified;
+    let learned = Learned::of(verified, unit.constants);
+    let functions: Vec<Looked<'_>> = (0..verified.functions.len())
+        .map(|index| learned.function(index).map(looked_at))
+        .collect();
     let mut compiler = Compiler {
         unit,
+        functions: &functions,
         isa: &**host::isa()?,
         context: Context::new(),
         builder: FunctionBuilderContext::new(),
-        returns: vec![Kinds::FIXNUM; unit.verified.functions.len()],
-        passed: (unit.verified.functions.iter())
-            .map(|f| vec![Kinds::NONE; f.arity as usize])
-            .collect(),
-        boxing: vec![None; unit.verified.functions.len()],
         refused: 0,
     };
-    compiler.learn();
-    compiler.find_unboxed();
-    let verified = unit.verified;
     let mut pieces = Vec::new();
-    for (index, function) in verified.functions.iter().enumerate() {
-        let role = compiler.role_of(index);
-        let arity = function.arity as u16;
-        let piece = compiler.piece(&function.code, function.registers, arity, role);
+    for (index, looked) in functions.iter().enumerate() {
+        let unboxed = learned.boxing[index].is_some();
+        let role = Role::Function { index, unboxed };
+        let piece = compiler.piece(looked, role);
         pieces.push(match piece {
             Some(piece) => piece,
-            None => compiler.unavailable(arity, role)?,
+            None => compiler.unavailable(verified.functions[index].arity as u16, role)?,
         });
     }
-    for index in 0..verified.functions.len() {
-        if compiler.boxing[index].is_some() {
-            pieces.push(compiler.boxing_form(index)?);
+    for (index, boxing) in learned.boxing.iter().enumerate() {
+        if boxing.is_some() {
+            pieces.push(compiler.boxing_form(&learned.interface(index), index)?);
         }
     }
     let mut behaviours = Vec::new();
-    for behaviour in &verified.behaviours {
+    for (index, behaviour) in verified.behaviours.iter().enumerate() {
         let captures = behaviour.captures as u16;
-        let role = Role::Behaviour { captures };
-        let inputs = captures + 1;
-        let piece = compiler.piece(&behaviour.code, behaviour.registers, inputs, role);
+        let looked = learned.behaviour(index).map(looked_at);
+        let piece = compiler.piece(&looked, Role::Behaviour { captures });
         behaviours.push(piece.map(|piece| {
             pieces.push(piece);
             pieces.len() - 1
@@ -144,7 +139,7 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
     let start = |at: usize| memory.start(at);
     Some(Compiled {
         functions: (0..verified.functions.len())
-            .map(|index| start(compiler.boxing[index].unwrap_or(index)))
+            .map(|index| start(learned.boxing[index].unwrap_or(index)))
             .collect(),
         behaviours: behaviours.into_iter().map(|at| at.map(start)).collect(),
         refused: compiler.refused,
@@ -152,145 +147,34 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
     })
 }
 
+fn looked_at(subject: Subject<'_>) -> (Subject<'_>, Flow) {
+    let flow = Flow::of(&subject);
+    (subject, flow)
+}
+
 struct Compiler<'a> {
     unit: &'a Unit<'a>,
+    functions: &'a [Looked<'a>],
     isa: &'a dyn TargetIsa,
     context: Context,
     builder: FunctionBuilderContext,
-    /// What the unit's functions usually answer: integers, until it is found out.
-    returns: Vec<Kinds>,
-    /// What its functions usually pass to each other, by parameter. Behaviours are left out: those that call a function
-    /// for the outside pass whatever comes.
-    passed: Vec<Vec<Kinds>>,
-    /// For each function that answers floats as they are: the piece that answers words, for whoever does not know that.
-    boxing: Vec<Option<usize>>,
     refused: usize,
 }
 
-/// How often it is looked again what functions answer and are passed, given what was found out of the others.
-const ROUNDS: usize = 3;
-
-impl Compiler<'_> {
-    /// Finds out what functions usually answer, and are passed. Nothing rests on it but speed: it is tested.
-    fn learn(&mut self) {
-        let verified = self.unit.verified;
-        let call = |i: &Instr| matches!(i, Instr::Call { .. });
-        let functions = verified.functions.iter().map(|f| &f.code);
-        let mut codes = functions.chain(verified.behaviours.iter().map(|b| &b.code));
-        if !codes.any(|code| code.iter().any(call)) {
-            return;
-        }
-        for _ in 0..ROUNDS {
-            let mut passed: Vec<Vec<Kinds>> = (self.passed.iter())
-                .map(|kinds| vec![Kinds::NONE; kinds.len()])
-                .collect();
-            for (index, function) in verified.functions.iter().enumerate() {
-                let role = self.role_of(index);
-                let (registers, arity) = (function.registers, function.arity as u16);
-                let look = |subject: &Subject<'_>| Flow::of(subject);
-                let flow = self.looked_at(&function.code, registers, arity, role, look);
-                let answers = flow.as_ref().map(|flow| flow.answers);
-                self.returns[index] = answers.unwrap_or(Kinds::ANY);
-                for (import, kinds) in flow.map_or(Vec::new(), |flow| flow.calls) {
-                    let Some(own) = verified.own_function(import) else {
-                        continue;
-                    };
-                    for (known, kinds) in passed[own].iter_mut().zip(kinds) {
-                        *known = known.or(kinds);
-                    }
-                }
-            }
-            self.passed = passed;
-        }
-    }
-
-    /// Finds the functions that answer floats as they are: they usually answer floats, and what they call last does so,
-    /// too.
-    fn find_unboxed(&mut self) {
-        let verified = self.unit.verified;
-        let count = verified.functions.len();
-        let mut unboxed: Vec<bool> = (verified.functions.iter().zip(&self.returns))
-            .map(|(f, returns)| *returns == Kinds::FLOAT && f.arity <= BOXING_ARITY)
-            .collect();
-        let mut found = usize::MAX;
-        while found != unboxed.iter().filter(|u| **u).count() {
-            found = unboxed.iter().filter(|u| **u).count();
-            for (index, function) in verified.functions.iter().enumerate() {
-                let last = function.code.iter().all(|instr| match instr {
-                    Instr::TailCall { function, .. } => verified
-                        .own_function(*function)
-                        .is_some_and(|own| unboxed[own]),
-                    _ => true,
-                });
-                unboxed[index] &= last;
-            }
-        }
-        let found = (0..count).filter(|index| unboxed[*index]);
-        for (i, index) in found.enumerate() {
-            self.boxing[index] = Some(count + i);
-        }
-    }
-
-    fn role_of(&self, index: usize) -> Role {
-        let unboxed = self.boxing[index].is_some();
-        Role::Function { index, unboxed }
-    }
-
-    /// Shows a code with what is known of what it refers to; nothing if it is too large.
-    fn looked_at<R>(
-        &self,
-        code: &[Instr],
-        registers: u16,
-        inputs: u16,
-        role: Role,
-        look: impl FnOnce(&Subject<'_>) -> R,
-    ) -> Option<R> {
-        if code.len() * registers as usize > LARGEST_CODE || code.len() > Label::MAX as usize {
-            return None;
-        }
-        let own = |import: u32| self.unit.verified.own_function(import);
-        let is_self = |import: u32| match role {
-            Role::Function { index, .. } => own(import) == Some(index),
-            Role::Behaviour { .. } => false,
-        };
-        let returns = |import: u32| own(import).map_or(Kinds::ANY, |index| self.returns[index]);
-        Some(look(&Subject {
-            code,
-            constants: self.unit.constants,
-            registers,
-            inputs,
-            is_self: &is_self,
-            returns: &returns,
-            is_function: matches!(role, Role::Function { .. }),
-            passed: match role {
-                Role::Function { index, .. } => &self.passed[index],
-                Role::Behaviour { .. } => &[],
-            },
-            boxing: &self.boxing,
-        }))
-    }
-
+impl<'a> Compiler<'a> {
     /// The machine code of one code; `None` (and counted) if it is refused.
-    fn piece(&mut self, code: &[Instr], registers: u16, inputs: u16, role: Role) -> Option<Piece> {
-        let piece = self.built(code, registers, inputs, role);
+    fn piece(&mut self, looked: &Looked<'a>, role: Role) -> Option<Piece> {
+        let piece = looked
+            .as_ref()
+            .and_then(|(subject, flow)| self.built(subject, flow, role));
         self.refused += piece.is_none() as usize;
         piece
     }
 
-    fn built(&mut self, code: &[Instr], registers: u16, inputs: u16, role: Role) -> Option<Piece> {
-        let mut context = std::mem::replace(&mut self.context, Context::new());
-        let mut builder = std::mem::take(&mut self.builder);
-        context.clear();
-        let signature = role.signature(inputs, self.unit.host);
-        context.func = Function::with_name_signature(UserFuncName::default(), signature);
-        let config = self.isa.frontend_config();
-        let built = self.looked_at(code, registers, inputs, role, |subject| {
-            let flow = Flow::of(subject);
-            let builder = FunctionBuilder::new(&mut context.func, &mut builder);
-            Body::build(builder, self.unit, subject, &flow, role, config);
+    fn built(&mut self, subject: &Subject<'a>, flow: &Flow, role: Role) -> Option<Piece> {
+        self.build(role, subject.inputs, |builder, unit, functions, config| {
+            Body::build(builder, unit, functions, subject, flow, role, config);
         });
-        (self.context, self.builder) = (context, builder);
-        built?;
         let largest = match role {
             Role::Function { unboxed: true, .. } => LARGEST_FRAME - BOXING_FRAME,
             Role::Function { .. } => LARGEST_FRAME,
@@ -300,26 +184,39 @@ impl Compiler<'_> {
     }
 
     /// The form of a function that answers words, where it answers floats as they are otherwise.
-    fn boxing_form(&mut self, index: usize) -> Option<Piece> {
-        let function = &self.unit.verified.functions[index];
-        let arity = function.arity as u16;
-        let mut context = std::mem::replace(&mut self.context, Context::new());
-        let mut builder = std::mem::take(&mut self.builder);
-        context.clear();
+    fn boxing_form(&mut self, interface: &Subject<'a>, index: usize) -> Option<Piece> {
+        let flow = Flow::of(interface);
         let role = Role::Function {
             index,
             unboxed: false,
         };
-        let signature = role.signature(arity, self.unit.host);
-        context.func = Function::with_name_signature(UserFuncName::default(), signature);
-        let config = self.isa.frontend_config();
-        self.looked_at(&[], arity, arity, role, |subject| {
-            let flow = Flow::of(subject);
-            let builder = FunctionBuilder::new(&mut context.func, &mut builder);
-            Body::build_boxing(builder, self.unit, subject, &flow, index, config);
-        });
-        (self.context, self.builder) = (context, builder);
+        self.build(
+            role,
+            interface.inputs,
+            |builder, unit, functions, config| {
+                Body::build_boxing(builder, unit, functions, interface, &flow, index, config);
+            },
+        );
         self.finish(BOXING_FRAME)
+    }
+
+    /// Has a function built in the context.
+    fn build(
+        &mut self,
+        role: Role,
+        inputs: u16,
+        build: impl FnOnce(FunctionBuilder<'_>, &'a Unit<'a>, &'a [Looked<'a>], TargetFrontendConfig),
+    ) {
+        self.context.clear();
+        let signature = role.signature(inputs, self.unit.host);
+        self.context.func = Function::with_name_signature(UserFuncName::default(), signature);
+        let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
+        build(
+            builder,
+            self.unit,
+            self.functions,
+            self.isa.frontend_config(),
+        );
     }
 
     /// What stands in for a function that was refused: it leaves the turn to the interpreter, for ever.

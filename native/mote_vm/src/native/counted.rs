@@ -4,8 +4,9 @@
 //! ([`Flow::counters`]) says so. As a counter goes one way in equal steps, the comparison for the last of some rounds
 //! answers for all of them. What the native code makes of that is in body/strides.rs; here it is found out, without
 //! compiling anything.
-use super::flow::{Flow, Plan, State, Subject, SMALL};
+use super::flow::{Flow, Plan, State, SMALL};
 use super::kinds::Kinds;
+use super::learned::Subject;
 use super::range::{opposite, turned};
 use crate::code::ir::{Instr, Label, Operand};
 use crate::code::primitive::Primitive;
@@ -146,7 +147,8 @@ impl Counted {
         if !flow.loops || code.len() > LONGEST || !flow.counters.contains(&true) {
             return None;
         }
-        let is_round = |i: &Instr| matches!(i, Instr::TailCall { function, .. } if (subject.is_self)(*function));
+        let is_round =
+            |i: &Instr| matches!(i, Instr::TailCall { function, .. } if subject.is_self(*function));
         let end = code.iter().position(is_round)?;
         if code[end + 1..].iter().any(is_round) {
             return None;

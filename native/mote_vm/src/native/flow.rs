@@ -7,6 +7,7 @@
 //! The knowledge is of the fast body: it includes what the fast body itself has tested, leaving for the slow one when
 //! a test fails. About the slow body nothing is assumed.
 use super::kinds::Kinds;
+use super::learned::Subject;
 use super::range::{opposite, turned, Range};
 use crate::code::ir::{Instr, Operand, Register, MAX_REGISTERS};
 use crate::code::primitive::Primitive;
@@ -472,7 +473,7 @@ impl State {
                 self.set(*dst, Known::word(Kinds::ACTOR));
             }
             Instr::Call { dst, function, .. } => {
-                let known = match (subject.returns)(*function) {
+                let known = match subject.returns(*function) {
                     Kinds::FIXNUM => Known::word(Kinds::FIXNUM),
                     Kinds::FLOAT => Known::float(),
                     _ => Known::word(Kinds::ANY),
@@ -525,25 +526,6 @@ impl Registers {
     }
 }
 
-/// A code to be looked at.
-pub(super) struct Subject<'a> {
-    pub(super) code: &'a [Instr],
-    pub(super) constants: &'a [Value],
-    pub(super) registers: u16,
-    /// The registers that are written when it starts.
-    pub(super) inputs: u16,
-    /// Whether a tail call to this import is a loop.
-    pub(super) is_self: &'a dyn Fn(u32) -> bool,
-    /// What a call of this import usually answers: integers, floats, or anything.
-    pub(super) returns: &'a dyn Fn(u32) -> Kinds,
-    /// Whether parameters may be taken for granted.
-    pub(super) is_function: bool,
-    /// What the functions of the unit usually pass, by parameter.
-    pub(super) passed: &'a [Kinds],
-    /// For each function of the unit that answers floats as they are: the form of it that answers words, as a piece.
-    pub(super) boxing: &'a [Option<usize>],
-}
-
 /// What is known of a code.
 pub(super) struct Flow {
     /// What the fast body takes for granted of the parameters; tested before it is entered.
@@ -571,7 +553,7 @@ impl Flow {
             labels: Vec::new(),
             live: live(subject.code),
             loops: subject.code.iter().any(
-                |i| matches!(i, Instr::TailCall { function, .. } if (subject.is_self)(*function)),
+                |i| matches!(i, Instr::TailCall { function, .. } if subject.is_self(*function)),
             ),
             counters: vec![false; subject.inputs as usize],
             answers: Kinds::NONE,
@@ -579,11 +561,11 @@ impl Flow {
             registers: subject.registers,
         };
         let mut again = flow.run(subject);
-        if !subject.is_function {
+        if subject.index.is_none() {
             return flow;
         }
         if !flow.loops {
-            flow.inputs = again.inputs_as_passed(subject.passed);
+            flow.inputs = again.inputs_as_passed(subject.passed());
             flow.run(subject);
             return flow;
         }
@@ -661,11 +643,11 @@ impl Flow {
                 self.calls.push((*function, kinds.collect()));
             }
             match instruction {
-                Instr::TailCall { function, args } if (subject.is_self)(*function) => {
+                Instr::TailCall { function, args } if subject.is_self(*function) => {
                     again.pass(now, args, subject.constants);
                 }
                 Instr::TailCall { function, .. } => {
-                    self.answers = self.answers.or((subject.returns)(*function));
+                    self.answers = self.answers.or(subject.returns(*function));
                 }
                 Instr::Return { value } => {
                     self.answers = self.answers.or(now.kinds(*value, subject.constants));

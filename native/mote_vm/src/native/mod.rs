@@ -22,6 +22,7 @@ mod host;
 mod intervals;
 mod kinds;
 mod layout;
+mod learned;
 mod range;
 mod stubs;
 pub(crate) mod tier;

@@ -22,14 +22,14 @@ impl Body<'_, '_> {
         // Without it the turn is the interpreter's, whatever else would end it.
         let target = self.slot_code(callee);
         let expected = match self.mode {
-            Mode::Fast => (self.subject.returns)(function),
+            Mode::Fast => self.subject.returns(function),
             Mode::Slow => Kinds::ANY,
         };
-        let boxing = callee.own().and_then(|own| self.subject.boxing[own]);
+        let boxing = callee.own().and_then(|own| self.subject.boxing(own));
         let unboxed = boxing.is_some() && expected == Kinds::FLOAT;
-        if self.is_inlined(callee, expected, args) {
+        if let Some(looked) = self.inlined(callee, expected, args) {
             self.spend_for_call();
-            return self.inline(d, args, expected);
+            return self.inline(d, args, looked, expected);
         }
         let glance = self.glance(callee, expected, args);
         self.spend_for_call();
@@ -179,7 +179,7 @@ impl Body<'_, '_> {
     pub(super) fn tail_call(&mut self, function: u32, args: &[Operand]) {
         let callee = self.unit.callee(function);
         let target = self.slot_code(callee);
-        if self.role_index() == callee.own() {
+        if self.subject.is_self(function) {
             return self.again(args);
         }
         self.spend_for_tail_call();
@@ -189,7 +189,7 @@ impl Body<'_, '_> {
             (Callee::Own(index), _) => {
                 // Who answers floats as they are calls nobody last who does not (compile.rs).
                 let unboxed = self.is_unboxed_role();
-                let boxing = self.subject.boxing[index].filter(|_| !unboxed);
+                let boxing = self.subject.boxing(index).filter(|_| !unboxed);
                 let function = self.own(boxing.unwrap_or(index), args.len(), unboxed);
                 self.b.ins().return_call(function, &words);
             }
@@ -198,13 +198,6 @@ impl Body<'_, '_> {
                 self.b.ins().return_call_indirect(signature, code, &words);
             }
             (Callee::Slot(_), None) => unreachable!("a slot has a target"),
-        }
-    }
-
-    pub(super) fn role_index(&self) -> Option<usize> {
-        match self.role {
-            Role::Function { index, .. } => Some(index),
-            Role::Behaviour { .. } => None,
         }
     }
 
@@ -317,8 +310,11 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Goes to the tests of what the fast body takes for granted, with words.
+    /// Begins the loop anew: at the tests of what the fast body takes for granted, with words.
     fn tested_round(&mut self, args: &[Operand]) {
+        if let Some(inlined) = self.inlined {
+            return self.call_for_the_rest(inlined, args);
+        }
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         for (i, word) in words.into_iter().enumerate() {
             self.b.def_var(self.words[i], word);
@@ -352,7 +348,7 @@ impl Body<'_, '_> {
         Some(code)
     }
 
-    fn arguments(&mut self, args: &[Operand]) -> Vec<Value> {
+    pub(super) fn arguments(&mut self, args: &[Operand]) -> Vec<Value> {
         let budget = self.b.use_var(self.budget);
         let mut words = vec![self.turn, budget];
         words.extend(args.iter().map(|arg| self.word(*arg)).collect::<Vec<_>>());
@@ -366,7 +362,7 @@ impl Body<'_, '_> {
     }
 
     /// A function of the same unit, called directly: that piece.
-    fn own(&mut self, piece: usize, arity: usize, unboxed: bool) -> FuncRef {
+    pub(super) fn own(&mut self, piece: usize, arity: usize, unboxed: bool) -> FuncRef {
         let signature = self.function_signature(arity, unboxed);
         let name = UserExternalName::new(0, piece as u32);
         let name = self.b.func.declare_imported_user_function(name);

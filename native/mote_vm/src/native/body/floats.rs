@@ -32,7 +32,11 @@ impl Body<'_, '_> {
             return self.b.ins().fmul(dividend, inverse);
         }
         let either = p == Primitive::Fdiv || math::function(p).is_some();
-        let floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
+        let mut floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
+        if let (Primitive::Add | Primitive::Mul, Operand::Constant(_)) = (p, args[0]) {
+            // As the second operand it can stay in memory.
+            floats.swap(0, 1);
+        }
         let result = self.float_result(p, &floats);
         self.unproven = self.next_proves(d);
         match self.unproven {

@@ -21,10 +21,11 @@ mod shapes;
 mod strides;
 mod tests;
 
-use super::compile::Unit;
-use super::flow::{Flow, Plan, State, Subject};
+use super::compile::{Looked, Unit};
+use super::flow::{Flow, Plan, State};
 use super::kinds::Kinds;
 use super::layout;
+use super::learned::Subject;
 use super::stubs::{operand, Seldom};
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::code::primitive::Primitive;
@@ -96,6 +97,7 @@ enum Target {
 pub(super) struct Body<'a, 'b> {
     b: FunctionBuilder<'b>,
     unit: &'a Unit<'a>,
+    functions: &'a [Looked<'a>],
     subject: &'a Subject<'a>,
     flow: &'a Flow,
     role: Role,
@@ -127,12 +129,16 @@ pub(super) struct Body<'a, 'b> {
     /// Several rounds of a loop, while they are compiled.
     stride: Option<Stride>,
     strides_left: Variable,
-    /// What the current activation is in line of, and the activations in line whose slow bodies are not there yet.
+    /// What the current activation is in line of, the activations in line whose slow bodies are not there yet, and how
+    /// many instructions were made in line.
     inlined: Option<Inlined>,
-    unfinished: Vec<Activation>,
+    unfinished: Vec<Activation<'a>>,
+    in_line: usize,
     /// Whether the behaviour calls anything, and so spends fuel.
     spends: bool,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
+    /// The integer that was made a word last, and that word first.
+    last_tagged: Option<(Value, Value)>,
 }
 
 /// Loads and stores of what is known to be there.
@@ -150,12 +156,13 @@ impl<'a, 'b> Body<'a, 'b> {
     pub(super) fn build(
         b: FunctionBuilder<'b>,
         unit: &'a Unit<'a>,
+        functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Flow,
         role: Role,
         config: TargetFrontendConfig,
     ) {
-        let (mut body, params) = Body::new(b, unit, subject, flow, role);
+        let (mut body, params) = Body::new(b, unit, functions, subject, flow, role);
         body.enter(&params);
         body.walk();
         body.mode = Mode::Slow;
@@ -168,6 +175,7 @@ impl<'a, 'b> Body<'a, 'b> {
     pub(super) fn build_boxing(
         b: FunctionBuilder<'b>,
         unit: &'a Unit<'a>,
+        functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Flow,
         index: usize,
@@ -177,7 +185,7 @@ impl<'a, 'b> Body<'a, 'b> {
             index,
             unboxed: false,
         };
-        let (mut body, params) = Body::new(b, unit, subject, flow, role);
+        let (mut body, params) = Body::new(b, unit, functions, subject, flow, role);
         body.mode = Mode::Slow;
         body.boxing(index, &params);
         body.finish(config);
@@ -193,6 +201,7 @@ impl<'a, 'b> Body<'a, 'b> {
     fn new(
         mut b: FunctionBuilder<'b>,
         unit: &'a Unit<'a>,
+        functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Flow,
         role: Role,
@@ -215,6 +224,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let body = Body {
             b,
             unit,
+            functions,
             subject,
             flow,
             role,
@@ -240,8 +250,10 @@ impl<'a, 'b> Body<'a, 'b> {
             strides_left,
             inlined: None,
             unfinished: Vec::new(),
+            in_line: 0,
             spends,
             signatures: Vec::new(),
+            last_tagged: None,
         };
         (body, params)
     }
@@ -285,6 +297,12 @@ impl<'a, 'b> Body<'a, 'b> {
         self.b.ins().jump(again, &[]);
         self.b.switch_to_block(again);
         self.again = Some(again);
+        self.test_inputs();
+        self.begin_rounds();
+    }
+
+    /// Tests what the fast body takes for granted, of words.
+    fn test_inputs(&mut self) {
         for (i, kinds) in self.flow.inputs.iter().enumerate() {
             let word = self.b.use_var(self.words[i]);
             if *kinds == Kinds::FIXNUM {
@@ -300,6 +318,10 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.b.def_var(self.floats[i], float);
             }
         }
+    }
+
+    /// From what was tested to the fast body, by strides if it is a loop that counts.
+    fn begin_rounds(&mut self) {
         let fast_again = self.b.create_block();
         self.strides(fast_again);
         self.b.switch_to_block(fast_again);

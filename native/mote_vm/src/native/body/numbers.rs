@@ -194,12 +194,17 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn untagged(&mut self, word: Value) -> Value {
+        if let Some((_, n)) = self.last_tagged.filter(|(tagged, _)| *tagged == word) {
+            return n;
+        }
         self.b.ins().sshr_imm_s(word, 1)
     }
 
     pub(super) fn tagged(&mut self, n: Value) -> Value {
         let even = self.b.ins().ishl_imm_s(n, 1);
-        self.b.ins().bor_imm_s(even, 1)
+        let word = self.b.ins().bor_imm_s(even, 1);
+        self.last_tagged = Some((word, n));
+        word
     }
 
     pub(super) fn fixnum_constant(&self, arg: Operand) -> Option<i64> {
