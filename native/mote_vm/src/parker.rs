@@ -14,7 +14,7 @@
 //!    runs on barred. (One that steps aside bars itself, for as long as that takes.)
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
 use crate::cores;
-use crate::spot;
+use crate::spot::{Cores, CORES};
 use crate::sync::RwLock;
 use parking_lot::Mutex;
 use std::thread::Thread;
@@ -22,6 +22,7 @@ use std::time::Duration;
 
 /// See the head of this file.
 pub(crate) struct Parker {
+    cores: &'static Cores,
     sleeper: RwLock<Option<Sleeper>>,
     rest: Mutex<Rest>,
 }
@@ -51,7 +52,12 @@ struct Sleeper {
 
 impl Parker {
     pub(crate) fn new() -> Parker {
+        Parker::among(&CORES)
+    }
+
+    fn among(cores: &'static Cores) -> Parker {
         Parker {
+            cores,
             sleeper: RwLock::new(None),
             rest: Mutex::new(Rest::Awake),
         }
@@ -85,7 +91,7 @@ impl Parker {
     fn rise(&self) {
         if let Rest::Barred(all) = std::mem::replace(&mut *self.rest.lock(), Rest::Awake) {
             cores::restore(&all);
-            spot::has_come();
+            self.cores.has_come();
         }
     }
 
@@ -111,7 +117,7 @@ impl Parker {
         if !sleeper.bound && matches!(*rest, Rest::Parked) {
             if let Some(all) = cores::bar_from_here(sleeper.id) {
                 *rest = Rest::Barred(all);
-                spot::is_coming();
+                self.cores.is_coming();
             }
         }
     }
@@ -137,9 +143,11 @@ mod tests {
         count(&set)
     }
 
-    /// How many cores a thread may use before, while it is woken beside this one, and after.
+    /// How many cores a thread may use before, while it is woken beside this one, and after. Meanwhile it counts as
+    /// coming if it is barred from one.
     fn woken(bound: bool, waker: Waker) -> [i32; 3] {
-        let parker = Arc::new(Parker::new());
+        let cores = Cores::of_a_test();
+        let parker = Arc::new(Parker::among(cores));
         let (told, asked) = channel();
         let (look, looked) = channel();
         let sleeper = parker.clone();
@@ -157,8 +165,11 @@ mod tests {
         let (id, before) = asked.recv().unwrap();
         parker.unpark(waker);
         let barred = allowed(id);
+        assert_eq!(cores.coming(), (barred < before) as u32);
         look.send(()).unwrap();
-        [before, barred, thread.join().unwrap()]
+        let after = thread.join().unwrap();
+        assert_eq!(cores.coming(), 0);
+        [before, barred, after]
     }
 
     #[test]

@@ -28,7 +28,7 @@ const REST: Duration = Duration::from_millis(5);
 struct Count(AtomicU32);
 
 /// All cores. The counts order nothing and are hints to others, so Relaxed does.
-struct Cores {
+pub(crate) struct Cores {
     counts: [Count; MOST],
     /// Threads that were woken and have not come.
     coming: Count,
@@ -36,12 +36,22 @@ struct Cores {
 }
 
 impl Cores {
-    const fn new() -> Cores {
+    pub(crate) const fn new() -> Cores {
         Cores {
             counts: [const { Count(AtomicU32::new(0)) }; MOST],
             coming: Count(AtomicU32::new(0)),
             usable: OnceLock::new(),
         }
+    }
+
+    /// A thread was woken that may not run on its waker's core.
+    pub(crate) fn is_coming(&self) {
+        self.coming.0.fetch_add(1, Relaxed);
+    }
+
+    /// It runs. Somebody may have made room for it, and taken it off.
+    pub(crate) fn has_come(&self) {
+        take_one(&self.coming.0, 0);
     }
 
     fn awake(&self, core: Core) -> Option<&AtomicU32> {
@@ -56,22 +66,13 @@ impl Cores {
     }
 }
 
-static CORES: Cores = Cores::new();
+/// Those of this computer.
+pub(crate) static CORES: Cores = Cores::new();
 
 /// Takes one off, unless there are no more than so many.
 fn take_one(count: &AtomicU32, most_left: u32) -> bool {
     let less = |n: u32| (n > most_left).then(|| n - 1);
     count.fetch_update(Relaxed, Relaxed, less).is_ok()
-}
-
-/// A thread was woken that may not run on its waker's core.
-pub(crate) fn is_coming() {
-    CORES.coming.0.fetch_add(1, Relaxed);
-}
-
-/// It runs. Somebody may have made room for it, and taken it off.
-pub(crate) fn has_come() {
-    take_one(&CORES.coming.0, 0);
 }
 
 /// Where a thread is counted.
@@ -89,7 +90,7 @@ impl Default for Spot {
 }
 
 impl Spot {
-    fn among(all: &'static Cores) -> Spot {
+    pub(crate) fn among(all: &'static Cores) -> Spot {
         Spot {
             all,
             core: None,
@@ -161,11 +162,27 @@ impl Drop for Spot {
 }
 
 #[cfg(all(test, not(loom)))]
+impl Cores {
+    /// Others than those that the threads of this process run on.
+    pub(crate) fn of_a_test() -> &'static Cores {
+        Box::leak(Box::new(Cores::new()))
+    }
+
+    pub(crate) fn all_awake(&self) -> u32 {
+        self.counts.iter().map(|count| count.0.load(Relaxed)).sum()
+    }
+
+    pub(crate) fn coming(&self) -> u32 {
+        self.coming.0.load(Relaxed)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     fn spots<const N: usize>(usable: Vec<usize>) -> [Spot; N] {
-        let all = Box::leak(Box::new(Cores::new()));
+        let all = Cores::of_a_test();
         all.usable.set(usable).expect("not asked yet");
         [(); N].map(|()| Spot::among(all))
     }

@@ -685,3 +685,27 @@ fn wake(place: &Place) {
     place.station.heed_summons();
     place.machine.safepoint().check_in(&place.station);
 }
+
+#[cfg(all(test, target_os = "linux", not(miri), not(loom)))]
+mod tests {
+    use super::*;
+    use crate::inbox::Entry;
+    use crate::spot::Cores;
+    use crate::still::Still;
+
+    #[test]
+    fn a_thread_that_is_awake_is_counted_on_a_core() {
+        let mut still = Still::new(1);
+        let cores = Cores::of_a_test();
+        still.thread.spot = Spot::among(cores);
+        still.thread.stand_still(wake);
+        let station = still.thread.turn.place.station.clone();
+        let end = Entry::Call(Box::new(|thread| thread.turn.place.machine.stop()));
+        assert!(station.push(end).is_ok());
+        still.thread.dispatch();
+        assert_eq!(cores.all_awake(), 1);
+        still.thread.sleep(Some(Duration::ZERO));
+        assert_eq!(cores.all_awake(), 0);
+        still.machine.quiescence().done(1);
+    }
+}
