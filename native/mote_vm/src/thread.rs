@@ -1,4 +1,5 @@
-//! A dispatch thread: takes events, runs turns, shares, sleeps.
+//! A dispatch thread: takes events and runs turns, batch after batch. What comes in (thread/intake.rs), what it does without
+//! events (thread/idle.rs) and how it ends (thread/ending.rs) are beside this.
 //!
 //! Invariants:
 //! 1. Between turns nothing is staged (turn.rs), and only between turns does the thread drain, fire timers, run
@@ -6,50 +7,40 @@
 //! 2. A panic is caught at the turn boundary; the thread then reports the fault and ends without another turn.
 //! 3. A thread falls asleep only with an empty queue and nothing to forward; asleep, it touches no actor. What a stand-in
 //!    (stand_in.rs) leaves in the queue it is woken for.
-//! 4. A thread that ends gives its heap to the machine: others may hold what is in it.
+//! 4. A thread that ends gives its heap to the machine: others may hold what is in it (thread/ending.rs).
 //! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may, and in its sleep a
 //!    stand-in (`stand_still`).
+mod ending;
+mod idle;
+mod intake;
+
 use crate::actor::Actor;
 use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
 use crate::cores;
 use crate::fault::Fault;
-use crate::gc::{Phase, Stress, NAP};
-use crate::inbox::{Contents, Done, Entry, Target};
+use crate::gc::Stress;
+use crate::inbox::{Contents, Done, Target};
 use crate::interpreter::Interpreter;
 use crate::look::watch::Watch;
 use crate::look::Call;
 use crate::parcel::Parcel;
-use crate::parker::Waker;
-use crate::queue::{Event, EventQueue};
+use crate::queue::Event;
 use crate::seeded::Choices;
-use crate::sharing::WORTH_ASKING;
 use crate::spot::Spot;
 use crate::station::{Station, ThreadNumber};
 use crate::sync::Relaxed;
-use crate::timers::{Message, Timer};
+use crate::timers::Timer;
 use crate::trickle::Trickle;
 use crate::turn::{Place, Turn};
 use crate::value::Value;
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
 const BATCH: u64 = 512;
-/// How long an idle thread looks for work before it sleeps.
-const SPIN: Duration = Duration::from_micros(20);
-/// The same, for a thread that has just had a share of its siblings' work; and for how long it looks one way before
-/// it looks the other.
-const LONG_SPIN: Duration = Duration::from_micros(200);
-const GLANCE: Duration = Duration::from_micros(2);
-/// For how long it keeps its core to itself meanwhile.
-const AT_ONCE: Duration = Duration::from_micros(1);
-/// When nothing but questions has come in so many times in a row, it sleeps at once: the next one who asks stands in.
-const ENOUGH_ASKED: u32 = 8;
-/// How long an idle thread waits for the answer to a request for work.
-const PATIENCE: Duration = Duration::from_micros(200);
 /// How far ahead the records of coming targets are fetched into the cache, and their captures.
 const PREFETCH_ACTOR: usize = 12;
 const PREFETCH_CAPTURES: usize = 6;
@@ -167,7 +158,7 @@ impl Dispatch {
     pub(crate) fn run(mut self, bound: bool) {
         let place = self.turn.place.clone();
         place.station.parker.open(bound);
-        self.stand_still(wake);
+        self.stand_still(idle::wake);
         self.turn.heap.join_collection();
         self.join_watches();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
@@ -181,27 +172,6 @@ impl Dispatch {
             place.machine.fault(fault);
         }
         place.machine.quiescence().done(1);
-    }
-
-    /// The end: nothing of it runs any more.
-    pub(crate) fn leave(mut self) {
-        self.publish(0);
-        let place = self.turn.place.clone();
-        // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
-        place.station.show(std::ptr::null_mut());
-        let gc = place.machine.gc();
-        // The queue's memory goes before the heap does: afterwards the machine may unmap it.
-        let nothing = EventQueue::new(place.machine.shared_pool());
-        let queue = std::mem::replace(&mut self.turn.queue, nothing);
-        if gc.phase() == Phase::Marking {
-            gc.work.flush(&mut self.turn.log);
-            gc.refuse.queue(queue);
-        } else {
-            drop(queue);
-        }
-        place.machine.take_back(self.turn.heap);
-        place.station.parker.close();
-        place.station.presence.sleep();
     }
 
     fn dispatch(&mut self) {
@@ -329,148 +299,6 @@ impl Dispatch {
         }
     }
 
-    /// Takes what has come from elsewhere.
-    pub(crate) fn drain(&mut self) {
-        let mut contents = std::mem::take(&mut self.contents);
-        self.turn.place.station.inbox.drain(&mut contents);
-        self.take_in(contents);
-    }
-
-    /// The same if it is little; whether it was.
-    pub(crate) fn drain_little(&mut self) -> bool {
-        let mut contents = std::mem::take(&mut self.contents);
-        let little = self.turn.place.station.inbox.drain_little(&mut contents);
-        self.take_in(contents);
-        little
-    }
-
-    fn take_in(&mut self, mut contents: Contents) {
-        self.show_unseen(&mut contents);
-        let taken = contents.len();
-        let outstanding = contents.outstanding();
-        if taken > 0 {
-            self.asked_only = if contents.asked == taken {
-                self.asked_only + 1
-            } else {
-                0
-            };
-        }
-        self.trickle.took(contents.only_sent());
-        let siblings = self.turn.place.sponsor.stations.len() > 1;
-        self.shared |= siblings && !contents.events.is_empty();
-        for event in contents.events.drain(..) {
-            self.turn.queue.push(event.target, event.message);
-        }
-        for entry in contents.entries.drain(..) {
-            match entry {
-                Entry::Inspect(target, look) => self.inspect(target, look),
-                Entry::Alarm => self.fire(),
-                Entry::Call(call) => self.calls.push(call),
-                Entry::Collect(done) => {
-                    let next = self.turn.place.machine.gc().next();
-                    self.collection_asked.push((next, done));
-                }
-                Entry::Migrate(event, to) => self.wanted.push((event, to)),
-                Entry::Retire => self.retiring = true,
-                Entry::Batch(batch) if self.choices.is_some() => {
-                    self.arrivals.extend(batch.split());
-                }
-                Entry::Batch(batch) => {
-                    let turn = &mut self.turn;
-                    let (counts, queue) = (&mut turn.counts, &mut turn.queue);
-                    let scratch = &mut self.scratch;
-                    // As in `unpack`.
-                    let paper = turn.heap.insist(|heap| {
-                        batch.unpack(heap, scratch, |target, message| {
-                            counts.foreign_in += 1;
-                            match message {
-                                Some(message) => queue.push(target.0, message),
-                                None => counts.aborts_no_memory += 1,
-                            }
-                        })
-                    });
-                    turn.place.machine.papers().give(paper);
-                }
-                Entry::Message(target, parcel) if self.choices.is_some() => {
-                    self.arrivals.push_back((target, parcel));
-                }
-                Entry::Message(target, parcel) => self.accept(target, parcel),
-            }
-        }
-        let left = taken + contents.places;
-        contents.reset();
-        self.contents = contents;
-        let queued = self.turn.queue.len() + self.arrivals.len();
-        self.turn.settle(queued, left);
-        self.turn.place.machine.quiescence().done(outstanding);
-    }
-
-    /// Queues a message from outside.
-    fn accept(&mut self, target: Target, parcel: Parcel) {
-        self.turn.counts.foreign_in += 1;
-        if let Some(message) = self.unpack(parcel) {
-            self.turn.queue.push(target.0, message);
-        }
-    }
-
-    /// Queues the next message from outside that waits for it; whether there was one.
-    pub(crate) fn admit(&mut self) -> bool {
-        let Some((target, parcel)) = self.arrivals.pop_front() else {
-            return false;
-        };
-        self.accept(target, parcel);
-        self.publish(0);
-        true
-    }
-
-    /// The value of a parcel, in this thread's heap; given up when the memory is exhausted.
-    fn unpack(&mut self, parcel: Parcel) -> Option<Value> {
-        let mark = self.turn.heap.mark();
-        let scratch = &mut self.scratch;
-        // It was accepted, and charged for: nothing but the system can refuse it now.
-        let value = self.turn.heap.insist(|heap| parcel.unpack(heap, scratch));
-        if value.is_none() {
-            self.turn.heap.rewind(mark);
-            self.turn.counts.aborts_no_memory += 1;
-            return None;
-        }
-        Some(value)
-    }
-
-    /// Fires what is due, if time passes by itself; otherwise whoever lets it pass rings.
-    pub(crate) fn look_at_the_clock(&mut self) {
-        let place = &self.turn.place;
-        let (next, clock) = (place.station.timers.next(), place.machine.clock());
-        if next < u64::MAX && clock.passes() && next <= clock.now() {
-            self.fire();
-        }
-    }
-
-    /// Turns due timers into events.
-    fn fire(&mut self) {
-        let place = &self.turn.place;
-        let now = place.machine.clock().now();
-        let mut due = std::mem::take(&mut self.due);
-        place.station.timers.fire(now, &mut due);
-        let before = self.turn.queue.mark();
-        for timer in due.drain(..) {
-            let message = match timer.message {
-                Message::Value(message) => Some(message),
-                Message::Parcel(parcel) => self.unpack(*parcel),
-            };
-            if let Some(message) = message {
-                self.turn.send(timer.target, message);
-            }
-        }
-        self.due = due;
-        self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
-        self.turn.count_staged();
-        self.turn.tidy_up();
-        if !self.turn.outside.is_empty() {
-            self.commit_outside();
-        }
-    }
-
     /// Publishes what the thread has done.
     pub(crate) fn publish_counters(&mut self) {
         let turn = &mut self.turn;
@@ -510,132 +338,6 @@ impl Dispatch {
         }
     }
 
-    /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
-    /// due.
-    fn idle(&mut self) {
-        if self.collect_a_little() {
-            return;
-        }
-        self.trickle.wait();
-        // Who would stand in is not waited for.
-        let watches = self.asked_only < ENOUGH_ASKED;
-        if self.ask_for_work() || watches && self.look_around(SPIN) {
-            return;
-        }
-        // More of the same may come soon: waking costs more than a moment's patience.
-        if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
-            return;
-        }
-        if self.has_become_due() {
-            return;
-        }
-        let at_most = self.may_sleep();
-        if at_most != Some(Duration::ZERO) {
-            let worked = self.backlog.take_worked();
-            if self.called {
-                self.turn.place.sponsor.worth_waking.came_to(worked);
-            }
-            self.sleep(at_most);
-        }
-    }
-
-    /// How long there is nothing to do if nothing comes.
-    pub(crate) fn may_sleep(&self) -> Option<Duration> {
-        let place = &self.turn.place;
-        let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
-        let due = due.and_then(|due| place.machine.clock().until(due));
-        let nap = (place.machine.gc().phase() != Phase::None).then_some(NAP);
-        let stale = place.machine.pool().reserve.until_stale();
-        let waits = due.into_iter().chain(self.until_look()).chain(nap);
-        waits.chain(stale).min()
-    }
-
-    /// Whether something has come in, watching for that long.
-    fn look_around(&self, duration: Duration) -> bool {
-        let place = &self.turn.place;
-        let start = Instant::now();
-        loop {
-            if place.station.inbox.is_pending() || place.machine.is_stopping() {
-                return true;
-            }
-            let elapsed = start.elapsed();
-            if elapsed >= duration {
-                return false;
-            }
-            // Who wants this core has something to do: a scheduler of the BEAM, perhaps, that the next message will come
-            // from. Not let in, it would wait for the end of a time slice. What comes at once is from another core.
-            match elapsed < AT_ONCE {
-                true => std::hint::spin_loop(),
-                false => std::thread::yield_now(),
-            }
-        }
-    }
-
-    /// Whether something has come in, or a sibling has given something, asking for that long.
-    fn look_for_work(&mut self, duration: Duration) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < duration {
-            if self.look_around(GLANCE) || self.ask_for_work() {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Asks the sibling with the largest backlog, if there is one worth asking.
-    fn ask_for_work(&mut self) -> bool {
-        let place = &self.turn.place;
-        let me = place.station.number;
-        let others = place.sponsor.stations.iter().filter(|s| s.number != me);
-        let asked = others
-            .filter(|s| s.has_at_least(WORTH_ASKING) && !s.presence.is_asleep())
-            .max_by_key(|s| s.backlog.load(Relaxed));
-        let Some(asked) = asked else { return false };
-        let asked = asked.clone();
-        if !asked.request.ask(me) {
-            return false;
-        }
-        let came = self.look_around(PATIENCE);
-        // If it is too late to withdraw, the answer is on its way or was empty-handed.
-        let answered = !asked.request.withdraw(me);
-        self.turn.counts.shares_taken += (came && answered) as u64;
-        came
-    }
-
-    fn sleep(&mut self, at_most: Option<Duration>) {
-        self.has_slept = true;
-        self.crowded = 0;
-        self.turn.counts.parks += 1;
-        self.turn.queue.rest();
-        self.publish(0);
-        self.spot.leave();
-        self.called = self.stand_still(|place| {
-            place
-                .sponsor
-                .asleep
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            // What was given while this thread was awake has come in, or is still to wake it (sharing.rs,
-            // invariant 3).
-            place.station.waking.store(false, Relaxed);
-            place.station.presence.sleep();
-            place.machine.quiescence().done(1);
-            if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
-                place.station.parker.park(at_most);
-            }
-            place
-                .sponsor
-                .asleep
-                .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
-            let called = place.station.waking.load(Relaxed);
-            wake(place);
-            called
-        });
-        self.awake_since = Instant::now();
-        if std::mem::take(&mut self.is_wanted) {
-            self.turn.place.machine.quiescence().done(1);
-        }
-    }
-
     /// Leaves this thread's own state to the collector while `stand` runs, in which the thread stands still, sleeps
     /// or collects itself. The pointer that the collector gets comes from this very borrow, and nothing else is used
     /// of it until `stand` has returned (invariant 5).
@@ -644,46 +346,6 @@ impl Dispatch {
         place.station.show(self);
         stand(&place)
     }
-
-    /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor.
-    pub(crate) fn retire(&mut self) {
-        self.migrate();
-        let place = self.turn.place.clone();
-        let mut contents = Contents::default();
-        place.station.inbox.close(&mut contents);
-        self.show_unseen(&mut contents);
-        let outstanding = contents.outstanding();
-        while let Some(event) = self.turn.queue.pop() {
-            contents.events.push(event);
-        }
-        let heir = place.machine.sponsors().first();
-        let heir = heir.lead();
-        self.turn
-            .hand_over(heir, &mut contents.events, Waker::GoesOn);
-        for entry in contents.entries.drain(..) {
-            place.machine.push(heir, entry);
-        }
-        for (target, parcel) in self.arrivals.drain(..) {
-            place.machine.push(heir, Entry::Message(target, parcel));
-        }
-        let serials = self.turn.timer_serial;
-        heir.timers
-            .adopt(&place.station.timers, place.station.number, serials);
-        // It may sleep for longer than that.
-        heir.wake();
-        place.machine.quiescence().done(outstanding);
-        self.flush();
-    }
-}
-
-/// Begins, or comes back from sleep.
-fn wake(place: &Place) {
-    // Counted before it drains: quiescence.rs, invariant 1.
-    place.machine.quiescence().add(1);
-    place.station.presence.wake();
-    place.station.waking.store(false, Relaxed);
-    place.station.heed_summons();
-    place.machine.safepoint().check_in(&place.station);
 }
 
 #[cfg(all(test, target_os = "linux", not(miri), not(loom)))]
@@ -692,13 +354,14 @@ mod tests {
     use crate::inbox::Entry;
     use crate::spot::Cores;
     use crate::still::Still;
+    use std::time::Duration;
 
     #[test]
     fn a_thread_that_is_awake_is_counted_on_a_core() {
         let mut still = Still::new(1);
         let cores = Cores::of_a_test();
         still.thread.spot = Spot::among(cores);
-        still.thread.stand_still(wake);
+        still.thread.stand_still(idle::wake);
         let station = still.thread.turn.place.station.clone();
         let end = Entry::Call(Box::new(|thread| thread.turn.place.machine.stop()));
         assert!(station.push(end).is_ok());
