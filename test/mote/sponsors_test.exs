@@ -1,6 +1,7 @@
 defmodule Mote.SponsorsTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import Mote.Eventually
 
   alias Mote.{Actors, Error, Generators, Reference, Travellers}
 
@@ -32,6 +33,35 @@ defmodule Mote.SponsorsTest do
       tree = Mote.create(machine, Travellers.tree(nil))
       Mote.send(tree, 10, sponsor: :bound)
       assert turns(machine, :bound) == 2_047
+    end
+
+    if File.exists?("/proc/self/task") do
+      test "run on the cores that they are bound to" do
+        [core | _] = cores = Mote.Native.cores()
+
+        assert {:ok, _} =
+                 Mote.start_link(name: Pin, sponsors: [one: [pin: [core]], all: [threads: 3, pin: true]])
+
+        eventually(fn -> allowed("Pin-one") == [to_string(core)] end)
+
+        eventually(fn ->
+          allowed("Pin-all") == for(n <- 0..2, do: to_string(Enum.at(cores, rem(n, length(cores)))))
+        end)
+
+        {:ok, _} = Mote.start_link(name: Loose)
+        [_, all] = Regex.run(~r/^Cpus_allowed_list:\t(.*)$/m, File.read!("/proc/self/status"))
+        eventually(fn -> allowed("Loose-main") == [all] end)
+      end
+
+      # The cores that the system lets threads of that name run on, as it writes them, in the order of the threads.
+      defp allowed(name) do
+        for task <- Enum.sort_by(File.ls!("/proc/self/task"), &String.to_integer/1),
+            {:ok, status} <- [File.read("/proc/self/task/#{task}/status")],
+            String.starts_with?(status, "Name:\tmote-" <> name) do
+          [_, cores] = Regex.run(~r/^Cpus_allowed_list:\t(.*)$/m, status)
+          cores
+        end
+      end
     end
 
     test "are added and removed" do
