@@ -35,12 +35,13 @@ defmodule Mote.Counters do
   In and out:
 
     * `foreign_in` - messages that entered from outside;
-    * `refused_no_memory` - messages, actors and timers of processes, and messages of other machines' actors, that were
-      refused because memory ended. No thread sees them, so they are counted in the machine's `counters` only;
+    * `refused_no_memory` - messages, actors and timers of processes, messages of other machines' actors, and messages for
+      outboxes of this machine, that were refused because memory ended. They are no thread's, so they are counted in the
+      machine's `counters` only;
     * `foreign_out` - messages handed to the outside;
     * `undelivered` - messages to the outside that nobody was there to take, those included that waited in an outbox
       when its owner ended;
-    * `overflowed` - messages that found their outbox full, or the memory of another machine used up.
+    * `overflowed` - messages that found their outbox full, or its machine's memory used up, or another machine's.
 
   Between threads:
 

@@ -29,6 +29,8 @@ defmodule Mote.Outbox do
       neither wait nor be undone; so a message that finds the outbox full is thrown away and counted, in
       `info/1` (`overflowed`) and in the counters of the thread that sent it (`Mote.Counters`), which telemetry tells.
       What waits already is never thrown away: so what is lost is the newest, and the order of the rest is kept.
+    * What waits counts against the machine's `:memory`. A message that finds it used up is thrown away and counted as one
+      that finds the outbox full, and in `refused_no_memory` as well; to take makes room.
     * When the process that opened it ends, the outbox closes. What waits then and what is sent later counts as
       `undelivered` in the machine's counters.
 

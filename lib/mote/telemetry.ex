@@ -45,7 +45,8 @@ defmodule Mote.Telemetry do
        live_bytes: "as the last one found them"
      ], @machine},
     {[:mote, :machine, :quota],
-     "each interval in which turns were aborted, or something from outside was refused, because the memory was used up",
+     "each interval in which turns were aborted, or something from outside or for an outbox was refused, because the " <>
+       "memory was used up",
      [
        count: "both together since the last time",
        refused: "of these, what was refused",

@@ -3,7 +3,7 @@ defmodule Mote.QuotaTest do
   use ExUnit.Case
   import Mote.Eventually
 
-  alias Mote.{Error, Holders}
+  alias Mote.{Error, Holders, Outbox}
 
   @moduletag capture_log: true
 
@@ -248,6 +248,62 @@ defmodule Mote.QuotaTest do
       # There is memory again.
       assert Mote.ask!(teller, {:pass, [1]}) == :counted
       assert Mote.ask!(counter, :read) == told + 1
+    end
+  end
+
+  describe "an outbox" do
+    for {what, times, each} <- [{:large, 3, 1_000}, {:small, 25, 20_000}] do
+      test "is bounded by the quota, and taking from it makes room: #{what} messages" do
+        machine = start(memory: 8 * @megabyte)
+        outbox = Outbox.open(machine, capacity: 10_000_000)
+        teller = Mote.create(machine, Actors.teller(outbox))
+        before = at_rest(machine)
+        message = if unquote(what) == :large, do: Enum.to_list(1..1_000), else: {:a, 1}
+        {times, each} = {unquote(times), unquote(each)}
+
+        for _ <- 1..2 do
+          seen = Outbox.info(outbox)
+          for _ <- 1..times, do: send_all(machine, teller, {message, each})
+          info = Outbox.info(outbox)
+          {received, lost} = {info.received - seen.received, info.overflowed - seen.overflowed}
+          assert received > 200 and lost > 0 and received + lost == times * each
+          assert charged(machine) in (5 * @megabyte)..(8 * @megabyte)
+          counters = Mote.info(machine).counters
+          assert %{overflowed: all, refused_no_memory: all} = counters
+          assert {all, counters.aborts_no_memory} == {info.overflowed, 0}
+          # What was accepted is all there.
+          messages = Outbox.take(outbox, 10_000_000)
+          assert length(messages) == received and Enum.all?(messages, &(&1 == message))
+          assert at_rest(machine) <= before + 2 * @megabyte
+        end
+      end
+    end
+
+    test "gives back what it was charged with when its owner ends" do
+      machine = start(memory: 8 * @megabyte)
+      {owner, monitor} = spawn_monitor(fn -> hold_outbox(machine) end)
+      send(owner, {self(), :outbox})
+      assert_receive {:outbox, outbox}, 20_000
+      before = at_rest(machine)
+      teller = Mote.create(machine, Actors.teller(outbox))
+      send_all(machine, teller, {Enum.to_list(1..1_000), 3_000})
+      assert Outbox.info(outbox).overflowed > 0
+      send(owner, :end)
+      assert_receive {:DOWN, ^monitor, _, _, _}, 20_000
+      eventually(fn -> Outbox.info(outbox).closed end)
+      assert at_rest(machine) <= before + 2 * @megabyte
+    end
+
+    defp hold_outbox(machine) do
+      outbox = Outbox.open(machine, capacity: 10_000_000)
+      receive do: ({from, :outbox} -> send(from, {:outbox, outbox}))
+      receive do: (:end -> :ok)
+    end
+
+    # In turns that leave the heap as it is.
+    defp send_all(machine, teller, what) do
+      :ok = Mote.send(teller, what)
+      :ok = Mote.drain(machine, 60_000)
     end
   end
 

@@ -29,6 +29,8 @@ enum Step<'m> {
 const FLAT: usize = 8;
 /// What a term counts that may be large.
 const LARGE: usize = 1_000;
+/// Bytes of a term: an element of a list counts twice.
+const NODE: usize = size_of::<ErlNifTerm>();
 /// Longer parts of a binary that the BEAM has are shared with it.
 const SHARED_PART: usize = 512;
 /// Room for terms that is kept from one message to the next.
@@ -44,6 +46,9 @@ const GLANCE_BYTES: usize = 256;
 #[derive(Default)]
 pub struct Decoder {
     nodes: usize,
+    /// Of these, those that only stand for what may be large; and bytes of binaries.
+    guessed: usize,
+    copied: usize,
     holds: bool,
     limited: bool,
     made: Vec<ErlNifTerm>,
@@ -73,7 +78,7 @@ fn leaf<'a>(env: Env<'a>, value: Value<'_>) -> Option<Term<'a>> {
 impl Decoder {
     /// Starts counting again.
     pub fn start(&mut self) {
-        self.nodes = 0;
+        (self.nodes, self.guessed, self.copied) = (0, 0, 0);
         self.holds = false;
         self.limited = false;
         self.made.clear();
@@ -90,6 +95,11 @@ impl Decoder {
         self.nodes
     }
 
+    /// About how many bytes they take, what the machine has not looked into left out.
+    pub fn size(&self) -> usize {
+        (self.nodes - self.guessed) * NODE + self.copied
+    }
+
     /// Whether one of them keeps an actor, a customer or a long binary alive.
     pub fn holds(&self) -> bool {
         self.holds
@@ -98,7 +108,7 @@ impl Decoder {
     /// From here on only the beginning of each value, for reading.
     pub fn glance<'a>(&mut self, env: Env<'a>, machine: &Machine, value: Value<'_>) -> Term<'a> {
         self.limited = true;
-        self.nodes = 0;
+        (self.nodes, self.guessed) = (0, 0);
         self.term(env, machine, value)
     }
 
@@ -186,6 +196,7 @@ impl Decoder {
                 self.holds |= value.class() != Class::Pid;
                 if !self.limited && foreign::is_large(value) {
                     self.nodes += LARGE;
+                    self.guessed += LARGE;
                 }
                 match value.class() {
                     _ if !self.limited => foreign::to_term(env, value),
@@ -297,6 +308,7 @@ impl Decoder {
         };
         // Up to 64 bytes lie in the message itself.
         self.holds |= shown.len() > 64;
+        self.copied += shown.len();
         foreign::bytes(env, shown)
     }
 

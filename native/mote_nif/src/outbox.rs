@@ -10,7 +10,7 @@ use crate::resources::MachineResource;
 use crate::terms;
 use mote_vm::foreign::{Class, Delivery, Foreign, Messages};
 use mote_vm::machine::Machine;
-use mote_vm::outbox::{Letters, Outbox, Part, Plain, Posted, Rest};
+use mote_vm::outbox::{Account, Charge, Letters, Outbox, Part, Plain, Posted, Rest};
 use mote_vm::Term as Value;
 use rustler::sys::{
     enif_make_list_cell, enif_make_list_from_array, enif_make_tuple_from_array, ErlNifTerm,
@@ -22,9 +22,25 @@ use std::cmp::Ordering;
 /// Letters that are written while the reader waits: a microsecond or two.
 const AT_ONCE: usize = 64;
 
+/// What the environment of a copy takes, about.
+const ENVIRONMENT: usize = 512;
+
+/// A message that is no small and plain value, and what it is charged with.
+struct Copied {
+    term: OwnTerm,
+    _charge: Charge,
+}
+
+impl AsRef<OwnTerm> for Copied {
+    fn as_ref(&self) -> &OwnTerm {
+        &self.term
+    }
+}
+
 /// An outbox, and the process that reads it.
 pub struct OutboxResource {
-    outbox: Outbox<OwnTerm>,
+    outbox: Outbox<Copied>,
+    account: Account,
     owner: LocalPid,
     machine: ResourceArc<MachineResource>,
 }
@@ -64,13 +80,31 @@ impl Writable {
             (names::wake_up(), terms::outbox(env, &self.0)).encode(env)
         });
     }
+
+    /// A copy of a message; `None` when there is no memory for it.
+    fn copy(&self, message: Value<'_>, machine: &Machine) -> Option<Copied> {
+        let mut decoder = Decoder::default();
+        let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
+        let charge = self.0.account.charge(ENVIRONMENT + decoder.size())?;
+        Some(Copied {
+            term,
+            _charge: charge,
+        })
+    }
+
+    /// The machine had no memory for so many letters.
+    fn refused(&self, count: u64) {
+        if let Some(machine) = self.0.machine.any() {
+            machine.lacked_memory(count);
+        }
+    }
 }
 
 /// What a letter has come to, and whether the owner is to be woken.
 fn outcome(posted: Posted) -> (Delivery, bool) {
     match posted {
         Posted::Waits { wake } => (Delivery::Done, wake),
-        Posted::Full => (Delivery::Full, false),
+        Posted::Full | Posted::NoMemory => (Delivery::Full, false),
         Posted::Closed | Posted::Declined => (Delivery::Dead, false),
     }
 }
@@ -86,8 +120,13 @@ impl Foreign for Writable {
         let outbox = &self.0.outbox;
         let mut posted = outbox.post(|letters| letters.write(message));
         if posted == Posted::Declined {
-            let copy = OwnTerm::make(|env| Some(Decoder::default().term(env, machine, message)));
-            posted = outbox.post(|letters| copy.is_some_and(|copy| letters.add(copy)));
+            posted = match self.copy(message, machine) {
+                Some(copy) => outbox.post(|letters| letters.add(copy)),
+                None => outbox.refuse(),
+            };
+        }
+        if posted == Posted::NoMemory {
+            self.refused(1);
         }
         let (delivery, wake) = outcome(posted);
         if wake {
@@ -102,7 +141,7 @@ impl Foreign for Writable {
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         while messages.len() > 0 {
-            let (mut wakes, mut written, mut declined) = (false, 0, None);
+            let (mut wakes, mut written, mut refused, mut declined) = (false, 0, 0, None);
             let mut pen = self.0.outbox.pen();
             for message in messages.by_ref().take(AT_ONCE) {
                 match pen.post(|letters| letters.write(message)) {
@@ -114,11 +153,16 @@ impl Foreign for Writable {
                         declined = Some(message);
                         break;
                     }
+                    Posted::NoMemory => refused += 1,
                     posted => told(outcome(posted).0, 1),
                 }
             }
             drop(pen);
             told(Delivery::Done, written);
+            if refused > 0 {
+                told(Delivery::Full, refused);
+                self.refused(refused);
+            }
             if wakes {
                 self.wake();
             }
@@ -139,11 +183,12 @@ impl Foreign for Writable {
 /// An outbox of the calling process: `%Mote.Outbox{}`, or `:stopped`.
 #[rustler::nif]
 fn outbox_open<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, capacity: u64) -> Term<'a> {
-    if machine.running().is_none() {
+    let Some(account) = machine.running().map(|running| running.account()) else {
         return names::stopped().encode(env);
-    }
+    };
     let outbox = ResourceArc::new(OutboxResource {
-        outbox: Outbox::new(capacity),
+        outbox: Outbox::new(capacity, account.clone()),
+        account,
         owner: env.pid(),
         machine,
     });
@@ -208,12 +253,16 @@ pub fn letter<'a>(env: Env<'a>, letters: &mut Letters<OwnTerm>) -> Term<'a> {
 }
 
 /// The term of a part, whose own parts are on the stack.
-pub fn build(env: Env<'_>, part: Part<'_, OwnTerm>, made: &mut Vec<ErlNifTerm>) -> ErlNifTerm {
+pub fn build(
+    env: Env<'_>,
+    part: Part<'_, impl AsRef<OwnTerm>>,
+    made: &mut Vec<ErlNifTerm>,
+) -> ErlNifTerm {
     match part {
         Part::Plain(value) => plain(env, value),
         Part::Float(f) => f.encode(env).as_c_arg(),
         Part::Bytes(content) => bytes(env, content).as_c_arg(),
-        Part::Other(own) => own.to(env).as_c_arg(),
+        Part::Other(own) => own.as_ref().to(env).as_c_arg(),
         Part::Row(row) => {
             let from = made.len();
             made.extend(row.iter().map(|value| plain(env, value)));

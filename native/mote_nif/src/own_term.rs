@@ -99,6 +99,12 @@ impl OwnTerm {
     }
 }
 
+impl AsRef<OwnTerm> for OwnTerm {
+    fn as_ref(&self) -> &OwnTerm {
+        self
+    }
+}
+
 /// Where small terms come together. What holds on to something else (functions, long binaries, addresses) does not
 /// belong here: it would live as long as its neighbours.
 pub struct Nursery {

@@ -1,12 +1,14 @@
 //! What a machine's memory limit is charged with: blocks of heaps and queues, messages that wait to enter, events on
-//! their way between threads, timers.
+//! their way between threads, timers, letters in outboxes.
 //!
-//! Who can be refused asks first (`take`): allocations of turns, messages and timers from outside or other machines. Who cannot takes all the same
-//! (`take_anyway`): what was accepted and moves on, which gives back as much elsewhere within a batch of turns. A part
-//! of the limit is not for turns ([`Quota::for_blocks`]), so that a machine whose heaps are full can still be talked to.
+//! Who can be refused asks first (`take`): allocations of turns, messages and timers from outside or other machines,
+//! letters. Who cannot takes all the same (`take_anyway`): what was accepted and moves on, which gives back as much
+//! elsewhere within a batch of turns. A part of the limit is not for turns ([`Quota::for_blocks`]), so that a machine
+//! whose heaps are full can still be talked to.
 //!
 //! Invariant: whatever is taken is given back when what it was for goes; nothing is taken twice.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// One part in this many is kept for what is not made by turns.
 const RESERVE: usize = 16;
@@ -68,9 +70,50 @@ impl Quota {
     }
 }
 
+/// A machine's quota, for what waits outside of its heaps and inboxes.
+#[derive(Clone, Default)]
+pub struct Account(Arc<Quota>);
+
+impl Account {
+    pub(crate) fn of(quota: &Arc<Quota>) -> Account {
+        Account(quota.clone())
+    }
+
+    /// Takes `bytes` if there are as many, and some of the reserve is left.
+    pub fn charge(&self, bytes: usize) -> Option<Charge> {
+        let taken = self.0.has(bytes) && self.0.take(bytes);
+        taken.then(|| Charge {
+            quota: self.0.clone(),
+            bytes,
+        })
+    }
+}
+
+/// Bytes that were taken, and are given back when this goes.
+pub struct Charge {
+    quota: Arc<Quota>,
+    bytes: usize,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.quota.give(self.bytes);
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_charge_is_given_back_when_it_goes() {
+        let account = Account(Arc::new(Quota::new(160)));
+        let charge = account.charge(100);
+        assert!(charge.is_some() && account.charge(56).is_none());
+        assert_eq!(account.0.held(), 100, "what is refused takes nothing");
+        drop(charge);
+        assert_eq!(account.0.held(), 0);
+    }
 
     #[test]
     fn what_is_taken_is_within_the_limit_unless_it_must_be() {
@@ -98,7 +141,6 @@ mod tests {
         use crate::room::Room;
         use crate::timers::{Message, Timers, TIMER_BYTES};
         use crate::value::Value;
-        use std::sync::Arc;
 
         /// Longer than what an inbox takes ahead.
         const TEXT: &[u8] = &[7; 5000];

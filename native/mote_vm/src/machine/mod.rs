@@ -33,6 +33,7 @@ use crate::look::attention::Attention;
 use crate::native::Compiler;
 use crate::quiescence::Quiescence;
 pub use crate::quiescence::Ticket;
+use crate::quota::Account;
 use crate::seeded::Seeded;
 use crate::sponsor::{Sponsor, Sponsors};
 use crate::station::{Station, Stations, ThreadNumber};
@@ -242,6 +243,11 @@ impl Machine {
             gc: *self.0.gc.info(),
             native: self.0.compiler.info(),
         }
+    }
+
+    /// What it may hold, for what waits outside of it.
+    pub fn account(&self) -> Account {
+        Account::of(&self.0.pool.quota)
     }
 
     /// What the embedder gave at the start.

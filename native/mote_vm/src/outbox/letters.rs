@@ -125,10 +125,13 @@ impl<F> Default for Letters<F> {
 }
 
 impl<F> Letters<F> {
+    /// Bytes of a sheet.
+    pub(super) const BYTES: usize = (SHEET + WORDS + 1) * size_of::<Value>();
+
     /// None, with room for as many as a sheet holds.
     pub(super) fn sheet() -> Letters<F> {
         Letters {
-            words: Vec::with_capacity(SHEET + WORDS + 1),
+            words: Vec::with_capacity(Self::BYTES / size_of::<Value>()),
             ..Letters::default()
         }
     }

@@ -2,7 +2,7 @@
 //! nothing.
 //!
 //! Senders append to sheets under a lock, the reader takes one sheet at a time and reads it in peace. A sender never waits
-//! for room: a letter that finds the outbox full is refused and counted.
+//! for room: a letter that finds the outbox full, or the machine's memory used up, is refused and counted.
 //!
 //! Invariants:
 //! 1. Letters of one sender are read in the order in which they were sent: they are appended in order, and the reader
@@ -16,6 +16,7 @@
 mod letters;
 mod sheets;
 
+pub use crate::quota::{Account, Charge};
 pub use letters::{Letters, Part, Plain, Row};
 
 use sheets::Sheets;
@@ -32,6 +33,8 @@ pub enum Posted {
     },
     /// There was no room.
     Full,
+    /// There was no memory.
+    NoMemory,
     /// Nobody reads any more.
     Closed,
     /// Nothing was written.
@@ -71,7 +74,7 @@ pub struct OutboxInfo {
     pub waiting: u64,
     /// Letters that have come so far.
     pub received: u64,
-    /// Letters that found it full.
+    /// Letters that found it full, or no memory.
     pub overflowed: u64,
     /// Nobody reads any more.
     pub closed: bool,
@@ -106,7 +109,11 @@ impl<F> Pen<'_, F> {
             entrance.overflowed += 1;
             return Posted::Full;
         }
-        if !write(entrance.sheets.next()) {
+        let Some(sheet) = entrance.sheets.next() else {
+            entrance.overflowed += 1;
+            return Posted::NoMemory;
+        };
+        if !write(sheet) {
             return Posted::Declined;
         }
         entrance.received += 1;
@@ -116,10 +123,10 @@ impl<F> Pen<'_, F> {
 }
 
 impl<F> Outbox<F> {
-    /// An outbox for that many letters.
-    pub fn new(capacity: u64) -> Outbox<F> {
+    /// An outbox for that many letters, charged to that account. What an embedder's copies take the embedder charges.
+    pub fn new(capacity: u64, account: Account) -> Outbox<F> {
         let entrance = Entrance {
-            sheets: Sheets::default(),
+            sheets: Sheets::new(account),
             told: false,
             closed: false,
             received: 0,
@@ -136,6 +143,12 @@ impl<F> Outbox<F> {
     /// Writes a letter; `write` writes one, or none and says so. It runs under the senders' lock.
     pub fn post(&self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
         self.pen().post(write)
+    }
+
+    /// There is no memory for a letter that the embedder has copied: it counts as one that found no room.
+    pub fn refuse(&self) -> Posted {
+        self.entrance.lock().overflowed += 1;
+        Posted::NoMemory
     }
 
     /// What writes letters, one after the other: other senders and the reader wait as long as it lives.
@@ -260,7 +273,7 @@ mod tests {
 
     #[test]
     fn one_wake_up_for_all_that_has_come() {
-        let outbox = Outbox::new(10);
+        let outbox = Outbox::new(10, Account::default());
         let waits = |wake| Posted::Waits { wake };
         assert_eq!(post(&outbox, 1), waits(true));
         assert_eq!(post(&outbox, 2), waits(false));
@@ -275,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_counted() {
-        let outbox = Outbox::new(2);
+        let outbox = Outbox::new(2, Account::default());
         let posted: Vec<Posted> = (0..4).map(|n| post(&outbox, n)).collect();
         assert_eq!(posted[2..], [Posted::Full, Posted::Full]);
         assert_eq!(take(&outbox, 1).0, [0]);
@@ -288,12 +301,12 @@ mod tests {
 
     #[test]
     fn a_closed_one_gives_what_waits_unless_nobody_is_left() {
-        let outbox = Outbox::new(9);
+        let outbox = Outbox::new(9, Account::default());
         post(&outbox, 1);
         assert_eq!(outbox.close(false), 0);
         assert_eq!(post(&outbox, 2), Posted::Closed);
         assert_eq!(take(&outbox, 9), (vec![1], Rest::Closed));
-        let outbox = Outbox::new(9);
+        let outbox = Outbox::new(9, Account::default());
         (0..5).for_each(|n| assert_ne!(post(&outbox, n), Posted::Full));
         take(&outbox, 2);
         assert_eq!(outbox.close(true), 3);
@@ -305,7 +318,7 @@ mod tests {
     #[test]
     fn many_senders_and_a_reader() {
         let (senders, each) = if cfg!(miri) { (2, 30) } else { (4, 20_000) };
-        let outbox: Outbox<(usize, usize)> = Outbox::new(u64::MAX);
+        let outbox: Outbox<(usize, usize)> = Outbox::new(u64::MAX, Account::default());
         let wakes = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| {
@@ -353,7 +366,7 @@ mod models {
     #[test]
     fn no_wake_up_is_lost() {
         loom::model(|| {
-            let outbox = Arc::new(Outbox::new(9));
+            let outbox = Arc::new(Outbox::new(9, Account::default()));
             let woken = Arc::new(AtomicU64::new(0));
             let (o, w) = (outbox.clone(), woken.clone());
             let sender = thread::spawn(move || {
@@ -386,7 +399,7 @@ mod models {
     #[test]
     fn no_letter_is_lost_when_it_closes() {
         loom::model(|| {
-            let outbox = Arc::new(Outbox::new(9));
+            let outbox = Arc::new(Outbox::new(9, Account::default()));
             let o = outbox.clone();
             let sender = thread::spawn(move || o.post(|letters| letters.add(1)));
             let lost = outbox.close(true);

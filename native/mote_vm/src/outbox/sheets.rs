@@ -2,7 +2,10 @@
 //!
 //! Sheets that were read are written on again: one row of words that grows with what waits, and is given back when that was
 //! read, is fresh memory time and again, and to touch that takes longer than to write a letter.
+//!
+//! Sheets that are full and wait to be read are charged to the machine's quota.
 use super::letters::Letters;
+use crate::quota::{Account, Charge};
 use std::collections::VecDeque;
 use std::mem::{replace, take};
 
@@ -12,10 +15,11 @@ const KEPT: usize = 8;
 /// See the head of this file.
 pub(super) struct Sheets<F> {
     /// The oldest first.
-    full: VecDeque<Letters<F>>,
+    full: VecDeque<(Letters<F>, Charge)>,
     /// The one that is written on.
     open: Letters<F>,
     blank: Vec<Letters<F>>,
+    account: Account,
 }
 
 impl<F> Default for Sheets<F> {
@@ -24,24 +28,36 @@ impl<F> Default for Sheets<F> {
             full: VecDeque::new(),
             open: Letters::default(),
             blank: Vec::new(),
+            account: Account::default(),
         }
     }
 }
 
 impl<F> Sheets<F> {
-    /// Where the next letter is written.
-    #[inline]
-    pub(super) fn next(&mut self) -> &mut Letters<F> {
-        if self.open.is_full() {
-            self.turn();
+    /// None yet, charged to that account.
+    pub(super) fn new(account: Account) -> Sheets<F> {
+        Sheets {
+            account,
+            ..Sheets::default()
         }
-        &mut self.open
+    }
+
+    /// Where the next letter is written; `None` when there is no memory for it.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<&mut Letters<F>> {
+        if self.open.is_full() {
+            self.turn()?;
+        }
+        Some(&mut self.open)
     }
 
     #[cold]
-    fn turn(&mut self) {
+    fn turn(&mut self) -> Option<()> {
+        let charge = self.account.charge(Letters::<F>::BYTES)?;
         let blank = self.blank.pop().unwrap_or_else(Letters::sheet);
-        self.full.push_back(replace(&mut self.open, blank));
+        let full = replace(&mut self.open, blank);
+        self.full.push_back((full, charge));
+        Some(())
     }
 
     /// Gives the oldest sheet for one that was read and is blank; whether there is one with anything on it.
@@ -51,7 +67,7 @@ impl<F> Sheets<F> {
         }
         let blank = take(read);
         *read = match self.full.pop_front() {
-            Some(oldest) => {
+            Some((oldest, _)) => {
                 if self.blank.len() < KEPT {
                     self.blank.push(blank);
                 }
@@ -67,9 +83,11 @@ impl<F> Sheets<F> {
 mod tests {
     use super::*;
     use crate::outbox::Part;
+    use crate::quota::Quota;
+    use std::sync::Arc;
 
     fn write(sheets: &mut Sheets<usize>, letters: std::ops::Range<usize>) {
-        letters.for_each(|n| assert!(sheets.next().add(n)));
+        letters.for_each(|n| assert!(sheets.next().is_some_and(|sheet| sheet.add(n))));
     }
 
     /// All that is there, in the order of reading, and how many sheets that was.
@@ -100,6 +118,26 @@ mod tests {
     }
 
     #[test]
+    fn full_sheets_are_charged_until_they_are_read() {
+        let quota = Arc::new(Quota::new(10 * Letters::<usize>::BYTES));
+        let (mut sheets, mut reader) = (Sheets::new(Account::of(&quota)), Letters::default());
+        for _ in 0..2 {
+            let mut n = 0;
+            while sheets.next().is_some_and(|sheet| sheet.add(n)) {
+                n += 1;
+            }
+            assert_eq!(quota.held(), 9 * Letters::<usize>::BYTES);
+            let (found, count) = read(&mut sheets, &mut reader);
+            assert!(found.into_iter().eq(0..n), "what was written stays");
+            assert_eq!((count, quota.held()), (10, 0));
+        }
+        write(&mut sheets, 0..10_000);
+        assert!(quota.held() > 0);
+        drop(sheets);
+        assert_eq!(quota.held(), 0);
+    }
+
+    #[test]
     fn what_was_read_is_written_on_again_and_little_is_kept() {
         let (mut sheets, mut reader) = (Sheets::default(), Letters::default());
         let n = if cfg!(miri) { 30_000 } else { 100_000 };
@@ -110,7 +148,8 @@ mod tests {
         known.extend([sheets.open.place(), reader.place()]);
         for _ in 0..3 {
             write(&mut sheets, 0..5_000);
-            let all = sheets.full.iter().chain([&sheets.open, &reader]);
+            let full = sheets.full.iter().map(|(full, _)| full);
+            let all = full.chain([&sheets.open, &reader]);
             assert!(all.map(Letters::place).all(|place| known.contains(&place)));
             read(&mut sheets, &mut reader);
         }
