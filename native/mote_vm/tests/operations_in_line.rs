@@ -73,7 +73,8 @@ fn unit(round: Round, parts: i64, start: Constant, rounds: i64, deep: i64) -> Ve
         right: zero,
         label,
     };
-    let mut code = vec![is_zero(2), ret(r(2))];
+    // The counter goes on before it is used as a float: then it is an integer.
+    let mut code = vec![is_zero(2), ret(r(2)), op(4, P::Sub, [r(0), one])];
     match round {
         Round::Fraction => code.extend([
             op(3, P::Fdiv, [r(0), two]),
@@ -82,14 +83,15 @@ fn unit(round: Round, parts: i64, start: Constant, rounds: i64, deep: i64) -> Ve
         ]),
         Round::Square => code.extend([
             op(3, P::Mul, [r(2), r(2)]),
-            op(4, P::Fdiv, [r(0), two]),
-            op(3, P::Add, [r(3), r(4)]),
+            op(5, P::Fdiv, [r(0), two]),
+            op(3, P::Add, [r(3), r(5)]),
         ]),
         Round::Sum => code.push(op(3, P::Add, [r(2), r(0)])),
     }
     code.extend([op(4, P::Sub, [r(0), one]), tail(inner, &[r(4), r(1), r(3)])]);
     let computes = vec![
-        call(1, inner, &[parts, r(0), r(0)]),
+        op(2, P::Add, [r(0), begin]),
+        call(1, inner, &[parts, r(0), r(2)]),
         op(1, P::Add, [r(1), r(1)]),
         ret(r(1)),
     ];
