@@ -490,7 +490,13 @@ defmodule Mote do
   @spec gc(Machine.t(), timeout) :: :ok
   def gc(machine, timeout \\ :infinity) do
     with {:ok, native} <- Machine.fetch(machine),
-         {:ok, :ok} <- Question.put(native, timeout, [survey: machine], &Native.machine_collect(native, &1)) do
+         {:ok, :ok} <-
+           Question.put(
+             native,
+             timeout,
+             [machine: machine, survey: true],
+             &Native.machine_collect(native, &1)
+           ) do
       :ok
     else
       {:error, error} -> raise error

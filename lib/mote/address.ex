@@ -4,7 +4,8 @@ defmodule Mote.Address do
 
   An address is handed out by `Mote.create/3` and in messages from actors, and cannot be made up: a key that no
   machine gave leads nowhere. While a term with an address exists, its actor exists. Two addresses of one actor are
-  equal (`==`), so addresses serve as keys of maps. `sponsor` is set in references made with `on(sponsor, address)`.
+  equal (`==`), so addresses serve as keys of maps. A reference made with `on(sponsor, address)`, where `sponsor` is set,
+  is another term than the address.
 
   It is shown with the name of its machine, if that has one, and with `down` once the machine is.
 

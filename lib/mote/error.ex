@@ -50,7 +50,8 @@ defmodule Mote.Error do
   @doc false
   @spec new(reason, String.t(), map | keyword) :: t
   def new(reason, message, context \\ %{}) do
-    %__MODULE__{reason: reason, message: message, context: Map.new(context)}
+    # `:survey` says to `from/2` what was waited for; the message says it to others.
+    %__MODULE__{reason: reason, message: message, context: context |> Map.new() |> Map.delete(:survey)}
   end
 
   @doc false

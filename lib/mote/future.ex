@@ -77,8 +77,9 @@ defmodule Mote.Future do
     * `:sponsor` - which of its sponsors (default: the first one);
     * `:environment` - the environment, from `environment/0`, that it belongs to.
 
-  Within `with_environment/3` none is needed. Raises `Mote.Error` when the machine is not running or has no memory left,
-  and `ArgumentError` for what cannot be computed.
+  Within `with_environment/3` none is needed. Raises `Mote.Error` when the machine is not running, has no memory left or no
+  such sponsor, or when the sponsor is full (also one that has `on_full: :wait`: starting never waits), and `ArgumentError`
+  for what cannot be computed.
   """
   @spec future(what, term, machine: Machine.t(), sponsor: atom, environment: Environment.t()) :: t
   def future(what, argument, opts \\ []) do

@@ -5,7 +5,7 @@ defmodule Mote.Graph do
     * `nodes` - maps of `id` (0 is where it began; the others by their distance), `address` and `behaviour` (module, name
       and number of captures, or `:sink`);
     * `edges` - maps of `from` and `to`, ids, and `capture`: which capture of the one reaches the other, from 0,
-      directly or within a tuple or a list;
+      directly or within a tuple, a list or a map;
     * `truncated` - whether there is more than was asked for.
 
   A graph is drawn by Mermaid (`to_mermaid/1`, in Livebook `Kino.Mermaid.new(Mote.Graph.to_mermaid(graph))`) or by

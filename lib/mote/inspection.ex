@@ -197,7 +197,8 @@ defmodule Mote.Inspection do
 
   defp ask!(machine, opts, ask) do
     with {:ok, native} <- Machine.fetch(machine),
-         {:ok, answer} <- Question.put(native, opts[:timeout], [survey: machine], &ask.(native, &1)) do
+         {:ok, answer} <-
+           Question.put(native, opts[:timeout], [machine: machine, survey: true], &ask.(native, &1)) do
       answer
     else
       {:error, %Error{} = error} -> raise error

@@ -60,7 +60,7 @@ defmodule Mote.Test do
   in `graph`, for nothing runs yet: asking and waiting.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices, and among all that fail the one with the
-  fewest turns is taken. `Mote.Test.Failure` is raised, which says what failed, how to have it again, and which turns led
+  fewest turns is taken (not if it did not end in time: each time would take as long again). `Mote.Test.Failure` is raised, which says what failed, how to have it again, and which turns led
   to it.
 
   Options:
@@ -96,7 +96,7 @@ defmodule Mote.Test do
     {mine, machine_opts} = options!(opts)
     run = &run(graph, property, &1, mine[:timeout], machine_opts, &2)
 
-    case Enum.find_value(mine[:seeds], &failure(run.({:seeded, &1}, false))) do
+    case Enum.find_value(mine[:seeds], &failure(run.({:seeded, seed!(&1)}, false))) do
       nil -> :ok
       # The same again, to be looked at.
       failure -> raise shrink(run, failure(run.(failure.schedule, true)) || failure)
@@ -226,5 +226,11 @@ defmodule Mote.Test do
 
     if Enum.empty?(other), do: raise(ArgumentError, "expected at least one seed, got: #{inspect(other)}")
     other
+  end
+
+  defp seed!(seed) when is_integer(seed) and seed in 0..0xFFFFFFFFFFFFFFFF, do: seed
+
+  defp seed!(other) do
+    raise ArgumentError, "expected each of :seeds to be an integer from 0 to 2^64 - 1, got: #{inspect(other)}"
   end
 end

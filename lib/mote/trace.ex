@@ -60,7 +60,7 @@ defmodule Mote.Trace do
   def start(machine, filter \\ [], opts \\ []) do
     {to, limit} = options!(opts)
     native = fetch!(machine)
-    filter = filter!(filter)
+    filter = filter!(filter, native)
     sponsor!(machine, elem(filter, 3))
     ref = make_ref()
     printer = if to == :iex, do: Printer.start(ref, Native.machine_owner(native))
@@ -104,7 +104,13 @@ defmodule Mote.Trace do
     native = fetch!(machine)
 
     with :ok <- Native.machine_pause(native, true),
-         {:ok, _} <- Question.put(native, @timeout, [survey: machine], &Native.machine_awaited(native, 0, &1)) do
+         {:ok, _} <-
+           Question.put(
+             native,
+             @timeout,
+             [machine: machine, survey: true],
+             &Native.machine_awaited(native, 0, &1)
+           ) do
       :ok
     else
       {:error, error} -> raise error
@@ -131,7 +137,7 @@ defmodule Mote.Trace do
     sponsor = step_sponsor!(opts)
 
     with {:ok, native} <- Machine.fetch(machine),
-         context = [survey: machine, sponsor: sponsor],
+         context = [machine: machine, survey: true, sponsor: sponsor],
          {:ok, turn} <- Question.put(native, @timeout, context, &Native.machine_step(native, sponsor, &1)) do
       if turn == :idle, do: :idle, else: {:ok, turn}
     end
@@ -170,12 +176,12 @@ defmodule Mote.Trace do
     end
   end
 
-  defp filter!(filter) do
+  defp filter!(filter, native) do
     filter = keyword!(filter, "the filter of trace/3", [:behaviour, :actor, :sponsor, :message])
     {module, name} = behaviour!(filter[:behaviour])
     sponsor = filter[:sponsor]
     if sponsor != nil, do: Machine.Sponsor.name!(sponsor)
-    {module, name, actor!(filter[:actor]), sponsor, pattern!(Keyword.fetch(filter, :message))}
+    {module, name, actor!(filter[:actor], native), sponsor, pattern!(Keyword.fetch(filter, :message))}
   end
 
   # One that is added later would match from then on; but what is meant is there, and what is not there is a mistake.
@@ -194,11 +200,16 @@ defmodule Mote.Trace do
     raise ArgumentError, "expected :behaviour to be a module or {module, name}, got: #{inspect(other)}"
   end
 
-  defp actor!(nil), do: nil
-  defp actor!(%Address{key: key}), do: key
+  defp actor!(nil, _native), do: nil
+  defp actor!(%Address{machine: native, key: key}, native), do: key
 
-  defp actor!(other),
-    do: raise(ArgumentError, "expected :actor to be the address of an actor, got: #{inspect(other)}")
+  defp actor!(%Address{} = other, _native) do
+    raise Error.new(:unknown_address, "#{inspect(other)} is none of this machine's actors", address: other)
+  end
+
+  defp actor!(other, _native) do
+    raise ArgumentError, "expected :actor to be the address of an actor, got: #{inspect(other)}"
+  end
 
   defp pattern!(:error), do: nil
 

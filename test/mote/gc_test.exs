@@ -259,6 +259,7 @@ defmodule Mote.GCTest do
     # The turn has begun by then, and takes some times as long.
     Process.sleep(10)
     error = assert_raise Error, ~r/the machine did not stand still within 0 ms/, fn -> Mote.gc(machine, 0) end
+    assert error.context == %{machine: machine, timeout: 0}
     assert error.reason == :timeout
   end
 

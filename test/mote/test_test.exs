@@ -387,6 +387,11 @@ defmodule Mote.TestTest do
       assert_raise ArgumentError, ~r/give it :seeds/, fn -> run.(schedule: {:seeded, 1}) end
       assert_raise ArgumentError, ~r/expected :seeds to be/, fn -> run.(seeds: 0) end
       assert_raise ArgumentError, ~r/expected at least one seed, got: \[\]/, fn -> run.(seeds: []) end
+
+      assert_raise ArgumentError, ~r/each of :seeds to be an integer from 0 to 2\^64 - 1, got: -7/, fn ->
+        run.(seeds: [-7])
+      end
+
       assert_raise ArgumentError, ~r/unknown option :threads/, fn -> run.(threads: 2) end
       assert_raise ArgumentError, ~r/keyword list, got: 5/, fn -> run.(5) end
       assert_raise ArgumentError, ~r/two functions of one argument/, fn -> Test.explore(1, 2) end

@@ -195,7 +195,9 @@ defmodule Mote.TraceTest do
 
       elsewhere = start_supervised!({Mote, id: :elsewhere})
       echo = Mote.create(elsewhere, Actors.echo())
-      assert %Error{reason: :unknown_address} = catch_error(Mote.trace(machine, actor: echo))
+      error = catch_error(Mote.trace(machine, actor: echo))
+      assert %Error{reason: :unknown_address, context: %{address: ^echo}} = error
+      assert Exception.message(error) == "#{inspect(echo)} is none of this machine's actors"
     end
   end
 

@@ -46,9 +46,8 @@ defmodule Mote.Machine.Loader do
     end
   end
 
-  @doc "Whether the module exists and says `use Mote.Behaviour`."
-  @spec behaviours?(module) :: boolean
-  def behaviours?(module) do
+  # Whether the module exists and says `use Mote.Behaviour`.
+  defp behaviours?(module) do
     is_atom(module) and Code.ensure_loaded?(module) and function_exported?(module, :__mote__, 1)
   end
 
