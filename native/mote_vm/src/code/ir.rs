@@ -287,6 +287,24 @@ pub enum Instr {
 }
 
 impl Instr {
+    /// What is computed by a primitive, in a guard or not: where its answer goes, and of what.
+    pub fn operation(&self) -> Option<(Register, Primitive, &[Operand])> {
+        match self {
+            Instr::Op {
+                dst,
+                primitive,
+                args,
+            }
+            | Instr::GuardOp {
+                dst,
+                primitive,
+                args,
+                ..
+            } => Some((*dst, *primitive, args)),
+            _ => None,
+        }
+    }
+
     /// Visits every operand, in the order of the wire format.
     pub fn for_each_operand(&self, mut visit: impl FnMut(Operand)) {
         let (several, singles): (&[Operand], &[Operand]) = match self {

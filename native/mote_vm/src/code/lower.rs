@@ -105,19 +105,8 @@ impl Lowering<'_> {
 
     /// A comparison and the branch on its result, as one operation.
     fn fused(&mut self, first: &Instr, second: &Instr) -> bool {
-        let (dst, primitive, args) = match first {
-            Instr::Op {
-                dst,
-                primitive,
-                args,
-            }
-            | Instr::GuardOp {
-                dst,
-                primitive,
-                args,
-                ..
-            } => (*dst, *primitive, args),
-            _ => return false,
+        let Some((dst, primitive, args)) = first.operation() else {
+            return false;
         };
         let Instr::Branch {
             condition: Operand::Register(condition),

@@ -79,20 +79,10 @@ impl Linear {
 
     /// After an instruction of a round.
     pub(super) fn pass(&mut self, instruction: &Instr, constants: &[Value]) {
-        match instruction {
-            Instr::Move { dst, src } => self.0[*dst as usize] = self.of(*src),
-            Instr::Op {
-                dst,
-                primitive,
-                args,
-            }
-            | Instr::GuardOp {
-                dst,
-                primitive,
-                args,
-                ..
-            } => self.0[*dst as usize] = self.sum(*primitive, args, constants),
-            _ => {}
+        if let Instr::Move { dst, src } = instruction {
+            self.0[*dst as usize] = self.of(*src);
+        } else if let Some((dst, p, args)) = instruction.operation() {
+            self.0[dst as usize] = self.sum(p, args, constants);
         }
     }
 
@@ -228,20 +218,6 @@ impl Round<'_> {
                     self.said[*dst as usize] = None;
                     self.computes.push(at as Label);
                 }
-                Instr::Op {
-                    dst,
-                    primitive,
-                    args,
-                }
-                | Instr::GuardOp {
-                    dst,
-                    primitive,
-                    args,
-                    ..
-                } => {
-                    self.said[*dst as usize] = self.computed(*primitive, args)?;
-                    self.computes.push(at as Label);
-                }
                 Instr::Match { left, right, .. } => {
                     self.decided(Primitive::Same, *left, *right, on, away.is_some())?;
                 }
@@ -255,7 +231,11 @@ impl Round<'_> {
                         self.decided(p, left, right, on, away.is_some())?;
                     }
                 },
-                _ => return None,
+                other => {
+                    let (dst, p, args) = other.operation()?;
+                    self.said[dst as usize] = self.computed(p, args)?;
+                    self.computes.push(at as Label);
+                }
             }
             let decides = matches!(instruction, Instr::Match { .. } | Instr::Branch { .. });
             match away.filter(|_| decides && !on) {

@@ -714,7 +714,7 @@ impl Again {
 
     /// Notes which parameters an instruction has found to be numbers of one kind.
     fn uses(&mut self, before: &State, after: &State, instruction: &Instr) {
-        let (Instr::Op { args, .. } | Instr::GuardOp { args, .. }) = instruction else {
+        let Some((_, _, args)) = instruction.operation() else {
             return;
         };
         for arg in args {
@@ -741,16 +741,10 @@ impl Again {
                 }
                 _ => return,
             },
-            Instr::Op {
-                primitive, args, ..
-            }
-            | Instr::GuardOp {
-                primitive, args, ..
-            } => match Kinds::tested(*primitive) {
-                Some(_) => (args[0], Kinds::ANY),
-                None => return,
+            other => match other.operation() {
+                Some((_, p, args)) if Kinds::tested(p).is_some() => (args[0], Kinds::ANY),
+                _ => return,
             },
-            _ => return,
         };
         let Operand::Register(r) = asked else { return };
         if let Some(param) = before.known(r).param {

@@ -78,23 +78,6 @@ impl Called<'_> {
                     set(&mut held, *dst, value);
                     None
                 }
-                Instr::Op {
-                    dst,
-                    primitive,
-                    args,
-                }
-                | Instr::GuardOp {
-                    dst,
-                    primitive,
-                    args,
-                    ..
-                } => match self.tested(*primitive, args, &held) {
-                    Some(test) => {
-                        set(&mut held, *dst, Some(test));
-                        None
-                    }
-                    None => return Glance::Call,
-                },
                 Instr::Jump { label } => {
                     at = *label as usize;
                     continue;
@@ -120,7 +103,16 @@ impl Called<'_> {
                         _ => Glance::Call,
                     };
                 }
-                _ => return Glance::Call,
+                other => {
+                    let operation = other.operation();
+                    let test = operation
+                        .and_then(|(dst, p, args)| Some((dst, self.tested(p, args, &held)?)));
+                    let Some((dst, test)) = test else {
+                        return Glance::Call;
+                    };
+                    set(&mut held, dst, Some(test));
+                    None
+                }
             };
             at += 1;
             if let Some((primitive, left, right, label)) = decided {

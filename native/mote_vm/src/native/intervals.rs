@@ -140,27 +140,19 @@ impl Round<'_> {
                 let float = self.state.kinds(*src, constants) == Kinds::FLOAT;
                 self.floats[*dst as usize] = held.or_else(|| float.then(|| self.float(*src)));
             }
-            Instr::Op {
-                dst,
-                primitive,
-                args,
+            other => {
+                if let Some((dst, p, args)) = other.operation() {
+                    let floats = self.state.plan(p, args, constants) == Plan::Floats;
+                    self.floats[dst as usize] = match floats {
+                        true => {
+                            let args: Vec<Interval> =
+                                args.iter().map(|arg| self.float(*arg)).collect();
+                            Some(Interval::operation(p, &args)?)
+                        }
+                        false => None,
+                    };
+                }
             }
-            | Instr::GuardOp {
-                dst,
-                primitive,
-                args,
-                ..
-            } => {
-                let floats = self.state.plan(*primitive, args, constants) == Plan::Floats;
-                self.floats[*dst as usize] = match floats {
-                    true => {
-                        let args: Vec<Interval> = args.iter().map(|arg| self.float(*arg)).collect();
-                        Some(Interval::operation(*primitive, &args)?)
-                    }
-                    false => None,
-                };
-            }
-            _ => {}
         }
         self.state.pass(instruction, self.subject);
         self.linear.pass(instruction, constants);

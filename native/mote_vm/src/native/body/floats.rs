@@ -1,6 +1,6 @@
 //! Floats: unboxed arithmetic, and the encoding of floats as words.
 use super::Body;
-use crate::code::ir::{Instr, Operand, Register};
+use crate::code::ir::{Operand, Register};
 use crate::code::primitive::Primitive;
 use crate::native::flow::Plan;
 use crate::native::kinds::Kinds;
@@ -51,25 +51,18 @@ impl Body<'_, '_> {
     /// would have left for.
     fn next_proves(&self, d: Register) -> bool {
         let next = self.at as usize + 1;
-        let Some(
-            Instr::Op {
-                primitive, args, ..
-            }
-            | Instr::GuardOp {
-                primitive, args, ..
-            },
-        ) = self.subject.code.get(next)
-        else {
+        let next_one = self.subject.code.get(next);
+        let Some((_, p, args)) = next_one.and_then(|next| next.operation()) else {
             return false;
         };
-        let keeps = matches!(primitive, Primitive::Add | Primitive::Sub | Primitive::Mul);
+        let keeps = matches!(p, Primitive::Add | Primitive::Sub | Primitive::Mul);
         let reads = args.contains(&Operand::Register(d));
         if !keeps || !reads || self.flow.labels[next].is_some() {
             return false;
         }
         let mut state = self.state.clone();
         state.pass(&self.subject.code[self.at as usize], self.subject);
-        state.plan(*primitive, args, self.subject.constants) == Plan::Floats
+        state.plan(p, args, self.subject.constants) == Plan::Floats
     }
 
     /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
