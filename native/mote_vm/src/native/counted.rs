@@ -4,9 +4,11 @@
 //! ([`Flow::counters`]) says so. As a counter goes one way in equal steps, the comparison for the last of some rounds
 //! answers for all of them. What the native code makes of that is in body/strides.rs; here it is found out, without
 //! compiling anything.
-use super::flow::{Flow, Plan, State, SMALL};
+use super::flow::Flow;
 use super::kinds::Kinds;
+use super::known::{State, SMALL};
 use super::learned::Subject;
+use super::plan::Plan;
 use super::range::{opposite, turned};
 use crate::code::ir::{Instr, Label, Operand};
 use crate::code::primitive::Primitive;

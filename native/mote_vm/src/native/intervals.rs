@@ -5,9 +5,11 @@
 //! ends, calculated as the loop does, hold for all between them. If what is handed on lies in the intervals that it came
 //! from, it does so in every round.
 use super::counted::{Counted, Linear};
-use super::flow::{Flow, Plan, State};
+use super::flow::Flow;
 use super::kinds::Kinds;
+use super::known::State;
 use super::learned::Subject;
+use super::plan::Plan;
 use crate::code::ir::{Instr, Operand};
 use crate::code::primitive::Primitive;
 use crate::prim::arith;

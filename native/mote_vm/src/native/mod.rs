@@ -11,6 +11,7 @@
 //! 3. A turn is undone and run again by the interpreter when its native code cannot go on. So whatever is not
 //!    compiled, not yet or never, is the interpreter's, and the outcome of a turn does not depend on the tier.
 //! 4. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
+mod again;
 mod body;
 mod code_memory;
 mod compile;
@@ -21,8 +22,12 @@ mod helpers;
 mod host;
 mod intervals;
 mod kinds;
+mod known;
 mod layout;
 mod learned;
+mod live;
+mod pass;
+mod plan;
 mod range;
 mod stubs;
 pub(crate) mod tier;

@@ -2,8 +2,8 @@
 use super::Body;
 use crate::code::ir::{Operand, Register};
 use crate::code::primitive::Primitive;
-use crate::native::flow::Plan;
 use crate::native::kinds::Kinds;
+use crate::native::plan::Plan;
 use crate::native::stubs::Seldom;
 use crate::prim::math;
 use crate::value::{FLONUM_TAG, FLONUM_ZERO};

@@ -11,8 +11,9 @@
 use super::{Body, Here, Mode};
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::native::compile::Callee;
-use crate::native::flow::{Flow, State};
+use crate::native::flow::Flow;
 use crate::native::kinds::Kinds;
+use crate::native::known::State;
 use crate::native::learned::Subject;
 use crate::value::FIXNUM_MAX;
 use cranelift_codegen::ir::types::{F64, I64};

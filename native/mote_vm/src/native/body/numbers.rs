@@ -2,8 +2,8 @@
 use super::{Body, Target};
 use crate::code::ir::Operand;
 use crate::code::primitive::Primitive;
-use crate::native::flow::shift;
 use crate::native::kinds::Kinds;
+use crate::native::plan::shift;
 use crate::value::FIXNUM_MAX;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
