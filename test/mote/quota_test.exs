@@ -233,7 +233,8 @@ defmodule Mote.QuotaTest do
       :ok = Mote.pause(machine)
       for _ <- 1..4, do: :ok = Mote.send(teller, {Enum.to_list(1..1_000), 1_000})
       :ok = Mote.drain(other, 60_000)
-      assert charged(machine) in (5 * @megabyte)..(8 * @megabyte)
+      # A thread that has not come to rest yet takes them in, and in the heap they may need twice the room.
+      assert charged(machine) in (5 * @megabyte)..(16 * @megabyte)
 
       assert %{sends: 4_000, overflowed: lost, foreign_out: told, aborts_no_memory: 0} =
                Mote.info(other).counters
