@@ -70,7 +70,7 @@ defmodule Mote.Bench.Programs.Boundary do
 
   def measures(%Sample{stages: stages, param: n}) do
     for %{name: name, ns: ns} <- stages, name not in [:arrive, :check] do
-      {:"ns_per_#{name}", ns / if(name in [:ask, :pid_alone], do: questions(n), else: n)}
+      {:"ns_per_#{name}", ns / if(name in [:ask, :ask_all, :pid_alone], do: questions(n), else: n)}
     end
   end
 
@@ -95,7 +95,12 @@ defmodule Mote.Bench.Programs.Boundary do
       {:pid_alone,
        fn _ -> repeat(questions(n), fn -> Mote.send(teller, {self(), 1, 1}) && receive_all(1) end) end},
       {:outbox, fn _ -> Mote.send(teller, {outbox, 1, n}) && take_all(outbox, n) end},
+      {:outbox_stream,
+       fn _ ->
+         Mote.send(teller, {outbox, 1, n}) && outbox |> Outbox.stream() |> Stream.take(n) |> Stream.run()
+       end},
       {:ask, fn _ -> repeat(questions(n), fn -> Mote.ask(counter, :read) end) end},
+      {:ask_all, fn _ -> counter |> List.duplicate(questions(n)) |> Mote.ask_all(:read) end},
       {:check, fn _ -> div(Mote.ask!(counter, :read), 3) end}
     ]
   end
