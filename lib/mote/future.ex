@@ -58,6 +58,8 @@ defmodule Mote.Future do
   alias Mote.Future.Environment
   alias Mote.Machine.{Creator, Sponsor}
 
+  @environment [:max_threads, :before_start, :after_finish, :pin, :inbox]
+
   @enforce_keys [:ref, :machine, :about]
   defstruct [:ref, :machine, :about]
 
@@ -369,7 +371,7 @@ defmodule Mote.Future do
       of `future/3`. One that raises prevents the start;
     * `:after_finish` - functions of one argument, called with each future once it is finished, in a process of the
       environment and one after the other. They are done when the block has ended. One that fails is logged;
-    * `:pin` - as in `Mote.add_sponsor/3`.
+    * `:pin` and `:inbox` - as in `Mote.add_sponsor/3`. A start that finds the sponsor full raises.
 
   An environment belongs to the process. For others, such as tasks that it starts, there are `environment/0` and the
   option `:environment` of `future/3`. Within the block of another, the inner environment counts.
@@ -386,13 +388,13 @@ defmodule Mote.Future do
             "expected the options of with_environment/3 to be a keyword list, got: #{inspect(opts)}"
     end
 
-    {hooks, sponsor} = Keyword.split(opts, [:before_start, :after_finish])
-    {threads, sponsor} = Keyword.pop(sponsor, :max_threads, :cores)
-
-    if Keyword.has_key?(sponsor, :threads) do
-      raise ArgumentError, "the number of threads of an environment is its option :max_threads"
+    for {key, _} <- opts, key not in @environment do
+      raise ArgumentError,
+            "unknown option #{inspect(key)} of with_environment/3; there are #{Enum.map_join(@environment, ", ", &inspect/1)}"
     end
 
+    {hooks, sponsor} = Keyword.split(opts, [:before_start, :after_finish])
+    {threads, sponsor} = Keyword.pop(sponsor, :max_threads, :cores)
     sponsor = [threads: Sponsor.threads!(threads, ":max_threads of an environment")] ++ sponsor
     Sponsor.validate!(:future, sponsor)
     Environment.run(machine, sponsor, hooks, fun)

@@ -154,7 +154,9 @@ defmodule Mote.FutureEnvironmentTest do
 
     test "bad options are refused", %{machine: machine} do
       for {opts, text} <- [
-            {[threads: 1], ~r/:max_threads/},
+            {[threads: 1], ~r/unknown option :threads of with_environment\/3; there are :max_threads, /},
+            {[on_full: :wait], ~r/unknown option :on_full/},
+            {[inbox: 0], ~r/expected :inbox of sponsor :future to be a positive number/},
             {[max_threads: 0],
              ~r/expected :max_threads of an environment to be :cores or an integer from 1 to/},
             {[after_finish: fn _ -> 1 end], ~r/expected :after_finish to be a list of functions/},
