@@ -9,10 +9,9 @@ mod hearing;
 
 use build::{k, mov, r, ret, Build, MODULE};
 use encode::encode;
-use hearing::{heard, Heard};
+use hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::code::primitive::Primitive as P;
-use mote_vm::machine::Tier;
 use mote_vm::value::FIXNUM_MAX;
 
 /// How deep calls nest.
@@ -129,13 +128,6 @@ fn unit(round: Round, parts: i64, start: Constant, rounds: i64, deep: i64) -> Ve
     encode(&b.behaviour("all", 0, code).0)
 }
 
-fn both(unit: &[u8], fuel: u64, what: &str) -> Heard {
-    let [interpreted, native] =
-        [Tier::Interpreter, Tier::Native].map(|tier| heard(unit, tier, fuel));
-    assert_eq!(interpreted, native, "{what}");
-    interpreted
-}
-
 #[test]
 fn what_is_passed_and_computed() {
     let floats = [1.5, 0.0, -0.0, -2.5, 1e10, 1e300, f64::MAX, 5e-324, -1e-300];
@@ -150,7 +142,7 @@ fn what_is_passed_and_computed() {
                 for rounds in [0, 1, 2] {
                     let what = format!("{round:?} of {parts} from {start:?}, {rounds} times");
                     let unit = unit(round, parts, start.clone(), rounds, 0);
-                    let heard = both(&unit, PLENTY, &what);
+                    let heard = heard_alike(&unit, PLENTY, &what);
                     assert_eq!(heard.messages.len(), 1, "{what}");
                     answered += usize::from(heard.messages[0] != ":undefined");
                 }
@@ -169,7 +161,7 @@ fn fuel_ends_at_each_call_and_round() {
         let needed = needed(parts, rounds);
         for fuel in 1..=needed + 1 {
             let what = format!("{parts} parts, {rounds} times, with fuel {fuel}");
-            let heard = both(&unit, fuel, &what);
+            let heard = heard_alike(&unit, fuel, &what);
             assert_eq!(heard.aborts.is_empty(), fuel >= needed, "{what}");
         }
     }
@@ -182,13 +174,13 @@ fn fuel_ends_at_each_call_and_round() {
             .flatten()
         {
             let what = format!("{parts} parts, {rounds} times, with fuel {fuel}");
-            let heard = both(&unit, fuel, &what);
+            let heard = heard_alike(&unit, fuel, &what);
             assert_eq!(heard.aborts.is_empty(), fuel >= needed, "{what}");
         }
     }
     // It never gets to zero.
     let unit = unit(Round::Fraction, -1, Constant::Float(3.0), 1, 0);
-    let heard = both(&unit, 30_000, "backwards");
+    let heard = heard_alike(&unit, 30_000, "backwards");
     assert_eq!(heard.aborts.len(), 1);
 }
 
@@ -203,7 +195,7 @@ fn depth_ends_at_each_call() {
                 _ => Constant::Float(3.0),
             };
             let unit = unit(round, 9, start, 2, deep);
-            let heard = both(&unit, PLENTY, &what);
+            let heard = heard_alike(&unit, PLENTY, &what);
             let fits = deep + 4 <= DEPTH;
             let expected = if fits { vec![] } else { vec![":stack"] };
             assert_eq!(heard.aborts, expected, "{what}");

@@ -8,10 +8,9 @@ mod hearing;
 
 use build::{k, r, ret, Build, MODULE};
 use encode::encode;
-use hearing::{heard, Heard};
+use hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::code::primitive::Primitive as P;
-use mote_vm::machine::Tier;
 
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;
@@ -161,13 +160,6 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
     encode(&b.behaviour("all", 0, code).0)
 }
 
-fn both(unit: &[u8], fuel: u64, what: &str) -> Heard {
-    let [interpreted, native] =
-        [Tier::Interpreter, Tier::Native].map(|tier| heard(unit, tier, fuel));
-    assert_eq!(interpreted, native, "{what}");
-    interpreted
-}
-
 #[test]
 fn fuel_ends_at_the_same_call() {
     for way in WAYS {
@@ -179,7 +171,7 @@ fn fuel_ends_at_the_same_call() {
                 _ => n as u64 + 1,
             };
             for fuel in [1, calls - 1, calls, calls + 1] {
-                let heard = both(&unit, fuel, &format!("{way:?} of {n} with fuel {fuel}"));
+                let heard = heard_alike(&unit, fuel, &format!("{way:?} of {n} with fuel {fuel}"));
                 let expected = if fuel < calls { vec![":fuel"] } else { vec![] };
                 assert_eq!(heard.aborts, expected, "{way:?} of {n} with fuel {fuel}");
                 let messages = if fuel < calls { 0 } else { 2 };
@@ -202,7 +194,7 @@ fn fuel_ends_at_the_same_call_of_many() {
         let unit = unit(way, 9_000);
         // Around the ends of slices.
         for fuel in [4095, 4096, 4097, 8192, 9_000, 9_001] {
-            let heard = both(&unit, fuel, &format!("{way:?} with fuel {fuel}"));
+            let heard = heard_alike(&unit, fuel, &format!("{way:?} with fuel {fuel}"));
             assert_eq!(heard.aborts.is_empty(), fuel > 9_000, "{way:?}, {fuel}");
         }
     }
@@ -212,18 +204,18 @@ fn fuel_ends_at_the_same_call_of_many() {
 fn depth_ends_at_the_same_call() {
     for way in [Way::Nested, Way::Unusual, Way::Seen, Way::Halves] {
         for n in [DEPTH - 2, DEPTH - 1, DEPTH] {
-            let heard = both(&unit(way, n), PLENTY, &format!("{way:?} of {n}"));
+            let heard = heard_alike(&unit(way, n), PLENTY, &format!("{way:?} of {n}"));
             let expected = if n < DEPTH { vec![] } else { vec![":stack"] };
             assert_eq!(heard.aborts, expected, "{way:?} of {n}");
         }
     }
     // What ends for want of both ends for want of fuel.
     for way in [Way::Nested, Way::Seen] {
-        let heard = both(&unit(way, DEPTH), DEPTH as u64, "both");
+        let heard = heard_alike(&unit(way, DEPTH), DEPTH as u64, "both");
         assert_eq!(heard.aborts, [":fuel"]);
     }
     for way in [Way::Loop, Way::Asking, Way::InTurns] {
-        assert!(both(&unit(way, 2 * DEPTH), PLENTY, "tail calls")
+        assert!(heard_alike(&unit(way, 2 * DEPTH), PLENTY, "tail calls")
             .aborts
             .is_empty());
     }

@@ -9,10 +9,9 @@ mod hearing;
 
 use build::{branch, k, mov, r, ret, Build, MODULE};
 use encode::encode;
-use hearing::{heard, Heard};
+use hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::code::primitive::Primitive as P;
-use mote_vm::machine::Tier;
 use mote_vm::value::FIXNUM_MAX;
 
 /// How deep calls nest.
@@ -88,13 +87,6 @@ fn unit(shape: Shape, base: Constant, n: i64, below: usize) -> Vec<u8> {
     encode(&b.behaviour("all", 0, code).0)
 }
 
-fn both(unit: &[u8], fuel: u64, what: &str) -> Heard {
-    let [interpreted, native] =
-        [Tier::Interpreter, Tier::Native].map(|tier| heard(unit, tier, fuel));
-    assert_eq!(interpreted, native, "{what}");
-    interpreted
-}
-
 /// How many calls of the function there are.
 fn calls(shape: Shape, n: i64) -> u64 {
     match shape {
@@ -121,7 +113,7 @@ fn answers_of_all_kinds_come_back() {
                 for below in 0..2 {
                     let what = format!("{shape:?} of {n} from {base:?}, {below}");
                     let unit = unit(shape, base.clone(), n, below);
-                    let heard = both(&unit, PLENTY, &what);
+                    let heard = heard_alike(&unit, PLENTY, &what);
                     assert_eq!(heard.messages.len(), 1, "{what}");
                     undefined += usize::from(heard.messages[0] == ":undefined");
                 }
@@ -139,7 +131,7 @@ fn fuel_ends_at_each_call() {
             let calls = calls(shape, n);
             for fuel in 1..=calls + 1 {
                 let what = format!("{shape:?} of {n} with fuel {fuel}");
-                let heard = both(&unit, fuel, &what);
+                let heard = heard_alike(&unit, fuel, &what);
                 assert_eq!(heard.aborts.is_empty(), fuel >= calls, "{what}");
             }
         }
@@ -151,7 +143,7 @@ fn fuel_ends_at_each_call() {
         .into_iter()
         .flatten()
     {
-        let heard = both(&unit, fuel, &format!("a large tree with fuel {fuel}"));
+        let heard = heard_alike(&unit, fuel, &format!("a large tree with fuel {fuel}"));
         assert_eq!(heard.aborts.is_empty(), fuel >= calls, "{fuel}");
     }
 }
@@ -163,7 +155,7 @@ fn depth_ends_at_each_call() {
             for n in DEPTH - 3..=DEPTH + 1 {
                 let what = format!("{shape:?} of {n}, {below}");
                 let unit = unit(shape, Constant::Integer(1), n, below);
-                let heard = both(&unit, PLENTY, &what);
+                let heard = heard_alike(&unit, PLENTY, &what);
                 let fits = n + 1 + below as i64 <= DEPTH;
                 let expected = if fits { vec![] } else { vec![":stack"] };
                 assert_eq!(heard.aborts, expected, "{what}");

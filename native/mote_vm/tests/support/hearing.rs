@@ -1,4 +1,6 @@
 //! What one turn says to the outside: a unit's behaviour `all` gets one message, where to send things.
+#![allow(dead_code)] // Every test binary takes what it needs.
+
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
@@ -121,6 +123,14 @@ pub fn heard(unit: &[u8], tier: Tier, fuel: u64) -> Heard {
     machine.join();
     let heard = notes.lock().unwrap();
     heard.clone()
+}
+
+/// The same on both tiers, which must not differ in it; `what` says what is tried.
+pub fn heard_alike(unit: &[u8], fuel: u64, what: &str) -> Heard {
+    let [interpreted, native] =
+        [Tier::Interpreter, Tier::Native].map(|tier| heard(unit, tier, fuel));
+    assert_eq!(interpreted, native, "{what}");
+    interpreted
 }
 
 fn text(term: Term<'_>) -> String {
