@@ -41,6 +41,11 @@ impl Dispatch {
             .any(|asked| !gc.is_over(asked.0))
     }
 
+    /// Whether somebody waits for a collection, or is still to be told that it is over.
+    pub(crate) fn waits_for_collection(&self) -> bool {
+        !self.collection_asked.is_empty()
+    }
+
     /// How long to wait before a collection looks whether somebody outside waits in vain.
     pub(crate) fn until_look(&self) -> Option<Duration> {
         let machine = &self.turn.place.machine;
@@ -83,6 +88,18 @@ mod tests {
                 [is_due; 2]
             );
         }
+    }
+
+    /// It may have been another thread that ended it, after this one has looked for the last time.
+    #[test]
+    fn nobody_sleeps_who_has_to_tell_that_a_collection_is_over() {
+        let mut still = Still::new(2);
+        let thread = &mut still.thread;
+        assert_eq!(thread.may_sleep(), None);
+        let begun = thread.turn.place.machine.gc().begun.load(Relaxed);
+        thread.collection_asked.push((begun, Box::new(|| ())));
+        assert!(!thread.collection_was_asked());
+        assert_eq!(thread.may_sleep(), Some(crate::gc::NAP));
     }
 
     #[test]

@@ -55,7 +55,9 @@ impl Dispatch {
         let place = &self.turn.place;
         let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
         let due = due.and_then(|due| place.machine.clock().until(due));
-        let nap = (place.machine.gc().phase() != Phase::None).then_some(NAP);
+        // Another thread may end the collection that somebody waits for at this very moment, and who asked is told here.
+        let collects = place.machine.gc().phase() != Phase::None || self.waits_for_collection();
+        let nap = collects.then_some(NAP);
         let stale = place.machine.pool().reserve.until_stale();
         let waits = due.into_iter().chain(self.until_look()).chain(nap);
         waits.chain(stale).min()
