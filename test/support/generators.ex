@@ -197,9 +197,12 @@ defmodule Mote.Generators do
   end
 
   defp statement(:abort, scope, path) do
+    # What comes after one that always aborts is not run: so most of them seldom do.
+    compared = frequency([{3, constant("==")}, {1, constant("!=")}])
+
     map(
-      tuple({Expressions.expr(scope, 2, path <> "t"), Expressions.expr(scope, 1, path)}),
-      fn {test, reason} -> {"if (#{test}) == 3 do abort(#{reason}) end", scope} end
+      tuple({Expressions.expr(scope, 2, path <> "t"), compared, Expressions.expr(scope, 1, path)}),
+      fn {test, is, reason} -> {"if (#{test}) #{is} 3 do abort(#{reason}) end", scope} end
     )
   end
 
