@@ -5,6 +5,7 @@
 //!
 //! Every size passes [`std::hint::black_box`] and every result is given back, so that the optimiser leaves all of the
 //! work to the run.
+pub mod cores;
 pub mod dot;
 pub mod erfc;
 pub mod fib;
@@ -26,7 +27,15 @@ pub struct Run {
 }
 
 /// The names of all programs.
-pub const PROGRAMS: [&str; 6] = ["floor", "continuations", "recursion", "fib", "erfc", "dot"];
+pub const PROGRAMS: [&str; 7] = [
+    "floor",
+    "continuations",
+    "recursion",
+    "fib",
+    "erfc",
+    "dot",
+    "cores",
+];
 
 /// Runs the program of that name, `None` if there is none.
 pub fn run(program: &str, size: u32) -> Option<Run> {
@@ -38,6 +47,7 @@ pub fn run(program: &str, size: u32) -> Option<Run> {
         "fib" => timed(|| fib::fib(size as i64) as f64),
         "erfc" => timed(|| erfc::sum(size)),
         "dot" => timed(|| dot::sum(size)),
+        "cores" => timed(|| cores::evenness(size)),
         _ => return None,
     };
     Some(run)

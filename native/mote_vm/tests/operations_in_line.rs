@@ -7,7 +7,7 @@ mod encode;
 #[path = "support/hearing.rs"]
 mod hearing;
 
-use build::{k, mov, r, ret, Build, MODULE};
+use build::{k, mov, r, ret, says, Build, MODULE};
 use encode::encode;
 use hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -117,14 +117,7 @@ fn unit(round: Round, parts: i64, start: Constant, rounds: i64, deep: i64) -> Ve
         .function("middle", 1, computes)
         .function("outer", 3, sums)
         .function("down", 1, goes_down);
-    let code = vec![
-        call(1, down, &[deep]),
-        Instr::Send {
-            target: r(0),
-            message: r(1),
-        },
-        Instr::Done,
-    ];
+    let code = says(call(1, down, &[deep]));
     encode(&b.behaviour("all", 0, code).0)
 }
 

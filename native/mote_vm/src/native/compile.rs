@@ -2,7 +2,7 @@
 //!
 //! What cannot be compiled (its frame or itself is too large) is not an error: a function then stops the native code
 //! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
-use super::body::{Body, Role};
+use super::body::{Body, Calls, Role};
 use super::code_memory::{CodeMemory, Piece};
 use super::flow::Flow;
 use super::learned::{Learned, Subject};
@@ -172,15 +172,23 @@ impl<'a> Compiler<'a> {
     }
 
     fn built(&mut self, subject: &Subject<'a>, flow: &Flow, role: Role) -> Option<Piece> {
-        self.build(role, subject.inputs, |builder, unit, functions, config| {
-            Body::build(builder, unit, functions, subject, flow, role, config);
-        });
         let largest = match role {
             Role::Function { unboxed: true, .. } => LARGEST_FRAME - BOXING_FRAME,
             Role::Function { .. } => LARGEST_FRAME,
             Role::Behaviour { .. } => LARGEST_BEHAVIOUR_FRAME,
         };
-        self.finish(largest)
+        let mut build = |calls| {
+            let in_line = self.build(role, subject.inputs, |builder, unit, functions, config| {
+                let of = (subject, flow, role);
+                Body::build(builder, unit, functions, of, calls, config)
+            });
+            (self.finish(largest), in_line)
+        };
+        match build(Calls::InLine) {
+            // Without them its frame may be small enough.
+            (None, true) => build(Calls::Made).0,
+            (piece, _) => piece,
+        }
     }
 
     /// The form of a function that answers words, where it answers floats as they are otherwise.
@@ -201,12 +209,17 @@ impl<'a> Compiler<'a> {
     }
 
     /// Has a function built in the context.
-    fn build(
+    fn build<T>(
         &mut self,
         role: Role,
         inputs: u16,
-        build: impl FnOnce(FunctionBuilder<'_>, &'a Unit<'a>, &'a [Looked<'a>], TargetFrontendConfig),
-    ) {
+        build: impl FnOnce(
+            FunctionBuilder<'_>,
+            &'a Unit<'a>,
+            &'a [Looked<'a>],
+            TargetFrontendConfig,
+        ) -> T,
+    ) -> T {
         self.context.clear();
         let signature = role.signature(inputs, self.unit.host);
         self.context.func = Function::with_name_signature(UserFuncName::default(), signature);
@@ -216,7 +229,7 @@ impl<'a> Compiler<'a> {
             self.unit,
             self.functions,
             self.isa.frontend_config(),
-        );
+        )
     }
 
     /// What stands in for a function that was refused: it leaves the turn to the interpreter, for ever.

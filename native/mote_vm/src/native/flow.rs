@@ -12,7 +12,7 @@ use super::known::{Known, State};
 use super::learned::Subject;
 use super::live::{live, Registers};
 use super::range::Range;
-use crate::code::ir::Instr;
+use crate::code::ir::{Instr, Label};
 
 /// What is known of a code.
 pub(super) struct Flow {
@@ -23,9 +23,11 @@ pub(super) struct Flow {
     /// The registers that are still read, before each instruction.
     pub(super) live: Vec<Registers>,
     pub(super) loops: bool,
-    /// The parameters that a loop only ever passes on as they are, or a small step further. The fast body is entered with
-    /// half of the integers around them free, so steps need no test: that many rounds have more than a slice of fuel, and
-    /// the next slice is taken before it is entered again. Where the loop calls others, which take slices, there are none.
+    /// The integers that a loop only ever passes on as they are, or a small step further.
+    pub(super) steps: Vec<bool>,
+    /// Those of them that the fast body is entered with half of the integers around free, so that steps need no test: that
+    /// many rounds have more than a slice of fuel, and the next slice is taken before it is entered again. Where the loop
+    /// calls others, which take slices, there are none.
     pub(super) counters: Vec<bool>,
     /// What it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
     pub(super) answers: Kinds,
@@ -43,6 +45,7 @@ impl Flow {
             loops: subject.code.iter().any(
                 |i| matches!(i, Instr::TailCall { function, .. } if subject.is_self(*function)),
             ),
+            steps: vec![false; subject.inputs as usize],
             counters: vec![false; subject.inputs as usize],
             answers: Kinds::NONE,
             calls: Vec::new(),
@@ -70,10 +73,11 @@ impl Flow {
         while !flow.confirm(&again) {
             again = flow.run(subject);
         }
+        let steps = |i: usize| flow.inputs[i] == Kinds::FIXNUM && again.steps[i] == Some(true);
+        flow.steps = (0..flow.inputs.len()).map(steps).collect();
         let called = |i: &Instr| matches!(i, Instr::Call { .. });
         if !subject.code.iter().any(called) {
-            let counts = |i: usize| flow.inputs[i] == Kinds::FIXNUM && again.steps[i] == Some(true);
-            flow.counters = (0..flow.inputs.len()).map(counts).collect();
+            flow.counters.clone_from(&flow.steps);
         }
         flow
     }
@@ -170,5 +174,14 @@ impl Flow {
             }
         }
         all
+    }
+}
+
+impl State {
+    /// Where an instruction can be jumped to, what is known there.
+    pub(super) fn arrive(&mut self, at: Label, flow: &Flow) {
+        if let Some(known) = &flow.labels[at as usize] {
+            self.clone_from(known);
+        }
     }
 }

@@ -4,11 +4,12 @@
 //! handed on follow intervals for what the round makes of it, operation by operation: rounding keeps order, so that the
 //! ends, calculated as the loop does, hold for all between them. If what is handed on lies in the intervals that it came
 //! from, it does so in every round.
-use super::counted::{Counted, Linear};
+use super::counted::Counted;
 use super::flow::Flow;
 use super::kinds::Kinds;
 use super::known::State;
 use super::learned::Subject;
+use super::linear::Linear;
 use super::plan::Plan;
 use crate::code::ir::{Instr, Operand};
 use crate::code::primitive::Primitive;
@@ -108,9 +109,7 @@ fn round(
         floats,
     };
     for at in &counted.round {
-        if let Some(known) = &flow.labels[*at as usize] {
-            round.state = known.clone();
-        }
+        round.state.arrive(*at, flow);
         round.pass(&subject.code[*at as usize])?;
     }
     let handed = counted.handed.iter().zip(before);

@@ -25,12 +25,15 @@ mod kinds;
 mod known;
 mod layout;
 mod learned;
+mod linear;
 mod live;
 mod pass;
 mod plan;
 mod range;
 mod stubs;
 pub(crate) mod tier;
+mod trace;
+mod way;
 
 pub(crate) use code_memory::CodeMemory;
 pub(crate) use compile::Compiled;

@@ -24,6 +24,15 @@ pub fn mov(dst: Register, src: Operand) -> Instr {
     Instr::Move { dst, src }
 }
 
+/// The code of a behaviour without captures that sends whom its message names what a call leaves in register 1.
+pub fn says(call: Instr) -> Vec<Instr> {
+    let send = Instr::Send {
+        target: r(0),
+        message: r(1),
+    };
+    vec![call, send, Instr::Done]
+}
+
 /// The end of a function.
 pub fn ret(value: Operand) -> Instr {
     Instr::Return { value }

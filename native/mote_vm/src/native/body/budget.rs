@@ -14,7 +14,7 @@ use crate::atom::Atom;
 use crate::interpreter::MAX_DEPTH;
 use crate::native::layout;
 use crate::native::stubs::{operand, Seldom};
-use crate::turn::SLICE;
+use crate::turn::fuel::SLICE;
 use crate::value::Value as Word;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -69,17 +69,32 @@ impl Body<'_, '_> {
         self.b.def_var(self.budget, budget);
     }
 
-    /// Whether the slice has fuel left for so many rounds, a power of two.
-    pub(super) fn has_fuel_for(&mut self, budget: Value, rounds: i64) -> Value {
-        let many = FUEL & !(rounds - 1);
-        self.b.ins().band_imm_s(budget, many)
+    /// Whether the slice has fuel left for a stride of that price.
+    pub(super) fn has_fuel_for(&mut self, budget: Value, price: i64) -> Value {
+        if price.count_ones() == 1 {
+            return self.b.ins().band_imm_s(budget, FUEL & !(price - 1));
+        }
+        let fuel = self.b.ins().band_imm_s(budget, FUEL);
+        let enough = IntCC::UnsignedGreaterThanOrEqual;
+        self.b.ins().icmp_imm_u(enough, fuel, price)
     }
 
-    /// How often the slice has fuel for so many rounds, a power of two.
-    pub(super) fn fuel_for(&mut self, budget: Value, rounds: i64) -> Value {
+    /// For how many strides of that price the slice has fuel left.
+    pub(super) fn fuel_for(&mut self, budget: Value, price: i64) -> Value {
         let fuel = self.b.ins().band_imm_s(budget, FUEL);
-        let shift = i64::from(rounds.trailing_zeros());
-        self.b.ins().ushr_imm_s(fuel, shift)
+        if price.count_ones() == 1 {
+            let shift = i64::from(price.trailing_zeros());
+            return self.b.ins().ushr_imm_s(fuel, shift);
+        }
+        let price = self.b.ins().iconst(I64, price);
+        self.b.ins().udiv(fuel, price)
+    }
+
+    /// Whether so many calls may still nest.
+    pub(super) fn has_depth_for(&mut self, budget: Value, calls: i64) -> Value {
+        let depth = self.b.ins().ushr_imm_s(budget, DEPTH_SHIFT);
+        let enough = IntCC::UnsignedGreaterThanOrEqual;
+        self.b.ins().icmp_imm_u(enough, depth, calls)
     }
 
     /// Spends what a round of a loop costs. Where it takes the next slice of fuel, it goes on as `sliced` has it, which does

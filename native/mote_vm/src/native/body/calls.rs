@@ -278,7 +278,7 @@ impl Body<'_, '_> {
         self.hand_on(args);
         self.write_down();
         let block = self.fast_again.expect("a code that calls itself is a loop");
-        self.b.ins().jump(block, &[]);
+        self.next_round(block);
     }
 
     /// What the next round of the fast body begins with.

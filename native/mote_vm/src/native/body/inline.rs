@@ -8,7 +8,7 @@
 //! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. A loop in line
 //! is begun once: where it would be begun anew, with the next slice of fuel or by the slow body, the function is called, so
 //! that what is known of the arguments stays known.
-use super::{Body, Here, Mode};
+use super::{Body, Calls, Here, Mode};
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::native::compile::Callee;
 use crate::native::flow::Flow;
@@ -32,12 +32,12 @@ const MOST: usize = 64;
 
 /// What belongs to one activation of a function, while the body is at another.
 pub(super) struct Activation<'a> {
-    subject: &'a Subject<'a>,
-    flow: &'a Flow,
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) flow: &'a Flow,
     state: State,
     here: Vec<Here>,
-    words: Vec<Variable>,
-    floats: Vec<Variable>,
+    pub(super) words: Vec<Variable>,
+    pub(super) floats: Vec<Variable>,
     at: Label,
     resume: Label,
     fast: Vec<Option<Block>>,
@@ -56,7 +56,7 @@ pub(super) struct Inlined {
 }
 
 /// What a parameter is given.
-enum Given {
+pub(super) enum Given {
     Word(Value),
     Float(Value),
 }
@@ -90,6 +90,7 @@ impl<'a> Body<'a, '_> {
             false => (LEVELS, CALLS),
         };
         let fits = self.mode == Mode::Fast
+            && self.calls == Calls::InLine
             && level < levels
             && code.len() <= LARGEST
             && self.in_line + code.len() <= MOST
@@ -112,12 +113,7 @@ impl<'a> Body<'a, '_> {
         (subject, flow): &'a (Subject<'a>, Flow),
         expected: Kinds,
     ) {
-        let given: Vec<Given> = (args.iter().zip(&flow.inputs))
-            .map(|(arg, kinds)| match *kinds {
-                Kinds::FLOAT => Given::Float(self.machine_float(*arg)),
-                _ => Given::Word(self.word(*arg)),
-            })
-            .collect();
+        let given = self.given(args, flow);
         self.in_line += subject.code.len();
         self.let_go_of_positions();
         let (usual, other) = (self.next_block(), self.b.create_block());
@@ -132,7 +128,7 @@ impl<'a> Body<'a, '_> {
             expected,
             level: level + 1,
         };
-        let mut activation = self.activation(subject, flow, inlined);
+        let mut activation = self.activation(subject, flow, Some(inlined));
 
         self.switch(&mut activation);
         self.current.clear();
@@ -158,14 +154,29 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// The start of a function in line: its parameters are given as what they are taken for.
-    fn begin(&mut self, given: &[Given], args: &[Operand]) {
+    /// What a function in line is called with.
+    pub(super) fn given(&mut self, args: &[Operand], to: &Flow) -> Vec<Given> {
+        let args = args.iter().zip(&to.inputs);
+        args.map(|(arg, kinds)| match *kinds {
+            Kinds::FLOAT => Given::Float(self.machine_float(*arg)),
+            _ => Given::Word(self.word(*arg)),
+        })
+        .collect()
+    }
+
+    /// Its parameters, as what they are taken for.
+    pub(super) fn take_over(&mut self, given: &[Given]) {
         for (i, given) in given.iter().enumerate() {
             match given {
                 Given::Word(word) => self.set_word(i as Register, *word),
                 Given::Float(float) => self.set_float(i as Register, *float),
             }
         }
+    }
+
+    /// The start of a function in line.
+    fn begin(&mut self, given: &[Given], args: &[Operand]) {
+        self.take_over(given);
         if !self.flow.loops {
             return;
         }
@@ -184,7 +195,7 @@ impl<'a> Body<'a, '_> {
 
     /// Gives the loop floats of its own: those of its caller may be kept in memory, across calls, and what begins as the
     /// same would be kept in the same place. Adding -0.0 changes none of them, which Cranelift does not know.
-    fn begin_apart(&mut self, given: &[Given]) {
+    pub(super) fn begin_apart(&mut self, given: &[Given]) {
         let nothing = self.b.ins().f64const(-0.0);
         let mut apart: Vec<(Value, Value)> = Vec::new();
         for (i, given) in given.iter().enumerate() {
@@ -254,7 +265,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    fn machine_float(&mut self, operand: Operand) -> Value {
+    pub(super) fn machine_float(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::Register(r) => self.b.use_var(self.floats[r as usize]),
             Operand::Constant(_) => {
@@ -264,11 +275,11 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    fn activation(
+    pub(super) fn activation(
         &mut self,
         subject: &'a Subject<'a>,
         flow: &'a Flow,
-        inlined: Inlined,
+        inlined: Option<Inlined>,
     ) -> Activation<'a> {
         let registers = subject.registers as usize;
         let code = subject.code.len();
@@ -284,12 +295,12 @@ impl<'a> Body<'a, '_> {
             fast: vec![None; code],
             slow: vec![None; code],
             fast_again: None,
-            inlined: Some(inlined),
+            inlined,
         }
     }
 
     /// Goes over to another activation, and leaves this one there.
-    fn switch(&mut self, other: &mut Activation<'a>) {
+    pub(super) fn switch(&mut self, other: &mut Activation<'a>) {
         debug_assert!(!self.unproven);
         self.before.clear();
         swap(&mut self.subject, &mut other.subject);

@@ -10,6 +10,7 @@
 //!
 //! Here: the walk over the instructions. Edges are in ways.rs, moves in words.rs, the operations in the other files of this
 //! folder.
+mod abreast;
 mod asked;
 mod binaries;
 mod budget;
@@ -75,6 +76,15 @@ impl Role {
     }
 }
 
+/// What becomes of calls of small functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// They are made in line.
+    InLine,
+    /// They are made.
+    Made,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Fast,
@@ -133,11 +143,15 @@ pub(super) struct Body<'a, 'b> {
     /// Several rounds of a loop, while they are compiled.
     stride: Option<Stride>,
     strides_left: Variable,
+    /// Where a loop tries strides again that calls others, and the budget that its plain round has begun with.
+    abreast_again: Option<Block>,
+    begun_with: Variable,
     /// What the current activation is in line of, the activations in line whose slow bodies are not there yet, and how
     /// many instructions were made in line.
     inlined: Option<Inlined>,
     unfinished: Vec<Activation<'a>>,
     in_line: usize,
+    calls: Calls,
     /// Whether the behaviour calls anything, and so spends fuel.
     spends: bool,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
@@ -156,23 +170,25 @@ fn constant() -> MemFlagsData {
 }
 
 impl<'a, 'b> Body<'a, 'b> {
-    /// Compiles the code into the function of the builder.
+    /// Compiles the code into the function of the builder; whether calls are in line there.
     pub(super) fn build(
         b: FunctionBuilder<'b>,
         unit: &'a Unit<'a>,
         functions: &'a [Looked<'a>],
-        subject: &'a Subject<'a>,
-        flow: &'a Flow,
-        role: Role,
+        (subject, flow, role): (&'a Subject<'a>, &'a Flow, Role),
+        calls: Calls,
         config: TargetFrontendConfig,
-    ) {
+    ) -> bool {
         let (mut body, params) = Body::new(b, unit, functions, subject, flow, role);
+        body.calls = calls;
         body.enter(&params);
         body.walk();
         body.mode = Mode::Slow;
         body.finish_inlined();
         body.walk();
+        let in_line = body.in_line > 0 || body.abreast_again.is_some();
         body.finish(config);
+        in_line
     }
 
     /// The form of a function that answers words: calls the other one.
@@ -220,7 +236,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let n = subject.registers as usize;
         let words: Vec<_> = (0..n).map(|_| b.declare_var(I64)).collect();
         let floats: Vec<_> = (0..n).map(|_| b.declare_var(F64)).collect();
-        let (budget, strides_left) = (b.declare_var(I64), b.declare_var(I64));
+        let [budget, strides_left, begun_with] = [(); 3].map(|()| b.declare_var(I64));
         let positions = Positions::new(&mut b);
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
@@ -252,9 +268,12 @@ impl<'a, 'b> Body<'a, 'b> {
             fast_again: None,
             stride: None,
             strides_left,
+            abreast_again: None,
+            begun_with,
             inlined: None,
             unfinished: Vec::new(),
             in_line: 0,
+            calls: Calls::InLine,
             spends,
             signatures: Vec::new(),
             last_tagged: None,
@@ -330,6 +349,7 @@ impl<'a, 'b> Body<'a, 'b> {
         self.strides(fast_again);
         self.b.switch_to_block(fast_again);
         self.fast_again = Some(fast_again);
+        self.begin_plain_round();
         self.start_of_round();
     }
 

@@ -52,7 +52,7 @@ impl Body<'_, '_> {
         match p {
             P::Add | P::Sub => {
                 let step = self.state.step(p, args, self.subject.constants);
-                let counts = step.is_some_and(|param| self.flow.counters[param as usize]);
+                let counts = step.is_some_and(|param| self.has_room_for_steps(param));
                 let fits = counts || self.state.fits(p, args, self.subject.constants);
                 if let Some(k) = constant {
                     let k = if p == P::Add { k } else { -k };
@@ -138,13 +138,27 @@ impl Body<'_, '_> {
         sum
     }
 
-    /// Leaves for the slow body unless a counter has room: its two highest bits are the same.
+    /// Whether a parameter of the loop may go a small step further without a test.
+    fn has_room_for_steps(&self, param: u16) -> bool {
+        let has_room = match self.stride {
+            // Tested before it, also where the loop calls others.
+            Some(_) => &self.flow.steps,
+            None => &self.flow.counters,
+        };
+        has_room[param as usize]
+    }
+
+    /// Leaves for the slow body unless a counter has room.
     pub(super) fn has_room(&mut self, word: Value) {
+        let narrow = self.is_narrow(word);
+        self.leave_if(narrow, Target::Slow(0));
+    }
+
+    /// Whether an integer is one of the outer half: its two highest bits differ.
+    pub(super) fn is_narrow(&mut self, word: Value) -> Value {
         let twice = self.b.ins().ishl_imm_s(word, 1);
         let differing = self.b.ins().bxor(word, twice);
-        let narrow = IntCC::SignedLessThan;
-        let narrow = self.b.ins().icmp_imm_s(narrow, differing, 0);
-        self.leave_if(narrow, Target::Slow(0));
+        self.b.ins().icmp_imm_s(IntCC::SignedLessThan, differing, 0)
     }
 
     /// Minus a fixnum; the smallest has none, which matters only if `when`.

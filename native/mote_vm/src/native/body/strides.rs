@@ -1,8 +1,8 @@
 //! Several rounds of a loop at once: strides of a loop that counts (counted.rs).
 //!
-//! A stride has the rounds of the plain loop one behind the other. How many strides there is fuel for, and how many there
-//! are before the loop ends, is calculated before the first of them; what they count is how many of them are left, from
-//! which fuel and counters follow where they are asked for.
+//! A stride has the rounds of the plain loop one behind the other, or abreast (abreast.rs). How many strides there is fuel
+//! for, and how many there are before the loop ends, is calculated before the first of them; what they count is how many of
+//! them are left, from which fuel and counters follow where they are asked for.
 //!
 //! Invariants:
 //! 1. For all strides fuel is left of the slice, and no round of them is the last.
@@ -11,46 +11,60 @@
 //! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
 //!    computed from them, and no way depends on one.
 use super::{Body, Target};
-use crate::code::ir::Operand;
-use crate::native::counted::{Bound, Counted, Limit, Linear, DISTANCE, ROUNDS};
+use crate::code::ir::{Instr, Label, Operand};
+use crate::native::counted::{Bound, Counted, DISTANCE, ROUNDS};
 use crate::native::intervals::{self, Interval};
 use crate::native::kinds::Kinds;
+use crate::native::linear::Linear;
+use crate::native::way::Limit;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 use cranelift_frontend::Variable;
+use std::rc::Rc;
 
 /// A stride that is being compiled.
 pub(super) struct Stride {
     /// Where what is not usual goes.
     pub(super) given_up: Block,
-    counted: Counted,
-    linear: Linear,
+    pub(super) counted: Rc<Counted>,
+    /// How many rounds it has.
+    pub(super) rounds: i64,
+    pub(super) linear: Linear,
     /// The counters that it needs as floats.
-    counters: Vec<Counter>,
+    pub(super) counters: Vec<Counter>,
     /// Whether all floats are finite for certain.
-    finite: bool,
+    pub(super) finite: bool,
     /// Otherwise a sum that is finite only if all floats are that nobody has asked about.
-    sum: Option<Value>,
+    pub(super) sum: Option<Value>,
 }
 
 /// A counter as a float, times a power of two.
-struct Counter {
-    param: u16,
-    power: f64,
+pub(super) struct Counter {
+    pub(super) param: u16,
+    pub(super) power: f64,
     /// What it grows by from one stride to the next.
     by: f64,
-    float: Variable,
+    pub(super) float: Variable,
 }
 
-impl Body<'_, '_> {
+impl<'a> Body<'a, '_> {
     /// From the start of a loop to its plain form, by strides as far as they go.
     pub(super) fn strides(&mut self, plain: Block) {
-        let Some(counted) = Counted::of(self.subject, self.flow) else {
+        let trace = self.trace();
+        let counted = match &trace {
+            Some(trace) => Some(trace.counted.clone()),
+            None => Counted::of(self.subject, self.flow, false).map(Rc::new),
+        };
+        let Some(counted) = counted else {
             self.b.ins().jump(plain, &[]);
             return;
         };
-        let beginning = intervals::beginning(&counted, self.subject, self.flow);
+        let beginning = match trace {
+            Some(_) => None,
+            None => intervals::beginning(&counted, self.subject, self.flow),
+        };
+        let price = ROUNDS * trace.as_ref().map_or(1, |trace| trace.price);
         if let Some(beginning) = beginning {
             for (i, kinds) in self.flow.inputs.iter().enumerate() {
                 if *kinds == Kinds::FLOAT {
@@ -60,11 +74,14 @@ impl Body<'_, '_> {
                 }
             }
         }
+        if let Some(trace) = &trace {
+            self.may_go_abreast(trace, plain);
+        }
         let budget = self.b.use_var(self.budget);
         let begun: Vec<Value> = self.words();
-        let enough = self.has_fuel_for(budget, ROUNDS);
+        let enough = self.has_fuel_for(budget, price);
         self.unless_plain(enough, plain);
-        let mut strides = self.fuel_for(budget, ROUNDS);
+        let mut strides = self.fuel_for(budget, price);
         for bound in &counted.bounds {
             let distance = self.distance(bound, &begun);
             let near = self.is_near(distance);
@@ -75,7 +92,7 @@ impl Body<'_, '_> {
             let before = self.b.ins().iadd_imm_s(before, 1);
             strides = self.b.ins().umin(strides, before);
         }
-        let spent = self.b.ins().imul_imm_s(strides, ROUNDS);
+        let spent = self.b.ins().imul_imm_s(strides, price);
         let left_at_end = self.b.ins().isub(budget, spent);
         let ends: Vec<Option<Value>> = (counted.steps.iter().zip(&begun))
             .map(|(step, word)| step.map(|step| self.ahead(*word, step, strides)))
@@ -104,13 +121,15 @@ impl Body<'_, '_> {
         self.stride = Some(Stride {
             given_up,
             linear: Linear::start(self.flow, self.subject.registers),
-            counted,
+            counted: counted.clone(),
+            rounds: ROUNDS,
             counters: Vec::new(),
             finite: beginning.is_some(),
             sum: None,
         });
-        for _ in 0..ROUNDS {
-            self.round();
+        match &trace {
+            Some(trace) => self.abreast(trace),
+            None => (0..ROUNDS).for_each(|_| self.round()),
         }
         let stride = self.stride.as_ref().expect("it was begun above");
         if let Some(sum) = stride.sum {
@@ -118,12 +137,7 @@ impl Body<'_, '_> {
             self.leave_unless(finite, Target::Slow(0));
         }
         let stride = self.stride.take().expect("as above");
-        for counter in &stride.counters {
-            let float = self.b.use_var(counter.float);
-            let by = self.b.ins().f64const(counter.by);
-            let float = self.b.ins().fadd(float, by);
-            self.b.def_var(counter.float, float);
-        }
+        self.counters_go_on(&stride);
         let fewer = self.b.ins().iadd_imm_s(left, -1);
         self.b.def_var(self.strides_left, fewer);
         let done = self.b.create_block();
@@ -140,7 +154,7 @@ impl Body<'_, '_> {
         self.b.ins().jump(plain, &[]);
 
         self.b.switch_to_block(given_up);
-        let unspent = self.b.ins().imul_imm_s(left, ROUNDS);
+        let unspent = self.b.ins().imul_imm_s(left, price);
         let budget = self.b.ins().iadd(left_at_end, unspent);
         self.b.def_var(self.budget, budget);
         for (i, float) in floats.into_iter().enumerate() {
@@ -166,6 +180,16 @@ impl Body<'_, '_> {
         self.unproven = false;
     }
 
+    /// At the end of a stride, for the next one.
+    pub(super) fn counters_go_on(&mut self, stride: &Stride) {
+        for counter in &stride.counters {
+            let float = self.b.use_var(counter.float);
+            let by = self.b.ins().f64const(counter.by);
+            let float = self.b.ins().fadd(float, by);
+            self.b.def_var(counter.float, float);
+        }
+    }
+
     /// The words of the parameters; of floats there are none.
     fn words(&mut self) -> Vec<Value> {
         let inputs = self.flow.inputs.iter().zip(&self.words);
@@ -189,7 +213,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn unless_plain(&mut self, condition: Value, plain: Block) {
+    pub(super) fn unless_plain(&mut self, condition: Value, plain: Block) {
         let next = self.next_block();
         self.b.ins().brif(condition, next, &[], plain, &[]);
         self.b.switch_to_block(next);
@@ -232,36 +256,43 @@ impl Body<'_, '_> {
     }
 
     /// One round, up to what it hands on to the next.
-    fn round(&mut self) {
-        let (subject, flow) = (self.subject, self.flow);
-        let stride = self.stride.take().expect("a stride has rounds");
-        let Counted { round, handed, .. } = &stride.counted;
-        let (round, handed) = (round.clone(), handed.clone());
-        self.stride = Some(stride);
+    pub(super) fn round(&mut self) {
+        let stride = self.stride.as_ref().expect("a stride has rounds");
+        let counted = stride.counted.clone();
         self.start_of_round();
-        for at in round {
-            if let Some(known) = &flow.labels[at as usize] {
-                self.state = known.clone();
-            }
-            let instruction = &subject.code[at as usize];
-            self.at = at;
-            self.unproven = false;
-            self.before.clear();
-            self.instruction(instruction);
-            self.state.pass(instruction, subject);
-            if let Some(stride) = &mut self.stride {
-                stride.linear.pass(instruction, subject.constants);
-            }
+        for at in &counted.round {
+            self.compute(*at);
         }
-        self.hand_on(&handed);
-        self.state = flow.start();
+        self.hand_on(&counted.handed);
+        self.state = self.flow.start();
         if let Some(stride) = &mut self.stride {
-            stride.linear.hand_on(&handed, flow);
+            stride.linear.hand_on(&counted.handed, self.flow);
+        }
+    }
+
+    /// One instruction of a round.
+    pub(super) fn compute(&mut self, at: Label) {
+        let subject = self.subject;
+        let instruction = &subject.code[at as usize];
+        self.state.arrive(at, self.flow);
+        self.at = at;
+        self.unproven = false;
+        self.before.clear();
+        self.instruction(instruction);
+        self.pass(instruction);
+        self.unproven = false;
+    }
+
+    /// What is known after an instruction of a round.
+    pub(super) fn pass(&mut self, instruction: &Instr) {
+        self.state.pass(instruction, self.subject);
+        if let Some(stride) = &mut self.stride {
+            stride.linear.pass(instruction, self.subject.constants);
         }
     }
 
     /// Whether a float is in an interval that is as large below zero as above, or is above.
-    fn is_within(&mut self, interval: Interval, float: Value) -> Value {
+    pub(super) fn is_within(&mut self, interval: Interval, float: Value) -> Value {
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
         let most = interval.1.to_bits() as i64;
         let (distance, farthest) = if interval.0 > 0.0 {
@@ -304,7 +335,7 @@ impl Body<'_, '_> {
                 stride.counters.push(Counter {
                     param,
                     power,
-                    by: (ROUNDS * step) as f64 * power,
+                    by: (stride.rounds * step) as f64 * power,
                     float,
                 });
                 float
