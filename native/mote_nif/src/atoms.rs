@@ -29,6 +29,7 @@ pub mod names {
         outbox = "Elixir.Mote.Outbox",
         wake_up = "mote_outbox",
         mail = "mote_mail",
+        abroad = "mote_abroad",
         enough,
         empty,
         machine,

@@ -14,6 +14,9 @@ use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 /// Messages that enter together.
 const BATCH: usize = 1_000;
+/// With so many bytes of shared binaries they are enough: what enters together is refused together when there is no memory
+/// for all of it.
+const BATCH_SHARED: usize = 64 << 10;
 
 /// Sends a list to one actor: how many were accepted, what is left, and why: `:ok` (nothing is), `:more` (call again),
 /// `:big` (the first one that is left is too much for this scheduler), or what `send` says.
@@ -169,7 +172,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Whether the message was written, and another may be.
     fn write(&mut self, message: Term<'a>) -> bool {
-        if self.letters.len() == BATCH {
+        if self.letters.len() == BATCH || self.writer.builder.shared() >= BATCH_SHARED {
             self.why = names::more_left();
             return false;
         }

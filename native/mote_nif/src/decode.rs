@@ -9,7 +9,7 @@ use crate::maps;
 use crate::resources::Handle;
 use crate::terms;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::Class;
+use mote_vm::foreign::{length, Class};
 use mote_vm::machine::Machine;
 use mote_vm::{ActorRef, Term as Value, View};
 use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
@@ -33,6 +33,8 @@ const LARGE: usize = 1_000;
 const NODE: usize = size_of::<ErlNifTerm>();
 /// Longer parts of a binary that the BEAM has are shared with it.
 const SHARED_PART: usize = 512;
+/// How many times its own bytes such a part may keep alive where it waits.
+const MOST_KEPT: usize = 2;
 /// Room for terms that is kept from one message to the next.
 const KEPT: usize = 4_096;
 /// How much of a value is shown where it is only looked at.
@@ -49,8 +51,11 @@ pub struct Decoder {
     /// Of these, those that only stand for what may be large; and bytes of binaries.
     guessed: usize,
     copied: usize,
+    /// Bytes of binaries that are not copied.
+    shared: usize,
     holds: bool,
     limited: bool,
+    waits: bool,
     made: Vec<ErlNifTerm>,
     /// Empty between two terms: only its room is kept.
     steps: Vec<Step<'static>>,
@@ -78,7 +83,7 @@ fn leaf<'a>(env: Env<'a>, value: Value<'_>) -> Option<Term<'a>> {
 impl Decoder {
     /// Starts counting again.
     pub fn start(&mut self) {
-        (self.nodes, self.guessed, self.copied) = (0, 0, 0);
+        (self.nodes, self.guessed, self.copied, self.shared) = (0, 0, 0, 0);
         self.holds = false;
         self.limited = false;
         self.made.clear();
@@ -97,7 +102,16 @@ impl Decoder {
 
     /// About how many bytes they take, what the machine has not looked into left out.
     pub fn size(&self) -> usize {
-        (self.nodes - self.guessed) * NODE + self.copied
+        (self.nodes - self.guessed) * NODE + self.copied + self.shared
+    }
+
+    /// A decoder for what waits, and is charged with its size: it shares no part of a binary that keeps much more than itself
+    /// alive.
+    pub fn for_what_waits() -> Decoder {
+        Decoder {
+            waits: true,
+            ..Decoder::default()
+        }
     }
 
     /// Whether one of them keeps an actor, a customer or a long binary alive.
@@ -199,10 +213,15 @@ impl Decoder {
                     self.guessed += LARGE;
                 }
                 match value.class() {
-                    _ if !self.limited => foreign::to_term(env, value),
+                    _ if !self.limited => {
+                        self.shared += length(value);
+                        foreign::to_term(env, value)
+                    }
                     // Who only looks does not keep a promise alive.
-                    Class::Reference if foreign::is_customer(value) => terms::lost_customer(env),
-                    Class::Pid | Class::Reference | Class::Port => foreign::to_term(env, value),
+                    Class::Address if foreign::is_customer(value) => terms::lost_customer(env),
+                    Class::Reference | Class::Timer | Class::Port | Class::Address | Class::Pid => {
+                        foreign::to_term(env, value)
+                    }
                     Class::Binary => self.bytes(env, value.bytes().unwrap_or_default()),
                     _ => names::more().to_term(env),
                 }
@@ -289,16 +308,21 @@ impl Decoder {
 
     /// Part of a long binary is not copied, if the whole is shared with the BEAM.
     fn part<'a>(&mut self, env: Env<'a>, value: Value<'_>, bytes: &[u8]) -> Term<'a> {
-        if bytes.len() > SHARED_PART && !self.limited {
-            let shared = value
-                .whole()
-                .and_then(|whole| foreign::part(env, whole, bytes));
-            if let Some(term) = shared {
+        let whole = match bytes.len() > SHARED_PART && !self.limited {
+            true => value.whole().filter(|whole| {
+                let keeps_little = length(whole) <= MOST_KEPT * bytes.len();
+                keeps_little || !self.waits
+            }),
+            false => None,
+        };
+        match whole.and_then(|whole| Some((length(whole), foreign::part(env, whole, bytes)?))) {
+            Some((length, term)) => {
+                self.shared += length;
                 self.holds = true;
-                return term;
+                term
             }
+            None => self.bytes(env, bytes),
         }
-        self.bytes(env, bytes)
     }
 
     fn bytes<'a>(&mut self, env: Env<'a>, bytes: &[u8]) -> Term<'a> {

@@ -3,7 +3,7 @@
 //! The term is walked with a stack of its own, in the order of a parcel: a tuple before its elements. The walk counts
 //! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
 use crate::atoms::{self, names, Known};
-use crate::foreign::{Elsewhere, LongBinary, Opaque, Process, Waiting};
+use crate::foreign::{Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting};
 use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use crate::question::Customer;
@@ -116,7 +116,11 @@ impl<'m, 'a> Encoder<'m, 'a> {
             TermType::Map => return self.map(term),
             TermType::Pid => match term.decode::<LocalPid>() {
                 Ok(pid) => self.builder.foreign(Arc::new(Process(pid))),
-                Err(_) => return self.opaque(term, Class::Pid),
+                Err(_) => {
+                    self.spend(FEW)?;
+                    let pid = self.resource.nursery.copy(term);
+                    self.builder.foreign(Arc::new(Abroad(pid)));
+                }
             },
             TermType::Fun => {
                 // How much a function has captured cannot be seen from here.
@@ -157,9 +161,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     /// An integer that is no leaf.
     fn large_integer(&mut self, term: Term<'a>) -> Result<(), Big> {
-        let n = small_integer(term).map(i128::from);
-        let n = n.or_else(|| term.decode::<u64>().ok().map(i128::from));
-        if let Some(wide) = n.and_then(Wide::new) {
+        if let Some(wide) = wide(term) {
             self.builder.foreign(Arc::new(wide));
             Ok(())
         } else if is_modest(term) {
@@ -262,7 +264,11 @@ impl<'m, 'a> Encoder<'m, 'a> {
             }
             Some(Struct::Timer(machine, timer)) => match std::ptr::eq(&*machine, self.resource) {
                 true => self.builder.timer(timer),
-                false => self.opaque(term, Class::Reference)?,
+                false => {
+                    self.spend(FEW)?;
+                    let elsewhere = TimerElsewhere { machine, timer };
+                    self.builder.foreign(Arc::new(elsewhere));
+                }
             },
             None => return self.entries(term),
         }
@@ -291,6 +297,13 @@ impl<'m, 'a> Encoder<'m, 'a> {
         self.stack[from..].reverse();
         Ok(())
     }
+}
+
+/// An integer of 64 bits that is outside of the fixnum range.
+pub fn wide(term: Term<'_>) -> Option<Wide> {
+    let n = small_integer(term).map(i128::from);
+    let n = n.or_else(|| term.decode::<u64>().ok().map(i128::from));
+    n.and_then(Wide::new)
 }
 
 /// An integer of 64 bits.

@@ -16,7 +16,7 @@ struct Trap;
 
 impl Foreign for Trap {
     fn class(&self) -> Class {
-        Class::Reference
+        Class::Address
     }
     fn is_address(&self) -> bool {
         true

@@ -1,5 +1,6 @@
-//! What a machine carries of the BEAM without looking into it: processes, customers, actors of other machines, and
+//! What a machine carries of the BEAM without looking into it: processes, customers, what is of other machines, and
 //! every term that is no value of the machine.
+use crate::atoms::{self, names};
 use crate::mail;
 use crate::order::compare;
 use crate::outbox::Writable;
@@ -12,6 +13,7 @@ use mote_vm::atom::Atom;
 use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef, Messages, Wide};
 use mote_vm::handles::Key;
 use mote_vm::machine::{Machine, Refusal};
+use mote_vm::timers::TimerId;
 use mote_vm::{Term as Value, View};
 use rustler::sys::{
     enif_compare, enif_inspect_binary, enif_make_int64, enif_make_sub_binary, ErlNifBinary,
@@ -21,9 +23,13 @@ use rustler::{Encoder, Env, LocalPid, NewBinary, ResourceArc, Term};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// A process of this node.
 pub struct Process(pub LocalPid);
+
+/// A process of another node: its pid.
+pub struct Abroad(pub OwnTerm);
 
 /// A term with no other meaning here.
 pub struct Opaque {
@@ -48,6 +54,14 @@ pub struct Elsewhere {
     machine: ResourceArc<MachineResource>,
     key: Key,
     sponsor: Option<Atom>,
+}
+
+/// A timer of another machine.
+pub struct TimerElsewhere {
+    /// That machine.
+    pub machine: ResourceArc<MachineResource>,
+    /// Which of its timers.
+    pub timer: TimerId,
 }
 
 impl Waiting {
@@ -152,6 +166,8 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
     let any = value.as_any();
     if let Some(Process(pid)) = any.downcast_ref() {
         pid.encode(env)
+    } else if let Some(Abroad(pid)) = any.downcast_ref() {
+        pid.to(env)
     } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
         opaque.term.to(env)
     } else if let Some(Waiting(customer)) = any.downcast_ref() {
@@ -160,6 +176,8 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         terms::outbox(env, outbox)
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         elsewhere.term.to(env)
+    } else if let Some(TimerElsewhere { machine, timer }) = any.downcast_ref() {
+        terms::timer(env, machine.encode(env), *timer)
     } else if let Some(wide) = any.downcast_ref::<Wide>() {
         integer(env, wide)
     } else if let Some(binary) = any.downcast_ref::<LongBinary>() {
@@ -227,6 +245,24 @@ impl Foreign for Process {
     }
 }
 
+impl Foreign for Abroad {
+    fn class(&self) -> Class {
+        Class::Pid
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        mail::send_abroad(machine, &self.0, message)
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 impl Foreign for Opaque {
     fn class(&self) -> Class {
         self.class
@@ -267,7 +303,7 @@ impl Foreign for LongBinary {
 
 impl Foreign for Waiting {
     fn class(&self) -> Class {
-        Class::Reference
+        Class::Address
     }
     // What a killed future stands for has not begun, or sees here that nobody wants it any more.
     fn is_address(&self) -> bool {
@@ -289,7 +325,7 @@ impl Foreign for Waiting {
 
 impl Foreign for Elsewhere {
     fn class(&self) -> Class {
-        Class::Reference
+        Class::Address
     }
     fn is_address(&self) -> bool {
         true
@@ -305,6 +341,33 @@ impl Foreign for Elsewhere {
             Ok(()) => Delivery::Done,
             Err(Refusal::NoMemory) => Delivery::Full,
             Err(_) => Delivery::Dead,
+        }
+    }
+    fn on(&self, sponsor: Atom) -> Option<ForeignRef> {
+        let term = OwnTerm::make(|env| {
+            let sponsor = atoms::to_term(env, sponsor);
+            self.term.to(env).map_put(names::sponsor(), sponsor).ok()
+        })?;
+        let sponsor = Some(sponsor).filter(|name| *name != Atom::NIL);
+        let (machine, key) = (self.machine.clone(), self.key);
+        Some(Arc::new(Elsewhere::new(term, machine, key, sponsor)))
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for TimerElsewhere {
+    fn class(&self) -> Class {
+        Class::Timer
+    }
+    fn cancel_timer(&self) {
+        if let Some(running) = self.machine.running() {
+            // Whether it was still armed is nobody's business here.
+            let _ = running.cancel_timer(self.timer);
         }
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {

@@ -1,7 +1,8 @@
 //! Machines: start, stop, code, what they hold.
 use crate::atoms::{self, names, Name};
 use crate::bridge::{unpin, Bridge};
-use crate::foreign::Opaque;
+use crate::encode::wide;
+use crate::foreign::{Abroad, Opaque, Process};
 use crate::info;
 use crate::own_term::OwnTerm;
 use crate::read::two_zeros;
@@ -227,22 +228,31 @@ fn machine_load<'a>(
     if running.module(module.0) == Some(hash) {
         return names::ok().encode(env);
     }
-    match running.load(&unit, &opaque) {
+    match running.load(&unit, &foreign) {
         Ok(_) => names::ok().encode(env),
         Err(error) => (names::error(), error.to_string()).encode(env),
     }
 }
 
-/// A constant that the machine cannot look into.
-fn opaque(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
+/// A constant of another kind than the machine's own, as it would be in a message.
+fn foreign(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
+    let mut integer = None;
     let mut class = None;
+    let mut process = None;
     let term = OwnTerm::make(|env| {
         // SAFETY: units are code, and trusted with making atoms as any other code is.
         let (term, _) = unsafe { env.binary_to_term_trusted(bytes) }?;
+        integer = wide(term);
         class = class_of(term);
+        process = term.decode().ok();
         Some(term)
     })?;
-    Some(Arc::new(Opaque::alone(term, class?)))
+    Some(match (integer, process, class?) {
+        (Some(integer), _, _) => Arc::new(integer),
+        (_, Some(process), _) => Arc::new(Process(process)),
+        (_, _, Class::Pid) => Arc::new(Abroad(term)),
+        (_, _, class) => Arc::new(Opaque::alone(term, class)),
+    })
 }
 
 fn class_of(term: Term<'_>) -> Option<Class> {

@@ -4,6 +4,9 @@
 //! locked, also by whoever frees the message, and it must hold the receiver against its end. So it sends itself what comes
 //! now and then, and leaves what comes in a rush here, in one row of words that the postman sends from.
 //!
+//! The BEAM lets native code send to processes of its own node only. What is for another node goes to the postman as a
+//! message, `{:mote_abroad, pid, message}`, in the order in which it was sent: the postman sees to the rest.
+//!
 //! Invariants:
 //! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
 //!    those that follow wait as well. It is among the `receivers` from before its messages can be taken until they have
@@ -26,7 +29,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustler::sys::{enif_send, ErlNifTerm};
 use rustler::thread::is_scheduler_thread;
-use rustler::{schedule, Atom, Env, LocalPid, Term};
+use rustler::{schedule, Atom, Encoder, Env, LocalPid, Term};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ptr::null_mut;
@@ -131,6 +134,17 @@ pub fn tell(
         mail.put(machine, pid, 1, entrance);
     }
     true
+}
+
+/// Has the postman send a message to a process of another node, of which nothing is known.
+pub fn send_abroad(machine: &Machine, pid: &OwnTerm, message: Value<'_>) -> Delivery {
+    let postman = of(machine).and_then(|mail| mail.postman.get());
+    outcome(postman.is_some_and(|postman| {
+        post(postman, |env, decoder| {
+            let message = decoder.term(env, machine, message);
+            (names::abroad(), pid.to(env), message).encode(env)
+        })
+    }))
 }
 
 fn send_one(machine: &Machine, pid: &LocalPid, message: Value<'_>) -> bool {

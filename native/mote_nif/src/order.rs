@@ -1,9 +1,10 @@
 //! The order of foreign values of one class.
-use crate::foreign::{integer, Elsewhere, Opaque, Process, Waiting};
+use crate::foreign::{integer, Abroad, Elsewhere, Opaque, Process, TimerElsewhere, Waiting};
 use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use mote_vm::atom::Atom;
 use mote_vm::foreign::{Foreign, Wide};
+use mote_vm::timers::TimerId;
 use rustler::sys::{
     enif_compare, enif_is_identical, enif_make_pid, enif_term_to_binary, ErlNifTerm,
 };
@@ -14,9 +15,10 @@ use std::mem::MaybeUninit;
 /// What identifies a foreign value; values of different kinds are ordered by kind.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
+    Elsewhere(Option<u32>, usize, u32, u128),
     Customer(usize),
     Outbox(usize),
-    Elsewhere(usize, u32, u128, Option<u32>),
+    Timer(TimerId, usize),
     Other,
 }
 
@@ -25,6 +27,8 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
     if let Some(Process(pid)) = any.downcast_ref() {
         // SAFETY: pids of this node are immediate words, so the environment is not used.
         Ok(unsafe { enif_make_pid(std::ptr::null_mut(), *pid.as_c_arg()) })
+    } else if let Some(Abroad(pid)) = any.downcast_ref() {
+        Ok(pid.raw())
     } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
         Ok(opaque.raw())
     } else if let Some(waiting) = any.downcast_ref::<Waiting>() {
@@ -34,11 +38,13 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         let (machine, key) = elsewhere.home();
         Err(Identity::Elsewhere(
+            elsewhere.sponsor().map(Atom::id),
             machine.as_c_arg() as usize,
             key.slot,
             key.serial,
-            elsewhere.sponsor().map(Atom::id),
         ))
+    } else if let Some(TimerElsewhere { machine, timer }) = any.downcast_ref() {
+        Err(Identity::Timer(*timer, machine.as_c_arg() as usize))
     } else {
         Err(Identity::Other)
     }

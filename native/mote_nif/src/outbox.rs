@@ -83,7 +83,7 @@ impl Writable {
 
     /// A copy of a message; `None` when there is no memory for it.
     fn copy(&self, message: Value<'_>, machine: &Machine) -> Option<Copied> {
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::for_what_waits();
         let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
         let charge = self.0.account.charge(ENVIRONMENT + decoder.size())?;
         Some(Copied {
@@ -111,7 +111,7 @@ fn outcome(posted: Posted) -> (Delivery, bool) {
 
 impl Foreign for Writable {
     fn class(&self) -> Class {
-        Class::Reference
+        Class::Address
     }
     fn is_address(&self) -> bool {
         true
@@ -320,7 +320,8 @@ fn outbox_info<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>) -> Term<'a
         info.waiting,
         info.received,
         info.overflowed,
-        info.closed,
+        // Who could write to it has ended.
+        info.closed || outbox.machine.running().is_none(),
     )
         .encode(env)
 }

@@ -1,16 +1,16 @@
 //! Values on the way from one machine to another.
 use crate::bridge::pin;
-use crate::foreign::{Elsewhere, Opaque};
+use crate::foreign::{Elsewhere, TimerElsewhere};
 use crate::own_term::OwnTerm;
 use crate::resources::{Handle, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::{Class, ForeignRef};
+use mote_vm::foreign::ForeignRef;
 use mote_vm::machine::Machine;
 use mote_vm::parcel::{Builder, Parcel};
 use mote_vm::timers::TimerId;
 use mote_vm::{ActorRef, Term as Value, View};
-use rustler::{Encoder, ResourceArc};
+use rustler::ResourceArc;
 use std::sync::Arc;
 
 /// A value of the machine `from` as a parcel for the machine `there`.
@@ -81,13 +81,10 @@ fn address(builder: &mut Builder, from: &Machine, actor: ActorRef<'_>, sponsor: 
     }
 }
 
-/// A timer of `from` is only a reference over there.
+/// A timer of `from` is one from elsewhere over there.
 fn timer_of(builder: &mut Builder, from: &Machine, timer: TimerId) {
-    let own = pin(from).and_then(|resource| {
-        OwnTerm::make(|env| Some(terms::timer(env, resource.encode(env), timer)))
-    });
-    match own {
-        Some(term) => builder.foreign(Arc::new(Opaque::alone(term, Class::Reference))),
+    match pin(from) {
+        Some(machine) => builder.foreign(Arc::new(TimerElsewhere { machine, timer })),
         None => builder.atom(Atom::UNDEFINED),
     }
 }
@@ -109,6 +106,11 @@ fn at_home(
             }
             builder.address(held);
             return;
+        }
+    }
+    if let Some(elsewhere) = foreign.as_any().downcast_ref::<TimerElsewhere>() {
+        if elsewhere.machine.as_c_arg() == there.as_c_arg() {
+            return builder.timer(elsewhere.timer);
         }
     }
     builder.foreign(foreign.clone());

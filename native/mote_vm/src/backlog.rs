@@ -12,13 +12,19 @@
 pub(crate) const LONG: u64 = 128;
 /// Picoseconds of a turn that is worth moving for its own sake.
 const WORTH_MOVING: u64 = 300_000;
+/// After so many units of small turns in a row, long ones are not expected any more.
+const SMALL_ONES: u64 = 512;
 /// How many times as long as it has grown a growing queue is expected to take.
 const AS_LONG_AGAIN: u64 = 2;
 
 /// The estimate of one thread.
 pub(crate) struct Backlog {
-    /// Picoseconds per unit in the batch before.
-    price: u64,
+    /// Picoseconds per unit in the batch of small turns before, and in the one with a long turn before: fuel is spent at
+    /// another pace than small turns are run.
+    small: u64,
+    long: u64,
+    /// Nanoseconds of a long turn; 0 while turns are small.
+    long_turn: u64,
     /// Turns since the queue last grew or shrank.
     steady: u64,
     /// Nanoseconds of turns since the queue was last empty.
@@ -56,7 +62,9 @@ impl Batch {
 impl Backlog {
     pub(crate) fn new() -> Backlog {
         Backlog {
-            price: u64::MAX,
+            small: u64::MAX,
+            long: u64::MAX,
+            long_turn: 0,
             steady: 0,
             busy: 0,
             worked: 0,
@@ -68,6 +76,11 @@ impl Backlog {
         std::mem::take(&mut self.worked)
     }
 
+    /// About how many nanoseconds a long turn takes; 0 while turns are small.
+    pub(crate) fn long_turn(&self) -> u64 {
+        self.long_turn
+    }
+
     /// Nanoseconds of work that waits, as far as it is worth sharing: `queued` events and what may follow from them,
     /// after a batch that took `nanoseconds`.
     pub(crate) fn after(&mut self, batch: &Batch, nanoseconds: u64, queued: usize) -> u64 {
@@ -75,13 +88,23 @@ impl Backlog {
             return 0;
         }
         let price = nanoseconds.saturating_mul(1000) / batch.units.max(1);
-        let calm = price.min(self.price);
-        self.price = price;
-        let per_turn = match batch.last {
-            long @ LONG.. => long,
-            _ => batch.units.div_ceil(batch.turns),
+        let is_long = batch.last >= LONG;
+        let before = match is_long {
+            true => &mut self.long,
+            false => &mut self.small,
+        };
+        let calm = price.min(*before);
+        *before = price;
+        let per_turn = match is_long {
+            true => batch.last,
+            false => batch.units.div_ceil(batch.turns),
         };
         let each = calm.saturating_mul(per_turn);
+        if is_long {
+            self.long_turn = each / 1000;
+        } else if batch.units >= SMALL_ONES {
+            self.long_turn = 0;
+        }
         let waiting = each.saturating_mul(queued as u64) / 1000;
         let worked = calm.saturating_mul(batch.units) / 1000;
         self.worked += worked;
@@ -130,6 +153,28 @@ mod tests {
         // Thirty small turns and a long one took 25 microseconds; fifteen more like it wait.
         let estimate = backlog.after(&batch(31, 530, 500, 46), 25_000, 15);
         assert!(estimate > 300_000, "{estimate}");
+    }
+
+    #[test]
+    fn long_turns_have_a_price_of_their_own() {
+        let mut backlog = Backlog::new();
+        let estimate = |backlog: &mut Backlog| backlog.after(&batch(1, 512, 512, 8), 14_000, 8);
+        let alone = estimate(&mut backlog);
+        // What they report, in between: much less for a unit.
+        backlog.after(&batch(27, 27, 1, 27), 200, 0);
+        assert_eq!(estimate(&mut backlog), alone);
+        assert!((100_000..=112_000).contains(&alone), "{alone}");
+    }
+
+    #[test]
+    fn long_turns_are_expected_until_there_were_none_for_a_while() {
+        let mut backlog = Backlog::new();
+        assert_eq!(backlog.long_turn(), 0);
+        backlog.after(&batch(1, 512, 512, 8), 14_000, 8);
+        backlog.after(&batch(27, 27, 1, 27), 200, 0);
+        assert!((13_000..=14_000).contains(&backlog.long_turn()));
+        backlog.after(&batch(512, 512, 1, 8), 5_120, 8);
+        assert_eq!(backlog.long_turn(), 0);
     }
 
     #[test]

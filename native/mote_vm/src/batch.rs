@@ -120,11 +120,17 @@ impl Batch {
         self.letters.len()
     }
 
-    /// Bytes that it holds outside of any heap, and will take in one.
+    /// Bytes that it holds outside of any heap, and will take in one. Those of messages that are forgotten count as long as
+    /// it has them.
     pub(crate) fn bytes(&self) -> usize {
         let Letters { ends, targets, .. } = &self.letters;
         let words = 2 * size_of_val(self.words.as_slice());
-        size_of_val(ends.as_slice()) + size_of_val(targets.as_slice()) + words
+        size_of_val(ends.as_slice()) + size_of_val(targets.as_slice()) + words + self.shared()
+    }
+
+    /// What foreign binaries are of that.
+    pub(crate) fn shared(&self) -> usize {
+        self.contents.shared()
     }
 
     /// Forgets all but the first `n`.

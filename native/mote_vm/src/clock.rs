@@ -56,6 +56,16 @@ impl Clock {
         (now as u64).saturating_add(delay)
     }
 
+    /// Whole milliseconds until then, nothing when it is over: of an instant that `after` has given, never more than its
+    /// delay.
+    pub(crate) fn left(&self, instant: u64) -> u64 {
+        let passed = match self {
+            Clock::System(start) => start.elapsed().as_nanos().div_ceil(1_000_000) as u64,
+            Clock::Manual(_) => self.now(),
+        };
+        instant.saturating_sub(passed)
+    }
+
     /// How long until then; `None` when time does not pass by itself.
     pub(crate) fn until(&self, instant: u64) -> Option<Duration> {
         match self {
@@ -97,6 +107,22 @@ mod tests {
         }
         assert!(before.elapsed() >= Duration::from_millis(3));
         assert!(!clock.set(1_000_000) && clock.now() < 1_000_000);
+    }
+
+    #[test]
+    fn what_is_left_is_never_more_than_the_delay() {
+        let clock = Clock::new(ClockKind::System);
+        for _ in 0..100 {
+            let due = clock.after(50);
+            let left = clock.left(due);
+            assert!((1..=50).contains(&left), "{left}");
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        assert_eq!(clock.left(0), 0);
+        let manual = Clock::new(ClockKind::Manual);
+        assert_eq!(manual.left(manual.after(50)), 50);
+        assert!(manual.set(20));
+        assert_eq!((manual.left(50), manual.left(10)), (30, 0));
     }
 
     #[test]

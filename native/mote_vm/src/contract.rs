@@ -85,8 +85,13 @@ pub enum StartError {
     Thread(std::io::Error),
     /// There is a sponsor of that name already.
     Exists,
-    /// There are as many sponsors or threads as a machine can have.
-    TooMany,
+    /// There are as many sponsors as a machine can have.
+    TooManySponsors {
+        /// How many of them were removed, but stand for the first one in actors that are pinned to them.
+        gone: usize,
+    },
+    /// There are as many threads, those of such sponsors included.
+    TooManyThreads,
     /// The machine was told to stop.
     Stopped,
 }
@@ -100,7 +105,19 @@ impl std::fmt::Display for StartError {
             ),
             StartError::Thread(error) => write!(f, "cannot start a dispatch thread: {error}"),
             StartError::Exists => write!(f, "there is a sponsor of that name already"),
-            StartError::TooMany => write!(f, "the machine has as many sponsors as it can have"),
+            StartError::TooManySponsors { gone: 0 } => {
+                write!(f, "the machine has as many sponsors as it can have")
+            }
+            StartError::TooManySponsors { gone } => write!(
+                f,
+                "{gone} sponsors that were removed have had pinned actors, and their numbers are not given again: with \
+                 those that there are, the machine has as many as it can have"
+            ),
+            StartError::TooManyThreads => write!(
+                f,
+                "the machine has as many threads as it can have; the numbers of those are not given again whose \
+                 sponsor was removed and has had pinned actors"
+            ),
             StartError::Stopped => write!(f, "the machine was told to stop"),
         }
     }

@@ -4,6 +4,8 @@
 pub(crate) type Core = u32;
 
 pub(crate) use system::{bar_from_here, here, restore, step_aside, this_thread, Set, ThreadId};
+#[cfg(all(test, loom))]
+pub(crate) use system::{end, is_barred};
 
 #[cfg(all(target_os = "linux", not(miri), not(loom)))]
 mod system {
@@ -65,7 +67,65 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(miri), not(loom))))]
+/// A system for models: a few threads with numbers that are not given again, each barred from a core or not.
+#[cfg(loom)]
+mod system {
+    use super::Core;
+    use crate::sync::{AcqRel, AtomicU64, AtomicUsize, Relaxed};
+
+    pub(crate) type ThreadId = usize;
+    pub(crate) struct Set;
+
+    const RUNS: u64 = 0;
+    const BARRED: u64 = 1;
+    const ENDED: u64 = 2;
+
+    loom::lazy_static! {
+        static ref NEXT: AtomicUsize = AtomicUsize::new(0);
+        static ref THREADS: [AtomicU64; 4] = std::array::from_fn(|_| AtomicU64::new(RUNS));
+    }
+    loom::thread_local! {
+        static ME: ThreadId = NEXT.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn this_thread() -> ThreadId {
+        ME.with(|me| *me)
+    }
+
+    // AcqRel, also below: the system is asked by one thread after the other.
+    pub(crate) fn restore(_: &Set) {
+        THREADS[this_thread()].swap(RUNS, AcqRel);
+    }
+
+    pub(crate) fn bar_from_here(thread: ThreadId) -> Option<Set> {
+        let was = THREADS[thread].swap(BARRED, AcqRel);
+        assert_eq!(was, RUNS, "barred already, or ended");
+        Some(Set)
+    }
+
+    pub(crate) fn here() -> Core {
+        Core::MAX
+    }
+
+    pub(crate) fn step_aside() -> bool {
+        false
+    }
+
+    /// Whether the calling thread is barred from a core.
+    #[cfg(test)]
+    pub(crate) fn is_barred() -> bool {
+        THREADS[this_thread()].load(Relaxed) == BARRED
+    }
+
+    /// The calling thread is about to end.
+    #[cfg(test)]
+    pub(crate) fn end() {
+        let was = THREADS[this_thread()].swap(ENDED, AcqRel);
+        assert_eq!(was, RUNS, "ends barred");
+    }
+}
+
+#[cfg(not(any(loom, all(target_os = "linux", not(miri)))))]
 mod system {
     use super::Core;
 

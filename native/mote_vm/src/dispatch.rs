@@ -176,9 +176,12 @@ impl Dispatch {
         let station = &self.turn.place.station;
         for step in steps.drain(..) {
             match step {
-                TimerStep::Cancel(timer) => {
-                    timer.as_timer().map(|id| machine.cancel_timer(id));
-                }
+                TimerStep::Cancel(timer) => match (timer.as_timer(), timer.as_foreign()) {
+                    (Some(id), _) => drop(machine.cancel_timer(id)),
+                    (None, Some(elsewhere)) => elsewhere.cancel_timer(),
+                    // Nothing else is staged.
+                    (None, None) => {}
+                },
                 TimerStep::Arm {
                     timer,
                     milliseconds,

@@ -52,9 +52,10 @@ fn kind(message: Term<'_>) -> String {
         View::Timer(_) => "reference",
         View::Foreign(foreign) => match foreign.class() {
             Class::BigInteger => "integer",
-            Class::Reference => "reference",
+            Class::Reference | Class::Timer => "reference",
             Class::Function => "function",
             Class::Port => "port",
+            Class::Address => "address",
             Class::Pid => "pid",
             Class::Map => "map",
             Class::Bitstring => "bitstring",

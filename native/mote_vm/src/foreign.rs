@@ -1,4 +1,5 @@
 //! What the machine can carry and deliver to, but not look into.
+use crate::atom::Atom;
 use crate::heap::view::Term;
 use crate::machine::Machine;
 use crate::turn::Outgoing;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub enum Class {
     /// An integer outside the fixnum range.
     BigInteger = 0,
-    /// A reference; also a customer, which takes one answer.
+    /// A reference.
     Reference = 1,
     /// A function.
     Function = 2,
@@ -27,14 +28,18 @@ pub enum Class {
     Bitstring = 6,
     /// A binary too long to live in the heap.
     Binary = 7,
+    /// What takes messages and is neither an actor of this machine nor a process: an actor of another machine, a customer.
+    Address = 8,
+    /// A timer of another machine.
+    Timer = 9,
 }
 
 impl Class {
-    /// The class of that number in a unit of code.
+    /// The class of that number.
     pub fn from_number(n: u8) -> Option<Class> {
         use Class::*;
         [
-            BigInteger, Reference, Function, Port, Pid, Map, Bitstring, Binary,
+            BigInteger, Reference, Function, Port, Pid, Map, Bitstring, Binary, Address, Timer,
         ]
         .get(n as usize)
         .copied()
@@ -93,6 +98,12 @@ pub trait Foreign: Send + Sync + 'static {
     ) {
         messages.for_each(|message| told(self.deliver(message, machine), 1));
     }
+    /// The same address, but carrying that sponsor; `None` if it has no sponsor to choose.
+    fn on(&self, _sponsor: Atom) -> Option<ForeignRef> {
+        None
+    }
+    /// Cancels the timer of another machine, if it is one. Runs on a dispatch thread and must not block.
+    fn cancel_timer(&self) {}
     /// The order among foreign values of the same class; `Equal` is Elixir's `===`.
     fn compare(&self, other: &dyn Foreign) -> Ordering;
     /// The order of a big integer against a float.
@@ -113,6 +124,11 @@ pub trait Foreign: Send + Sync + 'static {
 
 /// A shared foreign value.
 pub type ForeignRef = Arc<dyn Foreign>;
+
+/// How many bytes a binary has; none of anything else.
+pub fn length(value: &ForeignRef) -> usize {
+    value.bytes().map_or(0, <[u8]>::len)
+}
 
 /// An integer outside of the fixnum range that fits 64 bits, signed or unsigned.
 pub struct Wide(i128);

@@ -75,6 +75,15 @@ impl Entry {
         };
         ENTRY_BYTES + parcel
     }
+
+    /// What foreign binaries are of that, which take no time to unpack.
+    fn shared(&self) -> usize {
+        match self {
+            Entry::Message(_, parcel) => parcel.shared(),
+            Entry::Batch(batch) => batch.shared(),
+            _ => 0,
+        }
+    }
 }
 
 /// Called when what was asked for is done.
@@ -180,6 +189,13 @@ impl Contents {
     /// What it is charged with for what is in it.
     fn bytes(&self) -> usize {
         self.charged - self.spare
+    }
+
+    /// See `drain_little`. Who has shared binaries in it is looked at only when it seems to be much.
+    fn is_little(&self) -> bool {
+        let shared = || self.entries.iter().map(Entry::shared).sum::<usize>();
+        let few = self.len() <= LITTLE;
+        few && (self.bytes() <= LITTLE_BYTES || self.bytes() - shared() <= LITTLE_BYTES)
     }
 }
 
@@ -451,7 +467,7 @@ impl Inbox {
     /// The same if it is little: what can be unpacked in some microseconds. Whether it was.
     pub(crate) fn drain_little(&self, into: &mut Contents) -> bool {
         let mut inner = self.inner.lock();
-        if inner.contents.len() > LITTLE || inner.contents.bytes() > LITTLE_BYTES {
+        if !inner.contents.is_little() {
             return false;
         }
         // As above: what is not taken here is pushed after the lock is free again, and sets it again.

@@ -12,14 +12,19 @@
 //!    promise, and [`Parcel::unpack`] is total all the same: a missing value reads as `:undefined`.
 //! 2. The actors of addresses in a parcel are held by it until it is where the collector finds them: in an inbox, or
 //!    unpacked into a heap that the collector waits for.
+mod builder;
+mod unpack;
+mod words;
+
 use crate::atom::Atom;
-use crate::foreign::ForeignRef;
+use crate::foreign::{length, ForeignRef};
 use crate::handles::{Handles, Held};
 use crate::heap::Heap;
-use crate::map;
-use crate::timers::TimerId;
 use crate::value::Value;
+pub use builder::{Builder, BuilderMark};
 use std::sync::Arc;
+pub(crate) use unpack::unpack;
+use words::{Words, FEW};
 
 const TUPLE: u64 = 0x10;
 const LIST: u64 = 0x20;
@@ -36,76 +41,9 @@ const COUNT_SHIFT: u32 = 8;
 pub struct Parcel {
     words: Words,
     foreigns: Vec<ForeignRef>,
+    /// Bytes of binaries among these.
+    shared: usize,
     held: Vec<Held>,
-}
-
-/// How many words a parcel has room for without an allocation.
-const FEW: usize = 4;
-
-enum Words {
-    /// So many of them.
-    Few([Value; FEW], u8),
-    Many(Vec<Value>),
-}
-
-impl Words {
-    fn as_slice(&self) -> &[Value] {
-        match self {
-            Words::Few(words, n) => &words[..*n as usize],
-            Words::Many(words) => words,
-        }
-    }
-}
-
-/// Words as they are written: the first few of them without an allocation, for most messages are that and no more.
-#[derive(Default)]
-struct Written {
-    few: [u64; FEW],
-    /// How many of these; none when there are `many`.
-    n: usize,
-    many: Vec<Value>,
-}
-
-impl Written {
-    fn len(&self) -> usize {
-        self.n + self.many.len()
-    }
-
-    #[inline]
-    fn push(&mut self, word: u64) {
-        if self.many.is_empty() {
-            if self.n < FEW {
-                self.few[self.n] = word;
-                self.n += 1;
-                return;
-            }
-            self.many.reserve(4 * FEW);
-            self.many.extend(self.few.map(Value::from_word));
-            self.n = 0;
-        }
-        self.many.push(Value::from_word(word));
-    }
-
-    fn truncate(&mut self, len: usize) {
-        match self.many.is_empty() {
-            true => self.n = self.n.min(len),
-            false => self.many.truncate(len),
-        }
-    }
-
-    fn finish(self) -> Words {
-        match self.many.is_empty() {
-            true => Words::Few(self.few.map(Value::from_word), self.n as u8),
-            false => Words::Many(self.many),
-        }
-    }
-
-    /// All of them in one row.
-    fn open(mut self) -> Vec<Value> {
-        let few = self.few[..self.n].iter();
-        self.many.extend(few.map(|word| Value::from_word(*word)));
-        self.many
-    }
 }
 
 // SAFETY: the words are plain data; the rest may be sent.
@@ -121,6 +59,7 @@ impl Parcel {
         Parcel {
             words: Words::Few([value; FEW], 1),
             foreigns: Vec::new(),
+            shared: 0,
             held: Vec::new(),
         }
     }
@@ -136,19 +75,31 @@ impl Parcel {
     }
 
     /// What it is charged with while it waits: as much as its value will take in a heap, where a word for an element of
-    /// a list becomes a cell of two.
+    /// a list becomes a cell of two, and each foreign binary is charged with its bytes.
     pub fn bytes(&self) -> usize {
         match &self.words {
             Words::Few([value, ..], 1) if !value.is_boxed() => 0,
-            words => words.as_slice().len() * 2 * size_of::<Value>(),
+            words => words.as_slice().len() * 2 * size_of::<Value>() + self.shared,
         }
+    }
+
+    /// What foreign binaries are of that: these are not copied.
+    pub(crate) fn shared(&self) -> usize {
+        self.shared
     }
 
     /// One of several messages that share foreign values.
     pub(crate) fn new(words: Vec<Value>, foreigns: Vec<ForeignRef>) -> Parcel {
+        let mut shared = 0;
+        each_value(&words, |value| {
+            if let Some(foreign) = foreign(value, &foreigns) {
+                shared += length(foreign);
+            }
+        });
         Parcel {
             words: Words::Many(words),
             foreigns,
+            shared,
             held: Vec::new(),
         }
     }
@@ -174,6 +125,24 @@ impl Parcel {
 
 /// Shows every address in these words, of one parcel or of several in a row.
 pub(crate) fn each_address(words: &[Value], mut show: impl FnMut(Value)) {
+    each_value(words, |value| {
+        if value.is_address() {
+            show(value);
+        }
+    });
+}
+
+/// The foreign value that a command stands for.
+fn foreign(command: Value, foreigns: &[ForeignRef]) -> Option<&ForeignRef> {
+    let word = command.word();
+    let is_foreign = command.is_boxed() && word & KIND == FOREIGN;
+    foreigns
+        .get((word >> COUNT_SHIFT) as usize)
+        .filter(|_| is_foreign)
+}
+
+/// Shows every word but raw ones, from the last.
+fn each_value(words: &[Value], mut show: impl FnMut(Value)) {
     let mut rest = words;
     while let Some((&value, before)) = rest.split_last() {
         let raw = if value.is_boxed() {
@@ -182,109 +151,8 @@ pub(crate) fn each_address(words: &[Value], mut show: impl FnMut(Value)) {
             0
         };
         rest = &before[..before.len().saturating_sub(raw)];
-        if value.is_address() {
-            show(value);
-        }
+        show(value);
     }
-}
-
-#[inline]
-pub(crate) fn unpack(
-    words: &[Value],
-    foreigns: &mut [ForeignRef],
-    heap: &mut Heap,
-    stack: &mut Vec<Value>,
-) -> Value {
-    match row(words) {
-        Some(elements) => heap.tuple(elements.len(), |i| elements[i]),
-        None => unpack_any(words, foreigns, heap, stack),
-    }
-}
-
-/// The elements, if that is a tuple where each stands for itself: most messages are, and need no stack. Raw words cannot be
-/// taken for one, for the last word is a command then.
-fn row(words: &[Value]) -> Option<&[Value]> {
-    let (command, elements) = words.split_first()?;
-    let is_row = command.word() == TUPLE | (elements.len() as u64) << COUNT_SHIFT
-        && elements.iter().all(|element| !element.is_boxed());
-    is_row.then_some(elements)
-}
-
-fn unpack_any(
-    words: &[Value],
-    foreigns: &mut [ForeignRef],
-    heap: &mut Heap,
-    stack: &mut Vec<Value>,
-) -> Value {
-    stack.clear();
-    let mut rest = words;
-    while let Some((&value, before)) = rest.split_last() {
-        rest = before;
-        let word = value.word();
-        if !value.is_boxed() {
-            stack.push(value);
-            continue;
-        }
-        let count = (word >> COUNT_SHIFT) as usize;
-        let made = match word & KIND {
-            TUPLE => {
-                let from = stack.len().saturating_sub(count);
-                let made = heap.tuple(count, |i| take(stack, i));
-                stack.truncate(from);
-                made
-            }
-            LIST => {
-                // The tail lies deepest, the first element on top.
-                let from = stack.len().saturating_sub(count + 1);
-                let mut list = stack.get(from).copied().unwrap_or(Value::UNDEFINED);
-                for element in stack.iter().skip(from + 1) {
-                    list = heap.cons(*element, list);
-                    if list.is_none() {
-                        break;
-                    }
-                }
-                stack.truncate(from);
-                list
-            }
-            FLOAT => heap.float(f64::from_bits(raw(&mut rest))),
-            BYTES => {
-                let words = count.div_ceil(8).min(rest.len());
-                let (before, raw) = rest.split_at(rest.len() - words);
-                rest = before;
-                // SAFETY: `words` words hold at least `count` bytes (fewer only if the builder broke its promise,
-                // and then the length is clamped), and bytes have no alignment.
-                let bytes = unsafe {
-                    std::slice::from_raw_parts(raw.as_ptr().cast::<u8>(), count.min(words * 8))
-                };
-                heap.bytes(bytes)
-            }
-            FOREIGN => match foreigns.get(count) {
-                Some(foreign) => heap.foreign(foreign.clone()),
-                None => Value::UNDEFINED,
-            },
-            TIMER => heap.timer(TimerId {
-                serial: raw(&mut rest),
-                thread: (count >> 32) as u16,
-                place: count as u32,
-            }),
-            MAP => {
-                let entries = (0..count).map(|i| (take(stack, 2 * i), take(stack, 2 * i + 1)));
-                let made = map::from_entries(heap, entries.collect());
-                stack.truncate(stack.len().saturating_sub(2 * count));
-                made
-            }
-            _ => {
-                let (sponsor, address) = (take(stack, 0), take(stack, 1));
-                stack.truncate(stack.len().saturating_sub(2));
-                heap.on(sponsor, address)
-            }
-        };
-        if made.is_none() {
-            return Value::NONE;
-        }
-        stack.push(made);
-    }
-    stack.pop().unwrap_or(Value::UNDEFINED)
 }
 
 /// How many raw words precede a command.
@@ -294,181 +162,6 @@ fn raw_words(command: Value) -> usize {
         FLOAT | TIMER => 1,
         BYTES => ((word >> COUNT_SHIFT) as usize).div_ceil(8),
         _ => 0,
-    }
-}
-
-/// The i-th value from the top.
-fn take(stack: &[Value], i: usize) -> Value {
-    match stack.len().checked_sub(i + 1) {
-        Some(at) => stack[at],
-        None => Value::UNDEFINED,
-    }
-}
-
-fn raw(rest: &mut &[Value]) -> u64 {
-    match rest.split_last() {
-        Some((&word, before)) => {
-            *rest = before;
-            word.word()
-        }
-        None => 0,
-    }
-}
-
-/// Writes a parcel, parts before their contents.
-#[derive(Default)]
-pub struct Builder {
-    words: Written,
-    foreigns: Vec<ForeignRef>,
-    held: Vec<Held>,
-}
-
-/// How far a builder was.
-#[derive(Clone, Copy)]
-pub struct BuilderMark {
-    words: usize,
-    foreigns: usize,
-    held: usize,
-}
-
-impl Builder {
-    /// An empty builder.
-    pub fn new() -> Builder {
-        Builder::default()
-    }
-
-    /// An empty builder that writes there.
-    pub(crate) fn written_on(words: Vec<Value>) -> Builder {
-        let mut builder = Builder::default();
-        builder.words.many = words;
-        builder
-    }
-
-    /// How many words were written: a measure of the work done.
-    pub fn len(&self) -> usize {
-        self.words.len()
-    }
-
-    /// Where it stands, for `rewind`.
-    pub fn mark(&self) -> BuilderMark {
-        BuilderMark {
-            words: self.words.len(),
-            foreigns: self.foreigns.len(),
-            held: self.held.len(),
-        }
-    }
-
-    /// Forgets what was written since.
-    pub fn rewind(&mut self, mark: BuilderMark) {
-        self.words.truncate(mark.words);
-        self.foreigns.truncate(mark.foreigns);
-        self.held.truncate(mark.held);
-    }
-
-    /// Whether nothing was written yet.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// An integer; `false` when it is outside of the fixnum range (then carry it as foreign).
-    #[must_use]
-    pub fn integer(&mut self, n: i64) -> bool {
-        match Value::integer(n) {
-            Some(value) => {
-                self.words.push(value.word());
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// A finite float.
-    pub fn float(&mut self, f: f64) {
-        match Value::flonum(f) {
-            Some(value) => self.words.push(value.word()),
-            None => [f.to_bits(), FLOAT]
-                .into_iter()
-                .for_each(|word| self.words.push(word)),
-        }
-    }
-
-    /// An atom.
-    pub fn atom(&mut self, atom: Atom) {
-        self.words.push(Value::atom(atom).word());
-    }
-
-    /// `[]`
-    pub fn empty_list(&mut self) {
-        self.words.push(Value::EMPTY_LIST.word());
-    }
-
-    /// A list of `count` elements and a tail, which follow: first the elements in order, then the tail.
-    pub fn list(&mut self, count: usize) {
-        self.words.push(LIST | (count as u64) << COUNT_SHIFT);
-    }
-
-    /// A tuple of `count` elements, which follow in order.
-    pub fn tuple(&mut self, count: usize) {
-        self.words.push(TUPLE | (count as u64) << COUNT_SHIFT);
-    }
-
-    /// A map of `count` entries, which follow in any order, each as key and value.
-    pub fn map(&mut self, count: usize) {
-        self.words.push(MAP | (count as u64) << COUNT_SHIFT);
-    }
-
-    /// A binary.
-    pub fn bytes(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..part.len()].copy_from_slice(part);
-            self.words.push(u64::from_ne_bytes(word));
-        }
-        self.words.push(BYTES | (bytes.len() as u64) << COUNT_SHIFT);
-    }
-
-    /// A value of the outside.
-    pub fn foreign(&mut self, foreign: ForeignRef) {
-        self.words
-            .push(FOREIGN | (self.foreigns.len() as u64) << COUNT_SHIFT);
-        self.foreigns.push(foreign);
-    }
-
-    /// A timer's reference.
-    pub fn timer(&mut self, id: TimerId) {
-        let place = u64::from(id.thread) << 32 | u64::from(id.place);
-        self.words.push(id.serial);
-        self.words.push(TIMER | place << COUNT_SHIFT);
-    }
-
-    /// A reference that carries its sponsor: sponsor and address follow.
-    pub fn on(&mut self) {
-        self.words.push(ON);
-    }
-
-    /// The address of an actor of the machine that the parcel is for.
-    pub fn address(&mut self, held: Held) {
-        self.words.push(Value::address(held.actor).word());
-        self.held.push(held);
-    }
-
-    /// The words, of several parcels in a row, and a parcel of all that goes with them.
-    pub(crate) fn open(self) -> (Vec<Value>, Parcel) {
-        let contents = Parcel {
-            words: Words::Few([Value::UNDEFINED; FEW], 0),
-            foreigns: self.foreigns,
-            held: self.held,
-        };
-        (self.words.open(), contents)
-    }
-
-    /// The parcel.
-    pub fn finish(self) -> Parcel {
-        Parcel {
-            words: self.words.finish(),
-            foreigns: self.foreigns,
-            held: self.held,
-        }
     }
 }
 

@@ -13,11 +13,13 @@
 //! 2. A thread is barred only while it is parked, and the cores that it may use are known until it is awake: it never
 //!    runs on barred. (One that steps aside bars itself, for as long as that takes.)
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
+#[cfg(all(test, loom))]
+mod models;
+
 use crate::cores;
 use crate::spot::{Cores, CORES};
-use crate::sync::RwLock;
-use parking_lot::Mutex;
-use std::thread::Thread;
+use crate::sync::thread::{self, Thread};
+use crate::sync::{Mutex, RwLock};
 use std::time::Duration;
 
 /// See the head of this file.
@@ -66,7 +68,7 @@ impl Parker {
     /// The calling thread will sleep here; `bound`: to a core.
     pub(crate) fn open(&self, bound: bool) {
         *self.sleeper.write() = Some(Sleeper {
-            thread: std::thread::current(),
+            thread: thread::current(),
             id: cores::this_thread(),
             bound,
         });
@@ -81,8 +83,8 @@ impl Parker {
     pub(crate) fn park(&self, at_most: Option<Duration>) {
         *self.rest.lock() = Rest::Parked;
         match at_most {
-            Some(duration) => std::thread::park_timeout(duration),
-            None => std::thread::park(),
+            Some(duration) => thread::park_timeout(duration),
+            None => thread::park(),
         }
         self.rise();
     }

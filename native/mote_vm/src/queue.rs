@@ -177,6 +177,22 @@ impl EventQueue {
         }
     }
 
+    /// Whether what is queued, staged events included, lies in one chunk: then what was taken can be put back.
+    pub(crate) fn is_in_one_chunk(&self) -> bool {
+        self.head_end == self.tail_end
+    }
+
+    /// Puts some of the events back that `take_before` has taken last, while all lay in one chunk. That is the last one,
+    /// which no collection reads (invariant 4).
+    pub(crate) fn put_back_all(&mut self, events: &[Event]) {
+        // SAFETY: as many events at least were taken from the same chunk, and lay before `head`.
+        unsafe {
+            self.head = self.head.sub(events.len());
+            self.head
+                .copy_from_nonoverlapping(events.as_ptr(), events.len());
+        }
+    }
+
     /// The oldest event from before `mark`, also while a turn has staged others behind it.
     pub(crate) fn take_before(&mut self, mark: &QueueMark) -> Option<Event> {
         if self.head == mark.tail {

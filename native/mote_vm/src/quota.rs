@@ -130,7 +130,9 @@ mod tests {
         //! One test for each charge: forgotten, or never given back, it is missing here.
         use super::*;
         use crate::actor::Actor;
+        use crate::atom::Atom;
         use crate::batch::{Batch, Letters};
+        use crate::foreign::LongBytes;
         use crate::handles::Handles;
         use crate::heap::block::{BlockPool, BLOCK};
         use crate::heap::pace::Pace;
@@ -156,13 +158,32 @@ mod tests {
             builder.finish()
         }
 
+        /// With a binary of the outside.
+        fn shared(bytes: usize) -> impl Fn(&mut Builder) {
+            move |builder| {
+                builder.tuple(2);
+                builder.atom(Atom::OK);
+                builder.foreign(Arc::new(LongBytes(vec![7; bytes].into())));
+            }
+        }
+
+        fn parcel_of(write: impl Fn(&mut Builder)) -> Parcel {
+            let mut builder = Builder::new();
+            write(&mut builder);
+            builder.finish()
+        }
+
         fn batch(n: usize) -> Box<Batch> {
+            batch_of(n, |builder| builder.bytes(TEXT))
+        }
+
+        fn batch_of(n: usize, write: impl Fn(&mut Builder)) -> Box<Batch> {
             let handles = Arc::new(Handles::default());
             let (mut letters, mut builder) = (Letters::default(), Builder::new());
             for _ in 0..n {
                 let key = handles.acquire(actor(), None);
                 letters.address(handles.hold(key).expect("held"));
-                builder.bytes(TEXT);
+                write(&mut builder);
                 letters.end(&builder);
             }
             letters.seal(builder)
@@ -263,6 +284,64 @@ mod tests {
             assert!(emptied(&quota, &small, false));
             let (quota, poor) = inbox(2 * TEXT.len(), usize::MAX);
             assert_eq!((entered(&poor, 3), quota.held()), (0, 0));
+        }
+
+        #[test]
+        fn binaries_of_the_outside_wherever_they_wait() {
+            const MUCH: usize = 1 << 20;
+            let limit = 2 * MUCH + MUCH / 2;
+            let message = || Entry::Message(Target(actor()), parcel_of(shared(MUCH)));
+            let pushes: [fn(&Inbox, Entry) -> bool; 2] = [
+                |inbox, entry| {
+                    let sent = inbox.push_from_outside(entry, &mut None, Sender::GoesOn);
+                    sent.is_ok()
+                },
+                |inbox, entry| inbox.push_between(entry).is_ok(),
+            ];
+            for push in pushes {
+                let (quota, inbox) = inbox(limit, usize::MAX);
+                assert!(push(&inbox, message()) && push(&inbox, message()));
+                let two = quota.held();
+                assert!(two > 2 * MUCH && !push(&inbox, message()));
+                assert_eq!(quota.held(), two, "what is refused takes nothing");
+                assert!(emptied(&quota, &inbox, false));
+            }
+            let (quota, poor) = inbox(limit, usize::MAX);
+            let entered = |n| {
+                let entered = poor.push_batch(batch_of(n, shared(MUCH)));
+                entered.ok().expect("open").0
+            };
+            assert_eq!((entered(3), quota.held()), (0, 0));
+            assert_eq!(entered(2), 2);
+            assert!(quota.held() > 2 * MUCH);
+            assert!(emptied(&quota, &poor, true));
+            let quota = Arc::new(Quota::new(limit));
+            let timers = Timers::new(quota.clone());
+            let target = Value::address(actor());
+            let arm = || timers.arm_from_outside(1, 2, target, parcel_of(shared(MUCH)));
+            let armed = [arm(), arm()].map(|armed| armed.ok().expect("room").0);
+            assert!(quota.held() > 2 * MUCH && arm().is_err());
+            assert!(timers.cancel(armed[0]).is_some());
+            timers.fire(2, &mut Vec::new());
+            assert_eq!(quota.held(), 0);
+        }
+
+        #[test]
+        fn binaries_of_the_outside_only_where_they_are() {
+            let mut builder = Builder::new();
+            builder.list(2);
+            shared(5)(&mut builder);
+            let (mark, before) = (builder.mark(), builder.shared());
+            shared(70)(&mut builder);
+            assert_eq!((before, builder.shared()), (5, 75));
+            builder.rewind(mark);
+            assert_eq!(builder.shared(), 5);
+            let words = builder.finish().bytes() - 5;
+            assert_eq!(words, 4 * 2 * size_of::<Value>());
+            // Three in one piece, and each by itself.
+            let batch = batch_of(3, shared(1_000));
+            let apart: Vec<usize> = batch.split().iter().map(|(_, one)| one.bytes()).collect();
+            assert_eq!(apart, [parcel_of(shared(1_000)).bytes(); 3]);
         }
 
         #[test]

@@ -173,8 +173,9 @@ impl Dispatch {
         self.forwards[at].push(event);
     }
 
-    /// Hands the forwarded events over.
-    pub(crate) fn flush(&mut self) {
+    /// Hands the forwarded events over; whether there were any.
+    pub(crate) fn flush(&mut self) -> bool {
+        let are_any = !self.addressed.is_empty();
         while let Some(to) = self.addressed.pop() {
             let (station, waker) = (self.peer(to), self.as_waker_of(to));
             let mut events = std::mem::take(&mut self.forwards[to as usize]);
@@ -186,6 +187,7 @@ impl Dispatch {
             self.forwards[to as usize] = events;
             self.keep_apart(is_here);
         }
+        are_any
     }
 
     /// Two threads that hand work to and fro and wait for each other on one core take turns there, each at the price

@@ -12,7 +12,8 @@
 //! 2. An event is given, or goes back to where this thread will find it again; none is lost.
 //! 3. `waking` is set before the thread is woken, and cleared whenever the thread wakes and
 //!    before it sleeps: it never stays set on a thread that sleeps on.
-//! 4. A request is either answered or withdrawn: whoever cannot withdraw it any more was answered, and only they.
+//! 4. A request is either answered or withdrawn: whoever cannot withdraw it any more was answered, and only they. It is
+//!    answered by who has something to give, and stands until then; who has asked in vain withdraws it.
 use crate::actor::Actor;
 use crate::parker::Waker;
 use crate::queue::Event;
@@ -51,12 +52,17 @@ impl Request {
         self.0.compare_exchange(0, me, AcqRel, Relaxed).is_ok()
     }
 
+    /// Whether it still asks: a hint.
+    pub(crate) fn is_by(&self, me: ThreadNumber) -> bool {
+        self.0.load(Relaxed) == me
+    }
+
     /// Asks no longer; `false` when it was answered.
     pub(crate) fn withdraw(&self, me: ThreadNumber) -> bool {
         self.0.compare_exchange(me, 0, AcqRel, Relaxed).is_ok()
     }
 
-    /// Who asks, if anybody: to be answered, if only with nothing.
+    /// Who asks, if anybody: to be given something.
     #[inline(always)]
     pub(crate) fn answer(&self) -> Option<ThreadNumber> {
         // Relaxed: a hint that saves the swap; the swap decides.
@@ -78,19 +84,18 @@ impl Turn {
         if self.reluctance > 0 && self.actor.is_null() {
             // Asked for or not: what would have to stay is not moved about again so soon.
             self.reluctance -= 1;
-            station.request.answer();
-            return;
-        }
-        if let Some(asker) = station.request.answer() {
-            // It saw what was so a batch ago; what is nearly done by now stays.
-            if backlog >= WORTH_ASKING {
-                let asker = self.place.machine.stations().get(asker);
-                self.give_half(&asker);
-            }
+            station.backlog.store(0, Relaxed);
             return;
         }
         // Relaxed, also below: hints, ordered by the announcement (invariant 3).
         station.backlog.store(backlog, Relaxed);
+        // For less they wait.
+        if backlog >= WORTH_ASKING {
+            if let Some(asker) = station.request.answer() {
+                let asker = self.place.machine.stations().get(asker);
+                return self.give_half(&asker);
+            }
+        }
         let sponsor = &self.place.sponsor;
         if sponsor.asleep.load(Relaxed) > 0 && sponsor.worth_waking.pays(backlog) {
             let mut stations = sponsor.stations.iter();
@@ -106,25 +111,34 @@ impl Turn {
     /// the others are looked at.
     fn give_half(&mut self, to: &Station) {
         let committed = self.queue.mark_len(&self.savepoint.queue);
-        // Behind a long turn nothing stays that can go: it would wait for the end of it.
         let between_turns = self.actor.is_null();
-        let mut left = match between_turns {
+        // Within a turn what is to stay can be put back into the last chunk only (queue.rs, invariant 4): what lies in
+        // more than one is divided where the half of it ends.
+        let divided = between_turns || self.queue.is_in_one_chunk();
+        let mut left = match divided {
             true => committed.min(2 * MOST),
             false => committed.div_ceil(2).min(MOST),
         };
         let looked_at = left;
+        let section = left.min(SECTION);
         let mut crowded = None;
-        let (mut given, mut kept) = (Vec::with_capacity(SECTION), Vec::with_capacity(left));
-        let mut taken = Vec::with_capacity(SECTION);
+        let (mut given, mut kept) = (Vec::with_capacity(section), Vec::with_capacity(left));
+        let mut taken = Vec::with_capacity(section);
         while left > 0 {
             let section = left.min(SECTION);
             taken.extend((0..section).map_while(|_| self.queue.take_before(&self.savepoint.queue)));
             left -= section;
             if between_turns {
-                let crowded = crowded.get_or_insert_with(|| self.crowded(&taken));
-                self.divide(&taken, to, crowded, &mut given, &mut kept);
+                let crowded = &*crowded.get_or_insert_with(|| self.crowded(&taken));
+                let stripe = self.stripe(taken.len());
+                let stays = |i: usize, e: Event| {
+                    (i / stripe).is_multiple_of(2) || crowded.contains(&e.target)
+                };
+                self.divide(&taken, to, stays, &mut given, &mut kept);
             } else {
-                self.empty_out(&taken, to, &mut given, &mut kept);
+                let bound = self.bound_to_turn();
+                let stays = |i, e: Event| divided && i % 2 == 1 || e.target == bound;
+                self.divide(&taken, to, stays, &mut given, &mut kept);
             }
             taken.clear();
             self.hand_over(to, &mut given, Waker::GoesOn);
@@ -139,6 +153,8 @@ impl Turn {
                 self.queue.push(event.target, event.message);
             }
             self.savepoint.queue = self.queue.mark();
+        } else if divided {
+            self.queue.put_back_all(&kept);
         } else {
             let own = self.place.station.clone();
             self.hand_over(&own, &mut kept, Waker::GoesOn);
@@ -148,19 +164,38 @@ impl Turn {
         self.settle(queued, 0);
     }
 
-    /// Between turns every second stripe goes: what is queued first has more to come of it than what is queued last.
+    /// How many neighbours in the queue stay together when it is divided: half of what is queued first goes, and half of
+    /// what is queued last, for there is more to come of the first. Of long turns one at a time: what they report is
+    /// queued behind those that wait, however few of them are left.
+    fn stripe(&self, queued: usize) -> usize {
+        match self.long_turn {
+            0 => (queued / 4).clamp(1, STRIPE),
+            _ => 1,
+        }
+    }
+
+    /// The running actor, unless others may run it at the same time.
+    fn bound_to_turn(&self) -> *const Actor {
+        // SAFETY: the running actor is live: its event was queued.
+        let behaviour = unsafe { (*self.actor).header() }.behaviour();
+        match self.program.behaviour(behaviour).safe {
+            true => std::ptr::null(),
+            false => self.actor,
+        }
+    }
+
+    /// What stays is kept, the others are to be given, with their actors.
     fn divide(
-        &mut self,
+        &self,
         taken: &[Event],
         to: &Station,
-        crowded: &[*const Actor],
+        stays: impl Fn(usize, Event) -> bool,
         given: &mut Vec<Event>,
         kept: &mut Vec<Event>,
     ) {
-        let stripe = (taken.len() / 4).clamp(1, STRIPE);
         for (i, &event) in taken.iter().enumerate() {
             fetch(taken, i + AHEAD);
-            if (i / stripe) % 2 == 1 || crowded.contains(&event.target) {
+            if stays(i, event) {
                 kept.push(event);
             } else {
                 self.give(event, to);
@@ -169,37 +204,12 @@ impl Turn {
         }
     }
 
-    /// Within a turn all goes but what is for the running actor, which nobody else may run unless it is safe.
-    fn empty_out(
-        &mut self,
-        taken: &[Event],
-        to: &Station,
-        given: &mut Vec<Event>,
-        kept: &mut Vec<Event>,
-    ) {
-        let running = self.actor;
-        // SAFETY: the running actor is live: its event was queued.
-        let behaviour = unsafe { (*running).header() }.behaviour();
-        let safe = self.program.behaviour(behaviour).safe;
-        for (i, &event) in taken.iter().enumerate() {
-            fetch(taken, i + AHEAD);
-            if event.target == running && !safe {
-                kept.push(event);
-                continue;
-            }
-            if event.target != running {
-                self.give(event, to);
-            }
-            given.push(event);
-        }
-    }
-
-    /// The actor of an event changes owner with it, if it is this thread's.
+    /// The actor of an event changes owner with it, if it is this thread's and its turn is not running.
     #[inline(always)]
     fn give(&self, event: Event, to: &Station) {
         // SAFETY: targets of queued events are live.
         let actor = unsafe { &*event.target };
-        if actor.header().owner() == self.place.station.number {
+        if event.target != self.actor && actor.header().owner() == self.place.station.number {
             actor.give(to.number);
         }
     }
@@ -240,6 +250,83 @@ impl Turn {
 fn fetch(events: &[Event], at: usize) {
     if let Some(event) = events.get(at) {
         crate::dispatch::prefetch(event.target.cast());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::actor::BehaviourId;
+    use crate::still::Still;
+    use crate::value::Value;
+
+    /// A thread of two, with events for as many actors of its own queued; its sibling is asleep.
+    fn busy_with(events: usize) -> (Still, Vec<*const Actor>) {
+        let mut still = Still::new(2);
+        let turn = &mut still.thread.turn;
+        let actors: Vec<_> = (0..events)
+            .map(|_| turn.create(BehaviourId::SINK, Value::NIL).address_pointer())
+            .collect();
+        for actor in &actors {
+            turn.queue.push(*actor, Value::NIL);
+        }
+        turn.savepoint.queue = turn.queue.mark();
+        (still, actors)
+    }
+
+    /// Which of the actors stayed with the thread when its sibling asked, and are next in its queue.
+    fn kept(still: &mut Still, actors: &[*const Actor], backlog: u64) -> Vec<usize> {
+        let turn = &mut still.thread.turn;
+        let (me, sibling) = {
+            let stations = &turn.place.sponsor.stations;
+            (stations[0].number, stations[1].number)
+        };
+        assert!(turn.place.station.request.ask(sibling));
+        turn.share(backlog);
+        // SAFETY: as they were made; nobody has collected them.
+        let owner = |at: usize| unsafe { (*actors[at]).header() }.owner();
+        let mut kept = Vec::new();
+        while let Some(event) = turn.queue.take_before(&turn.savepoint.queue) {
+            kept.extend(actors.iter().position(|actor| *actor == event.target));
+        }
+        // The running one has a safe behaviour: its event may go, while it stays.
+        let stays = |at: usize| kept.contains(&at) || actors[at] == turn.actor;
+        for at in 0..actors.len() {
+            assert_eq!(owner(at), if stays(at) { me } else { sibling });
+        }
+        kept
+    }
+
+    #[test]
+    fn of_small_turns_stripes_go_and_of_long_ones_every_second() {
+        let (mut still, actors) = busy_with(16);
+        let stripes = kept(&mut still, &actors, WORTH_ASKING);
+        assert_eq!(stripes, [0, 1, 2, 3, 8, 9, 10, 11]);
+        let (mut still, actors) = busy_with(5);
+        still.thread.turn.long_turn = 10_000;
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0, 2, 4]);
+    }
+
+    #[test]
+    fn behind_a_long_turn_every_second_goes_from_the_first_on() {
+        let (mut still, actors) = busy_with(5);
+        still.thread.turn.actor = actors[2];
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [1, 3]);
+        let (mut still, actors) = busy_with(1);
+        let (_other, running) = busy_with(1);
+        still.thread.turn.actor = running[0];
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0; 0]);
+    }
+
+    #[test]
+    fn what_is_nearly_done_stays_and_whoever_asks_sees_it() {
+        let (mut still, actors) = busy_with(4);
+        let all = kept(&mut still, &actors, WORTH_ASKING - 1);
+        assert_eq!(all, [0, 1, 2, 3]);
+        let place = &still.thread.turn.place;
+        let sibling = place.sponsor.stations[1].number;
+        assert!(!place.station.has_at_least(WORTH_ASKING));
+        assert!(place.station.request.withdraw(sibling));
     }
 }
 

@@ -92,7 +92,11 @@ enum Slot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AddError {
     Exists,
-    TooMany,
+    /// So many of them are gone.
+    TooMany {
+        gone: usize,
+    },
+    TooManyThreads,
 }
 
 impl Sponsors {
@@ -109,7 +113,8 @@ impl Sponsors {
         let free = slots.iter().position(|slot| matches!(slot, Slot::Free));
         let at = free.unwrap_or(slots.len());
         if at >= SponsorId::LIMIT {
-            return Err(AddError::TooMany);
+            let gone = slots.iter().filter(|slot| matches!(slot, Slot::Gone));
+            return Err(AddError::TooMany { gone: gone.count() });
         }
         let sponsor = Arc::new(make(SponsorId(at as u16)));
         self.first.get_or_init(|| sponsor.clone());
@@ -209,6 +214,23 @@ mod tests {
         assert!(sponsors.remove(first.name).is_none());
         assert!(sponsors.remove(Atom::new("second")).is_some());
         assert!(sponsors.by_name(Atom::new("second")).is_none());
+    }
+
+    #[test]
+    fn who_finds_no_number_learns_how_many_are_not_given_again() {
+        let sponsors = Sponsors::default();
+        add(&sponsors, "first").ok().unwrap();
+        for _ in 1..SponsorId::LIMIT {
+            let other = add(&sponsors, "other").ok().unwrap();
+            assert_eq!(sponsors.pin(|s| s.name == other.name), Some(other.id));
+            sponsors.remove(other.name);
+            assert!(!sponsors.recycle(&other));
+        }
+        let gone = SponsorId::LIMIT - 1;
+        assert_eq!(
+            add(&sponsors, "other").err(),
+            Some(AddError::TooMany { gone })
+        );
     }
 
     #[test]

@@ -161,13 +161,14 @@ impl Drop for Spot {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 impl Cores {
     /// Others than those that the threads of this process run on.
     pub(crate) fn of_a_test() -> &'static Cores {
         Box::leak(Box::new(Cores::new()))
     }
 
+    #[cfg(not(loom))]
     pub(crate) fn all_awake(&self) -> u32 {
         self.counts.iter().map(|count| count.0.load(Relaxed)).sum()
     }

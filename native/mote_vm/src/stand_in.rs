@@ -125,7 +125,7 @@ impl Dispatch {
             self.hand_over_all();
             self.turn.savepoint.queue = self.turn.queue.mark();
         }
-        self.publish(0);
+        self.publish();
         self.batch = batch;
         self.stands_in = false;
         self.turn.allow(whole);
@@ -180,7 +180,7 @@ fn is_small(term: Term<'_>, left: &mut usize) -> bool {
             View::Bytes(bytes) => 1 + bytes.len() / BYTES_A_PART,
             View::Tuple(_) | View::Map(_) => return false,
             View::Foreign(foreign) => match foreign.class() {
-                Class::Reference | Class::Pid | Class::Port => 1,
+                Class::Reference | Class::Timer | Class::Port | Class::Address | Class::Pid => 1,
                 _ => return false,
             },
             _ => 1,

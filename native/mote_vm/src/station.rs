@@ -30,7 +30,7 @@ pub(crate) struct Station {
     pub(crate) presence: Apart<Presence>,
     pub(crate) inbox: Inbox,
     pub(crate) timers: Timers,
-    pub(crate) request: Request,
+    pub(crate) request: Apart<Request>,
     /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
     pub(crate) waking: AtomicBool,
     /// The thread is to look around, and not only for what is in its inbox.
@@ -57,7 +57,7 @@ impl Station {
             presence: Apart(Presence::new()),
             inbox: Inbox::new(quota.clone(), quiescence.clone()),
             timers: Timers::new(quota.clone()),
-            request: Request::new(),
+            request: Apart(Request::new()),
             waking: AtomicBool::new(false),
             summoned: AtomicBool::new(false),
             backlog: AtomicU64::new(0),

@@ -104,6 +104,20 @@ mod modelled {
     }
 }
 
+/// Threads that park, and are unparked.
+pub(crate) mod thread {
+    #[cfg(loom)]
+    pub(crate) use loom::thread::{current, park, Thread};
+    #[cfg(not(loom))]
+    pub(crate) use std::thread::{current, park, park_timeout, Thread};
+
+    /// Loom knows no time: it may be over at once.
+    #[cfg(loom)]
+    pub(crate) fn park_timeout(_moment: std::time::Duration) {
+        loom::thread::yield_now();
+    }
+}
+
 /// Something that some threads write to while others read or write what lies beside it: on cache lines of its own, in pairs
 /// as they are fetched.
 #[derive(Default)]

@@ -19,7 +19,7 @@ use crate::backlog::{Backlog, Batch, LONG};
 use crate::code::program::BehaviourCode;
 use crate::cores;
 use crate::fault::Fault;
-use crate::gc::Stress;
+use crate::gc::{Phase, Stress};
 use crate::inbox::{Contents, Done, Target};
 use crate::interpreter::Interpreter;
 use crate::look::watch::Watch;
@@ -37,7 +37,7 @@ use crate::value::Value;
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
 const BATCH: u64 = 512;
@@ -90,6 +90,8 @@ pub(crate) struct Dispatch {
     pub(crate) growth: i64,
     /// A sibling has woken it for work.
     called: bool,
+    /// It has slept for a while, and nothing has come yet.
+    pub(crate) rests: bool,
     /// Whether it has ever fallen asleep, and so begun.
     pub(crate) has_slept: bool,
     /// Whether a stand-in (stand_in.rs) runs this, and leaves something to do; and whether one has that has gone.
@@ -143,6 +145,7 @@ impl Dispatch {
             backlog: Backlog::new(),
             growth: 0,
             called: false,
+            rests: false,
             has_slept: false,
             stands_in: false,
             postponed: false,
@@ -175,18 +178,28 @@ impl Dispatch {
     }
 
     fn dispatch(&mut self) {
+        // Whether it has worked since the last batch: looks at flags take no time, looks at the clock do.
+        let mut has_worked = true;
         while !self.turn.place.machine.is_stopping() {
             if self.turn.place.station.inbox.is_pending() {
                 self.drain();
+                has_worked = true;
             }
             if self.retiring {
                 self.answer_calls();
                 return self.retire();
             }
             self.look_at_the_clock();
-            let backlog = self.run_batch();
-            self.hand_over_all();
-            self.publish(backlog);
+            let begin = match has_worked && self.has_siblings() {
+                true => Instant::now(),
+                false => self.awake_since,
+            };
+            let batch = self.run_batch();
+            let end = Instant::now();
+            self.rests &= batch.turns == 0;
+            let backlog = self.estimate(&batch, end - begin);
+            has_worked = self.hand_over_all() || self.collects();
+            self.publish_at(end, backlog);
             self.look_where();
             let mark = self.turn.queue.mark();
             self.turn.savepoint.queue = mark;
@@ -213,10 +226,18 @@ impl Dispatch {
         told.into_iter().for_each(|(_, done)| done());
     }
 
-    /// What others want, and what is theirs.
-    pub(crate) fn hand_over_all(&mut self) {
+    fn has_siblings(&self) -> bool {
+        self.turn.place.sponsor.stations.len() > 1
+    }
+
+    fn collects(&self) -> bool {
+        self.turn.place.machine.gc().phase() != Phase::None
+    }
+
+    /// What others want, and what is theirs; whether there was anything.
+    pub(crate) fn hand_over_all(&mut self) -> bool {
         self.migrate();
-        self.flush();
+        self.flush()
     }
 
     /// Whether something is wanted of it between two turns.
@@ -231,13 +252,11 @@ impl Dispatch {
         }
     }
 
-    /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
-    pub(crate) fn run_batch(&mut self) -> u64 {
+    /// Runs turns for a batch.
+    pub(crate) fn run_batch(&mut self) -> Batch {
         if self.is_watched() {
             return self.run_watched_batch();
         }
-        let estimate = self.turn.place.sponsor.stations.len() > 1;
-        let start = estimate.then(Instant::now);
         let me = self.turn.place.station.number;
         self.elsewhere = (std::ptr::null(), 0);
         let before = self.turn.queue.len();
@@ -259,18 +278,25 @@ impl Dispatch {
             units += last;
             turns += 1;
         }
-        let batch = Batch {
+        self.turn.actor = std::ptr::null();
+        Batch {
             turns,
             units,
             last,
             queued: before,
-        };
-        self.turn.actor = std::ptr::null();
+        }
+    }
+
+    /// The nanoseconds that the rest of the queue will take, after a batch that took so long; 0 where nobody could help.
+    fn estimate(&mut self, batch: &Batch, took: Duration) -> u64 {
         let queued = self.turn.queue.len();
         self.growth = batch.growth(queued);
-        let Some(start) = start else { return 0 };
-        let took = start.elapsed().as_nanos() as u64;
-        self.backlog.after(&batch, took, queued)
+        if !self.has_siblings() {
+            return 0;
+        }
+        let backlog = self.backlog.after(batch, took.as_nanos() as u64, queued);
+        self.turn.long_turn = self.backlog.long_turn();
+        backlog
     }
 
     /// An event whose actor is not this thread's, as far as its record says: whether it runs here all the same.
@@ -307,9 +333,13 @@ impl Dispatch {
         turn.place.station.counters.publish(&turn.counts);
     }
 
-    /// Publishes counters and what others may want to know before they ask for work.
-    pub(crate) fn publish(&mut self, backlog: u64) {
-        let now = Instant::now();
+    /// Publishes counters, and that nobody need ask for work.
+    pub(crate) fn publish(&mut self) {
+        self.publish_at(Instant::now(), 0);
+    }
+
+    /// Publishes counters and what others may want to know before they ask for work, as of now.
+    fn publish_at(&mut self, now: Instant, backlog: u64) {
         self.turn.counts.busy_ns += (now - self.awake_since).as_nanos() as u64;
         self.awake_since = now;
         self.publish_counters();
@@ -354,7 +384,6 @@ mod tests {
     use crate::inbox::Entry;
     use crate::spot::Cores;
     use crate::still::Still;
-    use std::time::Duration;
 
     #[test]
     fn a_thread_that_is_awake_is_counted_on_a_core() {

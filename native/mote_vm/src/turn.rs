@@ -6,16 +6,18 @@
 //! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest.
 //! 3. Whatever a turn leaves behind but events and cells with room where they were expected, a become, and what is counted
 //!    of these, sets `unusual`: a turn that ends without has nothing to do but `commit`.
+pub(crate) mod fuel;
+
 use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
 use crate::code::program::Program;
 use crate::counters::Counts;
+use crate::foreign::Class;
 use crate::gc::barrier::before_become;
 use crate::gc::mark::held_parts;
 use crate::gc::roots::Visitor;
 use crate::gc::work::Log;
 use crate::heap::marks::mark;
-use crate::heap::view::Term;
 use crate::heap::{Heap, Mark};
 use crate::machine::Machine;
 use crate::prim::random::Random;
@@ -107,18 +109,6 @@ pub(crate) struct Halt {
     pub(crate) payload: Option<Box<dyn Any + Send>>,
 }
 
-/// Fuel between two looks around within a long turn: some microseconds at first, then as much as it has spent before,
-/// at last some tens of microseconds.
-const FIRST_SLICE: u64 = 256;
-pub(crate) const SLICE: u64 = 4096;
-/// About what a unit of fuel takes, in nanoseconds.
-const UNIT: u64 = 10;
-
-/// Elements that a primitive walks over for one unit of fuel: about the time of a call.
-const ELEMENTS: usize = 4;
-/// What a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
-/// Elixir form charges the same (lib/mote/total/work.ex).
-const FREE: usize = 64;
 /// Bytes that a turn may have staged beside the queue without anybody looking at the quota.
 const STAGED: usize = 1 << 20;
 
@@ -149,6 +139,8 @@ pub(crate) struct Turn {
     /// What a collection that marks beside turns has still to see of them.
     pub(crate) log: Log,
     pub(crate) savepoint: Savepoint,
+    /// About how many nanoseconds a long turn took lately; 0 while turns are small (backlog.rs).
+    pub(crate) long_turn: u64,
     /// Batches to come in which nothing is shared (sharing.rs).
     pub(crate) reluctance: u32,
     /// How many of the queue's events have a place in the sponsor's room.
@@ -195,6 +187,7 @@ impl Turn {
             counts: Counts::default(),
             log: Log::default(),
             savepoint,
+            long_turn: 0,
             reluctance: 0,
             placed: 0,
             program: place.machine.program().clone(),
@@ -203,23 +196,6 @@ impl Turn {
         };
         turn.fill_up();
         turn
-    }
-
-    /// All the fuel of a turn.
-    pub(crate) fn fill_up(&mut self) {
-        self.fuel = self.allowance.min(FIRST_SLICE);
-        self.reserve = self.allowance - self.fuel;
-    }
-
-    /// From now on each turn has so much fuel; between turns.
-    pub(crate) fn allow(&mut self, fuel: u64) {
-        self.allowance = fuel;
-        self.fill_up();
-    }
-
-    /// Whether turns have less fuel than the machine allows.
-    pub(crate) fn is_short_of_fuel(&self) -> bool {
-        self.allowance < self.place.machine.fuel()
     }
 
     /// Starts the turn of an event.
@@ -233,75 +209,9 @@ impl Turn {
         self.savepoint.creates = self.counts.creates;
     }
 
-    /// How much fuel the turn has spent.
-    #[inline(always)]
-    pub(crate) fn spent(&self) -> u64 {
-        self.allowance - self.fuel - self.reserve
-    }
-
-    /// The slice is spent: looks around, then goes on with the next one, if there is one.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn refuel(&mut self) -> Result<(), Atom> {
-        self.unusual = 1;
-        if self.place.machine.is_stopping() {
-            return Err(Atom::STOPPED);
-        }
-        // The message of an event that is not over is kept by whoever collects.
-        if self
-            .place
-            .machine
-            .outside()
-            .is_killed(Term::new(self.message))
-        {
-            return Err(Atom::KILLED);
-        }
-        if self.reserve == 0 {
-            return Err(Atom::FUEL);
-        }
-        if self.queue.is_starved() || self.has_staged_too_much() {
-            return Err(Atom::NO_MEMORY);
-        }
-        let spent = self.allowance - self.reserve;
-        self.fuel = self.reserve.min(spent.clamp(FIRST_SLICE, SLICE));
-        self.reserve -= self.fuel;
-        // A turn this long may go on for as long again, and what is queued behind it may take as long, each.
-        let each = spent.saturating_mul(UNIT);
-        self.share(match self.queue.mark_len(&self.savepoint.queue) as u64 {
-            0 => 0,
-            queued => each.saturating_mul(queued + 1),
-        });
-        Ok(())
-    }
-
     /// Puts right how many places the queue takes: `queued` events, and `left` others have gone.
     pub(crate) fn settle(&mut self, queued: usize, left: usize) {
         self.placed = self.place.sponsor.room.settle(self.placed, queued, left);
-    }
-
-    /// Spends fuel for what a primitive has walked over.
-    #[inline(always)]
-    pub(crate) fn pay_for_work(&mut self) -> Result<(), Atom> {
-        match self.heap.work {
-            0 => Ok(()),
-            _ => self.pay(),
-        }
-    }
-
-    /// Takes it from the reserve first: the slice says when to look around.
-    #[inline(never)]
-    fn pay(&mut self) -> Result<(), Atom> {
-        self.unusual = 1;
-        let work = std::mem::take(&mut self.heap.work);
-        let price = (work.saturating_sub(FREE) / ELEMENTS) as u64;
-        if price > self.reserve + self.fuel {
-            (self.reserve, self.fuel) = (0, 0);
-            return Err(Atom::FUEL);
-        }
-        let beyond = price.saturating_sub(self.reserve);
-        self.reserve -= price - beyond;
-        self.fuel -= beyond;
-        Ok(())
     }
 
     /// Whether what the turn has sent and armed is more than there is memory for.
@@ -499,7 +409,7 @@ impl Turn {
 
     /// Stages the end of a timer. `:ok` for every reference, whatever has become of its timer.
     pub(crate) fn cancel_timer(&mut self, timer: Value) -> Value {
-        if timer.as_timer().is_some() {
+        if timer.as_timer().is_some() || timer.foreign_class() == Some(Class::Timer) {
             self.unusual = 1;
             self.timers.push(TimerStep::Cancel(timer));
         }

@@ -216,10 +216,10 @@ fn overtakes() -> bool {
 #[test]
 fn what_waits_behind_a_long_turn_goes_to_the_sleeping_sibling() {
     // Some tens of milliseconds, in which a loaded system may not run the sibling at all.
-    let times = (0..5).filter(|_| overtakes()).count();
+    let times = (0..20).filter(|_| overtakes()).take(2).count();
     // Under stress a collection waits for the long turn, and the sibling with it.
     assert!(
-        rig::stressed() || times >= 2,
+        rig::stressed() || times == 2,
         "they waited for the long turn"
     );
 }

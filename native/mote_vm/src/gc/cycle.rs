@@ -92,7 +92,8 @@ impl<'m> Stopped<'m> {
         for thread in &mut self.threads {
             thread.turn.heap.start_marking(number);
         }
-        pool.pace.begun();
+        let queued = self.threads.iter().map(|t| t.turn.queue.len() as u64);
+        pool.pace.begun(queued.sum());
         self.gc.begun.store(number, SeqCst);
         self.gc.work.begin(number);
         let mut snapshot = Snapshot::default();

@@ -1,36 +1,36 @@
 //! Whether a thread begins a collection, as it finds between two batches of turns.
 //!
 //! What is queued is live, with what it refers to. So a collection that is due because much was allocated waits while
-//! that is accounted for by what is queued, and one that a thread would make because it has nothing to do waits while
-//! others have much to do: it would not be for nothing then, but hold them up, and who is done last finds more dead.
-use super::Phase;
+//! that is accounted for by what is newly queued. A machine that has done nothing for a moment makes one earlier: it holds
+//! nobody up.
 use crate::heap::pace::Queued;
 use crate::sync::Relaxed;
 use crate::thread::Dispatch;
 use std::time::Duration;
 
-/// Events; to run so many takes a few hundred microseconds.
-const MUCH: u64 = 16 * 1024;
+/// How long a machine has nothing to do before it counts as resting: more may come at once.
+pub(crate) const REST: Duration = Duration::from_millis(1);
 
 impl Dispatch {
     /// Whether a collection should begin.
     pub(crate) fn is_collection_due(&self) -> bool {
         let pace = &self.turn.place.machine.pool().pace;
         pace.is_due() && !pace.put_off(|| self.queued())
-            || self.is_due_when_idle()
+            || self.rests && self.would_collect()
             || self.until_look() == Some(Duration::ZERO)
             || self.collection_was_asked()
     }
 
-    /// Whether this thread, which has nothing to do, should make one now.
-    fn is_due_when_idle(&self) -> bool {
+    /// Whether the machine has nothing to do, and will collect if that stays so for a moment.
+    pub(crate) fn would_collect(&self) -> bool {
         let pace = &self.turn.place.machine.pool().pace;
-        self.turn.queue.is_empty() && pace.is_due_when_idle() && self.queued().events < MUCH
-    }
-
-    /// The same, when it has looked for work in vain: who was busy a moment ago may have seen this one busy then.
-    pub(crate) fn has_become_due(&self) -> bool {
-        self.turn.place.machine.gc().phase() == Phase::None && self.is_due_when_idle()
+        let is_due = pace.is_due_at_rest();
+        if !self.turn.queue.is_empty() || !is_due && !pace.counts_queued() {
+            return false;
+        }
+        let queued = self.queued().events;
+        pace.saw_queued(queued);
+        is_due && queued == 0
     }
 
     /// Whether somebody waits for the end of a collection.
@@ -71,22 +71,17 @@ mod tests {
     use crate::still::Still;
 
     #[test]
-    fn who_has_nothing_to_do_collects_unless_others_have_much_to_do() {
-        let still = Still::new(2);
-        let (thread, machine) = (&still.thread, &still.machine);
-        assert!(!thread.is_collection_due());
-        // As much as is due for a thread without work, and for no other.
-        let pace = &machine.pool().pace;
-        pace.collected(GcConfig::default().min, 0, None);
-        pace.allocated(GcConfig::default().min);
-        assert!(!pace.is_due() && thread.is_collection_due() && thread.has_become_due());
-        let other = &thread.turn.place.sponsor.stations[1];
-        for (queued, is_due) in [(MUCH, false), (MUCH - 1, true)] {
+    fn a_machine_that_rests_collects_earlier_if_all_of_it_does() {
+        let mut still = Still::new(2);
+        let min = GcConfig::default().min;
+        still.machine.pool().pace.allocated(min / 2);
+        let other = still.thread.turn.place.sponsor.stations[1].clone();
+        for (queued, rests) in [(1, false), (0, false), (1, true), (0, true)] {
             other.queued.store(queued, Relaxed);
-            assert_eq!(
-                [thread.is_collection_due(), thread.has_become_due()],
-                [is_due; 2]
-            );
+            still.thread.rests = rests;
+            assert_eq!(still.thread.is_collection_due(), rests && queued == 0);
+            let nap = (queued == 0).then_some(REST);
+            assert_eq!(still.thread.may_sleep(), nap);
         }
     }
 
@@ -102,15 +97,42 @@ mod tests {
         assert_eq!(thread.may_sleep(), Some(crate::gc::NAP));
     }
 
+    /// A machine that has had nothing to do since the last collection, which found much queued.
+    #[test]
+    fn what_is_queued_after_a_rest_came_after_the_last_collection() {
+        let still = Still::new(2);
+        let pace = &still.machine.pool().pace;
+        let min = GcConfig::default().min;
+        let queue = |events| {
+            let stations = &still.thread.turn.place.sponsor.stations;
+            stations[1].queued.store(events, Relaxed);
+        };
+        let many = min as u64;
+        for rests in [false, true] {
+            pace.begun(many);
+            pace.collected(0, 0, None);
+            queue(if rests { 0 } else { many });
+            // As before it sleeps.
+            still.thread.may_sleep();
+            queue(many);
+            pace.allocated(min);
+            assert_eq!(still.thread.is_collection_due(), !rests);
+        }
+    }
+
     #[test]
     fn a_collection_waits_while_any_thread_has_more_and_more_to_do() {
-        let still = Still::new(2);
+        let mut still = Still::new(2);
+        still.thread.growth = -1;
         let thread = &still.thread;
         let pace = &still.machine.pool().pace;
-        pace.allocated(GcConfig::default().min);
         let other = &thread.turn.place.sponsor.stations[1];
         other.queued.store(u64::from(u32::MAX), Relaxed);
-        assert!(thread.is_collection_due());
+        let min = GcConfig::default().min;
+        for (allocated, is_due) in [(min, false), (min / 2, true)] {
+            pace.allocated(allocated);
+            assert_eq!(thread.is_collection_due(), is_due);
+        }
         other.grows.store(true, Relaxed);
         assert!(!thread.is_collection_due());
     }

@@ -32,6 +32,7 @@ pub(crate) mod work;
 
 use crate::code::program::Program;
 use crate::thread::Dispatch;
+pub(crate) use due::REST;
 use parking_lot::{Mutex, MutexGuard};
 pub use pauses::Pauses;
 use refuse::{Cleared, Refuse};

@@ -31,7 +31,7 @@ pub(crate) mod sweep;
 pub mod view;
 
 use crate::actor::{Actor, Header};
-use crate::foreign::{ForeignRef, LongBytes};
+use crate::foreign::{length, ForeignRef, LongBytes};
 use crate::timers::TimerId;
 use crate::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
@@ -360,7 +360,7 @@ impl Heap {
     /// A value of the outside.
     pub(crate) fn foreign(&mut self, foreign: ForeignRef) -> Value {
         let class = foreign.class() as u8;
-        let bytes = foreign.bytes().map_or(0, <[u8]>::len);
+        let bytes = length(&foreign);
         if bytes > 0 && !self.pool.hold(bytes, self.insists) {
             self.exhausted = true;
             return Value::NONE;

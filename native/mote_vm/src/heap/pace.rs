@@ -1,7 +1,7 @@
-//! When to collect: after so much was allocated since the last time, in proportion to what was live then, or later while
-//! there is more and more to do, in proportion to that, for then most of it is still live, and while there is less and
-//! less, for then little of it soon is; when memory ends; and now and then while somebody outside waits for an answer,
-//! who is told if nobody can give it any more.
+//! When to collect: after so much was allocated since the last time, in proportion to what was live then, or later if there
+//! is more to do than then, in proportion to how much more, for then most of it is still live, and while there is less and
+//! less, for then little of it soon is; earlier when the machine rests; when memory ends; and now and then while somebody
+//! outside waits for an answer, who is told if nobody can give it any more.
 use crate::gc::Stress;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -17,8 +17,12 @@ const SHARE_WHEN_AWAITED: u64 = 20;
 const PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// While there is more and more to do, a collection waits until so many bytes are allocated for each queued event.
+/// A collection waits until so many bytes are allocated for each event that was queued since the last one began and still
+/// is; whether that is still so is looked at each time when so many times as much is allocated.
 const EACH: usize = 256;
+const TIMES: usize = 2;
+/// A machine that rests collects after that part of what is allocated between two collections otherwise.
+const AT_REST: usize = 4;
 /// So many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
 const LONG: u64 = 16 * 1024;
 
@@ -59,7 +63,12 @@ pub(crate) struct Pace {
     allocated: AtomicUsize,
     /// What it was when the collection that goes on began.
     at_begin: AtomicUsize,
+    /// The fewest events that were queued, as far as anybody looked, since the last collection began: what is queued
+    /// beyond them has come since.
+    fewest_queued: AtomicU64,
     threshold: AtomicUsize,
+    /// The same for a machine that rests.
+    at_rest: AtomicUsize,
     due: AtomicBool,
     /// Whether the next collection has been put off because there was less and less to do. One thread at a time puts
     /// it off.
@@ -88,7 +97,9 @@ impl Pace {
             start: Instant::now(),
             allocated: AtomicUsize::new(0),
             at_begin: AtomicUsize::new(0),
+            fewest_queued: AtomicU64::new(0),
             threshold: AtomicUsize::new(config.min),
+            at_rest: AtomicUsize::new(config.min / AT_REST),
             due: AtomicBool::new(false),
             waits_for_end: Mutex::new(false),
             collections: AtomicU64::new(0),
@@ -179,17 +190,22 @@ impl Pace {
             return false;
         }
         let queued = queued();
-        let later = if queued.grows {
-            EACH.saturating_mul(queued.events as usize)
-        } else if queued.shrinks && queued.events >= LONG && !*waits_for_end {
+        let later = if queued.shrinks && !queued.grows {
+            if queued.events < LONG || *waits_for_end {
+                return false;
+            }
             *waits_for_end = true;
-            threshold.saturating_add(threshold / 2)
+            allocated.saturating_add(allocated / 2)
         } else {
-            0
+            self.saw_queued(queued.events);
+            let more = queued
+                .events
+                .saturating_sub(self.fewest_queued.load(Relaxed));
+            if EACH.saturating_mul(more as usize) <= allocated {
+                return false;
+            }
+            allocated.saturating_mul(TIMES)
         };
-        if later <= allocated {
-            return false;
-        }
         self.threshold.store(later, Relaxed);
         self.due.store(false, Relaxed);
         true
@@ -201,13 +217,27 @@ impl Pace {
             || self.now() >= self.ended.load(Relaxed) + self.pause.load(Relaxed)
     }
 
-    /// Whether a thread without work should collect: it costs nobody anything.
-    pub(crate) fn is_due_when_idle(&self) -> bool {
-        self.allocated.load(Relaxed) >= self.config.min
+    /// Whether a machine that rests should collect: then work that comes finds little garbage, and is over, perhaps, before
+    /// a collection is due.
+    #[inline(always)]
+    pub(crate) fn is_due_at_rest(&self) -> bool {
+        self.allocated.load(Relaxed) >= self.at_rest.load(Relaxed)
     }
 
-    /// A collection begins.
-    pub(crate) fn begun(&self) {
+    /// Whether it would be known that fewer events are queued than before, if they were counted now.
+    #[inline(always)]
+    pub(crate) fn counts_queued(&self) -> bool {
+        self.fewest_queued.load(Relaxed) > 0
+    }
+
+    /// Somebody has looked how many events are queued.
+    pub(crate) fn saw_queued(&self, events: u64) {
+        self.fewest_queued.fetch_min(events, Relaxed);
+    }
+
+    /// A collection begins, with so many events queued.
+    pub(crate) fn begun(&self, queued: u64) {
+        self.fewest_queued.store(queued, Relaxed);
         self.at_begin.store(self.allocated.load(Relaxed), Relaxed);
     }
 
@@ -230,8 +260,9 @@ impl Pace {
         self.pause.store(pause, Relaxed);
         self.ended.store(self.now(), Relaxed);
         let proportional = (live as f64 * self.config.factor) as usize;
-        self.threshold
-            .store(proportional.max(self.config.min), Relaxed);
+        let threshold = proportional.max(self.config.min);
+        self.threshold.store(threshold, Relaxed);
+        self.at_rest.store(threshold / AT_REST, Relaxed);
         self.allocated.store(0, Relaxed);
         self.due.store(false, Relaxed);
         *self.waits_for_end.lock() = false;
@@ -268,14 +299,33 @@ mod tests {
         pace.allocated(EACH);
         let (one, two) = (queued(1, true, false), queued(2, true, false));
         assert!(pace.is_due() && !pace.put_off(&one) && pace.put_off(&two));
+        // It is looked at again when twice as much is allocated.
         pace.allocated(EACH - 1);
         assert!(!pace.is_due());
         pace.allocated(1);
         assert!(pace.is_due() && !pace.put_off(&two));
         assert!(pace.put_off(queued(3, true, true)) && !pace.is_due());
+    }
+
+    #[test]
+    fn only_events_count_that_were_not_queued_at_the_last_collection() {
+        let pace = pace();
+        let all = |trend: (bool, bool)| queued(1 << 20, trend.0, trend.1);
+        pace.allocated(100);
+        assert!(pace.is_due() && pace.put_off(all((false, false))));
+        pace.begun(1 << 20);
         pace.collected(0, 0, None);
         pace.allocated(100);
-        assert!(pace.is_due() && !pace.put_off(queued(1 << 30, false, false)));
+        assert!(pace.is_due());
+        assert!(!pace.put_off(all((false, false))) && !pace.put_off(all((true, false))));
+        assert!(pace.put_off(queued((1 << 20) + 1, false, false)));
+        // Those of then are gone.
+        pace.begun(1 << 20);
+        pace.collected(0, 0, None);
+        assert!(pace.counts_queued());
+        pace.saw_queued(0);
+        pace.allocated(100);
+        assert!(!pace.counts_queued() && pace.put_off(all((true, false))));
     }
 
     #[test]
@@ -292,6 +342,23 @@ mod tests {
             assert!(pace.is_due() && !pace.put_off(shrinks(LONG)));
             pace.collected(0, 0, None);
         }
+    }
+
+    #[test]
+    fn at_rest_a_quarter_is_enough_however_long_it_was_put_off_before() {
+        let pace = Pace::new(GcConfig {
+            min: 1_000,
+            ..GcConfig::default()
+        });
+        let allocated = |bytes| {
+            pace.allocated(bytes);
+            pace.is_due_at_rest()
+        };
+        assert!(!allocated(249) && allocated(1));
+        pace.allocated(750);
+        assert!(pace.put_off(queued(1 << 20, true, false)) && pace.is_due_at_rest());
+        pace.collected(2_000, 0, None);
+        assert!(!allocated(999) && allocated(1));
     }
 
     /// Both have seen that one is due.

@@ -1,6 +1,8 @@
 //! Places and bytes that are taken ahead, and what an inbox counts as.
 use super::*;
 use crate::atom::Atom;
+use crate::foreign::LongBytes;
+use crate::parcel::Builder;
 use crate::room::InLine;
 use crate::value::Value;
 
@@ -79,4 +81,22 @@ fn an_inbox_counts_as_one_thing_to_do_while_anything_is_in_it() {
     assert!(quiescence.is_quiet());
     contents.reset();
     assert_eq!((contents.len(), contents.outstanding()), (0, 0));
+}
+
+#[test]
+fn what_is_shared_with_the_outside_is_little_to_take_in() {
+    let quota = Arc::new(Quota::default());
+    let inbox = Inbox::new(quota.clone(), Arc::default());
+    let push = |write: fn(&mut Builder)| {
+        let mut builder = Builder::new();
+        write(&mut builder);
+        let entry = Entry::Message(Target(std::ptr::null()), builder.finish());
+        assert!(inbox.push(entry).is_ok());
+    };
+    push(|builder| builder.foreign(Arc::new(LongBytes(vec![7; 2 * LITTLE_BYTES].into()))));
+    let mut contents = Contents::default();
+    assert!(quota.held() > 2 * LITTLE_BYTES && inbox.drain_little(&mut contents));
+    assert_eq!((contents.len(), quota.held()), (1, 0));
+    push(|builder| builder.bytes(&[7; LITTLE_BYTES]));
+    assert!(!inbox.drain_little(&mut Contents::default()));
 }

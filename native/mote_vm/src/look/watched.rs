@@ -13,16 +13,16 @@ impl Dispatch {
         !self.watches.is_empty() || self.turn.place.machine.attention().is_on()
     }
 
-    /// Runs turns for a batch; estimates the nanoseconds that the rest of the queue will take.
+    /// Runs turns for a batch.
     #[cold]
     #[inline(never)]
-    pub(crate) fn run_watched_batch(&mut self) -> u64 {
+    pub(crate) fn run_watched_batch(&mut self) -> Batch {
         if self.is_paused() {
-            return 0;
+            return Batch::of(self.turn.queue.len());
         }
         let traces = self.turn.place.machine.attention().traces();
-        let start = Instant::now();
-        self.watches.retain(|watch| !watch.is_over(start));
+        let now = Instant::now();
+        self.watches.retain(|watch| !watch.is_over(now));
         let mut batch = Batch::of(self.turn.queue.len());
         // What came in between was accepted before.
         self.turn.queue.forgive();
@@ -37,8 +37,7 @@ impl Dispatch {
             batch.units += batch.last;
             batch.turns += 1;
         }
-        let took = start.elapsed().as_nanos() as u64;
-        self.backlog.after(&batch, took, self.turn.queue.len())
+        batch
     }
 
     /// Whether the event can run here and now; otherwise it is on its way.

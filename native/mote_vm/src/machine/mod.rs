@@ -153,7 +153,7 @@ impl Machine {
     }
 
     /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
-    /// inbox. Also called when the machine has stopped: `is_quiet` tells which. May be called on any thread.
+    /// inbox, no thread awake. Also called when the machine has stopped. May be called on any thread.
     pub fn when_quiet(&self, waiter: Box<dyn FnOnce() + Send>) -> Ticket {
         let ticket = self.0.quiescence.wait(waiter);
         // Whoever closes tells afterwards, and does it only once.
@@ -168,7 +168,7 @@ impl Machine {
         self.0.quiescence.forget(ticket);
     }
 
-    /// Whether the machine has nothing to do at this moment.
+    /// Whether the machine has nothing to do at this moment; it has while a thread is awake for a collection, too.
     pub fn is_quiet(&self) -> bool {
         self.0.quiescence.is_quiet()
     }

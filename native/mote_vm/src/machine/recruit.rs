@@ -7,6 +7,25 @@ use std::io;
 use std::sync::mpsc::{channel, Sender};
 use std::thread::{Builder, JoinHandle};
 
+/// Bytes of a thread's name that Linux keeps.
+const SHOWN: usize = 15;
+
+/// `mote-<machine>-<sponsor>-<number>`, so short that the number is seen whole everywhere, and of the rest the sponsor before
+/// the machine, for which one byte is kept.
+pub(super) fn thread_name(machine: &str, sponsor: &str, number: usize) -> String {
+    // A name that the system takes holds no zero bytes.
+    let [machine, sponsor] = [machine, sponsor].map(|name| name.replace('\0', ""));
+    let room = SHOWN.saturating_sub(format!("mote---{number}").len());
+    let sponsor = cut(&sponsor, room.saturating_sub(1));
+    let machine = cut(&machine, room - sponsor.len());
+    format!("mote-{machine}-{sponsor}-{number}")
+}
+
+/// As many whole characters as that many bytes hold.
+fn cut(name: &str, bytes: usize) -> &str {
+    &name[..name.floor_char_boundary(bytes)]
+}
+
 /// See the head of this file. Ends without having run anything if it is dropped.
 pub(super) struct Recruit {
     work: Option<Sender<Dispatch>>,
@@ -60,5 +79,28 @@ pub(super) fn ending(thread: Option<JoinHandle<()>>) -> Ending {
 fn bind(core: Option<usize>) {
     if let Some(id) = core {
         core_affinity::set_for_current(core_affinity::CoreId { id });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_told_from_others_within_the_bytes_that_are_kept() {
+        for (machine, sponsor, number, name) in [
+            ("m", "main", 1, "mote-m-main-1"),
+            ("MyApp.Mote", "main", 1, "mote-MyA-main-1"),
+            ("MyApp.Mote", "multi", 12, "mote-M-multi-12"),
+            ("a", "in_background", 1024, "mote-a-in_-1024"),
+            ("MyApp.Mote", "in_background", 7, "mote-M-in_bac-7"),
+            ("größer", "ß", 1, "mote-grö-ß-1"),
+            ("ßß", "ßßßß", 1, "mote--ßßß-1"),
+            ("a\0b", "c\0", 2, "mote-ab-c-2"),
+            ("", "main", 1, "mote--main-1"),
+        ] {
+            assert_eq!(thread_name(machine, sponsor, number), name);
+            assert!(name.len() <= SHOWN);
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! 1. A sponsor has all of its threads, or it is not added and nothing is left of it.
 //! 2. `threads` is locked from when a sponsor can be found until its threads are in it, and while one is taken out: who removes
 //!    a sponsor finds all of its threads.
-use super::recruit::{ending, Recruit};
+use super::recruit::{ending, thread_name, Recruit};
 use super::{sponsor_info, Machine};
 use crate::atom::Atom;
 use crate::contract::{RemoveError, SponsorInfo, StartError};
@@ -49,7 +49,7 @@ impl Machine {
                 stations.iter().for_each(|station| station.open(&room));
                 Sponsor::new(id, config.name, stations.clone(), room)
             }),
-            false => Err(AddError::TooMany),
+            false => Err(AddError::TooManyThreads),
         };
         let sponsor = added.map_err(|error| {
             for station in &stations {
@@ -57,7 +57,8 @@ impl Machine {
             }
             match error {
                 AddError::Exists => StartError::Exists,
-                AddError::TooMany => StartError::TooMany,
+                AddError::TooMany { gone } => StartError::TooManySponsors { gone },
+                AddError::TooManyThreads => StartError::TooManyThreads,
             }
         })?;
         for (n, (interpreter, station)) in interpreters.into_iter().zip(stations).enumerate() {
@@ -95,7 +96,7 @@ impl Machine {
     fn recruits(&self, config: &SponsorConfig, count: usize) -> Result<Vec<Recruit>, StartError> {
         let named = (0..count).map(|n| {
             let core = config.cores.get(n % config.cores.len().max(1)).copied();
-            let name = format!("mote-{}-{}-{}", self.0.name, config.name.name(), n + 1);
+            let name = thread_name(&self.0.name, config.name.name(), n + 1);
             Recruit::new(name, core)
         });
         named.collect::<Result<_, _>>().map_err(StartError::Thread)
@@ -105,7 +106,7 @@ impl Machine {
     pub(super) fn start_scheduler(&self) -> Result<(), StartError> {
         if let Some(seeded) = &self.0.seeded {
             let scheduler = Scheduler::new(self.clone(), seeded.clone());
-            let name = format!("mote-{}-seeded", self.0.name);
+            let name = thread_name(&self.0.name, "seeded", 1);
             let thread = std::thread::Builder::new().name(name);
             let thread = thread
                 .stack_size(STACK_BYTES)

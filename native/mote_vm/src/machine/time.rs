@@ -68,13 +68,13 @@ impl Machine {
         }
     }
 
-    /// Cancels a timer, wherever it was armed. The milliseconds that were left; `None` when it was not armed any more,
-    /// and then its message is on its way or there.
+    /// Cancels a timer, wherever it was armed. The whole milliseconds that were left, never more than it was armed with;
+    /// `None` when it was not armed any more, and then its message is on its way or there.
     pub fn cancel_timer(&self, id: TimerId) -> Option<u64> {
         let station = self.stations().find(id.thread)?;
         let due = station.timers.cancel(id);
         let due = due.or_else(|| self.sponsors().first().lead().timers.cancel_adopted(id))?;
-        Some(due.saturating_sub(self.now()))
+        Some(self.clock().left(due))
     }
 
     /// Moves a manual clock on to the next moment, but not beyond `limit`, and lets what is due then begin; whether

@@ -1,5 +1,5 @@
 //! Maps from many entries at once: sorted, then packed level by level.
-use super::{entries, get, put, Node, WIDTH};
+use super::{entries, get, put, replace, Node, WIDTH};
 use crate::heap::Heap;
 use crate::prim::compare::key_order;
 use crate::value::Value;
@@ -7,9 +7,23 @@ use crate::value::Value;
 /// A map is put together anew when the other one has more than one in that many of its entries.
 pub(crate) const FEW: usize = 8;
 
-/// A map of entries in any order; of several with the same key the last one counts. `NONE` when the memory is
-/// exhausted.
-pub(crate) fn from_entries(heap: &mut Heap, mut all: Vec<(Value, Value)>) -> Value {
+/// A map of entries in any order; of several with the same key the last one counts, with its key: that may be another
+/// zero. `NONE` when the memory is exhausted.
+pub(crate) fn from_entries(heap: &mut Heap, all: Vec<(Value, Value)>) -> Value {
+    build(heap, all, |_, later| later)
+}
+
+/// A map of entries that are put one after the other: of several with the same key the last one counts, but the key stays
+/// the first one. `NONE` when the memory is exhausted.
+pub(crate) fn from_puts(heap: &mut Heap, all: Vec<(Value, Value)>) -> Value {
+    build(heap, all, |earlier, later| (earlier.0, later.1))
+}
+
+fn build(
+    heap: &mut Heap,
+    mut all: Vec<(Value, Value)>,
+    choose: impl Fn((Value, Value), (Value, Value)) -> (Value, Value),
+) -> Value {
     let ascending = all
         .windows(2)
         .all(|two| key_order(two[0].0, two[1].0).is_lt());
@@ -19,7 +33,7 @@ pub(crate) fn from_entries(heap: &mut Heap, mut all: Vec<(Value, Value)>) -> Val
         all.dedup_by(|later, earlier| {
             let again = key_order(earlier.0, later.0).is_eq();
             if again {
-                earlier.1 = later.1;
+                *earlier = choose(*earlier, *later);
             }
             again
         });
@@ -28,11 +42,11 @@ pub(crate) fn from_entries(heap: &mut Heap, mut all: Vec<(Value, Value)>) -> Val
     packed(heap, keys, items)
 }
 
-/// All entries of both; those of `b` count where both have a key. `NONE` when the memory is exhausted.
+/// All entries of both; those of `b` count where both have a key, with their keys. `NONE` when the memory is exhausted.
 pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
     if b.size < a.size / FEW {
         return entries(b).fold(a.value, |map, (key, value)| match Node::of(map) {
-            Some(map) => put(heap, map, key, value),
+            Some(map) => replace(heap, map, key, value),
             None => Value::NONE,
         });
     }
@@ -49,8 +63,7 @@ pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
         let order = key_order(l.0, r.0);
         let l = if order.is_le() { left.next() } else { None };
         let r = if order.is_ge() { right.next() } else { None };
-        // The key of the first map, the value of the second.
-        keys.extend(l.or(r).map(|entry| entry.0));
+        keys.extend(r.or(l).map(|entry| entry.0));
         items.extend(r.or(l).map(|entry| entry.1));
     }
     for (key, item) in left.chain(right) {

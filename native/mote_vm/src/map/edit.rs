@@ -15,16 +15,32 @@ enum Made {
     Two(Value, Value),
 }
 
-/// The map with that value at that key; `NONE` when the memory is exhausted.
+/// The map with that value at that key, which stays the one that is there; `NONE` when the memory is exhausted.
 pub(crate) fn put(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
+    set(heap, map, key, value, |there| there)
+}
+
+/// The same with this very key: the one that is there may be another zero.
+pub(crate) fn replace(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
+    set(heap, map, key, value, |_| key)
+}
+
+fn set(
+    heap: &mut Heap,
+    map: Node<'_>,
+    key: Value,
+    value: Value,
+    choose: impl FnOnce(Value) -> Value,
+) -> Value {
     let (mut path, leaf) = descend(map, key);
-    let (at, replaced) = match leaf.find(key) {
-        // Nothing changes; and the key stays the one that was there.
-        Ok(at) if leaf.items[at] == value => return map.value,
-        Ok(at) => (at, 1),
-        Err(at) => (at, 0),
+    let (at, key, replaced) = match leaf.find(key) {
+        Ok(at) => (at, choose(leaf.keys[at]), 1),
+        Err(at) => (at, key, 0),
     };
-    let key = if replaced == 1 { leaf.keys[at] } else { key };
+    if replaced == 1 && leaf.items[at] == value && leaf.keys[at] == key {
+        // Nothing changes.
+        return map.value;
+    }
     let added = 1 - replaced;
     let entry = (&[key][..], &[value][..]);
     up(|| {

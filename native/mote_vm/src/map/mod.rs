@@ -18,8 +18,8 @@ mod build;
 mod edit;
 mod walk;
 
-pub(crate) use build::{from_entries, merge, FEW};
-pub(crate) use edit::{delete, put};
+pub(crate) use build::{from_entries, from_puts, merge, FEW};
+pub(crate) use edit::{delete, put, replace};
 pub(crate) use walk::entries;
 
 use crate::prim::compare::key_order;

@@ -13,7 +13,7 @@ pub(crate) fn map_of(heap: &mut Heap, tuple: Value) -> Value {
         Some(parts) if parts.len().is_multiple_of(2) => {
             heap.work += parts.len();
             let pairs = parts.chunks_exact(2).map(|pair| (pair[0], pair[1]));
-            map::from_entries(heap, pairs.collect())
+            map::from_puts(heap, pairs.collect())
         }
         _ => Value::NONE,
     }

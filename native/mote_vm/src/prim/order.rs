@@ -8,8 +8,8 @@
 //!
 //! * Integers and floats compare by their exact values, whatever their sizes.
 //! * Addresses sort as pids: first actors' addresses, by where the actors are; then `on` references, by sponsor, then
-//!   by address; then pids of the BEAM.
-//! * Timers' references come before others, the older ones of a thread first.
+//!   by address; then what else takes messages, such as customers; then pids of the BEAM.
+//! * Timers' references come before others, the older ones of a thread first; then those of other machines.
 //! * Binaries come before bitstrings that are none (Elixir has them by their bits, but the bits of an opaque
 //!   bitstring are unknown).
 //! * Opaque values of one class compare as their [`Foreign`](crate::foreign::Foreign) says, for which `==` is `===`.
@@ -92,11 +92,16 @@ pub(super) fn order(a: Value, b: Value) -> Ordering {
 enum Rank {
     Number,
     Atom,
+    Timer,
+    /// One of another machine.
+    ForeignTimer,
     Reference,
     Function,
     Port,
     Address,
     On,
+    /// What takes messages and is of another kind.
+    ForeignAddress,
     Pid,
     Tuple,
     Map,
@@ -123,9 +128,11 @@ impl Rank {
         } else if let Some(class) = a.foreign_class() {
             match class {
                 Class::BigInteger => Rank::Number,
+                Class::Timer => Rank::ForeignTimer,
                 Class::Reference => Rank::Reference,
                 Class::Function => Rank::Function,
                 Class::Port => Rank::Port,
+                Class::Address => Rank::ForeignAddress,
                 Class::Pid => Rank::Pid,
                 Class::Map => Rank::ForeignMap,
                 Class::Bitstring => Rank::Bitstring,
@@ -140,7 +147,7 @@ impl Rank {
         } else if a.as_on().is_some() {
             Rank::On
         } else if a.as_timer().is_some() {
-            Rank::Reference
+            Rank::Timer
         } else {
             Rank::Binary
         }
@@ -160,13 +167,15 @@ fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
             _ => Ordering::Equal,
         },
         Rank::Binary => as_binary(a).cmp(&as_binary(b)),
-        Rank::Reference => match (a.as_timer(), b.as_timer()) {
-            (None, None) => foreigns(a, b),
-            (a, b) => a.is_none().cmp(&b.is_none()).then_with(|| a.cmp(&b)),
-        },
-        Rank::Function | Rank::Port | Rank::Pid | Rank::ForeignMap | Rank::Bitstring => {
-            foreigns(a, b)
-        }
+        Rank::Timer => a.as_timer().cmp(&b.as_timer()),
+        Rank::ForeignTimer
+        | Rank::Reference
+        | Rank::Function
+        | Rank::Port
+        | Rank::ForeignAddress
+        | Rank::Pid
+        | Rank::ForeignMap
+        | Rank::Bitstring => foreigns(a, b),
         // Two of these are no leaves.
         Rank::Tuple | Rank::Map | Rank::EmptyList | Rank::List => Ordering::Equal,
     }

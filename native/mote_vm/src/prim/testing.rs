@@ -2,7 +2,7 @@
 //! written down a second time, naively.
 use crate::actor::{BehaviourId, Header};
 use crate::atom::Atom;
-use crate::foreign::{Class, Foreign};
+use crate::foreign::{Class, Foreign, ForeignRef};
 use crate::heap::block::BlockPool;
 use crate::heap::Heap;
 use crate::map;
@@ -156,18 +156,41 @@ impl Foreign for Big {
 /// A value of another class. Even numbers take messages, if their class may.
 pub(crate) struct Opaque(pub(crate) Class, pub(crate) u8);
 
+impl Opaque {
+    /// The number of those that have a sponsor to choose.
+    pub(crate) const CHOOSES: u8 = 100;
+}
+
 impl Foreign for Opaque {
+    fn on(&self, sponsor: Atom) -> Option<ForeignRef> {
+        (self.1 == Opaque::CHOOSES).then(|| Arc::new(Carrying(sponsor)) as ForeignRef)
+    }
     fn class(&self) -> Class {
         self.0
     }
     fn is_address(&self) -> bool {
-        matches!(self.0, Class::Pid | Class::Reference) && self.1.is_multiple_of(2)
+        matches!(self.0, Class::Pid | Class::Address) && self.1.is_multiple_of(2)
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         match other.as_any().downcast_ref::<Opaque>() {
             Some(other) if other.0 == self.0 => self.1.cmp(&other.1),
             _ => panic!("compared with another class"),
         }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// An address that carries a sponsor.
+pub(crate) struct Carrying(pub(crate) Atom);
+
+impl Foreign for Carrying {
+    fn class(&self) -> Class {
+        Class::Address
+    }
+    fn compare(&self, _: &dyn Foreign) -> Ordering {
+        panic!("nobody asks")
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -304,19 +327,21 @@ pub(crate) mod model_of {
         match a {
             Model::Int(_) | Model::Big(_) | Model::Float(_) => 0,
             Model::Atom(_) => 1,
-            Model::Opaque(Class::Reference, _) => 2,
-            Model::Opaque(Class::Function, _) => 3,
-            Model::Opaque(Class::Port, _) => 4,
-            Model::Address(_) => 5,
-            Model::On(..) => 6,
-            Model::Opaque(Class::Pid, _) => 7,
-            Model::Tuple(_) => 8,
-            Model::Map(_) => 9,
-            Model::Opaque(Class::Map, _) => 10,
-            Model::List(elements, _) if elements.is_empty() => 11,
-            Model::List(..) => 12,
-            Model::Bytes(_) => 13,
-            Model::Opaque(..) => 14,
+            Model::Opaque(Class::Timer, _) => 2,
+            Model::Opaque(Class::Reference, _) => 3,
+            Model::Opaque(Class::Function, _) => 4,
+            Model::Opaque(Class::Port, _) => 5,
+            Model::Address(_) => 6,
+            Model::On(..) => 7,
+            Model::Opaque(Class::Address, _) => 8,
+            Model::Opaque(Class::Pid, _) => 9,
+            Model::Tuple(_) => 10,
+            Model::Map(_) => 11,
+            Model::Opaque(Class::Map, _) => 12,
+            Model::List(elements, _) if elements.is_empty() => 13,
+            Model::List(..) => 14,
+            Model::Bytes(_) => 15,
+            Model::Opaque(..) => 16,
         }
     }
 }
@@ -377,6 +402,8 @@ pub(crate) fn model() -> impl Strategy<Value = Model> {
         Just(Class::Function),
         Just(Class::Port),
         Just(Class::Pid),
+        Just(Class::Address),
+        Just(Class::Timer),
         Just(Class::Map),
         Just(Class::Bitstring),
     ];

@@ -69,10 +69,10 @@ pub(crate) fn is_function(a: Value) -> bool {
     is_class(a, Class::Function)
 }
 
-/// References, those of timers included; not those of `on`.
+/// References, those of timers included, wherever they are; not those of `on`.
 #[inline(always)]
 pub(crate) fn is_reference(a: Value) -> bool {
-    is_class(a, Class::Reference) || a.as_timer().is_some()
+    is_class(a, Class::Reference) || a.as_timer().is_some() || is_class(a, Class::Timer)
 }
 
 /// Processes of the BEAM only.
@@ -132,20 +132,34 @@ pub(crate) fn byte_size(a: Value) -> Value {
     }
 }
 
-/// `on(sponsor, address)`: an actor's address that carries the sponsor of that name. Addresses of other kinds have
-/// no sponsor to choose: no answer.
+/// `on(sponsor, address)`: an actor's address that carries the sponsor of that name, in place of any that it carried.
+/// Processes and customers have no sponsor to choose, and stay as they are.
 pub(crate) fn on(heap: &mut Heap, sponsor: Value, address: Value) -> Value {
-    if is_atom(sponsor) && address.is_address() {
-        heap.on(sponsor, address)
-    } else {
-        Value::NONE
+    let Some(name) = sponsor.as_atom() else {
+        return Value::NONE;
+    };
+    if address.is_address() {
+        return heap.on(sponsor, address);
+    }
+    if let Some((_, address)) = address.as_on() {
+        return heap.on(sponsor, address);
+    }
+    match address.as_foreign() {
+        Some(foreign) if matches!(foreign.class(), Class::Pid | Class::Address) => {
+            match foreign.on(name) {
+                Some(carrying) => heap.foreign(carrying),
+                None => address,
+            }
+        }
+        _ => Value::NONE,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Built, Model};
+    use super::super::testing::{Built, Carrying, Model, Opaque};
     use super::*;
+    use crate::atom::Atom;
 
     type Test = fn(Value) -> bool;
 
@@ -188,10 +202,11 @@ mod tests {
             (Model::Opaque(Class::Map, 0), &["map"]),
             (Model::Opaque(Class::Function, 0), &["function"]),
             (Model::Opaque(Class::Reference, 1), &["reference"]),
-            (
-                Model::Opaque(Class::Reference, 0),
-                &["reference", "address"],
-            ),
+            (Model::Opaque(Class::Reference, 0), &["reference"]),
+            (Model::Opaque(Class::Timer, 0), &["reference"]),
+            (Model::Opaque(Class::Address, 0), &["address"]),
+            // One that takes no more messages.
+            (Model::Opaque(Class::Address, 1), &[]),
             (Model::Opaque(Class::Pid, 0), &["pid", "address"]),
             (Model::Opaque(Class::Port, 0), &[]),
             (Model::Address(0), &["address"]),
@@ -227,16 +242,40 @@ mod tests {
     }
 
     #[test]
-    fn on_takes_an_atom_and_an_actor() {
+    fn on_takes_an_atom_and_an_address() {
         let mut built = Built::new();
-        let sponsor = built.value(&Model::Atom("single"));
+        let [single, other] = ["single", "other"].map(|name| Value::atom(Atom::new(name)));
         let address = built.value(&Model::Address(0));
-        let pid = built.value(&Model::Opaque(Class::Pid, 0));
-        let reference = on(&mut built.heap, sponsor, address);
-        assert!(reference.as_on() == Some((sponsor, address)));
-        assert!(on(&mut built.heap, Value::fixnum(1), address).is_none());
-        assert!(on(&mut built.heap, sponsor, pid).is_none());
-        assert!(on(&mut built.heap, sponsor, reference).is_none());
-        assert!(on(&mut built.heap, sponsor, Value::NIL).is_none());
+        let reference = on(&mut built.heap, single, address);
+        assert!(reference.as_on() == Some((single, address)));
+        // The last one counts.
+        let again = on(&mut built.heap, other, reference);
+        assert!(again.as_on() == Some((other, address)));
+        for model in [
+            Model::Opaque(Class::Pid, 0),
+            Model::Opaque(Class::Address, 0),
+            Model::Opaque(Class::Address, 1),
+        ] {
+            let value = built.value(&model);
+            assert!(on(&mut built.heap, single, value) == value, "{model:?}");
+        }
+        // One that has a sponsor to choose.
+        let far = built.value(&Model::Opaque(Class::Address, Opaque::CHOOSES));
+        let carrying = on(&mut built.heap, single, far);
+        let foreign = carrying.as_foreign().expect("an address elsewhere");
+        let carried = foreign.as_any().downcast_ref::<Carrying>();
+        assert_eq!(carried.map(|carrying| carrying.0), single.as_atom());
+        for other in [address, far] {
+            assert!(on(&mut built.heap, Value::fixnum(1), other).is_none());
+        }
+        for model in [
+            Model::Opaque(Class::Reference, 0),
+            Model::Opaque(Class::Timer, 0),
+            Model::Opaque(Class::Port, 0),
+            Model::Atom("nil"),
+        ] {
+            let value = built.value(&model);
+            assert!(on(&mut built.heap, single, value).is_none(), "{model:?}");
+        }
     }
 }

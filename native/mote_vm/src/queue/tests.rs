@@ -72,6 +72,24 @@ fn agrees_with_a_deque_under_any_mix() {
 }
 
 #[test]
+fn what_was_taken_from_one_chunk_can_be_put_back() {
+    let mut queue = EventQueue::new(Arc::default());
+    (0..6).for_each(|i| push(&mut queue, i));
+    assert_eq!(pop(&mut queue), Some(0));
+    let mark = queue.mark();
+    push(&mut queue, 6);
+    assert!(queue.is_in_one_chunk());
+    let taken: Vec<Event> = std::iter::from_fn(|| queue.take_before(&mark)).collect();
+    assert_eq!(taken.len(), 5);
+    queue.put_back_all(&[taken[1], taken[3]]);
+    assert_eq!(queue.mark_len(&mark), 2);
+    let left: Vec<_> = std::iter::from_fn(|| pop(&mut queue)).collect();
+    assert_eq!(left, [2, 4, 6]);
+    (0..2 * EVENTS as i64).for_each(|i| push(&mut queue, i));
+    assert!(!queue.is_in_one_chunk());
+}
+
+#[test]
 fn any_event_in_sight_can_be_brought_forward() {
     let mut queue = EventQueue::new(Arc::default());
     let n = 2 * EVENTS as i64;

@@ -140,7 +140,7 @@ impl Dispatch {
             }
         }
         self.hand_over_all();
-        self.publish(0);
+        self.publish();
         let mark = self.turn.queue.mark();
         self.turn.savepoint.queue = mark;
     }

@@ -39,7 +39,7 @@ impl Dispatch {
 
     /// The end: nothing of it runs any more.
     pub(crate) fn leave(mut self) {
-        self.publish(0);
+        self.publish();
         let place = self.turn.place.clone();
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
         place.station.show(std::ptr::null_mut());

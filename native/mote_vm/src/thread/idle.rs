@@ -1,24 +1,28 @@
 //! What a dispatch thread does that has no events: it collects, asks its siblings for work, looks around, sleeps
 //! (thread.rs, invariant 3).
 use super::Dispatch;
-use crate::gc::{Phase, NAP};
+use crate::gc::{Phase, NAP, REST};
 use crate::sharing::WORTH_ASKING;
+use crate::station::Station;
 use crate::sync::Relaxed;
 use crate::turn::Place;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long an idle thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
-/// The same, for a thread that has just had a share of its siblings' work; and for how long it looks one way before
-/// it looks the other.
+/// The same, for a thread that has just had a share of its siblings' work.
 const LONG_SPIN: Duration = Duration::from_micros(200);
+/// For how long it asks one that may have nothing, and then, where that one has something, looks whether it is coming.
+const BEFORE_ANOTHER: Duration = Duration::from_micros(20);
 const GLANCE: Duration = Duration::from_micros(2);
 /// For how long it keeps its core to itself meanwhile.
 const AT_ONCE: Duration = Duration::from_micros(1);
 /// When nothing but questions has come in so many times in a row, it sleeps at once: the next one who asks stands in.
 const ENOUGH_ASKED: u32 = 8;
-/// How long an idle thread waits for the answer to a request for work.
+/// How long an idle thread waits for the answer to a request for work; and for the share, once it is answered.
 const PATIENCE: Duration = Duration::from_micros(200);
+const ON_ITS_WAY: Duration = Duration::from_micros(50);
 
 impl Dispatch {
     /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
@@ -30,14 +34,11 @@ impl Dispatch {
         self.trickle.wait();
         // Who would stand in is not waited for.
         let watches = self.asked_only < ENOUGH_ASKED;
-        if self.ask_for_work() || watches && self.look_around(SPIN) {
+        if self.look_for_work(if watches { SPIN } else { Duration::ZERO }) {
             return;
         }
         // More of the same may come soon: waking costs more than a moment's patience.
         if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
-            return;
-        }
-        if self.has_become_due() {
             return;
         }
         let at_most = self.may_sleep();
@@ -59,20 +60,21 @@ impl Dispatch {
         let collects = place.machine.gc().phase() != Phase::None || self.waits_for_collection();
         let nap = collects.then_some(NAP);
         let stale = place.machine.pool().reserve.until_stale();
+        let nap = nap.or_else(|| self.would_collect().then_some(REST));
         let waits = due.into_iter().chain(self.until_look()).chain(nap);
         waits.chain(stale).min()
     }
 
-    /// Whether something has come in, watching for that long.
-    fn look_around(&self, duration: Duration) -> bool {
+    /// Whether something has come in, or `seen`, watching until so long after `start`, when the thread had nothing to do
+    /// any more.
+    fn look_around(&self, start: Instant, until: Duration, seen: impl Fn() -> bool) -> bool {
         let place = &self.turn.place;
-        let start = Instant::now();
         loop {
-            if place.station.inbox.is_pending() || place.machine.is_stopping() {
+            if place.station.inbox.is_pending() || place.machine.is_stopping() || seen() {
                 return true;
             }
             let elapsed = start.elapsed();
-            if elapsed >= duration {
+            if elapsed >= until {
                 return false;
             }
             // Who wants this core has something to do: a scheduler of the BEAM, perhaps, that the next message will come
@@ -87,30 +89,50 @@ impl Dispatch {
     /// Whether something has come in, or a sibling has given something, asking for that long.
     fn look_for_work(&mut self, duration: Duration) -> bool {
         let start = Instant::now();
-        while start.elapsed() < duration {
-            if self.look_around(GLANCE) || self.ask_for_work() {
-                return true;
+        loop {
+            let came = match self.whom_to_ask() {
+                Some(asked) => self.ask_for_work(&asked, start, duration),
+                None => self.look_around(start, duration, || false),
+            };
+            if came || start.elapsed() >= duration {
+                return came;
             }
         }
-        false
     }
 
-    /// Asks the sibling with the largest backlog, if there is one worth asking.
-    fn ask_for_work(&mut self) -> bool {
+    /// The sibling with the largest backlog.
+    fn whom_to_ask(&self) -> Option<Arc<Station>> {
         let place = &self.turn.place;
-        let me = place.station.number;
-        let others = place.sponsor.stations.iter().filter(|s| s.number != me);
-        let asked = others
-            .filter(|s| s.has_at_least(WORTH_ASKING) && !s.presence.is_asleep())
-            .max_by_key(|s| s.backlog.load(Relaxed));
-        let Some(asked) = asked else { return false };
-        let asked = asked.clone();
-        if !asked.request.ask(me) {
-            return false;
+        let others = place.sponsor.stations.iter();
+        let others = others.filter(|s| s.number != place.station.number);
+        others.max_by_key(|s| s.backlog.load(Relaxed)).cloned()
+    }
+
+    /// Asks a sibling until so long after `start`, and for as long as it has something that is worth it: whether something
+    /// has come in. The request stands before there is anything: what comes to be there is given at once.
+    fn ask_for_work(&mut self, asked: &Station, start: Instant, duration: Duration) -> bool {
+        let me = self.turn.place.station.number;
+        let has_some = || asked.has_at_least(WORTH_ASKING);
+        if duration.is_zero() && !has_some() {
+            return self.look_around(start, duration, || false);
         }
-        let came = self.look_around(PATIENCE);
-        // If it is too late to withdraw, the answer is on its way or was empty-handed.
+        let since = start.elapsed();
+        if !asked.request.ask(me) {
+            return self.look_around(start, since + GLANCE, || false);
+        }
+        // Then perhaps another one has more.
+        let limit = duration.min(since + BEFORE_ANOTHER);
+        let answered = || !asked.request.is_by(me);
+        let mut came = self.look_around(start, limit, answered);
+        while !came && has_some() && start.elapsed() < since + PATIENCE {
+            came = self.look_around(start, start.elapsed() + GLANCE, answered);
+        }
+        // Who cannot withdraw was answered: the share is on its way, or there was nothing that could go.
         let answered = !asked.request.withdraw(me);
+        if answered {
+            let on_its_way = start.elapsed() + ON_ITS_WAY;
+            came = self.look_around(start, on_its_way, || false);
+        }
         self.turn.counts.shares_taken += (came && answered) as u64;
         came
     }
@@ -120,7 +142,7 @@ impl Dispatch {
         self.crowded = 0;
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
-        self.publish(0);
+        self.publish();
         self.spot.leave();
         self.called = self.stand_still(|place| {
             place
@@ -143,7 +165,10 @@ impl Dispatch {
             wake(place);
             called
         });
-        self.awake_since = Instant::now();
+        let now = Instant::now();
+        let slept = now - self.awake_since;
+        self.rests = slept >= REST && !self.turn.place.station.inbox.is_pending();
+        self.awake_since = now;
         if std::mem::take(&mut self.is_wanted) {
             self.turn.place.machine.quiescence().done(1);
         }
@@ -158,4 +183,54 @@ pub(super) fn wake(place: &Place) {
     place.station.waking.store(false, Relaxed);
     place.station.heed_summons();
     place.machine.safepoint().check_in(&place.station);
+}
+
+#[cfg(all(test, not(miri), not(loom)))]
+mod tests {
+    use super::*;
+    use crate::inbox::Entry;
+    use crate::still::Still;
+
+    #[test]
+    fn a_request_stands_before_there_is_anything_to_be_had() {
+        let patience = Duration::from_secs(20);
+        let mut still = Still::new(2);
+        let place = still.thread.turn.place.clone();
+        let (asker, sibling) = (&place.station, &place.sponsor.stations[1]);
+        let came = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let start = Instant::now();
+                while !sibling.request.is_by(asker.number) && start.elapsed() < patience {
+                    std::thread::yield_now();
+                }
+                assert_eq!(sibling.request.answer(), Some(asker.number));
+                assert!(asker.push(Entry::Alarm).is_ok());
+            });
+            still.thread.look_for_work(patience)
+        });
+        assert!(came && still.thread.turn.counts.shares_taken == 1);
+        assert_eq!(sibling.request.answer(), None);
+    }
+
+    #[test]
+    fn who_has_asked_in_vain_withdraws() {
+        let mut still = Still::new(2);
+        assert!(!still.thread.look_for_work(SPIN));
+        assert_eq!(still.thread.turn.counts.shares_taken, 0);
+        let stations = &still.thread.turn.place.sponsor.stations;
+        assert_eq!(stations[1].request.answer(), None);
+    }
+
+    #[test]
+    fn who_sleeps_for_a_moment_without_work_has_rested() {
+        let mut still = Still::new(2);
+        still.thread.turn.place.machine.quiescence().add(1);
+        still.thread.sleep(Some(REST));
+        assert!(still.thread.rests);
+        let station = still.thread.turn.place.station.clone();
+        assert!(station.push(Entry::Alarm).is_ok());
+        still.thread.sleep(Some(REST));
+        assert!(!still.thread.rests);
+        still.machine.quiescence().done(1);
+    }
 }

@@ -97,7 +97,7 @@ impl Dispatch {
             return false;
         };
         self.accept(target, parcel);
-        self.publish(0);
+        self.publish();
         true
     }
 
