@@ -102,9 +102,20 @@ defmodule Mote.MixProject do
     [
       main: "readme",
       source_ref: "v#{@version}",
-      extras: ["README.md", "CHANGELOG.md" | Enum.sort(Path.wildcard("guides/**/*.{md,livemd}"))],
-      groups_for_extras: [Guides: ~r"^guides/"],
+      extras:
+        ["README.md", "CHANGELOG.md"] ++ Enum.sort(Path.wildcard("guides/**/*.{md,livemd}")) ++ linked(),
+      groups_for_extras: [Guides: ~r"^guides/", Benchmarks: ~r"^bench/", Examples: ~r"^examples/"],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"]
+    ]
+  end
+
+  # What the README leads to; each is a page of its own name.
+  defp linked do
+    [
+      "bench/RESULTS.md",
+      {:"bench/README.md", filename: "benchmarks"},
+      {:"examples/secure_socket/README.md", filename: "secure_socket"},
+      {:"offline/README.md", filename: "offline"}
     ]
   end
 end

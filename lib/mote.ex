@@ -21,12 +21,17 @@ defmodule Mote do
 
   ## Messages
 
-  Any term can be sent. The machine works on integers of 63 bits, floats, atoms, tuples, lists, binaries and
-  addresses; every other term it carries as it is, and gives back equal. Sends from one process to one actor arrive in
-  order. A send to an actor never waits.
+  Any term can be sent. The machine works on integers of 63 bits, floats, atoms, tuples, lists, maps, binaries, vectors
+  (`Mote.Vector`) and addresses; every other term it carries as it is, and gives back equal. A send to an actor waits only
+  if that was asked for: see `:on_full` in `send/3` and `add_sponsor/3`.
+
+  Sends from one process to one actor arrive in order in a sponsor with one thread, which is what a machine has unless it
+  is given others. A sponsor with several threads promises no order between two events, not even of a `send/3` and the
+  `ask/3` after it; an actor that needs it is pinned to a sponsor with one thread (`:sponsor` in `create/3`).
 
   Addresses, pids and customers go both ways inside of messages. An actor that sends to a pid sends a plain message.
-  If the process is gone, the message is gone too, and counted: `undelivered` in `Mote.Counters`.
+  If the process is gone, the message is gone too, and counted: `undelivered` in `Mote.Counters`. A process of another node
+  is sent to as well, by a process of this one, in the order in which a thread has sent; whether it is there is not known.
 
   ## Errors
 
@@ -37,12 +42,15 @@ defmodule Mote do
   import Kernel, except: [send: 2]
 
   alias Mote.{Address, Ask, Batch, Behaviour, Customer, Error, Machine, Native, Question, Timer}
-  alias Mote.Machine.{Admission, Creator, Loader, Reporter, Sponsor, Table}
+  alias Mote.Machine.{Admission, Creator, Loader, Options, Reporter, Sponsor, Table}
 
   @timeout 5_000
 
   @doc """
   Starts a machine, linked to the calling process.
+
+  As any `GenServer` that traps exits it ends when the process that started it ends, also when that ends normally. One that
+  is to outlive who needs it belongs under a supervisor: see `child_spec/1`.
 
   Options:
 
@@ -75,7 +83,8 @@ defmodule Mote do
   @doc """
   A child specification: `{Mote, name: MyApp.Mote}` in a list of children.
 
-  Takes the options of `start_link/1`, and `:id`, `:restart` and `:shutdown` as in `Supervisor`.
+  Takes the options of `start_link/1`, and `:id`, `:restart` and `:shutdown` as in `Supervisor`. Raises `ArgumentError`
+  for any other.
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts) do
@@ -85,6 +94,7 @@ defmodule Mote do
     end
 
     {child, opts} = Keyword.split(opts, [:id, :restart, :shutdown])
+    Options.known!(opts)
 
     Map.merge(
       %{id: Keyword.get(opts, :name) || Mote, start: {Mote, :start_link, [opts]}, type: :worker},
@@ -150,7 +160,9 @@ defmodule Mote do
 
     # A customer who has an answer or has given up takes no other: nothing that the sender could do about.
     if Native.answer(ref, message) == :unknown do
-      raise ArgumentError, "#{inspect(customer)} was not made by Mote.ask/3: its reference is #{inspect(ref)}"
+      raise ArgumentError,
+            "#{inspect(customer)} is no customer of this node: a customer is of use on the node where Mote.ask/3 or a " <>
+              "future has made it, as long as its term is kept whole (not copied through term_to_binary or another node)"
     end
 
     :ok
@@ -216,7 +228,8 @@ defmodule Mote do
     do: Timer.send_after(address, message, milliseconds, sponsor!(opts, "send_after/4"))
 
   @doc """
-  Cancels a timer: gives the milliseconds that were left, or `false` when it has fired or was cancelled before.
+  Cancels a timer: gives the whole milliseconds that were left, never more than it was armed with, or `false` when it has
+  fired or was cancelled before.
 
   Raises `ArgumentError` for what is no timer.
   """
@@ -329,7 +342,8 @@ defmodule Mote do
   @doc """
   Waits for the answer to a question of `async/3`; `nil` if there is none in time, and then it can still come.
 
-  Gives `{:error, error}` where `Task.yield/2` gives `{:exit, reason}`. To wait and then give up:
+  Gives `{:error, error}` where `Task.yield/2` gives `{:exit, reason}`. Raises `ArgumentError` as `await/2` does. To wait and
+  then give up:
 
       Mote.yield(ask, 1_000) || Mote.ignore(ask)
   """
@@ -338,6 +352,8 @@ defmodule Mote do
 
   @doc """
   As `yield/2` for several questions, with one deadline for all; gives each with what came of it.
+
+  One that was answered or given up before has `nil`, and is not waited for: see `Mote.Ask` for how to poll.
   """
   @spec yield_many([Ask.t()], timeout) :: [{Ask.t(), Ask.result() | nil}]
   defdelegate yield_many(asks, timeout \\ @timeout), to: Ask
@@ -381,8 +397,10 @@ defmodule Mote do
     * `:on_full` - what senders do then that do not say otherwise: `:error` (the default) or `:wait`; see `send/3`.
 
   Errors are `:sponsor_exists`, `:machine_down` and `:start`: the system did not give what its threads need (each
-  has some 800 MB of address space for its stacks, of which little is ever used), and the machine goes on without it.
-  Raises `ArgumentError` for bad options.
+  has some 800 MB of address space for its stacks, of which little is ever used), and the machine goes on without it. A
+  machine has 4,095 sponsors at most; the number of one that was removed is given again only if no actor was ever pinned to
+  it. Raises `ArgumentError` for bad options, and when the machine's `:memory` is less than 4 MiB for each of its threads
+  and 4 MiB more.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.add_sponsor(machine, :multi, threads: 2)
@@ -397,6 +415,8 @@ defmodule Mote do
     sponsor = Sponsor.validate!(name, opts)
 
     with {:ok, native} <- Machine.fetch(machine) do
+      Machine.room_for!(native, elem(sponsor, 1))
+
       case Native.machine_add_sponsor(native, sponsor) do
         :ok -> tell(native, :added, %{sponsor: name, threads: elem(sponsor, 1)})
         {:error, text} -> {:error, Error.new(:start, "sponsor #{inspect(name)}: #{text}", sponsor: name)}
@@ -455,7 +475,7 @@ defmodule Mote do
   Waits until the machine is quiet, at most `timeout` milliseconds (or `:infinity`).
 
   Quiet means that no message waits to enter a machine, no event is queued in any sponsor, no turn runs, and everything
-  that turns sent to processes is in their mailboxes. Timers that are not yet due do not count, and neither do
+  that turns sent to processes of this node is in their mailboxes. Timers that are not yet due do not count, and neither do
   processes that have yet to send. It is exact: what the caller sent before, and all that came of it, is done when it
   gives `:ok`. There is a moment of quiet, but another process may have sent something since.
 
@@ -592,7 +612,8 @@ defmodule Mote do
     * `:limit` - how many turns are shown (default 100). The one after the last is `{:mote_trace, ref, :limit}`.
 
   Gives a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone. What is sent
-  to the machine after this is traced; turns that run already may not be.
+  to the machine after this is traced; turns that run already may not be, and those that `step/2` runs are shown to whoever
+  steps, not to traces.
 
   Raises `Mote.Error` when the machine is not running or has no sponsor of that name, or the address is none of its
   actors, and `ArgumentError` for anything else.
@@ -685,7 +706,8 @@ defmodule Mote do
   def load(_machine, other), do: raise(ArgumentError, "expected a module, got: #{inspect(other)}")
 
   @doc """
-  Stops a machine: its threads end at their next turn, its actors are gone. As `GenServer.stop/3`.
+  Stops a machine: its threads end at their next turn, its actors are gone. As `GenServer.stop/3`; of a process that is no
+  machine it says `:noproc`, and leaves it alone.
   """
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)

@@ -8,8 +8,24 @@ defmodule Mote.Ask do
       asks = for counter <- counters, do: Mote.async(counter, :read)
       Enum.sum(Mote.await_many(asks))
 
+  In one thing they are stricter: to await a question again that was answered or given up raises at once, where a task is
+  waited for in vain.
+
   The actor gets `{customer, request}` and answers by sending to the customer, at any time, from any actor that was
   handed the customer. Only the process that asked can wait, and for each question there is one answer at most.
+
+  ## Polling
+
+  `Mote.yield_many/2` gives `nil` for what is open, and also for what was answered or given up before, for which it does not
+  wait. So what has come is taken as it comes, and the rest is polled again:
+
+      defp poll([]), do: :ok
+
+      defp poll(asks) do
+        results = Mote.yield_many(asks, 50)
+        for {ask, result} when result != nil <- results, do: show(ask, result)
+        poll(for {ask, nil} <- results, do: ask)
+      end
 
   ## Nothing comes late
 
@@ -83,14 +99,12 @@ defmodule Mote.Ask do
   @spec ask_all([Address.t()], term, options) :: [result]
   def ask_all(addresses, request, timeout_or_opts \\ @timeout) do
     {timeout, sponsor} = options!(timeout_or_opts, "ask_all/3")
+    Question.list!(addresses, "addresses")
     Enum.each(addresses, &(is_struct(&1, Address) || not_an_address!(&1)))
-    deadline = Question.deadline(timeout)
-    asks = Enum.map(addresses, &open(&1, request, sponsor))
 
-    Enum.map(asks, fn
-      {:ok, ask} -> Question.wait({ask.ref, ask.asker}, context(ask, timeout), Question.left(deadline))
-      {:error, error} -> {:error, error}
-    end)
+    context = &[address: &1, sponsor: &1.sponsor || sponsor]
+    ask = fn address, tag -> send(address, address.sponsor || sponsor, request, tag, &Native.ask_async/5) end
+    Question.put_all(addresses, timeout, context, ask)
   end
 
   # -- questions on their way ----------------------------------------------------------------------------------
@@ -124,7 +138,7 @@ defmodule Mote.Ask do
   @doc "See `Mote.await_many/2`."
   @spec await_many([t], timeout) :: [term]
   def await_many(asks, timeout \\ @timeout) do
-    Enum.each(asks, &owned!/1)
+    owned_all!(asks)
     Question.timeout!(timeout)
     await_many(asks, Question.deadline(timeout), {asks, timeout}, [])
   end
@@ -155,10 +169,10 @@ defmodule Mote.Ask do
   @doc "See `Mote.yield_many/2`."
   @spec yield_many([t], timeout) :: [{t, result | nil}]
   def yield_many(asks, timeout \\ @timeout) do
-    Enum.each(asks, &owned!/1)
+    owned_all!(asks)
     Question.timeout!(timeout)
     deadline = Question.deadline(timeout)
-    Enum.map(asks, &{&1, look(&1, Question.left(deadline))})
+    Enum.map(asks, &{&1, with(:ended <- poll(&1, Question.left(deadline)), do: nil)})
   end
 
   @doc "See `Mote.ignore/1`."
@@ -188,11 +202,16 @@ defmodule Mote.Ask do
     end
   end
 
-  # The answer, if it comes in time. The message may be there although the question was ended: not another time.
-  defp look(%{asker: asker} = ask, timeout) do
+  # The answer, if it comes in time.
+  defp look(ask, timeout) do
+    with :ended <- poll(ask, timeout), do: ended!(ask)
+  end
+
+  # The message may be there although the question was ended: not another time.
+  defp poll(%{asker: asker} = ask, timeout) do
     cond do
       result = Question.look(open_of(ask), context(ask), 0) -> result
-      Native.cancelled(asker) -> ended!(ask)
+      Native.cancelled(asker) -> :ended
       true -> Question.look(open_of(ask), context(ask), timeout)
     end
   end
@@ -200,7 +219,6 @@ defmodule Mote.Ask do
   defp open_of(%{ref: ref, asker: asker}), do: {ref, asker}
 
   defp context(ask), do: [address: ask.address]
-  defp context(ask, timeout), do: [timeout: timeout, address: ask.address]
 
   defp options!(opts, function) when is_list(opts) do
     unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:timeout, :sponsor] == [] do
@@ -216,6 +234,11 @@ defmodule Mote.Ask do
   defp options!(timeout, _function) do
     Question.timeout!(timeout)
     {timeout, nil}
+  end
+
+  defp owned_all!(asks) do
+    Question.list!(asks, "questions as Mote.async/3 gives them")
+    Enum.each(asks, &owned!/1)
   end
 
   defp owned!(%__MODULE__{owner: owner}) when owner == self(), do: :ok

@@ -10,7 +10,7 @@ defmodule Mote.Batch do
   @doc "See `Mote.send_many/3`."
   @spec send_many(Address.t(), [term], Admission.options()) :: :ok | {:error, Error.t()}
   def send_many(%Address{machine: machine, key: key} = address, messages, opts) when is_list(messages) do
-    {named, _, _} = Admission.options!(opts)
+    {named, _, _} = Admission.options!(opts, "send_many/3")
     sponsor = address.sponsor || named
     native = &Native.send_many(machine, key, sponsor, &1)
     one = &Admission.send(address, &1, &2)
@@ -28,7 +28,7 @@ defmodule Mote.Batch do
   @doc "See `Mote.send_many/2`."
   @spec send_pairs([{term, term}], Admission.options()) :: :ok | {:error, Error.t()}
   def send_pairs(pairs, opts) do
-    {sponsor, _, _} = Admission.options!(opts)
+    {sponsor, _, _} = Admission.options!(opts, "send_many/2")
     go(pairs, 0, opts, &Native.send_pairs(&1, sponsor), &pair/2, sponsor: sponsor)
   end
 
@@ -58,9 +58,13 @@ defmodule Mote.Batch do
         raise ArgumentError, "expected a proper list of messages, got one that ends with #{inspect(tail)}"
 
       {word, _} ->
-        raise Error.from(word, [accepted: accepted] ++ context)
+        raise Error.from(word, [accepted: accepted] ++ about(rest, context))
     end
   end
+
+  # Of pairs the first one that is left was not accepted.
+  defp about([{%Address{} = address, _} | _], context), do: Keyword.put_new(context, :address, address)
+  defp about(_rest, context), do: context
 
   defp single(message, accepted, opts, one) do
     with {:error, error} <- one.(message, opts), do: {:error, accepted(error, accepted)}
@@ -74,10 +78,11 @@ defmodule Mote.Batch do
   @spec cast_stream(Address.t(), Enumerable.t(), Admission.options()) ::
           {:ok, non_neg_integer} | {:error, Error.t()}
   def cast_stream(address, messages, opts) do
-    Admission.options!(opts)
+    Admission.options!(opts, "cast_stream/3")
     opts = Keyword.put_new(opts, :on_full, :wait)
     # Whoever sends nothing learns as well what is wrong with the address, the options or the machine.
     :ok = send_many(address, [], opts)
+    messages!(messages)
 
     messages
     |> Stream.chunk_every(@chunk)
@@ -87,5 +92,12 @@ defmodule Mote.Batch do
         {:error, error} -> {:halt, {:error, accepted(error, sent + error.context.accepted)}}
       end
     end)
+  end
+
+  defp messages!(messages) do
+    if Enumerable.impl_for(messages) == nil or (is_list(messages) and List.improper?(messages)) do
+      raise ArgumentError,
+            "expected a proper list or another enumerable of messages, got: #{inspect(messages)}"
+    end
   end
 end

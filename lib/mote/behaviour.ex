@@ -60,7 +60,30 @@ defmodule Mote.Behaviour do
 
   Nothing in it raises. An operation without an answer (`1 + :a`, `hd([])`, an integer beyond 63 bits) is
   `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to
-  write instead.
+  write instead. Variables that nobody reads, captures too, and clauses that can never match are warned of.
+
+  `:undefined` is an atom like any other: it counts as true, and is greater than every number. So checks of what comes from
+  outside belong into guards; in a body `:undefined >= 0` is true.
+
+      iex> defmodule Doc.Purse do
+      ...>   use Mote.Behaviour
+      ...>   defactor trusting(balance) do
+      ...>     {customer, price} -> if balance - price >= 0, do: send(customer, :granted)
+      ...>   end
+      ...>   defactor careful(balance) do
+      ...>     {customer, price} when balance - price >= 0 -> send customer, :granted
+      ...>   end
+      ...> end
+      iex> Mote.Behaviour.turn(Doc.Purse.trusting(10), {self(), :apples}).sends == [{self(), :granted}]
+      true
+      iex> Mote.Behaviour.turn(Doc.Purse.careful(10), {self(), :apples}).outcome
+      :ignored
+
+  ## What bodies may call
+
+  Functions made with `defpure`, of this and of other modules; macros that become what is listed here; and
+
+  #{Mote.Behaviour.Listing.text()}
   """
 
   alias Mote.Behaviour.Compiler
@@ -126,18 +149,27 @@ defmodule Mote.Behaviour do
   @doc """
   Runs one turn of the plain Elixir version of a behaviour and gives what it did, a `Mote.Turn`.
 
-  Nothing is sent or created: the effects are only listed. Options:
+  Nothing is sent or created: the effects are only listed. Raises `ArgumentError` for what is no behaviour, and for options
+  that are none. Options:
 
-    * `self`: the address of the actor (default a `Mote.Reference.Address` with id 0);
+    * `self`: the address of the actor, or an atom that stands for it (default a `Mote.Reference.Address` with id 0);
     * `fuel`: calls, tail calls and loop steps it may make (default 10,000,000);
     * `now`: the time that it reads, in nanoseconds (default the system's, since the start of the node);
     * `first`: the id of the first address that the turn creates (default 1);
     * `addresses`: a function without arguments that gives an address for every actor created, instead.
   """
   @spec turn(t, term, keyword) :: Mote.Turn.t()
-  def turn(%__MODULE__{} = behaviour, message, opts \\ []) do
-    %{module: module, name: name, captures: captures} = behaviour
+  def turn(behaviour, message, opts \\ [])
+
+  def turn(%__MODULE__{captures: captures} = behaviour, message, opts) when is_tuple(captures) do
+    %{module: module, name: name} = behaviour
     Mote.Turn.run(fn -> module.__mote_turn__(name, captures, message) end, opts)
+  end
+
+  def turn(other, _message, _opts) do
+    raise ArgumentError,
+          "expected a behaviour, the value of a function that defactor defines, such as Counter.counter(0); " <>
+            "got: #{inspect(other)}"
   end
 
   defimpl Inspect do

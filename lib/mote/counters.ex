@@ -5,8 +5,12 @@ defmodule Mote.Counters do
   `Mote.info/1` gives them for every dispatch thread (`sponsors.name.threads`) and for the whole machine (`counters`),
   threads that have ended included. A thread keeps its counters to itself and publishes them at the end of a batch of
   turns, and before what a turn sends outside leaves; nobody is stopped for reading them. In the machine's `counters`
-  everything is the sum over its threads, and `undelivered` is complete: what the postman could not hand over, and what
-  waited in an outbox when its owner ended, is counted there only, and for threads is `foreign_out`.
+  everything is the sum over its threads, with three exceptions, which are right there only:
+
+    * `undelivered` also has what the postman could not hand over, and what waited in an outbox when its owner ended;
+    * `foreign_out` does not have what the postman could not hand over, which a thread counts when it leaves it to the
+      postman;
+    * `refused_no_memory` is no thread's.
 
   Turns:
 
@@ -36,8 +40,7 @@ defmodule Mote.Counters do
 
     * `foreign_in` - messages that entered from outside;
     * `refused_no_memory` - messages, actors and timers of processes, messages of other machines' actors, and messages for
-      outboxes of this machine, that were refused because memory ended. They are no thread's, so they are counted in the
-      machine's `counters` only;
+      outboxes of this machine, that were refused because memory ended;
     * `foreign_out` - messages handed to the outside;
     * `undelivered` - messages to the outside that nobody was there to take, those included that waited in an outbox
       when its owner ended;
@@ -57,7 +60,8 @@ defmodule Mote.Counters do
     * `parks` - times that a thread went to sleep;
     * `stand_ins` - times that a process in `Mote.ask/3` ran the turns itself, for some microseconds, while the thread
       slept;
-    * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep;
+    * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep. Those of a batch of turns are counted when it
+      is over, however long its turns were;
     * `queue_high_water` - the most events that were queued at the end of a batch; of the machine, the sum of these.
   """
 end

@@ -4,7 +4,7 @@ defmodule Mote.Customer do
 
   For actors it is an address like any other. A BEAM process that is given one answers with `Mote.send/3`. Only the
   first answer counts, and only while somebody waits; when all who hold a customer have dropped it, the waiting
-  process gets `:broken_promise` at once.
+  process gets `:broken_promise` as soon as the machine has found out (see the guide *Memory*).
   """
 
   @enforce_keys [:ref]

@@ -21,7 +21,7 @@ defmodule Mote.Error do
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
     * `:load` - the machine refused the code of a module;
-    * `:start` - the system did not give what a machine or a sponsor needs.
+    * `:start` - the system did not give what a machine or a sponsor needs, or the application `:mote` is not running.
   """
 
   @type reason ::
@@ -45,6 +45,8 @@ defmodule Mote.Error do
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
 
+  alias Mote.{Machine, Native}
+
   defexception [:reason, :message, context: %{}]
 
   @doc false
@@ -60,7 +62,14 @@ defmodule Mote.Error do
   def from(word, context)
 
   def from(:stopped, context) do
-    new(:machine_down, "the machine is not running: start it again, or create the actor in another", context)
+    what =
+      if Enum.any?([:machine, :module, :behaviour], &context[&1]),
+        do: "the machine is not running",
+        else:
+          "the machine that this address belongs to has ended; one that was started in its place has new actors: " <>
+            "create the actor again"
+
+    new(:machine_down, what, context)
   end
 
   def from(:unknown, context) do
@@ -75,11 +84,10 @@ defmodule Mote.Error do
 
   def from(:no_sponsor, context) do
     sponsor = inspect(context[:sponsor])
-    known = if context[:known], do: ", only #{Enum.map_join(context[:known], ", ", &inspect/1)}", else: ""
 
     new(
       :unknown_sponsor,
-      "the machine has no sponsor #{sponsor}#{known}: see Mote.sponsors/1 and Mote.add_sponsor/3",
+      "the machine has no sponsor #{sponsor}#{only(known(Map.new(context)))}: see Mote.sponsors/1 and Mote.add_sponsor/3",
       context
     )
   end
@@ -160,6 +168,18 @@ defmodule Mote.Error do
   def from(:machine_down, context) do
     new(:machine_down, "the machine ended before it answered", context)
   end
+
+  # The sponsors that there are, as far as the context says of which machine.
+  defp known(%{known: known}), do: known
+  defp known(%{address: %{machine: native}}), do: Native.machine_sponsors(native)
+
+  defp known(%{machine: machine}),
+    do: with({:ok, native} <- Machine.fetch(machine), do: Native.machine_sponsors(native))
+
+  defp known(_nothing), do: nil
+
+  defp only([_ | _] = known), do: ", only #{Enum.map_join(known, ", ", &inspect/1)}"
+  defp only(_unknown), do: ""
 
   defp no_answer(context) do
     new(

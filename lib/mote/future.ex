@@ -125,7 +125,8 @@ defmodule Mote.Future do
     {module, {name, name}, version, captures, false, tuple_size(captures)}
   end
 
-  defp parts(function, arguments) when is_function(function) and is_list(arguments) do
+  # The second guard: a proper list.
+  defp parts(function, arguments) when is_function(function) and length(arguments) >= 0 do
     {:module, module} = :erlang.fun_info(function, :module)
     {:name, name} = :erlang.fun_info(function, :name)
     arity = length(arguments)
@@ -178,7 +179,15 @@ defmodule Mote.Future do
               "Mote.Future.with_environment/3"
   end
 
-  defp place(environment: %Environment{} = environment), do: environment
+  defp place(environment: %Environment{machine: native} = environment) do
+    if Native.machine_owner(native) == :unknown do
+      raise ArgumentError,
+            "#{inspect(environment)} is no environment of this node, where no future starts in it"
+    end
+
+    environment
+  end
+
   defp place(machine: machine), do: place(machine, nil)
 
   defp place(opts) do
@@ -220,8 +229,8 @@ defmodule Mote.Future do
   Gives the value of a future, or why there is none, without waiting; `nil` as long as it is not finished.
   """
   @spec poll(t) :: {:ok, term} | {:error, Error.t()} | nil
-  def poll(%__MODULE__{ref: ref} = future) do
-    case with(:big <- Native.future_value(ref), do: Native.future_value_big(ref)) do
+  def poll(%__MODULE__{} = future) do
+    case with(:big <- here(future, &Native.future_value/1), do: Native.future_value_big(future.ref)) do
       {:ok, value} -> {:ok, value}
       :open -> nil
       {:failed, reason} -> {:error, Error.from(reason, future: future)}
@@ -232,15 +241,31 @@ defmodule Mote.Future do
   def poll(other), do: no_future(other)
 
   defp aborted(future, reason) do
-    Error.new(:aborted, "#{inspect(future)} was aborted: #{inspect(reason)}", future: future, reason: reason)
+    message = "#{inspect(future)} was aborted: #{inspect(reason)}" <> limit(reason)
+    Error.new(:aborted, message, future: future, reason: reason)
   end
+
+  defp limit(:fuel), do: " (it needs more than :fuel in Mote.start_link/1 allows one turn)"
+  defp limit(:no_memory), do: " (it needs more than :memory in Mote.start_link/1 allows its machine)"
+  defp limit(:stack), do: " (its calls nest deeper than 100,000)"
+  defp limit(_), do: ""
 
   @doc """
   Whether a future has a value, or is certain not to get one.
   """
   @spec finished?(t) :: boolean
-  def finished?(%__MODULE__{ref: ref}), do: Native.future_finished(ref)
+  def finished?(%__MODULE__{} = future), do: here(future, &Native.future_finished/1)
   def finished?(other), do: no_future(other)
+
+  # To others its reference means nothing.
+  defp here(%{ref: ref} = future, function) do
+    function.(ref)
+  rescue
+    ArgumentError ->
+      raise ArgumentError,
+            "#{inspect(future)} is no future of this node: a future is of use on the node where it was started, as long " <>
+              "as its term is kept whole (not copied through term_to_binary or another node)"
+  end
 
   @spec no_future(term) :: no_return
   defp no_future(other) do
@@ -271,6 +296,7 @@ defmodule Mote.Future do
   """
   @spec wait_for_all([t], timeout) :: :ok | {:error, Error.t()}
   def wait_for_all(futures, timeout \\ :infinity) do
+    Question.list!(futures, "futures")
     Question.timeout!(timeout)
     deadline = Question.deadline(timeout)
 
@@ -303,6 +329,7 @@ defmodule Mote.Future do
   def wait_for_any(futures, timeout \\ :infinity)
 
   def wait_for_any([%__MODULE__{} | _] = futures, timeout) do
+    Question.list!(futures, "futures")
     Question.timeout!(timeout)
 
     case Enum.find(futures, &finished?/1) do
@@ -339,14 +366,17 @@ defmodule Mote.Future do
   Kills a future that is not finished; `false` if it is. See above what that does.
   """
   @spec kill(t) :: boolean
-  def kill(%__MODULE__{ref: ref}), do: Native.future_kill(ref)
+  def kill(%__MODULE__{} = future), do: here(future, &Native.future_kill/1)
   def kill(other), do: no_future(other)
 
   @doc """
   Kills all of these futures, or all of the present environment, that are not finished; gives how many.
   """
   @spec kill_all([t]) :: non_neg_integer
-  def kill_all(futures), do: Enum.count(futures, &kill/1)
+  def kill_all(futures) do
+    Question.list!(futures, "futures")
+    Enum.count(futures, &kill/1)
+  end
 
   @doc """
   See `kill_all/1`.

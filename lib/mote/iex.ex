@@ -6,7 +6,7 @@ defmodule Mote.IEx do
   |---|---|
   | `m()` | the machine, if there is only one on this node |
   | `ms()` | all machines, with their names |
-  | `i(address)`, `i(machine)` | `Mote.info/1` |
+  | `look(address)`, `look()` | `Mote.info/1`, of the machine without an address |
   | `top()`, `top(:bytes)`, `top(:queued, 3)` | `Mote.top/2` |
   | `behaviours()` | `Mote.behaviours/2` |
   | `graph(address)`, `graph(address, depth)` | `Mote.graph/2`, written as Mermaid |
@@ -14,8 +14,7 @@ defmodule Mote.IEx do
   | `untrace(trace)` | `Mote.Trace.stop/1` |
   | `pause()`, `resume()`, `step()`, `step(sponsor)` | `Mote.pause/1`, `Mote.resume/1`, `Mote.step/2`, the turn written as text |
 
-  Those that take no address mean `m()`; with several machines, say `use_machine(machine)` first. `IEx.Helpers` has `i/0` and
-  `i/1` too: IEx says so if it is ambiguous, and `import IEx.Helpers, except: [i: 0, i: 1]` settles it.
+  Those that take no address mean `m()`; with several machines, say `use_machine(machine)` first.
 
       iex> import Mote.IEx
       iex> {:ok, machine} = Mote.start_link()
@@ -54,8 +53,8 @@ defmodule Mote.IEx do
   end
 
   @doc "What an actor or a machine is: see `Mote.info/1`."
-  @spec i(Address.t() | Machine.t()) :: map
-  def i(address_or_machine \\ m()), do: Mote.info(address_or_machine)
+  @spec look(Address.t() | Machine.t()) :: map
+  def look(address_or_machine \\ m()), do: Mote.info(address_or_machine)
 
   @doc "The first `n` by turns, events that wait, or bytes: see `Mote.top/2`."
   @spec top(:turns | :queued | :bytes, non_neg_integer) :: [map]

@@ -34,10 +34,20 @@ defmodule Mote.Machine do
     * `:message_kind` - the kind of value that its message was, such as `"tuple of 2"`, `nil` between turns;
     * `:text` - what was wrong.
 
+  ## After a restart
+
+  The machine that a supervisor starts in the place of one that has ended is another one, with actors of its own. Everything
+  that came from the old one is dead: addresses, customers, timers, outboxes, futures that are not finished, and what
+  `Mote.machine/1` has given. What is sent to a dead address raises `Mote.Error` with the reason `:machine_down`. A name
+  leads to the new machine, so whatever is needed there is created again, by a process that `Mote.monitor/1` tells of the
+  end, or that the supervisor starts anew after the machine (`strategy: :rest_for_one`).
+
   ## Threads
 
   The threads of a machine are named `mote-<machine>-<sponsor>-<number>`, which `top -H`, debuggers and profilers show.
-  Linux keeps 15 bytes of a thread's name, so short names of machines and sponsors are seen in full there.
+  Linux keeps 15 bytes of a thread's name: so the name of the machine is cut off first, then that of the sponsor, and the
+  number stays whole, as in `mote-MyA-main-1`. A machine without a name has a number, the last three digits of that in its
+  pid: `mote-180-main-1` belongs to `#PID<0.180.0>`.
   """
 
   use GenServer
@@ -45,7 +55,7 @@ defmodule Mote.Machine do
   require Logger
 
   alias Mote.{Address, Error, Native}
-  alias Mote.Machine.{Janitor, Options, Postman, Reporter, Table}
+  alias Mote.Machine.{Janitor, Options, Postman, Quota, Reporter, Table}
 
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
@@ -58,7 +68,12 @@ defmodule Mote.Machine do
   def start_link(opts) do
     config = Options.validate!(opts)
     start = if config.name == nil, do: [], else: [name: config.name]
-    GenServer.start_link(__MODULE__, config, start)
+
+    if Process.whereis(Mote.Supervisor),
+      do: GenServer.start_link(__MODULE__, config, start),
+      else:
+        {:error,
+         Error.new(:start, "the application :mote is not running: Application.ensure_all_started(:mote)")}
   end
 
   @doc false
@@ -105,13 +120,21 @@ defmodule Mote.Machine do
 
   @doc false
   @spec stop(t, term, timeout) :: :ok
-  def stop(%__MODULE__{pid: pid}, reason, timeout), do: GenServer.stop(pid, reason, timeout)
-
   def stop(machine, reason, timeout) do
-    # For its complaint of what is no machine.
-    whereis(machine)
-    GenServer.stop(machine, reason, timeout)
+    pid = whereis(machine)
+
+    # Any other process is nobody's to stop by this, whatever its name.
+    if machine?(pid),
+      do: GenServer.stop(pid, reason, timeout),
+      else: exit({:noproc, {Mote, :stop, [machine, reason, timeout]}})
   end
+
+  defp machine?(pid) when is_pid(pid) and node(pid) == node() do
+    match?({:ok, _}, Table.fetch(pid)) or starting?(pid)
+  end
+
+  # On another node only that one knows.
+  defp machine?(pid), do: is_pid(pid)
 
   @doc false
   # Tells the calling process when the machine goes down: see `Mote.monitor/1`.
@@ -138,6 +161,19 @@ defmodule Mote.Machine do
   end
 
   @doc false
+  # That the machine's `:memory` is enough for so many threads more; raises `ArgumentError`.
+  @spec room_for!(reference, pos_integer) :: :ok
+  def room_for!(native, threads) do
+    with {:ok, memory} <- Table.memory(Native.machine_owner(native)),
+         %{sponsors: sponsors} <- Native.machine_info(native) do
+      there = for {_, sponsor} <- sponsors, reduce: 0, do: (sum -> sum + length(sponsor.threads))
+      Quota.enough!(memory, there + threads)
+    end
+
+    :ok
+  end
+
+  @doc false
   # What a sponsor has done that is removed: the machine's process tells what it has not told of it yet.
   @spec removed(reference, atom, map) :: :ok
   def removed(native, sponsor, done) do
@@ -147,15 +183,15 @@ defmodule Mote.Machine do
 
   # A process has its name before it is done with starting: then it is waited for.
   defp starting(pid) do
-    with true <- node(pid) == node(),
-         {:dictionary, dictionary} <- Process.info(pid, :dictionary),
-         {__MODULE__, :init, 1} <- dictionary[:"$initial_call"] do
-      {:ok, GenServer.call(pid, :native)}
-    else
-      _ -> :error
-    end
+    if node(pid) == node() and starting?(pid), do: {:ok, GenServer.call(pid, :native)}, else: :error
   catch
     :exit, _ -> :error
+  end
+
+  defp starting?(pid) do
+    with {:dictionary, dictionary} <- Process.info(pid, :dictionary),
+         do: dictionary[:"$initial_call"] == {__MODULE__, :init, 1},
+         else: (nil -> false)
   end
 
   defp whereis(%__MODULE__{pid: pid}) when is_pid(pid), do: pid
@@ -187,19 +223,29 @@ defmodule Mote.Machine do
     %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, clock: clock, schedule: schedule, tier: tier} =
       config
 
-    case Native.machine_start(config.title, sponsors, fuel, memory, gc, {clock, schedule, tier}) do
+    case Native.machine_start(threads(config), sponsors, fuel, memory, gc, {clock, schedule, tier}) do
       {:ok, native} ->
+        # From the entry in the table on it is sent to.
+        {:ok, _pid} = Postman.start_link(native)
         about = Reporter.about(config.name, config.telemetry)
-        Table.put(self(), native, config.name, about)
+        Table.put(self(), native, config.name, about, memory)
         reporter = Reporter.start(about, native, config.title)
         wake(:report, Reporter.interval(reporter))
-        {:ok, _pid} = Postman.start_link(native)
         {:ok, %{native: native, title: config.title, reporter: reporter}}
 
       {:error, text} ->
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
     end
   end
+
+  # What its threads are named after.
+  defp threads(%{name: nil}) do
+    [_, number, _] = self() |> :erlang.pid_to_list() |> to_string() |> String.split(".")
+    String.slice(number, -3..-1)
+  end
+
+  # A colon would take the place of a letter.
+  defp threads(%{title: title}), do: String.trim_leading(title, ":")
 
   @impl GenServer
   def handle_call(:native, _from, state), do: {:reply, state.native, state}
@@ -235,22 +281,42 @@ defmodule Mote.Machine do
 
   # It traps exits to be able to stop its threads, and is otherwise linked as any process is.
   def handle_info({:EXIT, _pid, reason}, state) when reason != :normal, do: {:stop, reason, state}
-  def handle_info(_message, state), do: {:noreply, state}
+  def handle_info({:EXIT, _pid, :normal}, state), do: {:noreply, state}
+
+  # As GenServer does where there is no handle_info: above all, who takes the machine for an actor is to see it.
+  def handle_info(message, state) do
+    Logger.error(
+      "machine #{state.title} (#{inspect(self())}) got an unexpected message; actors are sent to by their address: " <>
+        inspect(message)
+    )
+
+    {:noreply, state}
+  end
 
   defp wake(_what, nil), do: :ok
   defp wake(what, ms), do: Process.send_after(self(), {__MODULE__, what}, ms)
 
   @impl GenServer
   def terminate(reason, state) do
+    if ended?(state) do
+      # Whoever takes the entry tells of the end; there is none any more when the application has stopped before.
+      Table.take(self())
+      Reporter.stop(state.reporter.about, reason)
+    end
+  end
+
+  # Ends the native machine, if that can still be reached.
+  defp ended?(state) do
     Reporter.tick(state.reporter)
     Native.machine_stop(state.native)
     Native.machine_join(state.native)
-    # Whoever takes the entry tells of the end.
-    with {:ok, _, about} <- Table.take(self()), do: Reporter.stop(about, reason)
+    true
   rescue
     # The module of the native code was exchanged, and the new one does not know the machine. The native monitor of
     # this process still stops its threads.
-    ArgumentError -> Logger.warning("machine #{state.title} was started by native code that is gone since")
+    ArgumentError ->
+      Logger.warning("machine #{state.title} was started by native code that is gone since")
+      false
   end
 
   defimpl Inspect do

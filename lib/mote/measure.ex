@@ -42,7 +42,7 @@ defmodule Mote.Measure do
   The idea is that of the measurements of David McClain's Lisp Actors, which were such a dataflow.
   """
 
-  alias Mote.{Behaviour, Error}
+  alias Mote.{Behaviour, Error, Inspection}
   alias Mote.Measure.{Median, Number, Plot, Prep, Sweep, Table, Timer}
 
   @sponsors [single: [threads: 1], multi: [threads: :cores]]
@@ -61,7 +61,8 @@ defmodule Mote.Measure do
       of `:machine`);
     * `:machine` - a machine that runs already. Without it there is one for the sweep, with the sponsors `single`, of one
       thread, and `multi`, of a thread for each core;
-    * `:home` - the sponsor where the clock is read, of one thread (the machine's first one);
+    * `:home` - the sponsor where the clock is read (the machine's first one). Best is one of one thread, which then reads
+      both ends of a time; with several these may be read by two;
     * `:progress` - `true` for a line on the terminal for every point (default), `false`, or a function that gets the
       line.
 
@@ -74,7 +75,11 @@ defmodule Mote.Measure do
   """
   @spec sweep(Behaviour.t(), keyword) :: Table.t()
   def sweep(device, opts) do
-    opts = Keyword.validate!(opts, [:param, :per, :machine, :home, :sponsor, runs: @runs, progress: true])
+    known = [:param, :runs, :per, :sponsor, :machine, :home, :progress]
+
+    opts =
+      Keyword.merge([runs: @runs, progress: true], Inspection.keyword!(opts, "the options of sweep/2", known))
+
     device!(device)
     params = params!(opts[:param])
     runs!(opts[:runs])
@@ -113,15 +118,22 @@ defmodule Mote.Measure do
     * `:size` - `{width, height}` in pixels (`{860, 520}`).
 
   An error is a `File.Error`: the file could not be written. Raises `ArgumentError` for a table without numbers, a column
-  that is not there, values that are not positive on a logarithmic scale, and a name that ends differently.
+  that is not there, values that are not positive on a logarithmic scale, numbers beyond 1.0e300, and a name that ends
+  differently.
   """
   @spec plot(Table.t(), Path.t(), keyword) :: :ok | {:error, File.Error.t()}
-  def plot(%Table{} = table, path, opts \\ []) do
+  def plot(table, path, opts \\ [])
+
+  def plot(%Table{} = table, path, opts) do
     format = format!(path)
     bytes = Plot.draw(table, format, opts)
 
     with {:error, reason} <- File.write(path, bytes),
          do: {:error, %File.Error{reason: reason, action: "write the plot to", path: path}}
+  end
+
+  def plot(other, _path, _opts) do
+    raise ArgumentError, "expected a table to plot, as Mote.Measure.sweep/2 gives it, got: #{inspect(other)}"
   end
 
   @doc "As `plot/3`, but raises `File.Error`."
@@ -131,7 +143,7 @@ defmodule Mote.Measure do
   end
 
   defp format!(path) do
-    case path |> Path.extname() |> String.downcase() do
+    case (is_binary(path) or is_list(path)) and path |> Path.extname() |> String.downcase() do
       ".svg" -> :svg
       ".png" -> :png
       _ -> raise ArgumentError, "a plot is an .svg or a .png file, got: #{inspect(path)}"

@@ -33,16 +33,22 @@ defmodule Mote.Outbox do
       that finds the outbox full, and in `refused_no_memory` as well; to take makes room.
     * When the process that opened it ends, the outbox closes. What waits then and what is sent later counts as
       `undelivered` in the machine's counters.
+    * When the machine ends, the outbox is closed: what waits can still be taken, and nothing comes any more, **no wake-up
+      either**. Who waits for one in a `receive` of its own monitors the machine, as below; `stream/1` does it itself.
 
   ## Demand
 
   Since a consumer takes what it wants, an outbox has the shape of a producer of `GenStage`: `handle_demand/2` takes,
   and what could not be satisfied at once is satisfied at the next wake-up.
 
-      def init(machine), do: {:producer, {Mote.Outbox.open(machine), 0}}
+      def init(machine) do
+        Mote.monitor(machine)
+        {:producer, {Mote.Outbox.open(machine), 0}}
+      end
 
       def handle_demand(demand, {outbox, owed}), do: satisfy(outbox, owed + demand)
       def handle_info({:mote_outbox, outbox}, {outbox, owed}), do: satisfy(outbox, owed)
+      def handle_info({:DOWN, _, :process, _machine, reason}, state), do: {:stop, reason, state}
 
       defp satisfy(outbox, owed) do
         events = Mote.Outbox.take(outbox, owed)
@@ -82,12 +88,13 @@ defmodule Mote.Outbox do
   @doc """
   Takes at most `max` messages, the first first. Never waits.
 
-  Any process may take; the wake-up comes to the one that opened it.
+  Any process of the node may take; the wake-up comes to the one that opened it.
   """
   @spec take(t, non_neg_integer) :: [term]
   def take(outbox, max \\ @max)
 
-  def take(%__MODULE__{ref: ref}, max) when is_integer(max) and max in 0..@most, do: elem(pull(ref, max), 0)
+  def take(%__MODULE__{} = outbox, max) when is_integer(max) and max in 0..@most,
+    do: outbox |> here(&pull(&1, max)) |> elem(0)
 
   def take(%__MODULE__{}, max) do
     raise ArgumentError, "expected a number of messages to take, got: #{inspect(max)}"
@@ -168,8 +175,8 @@ defmodule Mote.Outbox do
   Closes an outbox: it takes no more messages. Those that wait can still be taken.
   """
   @spec close(t) :: :ok
-  def close(%__MODULE__{ref: ref} = outbox) do
-    Native.outbox_close(ref)
+  def close(%__MODULE__{} = outbox) do
+    here(outbox, &Native.outbox_close/1)
     # Whoever waits in a stream learns it.
     send(info(outbox).owner, {:mote_outbox, outbox})
     :ok
@@ -179,7 +186,7 @@ defmodule Mote.Outbox do
 
   @doc """
   What an outbox has seen: `owner`, `capacity`, `waiting`, `received` (all that ever came in), `overflowed` (what found
-  it full) and `closed`.
+  it full) and `closed`, also by the end of its machine.
   """
   @spec info(t) :: %{
           owner: pid,
@@ -189,8 +196,8 @@ defmodule Mote.Outbox do
           overflowed: non_neg_integer,
           closed: boolean
         }
-  def info(%__MODULE__{ref: ref}) do
-    {owner, capacity, waiting, received, overflowed, closed} = Native.outbox_info(ref)
+  def info(%__MODULE__{} = outbox) do
+    {owner, capacity, waiting, received, overflowed, closed} = here(outbox, &Native.outbox_info/1)
 
     %{
       owner: owner,
@@ -213,6 +220,16 @@ defmodule Mote.Outbox do
     end
 
     capacity
+  end
+
+  # To others its reference means nothing.
+  defp here(%{ref: ref} = outbox, function) do
+    function.(ref)
+  rescue
+    ArgumentError ->
+      raise ArgumentError,
+            "#{inspect(outbox)} is no outbox of this node: it is taken from on the node where it was opened, as long as " <>
+              "its term is kept whole (not copied through term_to_binary or another node)"
   end
 
   @spec no_outbox(term) :: no_return

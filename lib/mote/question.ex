@@ -79,11 +79,68 @@ defmodule Mote.Question do
     end
   end
 
-  @doc "Waits for the answer to what was opened; gives up after the timeout."
-  @spec wait(open, keyword, timeout) :: {:ok, term} | {:error, Error.t()}
-  def wait({tag, asker}, context, timeout) do
-    result = await(tag, asker, context, timeout)
-    Process.demonitor(tag, [:flush])
+  @doc """
+  Puts a question to each of several actors and waits for all the answers, in the order of the addresses; gives up on what
+  is open after the timeout. `ask` gets the address as well, and `context` gives what goes into its errors.
+
+  Each machine is watched once: to watch it for every question takes longer than to ask.
+  """
+  @spec put_all(
+          [Address.t()],
+          timeout,
+          (Address.t() -> keyword),
+          (Address.t(), reference -> reference | atom)
+        ) ::
+          [{:ok, term} | {:error, Error.t()}]
+  def put_all(addresses, timeout, context, ask) do
+    until = {deadline(timeout), timeout, context}
+
+    asked =
+      for address <- addresses do
+        tag = make_ref()
+        asker = ask.(address, tag)
+
+        if is_reference(asker),
+          do: {tag, asker, address},
+          else: {:error, Error.from(asker, context.(address))}
+      end
+
+    machines = for({_, _, %{machine: native}} <- asked, do: native) |> Enum.uniq()
+    watched = Map.new(machines, &{Process.monitor(Native.machine_owner(&1)), &1})
+    results = await_all(asked, watched, until)
+    for {monitor, _} <- watched, do: Process.demonitor(monitor, [:flush])
+    results
+  end
+
+  # What is open has three elements, a result has two.
+  defp await_all([], _watched, _until), do: []
+  defp await_all([{_, _} = result | rest], watched, until), do: [result | await_all(rest, watched, until)]
+
+  defp await_all([{tag, _, address} = open | rest] = all, watched, {deadline, _, context} = until) do
+    receive do
+      {^tag, answer} ->
+        [{:ok, answer} | await_all(rest, watched, until)]
+
+      {^tag, :mote_failed, reason} ->
+        [{:error, Error.from(reason, context.(address))} | await_all(rest, watched, until)]
+
+      {:DOWN, monitor, _, _, _} when is_map_key(watched, monitor) ->
+        all |> Enum.map(&lost(&1, watched[monitor], context)) |> await_all(watched, until)
+    after
+      left(deadline) -> [late(open, until) | await_all(rest, watched, until)]
+    end
+  end
+
+  defp lost({tag, asker, %{machine: native} = address}, native, context),
+    do: give_up(tag, asker, context.(address), :machine_down)
+
+  defp lost(other, _native, _context), do: other
+
+  defp late({tag, asker, %{machine: native} = address}, {_, timeout, context}) do
+    # What is on its way now never comes if the machine breaks down.
+    monitor = :erlang.monitor(:process, Native.machine_owner(native), tag: tag)
+    result = give_up(tag, asker, [timeout: timeout] ++ context.(address), :timeout)
+    Process.demonitor(monitor, [:flush])
     result
   end
 
@@ -233,6 +290,14 @@ defmodule Mote.Question do
     else
       _ -> {:error, Error.from(:machine_down, context)}
     end
+  end
+
+  @doc "Checks that something is a list, and says of what it was to be one; raises `ArgumentError`."
+  @spec list!(term, String.t()) :: :ok
+  def list!(list, what) do
+    if not is_list(list) or List.improper?(list),
+      do: raise(ArgumentError, "expected a proper list of #{what}, got: #{inspect(list)}"),
+      else: :ok
   end
 
   @doc "Checks a timeout; raises `ArgumentError`."

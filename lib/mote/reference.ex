@@ -15,7 +15,7 @@ defmodule Mote.Reference do
   """
 
   alias Mote.Reference.{Address, On}
-  alias Mote.{Behaviour, Turn}
+  alias Mote.{Behaviour, Inspection, Turn}
 
   @counters [:turns, :sends, :creates, :becomes, :ignored, :dropped, :timers]
 
@@ -38,12 +38,20 @@ defmodule Mote.Reference do
   A simulator without actors.
 
   Options: `fuel`, what a turn may spend (default 10,000,000); `turn`, a function to use instead of
-  `Mote.Behaviour.turn/3`, which it must resemble.
+  `Mote.Behaviour.turn/3`, which it must resemble. Raises `ArgumentError` for anything else.
   """
   @spec new(keyword) :: t
   def new(opts \\ []) do
-    struct!(__MODULE__, Keyword.validate!(opts, fuel: Turn.Stage.default_fuel(), turn: &Behaviour.turn/3))
+    for {key, value} <- Inspection.keyword!(opts, "the options of Mote.Reference.new/1", [:fuel, :turn]),
+        do: option!(key, value)
+
+    struct!(__MODULE__, opts)
   end
+
+  defp option!(:fuel, fuel) when is_integer(fuel) and fuel > 0, do: :ok
+  defp option!(:fuel, other), do: bad(":fuel to be a positive integer", other)
+  defp option!(:turn, turn) when is_function(turn, 3), do: :ok
+  defp option!(:turn, other), do: bad(":turn to be a function of three arguments", other)
 
   @doc "Creates an actor."
   @spec create(t, Behaviour.t()) :: {address, t}
@@ -51,6 +59,8 @@ defmodule Mote.Reference do
     address = %Address{id: ref.next}
     {address, %{ref | actors: Map.put(ref.actors, ref.next, behaviour), next: ref.next + 1}}
   end
+
+  def create(%__MODULE__{}, other), do: bad("a behaviour, such as Counter.counter(0)", other)
 
   @doc "A customer outside of the simulation, to be found in `outside/1` under its name."
   @spec customer(term) :: address
@@ -62,14 +72,23 @@ defmodule Mote.Reference do
 
   @doc "Runs turns in order until the queue is empty or `max_turns` have run."
   @spec run(t, non_neg_integer | :infinity) :: t
-  def run(%__MODULE__{} = ref, max_turns \\ :infinity), do: loop(ref, max_turns)
+  def run(ref, max_turns \\ :infinity)
+
+  def run(%__MODULE__{} = ref, max_turns)
+      when max_turns == :infinity or (is_integer(max_turns) and max_turns >= 0),
+      do: loop(ref, max_turns)
+
+  def run(%__MODULE__{}, other), do: bad("a number of turns or :infinity", other)
 
   @doc """
   Lets `milliseconds` pass, moment by moment: what is due is queued, in the order in which it was armed, and turns run
   until the queue is empty, before time goes on. What is queued already runs first.
   """
   @spec advance(t, non_neg_integer) :: t
-  def advance(%__MODULE__{} = ref, milliseconds), do: pass(run(ref), ref.now + milliseconds)
+  def advance(%__MODULE__{} = ref, milliseconds) when is_integer(milliseconds) and milliseconds >= 0,
+    do: pass(run(ref), ref.now + milliseconds)
+
+  def advance(%__MODULE__{}, other), do: bad("milliseconds, an integer from 0", other)
 
   defp pass(ref, limit) do
     case Enum.min(Enum.map(ref.timers, &elem(&1, 0)), fn -> nil end) do
@@ -190,6 +209,9 @@ defmodule Mote.Reference do
   end
 
   defp count(ref, counter), do: %{ref | counters: Map.update!(ref.counters, counter, &(&1 + 1))}
+
+  @spec bad(String.t(), term) :: no_return
+  defp bad(what, other), do: raise(ArgumentError, "expected #{what}, got: #{inspect(other)}")
 
   defp reason_name(reason) when is_tuple(reason), do: elem(reason, 0)
   defp reason_name(reason), do: reason

@@ -8,7 +8,7 @@ defmodule Mote.Sponsor do
   sponsor any more.
   """
 
-  alias Mote.{Error, Machine}
+  alias Mote.{Error, Inspection, Machine}
 
   @enforce_keys [:machine, :name]
   defstruct [:machine, :name]
@@ -50,7 +50,8 @@ defmodule Mote.Sponsor do
   """
   @spec size(wait: number, compute: number, utilisation: number) :: pos_integer
   def size(opts) do
-    opts = Keyword.validate!(opts, [:wait, :compute, utilisation: 1])
+    opts = Inspection.keyword!(opts, "the options of Mote.Sponsor.size/1", [:wait, :compute, :utilisation])
+    opts = Keyword.put_new(opts, :utilisation, 1)
     wait = number!(opts, :wait, "a number of at least 0", &(&1 >= 0))
     compute = number!(opts, :compute, "a number above 0", &(&1 > 0))
     utilisation = number!(opts, :utilisation, "a number above 0 and at most 1", &(&1 > 0 and &1 <= 1))

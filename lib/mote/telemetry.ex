@@ -167,7 +167,8 @@ defmodule Mote.Telemetry do
         counter("mote.machine.exception.duration", tags: [:name])
       ]
 
-  `busy` divided by `duration` and `threads` is how much of its time a sponsor works.
+  `busy` divided by `duration` and `threads` is how much of its time a sponsor works, on the average: the time of a turn is
+  counted when its batch is over. So while one long turn runs `busy` is 0, and then more than `duration`.
   """
 
   alias Mote.Telemetry.DefaultLogger

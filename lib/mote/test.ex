@@ -60,8 +60,12 @@ defmodule Mote.Test do
   in `graph`, for nothing runs yet: asking and waiting.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices, and among all that fail the one with the
-  fewest turns is taken (not if it did not end in time: each time would take as long again). `Mote.Test.Failure` is raised, which says what failed, how to have it again, and which turns led
-  to it.
+  fewest turns is taken (not if it did not end in time: each time would take as long again). `Mote.Test.Failure` is raised,
+  which says what failed, how to have it again, and which turns led to it.
+
+  All runs are in the calling process. What actors send to it stays in its mailbox from run to run, where the `property` of
+  a later one would find it. So a property that looks at messages has them sent to a `Mote.Outbox` that `graph` opens, which
+  ends with the machine: see the guide *Testing*.
 
   Options:
 

@@ -4,8 +4,9 @@ defmodule Mote.Timer do
 
   `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` give a timer; `cancel_timer(timer)`
   in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed around as any other term, in
-  and out of its machine, and everybody who has it can cancel it; two terms of one timer are equal. To behaviours it is
-  a reference (`is_reference/1`); for the rest of Elixir it is this struct, whose fields are no one's business.
+  and out of its machine, and everybody who has it can cancel it, actors of other machines too; two terms of one timer are
+  equal. To behaviours it is a reference (`is_reference/1`) and no map; for the rest of Elixir it is this struct, whose
+  fields are no one's business.
 
     * In a behaviour timers are armed and cancelled when the turn commits, in the order of the program; a turn that
       aborts does neither. `cancel_timer` is `:ok` for every reference, whatever has become of its timer, and
@@ -141,6 +142,12 @@ defmodule Mote.Timer do
   end
 
   @spec no_timer(term) :: no_return
+  defp no_timer(%__MODULE__{} = timer) do
+    raise ArgumentError,
+          "#{inspect(timer)} is no timer of this node: a timer is cancelled on the node that it came from, as long as its " <>
+            "term is kept whole (not copied through another node)"
+  end
+
   defp no_timer(other) do
     raise ArgumentError, "expected a timer as Mote.send_after/4 gives it, got: #{inspect(other)}"
   end

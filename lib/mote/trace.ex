@@ -83,18 +83,28 @@ defmodule Mote.Trace do
   def stop(trace)
 
   def stop(%__MODULE__{} = trace) do
-    ended = Native.machine_trace_end(trace.machine, trace.number)
+    ended = ended(trace)
     if trace.printer, do: Printer.stop(trace.printer)
 
     case ended do
       {turns, dropped} -> %{turns: turns, dropped: dropped}
       :ended -> :ended
-      word -> raise Error.from(word, [])
+      word -> raise Error.from(word, machine: Native.machine_owner(trace.machine))
     end
   end
 
   def stop(other),
     do: raise(ArgumentError, "expected a trace as Mote.trace/3 gives it, got: #{inspect(other)}")
+
+  defp ended(trace) do
+    Native.machine_trace_end(trace.machine, trace.number)
+  rescue
+    # To others its reference means nothing.
+    ArgumentError ->
+      raise ArgumentError,
+            "expected a trace of a machine of this node: it is stopped on the node where Mote.trace/3 began it, " <>
+              "got: #{inspect(trace)}"
+  end
 
   @doc """
   Holds a machine still, and waits until all of its threads have ended their turns: see `Mote.pause/1`.

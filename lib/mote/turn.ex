@@ -57,8 +57,7 @@ defmodule Mote.Turn do
   """
   @spec run((() -> :commit | :ignored), keyword) :: t
   def run(fun, opts \\ []) do
-    opts = Keyword.validate!(opts, [:self, :fuel, :first, :addresses, :now])
-    outer = Stage.open(opts)
+    outer = opts |> options!() |> Stage.open()
 
     try do
       outcome = guarded(fun)
@@ -91,6 +90,34 @@ defmodule Mote.Turn do
       Stage.close(outer)
     end
   end
+
+  # What each option may be; the first one that is something else is named.
+  @options [
+    self: "an address, a pid or an atom that stands for one",
+    fuel: "an integer, 0 or more",
+    first: "an integer, 0 or more",
+    now: "a number of nanoseconds, 0 or more",
+    addresses: "a function without arguments"
+  ]
+
+  defp options!(opts) do
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError, "expected the options of a turn to be a keyword list, got: #{inspect(opts)}"
+    end
+
+    opts = Keyword.validate!(opts, Keyword.keys(@options))
+
+    for {name, value} <- opts, not valid?(name, value) do
+      raise ArgumentError,
+            "expected #{inspect(name)} of a turn to be #{@options[name]}, got: #{inspect(value)}"
+    end
+
+    opts
+  end
+
+  defp valid?(:self, value), do: (is_atom(value) and value != nil) or Mote.Total.is_address(value)
+  defp valid?(:addresses, value), do: is_function(value, 0)
+  defp valid?(_, value), do: is_integer(value) and value >= 0
 
   defp guarded(fun) do
     fun.()

@@ -3,7 +3,7 @@ defmodule Mote.AskTest do
   use ExUnitProperties
   import Mote.Eventually
 
-  alias Mote.{Actors, Ask, Customer, Error, Holders, Native, Tally}
+  alias Mote.{Actors, Ask, Customer, Error, Holders, Native, Question, Tally}
 
   doctest Mote.Ask
 
@@ -162,6 +162,10 @@ defmodule Mote.AskTest do
       assert_raise ArgumentError, ~r/options of async\/3/, fn -> Mote.async(echo, 1, timeout: 1) end
       assert_raise ArgumentError, ~r/expected a timeout/, fn -> Mote.await(Mote.async(echo, 1), -1) end
 
+      assert_raise ArgumentError, ~r/expected a proper list of questions as Mote.async\/3 gives them/, fn ->
+        Mote.await_many(Mote.async(echo, 1))
+      end
+
       for wait <- [
             &Mote.await/1,
             &Mote.yield/1,
@@ -171,6 +175,23 @@ defmodule Mote.AskTest do
           ] do
         assert_raise ArgumentError, ~r/expected what Mote.async\/3 gives, got: :ask/, fn -> wait.(:ask) end
       end
+
+      ask = Mote.async(echo, 1)
+
+      for list <- [:asks, ask, [ask | ask], [ask | :asks]],
+          wait <- [&Mote.await_many/1, &Mote.yield_many/1] do
+        assert_raise ArgumentError,
+                     ~r/expected a proper list of questions as Mote.async\/3 gives them, got: /,
+                     fn -> wait.(list) end
+      end
+
+      for list <- [:echo, echo, [echo | echo]] do
+        assert_raise ArgumentError, ~r/expected a proper list of addresses, got: /, fn ->
+          Mote.ask_all(list, 1)
+        end
+      end
+
+      assert Mote.await(ask) == 1
 
       for opts <- [[wait: 1], [:sponsor], [timeout: 1, wait: 1]] do
         assert_raise ArgumentError,
@@ -205,6 +226,33 @@ defmodule Mote.AskTest do
     defp ask_and_forget(address) do
       Mote.async(address, :what)
       :ok
+    end
+  end
+
+  describe "yield_many" do
+    test "polls: who has answered is not waited for again", %{echo: echo, late: late} do
+      [one, two, three] = asks = [Mote.async(echo, 1), Mote.async(late, 60_000), Mote.async(late, 60_000)]
+      assert Mote.yield_many(asks, 50) == [{one, {:ok, 1}}, {two, nil}, {three, nil}]
+      nil = Mote.ignore(three)
+      assert Mote.yield_many(asks, 0) == [{one, nil}, {two, nil}, {three, nil}]
+      nil = Mote.ignore(two)
+      # Nothing is open: nothing is waited for.
+      assert Mote.yield_many(asks, :infinity) == [{one, nil}, {two, nil}, {three, nil}]
+      assert Mote.yield_many([], :infinity) == []
+      nothing_left(0)
+    end
+
+    test "as the documentation has it", %{echo: echo, late: late} do
+      assert poll([Mote.async(late, 60), Mote.async(echo, 1), Mote.async(late, 20)], []) == [1, :late, :late]
+      nothing_left(0)
+    end
+
+    defp poll([], answers), do: Enum.reverse(answers)
+
+    defp poll(asks, answers) do
+      results = Mote.yield_many(asks, 10)
+      answers = for({_, {:ok, answer}} <- results, do: answer) ++ answers
+      poll(for({ask, nil} <- results, do: ask), answers)
     end
   end
 
@@ -389,15 +437,85 @@ defmodule Mote.AskTest do
     test "does not begin to wait anew for each", %{machine: machine, late: late} do
       silent = Mote.create(machine, Actors.forward(self()))
 
-      # The second answer comes half a second after the deadline, and half a second before another one would end.
-      assert [{:error, first}, {:error, second}] = Mote.ask_all([silent, late], 1_500, 1_000)
+      # The second answer comes just before another deadline would end.
+      assert [{:error, first}, {:error, second}] = Mote.ask_all([silent, late], 1_900, 1_000)
       assert {first.reason, second.reason} == {:timeout, :timeout}
-      assert_received {%Customer{}, 1_500}
-      nothing_left(700)
+      assert_received {%Customer{}, 1_900}
+      nothing_left(1_100)
+    end
+
+    test "finds the answers in whatever order they come", %{machine: machine} do
+      silent = Mote.create(machine, Actors.forward(self()))
+      asker = Task.async(fn -> Mote.ask_all(List.duplicate(silent, 100), :what) end)
+      customers = for _ <- 1..100, do: assert_receive({%Customer{}, :what}) |> elem(0)
+      for {customer, n} <- customers |> Enum.with_index() |> Enum.reverse(), do: Mote.send(customer, n)
+      assert Task.await(asker) == for(n <- 0..99, do: {:ok, n})
+    end
+
+    test "a machine that is killed answers nothing, and the others do", %{echo: echo, late: late} do
+      {:ok, doomed} = Mote.start_link()
+      Process.unlink(doomed)
+      lost = Mote.create(doomed, Actors.late())
+
+      killer =
+        spawn_link(fn ->
+          receive do
+            {%Customer{}, 200} = kept ->
+              Process.exit(doomed, :kill)
+              # While the machine still runs, its question must not be one that nobody can answer.
+              Process.sleep(:infinity)
+              send(self(), kept)
+          end
+        end)
+
+      last = Mote.create(doomed, Actors.forward(killer))
+      asked = [late, echo] ++ List.duplicate(lost, 1_000) ++ [last, late, echo]
+      assert [{:ok, :late}, {:ok, 200} | rest] = Mote.ask_all(asked, 200)
+      {failed, answered} = Enum.split(rest, 1_001)
+      for failed <- failed, do: assert({:error, %Error{reason: :machine_down}} = failed)
+      assert answered == [{:ok, :late}, {:ok, 200}]
+      nothing_left(0)
+    end
+
+    test "notices a machine that ends and does not say so" do
+      {:ok, doomed} = Mote.start_link()
+      Process.unlink(doomed)
+      lost = Mote.create(doomed, Actors.late())
+      test = self()
+
+      # What the machine says has a tag that nobody waits for.
+      ask = fn %{machine: machine, key: key}, _tag ->
+        asker = Native.ask_async(machine, key, nil, 60_000, make_ref())
+        send(test, :asked)
+        asker
+      end
+
+      task = Task.async(fn -> Question.put_all([lost], :infinity, &[address: &1], ask) end)
+      assert_receive :asked
+      Process.exit(doomed, :kill)
+      assert [error: %Error{reason: :machine_down}] = Task.await(task)
+    end
+
+    test "takes an answer that was on its way at the deadline", %{echo: echo} do
+      ask = fn %{machine: machine, key: key}, tag ->
+        other = make_ref()
+        asker = Native.ask_async(machine, key, nil, :hi, other)
+        # Now it is answered, and the message comes later.
+        assert_receive {^other, :hi}
+        Process.send_after(self(), {tag, :hi}, 50)
+        asker
+      end
+
+      assert Question.put_all([echo], 0, &[address: &1], ask) == [ok: :hi]
     end
 
     test "sends nothing if one of them is no address", %{machine: machine, echo: echo} do
       assert_raise ArgumentError, ~r/got: :nobody/, fn -> Mote.ask_all([echo, :nobody], 1) end
+
+      assert_raise ArgumentError, ~r/expected a proper list of addresses, got: #Mote/, fn ->
+        Mote.ask_all(echo, 1)
+      end
+
       assert_raise ArgumentError, ~r/options of ask_all\/3/, fn -> Mote.ask_all([echo], 1, wait: 1) end
       :ok = Mote.drain(machine)
       assert Mote.info(machine).counters.turns == 0

@@ -14,6 +14,7 @@ defmodule Mote.BadInputTest do
           {[sponsor: :main], "unknown option :sponsor; the options of a machine are :name, :sponsors, :fuel"},
           {[name: "text"], "expected :name to be an atom"},
           {[name: {:via, 1, 2}], "expected :name to be an atom"},
+          {[name: :undefined], "expected :name to be an atom (other than :undefined)"},
           {[fuel: 0], "expected :fuel to be a positive integer"},
           {[fuel: 1.0], "expected :fuel to be a positive integer"},
           {[fuel: 2 ** 64], "expected :fuel to be a positive integer"},
@@ -145,14 +146,18 @@ defmodule Mote.BadInputTest do
     end
 
     test "with bad options", %{machine: machine} do
-      for opts <- [[sponsors: :main], [sponsor: "main"], :main, [sponsor: :a, sponsor: :b]] do
+      for opts <- [[sponsors: :main], :main, [sponsor: :a, sponsor: :b]] do
         assert_raise ArgumentError, ~r/expected the options of create\/3 to be \[sponsor: name\]/, fn ->
           Mote.create(machine, Actors.echo(), opts)
         end
       end
 
+      assert_raise ArgumentError, ~r/expected :sponsor of create\/3 to be .*, got: "main"/, fn ->
+        Mote.create(machine, Actors.echo(), sponsor: "main")
+      end
+
       error = assert_raise Error, fn -> Mote.create(machine, Actors.echo(), sponsor: :multi) end
-      assert {error.reason, error.message =~ "no sponsor :multi"} == {:unknown_sponsor, true}
+      assert {error.reason, error.message =~ "no sponsor :multi, only :main:"} == {:unknown_sponsor, true}
     end
 
     test "with a module that the machine refuses", %{machine: machine} do
@@ -237,16 +242,36 @@ defmodule Mote.BadInputTest do
       assert_raise Error, ~r/as long as its term is kept whole/, fn -> Mote.send(copy, 1) end
     end
 
-    test "to customers that nobody handed out" do
+    test "to customers that this node did not hand out" do
       for ref <- [make_ref(), nil, self()] do
-        assert_raise ArgumentError, ~r/was not made by Mote.ask/, fn -> Mote.send(%Customer{ref: ref}, 1) end
+        customer = %Customer{ref: ref}
+        error = assert_raise ArgumentError, fn -> Mote.send(customer, 1) end
+
+        assert error.message =~
+                 "#{inspect(customer)} is no customer of this node: a customer is of use on the node"
       end
     end
 
     test "with bad options and timeouts", %{echo: echo} do
-      for opts <- [[sponsors: :main], [sponsor: 1], nil, %{}] do
+      for opts <- [[sponsors: :main], nil, %{}] do
         assert_raise ArgumentError, ~r/expected the options of send\/3/, fn -> Mote.send(echo, 1, opts) end
         assert_raise ArgumentError, ~r/expected the options of send\/3/, fn -> Mote.send(self(), 1, opts) end
+      end
+
+      for {call, function} <- [
+            {&Mote.send(echo, 1, &1), "send/3"},
+            {&Mote.send_many(echo, [1], &1), "send_many/3"},
+            {&Mote.send_many([{echo, 1}], &1), "send_many/2"},
+            {&Mote.cast_stream(echo, [1], &1), "cast_stream/3"}
+          ] do
+        error = assert_raise ArgumentError, fn -> call.(sponsor: 1) end
+
+        assert error.message ==
+                 "expected :sponsor of #{function} to be the name of a sponsor, an atom, got: 1"
+
+        assert_raise ArgumentError, ~r"expected the options of #{function} to be", fn -> call.(other: 1) end
+        assert_raise ArgumentError, ~r"expected :on_full of #{function} to be", fn -> call.(on_full: 1) end
+        assert_raise Error, ~r/has no sponsor :nobody, only :main:/, fn -> call.(sponsor: :nobody) end
       end
 
       for timeout <- [-1, 1.0, nil, :never, 2 ** 32] do

@@ -172,6 +172,11 @@ defmodule Mote.BatchTest do
       assert heard(machine) == Enum.to_list(1..20_000)
       assert Mote.info(machine).sponsors.main.high_water <= 50 + 1
       assert Mote.cast_stream(forward, []) == {:ok, 0}
+
+      for wrong <- [5, [1 | 2]] do
+        message = "expected a proper list or another enumerable of messages, got: #{inspect(wrong)}"
+        assert_raise ArgumentError, message, fn -> Mote.cast_stream(forward, wrong) end
+      end
     end
 
     test "says how many were accepted" do

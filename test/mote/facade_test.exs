@@ -82,6 +82,25 @@ defmodule Mote.FacadeTest do
       assert Mote.load(machine, second) == :ok
     end
 
+    test "code that refers to a module that was never there is not loaded", %{machine: machine} do
+      ExUnit.CaptureIO.capture_io(:stderr, fn ->
+        Code.compile_string("""
+        defmodule Mote.FacadeTest.Lost do
+          use Mote.Behaviour
+          defactor lost() do
+            _ -> create Mote.FacadeTest.Never.actor()
+          end
+        end
+        """)
+      end)
+
+      assert {:error, %Mote.Error{reason: :undefined_behaviour} = error} =
+               Mote.load(machine, Mote.FacadeTest.Lost)
+
+      assert Exception.message(error) ==
+               "Mote.FacadeTest.Never, which Mote.FacadeTest.Lost refers to, is not loaded or does not say use Mote.Behaviour"
+    end
+
     test "a module compiled again: new actors have the new code, old ones move at their next become",
          context do
       compile = fn factor ->

@@ -152,6 +152,51 @@ defmodule Mote.FutureEnvironmentTest do
       assert catch_error(Future.with_environment(machine, fn -> :ok end)).reason == :machine_down
     end
 
+    test "whose machine ends while it begins says so" do
+      for n <- 1..200 do
+        {:ok, machine} = Mote.start_link()
+        Process.unlink(machine)
+
+        # Some time within what it takes to begin.
+        stopping =
+          Task.async(fn ->
+            for _ <- 1..rem(n * 37, 400)//1, do: :erlang.phash2(n)
+            Mote.stop(machine)
+          end)
+
+        try do
+          assert Future.with_environment(machine, [max_threads: 1], fn -> :ran end) == :ran
+        rescue
+          error in Error -> assert error.reason == :machine_down
+        end
+
+        assert Task.await(stopping) == :ok
+        assert Future.environment() == nil
+      end
+
+      nothing_left()
+    end
+
+    test "that the machine's :memory is not enough for says so", %{machine: machine} do
+      small = start_supervised!({Mote, memory: 16 * 1024 * 1024}, id: :small)
+
+      assert_raise ArgumentError,
+                   ~r/expected :memory to be at least \d+ bytes for a machine with these/,
+                   fn ->
+                     Future.with_environment(small, [max_threads: 16], fn -> flunk("ran") end)
+                   end
+
+      assert Mote.sponsors(small) == [:main]
+      assert Future.environment() == nil
+
+      assert Future.with_environment(small, [max_threads: 1], fn -> Mote.sponsors(small) end) == [
+               :main,
+               :future_1
+             ]
+
+      assert Mote.sponsors(machine) == [:main, :other]
+    end
+
     test "bad options are refused", %{machine: machine} do
       for {opts, text} <- [
             {[threads: 1], ~r/unknown option :threads of with_environment\/3; there are :max_threads, /},
@@ -222,6 +267,35 @@ defmodule Mote.FutureEnvironmentTest do
              end) =~ "failed: ** (exit) exited in: Task.await"
 
       run.([fn _ -> Process.exit(self(), :kill) end])
+      assert Mote.sponsors(machine) == [:main, :other]
+    end
+
+    test "may watch processes, and be sent anything: their environment goes on", %{machine: machine} do
+      test = self()
+
+      stray = fn _ ->
+        {pid, ref} = spawn_monitor(fn -> :ok end)
+        keeper = self()
+        spawn(fn -> send(test, {:asked, catch_exit(GenServer.call(keeper, :who, 50))}) end)
+        GenServer.cast(keeper, :stray)
+
+        for message <- [:stray, {ref, :ok}, {make_ref(), 1}, {:DOWN, ref, :process, test, :no}],
+            do: send(keeper, message)
+
+        send(test, {:watched, pid})
+      end
+
+      Future.with_environment(machine, [max_threads: 1, after_finish: [stray]], fn ->
+        for n <- 1..3 do
+          assert Future.touch(Future.future(&Sums.fib/1, [n])) in 1..2
+          assert_receive {:watched, pid}
+          eventually(fn -> not Process.alive?(pid) end)
+          assert_receive {:asked, {:timeout, _}}
+        end
+
+        assert [:main, :other, :future_1] = Mote.sponsors(machine)
+      end)
+
       assert Mote.sponsors(machine) == [:main, :other]
     end
 

@@ -220,6 +220,12 @@ defmodule Mote.FutureTest do
       assert_raise ArgumentError, ~r/expected a timeout/, fn -> Future.wait_for(future, -1) end
       assert_raise ArgumentError, ~r/expected a timeout/, fn -> Future.wait_for_any([future], 1.5) end
       assert_raise ArgumentError, ~r/expected a timeout/, fn -> Future.wait_for_all([future], :never) end
+
+      assert_raise ArgumentError, "expected a proper list of futures, got: :x", fn ->
+        Future.wait_for_all(:x)
+      end
+
+      assert_raise ArgumentError, "expected a proper list of futures, got: :x", fn -> Future.kill_all(:x) end
     end
   end
 
@@ -345,6 +351,12 @@ defmodule Mote.FutureTest do
         Future.future(&Sums.fib/1, 1, machine: machine)
       end
 
+      assert_raise ArgumentError,
+                   ~r/expected the list of the arguments of &Mote.Sums.fib\/1, got: \[3 \| 4\]/,
+                   fn ->
+                     Future.future(&Sums.fib/1, [3 | 4], machine: machine)
+                   end
+
       for opts <- [[sponsor: :main], [machine: machine, timeout: 1], :machine] do
         assert_raise ArgumentError, ~r/expected the options of future\/3/, fn ->
           Future.future(&Sums.fib/1, [1], opts)
@@ -370,7 +382,9 @@ defmodule Mote.FutureTest do
     test "a machine without memory" do
       machine = start_supervised!({Mote, memory: 16 * 1024 * 1024}, id: :small)
       big = Future.future(&Sums.list/1, [10_000_000], machine: machine)
-      assert catch_error(Future.touch(big)).reason == :aborted
+      error = catch_error(Future.touch(big))
+      assert error.reason == :aborted
+      assert Exception.message(error) =~ ~r/was aborted: :no_memory \(it needs more than :memory/
       assert Future.touch(Future.future(&Sums.answer/0, [], machine: machine)) == 42
     end
   end
@@ -394,9 +408,32 @@ defmodule Mote.FutureTest do
     end
   end
 
-  test "a term that is no future", %{machine: _machine} do
-    assert inspect(%Future{ref: make_ref(), machine: nil, about: {Actors, :echo, 0}}) ==
-             "#Mote.Future<Mote.Actors.echo/0, unknown>"
+  test "a future of another node is named", %{machine: machine} do
+    finished = Future.future(&Sums.answer/0, [], machine: machine)
+    :ok = Future.wait_for(finished)
+
+    for future <- [
+          %Future{ref: make_ref(), machine: nil, about: {Actors, :echo, 0}},
+          %{finished | ref: make_ref()}
+        ] do
+      assert inspect(future) =~ ~r/^#Mote.Future<Mote..*, unknown>$/
+
+      calls = [
+        &Future.touch/1,
+        &Future.poll/1,
+        &Future.finished?/1,
+        &Future.kill/1,
+        &Future.wait_for/1,
+        &Future.wait_for_all([finished, &1]),
+        &Future.wait_for_any([&1, finished]),
+        &Future.kill_all([finished, &1])
+      ]
+
+      for call <- calls do
+        error = assert_raise ArgumentError, fn -> call.(future) end
+        assert error.message =~ "#{inspect(future)} is no future of this node"
+      end
+    end
   end
 
   test "what is no future, no timeout or no block is named", %{machine: machine} do
@@ -408,6 +445,14 @@ defmodule Mote.FutureTest do
 
     for call <- calls ++ Enum.map(lists, fn call -> &call.([finished, &1]) end) do
       assert_raise ArgumentError, ~r/expected a future as .*, got: 3/, fn -> call.(3) end
+    end
+
+    assert Future.wait_for_any([finished, 3]) == {:ok, finished}
+    open = block(machine)
+    assert_raise ArgumentError, ~r/expected a future as .*, got: 3/, fn -> Future.wait_for_any([open, 3]) end
+
+    for call <- lists ++ [&Future.wait_for_any/1], list <- [[finished | finished], [finished | :x]] do
+      assert_raise ArgumentError, ~r/expected a proper list of futures, got: \[/, fn -> call.(list) end
     end
 
     for call <- [&Future.touch/2, &Future.wait_for/2] do

@@ -54,7 +54,7 @@ defmodule Mote.InspectionTest do
         Code.compile_string("""
         defmodule Mote.InspectionTest.Gone do
           use Mote.Behaviour
-          defactor gone(a, b) do
+          defactor gone(_a, _b) do
             _ -> become sink()
           end
         end

@@ -31,6 +31,26 @@ defmodule Mote.LifecycleTest do
       assert OtherBEAM.threads() == []
     end
 
+    test "when the process that started it ends, also normally" do
+      for reason <- [:normal, :shutdown] do
+        test = self()
+
+        starter =
+          spawn(fn ->
+            {:ok, machine} = Mote.start_link()
+            send(test, {:started, machine})
+            receive do: (:end -> exit(reason))
+          end)
+
+        assert_receive {:started, machine}
+        ref = Mote.monitor(machine)
+        send(starter, :end)
+        assert_receive {:DOWN, ^ref, :process, ^machine, ^reason}
+      end
+
+      assert OtherBEAM.threads() == []
+    end
+
     test "when its process is killed, and what it held is freed" do
       for work <- [&Mote.create(&1, Actors.echo()), &busy/1] do
         pid = start_unlinked()
@@ -174,6 +194,24 @@ defmodule Mote.LifecycleTest do
       end
     end
 
+    test "says that the application is not running, and ends machines that outlive it without a word" do
+      code = """
+      {:ok, machine} = Mote.start_link(name: Left)
+      :ok = Application.stop(:mote)
+      {:error, %Mote.Error{reason: :start} = error} = Mote.start_link()
+      IO.puts(Exception.message(error))
+      :telemetry.attach(:end, [:mote, :machine, :stop], fn _, _, about, _ -> IO.inspect({:ended, about.name}) end, nil)
+      :ok = Mote.stop(machine)
+      {:ok, _} = Application.ensure_all_started(:mote)
+      {:ok, _} = Mote.start_link(name: Left)
+      """
+
+      assert {output, 0} = OtherBEAM.run(code)
+      assert output =~ "the application :mote is not running"
+      assert output =~ "{:ended, Left}"
+      refute output =~ "native code that is gone"
+    end
+
     test "whose owners are killed or exit goes on" do
       code =
         @busy <>
@@ -207,6 +245,8 @@ defmodule Mote.LifecycleTest do
         @busy <>
           """
           [machine | rest] = machines
+          # A machine that is to report meanwhile ends.
+          Process.flag(:trap_exit, true)
           echo = Mote.create(machine, Mote.Actors.echo())
           true = :code.delete(Mote.Native)
           :code.purge(Mote.Native)
@@ -215,7 +255,6 @@ defmodule Mote.LifecycleTest do
           {:error, _} = Mote.ask(echo, :hello, 100)
           {:ok, fresh} = Mote.start_link()
           1 = Mote.ask!(Mote.create(fresh, Mote.Actors.echo()), 1)
-          Process.flag(:trap_exit, true)
           for pid <- rest, do: Process.exit(pid, :kill)
           Process.exit(machine, :shutdown)
           Process.sleep(200)

@@ -49,7 +49,81 @@ defmodule Mote.MachineTest do
     end
   end
 
+  describe "stop" do
+    test "leaves alone what is no machine" do
+      {:ok, other} = Agent.start_link(fn -> 1 end, name: Mote.MachineTest.Other)
+
+      for what <- [
+            Mote.MachineTest.Other,
+            other,
+            Mote.MachineTest.Nobody,
+            {:global, :nobody},
+            %Machine{pid: other, name: nil}
+          ] do
+        assert catch_exit(Mote.stop(what)) == {:noproc, {Mote, :stop, [what, :normal, :infinity]}}
+      end
+
+      assert Agent.get(other, & &1) == 1
+    end
+
+    test "takes a pid, a name and what stands for the machine" do
+      {:ok, _} = Mote.start_link(name: Mote.MachineTest.Stopped)
+      assert Mote.stop(Mote.MachineTest.Stopped) == :ok
+      {:ok, pid} = Mote.start_link()
+      assert Mote.stop(Mote.machine(pid)) == :ok
+      assert {:noproc, _} = catch_exit(Mote.stop(pid))
+    end
+  end
+
+  test "a message to the machine itself is no message to anybody, and is logged" do
+    machine = start_supervised!({Mote, name: Mote.MachineTest.Told})
+
+    log =
+      capture_log(fn ->
+        assert Mote.send(machine, {:add, 1}) == :ok
+        # After it: this goes through its process.
+        assert GenServer.call(machine, :native)
+      end)
+
+    assert log =~ "[error] machine Mote.MachineTest.Told (#{inspect(machine)}) got an unexpected message"
+    assert log =~ "actors are sent to by their address: {:add, 1}"
+    assert capture_log(fn -> Mote.MachineTest.ends(machine) end) == ""
+    assert Mote.sponsors(machine) == [:main]
+  end
+
+  # A process that is linked to the machine ends normally.
+  def ends(machine) do
+    {pid, ref} = spawn_monitor(fn -> Process.link(machine) end)
+    assert_receive {:DOWN, ^ref, _, ^pid, :normal}
+    GenServer.call(machine, :native)
+  end
+
+  test "a machine that was started in the place of another does not know its actors" do
+    start_supervised!({Mote, name: Mote.MachineTest.Again})
+    echo = Mote.create(Mote.MachineTest.Again, Actors.echo())
+    ref = Mote.monitor(echo)
+    Process.exit(Process.whereis(Mote.MachineTest.Again), :kill)
+    assert_receive {:DOWN, ^ref, :process, old, :killed}
+    eventually(fn -> Process.whereis(Mote.MachineTest.Again) not in [nil, old] end)
+    assert Mote.sponsors(Mote.MachineTest.Again) == [:main]
+    error = catch_error(eventually(fn -> Mote.send(echo, 1) != :ok end))
+    assert %Error{reason: :machine_down} = error
+
+    assert Exception.message(error) =~
+             "has ended; one that was started in its place has new actors: create the actor again"
+
+    assert {:error, %Error{reason: :machine_down}} = Mote.ask(echo, 1)
+    new = Mote.create(Mote.MachineTest.Again, Actors.echo())
+    assert Mote.ask!(new, 1) == 1
+  end
+
   describe "child_spec" do
+    test "takes no others" do
+      assert_raise ArgumentError, ~r/unknown option :foo; the options of a machine are :name, /, fn ->
+        Mote.child_spec(name: :x, foo: 1)
+      end
+    end
+
     test "takes what supervisors take" do
       assert Mote.child_spec([]) == %{id: Mote, start: {Mote, :start_link, [[]]}, type: :worker}
 

@@ -2,6 +2,8 @@ defmodule Mote.MailTest do
   # Messages to processes that come in a rush are sent by the machine's postman: nothing else may be different.
   use ExUnit.Case, async: true
 
+  import Mote.Eventually
+
   alias Mote.Error
 
   defmodule Actors do
@@ -148,7 +150,7 @@ defmodule Mote.MailTest do
     Mote.send(teller, {self(), 1, 1_000})
     assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)
     assert waiting() == 0
-    assert Mote.info(machine).mail == 1_000
+    eventually(fn -> Mote.info(machine).mail == 1_000 end)
     # And those that come one by one wait behind them.
     Mote.send(teller, {self(), 1_001, 1_001})
     assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)

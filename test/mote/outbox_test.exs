@@ -46,9 +46,14 @@ defmodule Mote.OutboxTest do
 
   # The shape of a producer of GenStage, without it.
   defmodule Producer do
-    def init(machine), do: {:producer, {Outbox.open(machine), 0}}
+    def init(machine) do
+      Mote.monitor(machine)
+      {:producer, {Outbox.open(machine), 0}}
+    end
+
     def handle_demand(demand, {outbox, owed}), do: satisfy(outbox, owed + demand)
     def handle_info({:mote_outbox, outbox}, {outbox, owed}), do: satisfy(outbox, owed)
+    def handle_info({:DOWN, _, :process, _machine, reason}, state), do: {:stop, reason, state}
 
     defp satisfy(outbox, owed) do
       events = Outbox.take(outbox, owed)
@@ -252,10 +257,23 @@ defmodule Mote.OutboxTest do
       outbox = Outbox.open(machine)
       Mote.send(sender(machine, :a, outbox), 2)
       Mote.drain(machine)
+      refute Outbox.info(outbox).closed
       stop_supervised!(:ending)
+      assert %{closed: true, waiting: 2} = Outbox.info(outbox)
       assert Enum.to_list(Outbox.stream(outbox)) == [a: 0, a: 1]
       assert_raise Error, fn -> Outbox.open(machine) end
     end
+  end
+
+  test "of a machine that was killed is closed" do
+    {:ok, machine} = Mote.start_link()
+    Process.unlink(machine)
+    outbox = Outbox.open(machine)
+    ref = Mote.monitor(machine)
+    Process.exit(machine, :kill)
+    assert_receive {:DOWN, ^ref, :process, ^machine, :killed}, 5_000
+    eventually(fn -> Outbox.info(outbox).closed end)
+    assert Outbox.take(outbox) == []
   end
 
   describe "a stream" do
@@ -315,7 +333,10 @@ defmodule Mote.OutboxTest do
     assert {:noreply, [a: 3, a: 4], {_, 8} = state} = Producer.handle_demand(10, state)
     Mote.send(sender, 1)
     assert_receive {:mote_outbox, ^outbox} = wake_up
-    assert {:noreply, [a: 5], {_, 7}} = Producer.handle_info(wake_up, state)
+    assert {:noreply, [a: 5], {_, 7} = state} = Producer.handle_info(wake_up, state)
+    Mote.stop(machine)
+    assert_receive {:DOWN, _, :process, ^machine, _} = down
+    assert Producer.handle_info(down, state) == {:stop, :normal, state}
   end
 
   test "errors" do
@@ -329,7 +350,18 @@ defmodule Mote.OutboxTest do
         do: assert_raise(ArgumentError, ~r/an outbox/, fn -> fun.(self()) end)
 
     assert_raise ArgumentError, ~r/number of messages/, fn -> Outbox.take(outbox, -1) end
-    assert_raise ArgumentError, fn -> Outbox.take(%Outbox{machine: outbox.machine, ref: make_ref()}) end
+
+    for other <- [
+          %{outbox | ref: make_ref()},
+          %{outbox | ref: nil},
+          %{outbox | machine: make_ref(), ref: make_ref()}
+        ],
+        fun <- [&Outbox.take/1, &Outbox.info/1, &Outbox.close/1, &Enum.take(Outbox.stream(&1), 1)] do
+      error = assert_raise ArgumentError, fn -> fun.(other) end
+
+      assert error.message =~
+               "#{inspect(other)} is no outbox of this node: it is taken from on the node where"
+    end
   end
 
   property "first in, first out for each sender, whatever the threads, the bursts and the takes" do

@@ -36,6 +36,13 @@ defmodule Mote.QuotaTest do
       {message, times} -> for _ <- 1..times, do: send(to, message)
     end
 
+    @doc "Sends the beginning of binaries."
+    defactor cutter(to) do
+      {binary, size} ->
+        <<part::binary-size(size), _::binary>> = binary
+        send to, part
+    end
+
     @doc "Does as many things in one turn as it is told, and says when it has."
     defactor many(times) do
       {customer, {:send, n}} ->
@@ -115,51 +122,58 @@ defmodule Mote.QuotaTest do
     charged(machine)
   end
 
+  # What `fun` gives during a turn. A message enters when a turn is over, and then takes its room in the heap whatever the
+  # quota says: if the turn was over too early, again with a longer one. What it gave last counts.
+  defp while_busy(machine, counter, fun, steps \\ 100_000_000) when steps < @most_steps do
+    turns = Mote.info(machine).counters.turns
+    :ok = Mote.send(counter, steps)
+    eventually(fn -> Mote.info(machine).inbox == 0 end)
+    seen = fun.()
+
+    if Mote.info(machine).counters.turns == turns do
+      [seen]
+    else
+      :ok = Mote.drain(machine, 60_000)
+      :ok = Mote.gc(machine)
+      [seen | while_busy(machine, counter, fun, 2 * steps)]
+    end
+  end
+
   describe "messages from outside" do
     test "are refused at the quota, and what was accepted is not lost" do
       machine = start(memory: 12 * @megabyte, fuel: @most_steps)
       counter = Mote.create(machine, Actors.counter(0))
       before = at_rest(machine)
       list = Enum.to_list(1..20_000)
-      {filled, all} = fill_while_busy(machine, counter, list, 100_000_000, 0)
+
+      fill = fn ->
+        %{accepted: accepted(counter, list), charged: charged(machine), asked: ask(counter, list)}
+      end
+
+      fills = while_busy(machine, counter, fill)
+      filled = List.last(fills)
       # A message is charged with the 320,000 bytes that its list will take.
       assert filled.accepted in 10..40
       assert filled.charged <= 12 * @megabyte
       assert {:error, %Error{reason: :no_memory}} = filled.asked
       :ok = Mote.drain(machine, 60_000)
       :ok = Mote.gc(machine)
-      assert Mote.ask!(counter, :read) == all
+      assert Mote.ask!(counter, :read) == Enum.sum(for %{accepted: n} <- fills, do: n)
       assert Mote.info(machine).counters.aborts_no_memory == 0
       assert at_rest(machine) <= before + 4 * @megabyte
       assert :ok = Mote.send(counter, list)
     end
 
-    # What a full inbox was like, and how many messages were accepted in all. A message enters when a turn is over, and
-    # then takes its room in the heap whatever the quota says: if the turn was over too early, again with a longer one.
-    defp fill_while_busy(machine, counter, list, steps, before) when steps < @most_steps do
-      turns = Mote.info(machine).counters.turns
-      :ok = Mote.send(counter, steps)
-      eventually(fn -> Mote.info(machine).inbox == 0 end)
-      accepted = send_until_refused(counter, list, 0)
-      charged = charged(machine)
-      asked = Mote.ask(counter, {:read, list})
-
-      if Mote.info(machine).counters.turns == turns do
-        {%{accepted: accepted, charged: charged, asked: asked}, before + accepted}
-      else
-        :ok = Mote.drain(machine, 60_000)
-        :ok = Mote.gc(machine)
-        fill_while_busy(machine, counter, list, 2 * steps, before + accepted)
-      end
-    end
+    defp ask(counter, list), do: Mote.ask(counter, {:read, list})
 
     # As many as are accepted if they do not enter, and one more.
-    defp send_until_refused(_counter, _list, 41), do: 41
+    defp accepted(counter, list, n \\ 0)
+    defp accepted(_counter, _list, 41), do: 41
 
-    defp send_until_refused(counter, list, n) do
+    defp accepted(counter, list, n) do
       case Mote.send(counter, list) do
         :ok ->
-          send_until_refused(counter, list, n + 1)
+          accepted(counter, list, n + 1)
 
         {:error, %Error{reason: :no_memory} = error} ->
           assert error.context.address == counter
@@ -223,27 +237,140 @@ defmodule Mote.QuotaTest do
     end
   end
 
+  test "a sponsor is added only if the quota is enough for its threads as well" do
+    machine = start(memory: 16_000_000)
+    message = ~r/at least 50331648 bytes .* got: 16000000/
+    assert_raise ArgumentError, message, fn -> Mote.add_sponsor(machine, :many, threads: 10) end
+    assert Mote.sponsors(machine) == [:main]
+    assert Mote.add_sponsor(machine, :one) == :ok
+    assert_raise ArgumentError, ~r/at least 16777216 bytes/, fn -> Mote.add_sponsor(machine, :two) end
+    assert Mote.remove_sponsor(machine, :one) == :ok
+    assert Mote.add_sponsor(machine, :two) == :ok
+    assert Mote.add_sponsor(start([]), :many, threads: 100) == :ok
+  end
+
+  describe "binaries that are shared with the BEAM" do
+    # What a thread takes in meanwhile may need the room that is asked for once more, as above.
+    setup do
+      machine = start(memory: 16_000_000, fuel: @most_steps, clock: :manual)
+      counter = Mote.create(machine, Actors.counter(0))
+      before = at_rest(machine)
+      :ok = Mote.pause(machine)
+      %{machine: machine, counter: counter, before: before}
+    end
+
+    # Each is another one.
+    defp binary(n, size \\ 2_000_000), do: :binary.copy(<<n>>, size)
+
+    defp emptied(%{machine: machine, before: before}) do
+      :ok = Mote.resume(machine)
+      assert at_rest(machine) <= before + 2 * @megabyte
+    end
+
+    test "are charged while they wait to enter", %{machine: machine, counter: counter} = context do
+      binaries = Enum.map(1..30, &binary/1)
+      :ok = Mote.resume(machine)
+
+      fills =
+        while_busy(machine, counter, fn ->
+          %{answers: Enum.map(binaries, &Mote.send(counter, &1)), charged: charged(machine)}
+        end)
+
+      %{answers: answers, charged: charged} = List.last(fills)
+      assert {accepted, refused} = Enum.split_while(answers, &(&1 == :ok))
+      assert length(accepted) in 3..20
+      assert Enum.all?(refused, &match?({:error, %Error{reason: :no_memory}}, &1))
+      assert charged in 6_000_000..40_000_000
+      emptied(context)
+    end
+
+    test "are charged in a batch, which enters as far as it can",
+         %{machine: machine, counter: counter} = context do
+      assert {:error, %Error{reason: :no_memory} = error} =
+               Mote.send_many(counter, Enum.map(1..30, &binary/1))
+
+      assert error.context.accepted in 3..20
+      assert charged(machine) in 6_000_000..40_000_000
+      emptied(context)
+    end
+
+    test "are charged in a message of a timer", %{machine: machine, counter: counter} = context do
+      armed = for n <- 1..30, %Mote.Timer{} = timer <- [refused(counter, binary(n), 100_000)], do: timer
+      assert length(armed) in 3..20
+      assert charged(machine) in 6_000_000..40_000_000
+      for timer <- armed, do: assert(Mote.cancel_timer(timer) == 100_000)
+      emptied(context)
+    end
+
+    test "are refused if they are more than all", %{counter: counter} = context do
+      assert {:error, %Error{reason: :no_memory}} = Mote.send(counter, {:one, binary(1, 20_000_000)})
+      assert {:error, %Error{reason: :no_memory}} = Mote.ask(counter, binary(1, 20_000_000))
+      emptied(context)
+      assert {:error, %Error{reason: :no_memory}} = Mote.send(counter, {:one, binary(1, 20_000_000)})
+    end
+
+    test "are charged in an outbox", %{machine: machine} = context do
+      outbox = Outbox.open(machine)
+      emptied(context)
+      teller = Mote.create(machine, Actors.teller(outbox))
+
+      for n <- 1..30 do
+        send_all(machine, teller, {binary(n), 1})
+        :ok = Mote.gc(machine)
+      end
+
+      assert %{received: received, overflowed: lost} = Outbox.info(outbox)
+      assert received in 3..20 and received + lost == 30
+      assert charged(machine) in 6_000_000..40_000_000
+      assert length(Outbox.take(outbox)) == received
+      assert at_rest(machine) <= context.before + 2 * @megabyte
+    end
+
+    test "are not kept whole by what waits in an outbox of a part", %{machine: machine} = context do
+      outbox = Outbox.open(machine)
+      emptied(context)
+      cutter = Mote.create(machine, Actors.cutter(outbox))
+      for n <- 1..30, do: send_all(machine, cutter, {binary(n), 1_100})
+      :ok = Mote.gc(machine)
+      assert at_rest(machine) <= context.before + 2 * @megabyte
+      assert Outbox.info(outbox).received == 30
+      parts = Outbox.take(outbox)
+      assert parts == Enum.map(1..30, &binary(&1, 1_100))
+      assert Enum.all?(parts, &(:binary.referenced_byte_size(&1) == 1_100))
+      # Of most of it nothing is copied.
+      send_all(machine, cutter, {binary(31), 1_900_000})
+      assert [part] = Outbox.take(outbox)
+      assert {byte_size(part), :binary.referenced_byte_size(part)} == {1_900_000, 2_000_000}
+    end
+  end
+
   describe "messages of another machine's actors" do
     test "are refused at the quota, counted on both sides, and what was accepted is not lost" do
-      machine = start(memory: 8 * @megabyte)
+      machine = start(memory: 8 * @megabyte, fuel: @most_steps)
       other = start([])
       counter = Mote.create(machine, Actors.counter(0))
       teller = Mote.create(other, Actors.teller(counter))
       before = at_rest(machine)
-      :ok = Mote.pause(machine)
-      for _ <- 1..4, do: :ok = Mote.send(teller, {Enum.to_list(1..1_000), 1_000})
-      :ok = Mote.drain(other, 60_000)
-      # A thread that has not come to rest yet takes them in, and in the heap they may need twice the room.
-      assert charged(machine) in (5 * @megabyte)..(16 * @megabyte)
 
-      assert %{sends: 4_000, overflowed: lost, foreign_out: told, aborts_no_memory: 0} =
+      # A message is charged with the 8,000 bytes that its list takes on its way.
+      fill = fn ->
+        for _ <- 1..4, do: :ok = Mote.send(teller, {Enum.to_list(1..1_000), 1_000})
+        :ok = Mote.drain(other, 60_000)
+        {charged(machine), Mote.ask(teller, {:pass, Enum.to_list(1..10_000)})}
+      end
+
+      fills = while_busy(machine, counter, fill)
+      {filled, asked} = List.last(fills)
+      assert filled in (7 * @megabyte)..(8 * @megabyte)
+      # A customer that is lost is let go of.
+      assert {:error, %Error{reason: :broken_promise}} = asked
+      sent = 4_001 * length(fills)
+
+      assert %{sends: ^sent, overflowed: lost, foreign_out: told, aborts_no_memory: 0} =
                Mote.info(other).counters
 
-      assert told > 200 and told + lost == 4_000
+      assert told > 200 and told + lost == sent
       assert Mote.info(machine).counters.refused_no_memory == lost
-      # A customer that is lost is let go of.
-      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(teller, {:pass, Enum.to_list(1..10_000)})
-      :ok = Mote.resume(machine)
       assert at_rest(machine) <= before + 2 * @megabyte
       assert Mote.ask!(counter, :read) == told
       # There is memory again.

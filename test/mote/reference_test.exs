@@ -40,7 +40,8 @@ defmodule Mote.ReferenceTest do
         {:ok, _} = x
 
       :lost ->
-        send 7, :lost
+        nobody = 7
+        send nobody, :lost
 
       :spin ->
         spin()
@@ -51,7 +52,8 @@ defmodule Mote.ReferenceTest do
       {:later, customer} ->
         send_after 20, customer, :second
         send_after 10, customer, :first
-        send_after :never, customer, :no
+        never = :never
+        send_after never, customer, :no
 
       {:cross, customer} ->
         sendx :io, on(:net, customer), :crossed
@@ -142,9 +144,34 @@ defmodule Mote.ReferenceTest do
   test "sendx and on are one sponsor's business here, but recorded" do
     {a, ref} = new(Programs.counter(1))
     c = Reference.customer(:c)
-    ref = ref |> Reference.send(a, {:cross, c}) |> Reference.run()
+    {b, ref} = Reference.create(ref, Programs.counter(2))
+    ref = ref |> Reference.send(a, {:cross, c}) |> Reference.send(a, {:cross, b}) |> Reference.run()
     assert Reference.outside(ref) == [{:c, :crossed}]
-    assert [{:io, %Reference.On{sponsor: :net}, :crossed}] = Reference.sendx(ref)
+    # A customer has no sponsor to go to.
+    assert [{:io, ^c, :crossed}, {:io, %Reference.On{sponsor: :net, address: ^b}, :crossed}] =
+             Reference.sendx(ref)
+  end
+
+  test "mistakes are named, and time does not run backwards" do
+    {a, ref} = new(Programs.counter(1))
+
+    for {message, call} <- [
+          {"expected the options of Mote.Reference.new/1 to be a keyword list, got: :x",
+           fn -> Reference.new(:x) end},
+          {"unknown key :fuels in the options of Mote.Reference.new/1; there are :fuel, :turn",
+           fn -> Reference.new(fuels: 1) end},
+          {"expected :fuel to be a positive integer, got: -1", fn -> Reference.new(fuel: -1) end},
+          {"expected :turn to be a function of three arguments, got: 3", fn -> Reference.new(turn: 3) end},
+          {"expected a behaviour, such as Counter.counter(0), got: :counter",
+           fn -> Reference.create(ref, :counter) end},
+          {"expected a number of turns or :infinity, got: -1", fn -> Reference.run(ref, -1) end},
+          {"expected milliseconds, an integer from 0, got: -5", fn -> Reference.advance(ref, -5) end},
+          {"expected milliseconds, an integer from 0, got: 1.5", fn -> Reference.advance(ref, 1.5) end}
+        ] do
+      assert assert_raise(ArgumentError, call).message == message
+    end
+
+    assert ref |> Reference.advance(0) |> Reference.state(a) == Programs.counter(1)
   end
 
   test "addresses are printed short" do

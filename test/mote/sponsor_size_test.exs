@@ -29,8 +29,12 @@ defmodule Mote.SponsorSizeTest do
       assert_raise ArgumentError, message, fn -> Sponsor.size(opts) end
     end
 
-    assert_raise ArgumentError, ~r/unknown keys \[:cores\]/, fn ->
-      Sponsor.size(wait: 1, compute: 1, cores: 4)
+    for {opts, message} <- [
+          {[wait: 1, compute: 1, cores: 4],
+           ~r/^unknown key :cores in the options of Mote.Sponsor.size\/1; there are :wait,/},
+          {:x, ~r/^expected the options of Mote.Sponsor.size\/1 to be a keyword list, got: :x/}
+        ] do
+      assert_raise ArgumentError, message, fn -> Sponsor.size(opts) end
     end
   end
 end

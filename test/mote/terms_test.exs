@@ -190,8 +190,46 @@ defmodule Mote.TermsTest do
   test "is_address is true for what takes messages", %{machine: machine, other: other, echo: echo} do
     actor = Mote.create(machine, Actors.comparing(nil))
     address? = fn term -> actor |> Mote.ask!(term) |> elem(4) end
-    assert Enum.all?([echo, self(), Mote.create(other, Actors.echo()), %{echo | sponsor: :main}], address?)
-    refute Enum.any?([1, make_ref(), %{}, "", AnyTerm.external_pid(), nil], address?)
+
+    addresses = [
+      echo,
+      self(),
+      AnyTerm.external_pid(),
+      Mote.create(other, Actors.echo()),
+      %{echo | sponsor: :main}
+    ]
+
+    assert Enum.all?(addresses, address?)
+    refute Enum.any?([1, make_ref(), %{}, "", nil], address?)
+  end
+
+  defmodule Constant do
+    use Mote.Behaviour
+
+    defactor told() do
+      {customer, message} ->
+        send customer, other()
+        send other(), message
+    end
+
+    defpure other(), do: 0x1000_0000_0000_0000_0000
+  end
+
+  test "a pid in the code is an address as any other", %{machine: machine, echo: echo} do
+    opaque = fn class, term ->
+      external = :erlang.term_to_binary(term)
+      <<7, class, byte_size(external), external::binary>>
+    end
+
+    # The compiler writes none; others may.
+    unit =
+      String.replace(Constant.__mote__(:unit), opaque.(0, 0x1000_0000_0000_0000_0000), opaque.(4, self()))
+
+    assert unit != Constant.__mote__(:unit)
+    assert Native.machine_load(echo.machine, Constant, Constant.__mote__(:hash), unit) == :ok
+    told = Mote.create(machine, Constant.told())
+    assert Mote.ask!(told, :from_the_code) == self()
+    assert_receive :from_the_code
   end
 
   describe "time on a normal scheduler" do

@@ -259,6 +259,8 @@ defmodule Mote.TestTest do
         end
       end
 
+      assert_raise ArgumentError, ~r/got: {:seeded, -1}$/, fn -> Mote.start_link(schedule: {:seeded, -1}) end
+
       machine = start_supervised!(Mote)
       assert_raise ArgumentError, ~r/was not started with schedule:/, fn -> Test.choices(machine) end
       :ok = stop_supervised(Mote)

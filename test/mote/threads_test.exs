@@ -22,13 +22,26 @@ defmodule Mote.ThreadsTest do
     assert OtherBEAM.threads() == []
   end
 
-  test "have as much of their name as the system keeps" do
-    {:ok, machine} = Mote.start_link(name: Mote.ThreadsTest.Long, sponsors: [äöü: []])
-    threads(["Mote.Threa"])
+  test "are told from each other by as much of their name as the system keeps" do
+    {:ok, machine} = Mote.start_link(name: Mote.ThreadsTest.Long, sponsors: [äö: [threads: 2]])
+    threads(["Mot-äö-1", "Mot-äö-2"])
     :ok = Mote.stop(machine)
-    {:ok, machine} = Mote.start_link(sponsors: [main: []])
-    threads(["anonymous-"])
+    {:ok, machine} = Mote.start_link(name: :"a\0b", sponsors: ["x\0y": []])
+    threads(["\"a\\0b-xy-1"])
     :ok = Mote.stop(machine)
+  end
+
+  test "of machines without a name are told apart by a number of these" do
+    machines = for _ <- 1..2, {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2]]), do: machine
+    names = for machine <- machines, n <- 1..2, do: "#{number(machine)}-main-#{n}"
+    threads(Enum.sort(names))
+    assert length(Enum.uniq(names)) == 4
+    Enum.each(machines, &Mote.stop/1)
+  end
+
+  defp number(machine) do
+    [_, digits] = Regex.run(~r/(\d{1,3})\.\d+>$/, inspect(machine))
+    digits
   end
 
   test "sleep when there is nothing to do" do

@@ -41,6 +41,15 @@ defmodule Mote.TimerTest do
         send customer, {timer, timer, is_reference(timer), is_address(timer)}
     end
 
+    defactor regretting() do
+      {timer, :abort} ->
+        cancel_timer(timer)
+        abort(:changed_my_mind)
+
+      {timer, :commit} ->
+        cancel_timer(timer)
+    end
+
     defpure nth([], _), do: nil
     defpure nth([timer | _], 0), do: timer
     defpure nth([_ | timers], n), do: nth(timers, n - 1)
@@ -127,12 +136,58 @@ defmodule Mote.TimerTest do
       {timer, _, _, _} = Mote.ask!(alarms(home), {:newest, 50})
       keeper = Mote.create(abroad, Actors.keeper(timer))
       assert Mote.ask!(keeper, :get) == timer
-      assert Mote.ask!(alarms(abroad), {:answer, timer}) == :ok
       # From machine to machine without a process in between.
       forward = Mote.create(home, Actors.forward(Mote.create(abroad, Actors.forward(self()))))
       Mote.send(forward, timer)
       assert_receive ^timer
+      # And home again, where it is what it was.
+      comparing = Mote.create(home, Actors.comparing(timer))
+
+      Mote.send(
+        Mote.create(home, Actors.forward(Mote.create(abroad, Actors.forward(comparing)))),
+        {self(), timer}
+      )
+
+      assert_receive {true, true, false, false, false}
       assert Mote.cancel_timer(timer) == 50
+    end
+
+    test "an actor of another machine can cancel them, when its turn commits" do
+      [home, abroad] = [start(), start()]
+      arm = fn -> home |> alarms() |> Mote.ask!({:newest, 50}) |> elem(0) end
+      other = alarms(abroad)
+
+      # An abort cancels nothing.
+      regretting = Mote.create(abroad, Programs.regretting())
+      timer = arm.()
+      Mote.send(regretting, {timer, :abort})
+      assert Mote.drain(abroad) == :ok
+      assert Mote.cancel_timer(timer) == 50
+
+      timer = arm.()
+      assert Mote.ask!(other, {:answer, timer}) == :ok
+      assert Mote.cancel_timer(timer) == false
+      # Once more, or when it has fired, is nothing.
+      assert Mote.ask!(other, {:answer, timer}) == :ok
+
+      # There, and home again, without a process in between.
+      timer = arm.()
+      there = Mote.create(abroad, Actors.forward(Mote.create(home, Programs.regretting())))
+      Mote.send(Mote.create(home, Actors.forward(there)), {timer, :commit})
+      for machine <- [home, abroad, home], do: assert(Mote.drain(machine) == :ok)
+      assert Mote.cancel_timer(timer) == false
+      # And there, the same way.
+      timer = arm.()
+      Mote.send(Mote.create(home, Actors.forward(regretting)), {timer, :commit})
+      for machine <- [home, abroad], do: assert(Mote.drain(machine) == :ok)
+      assert Mote.cancel_timer(timer) == false
+
+      assert Mote.advance(home, 1_000) == :ok
+      assert heard() == []
+      # A machine that is down has no timers.
+      timer = arm.()
+      Mote.stop(home)
+      assert Mote.ask!(other, {:answer, timer}) == :ok
     end
   end
 
@@ -162,6 +217,18 @@ defmodule Mote.TimerTest do
       assert Mote.advance(machine, 16) == :ok
       assert heard() == [{:second, self(), [1.5, "two"]}]
       assert Mote.cancel_timer(second) == false
+    end
+
+    test "by the system's clock have no more left than they were armed with" do
+      machine = start(clock: :system)
+      forward = Mote.create(machine, Actors.forward(self()))
+
+      for delay <- [1, 5, 100], _ <- 1..20 do
+        left = Mote.cancel_timer(Mote.send_after(forward, :never, delay))
+        assert left == false or left in 0..delay
+      end
+
+      assert Mote.cancel_timer(Mote.send_after(forward, :never, 3_600_000)) in 3_590_000..3_600_000
     end
 
     test "by the system's clock are never early" do

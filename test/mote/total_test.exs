@@ -124,6 +124,8 @@ defmodule Mote.TotalTest do
     assert Total.eq(1, 1.0)
     assert Total.differ(0.0, minus)
     refute Total.member(0.0, [1, minus])
+    assert Total.member(1, [1 | 2])
+    assert Total.member(2, [1 | 2]) == :undefined
     assert Total.subtract([0.0, minus, 1], [minus]) |> Total.same([0.0, 1])
     assert <<0::64>> = <<Total.abs(minus)::float>>
     assert <<1::1, 0::63>> = <<minus::float>>
@@ -163,7 +165,7 @@ defmodule Mote.TotalTest do
   end
 
   test "an address is an address and nothing else" do
-    for address <- [%Address{id: 1}, %On{sponsor: :s, address: self()}] do
+    for address <- [%Address{id: 1}, %On{sponsor: :s, address: %Address{id: 1}}] do
       assert Total.is_address(address)
       refute Total.is_map(address)
       refute Total.is_pid(address)
@@ -172,9 +174,17 @@ defmodule Mote.TotalTest do
 
     assert Total.is_address(self()) and Total.is_pid(self())
     assert Total.is_map(%{})
-    assert Total.on(:a, self()) == %On{sponsor: :a, address: self()}
-    assert Total.on(:b, Total.on(:a, self())) == %On{sponsor: :b, address: self()}
-    assert Total.on(1, self()) == :undefined
+    actor = %Address{id: 1}
+    assert Total.on(:a, actor) == %On{sponsor: :a, address: actor}
+    assert Total.on(:b, Total.on(:a, actor)) == %On{sponsor: :b, address: actor}
+    assert Total.on(1, actor) == :undefined
+
+    # There is no sponsor to choose.
+    for other <- [self(), Mote.Reference.customer(:c)] do
+      assert Total.on(:a, other) == other
+      assert Total.on(1, other) == :undefined
+    end
+
     assert Total.on(:a, 1) == :undefined
   end
 

@@ -232,7 +232,8 @@ defmodule Mote.TraceTest do
     test "with the machine", %{machine: machine} do
       trace = Mote.trace(machine)
       :ok = stop_supervised(Mote)
-      assert %Error{reason: :machine_down} = catch_error(Trace.stop(trace))
+      assert %Error{reason: :machine_down} = error = catch_error(Trace.stop(trace))
+      assert error.message == "the machine is not running"
       assert %Error{reason: :machine_down} = catch_error(Mote.trace(machine))
       assert %Error{reason: :machine_down} = catch_error(Mote.pause(machine))
       assert %Error{reason: :machine_down} = catch_error(Mote.resume(machine))
@@ -313,7 +314,18 @@ defmodule Mote.TraceTest do
     assert Exception.message(error) =~ "no sponsor :typo, only :main, :other"
   end
 
-  test "what is no trace or no turn is named" do
+  test "what is no trace or no turn is named", %{machine: machine} do
+    trace = Mote.trace(machine)
+
+    for other <- [%{trace | machine: make_ref()}, %{trace | number: -1}] do
+      assert_raise ArgumentError,
+                   ~r/expected a trace of a machine of this node: .*, got: %Mote.Trace{/s,
+                   fn ->
+                     Trace.stop(other)
+                   end
+    end
+
+    assert %{turns: 0} = Trace.stop(trace)
     assert_raise ArgumentError, ~r/expected a trace .*, got: :x/, fn -> Trace.stop(:x) end
     assert_raise ArgumentError, ~r/expected a turn, .*, got: :x/, fn -> Trace.format(:x) end
   end

@@ -3,13 +3,47 @@ defmodule Mote.Compile do
   Compiles behaviours out of strings, for tests of the compiler: each body into a module of its own.
   """
 
-  @doc "Compiles `body` inside of a module that uses Mote.Behaviour; gives the module."
+  @doc """
+  Compiles `body` inside of a module that uses Mote.Behaviour; gives the module.
+
+  What would be odd in a program by hand is not told of, as in code that a macro has written.
+  """
   def module(body, prelude \\ "") do
-    name = Module.concat(Mote.Compiled, "M#{System.unique_integer([:positive])}")
-    # The body starts at line 2.
-    source = "defmodule #{inspect(name)} do #{prelude}; use Mote.Behaviour\n#{body}\nend"
-    Code.compile_string(source, "test.ex")
+    {name, source} = source(body, prelude)
+
+    quietly(source, "test.ex")
     name
+  end
+
+  @doc "Compiles source as if a macro had written it: nothing is told that is only told of programs by hand."
+  def quietly(source, file) do
+    source |> Code.string_to_quoted!(file: file) |> Macro.prewalk(&generated/1) |> Code.compile_quoted(file)
+  end
+
+  defp generated({name, meta, nil}), do: generated({name, meta, __MODULE__})
+  defp generated({name, meta, rest}), do: {name, [generated: true] ++ meta, rest}
+  defp generated(other), do: other
+
+  # The body starts at line 2.
+  defp source(body, prelude) do
+    name = Module.concat(Mote.Compiled, "M#{System.unique_integer([:positive])}")
+    {name, "defmodule #{inspect(name)} do #{prelude}; use Mote.Behaviour\n#{body}\nend"}
+  end
+
+  @doc "What compiling `body` warns of, each as `line: text`, in order."
+  def warnings(body, prelude \\ "") do
+    # Others may write at the same time: what is in this file is ours.
+    file = "warnings_#{System.unique_integer([:positive])}.ex"
+
+    output =
+      ExUnit.CaptureIO.capture_io(:stderr, fn ->
+        {name, source} = source(body, prelude)
+        Code.compile_string(source, file)
+        purge(name)
+      end)
+
+    for [_, text, line] <- Regex.scan(~r/warning: (?:\e\[0m)?(.+)\n  #{file}:(\d+)/, output),
+        do: "#{line}: #{text}"
   end
 
   @doc "The message of the CompileError of `body`, whose first line is line 2, as `line: text`."

@@ -206,9 +206,9 @@ defmodule Mote.Generators do
     )
   end
 
-  # A send to what is most likely no address.
+  # A send to what is most likely no address; what is written out as none would not compile.
   defp statement(:stray, scope, path),
-    do: map(Expressions.expr(scope, 1, path), &{"send(#{&1}, {:stray, k})", scope})
+    do: map(Expressions.expr(scope, 1, path), &{"nobody = #{&1}\nsend(nobody, {:stray, k})", scope})
 
   defp behaviour(scope, path) do
     map(
@@ -236,7 +236,7 @@ defmodule Mote.Generators do
     name = Module.concat(Mote.Generated, "P#{System.unique_integer([:positive])}")
 
     try do
-      Code.compile_string("defmodule #{inspect(name)} do\nuse Mote.Behaviour\n#{source}\nend", "program.ex")
+      Mote.Compile.quietly("defmodule #{inspect(name)} do\nuse Mote.Behaviour\n#{source}\nend", "program.ex")
       fun.(name)
     after
       :code.purge(name)
@@ -296,8 +296,12 @@ defmodule Mote.Generators do
 
   defp compiled(machine) do
     case Mote.info(machine).native do
-      %{pending: 0} = native -> {:ok, native}
-      _ -> compiled(machine)
+      %{pending: 0} = native ->
+        {:ok, native}
+
+      _ ->
+        Process.sleep(1)
+        compiled(machine)
     end
   end
 

@@ -31,7 +31,7 @@ defmodule Mote.Holders do
   end
 
   @doc "Builds a list of n elements, keeps it, and forgets it when asked for another one."
-  defactor hoard(list) do
+  defactor hoard(_list) do
     {customer, n} ->
       kept = for i <- 1..n, do: {i}
       send customer, :kept

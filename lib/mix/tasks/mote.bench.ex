@@ -12,7 +12,7 @@ defmodule Mix.Tasks.Mote.Bench do
   Each variant is run in a node started for it, first once to warm up, then `--runs` times; the runs of the
   variants alternate. The machine lives on in between, as the node does; actors and processes are new in each run. The
   time is taken from the first send to the last message that reaches the BEAM process. A run of less than 5 ms is
-  repeated until 20 ms are timed, and the mean of all but the first counts as one run. Every result is checked.
+  repeated until 20 ms are timed, and the median of all but the first counts as one run. Every result is checked.
 
   ## Options
 
@@ -23,6 +23,9 @@ defmodule Mix.Tasks.Mote.Bench do
     * `--tier`: `native`, `interp` (the interpreter) or `both`, alternating; without it, what the machine does by
       itself;
     * `--compare beam`: the same program on BEAM processes as well, and the ratio of the two;
+    * `--cores even`: rounds count only if the computer's cores are equally fast before and after them, and as fast
+      together as alone; they are made again for half a minute at most (see `percent_uneven`). Those of a virtual computer
+      may be one real core for a while, or shared with strangers. Needs cargo;
     * `--data`: a directory with `customers`, `orders`, `order_details` and `products`, each a `.nldjson` file (one JSON
       object a line), for the programs named `northwind`; without it, data are made up;
     * `--format`: `table` or `tsv`, with the columns `bench variant param metric median min max unit`.
@@ -44,6 +47,7 @@ defmodule Mix.Tasks.Mote.Bench do
     * `ratio_beside_vs_alone`: the speed of a sponsor beside an idle one by its speed alone;
     * `ratio_apart_vs_together`: how many times faster two trees are on two threads that share nothing than on one: what
       the computer gives at that moment, to read `ratio_mt_vs_st` by;
+    * `percent_uneven`: how many of the rounds were not on even cores although `--cores even` was asked for;
     * `percent_rss_growth`: the most memory of the OS process after the first twentieth of the run, beyond what it had
       then; `rss_bytes` is that most; `ratio_off_vs_mote`: how many times faster a run is without collection;
     * `us_pause_tree_longest`, `us_pause_chain_p99` and the like: for how long threads stood still for a collection;
@@ -114,7 +118,8 @@ defmodule Mix.Tasks.Mote.Bench do
       sponsor: Options.sponsor(options),
       tier: options.tier,
       compare: options.compare,
-      data: options.data
+      data: options.data,
+      cores: options.cores
     ]
 
     Runner.measure(program, param, [progress: progress] ++ given)

@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Check do
   # program is found here at the latest.
   @moduledoc false
 
-  alias Mote.Behaviour.{Code, Error}
+  alias Mote.Behaviour.{Code, Error, Warnings}
   alias Mote.Behaviour.Check.{Guards, Names}
 
   @doc "All definitions of a module, checked."
@@ -19,13 +19,15 @@ defmodule Mote.Behaviour.Check do
     %{module: env.module, file: env.file, codes: codes}
   end
 
-  # The state: `scope` maps variables as written to numbered ones; `next` is the next number.
-  defp state(kind, names), do: %{kind: kind, names: names, file: names.file, scope: %{}, next: 0}
+  # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,
+  # `{as written, numbered, line}`.
+  defp state(kind, names),
+    do: %{kind: kind, names: names, file: names.file, scope: %{}, next: 0, bound: []}
 
   defp code([%{kind: :actor} = definition], names) do
     s = state(:actor, names)
-    {captures, s} = Enum.map_reduce(definition.captures, s, &bind/2)
-    {message, s} = bind({:message, {:fresh, 0}}, s)
+    {captures, s} = Enum.map_reduce(definition.captures, s, &bind(&1, definition.line, &2))
+    {message, s} = bind({:message, {:fresh, 0}}, definition.line, s)
     {clauses, s} = clauses(definition.clauses, s)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}
     finish(definition, captures ++ [message], body, s)
@@ -34,7 +36,8 @@ defmodule Mote.Behaviour.Check do
   defp code([%{kind: :pure} = first | _] = definitions, names) do
     s = state(:pure, names)
     args = if first.arity == 0, do: [], else: Enum.map(1..first.arity, &{:"arg#{&1}", {:fresh, &1}})
-    {params, s} = Enum.map_reduce(args, s, &bind/2)
+    {params, s} = Enum.map_reduce(args, s, &bind(&1, first.line, &2))
+    unreachable(definitions, names)
     {clauses, s} = clauses(Enum.map(definitions, & &1.clause), s)
     subject = {:tuple, first.line, Enum.map(params, &{:var, first.line, &1})}
     body = {:case, first.line, subject, clauses, :function_clause}
@@ -42,7 +45,17 @@ defmodule Mote.Behaviour.Check do
     finish(%{first | doc: doc}, params, body, s)
   end
 
+  defp unreachable([%{name: name, arity: arity} | _] = definitions, names) do
+    definitions
+    |> Enum.map(fn %{clause: {:clause, _, {:tuple, _, ps}, _, _} = clause} = d ->
+      {ps, clause, d.generated}
+    end)
+    |> Warnings.unreachable(%{names.env | function: {name, arity}})
+  end
+
   defp finish(definition, params, body, s) do
+    env = %{s.names.env | function: {definition.name, definition.arity}}
+    Warnings.unused(s.bound, body, env)
     fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :args])
     struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
   end
@@ -211,7 +224,7 @@ defmodule Mote.Behaviour.Check do
   defp loop(l, quals, {:reduce, initial, acc, body}, s) do
     {initial, s} = inside(initial, s)
     {quals, s} = qualifiers(quals, s)
-    {acc, s} = bind(acc, s)
+    {acc, s} = bind(acc, l, s)
     {body, s} = expr(body, s)
     {{:loop, l, quals, {:reduce, initial, acc, body}}, s}
   end
@@ -267,7 +280,7 @@ defmodule Mote.Behaviour.Check do
         {{:pin, l, variable}, acc}
 
       _ ->
-        {variable, s} = bind(key, s)
+        {variable, s} = bind(key, l, s)
         {{:bind, l, variable}, {s, Map.put(new, key, variable)}}
     end
   end
@@ -322,9 +335,10 @@ defmodule Mote.Behaviour.Check do
 
   # -- variables -----------------------------------------------------------------------------------------------
 
-  defp bind({name, _} = key, s) do
+  defp bind({name, _} = key, line, s) do
     variable = {name, s.next}
-    {variable, %{s | scope: Map.put(s.scope, key, variable), next: s.next + 1}}
+    scope = Map.put(s.scope, key, variable)
+    {variable, %{s | scope: scope, next: s.next + 1, bound: [{key, variable, line} | s.bound]}}
   end
 
   defp read({name, _} = key, l, s) do

@@ -11,4 +11,8 @@ defmodule Mote.Behaviour.Code do
               [next: 0, effects: false, becomes: false, public: true]
 
   @type t :: %__MODULE__{}
+
+  @doc "The most parameters that a piece of code has: those of a function of the BEAM, which it becomes."
+  @spec most_parameters() :: 255
+  def most_parameters, do: 255
 end

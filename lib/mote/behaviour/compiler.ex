@@ -48,6 +48,7 @@ defmodule Mote.Behaviour.Compiler do
         arity: length(args),
         args: Macro.to_string(args) |> String.slice(1..-2//1),
         line: env.line,
+        generated: Keyword.get(meta, :generated, false),
         doc: take_doc(env.module)
       })
 
@@ -119,7 +120,8 @@ defmodule Mote.Behaviour.Compiler do
 
   defp actor(args, guards, body, env) do
     captures = captures(args, guards, env)
-    %{captures: captures, clauses: Syntax.clauses(clauses(body, env), env)}
+    clauses = Syntax.arrows(body, "a defactor", "which match the message: pattern -> body", env)
+    %{captures: captures, clauses: Syntax.clauses(clauses, env)}
   end
 
   defp captures(_, [_ | _], env),
@@ -146,16 +148,6 @@ defmodule Mote.Behaviour.Compiler do
       env,
       env.line,
       "a capture is a plain variable, not #{text}: match in the clauses, or with = in their bodies"
-    )
-  end
-
-  defp clauses([{:->, _, _} | _] = clauses, _), do: clauses
-
-  defp clauses(_, env) do
-    Error.raise_at(
-      env,
-      env.line,
-      "the body of a defactor consists of clauses that match the message: pattern -> body"
     )
   end
 

@@ -4,7 +4,8 @@ defmodule Mote.Behaviour.Elixir do
   # Patterns, clauses and guards are in `elixir/match.ex`.
   #
   # Generated: `name/captures` giving the behaviour and `__mote_turn__/3` for behaviours; `name/arity` and, for
-  # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module.
+  # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module. Calls of other modules
+  # are looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as they were written.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Delegate, Flow, IR}
@@ -18,7 +19,13 @@ defmodule Mote.Behaviour.Elixir do
     delegated = for %{delegate: {module, _, _}} when module != nil <- delegates, do: module
     imports = (delegated ++ Enum.flat_map(unit.codes, &modules(&1.body))) |> Enum.uniq() |> Enum.sort()
 
+    calls = unit.codes |> Enum.flat_map(&calls(&1.body)) |> Enum.uniq() |> Enum.sort_by(&elem(&1, 3))
+    hidden = for {module, name, arity, _line} <- calls, uniq: true, do: {module, hidden(name), arity}
+
     quote generated: true do
+      @compile {:no_warn_undefined, unquote(Macro.escape(hidden))}
+      @after_verify {Mote.Behaviour.Warnings, :undefined}
+
       unquote_splicing(Enum.map(actors, &constructor(&1, unit.module, hash)))
       unquote_splicing(Delegate.functions(delegates))
       unquote_splicing(Enum.map(public, &public/1))
@@ -37,6 +44,7 @@ defmodule Mote.Behaviour.Elixir do
       def __mote__(:functions), do: unquote(names(public))
       def __mote__(:delegates), do: unquote(Macro.escape(Delegate.table(delegates)))
       def __mote__(:imports), do: unquote(imports)
+      def __mote__(:calls), do: unquote(Macro.escape(calls))
       def __mote__(:safe), do: unquote(actors |> Enum.reject(& &1.becomes) |> names())
       unquote_splicing(Enum.map(public, &call(&1, hash)))
       def __mote__({:call, _name, _arity}), do: nil
@@ -62,6 +70,20 @@ defmodule Mote.Behaviour.Elixir do
       end
 
     Enum.reject(own, &is_nil/1) ++ Enum.flat_map(AST.children(node), &modules/1)
+  end
+
+  # The calls of other modules, with their lines.
+  defp calls(node) do
+    own =
+      case node do
+        {tag, l, {module, name, arity}, _} when tag in [:call, :tail_call] and module != nil ->
+          [{module, name, arity, l}]
+
+        _ ->
+          []
+      end
+
+    own ++ Enum.flat_map(AST.children(node), &calls/1)
   end
 
   # -- functions -----------------------------------------------------------------------------------------------
@@ -310,7 +332,7 @@ defmodule Mote.Behaviour.Elixir do
   # -- primitives ----------------------------------------------------------------------------------------------
 
   @native [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
-            [:is_binary, :is_bitstring, :is_function, :is_reference, :is_pid]
+            [:is_binary, :is_bitstring, :is_function, :is_pid]
 
   @comparisons %{eq: :==, ne: :"/=", lt: :<, le: :"=<", gt: :>, ge: :>=}
 

@@ -12,15 +12,15 @@ defmodule Mote.Behaviour.Loops do
   # Over a binary the function carries a position; over a range `i` runs with the step until a counter (or, when the bounds are literal, `i` itself) says stop.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code}
+  alias Mote.Behaviour.{AST, Code, Error}
   alias Mote.Behaviour.Loops.{Accumulators, Binary, Range}
 
   @doc "A unit without loops; the functions made of them are among its codes."
   @spec unit(map) :: map
-  def unit(unit), do: %{unit | codes: Enum.flat_map(unit.codes, &code/1)}
+  def unit(unit), do: %{unit | codes: Enum.flat_map(unit.codes, &code(&1, unit.file))}
 
-  defp code(code) do
-    s = %{code: code, next: code.next, lifted: [], count: 0}
+  defp code(code, file) do
+    s = %{code: code, file: file, next: code.next, lifted: [], count: 0}
     {body, s} = expr(code.body, code.kind == :pure, s)
     Enum.reverse(s.lifted) ++ [%{code | body: body, next: s.next}]
   end
@@ -242,6 +242,7 @@ defmodule Mote.Behaviour.Loops do
     free = probe |> AST.free() |> MapSet.difference(MapSet.new(params)) |> Enum.sort_by(&elem(&1, 1))
     reads = Enum.map(free, &{:var, l, &1})
     arity = length(params) + length(free)
+    arity!(arity, length(free), l, s)
 
     again = fn nexts, step ->
       cond do
@@ -265,6 +266,18 @@ defmodule Mote.Behaviour.Loops do
     initial = if acc, do: List.wrap(initial), else: []
     start = {:call, l, {nil, name, arity}, Enum.map(controls, &elem(&1, 1)) ++ initial ++ reads}
     {start, %{s | lifted: [code | s.lifted], count: count}}
+  end
+
+  defp arity!(arity, free, l, s) do
+    if arity > Code.most_parameters() do
+      room = Code.most_parameters() - (arity - free)
+
+      Error.raise_at(
+        s,
+        l,
+        "a loop can use #{room} variables from around it here, not #{free}: put them into a tuple or a map"
+      )
+    end
   end
 
   @doc "The value of a step that a filter, a pattern or a guard leaves out."

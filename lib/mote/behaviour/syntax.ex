@@ -4,8 +4,8 @@ defmodule Mote.Behaviour.Syntax do
   # functions called exist, is for `check.ex` to find out.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Primitives}
-  alias Mote.Behaviour.Syntax.{Binaries, Calls, Hints, Loops, Maps, Pattern}
+  alias Mote.Behaviour.{AST, Error, Primitives, Warnings}
+  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Hints, Loops, Maps, Pattern}
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -31,7 +31,24 @@ defmodule Mote.Behaviour.Syntax do
 
   @doc "The clauses of a `case`, a `fn` or a `defactor`: `pattern [when guard] -> body`."
   @spec clauses(Macro.t(), Macro.Env.t()) :: [AST.clause()]
-  def clauses(clauses, env), do: Enum.map(clauses, &clause(&1, env))
+  def clauses(arrows, env) do
+    clauses = Enum.map(arrows, &clause(&1, env))
+
+    arrows
+    |> Enum.zip_with(clauses, fn {:->, meta, _}, {:clause, _, pattern, _, _} = clause ->
+      {[pattern], clause, Keyword.get(meta, :generated, false)}
+    end)
+    |> Warnings.unreachable(env)
+
+    clauses
+  end
+
+  @doc "The clauses in a `do` block; `what` the block belongs to and how a clause of it looks are for the error."
+  @spec arrows(Macro.t(), String.t(), String.t(), Macro.Env.t()) :: [Macro.t()]
+  def arrows([{:->, _, _} | _] = arrows, _, _, _), do: arrows
+
+  def arrows(_, what, shape, env),
+    do: Error.raise_at(env, env.line, "the body of #{what} consists of clauses, #{shape}")
 
   @doc "One clause from its pattern, its guards and its body."
   def clause(pattern, guards, body, env) do
@@ -89,12 +106,14 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:=, _, [pattern, value], env),
     do: {:match, env.line, Pattern.pattern(pattern, env), expr(value, env)}
 
-  defp node(:case, _, [value, [do: clauses]], env),
-    do: {:case, env.line, expr(value, env), clauses(clauses, env), :case_clause}
+  defp node(:case, _, [value, [do: body]], env) do
+    clauses = arrows(body, "case", "pattern -> body", env)
+    {:case, env.line, expr(value, env), clauses(clauses, env), :case_clause}
+  end
 
-  defp node(:cond, _, [[do: clauses]], env) do
+  defp node(:cond, _, [[do: body]], env) do
     {:cond, env.line,
-     Enum.map(clauses, fn
+     Enum.map(arrows(body, "cond", "condition -> body", env), fn
        {:->, meta, [[test], body]} -> {expr(test, at(env, meta)), expr(body, at(env, meta))}
        {:->, meta, _} -> Error.raise_at(at(env, meta), env.line, "a cond clause has one condition")
      end)}
@@ -131,14 +150,13 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(:self, _, [], env), do: {:self, env.line}
 
-  defp node(:send, _, [target, message], env),
-    do: {:send, env.line, expr(target, env), expr(message, env)}
+  defp node(:send, _, [target, message], env), do: Effects.send(target, message, env)
 
   defp node(:sendx, _, [sponsor, target, message], env),
-    do: {:sendx, env.line, expr(sponsor, env), expr(target, env), expr(message, env)}
+    do: Effects.sendx(sponsor, target, message, env)
 
   defp node(:send_after, _, [ms, target, message], env),
-    do: {:send_after, env.line, expr(ms, env), expr(target, env), expr(message, env)}
+    do: Effects.send_after(ms, target, message, env)
 
   defp node(:cancel_timer, _, [timer], env), do: {:cancel_timer, env.line, expr(timer, env)}
   defp node(:create, _, [behaviour], env), do: Calls.create(behaviour, [], env)

@@ -13,6 +13,7 @@ defmodule Mote.Bench.Options do
     tier: :string,
     compare: :string,
     data: :string,
+    cores: :string,
     format: :string
   ]
 
@@ -27,6 +28,7 @@ defmodule Mote.Bench.Options do
             tier: :default,
             compare: false,
             data: nil,
+            cores: :any,
             format: :table
 
   @type t :: %__MODULE__{
@@ -38,6 +40,7 @@ defmodule Mote.Bench.Options do
           tier: Variant.tiers(),
           compare: boolean,
           data: Path.t() | nil,
+          cores: :any | :even,
           format: :table | :tsv
         }
 
@@ -144,6 +147,9 @@ defmodule Mote.Bench.Options do
   defp option(:tier, other), do: {:error, "--tier must be #{Enum.join(@tiers, ", ")}, got: #{inspect(other)}"}
   defp option(:compare, "beam"), do: {:ok, true}
   defp option(:compare, other), do: {:error, "--compare must be beam, got: #{inspect(other)}"}
+
+  defp option(:cores, cores) when cores in ["any", "even"], do: {:ok, String.to_atom(cores)}
+  defp option(:cores, other), do: {:error, "--cores must be any or even, got: #{inspect(other)}"}
 
   # Read here to be told what is wrong with it before anything is measured.
   defp option(:data, directory) do

@@ -16,7 +16,7 @@ defmodule Mote.Bench.Runner do
   # the runs, as a process's heap is; nobody does it by hand in between.
   @moduledoc false
 
-  alias Mote.Bench.{Measure, Memory, Rust, Sample, Variant, Worker}
+  alias Mote.Bench.{Cores, Measure, Memory, Rust, Sample, Variant, Worker}
 
   # What a waiting BEAM process with the default heap takes, with a margin: 2.7 KB were measured on OTP 25.
   @process_bytes 3_000
@@ -29,6 +29,8 @@ defmodule Mote.Bench.Runner do
   @most_repeats 10_000
   # The first run of all says little about how long the others take.
   @trial_repeats 20
+  # So long rounds wait for cores that are even, all together.
+  @patience_ms 30_000
 
   @type options :: [
           runs: pos_integer,
@@ -36,6 +38,8 @@ defmodule Mote.Bench.Runner do
           tier: Variant.tiers(),
           compare: boolean,
           data: Path.t() | nil,
+          cores: :any | :even,
+          patience: non_neg_integer,
           where: :node | :here,
           progress: (String.t() -> term)
         ]
@@ -44,8 +48,9 @@ defmodule Mote.Bench.Runner do
   The figures of one program of one size.
 
   Options: `runs` (5) that are timed; `sponsor` (`:st`) and `tier` (`:default`): see `Mote.Bench.Variant`; `compare`
-  (false): on BEAM processes too; `data`: a directory, see `Mote.Bench.Northwind.Data`; `where` (`:node`): see
-  `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
+  (false): on BEAM processes too; `data`: a directory, see `Mote.Bench.Northwind.Data`; `cores` (`:any`): `:even` makes
+  rounds again that were not on even ones (`Mote.Bench.Cores`), for at most `patience` milliseconds (30,000); `where`
+  (`:node`): see `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
   """
   @spec measure(module, pos_integer, options) :: [Measure.t()]
   def measure(program, param, opts \\ []) do
@@ -55,6 +60,8 @@ defmodule Mote.Bench.Runner do
       tier: :default,
       compare: false,
       data: nil,
+      cores: :any,
+      patience: @patience_ms,
       where: :node,
       progress: fn _ -> :ok end
     ]
@@ -63,6 +70,7 @@ defmodule Mote.Bench.Runner do
     machines = Variant.machines(program, opts[:sponsor], opts[:tier])
     beam = if opts[:compare] and beam?(program, param, opts), do: [:beam], else: []
     rust = if rust?(program, opts), do: Variant.rust(program), else: []
+    opts = Keyword.put(opts, :cores, cores(program, opts))
     variants = machines ++ beam ++ rust
 
     samples =
@@ -74,7 +82,7 @@ defmodule Mote.Bench.Runner do
     measures = for variant <- variants, measure <- collect(program, param, variant, samples), do: measure
     ratios = for ratio <- Variant.ratios(program, variants), do: ratio(program, param, measures, ratio)
 
-    measures ++ Enum.concat(ratios)
+    measures ++ Enum.concat(ratios) ++ uneven(program, param, hd(variants), samples)
   end
 
   @doc "Why BEAM processes cannot do that here, or `nil` when they can."
@@ -116,6 +124,16 @@ defmodule Mote.Bench.Runner do
     else
       [] -> false
       :ok -> true
+    end
+  end
+
+  defp cores(program, opts) do
+    with :even <- opts[:cores], {:error, reason} <- Rust.build() do
+      opts[:progress].("#{program.about().name}: whether cores are even cannot be told: #{reason}")
+      :any
+    else
+      :ok -> :even
+      :any -> :any
     end
   end
 
@@ -176,10 +194,28 @@ defmodule Mote.Bench.Runner do
   end
 
   defp rounds(program, param, workers, opts) do
-    for run <- 1..opts[:runs], {variant, worker, repeats} <- turns(run, workers) do
-      progress(program, param, variant, run, opts)
-      Worker.run(worker, program, variant, param, repeats: repeats)
+    {samples, _patience} =
+      Enum.flat_map_reduce(1..opts[:runs], opts[:patience], fn run, patience ->
+        round = round(program, param, workers, run, opts)
+        if opts[:cores] == :even, do: even_round(round, patience), else: {Enum.map(round, & &1.()), patience}
+      end)
+
+    samples
+  end
+
+  # What is to be run in it, one after the other.
+  defp round(program, param, workers, run, opts) do
+    for {variant, worker, repeats} <- turns(run, workers) do
+      fn ->
+        progress(program, param, variant, run, opts)
+        Worker.run(worker, program, variant, param, repeats: repeats)
+      end
     end
+  end
+
+  defp even_round(round, patience) do
+    {samples, even?, patience} = Cores.on_even(round, patience)
+    {Enum.map(samples, &%{&1 | even: even?}), patience}
   end
 
   defp turns(run, workers) when rem(run, 2) == 1, do: workers
@@ -229,6 +265,28 @@ defmodule Mote.Bench.Runner do
         metric: metric,
         values: Keyword.get_values(figures, metric)
       }
+    end
+  end
+
+  # How many of the rounds that count were on uneven cores after all.
+  defp uneven(program, param, variant, samples) do
+    case for sample <- samples, sample.variant == variant, sample.even != nil, do: sample.even do
+      [] ->
+        []
+
+      even ->
+        percent = 100 * Enum.count(even, &not/1) / length(even)
+        about = program.about()
+
+        [
+          %Measure{
+            bench: about.name,
+            variant: variant,
+            param: param,
+            metric: :percent_uneven,
+            values: [percent]
+          }
+        ]
     end
   end
 

@@ -20,6 +20,8 @@ defmodule Mote.Bench.Sample do
     figures: [],
     before: nil,
     peak: nil,
+    # Were the cores even before and after? Only where that was looked at.
+    even: nil,
     # What `Mote.info/1` said of the machine at the end.
     info: nil
   ]
@@ -37,6 +39,7 @@ defmodule Mote.Bench.Sample do
           figures: [{atom, number | nil}],
           before: non_neg_integer | nil,
           peak: non_neg_integer | nil,
+          even: boolean | nil,
           info: map | nil
         }
 

@@ -3,7 +3,7 @@ defmodule Mote.Future.Environment do
   Where the futures of a block run: see `Mote.Future.with_environment/3`.
   """
 
-  alias Mote.{Error, Machine, Native}
+  alias Mote.{Machine, Native}
   alias Mote.Future.Keeper
 
   @enforce_keys [:machine, :sponsor, :resource]
@@ -56,7 +56,7 @@ defmodule Mote.Future.Environment do
          {:ok, keeper, name} <- Keeper.start(native, resource, sponsor, after_finish) do
       %__MODULE__{machine: native, sponsor: name, resource: resource, keeper: keeper}
     else
-      {:error, %Error{} = error} -> raise error
+      {:error, error} -> raise error
     end
   end
 

@@ -1,6 +1,9 @@
 defmodule Mote.Future.Keeper do
   # The process of an environment: has its sponsor, and gives it back when it is released or its owner dies, however
   # that happens. Calls the hooks of futures that are finished.
+  #
+  # 1. What it acts on bears a reference that it made itself, or comes from `Mote.Future.Environment`. Hooks run in it, so
+  #    anything else may come as well, and means nothing.
   @moduledoc false
 
   use GenServer, restart: :temporary
@@ -10,11 +13,15 @@ defmodule Mote.Future.Keeper do
   alias Mote.{Error, Native}
 
   @doc "Starts one for the calling process; gives the name of its sponsor too."
-  @spec start(reference, reference, keyword, list) :: {:ok, pid, atom} | {:error, Error.t()}
+  @spec start(reference, reference, keyword, list) ::
+          {:ok, pid, atom} | {:error, Error.t() | ArgumentError.t()}
   def start(native, resource, sponsor, hooks) do
     with {:ok, keeper} <- GenServer.start(__MODULE__, {self(), native, resource, sponsor, hooks}) do
       {:ok, keeper, GenServer.call(keeper, :sponsor, :infinity)}
     end
+  catch
+    # Gone with the machine, between the two.
+    :exit, _ -> {:error, Error.from(:stopped, machine: Native.machine_owner(native))}
   end
 
   @doc "Has the hooks called when the future is finished."
@@ -40,15 +47,24 @@ defmodule Mote.Future.Keeper do
 
     case add_sponsor(machine, sponsor, 1) do
       {:ok, name} ->
-        Process.monitor(owner)
-        Process.monitor(machine)
-
         {:ok,
-         %{machine: machine, native: native, resource: resource, sponsor: name, hooks: hooks, watched: %{}}}
+         %{
+           machine: machine,
+           native: native,
+           resource: resource,
+           sponsor: name,
+           hooks: hooks,
+           watched: %{},
+           owner_down: Process.monitor(owner),
+           machine_down: Process.monitor(machine)
+         }}
 
       {:error, error} ->
         {:stop, error}
     end
+  rescue
+    # The owner is to hear it: what it wants is more than its machine has.
+    error in ArgumentError -> {:stop, error}
   end
 
   # Names are used again, so that there are only as many as there are environments at once: atoms stay for ever.
@@ -71,6 +87,8 @@ defmodule Mote.Future.Keeper do
     {:stop, :normal, :ok, state}
   end
 
+  def handle_call(_stray, _from, state), do: {:noreply, state}
+
   @impl GenServer
   def handle_cast({:watch, future}, state) do
     tag = make_ref()
@@ -78,31 +96,33 @@ defmodule Mote.Future.Keeper do
     {:noreply, put_in(state.watched[tag], {future, asker})}
   end
 
+  def handle_cast(_stray, state), do: {:noreply, state}
+
   @impl GenServer
   def handle_info({tag, _told}, state) when is_map_key(state.watched, tag), do: {:noreply, finish(state, tag)}
 
   # Its machine is down: what is not finished never will be.
-  def handle_info({:DOWN, _, :process, machine, _}, %{machine: machine} = state) do
+  def handle_info({:DOWN, ref, :process, _, _}, %{machine_down: ref} = state) do
     {:stop, :normal, Enum.reduce(Map.keys(state.watched), state, &finish(&2, &1))}
   end
 
   # Its owner is.
-  def handle_info({:DOWN, _, :process, _, _}, state) do
+  def handle_info({:DOWN, ref, :process, _, _}, %{owner_down: ref} = state) do
     Native.environment_kill(state.resource, true)
     state = finish_all(state)
     Mote.remove_sponsor(state.machine, state.sponsor)
     {:stop, :normal, state}
   end
 
-  def handle_info(_message, state), do: {:noreply, state}
+  def handle_info(_stray, state), do: {:noreply, state}
 
   # All of them are finished, and their messages are here or on their way, or the machine is down.
   defp finish_all(%{watched: watched} = state) when watched == %{}, do: state
 
-  defp finish_all(%{watched: watched, machine: machine} = state) do
+  defp finish_all(%{watched: watched, machine_down: ref} = state) do
     receive do
       {tag, _told} when is_map_key(watched, tag) -> finish_all(finish(state, tag))
-      {:DOWN, _, :process, ^machine, _} -> Enum.reduce(Map.keys(watched), state, &finish(&2, &1))
+      {:DOWN, ^ref, :process, _, _} -> Enum.reduce(Map.keys(watched), state, &finish(&2, &1))
     end
   end
 

@@ -16,6 +16,7 @@ defmodule Mote.Library.Beam do
   # 1. Every request that reached the process is in `waiting` or `running`, until it was answered; so each gets one answer,
   #    whatever becomes of its task, also when the process is told to stop.
   # 2. At most `max_concurrency` tasks run, and none longer than `timeout`.
+  # 3. It never waits for a task: one that is told to end is heard of as any other that ends.
   @moduledoc """
   A function, run in processes of the BEAM, that answers as an actor: for what actors cannot do, such as files, sockets
   and databases.
@@ -43,11 +44,15 @@ defmodule Mote.Library.Beam do
       ]
 
   Below the machine, with the strategy `:rest_for_one`: it ends when the machine ends, and its address is that of an
-  actor of this machine. `address/1` gives it, to be handed to the actors that shall ask.
+  actor of this machine. `address/1` gives it, to be handed to the actors that shall ask. Its `:name` is its id for the
+  supervisor as well, so there can be several.
   """
 
   use GenServer
 
+  require Logger
+
+  alias Mote.Inspection
   alias Mote.Library.Beam.Door
 
   @type option ::
@@ -57,33 +62,50 @@ defmodule Mote.Library.Beam do
           | {:timeout, timeout}
           | {:name, GenServer.name()}
 
+  @options [:machine, :run, :name, :max_concurrency, :timeout]
+  @timeout 5_000
+
+  @doc """
+  A child specification: `{Mote.Library.Beam, name: MyApp.Fetch, …}` in a list of children.
+
+  Takes the options of `start_link/1`, and `:id`, `:restart` and `:shutdown` as in `Supervisor`. Raises `ArgumentError`
+  for any other.
+  """
+  @spec child_spec(keyword) :: Supervisor.child_spec()
+  def child_spec(opts) do
+    child = [:id, :restart, :shutdown]
+    Inspection.keyword!(opts, "the options of a service", @options ++ child)
+    {child, opts} = Keyword.split(opts, child)
+
+    Map.merge(
+      %{id: Keyword.get(opts, :name) || __MODULE__, start: {__MODULE__, :start_link, [opts]}},
+      Map.new(child)
+    )
+  end
+
   @doc """
   Starts a service, linked to the calling process. Options:
 
     * `:machine` - where its actor lives (required);
     * `:run` - a function of one argument, the request (required);
     * `:max_concurrency` - how many run at once; others wait in their order (default: 16 for each scheduler);
-    * `:timeout` - milliseconds for each, or `:infinity` (default 5000). Waiting does not count;
+    * `:timeout` - milliseconds for each, or `:infinity` (default #{@timeout}). Waiting does not count;
     * `:name` - a name for the process.
 
   Raises `ArgumentError` for anything else.
   """
   @spec start_link([option]) :: GenServer.on_start()
   def start_link(opts) do
-    opts =
-      Keyword.validate!(opts, [
-        :machine,
-        :run,
-        :name,
-        max_concurrency: 16 * System.schedulers_online(),
-        timeout: 5_000
-      ])
+    Inspection.keyword!(opts, "the options of a service", @options)
+    opts = Keyword.merge([max_concurrency: 16 * System.schedulers_online(), timeout: @timeout], opts)
 
     for {key, test, expected} <- [
           {:machine, &(&1 != nil), "a machine"},
           {:run, &is_function(&1, 1), "a function of one argument"},
           {:max_concurrency, &(is_integer(&1) and &1 > 0), "a positive integer"},
-          {:timeout, &(&1 == :infinity or (is_integer(&1) and &1 >= 0)), "milliseconds or :infinity"}
+          {:timeout, &(&1 == :infinity or (is_integer(&1) and &1 >= 0)), "milliseconds or :infinity"},
+          # What OTP says when there is no process of a name.
+          {:name, &(&1 != :undefined), "a name, as in GenServer"}
         ],
         not test.(opts[key]) do
       raise ArgumentError, "expected #{inspect(key)} to be #{expected}, got: #{inspect(opts[key])}"
@@ -104,9 +126,10 @@ defmodule Mote.Library.Beam do
     # To answer what is open when it is stopped.
     Process.flag(:trap_exit, true)
     {:ok, tasks} = Task.Supervisor.start_link()
-    Mote.monitor(opts.machine)
+    machine_down = Mote.monitor(opts.machine)
     address = Mote.create(opts.machine, Door.door(self()))
-    {:ok, Map.merge(opts, %{address: address, tasks: tasks, running: %{}, waiting: :queue.new()})}
+    state = %{address: address, machine_down: machine_down, tasks: tasks, running: %{}, waiting: :queue.new()}
+    {:ok, Map.merge(opts, state)}
   end
 
   @impl true
@@ -117,7 +140,7 @@ defmodule Mote.Library.Beam do
     {:noreply, start(%{state | waiting: :queue.in({customer, request}, state.waiting)})}
   end
 
-  # A task's result.
+  # A task's result; it may have been told to end in the very moment in which it was done.
   def handle_info({ref, answer}, %{running: running} = state) when is_map_key(running, ref) do
     Process.demonitor(ref, [:flush])
     {:noreply, done(state, ref, answer)}
@@ -125,20 +148,27 @@ defmodule Mote.Library.Beam do
 
   def handle_info({:DOWN, ref, :process, _, reason}, %{running: running} = state)
       when is_map_key(running, ref) do
-    {:noreply, done(state, ref, {:error, {:crashed, crash(reason)}})}
+    answer = if running[ref].late, do: :timeout, else: {:crashed, crash(reason)}
+    {:noreply, done(state, ref, {:error, answer})}
   end
 
+  # Killed, for one that traps exits need not heed anything else. Its place is free when it is gone.
   def handle_info({:timeout, ref}, %{running: running} = state) when is_map_key(running, ref) do
-    Process.demonitor(ref, [:flush])
-    Task.Supervisor.terminate_child(state.tasks, running[ref].pid)
-    {:noreply, done(state, ref, {:error, :timeout})}
+    Process.exit(running[ref].pid, :kill)
+    {:noreply, put_in(state.running[ref].late, true)}
   end
 
   # Tasks that are done are in `running` no more.
   def handle_info({:timeout, _ref}, state), do: {:noreply, state}
-  def handle_info({ref, _late}, state) when is_reference(ref), do: {:noreply, state}
   def handle_info({:EXIT, _pid, reason}, state), do: {:stop, reason, state}
-  def handle_info({:DOWN, _, :process, _, _}, state), do: {:stop, {:shutdown, :machine_down}, state}
+
+  def handle_info({:DOWN, ref, :process, _, _}, %{machine_down: ref} = state),
+    do: {:stop, {:shutdown, :machine_down}, state}
+
+  def handle_info(message, state) do
+    Logger.error("service #{inspect(self())} got an unexpected message: #{inspect(message)}")
+    {:noreply, state}
+  end
 
   @impl true
   def terminate(_reason, state) do
@@ -159,7 +189,9 @@ defmodule Mote.Library.Beam do
         timer =
           if state.timeout != :infinity, do: Process.send_after(self(), {:timeout, task.ref}, state.timeout)
 
-        running = Map.put(state.running, task.ref, %{customer: customer, pid: task.pid, timer: timer})
+        running =
+          Map.put(state.running, task.ref, %{customer: customer, pid: task.pid, timer: timer, late: false})
+
         start(%{state | running: running, waiting: waiting})
     end
   end

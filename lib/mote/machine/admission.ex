@@ -54,13 +54,14 @@ defmodule Mote.Machine.Admission do
   end
 
   @doc "Sponsor, policy and timeout; raises `ArgumentError`."
-  @spec options!(term) :: {atom, :error | :wait | nil, timeout}
-  def options!([]), do: {nil, nil, @timeout}
+  @spec options!(term, String.t()) :: {atom, :error | :wait | nil, timeout}
+  def options!(opts, function \\ "send/3")
+  def options!([], _function), do: {nil, nil, @timeout}
 
-  def options!(opts) do
+  def options!(opts, function) do
     unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:sponsor, :on_full, :timeout] == [] do
       raise ArgumentError,
-            "expected the options of send/3 to be :sponsor, :on_full and :timeout, got: #{inspect(opts)}"
+            "expected the options of #{function} to be :sponsor, :on_full and :timeout, got: #{inspect(opts)}"
     end
 
     {on_full, opts} = Keyword.pop(opts, :on_full)
@@ -68,9 +69,9 @@ defmodule Mote.Machine.Admission do
     Question.timeout!(timeout)
 
     unless on_full in [nil, :error, :wait] do
-      raise ArgumentError, "expected :on_full of send/3 to be :error or :wait, got: #{inspect(on_full)}"
+      raise ArgumentError, "expected :on_full of #{function} to be :error or :wait, got: #{inspect(on_full)}"
     end
 
-    {Sponsor.option!(opts, "send/3"), on_full, timeout}
+    {Sponsor.option!(opts, function), on_full, timeout}
   end
 end

@@ -33,6 +33,14 @@ defmodule Mote.Machine.Creator do
       :load ->
         {:error, undefined(behaviour)}
 
+      :no_sponsor ->
+        {:error,
+         Error.from(:no_sponsor,
+           behaviour: behaviour,
+           sponsor: sponsor,
+           known: Native.machine_sponsors(native)
+         )}
+
       word ->
         {:error, Error.from(word, behaviour: behaviour, sponsor: sponsor)}
     end

@@ -62,7 +62,7 @@ defmodule Mote.Machine.Loader do
   defp undefined(module, user) do
     Error.new(
       :undefined_behaviour,
-      "#{inspect(module)}, which #{inspect(user)} refers to, is not there any more: compile #{inspect(user)} again",
+      "#{inspect(module)}, which #{inspect(user)} refers to, is not loaded or does not say use Mote.Behaviour",
       module: module
     )
   end

@@ -6,6 +6,18 @@ defmodule Mote.Machine.Options do
 
   @fuel 10_000_000
 
+  @defaults [
+    name: nil,
+    sponsors: [main: [threads: 1]],
+    fuel: @fuel,
+    memory: :infinity,
+    gc: [],
+    clock: :system,
+    schedule: :threads,
+    tier: :native,
+    telemetry: []
+  ]
+
   @type t :: %{
           name: nil | atom | {:global, term} | {:via, module, term},
           title: String.t(),
@@ -26,24 +38,8 @@ defmodule Mote.Machine.Options do
       raise ArgumentError, "expected a keyword list of options, got: #{inspect(opts)}"
     end
 
-    known = [
-      name: nil,
-      sponsors: [main: [threads: 1]],
-      fuel: @fuel,
-      memory: :infinity,
-      gc: [],
-      clock: :system,
-      schedule: :threads,
-      tier: :native,
-      telemetry: []
-    ]
-
-    for {key, _} <- opts, not Keyword.has_key?(known, key) do
-      raise ArgumentError,
-            "unknown option #{inspect(key)}; the options of a machine are #{list(Keyword.keys(known))}"
-    end
-
-    opts = Keyword.merge(known, opts)
+    known!(opts)
+    opts = Keyword.merge(@defaults, opts)
     name = name!(opts[:name])
     sponsors = sponsors!(opts[:sponsors])
 
@@ -61,20 +57,33 @@ defmodule Mote.Machine.Options do
     }
   end
 
-  defp name!(name) when is_atom(name), do: name
+  @doc "That all of these are options of a machine, whatever their values; raises `ArgumentError`."
+  @spec known!(keyword) :: :ok
+  def known!(opts) do
+    for {key, _} <- opts, not Keyword.has_key?(@defaults, key) do
+      raise ArgumentError,
+            "unknown option #{inspect(key)}; the options of a machine are #{list(Keyword.keys(@defaults))}"
+    end
+
+    :ok
+  end
+
+  # What OTP says when there is no process of a name.
+  defp name!(name) when is_atom(name) and name != :undefined, do: name
   defp name!({:global, _} = name), do: name
   defp name!({:via, module, _} = name) when is_atom(module), do: name
 
   defp name!(other) do
     raise ArgumentError,
-          "expected :name to be an atom, {:global, term} or {:via, module, term}, got: #{inspect(other)}"
+          "expected :name to be an atom (other than :undefined), {:global, term} or {:via, module, term}, " <>
+            "got: #{inspect(other)}"
   end
 
-  # For the names of threads, which hold no zero bytes.
+  # For the log.
   defp title(nil), do: "anonymous"
   defp title({:global, name}), do: title(name)
   defp title({:via, _, name}), do: title(name)
-  defp title(name), do: name |> inspect() |> String.replace("\0", "")
+  defp title(name), do: inspect(name)
 
   defp fuel!(fuel) when is_integer(fuel) and fuel > 0 and fuel < 0x10000000000000000, do: fuel
 
@@ -87,13 +96,11 @@ defmodule Mote.Machine.Options do
   # As many choices as anybody could make.
   @choices 0xFFFFFFFFFFFFFFFF
 
-  defp schedule!(:threads), do: nil
-  defp schedule!({:seeded, seed}), do: schedule!({:seeded, seed, @choices})
+  defguardp is_word(n) when is_integer(n) and n in 0..@choices
 
-  defp schedule!({:seeded, seed, choices})
-       when is_integer(seed) and seed in 0..0xFFFFFFFFFFFFFFFF and is_integer(choices) and
-              choices in 0..@choices,
-       do: {seed, choices}
+  defp schedule!(:threads), do: nil
+  defp schedule!({:seeded, seed}) when is_word(seed), do: {seed, @choices}
+  defp schedule!({:seeded, seed, choices}) when is_word(seed) and is_word(choices), do: {seed, choices}
 
   defp schedule!(other) do
     raise ArgumentError,

@@ -1,7 +1,11 @@
 defmodule Mote.Machine.Postman do
   # Sends the messages to processes that a machine's threads leave to it: those that come in a rush, which a scheduler
-  # sends several times cheaper than they do (native/mote_nif/src/mail.rs). Lives as long as the machine's process; what it
-  # leaves behind is sent when the machine is joined.
+  # sends several times cheaper than they do, and those to other nodes, which they cannot send at all
+  # (native/mote_nif/src/mail.rs). Lives until the threads have ended; what comes in a rush and is left then is sent by who
+  # joins the machine.
+  #
+  # Who sends to another node may have to wait for it. So each has a carrier, a process that sends what is for that node, in
+  # the order in which it came, and ends when all is sent that the postman had for it.
   @moduledoc false
 
   use GenServer
@@ -10,25 +14,77 @@ defmodule Mote.Machine.Postman do
 
   @doc "Starts the postman of the calling machine."
   @spec start_link(reference) :: GenServer.on_start()
-  def start_link(native), do: GenServer.start_link(__MODULE__, {self(), native})
+  def start_link(native), do: GenServer.start(__MODULE__, {self(), native})
 
+  # Linked by itself: a parent's end would be an error of this process, whatever it has been for the parent.
   @impl GenServer
   def init({machine, native}) do
-    # The link says nothing when that ends normally.
-    Process.monitor(machine)
+    Process.flag(:trap_exit, true)
+    Process.link(machine)
     :ok = Native.machine_postman(native)
-    {:ok, native}
+    {:ok, %{native: native, carriers: %{}}}
   end
 
   @impl GenServer
-  def handle_info(:mote_mail, native) do
-    deliver(native)
-    {:noreply, native}
+  def handle_info(:mote_mail, state) do
+    deliver(state.native)
+    {:noreply, state}
   end
 
-  def handle_info({:DOWN, _, :process, _, _}, native), do: {:stop, :normal, native}
-  def handle_info(_message, native), do: {:noreply, native}
+  def handle_info({:mote_abroad, pid, message}, state), do: {:noreply, abroad(state, pid, message)}
+  def handle_info({:EXIT, _machine, _reason}, state), do: {:stop, :normal, state}
+  def handle_info(_message, state), do: {:noreply, state}
+
+  @impl GenServer
+  def terminate(_reason, state) do
+    joined(state.native)
+    rest(state)
+  end
+
+  # Then nothing comes after what is here.
+  defp joined(native) do
+    Native.machine_join(native)
+  rescue
+    # The module of the native code was exchanged, and the new one does not know the machine.
+    ArgumentError -> :ok
+  end
 
   # Not one call for all of it: in between others have their turn.
   defp deliver(native), do: if(Native.machine_deliver(native), do: deliver(native), else: :ok)
+
+  defp rest(state) do
+    receive do
+      {:mote_abroad, pid, message} -> state |> abroad(pid, message) |> rest()
+    after
+      0 -> :ok
+    end
+  end
+
+  defp abroad(state, pid, message) do
+    {carrier, carriers} = carrier(state.carriers, node(pid))
+    send(carrier, {pid, message})
+    %{state | carriers: carriers}
+  end
+
+  defp carrier(carriers, node) do
+    with nil <- carriers[node] do
+      postman = self()
+      carrier = spawn(fn -> carry(Process.monitor(postman)) end)
+      {carrier, Map.put(carriers, node, carrier)}
+    else
+      carrier -> {carrier, carriers}
+    end
+  end
+
+  # The end of the postman is told after all that it has sent.
+  defp carry(monitor) do
+    receive do
+      {:DOWN, ^monitor, _, _, _} ->
+        :ok
+
+      {pid, message} ->
+        send(pid, message)
+        carry(monitor)
+    end
+  end
 end

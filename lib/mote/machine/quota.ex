@@ -21,7 +21,17 @@ defmodule Mote.Machine.Quota do
   def memory!(:infinity, _sponsors), do: @infinity
 
   def memory!(bytes, sponsors) when is_integer(bytes) and bytes > 0 and bytes < @infinity do
-    least = @share * (1 + Enum.sum(for {_, threads, _, _, _} <- sponsors, do: threads))
+    enough!(bytes, Enum.sum(for {_, threads, _, _, _} <- sponsors, do: threads))
+  end
+
+  def memory!(other, _sponsors) do
+    raise ArgumentError, "expected :memory to be a number of bytes or :infinity, got: #{inspect(other)}"
+  end
+
+  @doc "The same bytes, if they are enough for so many threads; raises `ArgumentError`."
+  @spec enough!(pos_integer, non_neg_integer) :: pos_integer
+  def enough!(bytes, threads) do
+    least = @share * (1 + threads)
 
     if bytes < least do
       raise ArgumentError,
@@ -30,10 +40,6 @@ defmodule Mote.Machine.Quota do
     end
 
     bytes
-  end
-
-  def memory!(other, _sponsors) do
-    raise ArgumentError, "expected :memory to be a number of bytes or :infinity, got: #{inspect(other)}"
   end
 
   @doc "When the machine collects; raises `ArgumentError`."

@@ -60,6 +60,11 @@ defmodule Mote.Machine.Sponsor do
   def option!([], _function), do: nil
   def option!([sponsor: sponsor], _function) when is_atom(sponsor), do: sponsor
 
+  def option!([sponsor: sponsor], function) do
+    raise ArgumentError,
+          "expected :sponsor of #{function} to be the name of a sponsor, an atom, got: #{inspect(sponsor)}"
+  end
+
   def option!(opts, function) do
     raise ArgumentError,
           "expected the options of #{function} to be [sponsor: name] or [], got: #{inspect(opts)}"

@@ -10,8 +10,9 @@ defmodule Mote.Machine.Table do
     :ok
   end
 
-  @spec put(pid, reference, term, Reporter.about()) :: true
-  def put(pid, machine, name, about), do: :ets.insert(__MODULE__, {pid, machine, name, about})
+  @spec put(pid, reference, term, Reporter.about(), pos_integer) :: true
+  def put(pid, machine, name, about, memory),
+    do: :ets.insert(__MODULE__, {pid, machine, name, about, memory})
 
   @doc "The name that the machine was given, if any."
   @spec name(pid) :: term
@@ -36,15 +37,26 @@ defmodule Mote.Machine.Table do
     ArgumentError -> :error
   end
 
-  @doc "Removes the entry and gives what it was."
+  @doc "The bytes that the machine may use, if it is running."
+  @spec memory(pid) :: {:ok, pos_integer} | :error
+  def memory(pid) do
+    {:ok, :ets.lookup_element(__MODULE__, pid, 5)}
+  rescue
+    ArgumentError -> :error
+  end
+
+  @doc "Removes the entry and gives what it was, if there is one."
   @spec take(pid) :: {:ok, reference, Reporter.about()} | :error
   def take(pid) do
     case :ets.take(__MODULE__, pid) do
-      [{_, machine, _, about}] -> {:ok, machine, about}
+      [{_, machine, _, about, _}] -> {:ok, machine, about}
       [] -> :error
     end
+  rescue
+    # The application has stopped.
+    ArgumentError -> :error
   end
 
   @spec pids() :: [pid]
-  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_}, [], [:"$1"]}])
+  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_, :_}, [], [:"$1"]}])
 end

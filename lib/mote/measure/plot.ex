@@ -3,6 +3,7 @@ defmodule Mote.Measure.Plot do
   # written at the axes. The options are those of `Mote.Measure.plot/3`.
   @moduledoc false
 
+  alias Mote.Inspection
   alias Mote.Measure.{Histogram, Number, Table}
   alias Mote.Measure.Plot.Native
 
@@ -20,7 +21,11 @@ defmodule Mote.Measure.Plot do
     legend: :right,
     size: {860, 520}
   ]
-  @optional [:over, :value, :series, :title, :x_label, :y_label]
+  @columns [:over, :value, :series]
+  @texts [:title, :x_label, :y_label]
+
+  # So that what is worked out from the numbers is one, too.
+  @most 1.0e300
 
   @doc "The bytes of the file."
   @spec draw(Table.t(), :svg | :png, keyword) :: binary
@@ -34,8 +39,7 @@ defmodule Mote.Measure.Plot do
   @doc "What is drawn. Raises `ArgumentError` for what cannot be."
   @spec figure(Table.t(), keyword) :: map
   def figure(%Table{} = table, opts) do
-    opts = opts |> Keyword.validate!(@optional ++ @defaults) |> Map.new()
-    checked!(opts)
+    opts = options!(opts)
     if table.rows == [], do: raise(ArgumentError, "there is nothing to plot: the table is empty")
 
     {width, height} = opts.size
@@ -44,7 +48,7 @@ defmodule Mote.Measure.Plot do
 
     Map.merge(
       %{
-        title: opts[:title] || table.title || "",
+        title: text!(:title, opts[:title] || table.title || ""),
         width: width,
         height: height,
         kind: if(opts.kind == :lines, do: :lines, else: :bars),
@@ -52,7 +56,7 @@ defmodule Mote.Measure.Plot do
         x_scale: opts.x,
         y_scale: opts.y,
         x_label: opts[:x_label] || to_string(opts.over),
-        y_label: opts[:y_label] || table.unit || to_string(opts.value || :value),
+        y_label: text!(:y_label, opts[:y_label] || table.unit || to_string(opts.value || :value)),
         categories: []
       },
       parts
@@ -91,8 +95,7 @@ defmodule Mote.Measure.Plot do
   # so that a few values far away from all others do not make one bar of these.
   defp parts(:histogram, table, opts) do
     value = opts.value || :value
-    values = Table.column(table, value)
-    all = Enum.filter(values, &is_number/1)
+    all = numbers(table, value)
     if all == [], do: nothing!(value)
     positive!(opts.x, value, all)
     intervals = all |> Enum.map(&scaled(opts.x, &1)) |> Histogram.of(opts.bins)
@@ -101,8 +104,7 @@ defmodule Mote.Measure.Plot do
       for {name, rows} <- named_rows(table, opts) do
         counts =
           rows
-          |> Table.column(value)
-          |> Enum.filter(&is_number/1)
+          |> numbers(value)
           |> Enum.frequencies_by(&place(scaled(opts.x, &1), intervals))
 
         points = for {at, count} <- Enum.sort(counts), do: point(count) |> Map.put(:x, at * 1.0)
@@ -122,6 +124,9 @@ defmodule Mote.Measure.Plot do
       y_label: opts[:y_label] || "runs"
     }
   end
+
+  defp numbers(table, column),
+    do: for(number <- Table.column(table, column), is_number(number), do: float!(number, column))
 
   defp place(value, intervals),
     do: Enum.find_index(intervals, fn {_, high, _} -> value < high end) || length(intervals) - 1
@@ -165,7 +170,11 @@ defmodule Mote.Measure.Plot do
         ends -> Enum.zip_with([Table.column(rows, value) | Enum.map(ends, &Table.column(rows, &1))], & &1)
       end
 
-    points = for {x, [y | _] = figures} <- Enum.zip(xs, figures), is_number(y), do: {x, figures}
+    points =
+      for {x, [y | _] = figures} <- Enum.zip(xs, figures),
+          is_number(y),
+          do: {x, Enum.map(figures, &float!(&1, value))}
+
     if points == [], do: nothing!(value)
 
     for x <- points |> Enum.map(&elem(&1, 0)) |> Enum.uniq() do
@@ -174,26 +183,32 @@ defmodule Mote.Measure.Plot do
   end
 
   # Of several runs the median and the ends; of a summary what it says.
-  defp runs([[y, low, high]]), do: %{y: y * 1.0, low: low * 1.0, high: high * 1.0}
+  defp runs([[y, low, high]]), do: %{y: y, low: low, high: high}
 
   defp runs(runs) do
     %{median: y, min: low, max: high} = runs |> Enum.map(&hd/1) |> Mote.Measure.Statistics.of()
-    %{y: y * 1.0, low: low * 1.0, high: high * 1.0}
+    %{y: y, low: low, high: high}
   end
 
   defp point(y), do: %{y: y * 1.0, low: y * 1.0, high: y * 1.0}
 
   defp text(nil), do: "-"
-  defp text(text) when is_binary(text), do: text
+  defp text(text) when is_binary(text), do: text!("a cell", text)
   defp text(number), do: number |> Number.short() |> String.replace(~r/\.0+$/, "")
 
   # -- checks --------------------------------------------------------------------------------------------------
 
-  defp number!(x, _) when is_number(x), do: x * 1.0
+  defp number!(x, column) when is_number(x), do: float!(x, column)
 
   defp number!(x, column) do
     raise ArgumentError,
           "the x axis of lines has numbers, but the column #{column} has #{inspect(x)}: take kind: :bars"
+  end
+
+  defp float!(n, _column) when is_number(n) and n >= -@most and n <= @most, do: n * 1.0
+
+  defp float!(other, column) do
+    raise ArgumentError, "a plot has numbers up to #{@most}, but the column #{column} has #{inspect(other)}"
   end
 
   defp y_positive!(series, opts) do
@@ -214,6 +229,32 @@ defmodule Mote.Measure.Plot do
   @spec nothing!(term) :: no_return
   defp nothing!(column),
     do: raise(ArgumentError, "there is nothing to plot: the column #{column} has no numbers")
+
+  @doc "The options with what they are without being said; raises `ArgumentError`."
+  @spec options!(keyword) :: map
+  def options!(opts) do
+    Inspection.keyword!(opts, "the options of plot/3", @columns ++ Keyword.keys(@defaults) ++ @texts)
+    opts = @defaults |> Keyword.merge(opts) |> Map.new()
+    for key <- @texts, opts[key] != nil, do: text!(key, opts[key])
+
+    for key <- @columns,
+        name = opts[key],
+        not (is_atom(name) or is_binary(name)),
+        do: raise(ArgumentError, "expected #{inspect(key)} to be the name of a column, got: #{inspect(name)}")
+
+    checked!(opts)
+    opts
+  end
+
+  defp text!(what, text) do
+    if is_binary(text) and String.valid?(text),
+      do: text,
+      else:
+        raise(
+          ArgumentError,
+          "expected #{if is_atom(what), do: inspect(what), else: what} to be a text, got: #{inspect(text)}"
+        )
+  end
 
   defp checked!(opts) do
     one!(:x, opts.x, @scales)

@@ -20,37 +20,54 @@ defmodule Mote.Measure.Plotter do
   use Mote.Behaviour
   use GenServer
 
+  require Logger
+
   alias Mote.Measure
-  alias Mote.Measure.Table
+  alias Mote.Measure.{Plot, Table}
 
   @doc "Answers `{customer, {path, rows}}` when they are drawn."
   defactor plotter(painter) do
     {customer, {path, rows}} -> send painter, {:draw, customer, path, rows}
   end
 
-  @doc "Starts a painter."
+  @doc "Starts a painter. Raises `ArgumentError` for what are no options of `Mote.Measure.plot/3`."
   @spec start_link(keyword) :: GenServer.on_start()
-  def start_link(opts \\ []), do: GenServer.start_link(__MODULE__, opts)
+  def start_link(opts \\ []) do
+    Plot.options!(opts)
+    GenServer.start_link(__MODULE__, opts)
+  end
 
   @impl true
   def init(opts), do: {:ok, opts}
 
   @impl true
   def handle_info({:draw, customer, path, rows}, opts) do
-    Mote.send(customer, drawn(path, rows, opts))
+    tell(customer, drawn(path, rows, opts))
     {:noreply, opts}
   end
 
-  # A mistake in the rows is the asker's: the painter goes on.
+  def handle_info(message, opts) do
+    Logger.error("painter #{inspect(self())} got an unexpected message: #{inspect(message)}")
+    {:noreply, opts}
+  end
+
+  # Who is no customer, or whose machine is down, gets no answer.
+  defp tell(customer, answer) do
+    Mote.send(customer, answer)
+  rescue
+    error in [Mote.Error, ArgumentError] -> {:error, error}
+  end
+
+  # A mistake in the rows, whatever it is, is the asker's: the painter goes on.
   defp drawn(path, rows, opts) do
     if not is_binary(path), do: raise(ArgumentError, "expected the path of a file, got: #{inspect(path)}")
     with {:error, error} <- Measure.plot(table(rows), path, opts), do: {:error, Exception.message(error)}
   rescue
-    error in ArgumentError -> {:error, error.message}
+    error -> {:error, Exception.message(error)}
   end
 
   defp table(rows) do
-    if not (is_list(rows) and Enum.all?(rows, &match?({_, _, _}, &1))),
+    if not (is_list(rows) and not List.improper?(rows) and Enum.all?(rows, &match?({_, _, _}, &1))),
       do: raise(ArgumentError, "expected rows {parameter, name, answer}, got: #{inspect(rows)}")
 
     rows = for {parameter, name, answer} <- rows, sample <- samples(answer), do: [parameter, name, sample]

@@ -7,5 +7,5 @@ defmodule Mote.Reference.On do
   @enforce_keys [:sponsor, :address]
   defstruct [:sponsor, :address]
 
-  @type t :: %__MODULE__{sponsor: atom, address: Mote.Reference.Address.t() | pid}
+  @type t :: %__MODULE__{sponsor: atom, address: Mote.Reference.Address.t()}
 end

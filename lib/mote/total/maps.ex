@@ -10,7 +10,10 @@ defmodule Mote.Total.Maps do
   @none Mote.Total.None.value()
 
   def map_of(parts) when is_tuple(parts) and rem(tuple_size(parts), 2) == 0 do
-    parts |> Tuple.to_list() |> Enum.chunk_every(2) |> Map.new(&List.to_tuple/1)
+    # One after the other, as Elixir's own literals: of two zeros the first one stays the key.
+    for [key, value] <- parts |> Tuple.to_list() |> Enum.chunk_every(2), reduce: %{} do
+      map -> Map.put(map, key, value)
+    end
   end
 
   def map_of(_), do: @none

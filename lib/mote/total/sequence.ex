@@ -37,7 +37,10 @@ defmodule Mote.Total.Sequence do
 
   def reverse(list), do: if(proper?(list), do: :lists.reverse(list), else: @none)
 
-  def member(value, list), do: if(proper?(list), do: any_same?(list, value), else: @none)
+  # As far as it is searched, a list must be proper.
+  def member(value, [head | tail]), do: Term.same(head, value) or member(value, tail)
+  def member(_, []), do: false
+  def member(_, _), do: @none
 
   def subtract(left, right) do
     if proper?(left) and proper?(right), do: Enum.reduce(right, left, &delete/2), else: @none
@@ -54,9 +57,6 @@ defmodule Mote.Total.Sequence do
   # `length/1` in a guard is the BEAM's own, fast check for a proper list.
   defp proper?(list) when :erlang.length(list) >= 0, do: true
   defp proper?(_), do: false
-
-  defp any_same?([head | tail], value), do: Term.same(head, value) or any_same?(tail, value)
-  defp any_same?([], _), do: false
 
   defp delete(value, list) do
     case Enum.split_while(list, &Term.differ(&1, value)) do

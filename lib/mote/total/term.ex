@@ -1,6 +1,6 @@
 defmodule Mote.Total.Term do
   # Equality, order and types of terms as behaviours see them. They differ from the BEAM's in two points:
-  # `===` tells 0.0 from -0.0 on every OTP release, and addresses are no maps but sort as pids.
+  # `===` tells 0.0 from -0.0 on every OTP release; and addresses are no maps but sort as pids, and timers are references.
   @moduledoc false
   import Kernel, except: [max: 2, min: 2, not: 1]
 
@@ -12,8 +12,13 @@ defmodule Mote.Total.Term do
             when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
                    :erlang.map_get(:__struct__, term) in @addresses
 
-  @doc "Whether a term is a map for behaviours: an address is none."
-  defguard is_value_map(term) when :erlang.is_map(term) and :erlang.not(is_address_struct(term))
+  defguardp is_timer_struct(term)
+            when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
+                   :erlang.map_get(:__struct__, term) == Mote.Timer
+
+  @doc "Whether a term is a map for behaviours: an address is none, and neither is a timer."
+  defguard is_value_map(term)
+           when :erlang.is_map(term) and :erlang.not(is_address_struct(term) or is_timer_struct(term))
 
   @none Mote.Total.None.value()
 
@@ -46,25 +51,29 @@ defmodule Mote.Total.Term do
 
   for name <-
         [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
-          [:is_binary, :is_bitstring, :is_function, :is_reference, :is_pid] do
+          [:is_binary, :is_bitstring, :is_function, :is_pid] do
     def unquote(name)(a), do: :erlang.unquote(name)(a)
   end
 
-  def is_map(a) when is_address_struct(a), do: false
-  def is_map(a), do: :erlang.is_map(a)
+  def is_map(a), do: is_value_map(a)
+
+  def is_reference(a) when is_timer_struct(a), do: true
+  def is_reference(a), do: :erlang.is_reference(a)
 
   def is_address(a) when is_address_struct(a), do: true
   def is_address(a), do: :erlang.is_pid(a)
 
-  def on(sponsor, %On{address: address}) when :erlang.is_atom(sponsor),
-    do: %On{sponsor: sponsor, address: address}
+  def on(sponsor, %On{} = on) when :erlang.is_atom(sponsor), do: %{on | sponsor: sponsor}
 
   def on(sponsor, %Mote.Address{} = address) when :erlang.is_atom(sponsor),
     do: %{address | sponsor: sponsor}
 
-  def on(sponsor, address) when :erlang.is_atom(sponsor) do
-    if is_address(address), do: %On{sponsor: sponsor, address: address}, else: @none
-  end
+  def on(sponsor, %Address{id: id} = address) when :erlang.is_atom(sponsor) and :erlang.is_integer(id),
+    do: %On{sponsor: sponsor, address: address}
+
+  # A process or a customer has no sponsor to go to.
+  def on(sponsor, address) when :erlang.is_atom(sponsor),
+    do: if(is_address(address), do: address, else: @none)
 
   def on(_, _), do: @none
 
@@ -91,10 +100,10 @@ defmodule Mote.Total.Term do
   defp native(a, b) when a > b, do: :gt
   defp native(_, _), do: :eq
 
-  # Terms that cannot contain an address: the BEAM's own order holds.
+  # Terms that cannot contain an address or a timer: the BEAM's own order holds.
   defp plain?([h | t]), do: plain?(h) and plain?(t)
   defp plain?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> plain?()
-  defp plain?(a) when is_address_struct(a), do: false
+  defp plain?(a) when is_address_struct(a) or is_timer_struct(a), do: false
   defp plain?(a) when :erlang.is_map(a), do: a |> :maps.to_list() |> plain?()
   defp plain?(_), do: true
 
@@ -109,13 +118,14 @@ defmodule Mote.Total.Term do
   # The BEAM compares maps by their keys in exactly that order.
   defp native_keys(a, b), do: native(%{a => 0}, %{b => 0})
 
-  # `leaves` orders what has no address in it and is no tuple, list or map.
+  # `leaves` orders what has no address in it and is no timer, tuple, list or map.
   defp compare(a, b, leaves) do
     case {rank(a), rank(b)} do
       {:tuple, :tuple} -> tuples(a, b, leaves)
       {:map, :map} -> maps(a, b, leaves)
       {:list, :list} -> lists(a, b, leaves)
       {:pid, :pid} -> native(pid_key(a), pid_key(b))
+      {:reference, :reference} -> native(reference_key(a), reference_key(b))
       {same, same} -> leaves.(a, b)
       {one, other} -> native(position(one), position(other))
     end
@@ -150,6 +160,7 @@ defmodule Mote.Total.Term do
   defp flip(:eq), do: :eq
 
   defp rank(a) when is_address_struct(a), do: :pid
+  defp rank(a) when is_timer_struct(a), do: :reference
   defp rank(a) when :erlang.is_number(a), do: :number
   defp rank(a) when :erlang.is_atom(a), do: :atom
   defp rank(a) when :erlang.is_reference(a), do: :reference
@@ -166,10 +177,23 @@ defmodule Mote.Total.Term do
     defp position(unquote(rank)), do: unquote(position)
   end
 
+  # Actors, references of `on`, customers, outboxes, processes, as in the machine; in which order two of one kind are is
+  # the business of each.
+  defp pid_key(%On{sponsor: sponsor, address: address}), do: {1, {sponsor, pid_key(address)}}
+  defp pid_key(%Address{id: {:customer, name}}), do: {2, name}
   defp pid_key(%Address{id: id}), do: {0, id}
-  defp pid_key(%On{sponsor: sponsor, address: address}), do: {1, pid_key(address), sponsor}
-  defp pid_key(pid) when :erlang.is_pid(pid), do: {2, pid}
-  defp pid_key(%Mote.Address{machine: machine, key: key, sponsor: sponsor}), do: {3, machine, key, sponsor}
-  defp pid_key(%Mote.Customer{ref: ref}), do: {4, ref}
-  defp pid_key(%Mote.Outbox{ref: ref}), do: {4, ref}
+  defp pid_key(%Mote.Address{machine: machine, key: key, sponsor: nil}), do: {0, {machine, key}}
+
+  defp pid_key(%Mote.Address{sponsor: sponsor} = address),
+    do: {1, {sponsor, pid_key(%{address | sponsor: nil})}}
+
+  defp pid_key(%Mote.Customer{ref: ref}), do: {2, ref}
+  defp pid_key(%Mote.Outbox{ref: ref}), do: {3, ref}
+  defp pid_key(pid), do: {4, pid}
+
+  # Timers come first, those of one thread in the order in which they were armed.
+  defp reference_key(%Mote.Timer{machine: machine, key: <<serial::little-64, thread::little-16, _::binary>>}),
+    do: {0, {serial, thread, machine}}
+
+  defp reference_key(reference), do: {1, reference}
 end

@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
   # Everything outside of the language is refused at its line, with what to write instead.
   use ExUnit.Case, async: true
 
-  import Mote.Compile, only: [error: 1, module: 1]
+  import Mote.Compile, only: [error: 1, error: 2, module: 1]
 
   # An expression on line 4 of a defpure, and of a clause of a defactor.
   defp pure(expression), do: error("defpure f(x) do\nx\n#{expression}\nend")
@@ -171,6 +171,83 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
   end
 
+  describe "operands of effects" do
+    # Modules whose attributes and macros are literals.
+    defmodule Constants do
+      defmacro logger, do: :logger
+      defmacro delay, do: 10
+    end
+
+    @prelude "require #{inspect(Constants)}; @name :logger; @delay 10; @parts [:a]; _ = {@name, @delay, @parts}"
+
+    defp effect(source), do: error("defactor a(x) do\n_ ->\n#{source}\nend", @prelude)
+
+    test "that cannot be what they are for are refused" do
+      for {source, usage, operand, what} <- [
+            {"send :logger, x", "send takes target, message", ":logger", "target"},
+            {"send @name, x", "send takes target, message", ":logger", "target"},
+            {"send #{inspect(Constants)}.logger(), x", "send takes target, message", ":logger", "target"},
+            {"send nil, x", "send takes target, message", "nil", "target"},
+            {"send 7, x", "send takes target, message", "7", "target"},
+            {"send 1.5, x", "send takes target, message", "1.5", "target"},
+            {"send [], x", "send takes target, message", "[]", "target"},
+            {"send [x], x", "send takes target, message", "[x]", "target"},
+            {"send @parts, x", "send takes target, message", "[:a]", "target"},
+            {"send {:name, :node}, x", "send takes target, message", "{:name, :node}", "target"},
+            {"send {x, 1}, x", "send takes target, message", "{x, 1}", "target"},
+            {"send \"x\", x", "send takes target, message", "\"x\"", "target"},
+            {"send %{}, x", "send takes target, message", "%{}", "target"},
+            {"send %{to: x}, x", "send takes target, message", "%{to: x}", "target"},
+            {"send 1 + 2, x", "send takes target, message", "3", "target"},
+            {"send_after(x, :hello, 10)", "send_after takes milliseconds, target, message", ":hello",
+             "target"},
+            {"send_after(x, :hello, @delay)", "send_after takes milliseconds, target, message", ":hello",
+             "target"},
+            {"send_after(-1, x, 1)", "send_after takes milliseconds, target, message", "-1", "delay"},
+            {"send_after(1.5, x, 1)", "send_after takes milliseconds, target, message", "1.5", "delay"},
+            {"send_after(:never, x, 1)", "send_after takes milliseconds, target, message", ":never", "delay"},
+            {"send_after({1, :second}, x, 1)", "send_after takes milliseconds, target, message",
+             "{1, :second}", "delay"},
+            {"sendx(x, :main, 1)", "sendx takes sponsor, target, message", ":main", "target"},
+            {"sendx(\"main\", x, 1)", "sendx takes sponsor, target, message", "\"main\"", "sponsor"},
+            {"sendx({x, x}, x, 1)", "sendx takes sponsor, target, message", "{x, x}", "sponsor"},
+            {"create a(1), sponsor: 2", "create takes a behaviour, sponsor: name", "2", "sponsor"}
+          ] do
+        assert "4: " <> message = effect(source)
+        assert message =~ "#{usage}: #{operand} is not a #{what}", "#{source}: #{message}"
+      end
+    end
+
+    test "that may be what they are for are not" do
+      for source <- [
+            "send x, :logger",
+            "send self(), 1",
+            "send elem(x, 0), 1",
+            "send x.to, 1",
+            "send hd(x), 1",
+            "send on(:main, x), 1",
+            "send create(a(1)), 1",
+            "send if(x, do: x), 1",
+            "send send(x, 1), 1",
+            "send Map.get(x, :to), 1",
+            "y = :undefined; send y, 1",
+            "send_after(0, x, :hello)",
+            "send_after(@delay, x, @name)",
+            "send_after(#{inspect(Constants)}.delay(), x, #{inspect(Constants)}.logger())",
+            "send_after(x, x, x)",
+            "send_after(1 + x, x, 1)",
+            "sendx(:main, x, 1)",
+            "sendx(@name, x, 1)",
+            "sendx(x, x, 1)",
+            "sendx(nil, x, 1)",
+            "create a(1), sponsor: :main",
+            "create a(1), sponsor: x"
+          ] do
+        assert effect(source) == :compiled, source
+      end
+    end
+  end
+
   describe "definitions" do
     test "names" do
       for name <- ~w(self send create become sink abort on case) do
@@ -206,6 +283,19 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert error("defpure a(x \\\\ 1), do: x") =~ "in a pattern"
     end
 
+    test "clauses" do
+      for subject <- ["case x", "cond"], body <- ["", "1", "1; 2", ":->"] do
+        what = hd(String.split(subject))
+
+        assert "4: the body of " <> message = pure("#{subject} do #{body} end")
+        assert message =~ ~r/^#{what} consists of clauses, (pattern|condition) -> body$/
+      end
+
+      assert pure("case x, do: 1") =~ "4: the body of case consists of clauses"
+      assert pure("case x do -> 1 end") =~ "4: a clause matches one value here, this one has 0 patterns"
+      assert pure("cond do -> 1 end") =~ "4: a cond clause has one condition"
+    end
+
     test "loops" do
       assert pure("for y <- x, into: [], do: y") =~ "4: for takes no into:"
       assert pure("for y <- x, reduce: 0, do: y") =~ "4: the body of for with reduce: consists of clauses"
@@ -227,6 +317,30 @@ defmodule Mote.Behaviour.CompileErrorTest do
       names = Enum.map_join(1..600, ", ", &"v#{&1}")
       sum = Enum.map_join(1..600, " + ", &"v#{&1}")
       assert error("defpure f(x) do\n{#{names}} = x\n#{sum}\nend") =~ "2: f/1 needs more than 512 registers"
+    end
+
+    test "too many captures, arguments and variables of a loop" do
+      names = fn n -> Enum.map_join(1..n, ", ", &"v#{&1}") end
+      xs = fn n -> Enum.map_join(1..n, ", ", fn _ -> "x" end) end
+      captures = "2: a defactor has at most 255 captures, not 256: put them into a tuple or a map"
+      assert error("defactor a(#{names.(255)}) do\n_ -> {#{names.(255)}}\nend") == :compiled
+      assert error("defactor a(#{names.(256)}) do\n_ -> {#{names.(256)}}\nend") == captures
+      assert error("defactor a(#{names.(256)}), to: b(#{names.(256)})") == captures
+      assert error("defactor a(#{names.(255)}), to: b(#{names.(255)}, 1)") == captures
+      assert actor("create a(#{xs.(256)})") =~ "4: a defactor has at most 255 captures"
+      assert actor("become Mote.Later.a(#{xs.(256)})") =~ "4: a defactor has at most 255 captures"
+
+      arguments = "a defpure has at most 255 arguments, not 256: put them into a tuple or a map"
+      assert error("defpure f(#{names.(255)}), do: {#{names.(255)}}") == :compiled
+      assert error("defpure f(#{names.(256)}), do: {#{names.(256)}}") == "2: " <> arguments
+      assert pure("f(#{xs.(256)})") == "4: " <> arguments
+      assert pure("Mote.Later.f(#{xs.(256)})") == "4: " <> arguments
+
+      loop = fn n -> "{#{names.(n)}} = x; for y <- x, do: {y, #{names.(n)}}" end
+      assert pure(loop.(253)) == :compiled
+
+      assert pure(loop.(254)) ==
+               "4: a loop can use 253 variables from around it here, not 254: put them into a tuple or a map"
     end
 
     test "options of use" do
@@ -281,7 +395,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
     assert docs[{:"mote sum", 1}] in [:hidden, nil]
   end
 
-  test "no warnings, also for what would be odd in plain Elixir" do
+  test "no warnings of Elixir about what is generated, also for what would be odd in plain Elixir" do
     import ExUnit.CaptureIO
 
     output =
@@ -301,6 +415,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
         """)
       end)
 
-    assert output == ""
+    # Others may write at the same time.
+    refute output =~ "test.ex"
   end
 end

@@ -1,7 +1,10 @@
 defmodule Mote.Behaviour.ProgramsTest do
   # Random programs: the plain Elixir version, the IR, the interpreter and native code must agree about everything that
   # can be seen.
-  # `MOTE_LONG=1` for 20,000 of them.
+  #
+  # `MOTE_LONG=1` for 20,000 of them. A program costs a tenth of a second of a core, nearly all of it in compilers: Elixir's
+  # once, native code's twice. So the long run is the usual one many times, with the seeds that follow; as many at once as
+  # occupy the cores, each with machines of its own, for machines keep the code of all that they have run.
   use ExUnit.Case, async: true
   use ExUnitProperties
 
@@ -21,7 +24,52 @@ defmodule Mote.Behaviour.ProgramsTest do
     aborts_stack: [:stack]
   }
 
+  # Programs of one seed, of sizes from one to that.
+  @chapter 500
+
   property "plain Elixir, IR and the machine do the same" do
+    worth = start_supervised!({Agent, fn -> {MapSet.new(), %{}} end})
+    first = ExUnit.configuration()[:seed]
+    began = System.monotonic_time(:second)
+
+    runs()
+    |> chapters(first)
+    |> Task.async_stream(fn {seed, n} -> told(seed, fn -> chapter(seed, n, worth) end) end,
+      # One more than there are cores: each waits for the compilers of its machines at times.
+      max_concurrency: System.schedulers_online() + 1,
+      timeout: :infinity,
+      ordered: false
+    )
+    |> Enum.reduce(0, fn
+      {:ok, {exception, stacktrace}}, _ -> reraise exception, stacktrace
+      {:ok, n}, agree -> tell(agree + n, began)
+    end)
+
+    # Fewer would be chance.
+    if runs() >= @chapter, do: assert_worth(Agent.get(worth, &elem(&1, 0)), Agent.get(worth, &elem(&1, 1)))
+  end
+
+  defp chapters(runs, _seed) when runs <= 0, do: []
+  defp chapters(runs, seed), do: [{seed, min(runs, @chapter)} | chapters(runs - @chapter, seed + 1)]
+
+  # What failed, for the process of the test to raise.
+  defp told(seed, fun) do
+    fun.()
+  rescue
+    exception ->
+      if runs() > @chapter, do: IO.puts("what fails is the first to fail with --seed #{seed}")
+      {exception, __STACKTRACE__}
+  end
+
+  # A run that ended can be told from one that was ended.
+  defp tell(agree, began) do
+    if runs() > @chapter,
+      do: IO.puts("#{agree} of #{runs()} programs agree, #{System.monotonic_time(:second) - began} s")
+
+    agree
+  end
+
+  defp chapter(seed, n, worth) do
     machines =
       for fuel <- @fuels, tier <- [:interp, :native] do
         {:ok, machine} = Mote.start_link(fuel: fuel, tier: tier)
@@ -29,10 +77,10 @@ defmodule Mote.Behaviour.ProgramsTest do
         {fuel, native.tier, machine}
       end
 
-    worth = start_supervised!({Agent, fn -> {MapSet.new(), %{}} end})
-
-    check all(program <- Generators.program(), max_runs: runs()) do
+    check all(program <- Generators.program(), max_runs: n, initial_seed: seed) do
       Generators.with_module(program, fn module ->
+        # Native code is made beside what follows.
+        for {_, _, machine} <- machines, do: :ok = Mote.load(machine, module)
         assert Disassemble.breaches(module) == []
         Agent.update(worth, fn {done, ends} -> {MapSet.union(done, did(module)), ends} end)
 
@@ -55,8 +103,8 @@ defmodule Mote.Behaviour.ProgramsTest do
       end)
     end
 
-    # Fewer would be chance.
-    if runs() >= 500, do: assert_worth(Agent.get(worth, &elem(&1, 0)), Agent.get(worth, &elem(&1, 1)))
+    for {_, _, machine} <- machines, do: Mote.stop(machine)
+    n
   end
 
   defp runs do

@@ -12,7 +12,7 @@ defmodule Mote.Behaviour.TurnTest do
         :send -> send a, send(b, 1)
         :sendx -> sendx :io, a, {:to, b}
         :after -> send a, is_reference(send_after(100, b, :ring))
-        :never -> send a, send_after(-1, b, :ring)
+        :never -> send a, send_after(a, b, :ring)
         :regret -> send a, cancel_timer(send_after(100, b, :ring))
         {:cancel, timer} -> send a, cancel_timer(timer)
         :create -> send create(all(1, 2)), create(other(self()))
@@ -118,6 +118,43 @@ defmodule Mote.Behaviour.TurnTest do
   test "addresses may come from elsewhere", %{m: m} do
     turn = Mote.Behaviour.turn(m.all(:a, :b), :create, addresses: fn -> :somewhere end)
     assert turn.sends == [{:somewhere, :somewhere}]
+  end
+
+  test "of what is no behaviour, or with options that are none, is refused", %{m: m} do
+    for other <- [:x, nil, {}, m, %{m.all(:a, :b) | captures: nil}] do
+      assert_raise ArgumentError,
+                   ~r/^expected a behaviour, the value of a function that defactor defines/,
+                   fn ->
+                     Mote.Behaviour.turn(other, 1)
+                   end
+    end
+
+    for {opts, text} <- [
+          {[fuel: -1], "expected :fuel of a turn to be an integer, 0 or more, got: -1"},
+          {[fuel: 1.5], "expected :fuel of a turn to be an integer, 0 or more, got: 1.5"},
+          {[fuel: nil], "expected :fuel of a turn to be an integer, 0 or more, got: nil"},
+          {[self: 5],
+           "expected :self of a turn to be an address, a pid or an atom that stands for one, got: 5"},
+          {[self: nil],
+           "expected :self of a turn to be an address, a pid or an atom that stands for one, got: nil"},
+          {[self: "me"],
+           ~s(expected :self of a turn to be an address, a pid or an atom that stands for one, got: "me")},
+          {[first: :one], "expected :first of a turn to be an integer, 0 or more, got: :one"},
+          {[now: -1], "expected :now of a turn to be a number of nanoseconds, 0 or more, got: -1"},
+          {[addresses: [1]], "expected :addresses of a turn to be a function without arguments, got: [1]"},
+          {[:fuel], "expected the options of a turn to be a keyword list, got: [:fuel]"},
+          {:fuel, "expected the options of a turn to be a keyword list, got: :fuel"}
+        ] do
+      assert_raise ArgumentError, text, fn -> Mote.Behaviour.turn(m.all(:a, :b), :self, opts) end
+    end
+
+    assert_raise ArgumentError, ~r/unknown keys \[:fule\]/, fn ->
+      Mote.Behaviour.turn(m.all(:a, :b), :self, fule: 1)
+    end
+
+    for me <- [self(), :me, %Address{id: 3}] do
+      assert Mote.Behaviour.turn(m.all(:a, :b), :self, self: me, fuel: 0, first: 0, now: 0).outcome == :commit
+    end
   end
 
   test "become", %{m: m} do

@@ -7,14 +7,14 @@ defmodule Mote.Bench.OptionsTest do
 
   test "a program with its default size" do
     assert {:ok, options} = Options.parse(["fork_bomb"])
-    assert %Options{programs: [ForkBomb], runs: 5, compare: false, format: :table} = options
+    assert %Options{programs: [ForkBomb], runs: 5, compare: false, format: :table, cores: :any} = options
     assert Options.params(options, ForkBomb) == ForkBomb.about().defaults
   end
 
   test "every option" do
-    argv = ~w(fork_bomb ring --depth 10..12,20 --n 1_000 --runs 3 --compare beam --format tsv)
+    argv = ~w(fork_bomb ring --depth 10..12,20 --n 1_000 --runs 3 --compare beam --format tsv --cores even)
     assert {:ok, options} = Options.parse(argv)
-    assert %Options{programs: [ForkBomb, Ring], runs: 3, compare: true, format: :tsv} = options
+    assert %Options{programs: [ForkBomb, Ring], runs: 3, compare: true, format: :tsv, cores: :even} = options
     assert Options.params(options, ForkBomb) == [10, 11, 12, 20]
     assert Options.params(options, Ring) == [1000]
   end
@@ -55,6 +55,7 @@ defmodule Mote.Bench.OptionsTest do
           {~w(ring --n 0), "--n takes numbers and ranges"},
           {~w(ring --n many), "--n takes numbers and ranges"},
           {~w(ring --runs 0), "--runs must be at least 1"},
+          {~w(ring --cores odd), ~s(--cores must be any or even, got: "odd")},
           {~w(ring --runs few), ~s(--runs cannot be "few")},
           {~w(ring --runs), "--runs needs a value"},
           {~w(ring --compare pony), ~s(--compare must be beam, got: "pony")},

@@ -72,6 +72,8 @@ defmodule Mote.Bench.ProgramsTest do
                ~w(collecting gc_pause quota sockets)
 
     assert Bench.fetch("unknown") == :error
+    page = File.read!("bench/README.md")
+    assert Enum.reject(names, &(page =~ "`#{&1}`")) == []
   end
 
   test "the machine did what is counted" do

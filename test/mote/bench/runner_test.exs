@@ -31,6 +31,20 @@ defmodule Mote.Bench.RunnerTest do
     assert_received {:progress, "ring n=600 beam: run 2 of 2"}
   end
 
+  test "how many rounds were on uneven cores, if that is asked for" do
+    opts = [where: :here, runs: 3, sponsor: :both]
+
+    percent = fn measures ->
+      for %{metric: :percent_uneven} = measure <- measures, do: {measure.variant, measure.values}
+    end
+
+    assert ForkBomb |> Runner.measure(5, opts) |> percent.() == []
+    measures = Runner.measure(ForkBomb, 5, [cores: :even, patience: 0] ++ opts)
+    assert [{:mote_st, [percent]}] = percent.(measures)
+    assert Enum.any?(0..3, &(percent == 100 * &1 / 3))
+    assert {:mote_mt, :ratio_mt_vs_st, 3} in metrics(measures)
+  end
+
   test "the ratio is of times, the BEAM's above" do
     measures = Runner.measure(ForkBomb, 8, where: :here, runs: 1, compare: true)
 
@@ -342,11 +356,11 @@ defmodule Mote.Bench.RunnerTest do
       # Of its own name: other tests' machines come and go meanwhile.
       {:ok, machine} = Mote.start_link(name: :cpu, sponsors: [main: [threads: 2]])
       # A thread may not have its name yet.
-      before = Threads.cpu_ns("mote-:cpu-") || 0
+      before = Threads.cpu_ns("mote-cpu-") || 0
       root = Mote.create(machine, ForkBomb.Actors.node(self()))
       Mote.send(root, 15)
       assert_receive :done, 5_000
-      assert Threads.cpu_ns("mote-:cpu-") > before
+      assert Threads.cpu_ns("mote-cpu-") > before
       assert Threads.cpu_ns("no-such-thread") == nil
       Mote.stop(machine)
     end
@@ -354,12 +368,33 @@ defmodule Mote.Bench.RunnerTest do
 
   if File.exists?("/proc/self/status") do
     test "memory is that of this process" do
-      # Other tests of this process take and give back memory meanwhile.
-      rss = Memory.rss()
-      assert rss > 10_000_000
-      assert Memory.peak() > div(rss, 2)
-      assert Memory.available() > 0
-      assert Memory.reset_peak() in [true, false]
+      # In a process of its own, for others take memory and give it back meanwhile; this one gives it back at once.
+      flags = ["--erl", "+MMmcs 0"]
+
+      {output, 0} =
+        Mote.OtherBEAM.run(
+          """
+          alias Mote.Bench.Memory
+          before = {Memory.rss(), Memory.peak()}
+          reset = Memory.reset_peak()
+          {_, ref} = spawn_monitor(fn -> :binary.copy("x", 200_000_000) end)
+          receive do: ({:DOWN, ^ref, _, _, :normal} -> :ok)
+          after_all = {Memory.peak(), Memory.rss()}
+          again = Memory.reset_peak() && Memory.peak()
+          IO.inspect({before, reset, after_all, again, Memory.available(), Memory.total()})
+          """,
+          flags
+        )
+
+      {{{before, first}, reset, {peak, now}, again, available, total}, _} = Code.eval_string(output)
+      # Linux counts by the page, and each core some pages late.
+      slack = 4_000_000
+      assert before in 10_000_000..100_000_000 and first >= before - slack
+      assert reset in [true, false]
+      assert peak in (before + 200_000_000 - slack)..(before + 200_000_000 + 10 * slack)
+      assert now in (before - slack)..(before + 10 * slack)
+      assert again in if(reset, do: (now - slack)..(now + 10 * slack), else: [false])
+      assert available in 1..total
     end
   end
 end

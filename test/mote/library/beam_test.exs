@@ -2,6 +2,7 @@ defmodule Mote.Library.BeamTest do
   # A function of Elixir as a service: an answer for every customer, whatever becomes of the function.
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import ExUnit.CaptureLog
 
   alias Mote.Library
   alias Mote.Library.Beam
@@ -104,6 +105,60 @@ defmodule Mote.Library.BeamTest do
     assert Mote.await_many(asks) == [error: :timeout, error: :timeout]
   end
 
+  test "one that does not want to end holds up nobody" do
+    test = self()
+
+    run = fn
+      :hang ->
+        Process.flag(:trap_exit, true)
+        send(test, {:began, self()})
+        Process.sleep(:infinity)
+
+      n ->
+        n
+    end
+
+    {_, service} = service(machine(), run, max_concurrency: 1, timeout: 20)
+    hung = Mote.async(service, :hang)
+    assert_receive {:began, pid}
+    ref = Process.monitor(pid)
+    # Less than the five seconds that a supervisor would give it.
+    assert Mote.ask(service, 1, 4_000) == {:ok, 1}
+    assert_receive {:DOWN, ^ref, _, _, :killed}
+    assert Mote.await(hung) == {:error, :timeout}
+  end
+
+  test "what it is sent by mistake does no harm, and is logged" do
+    {server, service} = service(machine(), & &1)
+    ref = make_ref()
+
+    log =
+      capture_log(fn ->
+        for message <- [:stray, {ref, 1}, {:timeout, ref}, {:DOWN, ref, :process, self(), :noproc}],
+            do: send(server, message)
+
+        assert Mote.ask!(service, 4) == 4
+        assert Beam.address(server) == service
+      end)
+
+    assert log =~ "#{inspect(server)} got an unexpected message: :stray"
+  end
+
+  test "several under one supervisor are told apart by their names" do
+    machine = machine()
+    [one, two] = names = for name <- ~w(one two)a, do: :"#{name}#{System.unique_integer([:positive])}"
+    children = for name <- names, do: {Beam, name: name, machine: machine, run: &{name, &1}}
+
+    start_supervised!(%{id: :services, start: {Supervisor, :start_link, [children, [strategy: :one_for_one]]}})
+
+    assert for(name <- names, do: Mote.ask!(Beam.address(name), 1)) == [{one, 1}, {two, 1}]
+
+    assert Beam.child_spec(machine: machine, run: & &1).id == Beam
+
+    assert %{id: :a, restart: :transient, shutdown: 7, start: {Beam, :start_link, [[name: :b]]}} =
+             Beam.child_spec(id: :a, restart: :transient, shutdown: 7, name: :b)
+  end
+
   test "actors ask it as any other service" do
     machine = machine()
     {_, service} = service(machine, &(&1 * 2))
@@ -161,9 +216,23 @@ defmodule Mote.Library.BeamTest do
           {[machine: self(), run: & &1, max_concurrency: 0],
            "expected :max_concurrency to be a positive integer, got: 0"},
           {[machine: self(), run: & &1, timeout: -1], "expected :timeout to be milliseconds or :infinity"},
-          {[machine: self(), run: & &1, other: 1], "unknown keys [:other]"}
+          {[machine: self(), run: & &1, name: :undefined],
+           "expected :name to be a name, as in GenServer, got: :undefined"},
+          {[machine: self(), run: & &1, other: 1],
+           "unknown key :other in the options of a service; there are :machine, :run, :name, :max_concurrency, :timeout"},
+          {:x, "expected the options of a service to be a keyword list, got: :x"}
         ] do
       assert_raise ArgumentError, ~r/#{Regex.escape(text)}/, fn -> Beam.start_link(opts) end
+    end
+
+    for opts <- [:x, [1], [{:run, 1} | 2]] do
+      assert_raise ArgumentError, ~r"expected the options of a service to be a keyword list, got: ", fn ->
+        Beam.child_spec(opts)
+      end
+    end
+
+    assert_raise ArgumentError, ~r/unknown key :runs in the options of a service/, fn ->
+      Beam.child_spec(runs: 1)
     end
   end
 end

@@ -2,6 +2,7 @@ defmodule Mote.Measure.PlotTest do
   # Plots: the points are those of the table, the files are well formed, mistakes are named.
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import ExUnit.CaptureLog
 
   alias Mote.Measure
   alias Mote.Measure.{Plot, Plotter, Table}
@@ -64,7 +65,7 @@ defmodule Mote.Measure.PlotTest do
 
   test "a PNG has its signature, its size and its text", %{tmp_dir: dir} do
     path = Path.join(dir, "plot.PNG")
-    assert Measure.plot(table(), path, size: {640, 400}) == :ok
+    assert Measure.plot(table(), to_charlist(path), size: {640, 400}) == :ok
 
     assert <<0x89, "PNG\r\n", 0x1A, "\n", 13::32, "IHDR", 640::32, 400::32, 8, 2, _::binary>> =
              image = File.read!(path)
@@ -149,6 +150,18 @@ defmodule Mote.Measure.PlotTest do
     end
   end
 
+  test "integers of any size are numbers", %{tmp_dir: dir} do
+    rows = for x <- [2 ** 63, 2 ** 64, 2 ** 900], run <- 1..2, do: [x, run, x + run]
+    table = Table.new([:param, :run, :value], rows)
+
+    assert [%{points: [%{x: 9.223372036854775808e18, y: 9.223372036854775808e18}, _, _]}] =
+             Plot.figure(table, []).series
+
+    for kind <- [:lines, :bars, :histogram], x <- [:linear, :log2] do
+      assert Measure.plot(table, Path.join(dir, "plot.svg"), kind: kind, x: x) == :ok
+    end
+  end
+
   test "mistakes are explained", %{tmp_dir: dir} do
     path = Path.join(dir, "plot.svg")
     odd = Table.new([:param, :value], [["a", 1], [2, nil]])
@@ -169,18 +182,40 @@ defmodule Mote.Measure.PlotTest do
           {"expected :legend to be one of [:right, :upper_left, :upper_right, :lower_left, :lower_right, false], got: :top",
            table(), [legend: :top]},
           {"expected :bins to be an integer from 1 to 1000, got: 0", table(), [bins: 0]},
+          {"expected :title to be a text, got: :atom", table(), [title: :atom]},
+          {"expected :x_label to be a text, got: 1", table(), [x_label: 1]},
+          {"expected :y_label to be a text, got: <<255>>", table(), [y_label: <<255>>]},
+          {"expected :title to be a text, got: :atom", %{table() | title: :atom}, []},
+          {"expected :y_label to be a text, got: :ns", %{table() | unit: :ns}, []},
+          {"expected a cell to be a text, got: <<255>>",
+           Table.new([:param, :series, :value], [[1, <<255>>, 1]]), []},
+          {"expected :over to be the name of a column, got: {1}", table(), [over: {1}]},
+          {"expected :series to be the name of a column, got: 5", table(), [series: 5]},
+          {"expected the options of plot/3 to be a keyword list, got: :x", table(), :x},
+          {"a plot has numbers up to 1.0e300, but the column value has #{10 ** 301}",
+           Table.new([:param, :value], [[1, 10 ** 301]]), []},
+          {"a plot has numbers up to 1.0e300, but the column value has #{-(10 ** 400)}",
+           Table.new([:param, :value], [[1, -(10 ** 400)]]), [kind: :histogram]},
+          {"a plot has numbers up to 1.0e300, but the column param has #{10 ** 301}",
+           Table.new([:param, :value], [[10 ** 301, 1]]), []},
           {"expected :size to be {width, height}, each from 200 to 8000 pixels, got: {1, 1}", table(),
            [size: {1, 1}]}
         ] do
       assert_raise ArgumentError, message, fn -> Measure.plot(table, path, opts) end
     end
 
-    assert_raise ArgumentError, ~r/unknown keys \[:colour\]/, fn ->
+    assert_raise ArgumentError, ~r/unknown key :colour in the options of plot\/3; there are :over, /, fn ->
       Measure.plot(table(), path, colour: :red)
     end
 
-    assert_raise ArgumentError, ~s(a plot is an .svg or a .png file, got: "plot.pdf"), fn ->
-      Measure.plot(table(), "plot.pdf")
+    for file <- ["plot.pdf", :plot, 7] do
+      assert_raise ArgumentError, "a plot is an .svg or a .png file, got: #{inspect(file)}", fn ->
+        Measure.plot(table(), file)
+      end
+    end
+
+    assert_raise ArgumentError, "expected a table to plot, as Mote.Measure.sweep/2 gives it, got: :x", fn ->
+      Measure.plot(:x, path)
     end
 
     refute File.exists?(path)
@@ -210,12 +245,33 @@ defmodule Mote.Measure.PlotTest do
           {{path, [{-1, :here, 1}]}, ~r/a :log scale has positive values only/},
           {{path, []}, ~r/the table is empty/},
           {{path, [:a]}, ~r/expected rows \{parameter, name, answer\}, got: \[:a\]/},
-          {{7, rows}, ~r/expected the path of a file, got: 7/}
+          {{7, rows}, ~r/expected the path of a file, got: 7/},
+          {{path, [{1, <<255>>, 1}]}, ~r/expected a cell to be a text, got: <<255>>/},
+          {{path, [{1, :here, 10 ** 301}]}, ~r/a plot has numbers up to 1.0e300/},
+          {{path, [{1, :here, 1} | :x]}, ~r/expected rows \{parameter, name, answer\}/},
+          {{path, [{1, :here, %{samples: 5}}]}, ~r/protocol Enumerable not implemented for 5/}
         ] do
       assert {:error, text} = Mote.ask!(plotter, request)
       assert text =~ message
     end
 
-    assert Mote.ask!(plotter, {path, rows}) == :ok
+    assert Mote.ask!(plotter, {path, [{1, :here, 2 ** 70}]}) == :ok
+
+    # Nobody is there to tell of it.
+    log =
+      capture_log(fn ->
+        Mote.send(plotter, {:nobody, {path, rows}})
+        send(painter, :stray)
+        assert Mote.ask!(plotter, {path, rows}) == :ok
+      end)
+
+    assert log =~ "painter #{inspect(painter)} got an unexpected message: :stray"
+
+    for {opts, message} <- [
+          {[title: :atom], "expected :title to be a text, got: :atom"},
+          {:x, "expected the options"}
+        ] do
+      assert assert_raise(ArgumentError, fn -> Plotter.start_link(opts) end).message =~ message
+    end
   end
 end

@@ -72,6 +72,9 @@ defmodule Mote.Measure.SweepTest do
            ]
 
     assert Mote.sponsors(machine) == [:home, :away]
+    # A home may have several threads.
+    assert [ns] = Table.column(Measure.sweep(Devices.nap(), [home: :away] ++ opts), :value)
+    assert ns >= 1.0e6
 
     for wrong <- [[sponsor: :gone], [home: :gone]] do
       assert %Error{reason: :unknown_sponsor} = catch_error(Measure.sweep(Devices.nap(), wrong ++ opts))
@@ -98,7 +101,9 @@ defmodule Mote.Measure.SweepTest do
            [param: [1], per: fn _ -> 0 end]},
           {~r/^expected :progress to be true, false or a function, got: :loud/, nap,
            [param: [1], progress: :loud]},
-          {~r/^unknown keys \[:run\]/, nap, [param: [1], run: 1]}
+          {~r/^unknown key :run in the options of sweep\/2; there are :param, :runs,/, nap,
+           [param: [1], run: 1]},
+          {~r/^expected the options of sweep\/2 to be a keyword list, got: :x/, nap, :x}
         ] do
       assert_raise ArgumentError, message, fn -> Measure.sweep(device, opts) end
     end

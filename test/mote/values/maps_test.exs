@@ -95,6 +95,37 @@ defmodule Mote.Values.MapsTest do
              {%{}, %{:k => 1, %{x: 1} => %{x: 1}}, %{a: %{b: [%{x: 1}]}}}
   end
 
+  # They are the same key; which of the two a map has is seen by its bits.
+  test "of two zeros the first one stays the key, but in a map of pairs and in a merge", context do
+    bits = fn map -> for {zero, value} <- map, do: {<<zero::float>>, value} end
+    [plus, minus] = zeros = [<<0::64>>, <<1::1, 0::63>>]
+    [positive, negative] = for <<zero::float <- Enum.join(zeros)>>, do: zero
+
+    for {a, b, first, last} <- [{positive, negative, plus, minus}, {negative, positive, minus, plus}] do
+      assert {_, literal, _} = eval(context, {:literal, a, b})
+      assert [{^first, _}] = bits.(Map.delete(literal, :k))
+      assert bits.(eval(context, {:new, [{a, 1}, {b, 2}]})) == [{last, 2}]
+      {put, new, none, over, under, _, _} = eval(context, {:change, %{a => 1}, b, 2})
+
+      assert Enum.map([put, new, none, over, under], bits) == [
+               [{first, 2}],
+               [{first, 1}],
+               [],
+               [{last, 2}],
+               [{first, 1}]
+             ]
+    end
+
+    # Where one of them is much smaller, its entries are put into the other one.
+    many = Map.new(1..30, &{&1, &1})
+
+    for {a, b} <- [{positive, negative}, {negative, positive}] do
+      {_, _, _, over, under, _, _} = eval(context, {:change, Map.put(many, a, 1), b, 2})
+      zero = fn map -> for {zero, _} <- map, zero == 0, do: <<zero::float>> end
+      assert {zero.(over), zero.(under)} == {[<<b::float>>], [<<a::float>>]}
+    end
+  end
+
   test "patterns", context do
     assert eval(context, {:pattern, %{a: 1, b: %{c: [2, 3], d: 4}}}) == {:deep, 1, 2}
     assert eval(context, {:pattern, %{a: 1, b: %{c: []}}}) == {:a, 1}

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Check.Names do
   # are compiled already (the rest is found out when the unit is loaded). Part of the check pass.
   @moduledoc false
 
-  alias Mote.Behaviour.{Delegate, Error, Primitives}
+  alias Mote.Behaviour.{Code, Delegate, Error, Primitives}
   alias Mote.Behaviour.Syntax.Hints
 
   @doc "The names defined by a module; raises when two definitions clash."
@@ -15,6 +15,8 @@ defmodule Mote.Behaviour.Check.Names do
         _ -> Map.put(seen, {name, arity}, kind)
       end
     end)
+
+    for %{kind: kind, arity: arity, line: line} <- definitions, do: arity!(env, kind, arity, line)
 
     for %{name: name, arity: arity, line: line} <- definitions,
         Module.defines?(env.module, {name, arity}) do
@@ -37,7 +39,12 @@ defmodule Mote.Behaviour.Check.Names do
   end
 
   @doc "A function to be called, `{module | nil, name, arity}`; raises when it is known not to exist."
-  def function!(names, {nil, name, arity}, line) do
+  def function!(names, {module, name, arity}, line) do
+    arity!(names, :pure, arity, line)
+    known_function!(names, {module, name, arity}, line)
+  end
+
+  defp known_function!(names, {nil, name, arity}, line) do
     text = "#{name}/#{arity}"
 
     cond do
@@ -62,7 +69,7 @@ defmodule Mote.Behaviour.Check.Names do
     end
   end
 
-  def function!(names, {module, name, arity}, line) do
+  defp known_function!(names, {module, name, arity}, line) do
     text = "#{inspect(module)}.#{name}/#{arity}"
 
     case mote(module) do
@@ -96,6 +103,7 @@ defmodule Mote.Behaviour.Check.Names do
   def behaviour!(_, :sink, [], _), do: {:sink, []}
 
   def behaviour!(names, {module, name, arity} = behaviour, arguments, line) do
+    arity!(names, :actor, arity, line)
     known = behaviours(names, module)
 
     case known do
@@ -112,6 +120,7 @@ defmodule Mote.Behaviour.Check.Names do
   @doc "Raises when what a definition delegates to is known not to exist."
   def delegate!(names, %{delegate: {module, name, template}, line: line}) do
     behaviour = {module, name, length(template)}
+    arity!(names, :actor, length(template), line)
 
     # So that no chain of them comes back to its beginning.
     if module == nil and is_map_key(names.delegates, {name, length(template)}) do
@@ -172,11 +181,25 @@ defmodule Mote.Behaviour.Check.Names do
     end
   end
 
+  # Asked first: not even the question whether there is such a function may have more.
+  defp arity!(where, kind, arity, line) do
+    most = Code.most_parameters()
+
+    if arity > most do
+      what =
+        if kind == :pure,
+          do: "defpure has at most #{most} arguments",
+          else: "defactor has at most #{most} captures"
+
+      fail(where, line, "a #{what}, not #{arity}: put them into a tuple or a map")
+    end
+  end
+
   defp texts(names), do: Enum.map(names, fn {name, arity} -> "#{name}/#{arity}" end)
 
   # A module that is not compiled yet, or waits for this one, is looked at when the unit is loaded.
   defp mote(module) do
-    case Code.ensure_compiled(module) do
+    case Elixir.Code.ensure_compiled(module) do
       {:module, _} ->
         if function_exported?(module, :__mote__, 1),
           do: about(module),

@@ -4,13 +4,25 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
-  alias Mote.Behaviour.Syntax.{Hints, Loops, Maps}
+  alias Mote.Behaviour.Syntax.{Effects, Hints, Loops, Maps}
 
   # What `vec_map2` does with each pair of elements.
   @vector_pairs [:add, :sub, :mul, :div, :min, :max]
 
   # Nanoseconds in each unit of time.
   @time_units [nanosecond: 1, microsecond: 1_000, millisecond: 1_000_000, second: 1_000_000_000]
+
+  @functions [
+    {:math, :pi, 0},
+    {Enum, :member?, 2},
+    {Enum, :count, 1},
+    {Enum, :reverse, 1},
+    {System, :monotonic_time, 1}
+  ]
+
+  @doc "The functions of modules that are made here of primitives of another spelling."
+  @spec functions() :: [{module, atom, arity}]
+  def functions, do: @functions ++ for(name <- @vector_pairs, do: {Mote.Vector, name, 2})
 
   @doc "A call of a function, own (`nil`) or of a module."
   def function(module, name, args, env) do
@@ -106,7 +118,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
           nil
 
         [sponsor: sponsor] ->
-          Syntax.expr(sponsor, env)
+          Effects.sponsor(:create, sponsor, env)
 
         other ->
           Error.raise_at(

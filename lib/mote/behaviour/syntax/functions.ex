@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
   # is left of them is a list of variables and a body.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.{AST, Error, Syntax, Warnings}
 
   @doc "The parameters and the body of a function literal with `arity` parameters."
   @spec literal(Macro.t(), arity, Macro.Env.t()) :: {[tuple], AST.expr()}
@@ -12,7 +12,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
     clauses = Enum.map(clauses, &head(&1, arity, env))
 
     case clauses do
-      [{patterns, [], body, env}] ->
+      [{patterns, [], body, env, _}] ->
         parameters = Enum.map(patterns, &parameter/1)
         named = Enum.filter(parameters, &match?({:ok, _}, &1))
 
@@ -45,13 +45,20 @@ defmodule Mote.Behaviour.Syntax.Functions do
     reads = Enum.map(variables, &{:var, env.line, &1})
 
     clauses =
-      for {patterns, guards, body, env} <- clauses do
+      for {patterns, guards, body, env, generated} <- clauses do
         case patterns do
-          [one] -> Syntax.clause(one, guards, body, env)
-          [a, b] -> Syntax.clause({a, b}, guards, body, env)
+          [one] ->
+            {:clause, _, pattern, _, _} = clause = Syntax.clause(one, guards, body, env)
+            {[pattern], clause, generated}
+
+          [a, b] ->
+            {:clause, _, {:tuple, _, patterns}, _, _} = clause = Syntax.clause({a, b}, guards, body, env)
+            {patterns, clause, generated}
         end
       end
 
+    Warnings.unreachable(clauses, env)
+    clauses = for {_, clause, _} <- clauses, do: clause
     subject = if arity == 1, do: hd(reads), else: {:tuple, env.line, reads}
     {variables, {:case, env.line, subject, clauses, :function_clause}}
   end
@@ -78,7 +85,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
       )
     end
 
-    {patterns, guards, body, env}
+    {patterns, guards, body, env, Keyword.get(meta, :generated, false)}
   end
 
   defp parameter({:_, _, context}) when is_atom(context), do: :any

@@ -11,6 +11,10 @@ defmodule Mote.Behaviour.Syntax.Loops do
   @doc "Whether `Enum.name/arity` is a loop of the language."
   def loop?(name, arity), do: {name, arity} in @enum
 
+  @doc "The loops of Enum."
+  @spec functions() :: [{module, atom, arity}]
+  def functions, do: for({name, arity} <- @enum, do: {Enum, name, arity})
+
   @doc "A loop of Enum."
   @spec enum(atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
   def enum(:map, [source, fun], env) do
@@ -89,7 +93,8 @@ defmodule Mote.Behaviour.Syntax.Loops do
     end
   end
 
-  defp reduce(initial, [{:->, _, _} | _] = clauses, env) do
+  defp reduce(initial, body, env) do
+    clauses = Syntax.arrows(body, "for with reduce:", "acc -> …", env)
     initial = Syntax.expr(initial, env)
 
     case Syntax.clauses(clauses, env) do
@@ -101,10 +106,6 @@ defmodule Mote.Behaviour.Syntax.Loops do
         body = {:case, env.line, {:var, env.line, acc}, clauses, :case_clause}
         {:reduce, initial, acc, body}
     end
-  end
-
-  defp reduce(_, _, env) do
-    Error.raise_at(env, env.line, "the body of for with reduce: consists of clauses, acc -> …")
   end
 
   defp qualifier({:<-, meta, [pattern, source]}, env) do

@@ -100,8 +100,9 @@ defmodule Mote.Behaviour.Syntax.Maps do
   @doc "Whether `Map.name/arity` is available, and no primitive."
   def function?(name, arity), do: {name, arity} in @functions
 
-  @doc "How the functions are spelled, for suggestions."
-  def spellings, do: for({name, arity} <- @functions, do: "Map.#{name}/#{arity}")
+  @doc "These functions."
+  @spec functions() :: [{module, atom, arity}]
+  def functions, do: for({name, arity} <- @functions, do: {Map, name, arity})
 
   @doc "A function of Map."
   @spec function(atom, [Macro.t()], Macro.Env.t()) :: AST.expr()

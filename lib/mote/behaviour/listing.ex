@@ -1,0 +1,92 @@
+defmodule Mote.Behaviour.Listing do
+  # What bodies may call, as the documentation of `Mote.Behaviour` lists it: read from the tables of the passes that accept
+  # it, but for what is part of the syntax. It decides nothing.
+  @moduledoc false
+
+  alias Mote.Behaviour.Primitives
+  alias Mote.Behaviour.Syntax.{Calls, Loops, Maps}
+
+  @type entry :: {module | nil, atom, arity}
+
+  # What the syntax pass takes apart itself, and is no primitive.
+  @operators [=: 2, and: 2, or: 2, &&: 2, ||: 2, !: 1, in: 2, <>: 2, +: 1, |>: 2]
+  @functions [if: 2, unless: 2, match?: 2, destructure: 2, is_nil: 1, is_map_key: 2]
+  @effects [
+    self: 0,
+    send: 2,
+    sendx: 3,
+    send_after: 3,
+    cancel_timer: 1,
+    create: 1,
+    create: 2,
+    become: 1,
+    abort: 1
+  ]
+
+  # Macros that consist of these when they are expanded; they must be required, as everywhere.
+  @macros [
+    {Integer, :is_even, 1},
+    {Integer, :is_odd, 1},
+    {Record, :is_record, 1},
+    {Record, :is_record, 2}
+  ]
+
+  # Of Mote, though they are written without a module.
+  @own [:on, :is_address]
+
+  @doc "All there is."
+  @spec all() :: [entry]
+  def all, do: Enum.flat_map(groups(), fn {_title, entries} -> entries end)
+
+  @doc "The list as Markdown."
+  @spec text() :: String.t()
+  def text do
+    Enum.map_join(groups(), "\n", fn {title, entries} ->
+      "  * #{title}: #{entries |> Enum.map(&spelling/1) |> Enum.uniq() |> Enum.join(", ")}"
+    end)
+  end
+
+  @doc "How something is written in the list."
+  @spec spelling(entry) :: String.t()
+  def spelling({nil, name, arity}),
+    do: if(Macro.operator?(name, arity), do: "`#{name}`", else: "`#{name}/#{arity}`")
+
+  def spelling({module, name, arity}), do: "`#{inspect(module)}.#{name}/#{arity}`"
+
+  defp groups do
+    {local, remote} = Enum.split_with(primitives(), &match?({nil, _, _}, &1))
+    local = local ++ of_kernel(@operators ++ @functions)
+    {own, local} = Enum.split_with(local, fn {nil, name, _} -> name in @own end)
+    {operators, functions} = Enum.split_with(local, fn {nil, name, arity} -> Macro.operator?(name, arity) end)
+
+    {tests, functions} =
+      Enum.split_with(functions, fn {nil, name, _} -> String.starts_with?("#{name}", "is_") end)
+
+    [
+      {"operators", operators},
+      {"tests", Enum.sort(tests)},
+      {"of `Kernel`, and of `Bitwise` without its name", Enum.sort(functions)},
+      {"of Mote", of_kernel(@effects) ++ own}
+    ] ++ modules(remote ++ Calls.functions() ++ Loops.functions() ++ Maps.functions() ++ @macros)
+  end
+
+  defp primitives do
+    for {_, _, arity, _, spellings} <- Primitives.all(), spelling <- spellings do
+      case spelling do
+        {module, name} -> {module, name, arity}
+        name -> {nil, name, arity}
+      end
+    end
+  end
+
+  defp of_kernel(names), do: for({name, arity} <- names, do: {nil, name, arity})
+
+  defp modules(entries) do
+    entries
+    |> Enum.group_by(fn {module, _, _} -> module end)
+    |> Enum.sort_by(fn {module, _} -> inspect(module) end)
+    |> Enum.map(fn {module, entries} -> {"of `#{inspect(module)}`#{required(module)}", Enum.sort(entries)} end)
+  end
+
+  defp required(module), do: if(List.keymember?(@macros, module, 0), do: ", which must be required", else: "")
+end

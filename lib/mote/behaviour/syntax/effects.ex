@@ -1,0 +1,73 @@
+defmodule Mote.Behaviour.Syntax.Effects do
+  # `send`, `sendx` and `send_after`, and the sponsor of a `create`. An operand that is written out can be seen to be of
+  # the wrong kind: most likely the order is that of another function, and what was meant would be lost without a word.
+  # What comes out of variables is not looked at: sends to what is no address are counted when they happen.
+  @moduledoc false
+
+  alias Mote.Behaviour.{Error, Syntax}
+
+  # Milliseconds that a machine can count.
+  @most_milliseconds 0x3FFFFFFFFFFFFFFF
+
+  @usage [
+    send: "send takes target, message",
+    sendx: "sendx takes sponsor, target, message",
+    send_after: "send_after takes milliseconds, target, message",
+    create: "create takes a behaviour, sponsor: name"
+  ]
+
+  @doc "`send target, message`."
+  def send(target, message, env),
+    do: {:send, env.line, target(:send, target, env), Syntax.expr(message, env)}
+
+  @doc "`sendx sponsor, target, message`."
+  def sendx(sponsor, target, message, env) do
+    sponsor = sponsor(:sendx, sponsor, env)
+    {:sendx, env.line, sponsor, target(:sendx, target, env), Syntax.expr(message, env)}
+  end
+
+  @doc "`send_after(milliseconds, target, message)`."
+  def send_after(milliseconds, target, message, env) do
+    milliseconds = milliseconds(milliseconds, env)
+    {:send_after, env.line, milliseconds, target(:send_after, target, env), Syntax.expr(message, env)}
+  end
+
+  @doc "The sponsor of a `sendx` or a `create`."
+  def sponsor(effect, ast, env) do
+    operand(effect, ast, env, "a sponsor, which has an atom as its name", &is_atom/1)
+  end
+
+  defp milliseconds(ast, env) do
+    what = "a delay, which is a number of milliseconds from 0 to 2^62 - 1"
+    operand(:send_after, ast, env, what, &(is_integer(&1) and &1 in 0..@most_milliseconds))
+  end
+
+  # A name of a process would be one in plain Elixir.
+  defp target(effect, ast, env) do
+    what = "a target, which is an address, a customer or a pid (not the name of a process)"
+    operand(effect, ast, env, what, fn _literal -> false end)
+  end
+
+  # What is put together out of parts is as little of it as what is all literal.
+  defp operand(effect, ast, env, what, valid?) do
+    case Syntax.expr(ast, env) do
+      {:lit, _, value} = literal ->
+        if valid?.(value), do: literal, else: refuse(effect, inspect(value), what, env)
+
+      {:cons, _, _, _} ->
+        refuse(effect, Macro.to_string(ast), what, env)
+
+      {:tuple, _, _} ->
+        refuse(effect, Macro.to_string(ast), what, env)
+
+      {:op, _, made, _} when made in [:map_of, :bin_of] ->
+        refuse(effect, Macro.to_string(ast), what, env)
+
+      other ->
+        other
+    end
+  end
+
+  defp refuse(effect, text, what, env),
+    do: Error.raise_at(env, env.line, "#{@usage[effect]}: #{text} is not #{what}")
+end

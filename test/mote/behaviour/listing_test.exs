@@ -1,0 +1,111 @@
+defmodule Mote.Behaviour.ListingTest do
+  # The documentation lists what bodies may call: all of it, and nothing else.
+  use ExUnit.Case, async: true
+
+  require Integer
+  require Record
+
+  alias Mote.Behaviour.{Listing, Syntax}
+
+  # Where somebody would look for something to call.
+  @modules [
+             Kernel,
+             Kernel.SpecialForms,
+             Enum,
+             Map,
+             List,
+             Tuple,
+             String,
+             Atom,
+             Integer,
+             Float,
+             Bitwise,
+             Record
+           ] ++
+             [
+               System,
+               Process,
+               Range,
+               Keyword,
+               MapSet,
+               Stream,
+               Access,
+               Function,
+               Mote,
+               Mote.Vector,
+               Mote.Timer
+             ] ++
+             [:math, :rand, :binary, :lists, :maps, :timer]
+
+  # Syntax, which the documentation tells of in its own words, what is for macros, and what Elixir warns of.
+  @syntax [%{}: 1, <<>>: 1, {}: 1, __aliases__: 1, __block__: 1] ++
+            [@: 1, alias!: 1, var!: 1, var!: 2, to_char_list: 1]
+
+  defp accepted?(module, name, arguments) do
+    called = if module in [nil, Kernel, Kernel.SpecialForms], do: name, else: {:., [], [module, name]}
+    # A call of something else is a matter of the next pass, which only knows functions made with defpure.
+    not match?({:call, _, _, _}, Syntax.expr({called, [], arguments}, %{__ENV__ | file: "test.ex"}))
+  rescue
+    _ -> false
+  catch
+    _, _ -> false
+  end
+
+  # Arguments of every kind that something wants in some place.
+  defp accepted?({module, name, arity}), do: Enum.any?(arguments(arity), &accepted?(module, name, &1))
+
+  defp arguments(0), do: [[]]
+  defp arguments(1), do: Enum.map([{:x, [], nil} | special()], &[&1])
+
+  # What is special comes first or last.
+  defp arguments(arity) do
+    x = {:x, [], nil}
+
+    for first <- [x | special()],
+        last <- [x | special()],
+        do: [first] ++ List.duplicate(x, arity - 2) ++ [last]
+  end
+
+  defp special do
+    x = {:x, [], nil}
+    functions = [quote(do: fn y -> y end), quote(do: fn y, z -> {y, z} end)]
+    [:second, [do: x], [sponsor: x], quote(do: abs()), {:y, [], nil} | functions]
+  end
+
+  test "everything that is listed is accepted" do
+    for entry <- Listing.all(), do: assert(accepted?(entry), "#{inspect(entry)} is listed, and refused")
+    assert Enum.uniq(Listing.all()) == Listing.all()
+  end
+
+  test "everything that is accepted is listed" do
+    listed = MapSet.new(Listing.all(), fn {module, name, arity} -> {module || Kernel, name, arity} end)
+
+    accepted =
+      for module <- @modules,
+          exported <- [:functions, :macros],
+          {name, arity} <- exported(module, exported),
+          # None of the list has more arguments.
+          arity <= 5,
+          module not in [Kernel, Kernel.SpecialForms] or {name, arity} not in @syntax,
+          accepted?({module, name, arity}),
+          do: {if(module == Kernel.SpecialForms, do: Kernel, else: module), name, arity}
+
+    assert Enum.reject(accepted, &(&1 in listed)) == []
+    assert length(accepted) > 120
+  end
+
+  defp exported(module, what) do
+    case {Code.ensure_loaded(module), function_exported?(module, :__info__, 1), what} do
+      {_, true, what} -> module.__info__(what)
+      {_, false, :functions} -> module.module_info(:exports)
+      {_, false, :macros} -> []
+    end
+  end
+
+  test "the list is in the documentation, where errors point to" do
+    {:docs_v1, _, _, _, %{"en" => moduledoc}, _, _} = Code.fetch_docs(Mote.Behaviour)
+    for entry <- Listing.all(), do: assert(moduledoc =~ Listing.spelling(entry))
+    assert moduledoc =~ "## What bodies may call"
+    assert Syntax.Hints.functions() =~ "listed in Mote.Behaviour"
+  end
+end

@@ -1,0 +1,203 @@
+defmodule Mote.Behaviour.WarningsTest do
+  # What compiles and is most likely a mistake is told of at its line, as in plain Elixir. Nothing else is.
+  use ExUnit.Case, async: true
+
+  import Mote.Compile, only: [warnings: 1, warnings: 2]
+
+  defp unused(line, name), do: "#{line}: variable \"#{name}\" is unused: if that is meant, call it _#{name}"
+
+  defp never(line, first),
+    do: "#{line}: this clause can never match: the one at line #{first} matches everything"
+
+  describe "variables that nobody reads" do
+    test "of patterns, with their line" do
+      assert warnings("""
+             defactor a(b) do
+               {custmer, :typo} -> send b, 1
+               {customer, :right} -> send customer, b
+               [x | _] when x > 1 ->
+                 {y, z} = {x, 1}
+                 send b, z
+               %{key: v} -> case v do w -> send b, 2 end
+               <<n, rest::binary-size(n)>> -> send b, 3
+             end
+             """) == [unused(3, "custmer"), unused(6, "y"), unused(8, "w"), unused(9, "rest")]
+    end
+
+    test "captures and arguments" do
+      assert warnings("defactor a(b,\n c) do\n_ -> send b, 1\nend") == [unused(2, "c")]
+
+      assert warnings("defpure f(x, y), do: x\n\ndefpure f(x, {y, z}), do: x + y")
+             |> Enum.member?(unused(2, "y"))
+
+      assert warnings("defpure f([x | y]), do: x") == [unused(2, "y")]
+    end
+
+    # The compiler's own way to write that `x` is read.
+    test "though a literal looks as if it did" do
+      assert warnings("defpure f(x), do: {:var, 1, {:x, 1}}") == [unused(2, "x")]
+    end
+
+    test "that are bound once more" do
+      assert warnings("defpure f(x) do\nx = x + 1\ny = x\nx = y\ny\nend") == [unused(5, "x")]
+    end
+
+    test "of loops and functions" do
+      assert warnings("""
+             defpure f(x) do
+               a = for y <- x, do: 1
+               b = for y <- x, reduce: 0 do acc -> y end
+               c = Enum.map(x, fn y -> 1 end)
+               d = Enum.reduce(x, 0, fn y, acc -> acc end)
+               e = for <<y <- x>>, z = y, do: y
+               {a, b, c, d, e}
+             end
+             """) == [unused(3, "y"), unused(4, "acc"), unused(5, "y"), unused(6, "y"), unused(7, "z")]
+    end
+
+    test "but none that somebody reads, wherever" do
+      assert warnings("""
+             defactor a(b, c, d, e, f, g) do
+               {_unused, x, x} -> send b, 1
+               y when y > c -> send b, 2
+               ^d -> send b, 3
+               <<_::size(e)>> -> send b, 4
+               [n] -> for i <- 1..n, i > f, do: send(b, i)
+               {m} -> if m, do: become(a(b, c, d, e, f, g))
+             end
+             defpure h(x) do
+               y = 1
+               z = Enum.map(x, &(&1 + y))
+               %{z: z} |> Map.update(:z, 0, fn old -> old end)
+             end
+             """) == []
+    end
+
+    test "and none of macros" do
+      assert warnings(
+               "defpure f(x), do: twice(x)",
+               "require #{inspect(__MODULE__.Macros)}; import #{inspect(__MODULE__.Macros)}"
+             ) == []
+    end
+  end
+
+  describe "clauses that can never match" do
+    test "are those behind one that matches everything" do
+      assert warnings("""
+             defactor a(b) do
+               :one -> send b, 1
+               _ -> send b, 2
+               :two -> send b, 3
+               _ -> send b, 4
+             end
+             """) == [never(5, 4), never(6, 4)]
+
+      assert warnings("defpure f(x) do\ncase x do\ny -> y\n1 -> 2\nend\nend") == [never(5, 4)]
+      assert warnings("defpure f(x) do\ncase x do\n_ = y -> y\n1 -> 2\nend\nend") == [never(5, 4)]
+      assert warnings("defpure f(_), do: 1\ndefpure f(1), do: 2") == [never(3, 2)]
+      assert warnings("defpure f(_, _), do: 1\ndefpure f(1, 2), do: 2") == [never(3, 2)]
+      assert warnings("defpure f(), do: 1\ndefpure f(), do: 2") == [never(3, 2)]
+
+      assert warnings("defpure f(x) do\nEnum.map(x, fn\ny -> y\n1 -> 2\nend)\nend") == [never(5, 4)]
+
+      assert warnings("defpure f(x) do\nEnum.reduce(x, 0, fn\ny, z -> y + z\n1, 2 -> 2\nend)\nend") ==
+               [never(5, 4)]
+
+      assert warnings("defpure f(x) do\nfor y <- x, reduce: 0 do\nz -> y + z\n1 -> 2\nend\nend") == [
+               never(5, 4)
+             ]
+    end
+
+    test "and no others" do
+      assert warnings("""
+             defactor a(b) do
+               x when x == b -> send b, 1
+               {_, _} -> send b, 2
+               ^b -> send b, 3
+               _ -> send b, 4
+             end
+             defpure f(x, x), do: x
+             defpure f({_, _}, _), do: 1
+             defpure f(x, y) when x > y, do: 1
+             defpure f(_, y), do: Enum.reduce(y, 0, fn x, x -> x; x, acc -> x + acc end)
+             defpure g(x), do: match?(_, x)
+             defpure h(x) do
+               cond do
+                 x -> 1
+                 true -> 2
+               end
+             end
+             """) == []
+    end
+
+    test "not those that a macro has written" do
+      assert warnings("defpure f(x), do: all(x)", "import #{inspect(__MODULE__.Macros)}") == []
+    end
+  end
+
+  describe "functions of other modules" do
+    test "that there are not are called what they are called in the source" do
+      assert warnings("""
+             defactor a(b) do
+               1 -> send b, Mote.NoModule.f(b)
+               2 -> for x <- b, do: send(b, Enum.map(x, &Mote.NoModule.g(&1, 1)))
+             end
+             defpure f(x), do: Mote.NoModule.h(x)
+             """) == [
+               "3: Mote.NoModule.f/1 is undefined: Mote.NoModule is not loaded or does not say use Mote.Behaviour",
+               "4: Mote.NoModule.g/2 is undefined: Mote.NoModule is not loaded or does not say use Mote.Behaviour",
+               "6: Mote.NoModule.h/1 is undefined: Mote.NoModule is not loaded or does not say use Mote.Behaviour"
+             ]
+    end
+
+    test "that are defined later are known, but no others" do
+      later = """
+      defpure f(x), do: Mote.Compiled.Later.f(x) + Mote.Compiled.Later.f(x, 1) + Mote.Compiled.LaterStill.f(x)
+      end
+      defmodule Mote.Compiled.Later do
+      use Mote.Behaviour
+      defpure f(x), do: x
+      end
+      defmodule Mote.Compiled.LaterStill do
+      def f(x), do: x
+      """
+
+      assert Enum.sort(warnings(later)) == [
+               "2: Mote.Compiled.Later.f/2 is undefined: Mote.Compiled.Later has no defpure of this name with this many arguments",
+               "2: Mote.Compiled.LaterStill.f/1 is undefined: Mote.Compiled.LaterStill is not loaded or does not say use Mote.Behaviour"
+             ]
+    end
+  end
+
+  test "a warning names the file, the line and the definition" do
+    output =
+      ExUnit.CaptureIO.capture_io(:stderr, fn ->
+        Code.compile_string(
+          "defmodule Mote.Compiled.Odd do\nuse Mote.Behaviour\ndefpure f(odd), do: 1\nend",
+          "odd.ex"
+        )
+      end)
+
+    assert output =~ "variable \"odd\" is unused"
+    assert output =~ "odd.ex:3: Mote.Compiled.Odd.f/1"
+  end
+
+  defmodule Macros do
+    defmacro twice(x) do
+      quote do
+        once = unquote(x)
+        other = once
+        once + once
+      end
+    end
+
+    defmacro all(x) do
+      quote generated: true do
+        case unquote(x) do
+          _ -> 1
+          2 -> 3
+        end
+      end
+    end
+  end
+end

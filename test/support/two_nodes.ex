@@ -1,0 +1,206 @@
+defmodule Mote.TwoNodes do
+  @moduledoc """
+  Two nodes that are connected: `home`, where machines run, and `away`, for processes of another node.
+
+  Neither needs epmd: `away` listens where it is told, and only `home` connects. Both are talked to over their standard
+  input and output, so the node of the tests itself has no part in it.
+  """
+
+  alias Mote.{Actors, Library}
+  alias Mote.TwoNodes.Actors, as: Ours
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+
+    # So many in one turn, and then one in each.
+    defactor counting(to) do
+      {from, upto, last} ->
+        for n <- from..upto, do: send(to, n)
+        if upto < last, do: send(self(), {upto + 1, upto + 1, last})
+    end
+
+    # The same to both, without end.
+    defactor both(near, far) do
+      n ->
+        send near, n
+        send far, n
+        send self(), n + 1
+    end
+
+    # Later, and in another sponsor.
+    defactor ways(to) do
+      :go ->
+        sendx :other, to, {:sendx, is_pid(to), is_address(to)}
+        send_after(1, to, :later)
+    end
+  end
+
+  @doc "Why there can be no two nodes here; `nil` if there can."
+  @spec missing() :: String.t() | nil
+  def missing do
+    case start() do
+      {:ok, nodes} ->
+        stop(nodes)
+        nil
+
+      {:error, reason} ->
+        "no two nodes can be connected here: #{inspect(reason)}"
+    end
+  end
+
+  @doc "Starts them, linked to the calling process."
+  @spec start() :: {:ok, %{home: pid, away: pid, node: node}} | {:error, term}
+  def start do
+    port = free_port()
+
+    with {:ok, away, node} <- peer(port, ["-name", "away@127.0.0.1"]),
+         {:ok, home, _} <- peer(port, ["-name", "home@127.0.0.1", "-dist_listen", "false"]) do
+      {:ok, _} = :peer.call(home, Application, :ensure_all_started, [:mote])
+
+      case :peer.call(home, Node, :connect, [node]) do
+        true -> {:ok, %{home: home, away: away, node: node}}
+        answer -> {:error, {:connect, answer}}
+      end
+    end
+  catch
+    :exit, reason -> {:error, reason}
+  end
+
+  @doc "Ends both."
+  def stop(%{home: home, away: away}), do: Enum.each([home, away], &:peer.stop/1)
+
+  defp free_port do
+    {:ok, socket} = :gen_tcp.listen(0, ip: {127, 0, 0, 1})
+    {:ok, port} = :inet.port(socket)
+    :ok = :gen_tcp.close(socket)
+    port
+  end
+
+  defp peer(port, name) do
+    args = ["-setcookie", "mote", "-start_epmd", "false", "-erl_epmd_port", "#{port}" | name]
+    paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
+    # As in Mote.Bench.Worker: the node's output goes where that of all goes.
+    leader = Process.group_leader()
+    Process.group_leader(self(), Process.whereis(:user))
+
+    answer =
+      :peer.start_link(%{
+        connection: :standard_io,
+        args: Enum.map(args, &to_charlist/1) ++ paths,
+        wait_boot: 60_000
+      })
+
+    Process.group_leader(self(), leader)
+    answer
+  end
+
+  @doc "A process that keeps what it gets."
+  @spec listener() :: pid
+  def listener, do: spawn(fn -> listen([]) end)
+
+  defp listen(heard) do
+    receive do
+      {__MODULE__, from} ->
+        send(from, {self(), Enum.reverse(heard)})
+        listen(heard)
+
+      message ->
+        listen([message | heard])
+    end
+  end
+
+  @doc "What a listener of this node has got, once that is so many, or after ten seconds."
+  @spec heard(pid, non_neg_integer) :: [term]
+  def heard(listener, count, tries \\ 200) do
+    send(listener, {__MODULE__, self()})
+
+    receive do
+      {^listener, heard} when length(heard) >= count or tries == 0 ->
+        heard
+
+      {^listener, _heard} ->
+        Process.sleep(50)
+        heard(listener, count, tries - 1)
+    end
+  end
+
+  # What follows runs at home.
+
+  @doc "So many in one turn, the others one by one; the machine's counters afterwards."
+  def count(to, in_one, last) do
+    machine = machine()
+    Mote.send(Mote.create(machine, Ours.counting(to)), {1, in_one, last})
+    :ok = Mote.drain(machine)
+    counters = Mote.info(machine).counters
+    Mote.stop(machine)
+    counters
+  end
+
+  @doc "A request of a process of the other node, and messages to it by all ways."
+  def ways(to) do
+    machine = machine()
+    Mote.send(Mote.create(machine, Mote.Actors.echo()), {to, :asked})
+    Mote.send(Mote.create(machine, Ours.ways(to)), :go)
+    topic = Mote.create(machine, Library.pubsub())
+    Mote.ask!(topic, {:subscribe, to})
+    1 = Mote.ask!(topic, {:publish, :published})
+    # From another machine, and back.
+    other = machine()
+    far = Mote.create(other, Mote.Actors.echo())
+    Mote.send(Mote.create(machine, Mote.Actors.forward(far)), {to, {:between, to}})
+    Process.sleep(50)
+    Enum.each([machine, other], &Mote.stop/1)
+  end
+
+  @doc "Sends to a process that is gone, on a node that may be; then whether the machine still answers."
+  def gone(to) do
+    counters = count(to, 100, 200)
+    machine = machine()
+    echo = Mote.create(machine, Mote.Actors.echo())
+    Mote.send(Mote.create(machine, Ours.counting(to)), {1, 100, 200})
+    {counters, Mote.ask!(echo, :still_there)}
+  end
+
+  @doc "Messages to both, until the machine's process is killed in the middle of it: what the one of this node has got."
+  def killed(far) do
+    machine = machine()
+    near = listener()
+    Mote.send(Mote.create(machine, Ours.both(near, far)), 1)
+    heard(near, 1_000)
+    Process.unlink(machine)
+    Process.exit(machine, :kill)
+    settled(near, 0)
+  end
+
+  @doc "Some of what processes of this node can have of a machine."
+  def belongings do
+    machine = machine()
+    listener = listener()
+    ask = Mote.async(Mote.create(machine, Mote.Actors.forward(listener)), :what)
+    [{customer, :what}] = heard(listener, 1)
+
+    Mote.Future.with_environment(machine, [max_threads: 1], fn ->
+      %{
+        ask: ask,
+        customer: customer,
+        environment: Mote.Future.environment(),
+        future: Mote.Future.future(&Mote.Sums.answer/0, []),
+        outbox: Mote.Outbox.open(machine),
+        timer: Mote.send_after(ask.address, :late, 60_000),
+        trace: Mote.trace(machine)
+      }
+    end)
+  end
+
+  defp settled(listener, before) do
+    Process.sleep(200)
+    heard = heard(listener, 0)
+    if length(heard) == before, do: heard, else: settled(listener, length(heard))
+  end
+
+  defp machine do
+    {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1], other: [threads: 1]])
+    machine
+  end
+end
