@@ -16,13 +16,16 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Little, so that loops that never end are over soon.
 const FUEL: u64 = 500;
 const MEMORY: usize = 64 << 20;
-/// How long a message may be followed up before it counts as endless.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// What a message leads to counts as endless after so many turns.
+const TURNS: u64 = 5_000;
+/// How long until they are looked at, and until something is wrong.
+const LOOK: Duration = Duration::from_millis(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Nothing more is written down after so many lines, and of a term so many parts.
 const LINES: usize = 2_000;
 const PARTS: usize = 60;
@@ -220,7 +223,7 @@ impl Court {
             let message = self.sample(i, actor);
             let before = self.machine.info().counts();
             self.machine.send(actor, None, message).expect("room");
-            if !self.quiet() {
+            if !self.quiet(before.turns) {
                 return false;
             }
             let after = self.machine.info().counts();
@@ -240,20 +243,26 @@ impl Court {
         ended
     }
 
-    fn quiet(&self) -> bool {
+    /// Whether the machine gets quiet before it has taken so many turns more than `before`.
+    fn quiet(&self, before: u64) -> bool {
         let (tell, told) = channel();
         let ticket = self.machine.when_quiet(Box::new(move || {
             let _ = tell.send(());
         }));
-        match told.recv_timeout(PATIENCE) {
-            Ok(()) => true,
-            Err(RecvTimeoutError::Timeout) => {
+        let start = Instant::now();
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(()) => return true,
+                Err(RecvTimeoutError::Timeout) => (),
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("the machine has ended: {:?}", self.lines)
+                }
+            }
+            if self.machine.info().counts().turns > before + TURNS {
                 self.machine.forget(ticket);
-                false
+                return false;
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                panic!("the machine has ended: {:?}", self.lines)
-            }
+            assert!(start.elapsed() < PATIENCE, "it neither ends nor goes on");
         }
     }
 
@@ -269,7 +278,7 @@ impl Court {
             ));
         };
         assert!(self.machine.inspect(actor, Box::new(look)));
-        told.recv_timeout(Duration::from_secs(20)).expect("looked")
+        told.recv_timeout(PATIENCE).expect("looked")
     }
 
     fn sample(&self, i: usize, actor: Key) -> Parcel {
