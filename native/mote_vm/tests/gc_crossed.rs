@@ -16,7 +16,7 @@ use mote_vm::gc::Stress;
 use mote_vm::machine::{Machine, Refusal};
 use mote_vm::parcel::{Builder, Parcel};
 use programs::{r, Assembler};
-use rig::{foreign, int, Rig, Tap, PATIENCE};
+use rig::{foreign, int, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
 
@@ -136,6 +136,7 @@ fn crossed(rig: &Rig, end: impl FnOnce(&AtomicU64)) -> (u64, Arc<Tap>) {
     let tap = Tap::new();
     let (over, accepted) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let _over = Finally(|| over.store(true, SeqCst));
         for _ in 0..2 {
             scope.spawn(|| sender(&rig.machine, &tap, &over, &accepted));
         }
@@ -147,7 +148,6 @@ fn crossed(rig: &Rig, end: impl FnOnce(&AtomicU64)) -> (u64, Arc<Tap>) {
             }
         });
         end(&accepted);
-        over.store(true, SeqCst);
     });
     (accepted.load(SeqCst), tap)
 }

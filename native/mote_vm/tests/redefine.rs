@@ -15,7 +15,7 @@ use mote_vm::code::primitive::Primitive;
 use mote_vm::handles::Key;
 use mote_vm::{Term, View};
 use programs::{r, Assembler};
-use rig::{foreign, int, integers, long, until, Rig, Tap};
+use rig::{foreign, int, integers, long, until, Finally, Rig, Tap};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -208,6 +208,7 @@ fn under_load_nothing_is_lost_and_versions_only_go_up() {
         let newest = AtomicI64::new(1);
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _done = Finally(|| done.store(true, SeqCst));
             scope.spawn(|| {
                 while !done.load(SeqCst) {
                     let version = newest.load(SeqCst) + 1;
@@ -226,7 +227,6 @@ fn under_load_nothing_is_lost_and_versions_only_go_up() {
                 }
             }
             test.rig.quiet();
-            done.store(true, SeqCst);
         });
         let expected = tokens as i64 * (hops + 1);
         let newest = newest.load(SeqCst);

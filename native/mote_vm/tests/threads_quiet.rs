@@ -11,7 +11,7 @@ mod world;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::handles::Key;
 use programs::{r, Assembler};
-use rig::{foreign, integers, long, Rig, Tap, PATIENCE};
+use rig::{foreign, integers, long, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -115,6 +115,7 @@ fn it_comes_when_the_last_of_all_senders_is_done() {
     let sent = AtomicU64::new(0);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let last = Finally(|| done.store(true, SeqCst));
         let senders: Vec<_> = nodes
             .iter()
             .map(|node| {
@@ -144,7 +145,7 @@ fn it_comes_when_the_last_of_all_senders_is_done() {
             sender.join().unwrap();
         }
         rig.quiet();
-        done.store(true, SeqCst);
+        drop(last);
         assert_eq!(tap.count(), 15_000);
         watcher.join().unwrap();
         // A thread that looks once more whether to collect is awake.

@@ -15,7 +15,7 @@ mod world;
 use graph::{next, token_message, Graph};
 use mote_vm::atom::Atom;
 use mote_vm::machine::{RemoveError, StartError};
-use rig::{foreign, integers, long, until, Rig, Tap};
+use rig::{foreign, integers, long, until, Finally, Rig, Tap};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 use world::sponsor;
@@ -34,6 +34,7 @@ fn churn(main: usize, west: usize, pinned: bool, seed: i64) {
     let tokens = 600;
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let _ended = Finally(|| ended.store(true, SeqCst));
             let mut random = seed;
             for n in 0..tokens {
                 random = next(random);
@@ -45,7 +46,6 @@ fn churn(main: usize, west: usize, pinned: bool, seed: i64) {
                 }
             }
             rig.quiet();
-            ended.store(true, SeqCst);
         });
         while !ended.load(SeqCst) {
             assert!(rig.machine.remove_sponsor(Atom::new("west")).is_ok());

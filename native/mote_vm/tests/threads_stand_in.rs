@@ -17,7 +17,7 @@ use mote_vm::handles::Key;
 use mote_vm::machine::SponsorInfo;
 use mote_vm::parcel::Parcel;
 use programs::{r, Assembler};
-use rig::{foreign, int, integers, long, stressed, until, Rig, Tap, PATIENCE};
+use rig::{foreign, int, integers, long, stressed, until, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Receiver};
 use std::sync::Arc;
@@ -233,8 +233,8 @@ fn a_panic_is_a_fault_of_the_machine_and_spares_the_caller() {
 fn rush(rig: &Rig, count: Key, each: i64) {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let over = &over;
-        scope.spawn(move || {
+        let _over = Finally(|| over.store(true, SeqCst));
+        scope.spawn(|| {
             while !over.load(SeqCst) {
                 rig.machine.collect(|| ());
                 std::thread::sleep(Duration::from_millis(5));
@@ -256,7 +256,6 @@ fn rush(rig: &Rig, count: Key, each: i64) {
             })
             .collect();
         askers.into_iter().for_each(|asker| asker.join().unwrap());
-        over.store(true, SeqCst);
     });
     rig.quiet();
 }
@@ -304,6 +303,7 @@ fn a_machine_stops_under_its_stand_ins() {
         let tell = teller(&rig, "tell", &tap);
         asleep(&rig);
         std::thread::scope(|scope| {
+            let _stops = Finally(|| rig.machine.stop());
             for _ in 0..2 {
                 let rig = &rig;
                 scope.spawn(move || {
@@ -313,7 +313,6 @@ fn a_machine_stops_under_its_stand_ins() {
                 });
             }
             until(|| tap.count() > 10);
-            rig.machine.stop();
         });
         rig.machine.join();
         assert_eq!(rig.machine.info().mapped_bytes, 0);

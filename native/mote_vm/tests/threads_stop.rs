@@ -13,7 +13,7 @@ use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::machine::Machine;
 use mote_vm::parcel::{Builder, Parcel};
 use programs::{r, Assembler};
-use rig::{foreign, integers, long, until, Rig, Tap, PATIENCE};
+use rig::{foreign, integers, long, until, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -140,6 +140,13 @@ impl Held {
     }
 }
 
+/// Before the machine, which waits for its turns, goes.
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.go.store(true, SeqCst);
+    }
+}
+
 #[test]
 fn whoever_joins_waits_for_the_last_turn() {
     let held = Held::new(&[("main", 2)], "main");
@@ -159,6 +166,7 @@ fn whoever_joins_waits_for_the_last_turn() {
 fn join_waits_for_the_threads_of_a_sponsor_that_is_being_removed() {
     let held = Held::new(&[("main", 1), ("side", 1)], "side");
     std::thread::scope(|scope| {
+        let _go = Finally(|| held.go.store(true, SeqCst));
         let remover = scope.spawn(|| held.rig.machine.remove_sponsor(Atom::new("side")));
         until(|| held.rig.machine.sponsor(Atom::new("side")).is_none());
         std::thread::sleep(Duration::from_millis(10));
@@ -240,6 +248,7 @@ fn creating_and_sending_race_with_the_end() {
             found.unwrap()
         };
         std::thread::scope(|scope| {
+            let _ended = Finally(|| ended.store(true, SeqCst));
             for n in 0..3 {
                 let (machine, tell) = (&rig.machine, &tell);
                 let (tap, refused, ended) = (&tap, &refused, &ended);
@@ -278,7 +287,6 @@ fn creating_and_sending_race_with_the_end() {
             rig.machine.stop();
             rig.machine.join();
             assert_eq!(rig.machine.info().mapped_bytes, 0);
-            ended.store(true, SeqCst);
         });
         assert!(refused.load(SeqCst) >= 1);
         assert_eq!(rig.machine.info().mapped_bytes, 0);
@@ -295,6 +303,7 @@ fn sponsors_come_and_go_while_the_machine_ends() {
         rig.send(chatter, integers(&[20]));
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _ended = Finally(|| ended.store(true, SeqCst));
             for name in ["one", "two"] {
                 let (machine, ended) = (&rig.machine, &ended);
                 scope.spawn(move || {
@@ -311,7 +320,6 @@ fn sponsors_come_and_go_while_the_machine_ends() {
             rig.machine.stop();
             rig.machine.join();
             assert_eq!(rig.machine.info().mapped_bytes, 0);
-            ended.store(true, SeqCst);
         });
         rig.machine.join();
         assert_eq!(rig.machine.info().mapped_bytes, 0);

@@ -140,6 +140,16 @@ pub fn create(
         .expect("room")
 }
 
+/// Does something at the end of a block, also when that is a panic: so those end who go on until they are told that it is
+/// over, and a scope that waits for them does not wait for ever.
+pub struct Finally<F: Fn()>(pub F);
+
+impl<F: Fn()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Waits until the machine says that it is quiet.
 pub fn quiet(machine: &Machine) {
     let (tell, told) = channel();
