@@ -74,6 +74,26 @@ visibly() {
   return "$status"
 }
 
+# at_most MINUTES COMMAND...: ends it, with all that it has started, when it takes longer; 0: never. Returns the command's
+# status, or 124 if it was ended.
+at_most() {
+  local minutes=$1 started=$SECONDS status=0
+  shift
+  if [ "$minutes" = 0 ]; then
+    "$@"
+    return
+  fi
+  timeout --kill-after=30 "${minutes}m" "$@" &
+  # For all of it to be ended together it is not in the foreground of the terminal: an interrupt is passed on from here.
+  trap 'kill "$!" 2>/dev/null' INT TERM HUP
+  wait "$!" || status=$?
+  # Who does not end when told to is killed; others may be as well, for want of memory, say.
+  if [ "$status" = 137 ] && [ "$((SECONDS - started))" -ge "$((minutes * 60))" ]; then
+    status=124
+  fi
+  return "$status"
+}
+
 # must LABEL COMMAND...: a step that everything after it needs.
 must() {
   if quietly "$@"; then
