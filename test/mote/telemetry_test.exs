@@ -344,7 +344,8 @@ defmodule Mote.TelemetryTest do
           for n <- 1..100, do: Mote.send(failing, n)
           eventually(fn -> Mote.info(machine).counters.unreported == 90 end)
           :sys.resume(machine)
-          Process.sleep(1_500)
+          # It is said a second after the first ones.
+          eventually(fn -> Map.values(:sys.get_state(machine).reporter.unreported) == [90] end)
         end)
 
       assert log |> String.split("aborted a turn of machine") |> length() == 11

@@ -245,9 +245,9 @@ defmodule SecureSocketTest do
   end
 
   test "a connection ends with its owner, also one that is in the middle of reading", context do
-    {server, client} =
-      pair(%{context | opts: Keyword.put(context.opts, :owner, spawn(fn -> Process.sleep(300) end))})
-
+    owner = spawn(fn -> receive do: (:end -> :ok) end)
+    {server, client} = pair(%{context | opts: Keyword.put(context.opts, :owner, owner)})
+    Process.send_after(owner, :end, 300)
     assert SecureSocket.read(server) in [{:error, {:gone, :owner, :normal}}, {:error, :closed}]
     assert SecureSocket.read(client) in [{:error, {:gone, :owner, :normal}}, {:error, :closed}]
   end
@@ -260,7 +260,7 @@ defmodule SecureSocketTest do
     assert :gen_tcp.recv(silent, 0, 2_000) == {:error, :closed}
     gone = RawPeer.connect(listener)
     :gen_tcp.close(gone)
-    assert SecureSocket.accept(machine, listener, opts) == {:error, :closed}
+    assert SecureSocket.accept(machine, listener, Keyword.put(opts, :idle, 20_000)) == {:error, :closed}
   end
 
   test "another secret is found out at the first packet",

@@ -86,23 +86,19 @@ defmodule Mote.Measure.TimerTest do
     timer = timer(machine, Devices.worker(self()), :multi)
     Mote.trace(machine, [], to: self(), limit: 100)
     assert Mote.ask!(timer, 10) > 0
-    turns = turns([])
 
-    at = fn name ->
-      for turn <- turns, {turn.behaviour.module, turn.behaviour.name} == name, do: turn.sponsor
-    end
+    turns =
+      for _ <- 1..4 do
+        assert_receive {:mote_trace, _ref, %Mote.Trace.Turn{behaviour: %{module: module, name: name}} = turn}
+        {module, name, turn.sponsor}
+      end
 
-    assert at.({Timer, :stopwatch}) == [:single]
-    assert at.({Timer, :running}) == [:single]
-    assert at.({Devices, :worker}) == [:multi]
-  end
-
-  defp turns(seen) do
-    receive do
-      {:mote_trace, _ref, %Mote.Trace.Turn{} = turn} -> turns([turn | seen])
-    after
-      100 -> Enum.reverse(seen)
-    end
+    assert Enum.sort(turns) == [
+             {Timer, :running, :single},
+             {Timer, :stopwatch, :single},
+             {Timer, :timer, :single},
+             {Devices, :worker, :multi}
+           ]
   end
 
   test "only the first answer counts, and each request has its own stopwatch" do
