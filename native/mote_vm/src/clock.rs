@@ -115,7 +115,8 @@ mod tests {
         for _ in 0..100 {
             let due = clock.after(50);
             let left = clock.left(due);
-            assert!((1..=50).contains(&left), "{left}");
+            assert!(left <= 50, "{left}");
+            assert!(left > 0 || clock.now() >= due);
             std::thread::sleep(Duration::from_micros(100));
         }
         assert_eq!(clock.left(0), 0);
@@ -142,7 +143,8 @@ mod tests {
         std::thread::sleep(Duration::from_millis(2));
         let passed = clock.nanoseconds() - late;
         assert!(passed >= 2_000_000);
-        assert!(clock.nanoseconds() >= clock.now() as i64 * 1_000_000);
+        let now = clock.now();
+        assert!(clock.nanoseconds() >= now as i64 * 1_000_000);
 
         let manual = Clock::new(ClockKind::Manual);
         assert_eq!(manual.nanoseconds(), 0);
