@@ -27,7 +27,8 @@ defmodule Mote.Bench.Runner do
   @long_ns 5.0e7
   @enough_ns 2.0e7
   @most_repeats 10_000
-  # The first run of all says little about how long the others take.
+  # The first runs of all say little about how long the others take, and one that the system has interrupted says nothing.
+  @trials 3
   @trial_repeats 20
   # So long rounds wait for cores that are even, all together.
   @patience_ms 30_000
@@ -181,12 +182,12 @@ defmodule Mote.Bench.Runner do
   end
 
   defp repeats(worker, program, param, family, _slowest) do
-    trials = fn opts ->
-      for variant <- family, do: Sample.ns(Worker.run(worker, program, variant, param, opts))
-    end
+    trial = fn variant, opts -> Sample.ns(Worker.run(worker, program, variant, param, opts)) end
+    short? = fn variant -> Enum.any?(1..@trials, fn _ -> trial.(variant, []) < @short_ns end) end
 
-    if Enum.max(trials.([])) < @short_ns do
-      fastest = Enum.min(trials.(repeats: @trial_repeats))
+    # Each variant, also after one that is not short.
+    if family |> Enum.map(short?) |> Enum.all?() do
+      fastest = family |> Enum.map(&trial.(&1, repeats: @trial_repeats)) |> Enum.min()
       min(ceil(@enough_ns / max(fastest, 1)), @most_repeats)
     else
       1

@@ -184,7 +184,8 @@ impl Turn {
         }
     }
 
-    /// What stays is kept, the others are to be given, with their actors.
+    /// What stays is kept, the others are to be given, with their actors. What is for actors of the other thread goes in any
+    /// case: it would have to follow one by one.
     fn divide(
         &self,
         taken: &[Event],
@@ -195,22 +196,18 @@ impl Turn {
     ) {
         for (i, &event) in taken.iter().enumerate() {
             fetch(taken, i + AHEAD);
-            if stays(i, event) {
+            // SAFETY: targets of queued events are live.
+            let actor = unsafe { &*event.target };
+            let owner = actor.header().owner();
+            if owner != to.number && stays(i, event) {
                 kept.push(event);
-            } else {
-                self.give(event, to);
-                given.push(event);
+                continue;
             }
-        }
-    }
-
-    /// The actor of an event changes owner with it, if it is this thread's and its turn is not running.
-    #[inline(always)]
-    fn give(&self, event: Event, to: &Station) {
-        // SAFETY: targets of queued events are live.
-        let actor = unsafe { &*event.target };
-        if event.target != self.actor && actor.header().owner() == self.place.station.number {
-            actor.give(to.number);
+            // The actor goes with the event, unless it is not this thread's, or its turn is running.
+            if owner == self.place.station.number && event.target != self.actor {
+                actor.give(to.number);
+            }
+            given.push(event);
         }
     }
 
@@ -316,6 +313,18 @@ mod tests {
         let (_other, running) = busy_with(1);
         still.thread.turn.actor = running[0];
         assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0; 0]);
+    }
+
+    #[test]
+    fn what_is_for_actors_of_the_asker_goes() {
+        let (mut still, actors) = busy_with(16);
+        let sibling = still.thread.turn.place.sponsor.stations[1].number;
+        for at in [1, 3, 9] {
+            // SAFETY: as it was made; nobody has collected it.
+            unsafe { (*actors[at]).give(sibling) };
+        }
+        let stripes = kept(&mut still, &actors, WORTH_ASKING);
+        assert_eq!(stripes, [0, 2, 8, 10, 11]);
     }
 
     #[test]
