@@ -148,8 +148,8 @@ fn two_who_add_and_remove_the_same_one_do_not_disturb_each_other() {
     assert_eq!(rig.captures(once)[2], (3 * rounds).to_string());
 }
 
-#[test]
-fn timers_survive_their_sponsor() {
+/// Timers of a sponsor that goes: all of them fire. Whether it went before any did.
+fn timers_survive() -> bool {
     let mut a = programs::Assembler::default();
     let after = mote_vm::code::ir::Instr::SendAfter {
         dst: 2,
@@ -169,14 +169,19 @@ fn timers_survive_their_sponsor() {
         }
     }
     rig.quiet();
-    assert_eq!(
-        rig.threads("west").iter().map(|t| t.timers).sum::<u64>(),
-        40
-    );
+    let armed: u64 = rig.threads("west").iter().map(|t| t.timers).sum();
     rig.machine
         .remove_sponsor(Atom::new("west"))
         .expect("removed");
-    assert_eq!(tap.count(), 0);
+    let in_time = tap.count() == 0;
+    assert!(armed == 40 || !in_time, "{armed}");
     until(|| tap.count() == 40);
     until(|| rig.machine.info().counts().timers == 0);
+    in_time
+}
+
+/// On a busy host they may be due before the sponsor is gone.
+#[test]
+fn timers_survive_their_sponsor() {
+    until(timers_survive);
 }
