@@ -209,7 +209,7 @@ defmodule Mote.GCTest do
       machine = start_supervised!(Mote)
       hoard = Mote.create(machine, Holders.hoard([]))
       before = resident()
-      :kept = Mote.ask!(hoard, 3_000_000)
+      :kept = Mote.ask!(hoard, 3_000_000, :infinity)
       assert resident() - before > 80
       :kept = Mote.ask!(hoard, 1)
       Mote.gc(machine)

@@ -90,8 +90,16 @@ defmodule Mote.InspectionTest do
       busy = Mote.create(machine, Actors.busy(0))
       idle = Mote.create(machine, Actors.echo())
       Mote.send(busy, :go)
-      assert [%{address: ^busy, behaviour: {Actors, :busy, 1}, turns: turns}] = Mote.top(machine, for: 50)
-      assert turns > 100
+
+      # On a busy host the thread may not run meanwhile.
+      top =
+        eventually(fn ->
+          with [%{turns: turns} = top] when turns > 100 <- Mote.top(machine, for: 50),
+               do: top,
+               else: (_ -> nil)
+        end)
+
+      assert %{address: ^busy, behaviour: {Actors, :busy, 1}, turns: turns} = top
       assert Mote.info(machine).counters.turns > turns
       assert is_struct(idle)
     end
@@ -99,10 +107,13 @@ defmodule Mote.InspectionTest do
     test "by turns, among several, and more than there is room for", %{machine: machine} do
       for n <- 1..3, do: Mote.send(Mote.create(machine, Actors.busy(n)), :go, sponsor: :other)
       Mote.send(Mote.create(machine, Holders.bomb()), 0)
-      assert found = Mote.top(machine, n: 3, for: 100)
-      assert length(found) == 3
-      assert found == Enum.sort_by(found, & &1.turns, :desc)
-      assert Enum.all?(found, &(&1.behaviour == {Actors, :busy, 1}))
+
+      # As above.
+      eventually(fn ->
+        found = Mote.top(machine, n: 3, for: 100)
+        assert found == Enum.sort_by(found, & &1.turns, :desc)
+        for(%{behaviour: {Actors, :busy, 1}} = busy <- found, do: busy) |> length() == 3
+      end)
     end
 
     test "by what waits", %{machine: machine} do
@@ -187,9 +198,12 @@ defmodule Mote.InspectionTest do
     test "are counted at work", %{machine: machine} do
       busy = Mote.create(machine, Actors.busy(0))
       Mote.send(busy, :go)
-      found = Mote.behaviours(machine, for: 50)
-      assert [%{behaviour: {Actors, :busy, 1}, actors: 1, bytes: 16, turns: turns}] = found
-      assert turns > 100
+
+      eventually(fn ->
+        found = Mote.behaviours(machine, for: 50)
+        assert [%{behaviour: {Actors, :busy, 1}, actors: 1, bytes: 16, turns: turns}] = found
+        turns > 100
+      end)
     end
   end
 
@@ -286,7 +300,7 @@ defmodule Mote.InspectionTest do
 
   test "whoever looks keeps the actor, and nothing else", %{machine: machine} do
     Mote.send(Mote.create(machine, Actors.busy(0)), :go)
-    found = Mote.top(machine, for: 20)
+    found = eventually(fn -> with [] <- Mote.top(machine, for: 20), do: nil end)
     assert Mote.info(machine).references >= 1
     assert length(found) == 1
   end
