@@ -318,17 +318,23 @@ fn chains_of_events_survive_collections() {
 #[test]
 fn an_armed_timer_keeps_its_target_and_nothing_after_it_fired() {
     let rig = one();
-    let tap = Tap::new();
-    let target = rig.create("tell", 1, |b| b.foreign(foreign(&tap)));
-    let later = rig.create("later", 1, |b| address(&rig.machine, b, target));
-    rig.send(later, integers(&[200]));
-    rig.quiet();
-    rig.machine.release(target);
-    rig.machine.release(later);
-    assert_eq!(live(&rig), 1);
-    until(|| tap.count() == 1);
-    rig.quiet();
-    assert_eq!(live(&rig), 0);
+    // A busy host may let the time pass before anybody looks.
+    until(|| {
+        let tap = Tap::new();
+        let target = rig.create("tell", 1, |b| b.foreign(foreign(&tap)));
+        let later = rig.create("later", 1, |b| address(&rig.machine, b, target));
+        rig.send(later, integers(&[200]));
+        rig.quiet();
+        rig.machine.release(target);
+        rig.machine.release(later);
+        let kept = live(&rig);
+        let in_time = tap.count() == 0;
+        assert!(kept == 1 || !in_time, "{kept}");
+        until(|| tap.count() == 1);
+        rig.quiet();
+        assert_eq!(live(&rig), 0);
+        in_time
+    });
 }
 
 #[test]

@@ -158,10 +158,15 @@ fn timers_that_are_not_due_do_not_count() {
     let rig = Rig::new(&[("main", 2), ("west", 1)], unit());
     let tap = Tap::new();
     let later = rig.create("later", 1, |b| b.foreign(foreign(&tap)));
-    rig.send(later, integers(&[300]));
-    rig.quiet();
-    assert_eq!(tap.count(), 0);
-    rig::until(|| tap.count() == 1);
+    // A busy host may let the time pass before anybody looks.
+    rig::until(|| {
+        let before = tap.count();
+        rig.send(later, integers(&[300]));
+        rig.quiet();
+        let in_time = tap.count() == before;
+        rig::until(|| tap.count() == before + 1);
+        in_time
+    });
     rig.quiet();
 }
 
