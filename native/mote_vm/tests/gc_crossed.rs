@@ -16,7 +16,7 @@ use mote_vm::gc::Stress;
 use mote_vm::machine::{Machine, Refusal};
 use mote_vm::parcel::{Builder, Parcel};
 use programs::{r, Assembler};
-use rig::{foreign, int, Finally, Rig, Tap, PATIENCE};
+use rig::{foreign, int, until, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
 
@@ -163,35 +163,46 @@ fn until_accepted(accepted: &AtomicU64, n: u64) {
     }
 }
 
+/// Every message that was accepted comes to one end. Whether the memory was used up.
+fn come_to_an_end(stress: Stress, memory: usize) -> bool {
+    let rig = Rig::under(stress, memory, &SPONSORS, unit());
+    let n = if stress == Stress::Off { 20_000 } else { 500 };
+    let (accepted, tap) = crossed(&rig, |accepted| until_accepted(accepted, n));
+    rig.quiet();
+    let counts = rig.machine.info().counts();
+    let told = tap.count() + counts.aborts_no_memory + counts.dropped;
+    assert_eq!(faults(&rig), None, "{stress:?} {memory}");
+    assert!(accepted >= n, "{accepted} under {stress:?} with {memory}");
+    assert_eq!(told, accepted, "{stress:?} {memory}: {counts:?}");
+    // Nothing is left that anybody could reach.
+    let (tell, heard) = std::sync::mpsc::channel();
+    for _ in 0..2 {
+        let tell = tell.clone();
+        rig.machine.collect(move || {
+            let _ = tell.send(());
+        });
+        heard.recv_timeout(PATIENCE).expect("collected");
+    }
+    let info = rig.machine.info();
+    assert_eq!((info.gc.live_actors, info.handles), (0, 0));
+    counts.aborts_no_memory > 0
+}
+
 #[test]
 fn every_message_that_was_accepted_comes_to_one_end() {
     let mut exhausted = false;
     for stress in STRESSES {
         for memory in [usize::MAX, LITTLE] {
-            let rig = Rig::under(stress, memory, &SPONSORS, unit());
-            let n = if stress == Stress::Off { 20_000 } else { 500 };
-            let (accepted, tap) = crossed(&rig, |accepted| until_accepted(accepted, n));
-            rig.quiet();
-            let counts = rig.machine.info().counts();
-            let told = tap.count() + counts.aborts_no_memory + counts.dropped;
-            assert_eq!(faults(&rig), None, "{stress:?} {memory}");
-            assert!(accepted >= n, "{accepted} under {stress:?} with {memory}");
-            assert_eq!(told, accepted, "{stress:?} {memory}: {counts:?}");
-            exhausted |= counts.aborts_no_memory > 0;
-            // Nothing is left that anybody could reach.
-            let (tell, heard) = std::sync::mpsc::channel();
-            for _ in 0..2 {
-                let tell = tell.clone();
-                rig.machine.collect(move || {
-                    let _ = tell.send(());
-                });
-                heard.recv_timeout(PATIENCE).expect("collected");
-            }
-            let info = rig.machine.info();
-            assert_eq!((info.gc.live_actors, info.handles), (0, 0));
+            exhausted |= come_to_an_end(stress, memory);
         }
     }
-    assert!(exhausted, "the quota was never used up");
+    // On a busy host there may be little at a time.
+    until(|| {
+        exhausted
+            || STRESSES
+                .iter()
+                .any(|stress| come_to_an_end(*stress, LITTLE))
+    });
 }
 
 #[test]
