@@ -67,6 +67,48 @@ mod system {
     }
 }
 
+#[cfg(all(test, target_os = "linux", not(miri), not(loom)))]
+mod tests {
+    use super::*;
+
+    /// The cores that this thread may use.
+    fn mine() -> Set {
+        // SAFETY: of plain bits, for which zeroes are good; the system writes no more than its size.
+        unsafe {
+            let mut cores: Set = std::mem::zeroed();
+            assert_eq!(libc::sched_getaffinity(0, size_of::<Set>(), &mut cores), 0);
+            cores
+        }
+    }
+
+    fn may_use(cores: &Set) -> bool {
+        // SAFETY: only reads the sets.
+        unsafe { libc::CPU_EQUAL(&mine(), cores) }
+    }
+
+    #[test]
+    fn who_steps_aside_may_come_back() {
+        let all = mine();
+        step_aside();
+        assert!(may_use(&all));
+    }
+
+    #[test]
+    fn nobody_is_barred_from_the_only_core_it_may_use() {
+        let all = mine();
+        // SAFETY: as above, and a core of the running system is within the set.
+        let only = unsafe {
+            let mut only: Set = std::mem::zeroed();
+            libc::CPU_SET(here() as usize, &mut only);
+            only
+        };
+        restore(&only);
+        assert!(bar_from_here(0).is_none() && !step_aside());
+        assert!(may_use(&only));
+        restore(&all);
+    }
+}
+
 /// A system for models: a few threads with numbers that are not given again, each barred from a core or not.
 #[cfg(loom)]
 mod system {

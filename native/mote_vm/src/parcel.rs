@@ -168,7 +168,12 @@ fn raw_words(command: Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heap::block::BlockPool;
+    use crate::actor::Actor;
+    use crate::foreign::LongBytes;
+    use crate::heap::block::{BlockPool, BLOCK};
+    use crate::heap::pace::Pace;
+    use crate::map;
+    use crate::timers::TimerId;
 
     fn unpacked(heap: &mut Heap, write: impl FnOnce(&mut Builder)) -> Value {
         let mut builder = Builder::new();
@@ -265,6 +270,110 @@ mod tests {
                 let others = &words[1..keep];
                 assert!(others.iter().all(|word| *word == Value::EMPTY_LIST));
             }
+        }
+    }
+
+    fn actor(n: usize) -> *const Actor {
+        std::ptr::without_provenance(n * 16)
+    }
+
+    fn held(handles: &Arc<Handles>, n: usize) -> Held {
+        let key = handles.acquire(actor(n), None);
+        let held = handles.hold(key).unwrap();
+        handles.release(key);
+        held
+    }
+
+    #[test]
+    fn each_part_comes_to_its_place() {
+        let mut heap = heap();
+        let handles = Arc::<Handles>::default();
+        let id = TimerId {
+            serial: 1,
+            thread: 2,
+            place: 3,
+        };
+        let timer = unpacked(&mut heap, |b| b.timer(id));
+        assert_eq!(timer.as_timer(), Some(id));
+        let on = unpacked(&mut heap, |b| {
+            b.on();
+            b.atom(Atom::OK);
+            b.address(held(&handles, 1));
+        });
+        let parts = (Value::atom(Atom::OK), Value::address(actor(1)));
+        assert_eq!(on.as_on(), Some(parts));
+        let map = unpacked(&mut heap, |b| {
+            b.map(2);
+            for (key, value) in [(1, 10), (2, 20)] {
+                assert!(b.integer(key) && b.integer(value));
+            }
+        });
+        let map = map::Node::of(map).unwrap();
+        let get = |key| map::get(map, Value::fixnum(key));
+        assert_eq!(get(1), Some(Value::fixnum(10)));
+        assert_eq!(get(2), Some(Value::fixnum(20)));
+    }
+
+    #[test]
+    fn what_goes_with_the_words_is_taken_back_with_them() {
+        let handles = Arc::<Handles>::default();
+        let binary = |byte, n| Arc::new(LongBytes(vec![byte; n].into()));
+        let mut builder = Builder::new();
+        builder.tuple(3);
+        builder.foreign(binary(1, 10));
+        builder.address(held(&handles, 1));
+        let mark = builder.mark();
+        let second = binary(2, 20);
+        builder.foreign(second.clone());
+        builder.address(held(&handles, 2));
+        assert_eq!((builder.shared(), handles.len()), (30, 2));
+        builder.rewind(mark);
+        assert_eq!((builder.shared(), handles.len()), (10, 1));
+        assert_eq!(Arc::strong_count(&second), 1);
+        builder.foreign(binary(3, 30));
+        let parcel = builder.finish();
+        assert!(parcel.is_for(&handles) && !parcel.is_for(&Arc::default()));
+        assert_eq!((parcel.shared(), handles.len()), (40, 1));
+        let mut heap = heap();
+        let value = parcel.unpack(&mut heap, &mut Vec::new());
+        let [first, address, last] = value.as_tuple().unwrap() else {
+            panic!("three elements")
+        };
+        let bytes = [first, last].map(|value| value.as_foreign().unwrap().bytes().unwrap()[0]);
+        assert_eq!((bytes, *address), ([1, 3], Value::address(actor(1))));
+        assert_eq!(handles.len(), 0);
+    }
+
+    /// The collector looks behind each.
+    #[test]
+    fn raw_words_are_not_taken_for_addresses() {
+        let handles = Arc::<Handles>::default();
+        let word = Value::address(actor(7)).word();
+        let mut builder = Builder::new();
+        builder.tuple(4);
+        builder.float(f64::from_bits(word));
+        builder.bytes(&[word.to_ne_bytes(), word.to_ne_bytes()].concat());
+        builder.timer(TimerId {
+            serial: word,
+            thread: 1,
+            place: 1,
+        });
+        builder.address(held(&handles, 1));
+        let mut shown = Vec::new();
+        builder.finish().each_address(|address| shown.push(address));
+        assert_eq!(shown, [Value::address(actor(1))]);
+    }
+
+    #[test]
+    fn what_there_is_no_memory_for_is_missed_though_there_is_some_for_the_rest() {
+        let pool = BlockPool::new(8 * BLOCK, Pace::default());
+        let mut heap = Heap::new(Arc::new(pool));
+        for (bytes, is_enough) in [(1, true), (16 * BLOCK, false), (1, true)] {
+            let value = unpacked(&mut heap, |b| {
+                b.tuple(1);
+                b.bytes(&vec![7; bytes]);
+            });
+            assert_eq!(!value.is_none(), is_enough);
         }
     }
 

@@ -381,9 +381,45 @@ impl Dispatch {
 #[cfg(all(test, target_os = "linux", not(miri), not(loom)))]
 mod tests {
     use super::*;
+    use crate::actor::BehaviourId;
     use crate::inbox::Entry;
     use crate::spot::Cores;
     use crate::still::Still;
+
+    #[test]
+    fn after_a_long_turn_others_are_expected() {
+        let mut still = Still::new(2);
+        let batch = Batch {
+            turns: 1,
+            units: LONG,
+            last: LONG,
+            queued: 3,
+        };
+        let took = 1_280;
+        let backlog = still.thread.estimate(&batch, Duration::from_nanos(took));
+        // Nothing waits, but what comes may be as long.
+        assert_eq!((backlog, still.thread.turn.long_turn), (0, took));
+    }
+
+    #[test]
+    fn whoever_runs_a_turn_rests_no_longer() {
+        for turns in [0, 1] {
+            let mut still = Still::new(1);
+            still.thread.stand_still(idle::wake);
+            let turn = &mut still.thread.turn;
+            for _ in 0..turns {
+                let actor = turn.create(BehaviourId::SINK, Value::NIL).address_pointer();
+                turn.queue.push(actor, Value::NIL);
+            }
+            turn.tidy_up();
+            still.thread.rests = true;
+            let end = Entry::Call(Box::new(|thread| thread.turn.place.machine.stop()));
+            assert!(still.thread.turn.place.station.push(end).is_ok());
+            still.thread.dispatch();
+            assert_eq!(still.thread.rests, turns == 0);
+            still.machine.quiescence().done(1);
+        }
+    }
 
     #[test]
     fn a_thread_that_is_awake_is_counted_on_a_core() {

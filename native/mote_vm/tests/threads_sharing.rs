@@ -158,20 +158,26 @@ fn until_asleep(rig: &Rig) {
     until(|| begun() && rig.machine.info().sponsors[0].asleep == threads.len());
 }
 
-/// Runs heavy trees until one of them kept two threads busy. Each takes some tens of milliseconds, in which a loaded
+/// Runs heavy trees until one of them kept two threads busy.
+fn until_two_work(rig: &Rig) {
+    until_two_work_at(rig, 9, 50_000);
+}
+
+/// The same for trees of that depth and so many steps a turn. Each takes some tens of milliseconds, in which a loaded
 /// system may not run the siblings at all, so there may be several; one thread alone does all of them if nobody wakes
 /// the others.
-fn until_two_work(rig: &Rig) {
+fn until_two_work_at(rig: &Rig, depth: i64, steps: i64) {
+    let all = (2 << depth) - 1;
     let tap = Tap::new();
     let mut seen = Vec::new();
     for _ in 0..20 {
         let before = rig.threads("main");
         let tree = actor(rig, "tree", &tap);
-        rig.send(tree, integers(&[9, 50_000]));
+        rig.send(tree, integers(&[depth, steps]));
         rig.quiet();
         let turns = since(rig, &before, |t| t.turns);
-        assert_eq!(turns.iter().sum::<u64>(), (1 << 10) - 1);
-        if turns.iter().filter(|turns| **turns > 1023 / 16).count() >= 2 {
+        assert_eq!(turns.iter().sum::<u64>(), all);
+        if turns.iter().filter(|turns| **turns > all / 16).count() >= 2 {
             return;
         }
         seen.push(turns);
@@ -186,6 +192,17 @@ fn a_heavy_tree_keeps_two_threads_busy() {
         let rig = Rig::new(&[("main", threads)], unit());
         until_asleep(&rig);
         until_two_work(&rig);
+    }
+}
+
+/// Turns so small that nobody looks around within one.
+#[test]
+fn what_many_small_turns_leave_for_later_goes_to_a_sibling_between_batches() {
+    let rig = Rig::new(&[("main", 2)], unit());
+    until_asleep(&rig);
+    // Under stress none is small: there is a collection after each.
+    if !rig::stressed() {
+        until_two_work_at(&rig, 17, 1);
     }
 }
 

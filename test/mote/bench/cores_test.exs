@@ -28,6 +28,9 @@ defmodule Mote.Bench.CoresTest do
   test "a round on even cores counts, and costs no patience" do
     assert {[1], true, patience} = Cores.on_even([rounds()], 60_000, looks([true]))
     assert patience in 59_000..60_000
+    # However long it takes.
+    assert {[:ok], true, patience} = Cores.on_even([fn -> Process.sleep(600) end], 500, looks([true]))
+    assert patience > 0
   end
 
   test "nothing is run before they are even" do
@@ -52,6 +55,14 @@ defmodule Mote.Bench.CoresTest do
 
   test "patience ends" do
     assert Cores.on_even([fn -> Process.sleep(20) end], 10, looks([true, false])) == {[:ok], false, 0}
+  end
+
+  test "all rounds together have that much patience" do
+    run = rounds()
+    slow = fn -> Process.sleep(20) && run.() end
+    looks = List.flatten(List.duplicate([true, false], 20))
+    assert {[n], false, 0} = Cores.on_even([slow], 50, looks(looks))
+    assert n <= 3
   end
 
   test "between the runs of a round they are looked at, too" do

@@ -194,34 +194,82 @@ mod tests {
     /// How long until something is wrong.
     const LONG: Duration = Duration::from_secs(20);
 
-    /// Somebody answers the request of a thread that looks for work: whether the share came while it was waited for.
-    fn is_shared() -> bool {
-        let mut still = Still::new(2);
+    fn await_that(happens: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !happens() {
+            assert!(start.elapsed() < LONG);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Looks for work while others act, given the own station and those of the siblings: whether something came, and how
+    /// many shares were counted.
+    fn looked_while(
+        still: &mut Still,
+        act: impl FnOnce(&Station, &[Arc<Station>]) + Send,
+    ) -> (bool, u64) {
         let place = still.thread.turn.place.clone();
-        let (asker, sibling) = (&place.station, &place.sponsor.stations[1]);
+        let (asker, siblings) = (&place.station, &place.sponsor.stations[1..]);
         let came = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let start = Instant::now();
-                while sibling.request.answer() != Some(asker.number) {
-                    assert!(start.elapsed() < LONG, "nobody asks");
-                    std::thread::yield_now();
-                }
-                assert!(asker.push(Entry::Alarm).is_ok());
-            });
+            scope.spawn(|| act(asker, siblings));
             still.thread.look_for_work(LONG)
         });
-        assert!(came);
-        assert_eq!(sibling.request.answer(), None);
-        still.thread.turn.counts.shares_taken == 1
+        (came, still.thread.turn.counts.shares_taken)
     }
 
     #[test]
     fn a_request_stands_before_there_is_anything_to_be_had() {
+        let shared = || {
+            looked_while(&mut Still::new(2), |asker, siblings| {
+                await_that(|| siblings[0].request.answer() == Some(asker.number));
+                assert!(asker.push(Entry::Alarm).is_ok());
+            })
+        };
         let start = Instant::now();
+        let mut looked = (true, 0);
         // The system may hold up who answers for longer than the share is waited for.
-        while !is_shared() {
+        while looked == (true, 0) {
             assert!(start.elapsed() < LONG, "no share ever came");
+            looked = shared();
         }
+        assert_eq!(looked, (true, 1));
+    }
+
+    #[test]
+    fn who_is_answered_and_given_nothing_asks_again() {
+        let looked = looked_while(&mut Still::new(2), |asker, siblings| {
+            for _ in 0..2 {
+                await_that(|| siblings[0].request.answer() == Some(asker.number));
+            }
+            await_that(|| siblings[0].request.is_by(asker.number));
+            // From elsewhere: no share.
+            assert!(asker.push(Entry::Alarm).is_ok());
+        });
+        assert_eq!(looked, (true, 0));
+    }
+
+    #[test]
+    fn who_has_asked_one_for_a_moment_asks_another_that_has_more_by_then() {
+        let looked = looked_while(&mut Still::new(3), |asker, siblings| {
+            for (has_none, has_some) in [(0, 1), (1, 0)] {
+                siblings[has_none].backlog.store(0, Relaxed);
+                siblings[has_some].backlog.store(1, Relaxed);
+                await_that(|| siblings[has_some].request.is_by(asker.number));
+            }
+            assert!(asker.push(Entry::Alarm).is_ok());
+        });
+        assert_eq!(looked, (true, 0));
+    }
+
+    #[test]
+    fn one_that_has_something_is_asked_with_patience() {
+        let mut still = Still::new(2);
+        let sibling = still.thread.turn.place.sponsor.stations[1].clone();
+        sibling.backlog.store(WORTH_ASKING, Relaxed);
+        let start = Instant::now();
+        assert!(!still.thread.look_for_work(Duration::ZERO));
+        assert!(start.elapsed() >= PATIENCE);
+        assert_eq!(sibling.request.answer(), None);
     }
 
     #[test]
@@ -239,10 +287,32 @@ mod tests {
         still.thread.turn.place.machine.quiescence().add(1);
         still.thread.sleep(Some(REST));
         assert!(still.thread.rests);
-        let station = still.thread.turn.place.station.clone();
-        assert!(station.push(Entry::Alarm).is_ok());
-        still.thread.sleep(Some(REST));
-        assert!(!still.thread.rests);
+        let mut sleeps_shortly = || {
+            still.thread.sleep(Some(Duration::ZERO));
+            !still.thread.rests
+        };
+        // One of these does not take as long as a rest, whatever else runs.
+        assert!((0..1_000).any(|_| sleeps_shortly()));
         still.machine.quiescence().done(1);
+    }
+
+    #[test]
+    fn who_is_woken_for_something_rests_no_longer() {
+        let mut still = Still::new(2);
+        let place = still.thread.turn.place.clone();
+        let quiescence = place.machine.quiescence();
+        quiescence.add(1);
+        place.station.parker.open(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                await_that(|| quiescence.is_quiet());
+                std::thread::sleep(REST);
+                assert!(place.station.push(Entry::Alarm).is_ok());
+            });
+            still.thread.sleep(Some(LONG));
+        });
+        assert!(!still.thread.rests);
+        place.station.parker.close();
+        quiescence.done(1);
     }
 }

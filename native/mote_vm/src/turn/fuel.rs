@@ -112,7 +112,11 @@ impl Turn {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::{FIRST_SLICE, UNIT};
+    use crate::actor::BehaviourId;
     use crate::still::Still;
+    use crate::sync::Relaxed;
+    use crate::value::Value;
 
     #[test]
     fn where_long_turns_are_expected_the_first_look_comes_at_once() {
@@ -132,5 +136,27 @@ mod tests {
         };
         assert_eq!(slices(0), (1_000, vec![256, 256, 256, 232]));
         assert_eq!(slices(10_000), (1_000, vec![32, 256, 256, 272, 184]));
+    }
+
+    /// What it says it has to do, to whoever may ask: the turn that runs is one of those that take as long.
+    #[test]
+    fn what_waits_behind_a_long_turn_takes_as_long_each() {
+        let mut still = Still::new(2);
+        let turn = &mut still.thread.turn;
+        let mut backlog = |queued, long_turn| {
+            for _ in 0..queued {
+                let actor = turn.create(BehaviourId::SINK, Value::NIL).address_pointer();
+                turn.queue.push(actor, Value::NIL);
+            }
+            turn.savepoint.queue = turn.queue.mark();
+            turn.long_turn = long_turn;
+            turn.allow(1_000);
+            turn.fuel = 0;
+            assert!(turn.refuel().is_ok());
+            turn.place.station.backlog.load(Relaxed)
+        };
+        assert_eq!(backlog(0, 7_000), 0);
+        assert_eq!(backlog(1, 7_000), 2 * 7_000);
+        assert_eq!(backlog(1, 0), 3 * FIRST_SLICE * UNIT);
     }
 }
