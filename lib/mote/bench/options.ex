@@ -17,8 +17,13 @@ defmodule Mote.Bench.Options do
     format: :string
   ]
 
-  @sponsors Enum.map(Variant.sponsors(), &Atom.to_string/1)
-  @tiers for tier <- Variant.tiers(), tier != :default, do: Atom.to_string(tier)
+  # Options that name one of a few. Kept as atoms, so that these are there as soon as this module is.
+  @choices %{
+    sponsor: Variant.sponsors(),
+    tier: Variant.tiers() -- [:default],
+    cores: [:any, :even],
+    format: [:table, :tsv]
+  }
 
   defstruct programs: [],
             depth: nil,
@@ -51,6 +56,7 @@ defmodule Mote.Bench.Options do
 
     with :ok <- valid(invalid),
          {:ok, programs} <- programs(names),
+         :ok <- programs_given(programs, given),
          {:ok, options} <- options(given, %__MODULE__{programs: programs}),
          :ok <- used(options, :depth),
          :ok <- used(options, :n),
@@ -119,6 +125,10 @@ defmodule Mote.Bench.Options do
     end)
   end
 
+  # Without anything it is the list of programs that is wanted.
+  defp programs_given([], [_ | _]), do: {:error, "say what to measure: one or several of #{known_names()}"}
+  defp programs_given(_programs, _given), do: :ok
+
   defp known_names, do: Enum.map_join(Bench.programs(), ", ", & &1.about().name)
 
   defp options(given, options) do
@@ -137,19 +147,20 @@ defmodule Mote.Bench.Options do
 
   defp option(:runs, runs) when runs > 0, do: {:ok, runs}
   defp option(:runs, runs), do: {:error, "--runs must be at least 1, got: #{runs}"}
-  defp option(:sponsor, name) when name in @sponsors, do: {:ok, String.to_existing_atom(name)}
 
-  defp option(:sponsor, other),
-    do: {:error, "--sponsor must be #{Enum.join(@sponsors, ", ")}, got: #{inspect(other)}"}
+  defp option(key, text) when is_map_key(@choices, key) do
+    choices = @choices[key]
 
-  # The atoms are those of `Variant`, which may not be loaded yet.
-  defp option(:tier, name) when name in @tiers, do: {:ok, String.to_atom(name)}
-  defp option(:tier, other), do: {:error, "--tier must be #{Enum.join(@tiers, ", ")}, got: #{inspect(other)}"}
+    if choice = Enum.find(choices, &(Atom.to_string(&1) == text)) do
+      {:ok, choice}
+    else
+      {others, [last]} = Enum.split(choices, -1)
+      {:error, "--#{key} must be #{Enum.join(others, ", ")} or #{last}, got: #{inspect(text)}"}
+    end
+  end
+
   defp option(:compare, "beam"), do: {:ok, true}
   defp option(:compare, other), do: {:error, "--compare must be beam, got: #{inspect(other)}"}
-
-  defp option(:cores, cores) when cores in ["any", "even"], do: {:ok, String.to_atom(cores)}
-  defp option(:cores, other), do: {:error, "--cores must be any or even, got: #{inspect(other)}"}
 
   # Read here to be told what is wrong with it before anything is measured.
   defp option(:data, directory) do
@@ -158,9 +169,6 @@ defmodule Mote.Bench.Options do
   rescue
     error in Data.Error -> {:error, "--data: " <> Exception.message(error)}
   end
-
-  defp option(:format, format) when format in ["table", "tsv"], do: {:ok, String.to_atom(format)}
-  defp option(:format, other), do: {:error, "--format must be table or tsv, got: #{inspect(other)}"}
 
   # An option that would change nothing is a mistake.
   defp used(%__MODULE__{programs: programs} = options, key) do
@@ -172,7 +180,7 @@ defmodule Mote.Bench.Options do
   end
 
   defp sponsor_used(%__MODULE__{programs: programs} = options) do
-    if options.sponsor == nil or programs == [] or Enum.any?(programs, &(&1.about().machines == nil)) do
+    if options.sponsor == nil or Enum.any?(programs, &(&1.about().machines == nil)) do
       :ok
     else
       {:error, "--sponsor changes nothing for #{Enum.map_join(programs, ", ", & &1.about().name)}"}

@@ -73,9 +73,14 @@ defmodule Mote.Bench.Worker do
   @spec use_data(t, Path.t() | nil) :: :ok
   def use_data(worker, directory), do: call(worker, Mote.Bench.Northwind.Data, :use, [directory])
 
-  @doc "Loads a program there, see `Mote.Bench.Run.load/2`."
+  @doc "Loads a program there, see `Mote.Bench.Run.load/2`. Turns that are meant to be aborted are not logged in a node."
   @spec load(t, module, Variant.t()) :: :ok
-  def load(worker, program, variant), do: call(worker, Run, :load, [program, variant])
+  def load(worker, program, variant) do
+    if program.about().aborts and worker.where != :here,
+      do: call(worker, Logger, :put_module_level, [Mote.Machine.Reporter, :error])
+
+    call(worker, Run, :load, [program, variant])
+  end
 
   @doc "Runs a program there, on the machine that the place keeps for the variant, see `Mote.Bench.Run.once/4`."
   @spec run(t, module, Variant.t(), pos_integer, fresh: boolean, repeats: pos_integer) :: Sample.t()

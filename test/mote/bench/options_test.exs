@@ -42,6 +42,15 @@ defmodule Mote.Bench.OptionsTest do
     end
   end
 
+  test "options are read before anything else of the bench is loaded" do
+    code = """
+    for argv <- [~w(ring --sponsor mt), ~w(ring --sponsor st), ~w(ring --tier interp), ~w(ring --cores even)],
+        do: {:ok, _} = Mote.Bench.Options.parse(argv)
+    """
+
+    assert Mote.OtherBEAM.run(code) == {"", 0}
+  end
+
   test "nothing is a request for the list" do
     assert {:ok, %Options{programs: []}} = Options.parse([])
   end
@@ -59,13 +68,14 @@ defmodule Mote.Bench.OptionsTest do
           {~w(ring --runs few), ~s(--runs cannot be "few")},
           {~w(ring --runs), "--runs needs a value"},
           {~w(ring --compare pony), ~s(--compare must be beam, got: "pony")},
-          {~w(ring --sponsor two), ~s(--sponsor must be st, mt, both, got: "two")},
+          {~w(ring --sponsor two), ~s(--sponsor must be st, mt or both, got: "two")},
           {~w(ring --sponsor), "--sponsor needs a value"},
-          {~w(ring --tier jit), ~s(--tier must be native, interp, both, got: "jit")},
-          {~w(ring --tier default), ~s(--tier must be native, interp, both, got: "default")},
+          {~w(ring --tier jit), ~s(--tier must be native, interp or both, got: "jit")},
+          {~w(ring --tier default), ~s(--tier must be native, interp or both, got: "default")},
           {~w(sendx idle_cpu --sponsor both), "--sponsor changes nothing for sendx, idle_cpu"},
           {~w(ring --format json), ~s(--format must be table or tsv, got: "json")},
-          {~w(ring --speed 3), "there is no option --speed"}
+          {~w(ring --speed 3), "there is no option --speed"},
+          {~w(--sponsor mt), "say what to measure: one or several of fork_bomb, floor, cps, "}
         ] do
       assert {:error, error} = Options.parse(argv)
       assert String.starts_with?(error, message), "#{inspect(argv)}: #{error}"
