@@ -266,38 +266,40 @@ defmodule Mote.FutureEnvironmentTest do
                for future <- run.([linked, unseen, told]), do: assert_received({:told, ^future})
              end) =~ "failed: ** (exit) exited in: Task.await"
 
-      run.([fn _ -> Process.exit(self(), :kill) end])
+      # One that ends its process ends nothing else.
+      log = capture_log(fn -> for future <- run.([&die/1, told]), do: assert_received({:told, ^future}) end)
+      assert log |> String.split("failed: ** (exit) killed") |> length() == 4
       assert Mote.sponsors(machine) == [:main, :other]
     end
 
-    test "may watch processes, and be sent anything: their environment goes on", %{machine: machine} do
+    test "may watch processes, be sent anything and receive anything: their environment goes on",
+         %{machine: machine} do
       test = self()
 
-      stray = fn _ ->
-        {pid, ref} = spawn_monitor(fn -> :ok end)
-        keeper = self()
-        spawn(fn -> send(test, {:asked, catch_exit(GenServer.call(keeper, :who, 50))}) end)
-        GenServer.cast(keeper, :stray)
-
-        for message <- [:stray, {ref, :ok}, {make_ref(), 1}, {:DOWN, ref, :process, test, :no}],
-            do: send(keeper, message)
-
-        send(test, {:watched, pid})
+      greedy = fn future ->
+        spawn_monitor(fn -> :ok end)
+        send(self(), :stray)
+        # While others are finished, and the block ends.
+        send(test, {:took, future, for(_ <- 1..2, do: receive(do: (message -> message)))})
+        Process.sleep(50)
+        nothing = receive(do: (message -> message), after: (0 -> :nothing))
+        send(test, {:then, future, nothing})
       end
 
-      Future.with_environment(machine, [max_threads: 1, after_finish: [stray]], fn ->
-        for n <- 1..3 do
-          assert Future.touch(Future.future(&Sums.fib/1, [n])) in 1..2
-          assert_receive {:watched, pid}
-          eventually(fn -> not Process.alive?(pid) end)
-          assert_receive {:asked, {:timeout, _}}
-        end
+      futures =
+        Future.with_environment(machine, [max_threads: 1, after_finish: [greedy]], fn ->
+          for n <- 1..3, do: Future.future(&Sums.fib/1, [n])
+        end)
 
-        assert [:main, :other, :future_1] = Mote.sponsors(machine)
-      end)
+      for future <- futures do
+        assert_received {:took, ^future, [_, _]}
+        assert_received {:then, ^future, :nothing}
+      end
 
       assert Mote.sponsors(machine) == [:main, :other]
     end
+
+    defp die(_future), do: Process.exit(self(), :kill)
 
     test "that fail", %{machine: machine} do
       log =

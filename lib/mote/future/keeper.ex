@@ -2,8 +2,8 @@ defmodule Mote.Future.Keeper do
   # The process of an environment: has its sponsor, and gives it back when it is released or its owner dies, however
   # that happens. Calls the hooks of futures that are finished.
   #
-  # 1. What it acts on bears a reference that it made itself, or comes from `Mote.Future.Environment`. Hooks run in it, so
-  #    anything else may come as well, and means nothing.
+  # 1. A hook runs in a process of its own, one at a time: however that ends, and whatever it receives, the keeper goes on
+  #    and misses nothing.
   @moduledoc false
 
   use GenServer, restart: :temporary
@@ -33,7 +33,7 @@ defmodule Mote.Future.Keeper do
   def release(keeper, native, sponsor) do
     GenServer.call(keeper, :release, :infinity)
   catch
-    # Gone with the machine, or killed by a hook, and then the sponsor is still there.
+    # Gone with the machine, or killed, and then the sponsor is still there.
     :exit, _ ->
       Mote.remove_sponsor(Native.machine_owner(native), sponsor)
       :ok
@@ -41,8 +41,6 @@ defmodule Mote.Future.Keeper do
 
   @impl GenServer
   def init({owner, native, resource, sponsor, hooks}) do
-    # What hooks start, and are linked to, may fail without taking the sponsor's keeper with it.
-    Process.flag(:trap_exit, true)
     machine = Native.machine_owner(native)
 
     case add_sponsor(machine, sponsor, 1) do
@@ -87,16 +85,12 @@ defmodule Mote.Future.Keeper do
     {:stop, :normal, :ok, state}
   end
 
-  def handle_call(_stray, _from, state), do: {:noreply, state}
-
   @impl GenServer
   def handle_cast({:watch, future}, state) do
     tag = make_ref()
     asker = Native.future_wait(state.native, future.ref, tag)
     {:noreply, put_in(state.watched[tag], {future, asker})}
   end
-
-  def handle_cast(_stray, state), do: {:noreply, state}
 
   @impl GenServer
   def handle_info({tag, _told}, state) when is_map_key(state.watched, tag), do: {:noreply, finish(state, tag)}
@@ -114,7 +108,8 @@ defmodule Mote.Future.Keeper do
     {:stop, :normal, state}
   end
 
-  def handle_info(_stray, state), do: {:noreply, state}
+  # A machine that ends says so to whoever waits for a future, too.
+  def handle_info({_tag, :mote_failed, _reason}, state), do: {:noreply, state}
 
   # All of them are finished, and their messages are here or on their way, or the machine is down.
   defp finish_all(%{watched: watched} = state) when watched == %{}, do: state
@@ -132,10 +127,24 @@ defmodule Mote.Future.Keeper do
     state
   end
 
+  # Invariant 1. What a hook starts, and is linked to, may fail without taking it along.
   defp call(hook, future) do
-    hook.(future)
-  catch
-    kind, reason ->
-      Logger.error("a hook of #{inspect(future)} failed: " <> Exception.format(kind, reason, __STACKTRACE__))
+    {pid, ref} =
+      spawn_monitor(fn ->
+        Process.flag(:trap_exit, true)
+
+        try do
+          hook.(future)
+        catch
+          kind, reason -> failed(future, Exception.format(kind, reason, __STACKTRACE__))
+        end
+      end)
+
+    receive do
+      {:DOWN, ^ref, :process, ^pid, :normal} -> :ok
+      {:DOWN, ^ref, :process, ^pid, reason} -> failed(future, Exception.format(:exit, reason))
+    end
   end
+
+  defp failed(future, why), do: Logger.error("a hook of #{inspect(future)} failed: #{why}")
 end
