@@ -316,7 +316,12 @@ defmodule Mote.Behaviour.CompileErrorTest do
     test "too many values at once" do
       names = Enum.map_join(1..600, ", ", &"v#{&1}")
       sum = Enum.map_join(1..600, " + ", &"v#{&1}")
-      assert error("defpure f(x) do\n{#{names}} = x\n#{sum}\nend") =~ "2: f/1 needs more than 512 registers"
+      too_many = "2: f/1 needs more than 512 registers"
+      assert error("defpure f(x) do\n{#{names}} = x\n#{sum}\nend") =~ too_many
+      one_by_one = Enum.map_join(1..600, "\n", &"v#{&1} = x * #{&1}")
+      assert error("defpure f(x) do\n#{one_by_one}\n#{sum}\nend") =~ too_many
+      pairs = Enum.map_join(1..300, "\n", &"{v#{2 * &1 - 1}, v#{2 * &1}} = elem(x, #{&1})")
+      assert error("defpure f(x) do\n#{pairs}\n#{sum}\nend") =~ too_many
     end
 
     test "too many captures, arguments and variables of a loop" do

@@ -149,7 +149,7 @@ defmodule Mote.Behaviour.IR.Registers do
   defp write([], _, _, _, s), do: s
 
   defp write(vs, {:match_tuple, _, n, _, _}, at, last, s) do
-    first = Enum.find(0..@max, fn r -> Enum.all?(r..(r + n - 1), &(not is_map_key(s.busy, &1))) end)
+    first = place(fn r -> Enum.all?(r..(r + n - 1), &(not is_map_key(s.busy, &1))) end)
     vs |> Enum.with_index(first) |> Enum.reduce(s, fn {v, real}, s -> put(v, real, at, last, s) end)
   end
 
@@ -158,10 +158,13 @@ defmodule Mote.Behaviour.IR.Registers do
       case s.places do
         # A register where branches meet has its place since the first of them.
         %{^v => real} when is_map_key(s.busy, real) -> put(v, real, at, last, s)
-        _ -> put(v, Enum.find(0..@max, &(not is_map_key(s.busy, &1))), at, last, s)
+        _ -> put(v, place(&(not is_map_key(s.busy, &1))), at, last, s)
       end
     end)
   end
+
+  # Where there is none any more it is the one behind the last, which is found to be too many in the end.
+  defp place(free?), do: Enum.find(0..@max, @max, free?)
 
   defp put(v, real, at, last, s) do
     %{
