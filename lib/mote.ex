@@ -41,7 +41,7 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Batch, Behaviour, Customer, Error, Machine, Native, Question, Timer}
+  alias Mote.{Address, Ask, Batch, Behaviour, Customer, Error, Machine, Native, Outbox, Question, Timer}
   alias Mote.Machine.{Admission, Creator, Loader, Options, Reporter, Sponsor, Table}
 
   @timeout 5_000
@@ -370,16 +370,19 @@ defmodule Mote do
   @doc """
   A reference that carries its sponsor: whoever sends to it, the message runs in that sponsor.
 
-  So a reply comes home, whichever sponsor it is sent from. The name is looked up when something is sent. Customers
-  and pids have no sponsor to go to, and are given back as they are. Within a behaviour it is `on(sponsor, address)`.
+  So a reply comes home, whichever sponsor it is sent from. The name is looked up when something is sent. Customers,
+  pids and outboxes have no sponsor to go to, and are given back as they are. Within a behaviour it is
+  `on(sponsor, address)`.
   """
-  @spec on(atom, target) :: target when target: Address.t() | Customer.t() | pid
+  @spec on(atom, target) :: target when target: Address.t() | Customer.t() | Outbox.t() | pid
   def on(sponsor, %Address{} = address), do: %{address | sponsor: Sponsor.name!(sponsor)}
   def on(sponsor, %Customer{} = customer), do: Sponsor.name!(sponsor) && customer
+  def on(sponsor, %Outbox{} = outbox), do: Sponsor.name!(sponsor) && outbox
   def on(sponsor, pid) when is_pid(pid), do: Sponsor.name!(sponsor) && pid
 
   def on(_sponsor, other) do
-    raise ArgumentError, "expected an address, a customer or a pid to refer to, got: #{inspect(other)}"
+    raise ArgumentError,
+          "expected an address, a customer, an outbox or a pid to refer to, got: #{inspect(other)}"
   end
 
   @doc """
@@ -532,7 +535,8 @@ defmodule Mote do
     * `sponsors` - for each name a map of `started` (nanoseconds after the machine), `threads` (the counters of each),
       `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
       threads' queues), `queue_bytes`, `waiting` (both together, as its `:inbox` counts them), `high_water` (the most
-      that ever waited) and `overloaded` (how many messages found it full);
+      that waited whenever that was counted: as something entered, and at the end of a batch of turns) and `overloaded`
+      (how many messages found it full);
     * `memory` - bytes: `heap`, `queues`, `charged`, all that counts against `:memory`, and `mapped`, what the system has
       given for heaps and queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),

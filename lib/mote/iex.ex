@@ -45,9 +45,14 @@ defmodule Mote.IEx do
     end
   end
 
-  @doc "Makes the short forms of this shell mean that machine."
+  @doc """
+  Makes the short forms of this shell mean that machine, by a name also the one that is started in its place.
+
+  Raises `Mote.Error` when it is not running.
+  """
   @spec use_machine(Machine.t()) :: :ok
   def use_machine(machine) do
+    Mote.machine(machine)
     Process.put(@chosen, machine)
     :ok
   end

@@ -220,21 +220,24 @@ defmodule Mote.Inspection do
   end
 
   @doc false
-  # A keyword list of known keys; raises `ArgumentError`.
+  # A keyword list of known keys, each of them once; raises `ArgumentError`.
   @spec keyword!(term, String.t(), [atom]) :: keyword
   def keyword!(opts, what, known) do
     unless Keyword.keyword?(opts) do
       raise ArgumentError, "expected #{what} to be a keyword list, got: #{inspect(opts)}"
     end
 
-    case Keyword.keys(opts) -- known do
-      [] ->
-        opts
-
-      [key | _] ->
-        raise ArgumentError,
-              "unknown key #{inspect(key)} in #{what}; there are #{Enum.map_join(known, ", ", &inspect/1)}"
+    with [key | _] <- Keyword.keys(opts) -- known do
+      if key in known,
+        do: raise(ArgumentError, "expected each key once in #{what}, got #{inspect(key)} twice"),
+        else:
+          raise(
+            ArgumentError,
+            "unknown key #{inspect(key)} in #{what}; there are #{Enum.map_join(known, ", ", &inspect/1)}"
+          )
     end
+
+    opts
   end
 
   defp count!(opts, key, function) do

@@ -115,9 +115,14 @@ defmodule Mote.Reference do
   @spec sendx(t) :: [{term, term, term}]
   def sendx(%__MODULE__{sendx: sendx}), do: Enum.reverse(sendx)
 
-  @doc "The behaviour of an actor, `:sink` for what ignores everything."
+  @doc """
+  The behaviour of an actor, `:sink` for what ignores everything.
+
+  Raises `ArgumentError` for what is no actor of this simulator: a customer, for instance.
+  """
   @spec state(t, address) :: Behaviour.t() | :sink
-  def state(%__MODULE__{actors: actors}, %Address{id: id}), do: Map.fetch!(actors, id)
+  def state(%__MODULE__{actors: actors}, %Address{id: id}) when is_map_key(actors, id), do: actors[id]
+  def state(%__MODULE__{}, other), do: bad("the address of an actor of this simulator", other)
 
   @doc """
   The counters: `turns`, `sends` (with `sendx`), `creates`, `becomes`, `ignored`, `dropped`, `timers`, and

@@ -59,9 +59,11 @@ defmodule Mote.BadInputTest do
         Mote.add_sponsor(machine, :multi, thread: 1)
       end
 
-      assert_raise ArgumentError, ~r/expected an address, a customer or a pid to refer to, got: :echo/, fn ->
-        Mote.on(:main, :echo)
-      end
+      assert_raise ArgumentError,
+                   ~r/expected an address, a customer, an outbox or a pid to refer to, got: :echo/,
+                   fn ->
+                     Mote.on(:main, :echo)
+                   end
     end
 
     test "of what is no machine" do

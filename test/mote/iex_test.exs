@@ -58,5 +58,8 @@ defmodule Mote.IExTest do
     Process.delete({Mote.IEx, :machine})
     start_supervised!({Mote, id: :another})
     assert_raise ArgumentError, ~r/there are several machines/, fn -> pause() end
+    assert catch_error(use_machine(:nobody)).reason == :machine_down
+    assert_raise ArgumentError, ~r/expected a machine: /, fn -> use_machine(nil) end
+    assert_raise ArgumentError, ~r/there are several machines/, fn -> pause() end
   end
 end

@@ -161,6 +161,7 @@ defmodule Mote.InspectionTest do
             {[n: -1], "expected :n of top/2 to be an integer from 0, got: -1"},
             {[for: "1"], "expected :for of top/2"},
             {[many: 1], "unknown key :many in the options of top/2; there are :by, :n, :for, :timeout"},
+            {[by: :turns, by: :bytes], "expected each key once in the options of top/2, got :by twice"},
             {:turns, "expected the options of top/2 to be a keyword list, got: :turns"}
           ] do
         assert_raise ArgumentError, ~r/#{Regex.escape(text)}/, fn -> Mote.top(machine, opts) end

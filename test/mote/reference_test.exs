@@ -166,7 +166,13 @@ defmodule Mote.ReferenceTest do
            fn -> Reference.create(ref, :counter) end},
           {"expected a number of turns or :infinity, got: -1", fn -> Reference.run(ref, -1) end},
           {"expected milliseconds, an integer from 0, got: -5", fn -> Reference.advance(ref, -5) end},
-          {"expected milliseconds, an integer from 0, got: 1.5", fn -> Reference.advance(ref, 1.5) end}
+          {"expected milliseconds, an integer from 0, got: 1.5", fn -> Reference.advance(ref, 1.5) end},
+          {"expected the address of an actor of this simulator, got: #Mote.Reference.Address<7>",
+           fn -> Reference.state(ref, %Reference.Address{id: 7}) end},
+          {"expected the address of an actor of this simulator, got: #Mote.Reference.Address<customer :c>",
+           fn -> Reference.state(ref, Reference.customer(:c)) end},
+          {"expected the address of an actor of this simulator, got: :counter",
+           fn -> Reference.state(ref, :counter) end}
         ] do
       assert assert_raise(ArgumentError, call).message == message
     end

@@ -158,6 +158,8 @@ defmodule Mote.SponsorsTest do
       assert Mote.ask!(home, :read, sponsor: :two) == 155
       assert {turns(machine, :one), turns(machine, :two)} == {12, 10}
       assert Mote.on(:one, self()) == self()
+      outbox = Mote.Outbox.open(machine)
+      assert Mote.on(:one, outbox) == outbox
     end
 
     test "of a pinned actor runs where it is pinned", %{machine: machine} do
