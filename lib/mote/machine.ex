@@ -45,9 +45,10 @@ defmodule Mote.Machine do
   ## Threads
 
   The threads of a machine are named `mote-<machine>-<sponsor>-<number>`, which `top -H`, debuggers and profilers show.
-  Linux keeps 15 bytes of a thread's name: so the name of the machine is cut off first, then that of the sponsor, and the
-  number stays whole, as in `mote-MyA-main-1`. A machine without a name has a number, the last three digits of that in its
-  pid: `mote-180-main-1` belongs to `#PID<0.180.0>`.
+  Linux keeps 15 bytes of a thread's name: so the name of the machine is shortened first, then that of the sponsor, and the
+  number stays whole. Of a name such as `MyApp.Jobs` the last part is kept, and of what is still too long both ends, as in
+  `mote-M-work_a-1` for a sponsor `:worker_a` of `MyApp.Mote`; what differs only in between looks the same. A machine without
+  a name has a number, the last three digits of that in its pid: `mote-180-main-1` belongs to `#PID<0.180.0>`.
   """
 
   use GenServer

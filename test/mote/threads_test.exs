@@ -24,10 +24,16 @@ defmodule Mote.ThreadsTest do
 
   test "are told from each other by as much of their name as the system keeps" do
     {:ok, machine} = Mote.start_link(name: Mote.ThreadsTest.Long, sponsors: [äö: [threads: 2]])
-    threads(["Mot-äö-1", "Mot-äö-2"])
+    threads(["Log-äö-1", "Log-äö-2"])
+    :ok = Mote.stop(machine)
+
+    {:ok, machine} =
+      Mote.start_link(name: Mote.ThreadsTest, sponsors: [worker_a: [], worker_b: [], "Mote.Io": []])
+
+    threads(["T-work_a-1", "T-work_b-1", "Thrst-Io-1"])
     :ok = Mote.stop(machine)
     {:ok, machine} = Mote.start_link(name: :"a\0b", sponsors: ["x\0y": []])
-    threads(["\"a\\0b-xy-1"])
+    threads(["\"a\\b\"-xy-1"])
     :ok = Mote.stop(machine)
   end
 

@@ -16,14 +16,25 @@ pub(super) fn thread_name(machine: &str, sponsor: &str, number: usize) -> String
     // A name that the system takes holds no zero bytes.
     let [machine, sponsor] = [machine, sponsor].map(|name| name.replace('\0', ""));
     let room = SHOWN.saturating_sub(format!("mote---{number}").len());
-    let sponsor = cut(&sponsor, room.saturating_sub(1));
-    let machine = cut(&machine, room - sponsor.len());
+    let sponsor = shortened(&sponsor, room.saturating_sub(1));
+    let machine = shortened(&machine, room - sponsor.len());
     format!("mote-{machine}-{sponsor}-{number}")
 }
 
-/// As many whole characters as that many bytes hold.
-fn cut(name: &str, bytes: usize) -> &str {
-    &name[..name.floor_char_boundary(bytes)]
+/// What that many bytes hold of a name, in whole characters: of one such as `MyApp.Jobs` the last part, and of what is still
+/// too long the beginning and the end, since names that are alike often differ in their last letter.
+fn shortened(name: &str, bytes: usize) -> String {
+    if name.len() <= bytes {
+        return name.to_string();
+    }
+    let parts = &mut name.rsplit('.');
+    let name = parts.find(|part| !part.is_empty()).unwrap_or(name);
+    if name.len() <= bytes {
+        return name.to_string();
+    }
+    let end = &name[name.ceil_char_boundary(name.len() - (bytes + 1) / 3)..];
+    let begin = &name[..name.floor_char_boundary(bytes - end.len())];
+    format!("{begin}{end}")
 }
 
 /// See the head of this file. Ends without having run anything if it is dropped.
@@ -90,11 +101,18 @@ mod tests {
     fn a_thread_is_told_from_others_within_the_bytes_that_are_kept() {
         for (machine, sponsor, number, name) in [
             ("m", "main", 1, "mote-m-main-1"),
-            ("MyApp.Mote", "main", 1, "mote-MyA-main-1"),
+            ("MyApp.Mote", "main", 1, "mote-Moe-main-1"),
             ("MyApp.Mote", "multi", 12, "mote-M-multi-12"),
-            ("a", "in_background", 1024, "mote-a-in_-1024"),
-            ("MyApp.Mote", "in_background", 7, "mote-M-in_bac-7"),
-            ("größer", "ß", 1, "mote-grö-ß-1"),
+            ("a", "in_background", 1024, "mote-a-ind-1024"),
+            ("MyApp.Mote", "in_background", 7, "mote-M-in_bnd-7"),
+            ("MyApp.Mote", "worker_a", 1, "mote-M-work_a-1"),
+            ("MyApp.Mote", "worker_b", 1, "mote-M-work_b-1"),
+            ("MyApp.Mote", "future_1", 1, "mote-M-futu_1-1"),
+            ("MyApp.Mote", "future_12", 1, "mote-M-futu12-1"),
+            ("MyApp.Jobs", "Elixir.MyApp.Io", 1, "mote-Jobs-Io-1"),
+            ("jobs_1", "main", 1, "mote-jo1-main-1"),
+            ("........", "main.io...", 1, "mote-.....-io-1"),
+            ("größer", "ß", 1, "mote-grer-ß-1"),
             ("ßß", "ßßßß", 1, "mote--ßßß-1"),
             ("a\0b", "c\0", 2, "mote-ab-c-2"),
             ("", "main", 1, "mote--main-1"),

@@ -188,6 +188,7 @@ pub fn show(term: Term<'_>) -> String {
 fn tier() -> Tier {
     match std::env::var("MOTE_TIER").as_deref() {
         Ok("interp") => Tier::Interpreter,
-        _ => Tier::best(),
+        Ok(other) => panic!("MOTE_TIER can be interp, not {other:?}"),
+        Err(_) => Tier::best(),
     }
 }
