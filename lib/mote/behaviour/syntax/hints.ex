@@ -57,33 +57,27 @@ defmodule Mote.Behaviour.Syntax.Hints do
   @doc "How an effect or a construct that is part of the language is spelled, when it was spelled wrongly."
   @spec effect_usage(atom, arity) :: String.t() | nil
   def effect_usage(name, arity) do
-    usage =
-      case name do
-        :send -> "send target, message"
-        :sendx -> "sendx sponsor, target, message"
-        :send_after -> "send_after(milliseconds, target, message)"
-        :cancel_timer -> "cancel_timer(timer)"
-        :create -> "create name(…), or create name(…), sponsor: name"
-        :become -> "become name(…), or become sink()"
-        :abort -> "abort(reason)"
-        :self -> "self()"
-        :on -> "on(sponsor, address)"
-        :sink -> "become sink() or create sink()"
-        :case -> "case value do … end"
-        :cond -> "cond do … end"
-        :if -> "if condition do … end"
-        :unless -> "unless condition do … end"
-        :for -> "for pattern <- list, do: …"
-        _ -> nil
-      end
-
+    usage = usage(name)
     usage && "#{name} with #{arity} argument#{if arity != 1, do: "s"} does not exist: write #{usage}"
   end
 
-  @doc "Why a construct cannot be in a pattern, or nil."
-  @spec pattern(atom, arity) :: String.t() | nil
-  def pattern(name, _arity) do
+  defp usage(name) do
     case name do
+      :send -> "send target, message"
+      :sendx -> "sendx sponsor, target, message"
+      :send_after -> "send_after(milliseconds, target, message)"
+      :cancel_timer -> "cancel_timer(timer)"
+      :create -> "create name(…), or create name(…), sponsor: name"
+      :become -> "become name(…), or become sink()"
+      :abort -> "abort(reason)"
+      :self -> "self()"
+      :on -> "on(sponsor, address)"
+      :sink -> "become sink() or create sink()"
+      :case -> "case value do … end"
+      :cond -> "cond do … end"
+      :if -> "if condition do … end"
+      :unless -> "unless condition do … end"
+      :for -> "for pattern <- list, do: …"
       _ -> nil
     end
   end
@@ -148,6 +142,10 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
       module when module in [Keyword, MapSet] ->
         "#{text} is not available in a behaviour: use a map, or a list with patterns and for"
+
+      Mote ->
+        what = if usage = usage(name), do: "write #{usage}", else: @functions
+        "#{text} is not available in a behaviour, which runs in a machine: #{what}"
 
       System when name == :system_time ->
         "#{text} is not available in a behaviour: there is System.monotonic_time(unit)"

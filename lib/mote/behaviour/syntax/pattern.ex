@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Pattern do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Syntax.{Binaries, Hints, Maps}
+  alias Mote.Behaviour.Syntax.{Binaries, Maps}
 
   @doc "A pattern."
   @spec pattern(Macro.t(), Macro.Env.t()) :: AST.pattern()
@@ -52,13 +52,9 @@ defmodule Mote.Behaviour.Syntax.Pattern do
 
   # A charlist in the new spelling; the general expansion works as well, but not inside of `++`.
   defp node(name, meta, args, env) do
-    hint = if is_list(args) and is_atom(name), do: Hints.pattern(name, length(args))
-
-    cond do
-      hint -> Error.raise_at(env, env.line, hint)
-      variable?(name, args) -> {:bind, env.line, {name, Keyword.get(meta, :counter, args)}}
-      true -> expand({name, meta, args}, env)
-    end
+    if variable?(name, args),
+      do: {:bind, env.line, {name, Keyword.get(meta, :counter, args)}},
+      else: expand({name, meta, args}, env)
   end
 
   defp variable?(name, context) do
