@@ -202,6 +202,13 @@ defmodule Mote.Error do
   end
 
   defp not_quiet(context) do
-    new(:timeout, "the machine was not quiet within #{context[:timeout]} ms", context)
+    new(:timeout, "the machine was not quiet within #{context[:timeout]} ms#{paused(context)}", context)
+  end
+
+  defp paused(context) do
+    with {:ok, native} <- Machine.fetch(context[:machine]),
+         %{paused: true} <- Native.machine_info(native),
+         do: ": it is paused, see Mote.resume/1",
+         else: (_ -> "")
   end
 end

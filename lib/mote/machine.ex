@@ -229,7 +229,7 @@ defmodule Mote.Machine do
         # From the entry in the table on it is sent to.
         {:ok, _pid} = Postman.start_link(native)
         about = Reporter.about(config.name, config.telemetry)
-        Table.put(self(), native, config.name, about, memory)
+        Table.put(self(), native, config.name, about, memory, clock)
         reporter = Reporter.start(about, native, config.title)
         wake(:report, Reporter.interval(reporter))
         {:ok, %{native: native, title: config.title, reporter: reporter}}

@@ -46,6 +46,7 @@ defmodule Mote.Timer do
   """
 
   alias Mote.{Address, Error, Machine, Native, Question}
+  alias Mote.Machine.Table
 
   @enforce_keys [:machine, :key]
   defstruct [:machine, :key]
@@ -103,6 +104,7 @@ defmodule Mote.Timer do
     Question.timeout!(timeout)
 
     with {:ok, native} <- Machine.fetch(machine) do
+      if Table.clock(Native.machine_owner(native)) == {:ok, :system}, do: no_clock()
       deadline = if timeout != :infinity, do: System.monotonic_time(:millisecond) + timeout
       context = [machine: machine, timeout: timeout]
 
@@ -122,9 +124,12 @@ defmodule Mote.Timer do
       true -> with :ok <- quiet(native, deadline, context), do: step(native, limit, deadline, context)
       false -> :ok
       :stopped -> {:error, Error.from(:stopped, context)}
-      :system -> raise ArgumentError, "expected a machine that was started with clock: :manual"
+      :system -> no_clock()
     end
   end
+
+  @spec no_clock() :: no_return
+  defp no_clock, do: raise(ArgumentError, "expected a machine that was started with clock: :manual")
 
   defp quiet(native, nil, context), do: Question.drain(native, :infinity, context)
 

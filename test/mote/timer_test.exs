@@ -298,6 +298,10 @@ defmodule Mote.TimerTest do
       forged = %Mote.Timer{machine: make_ref(), key: "key"}
       assert_raise ArgumentError, ~r/a timer/, fn -> Mote.cancel_timer(forged) end
       assert_raise ArgumentError, ~r/clock: :manual/, fn -> Mote.advance(start(clock: :system), 1) end
+      # Also while that has work, without waiting for it to be done.
+      busy = start(clock: :system)
+      Mote.send(Mote.create(busy, Actors.busy(0)), :go)
+      assert_raise ArgumentError, ~r/clock: :manual/, fn -> Mote.advance(busy, 1, 0) end
       assert_raise ArgumentError, ~r/:system .* or :manual/, fn -> Mote.start_link(clock: :sundial) end
       assert_raise ArgumentError, ~r/milliseconds/, fn -> Mote.advance(machine, :soon) end
     end

@@ -351,7 +351,8 @@ defmodule Mote.TraceTest do
       for n <- 1..3, do: Mote.send(counter, {:add, n})
       assert {:error, %Error{reason: :timeout}} = Mote.ask(counter, :read, 20)
       # It is not quiet: something waits.
-      assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 10)
+      assert {:error, %Error{reason: :timeout, message: message}} = Mote.drain(machine, 10)
+      assert message == "the machine was not quiet within 10 ms: it is paused, see Mote.resume/1"
       assert Mote.info(machine).counters.turns == turns
       assert Mote.info(counter).queued == 4
       assert Mote.top(machine, by: :queued, n: 1) |> hd() |> Map.get(:address) == counter

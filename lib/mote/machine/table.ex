@@ -10,9 +10,9 @@ defmodule Mote.Machine.Table do
     :ok
   end
 
-  @spec put(pid, reference, term, Reporter.about(), pos_integer) :: true
-  def put(pid, machine, name, about, memory),
-    do: :ets.insert(__MODULE__, {pid, machine, name, about, memory})
+  @spec put(pid, reference, term, Reporter.about(), pos_integer, :system | :manual) :: true
+  def put(pid, machine, name, about, memory, clock),
+    do: :ets.insert(__MODULE__, {pid, machine, name, about, memory, clock})
 
   @doc "The name that the machine was given, if any."
   @spec name(pid) :: term
@@ -45,11 +45,19 @@ defmodule Mote.Machine.Table do
     ArgumentError -> :error
   end
 
+  @doc "What its time comes from, if the machine is running."
+  @spec clock(pid) :: {:ok, :system | :manual} | :error
+  def clock(pid) do
+    {:ok, :ets.lookup_element(__MODULE__, pid, 6)}
+  rescue
+    ArgumentError -> :error
+  end
+
   @doc "Removes the entry and gives what it was, if there is one."
   @spec take(pid) :: {:ok, reference, Reporter.about()} | :error
   def take(pid) do
     case :ets.take(__MODULE__, pid) do
-      [{_, machine, _, about, _}] -> {:ok, machine, about}
+      [{_, machine, _, about, _, _}] -> {:ok, machine, about}
       [] -> :error
     end
   rescue
@@ -58,5 +66,5 @@ defmodule Mote.Machine.Table do
   end
 
   @spec pids() :: [pid]
-  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_, :_}, [], [:"$1"]}])
+  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_, :_, :_}, [], [:"$1"]}])
 end
