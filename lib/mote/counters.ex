@@ -20,7 +20,7 @@ defmodule Mote.Counters do
     * `creates` - actors created by committed turns;
     * `becomes` - becomes of committed turns;
     * `ignored` - messages that matched no clause, sinks included;
-    * `dropped` - sends to something that is no address, or that names a sponsor that there is not, and `send_after`
+    * `dropped` - sends to something that is no address, or to an actor by a sponsor that there is not, and `send_after`
       without a delay;
     * `timers` - timers that are armed and not yet due.
 
