@@ -399,8 +399,8 @@ defmodule Mote.Future do
     * `:max_threads` - how many futures may run at once: the threads of the sponsor (default `:cores`);
     * `:before_start` - functions of one argument, called by the process that starts a future, with `{what, argument}`
       of `future/3`. One that raises prevents the start;
-    * `:after_finish` - functions of one argument, called with each future once it is finished, in a process of the
-      environment and one after the other. They are done when the block has ended. One that fails is logged;
+    * `:after_finish` - functions of one argument, called with each future once it is finished, one after the other and
+      each in a process of its own. They are done when the block has ended. One that fails is logged;
     * `:pin` and `:inbox` - as in `Mote.add_sponsor/3`. A start that finds the sponsor full raises.
 
   An environment belongs to the process. For others, such as tasks that it starts, there are `environment/0` and the

@@ -66,7 +66,12 @@ defmodule Mote.Reference do
   @spec customer(term) :: address
   def customer(name), do: %Address{id: {:customer, name}}
 
-  @doc "Queues a message, behind all others. A target that is no address is counted as dropped."
+  @doc """
+  Queues a message, behind all others. A target that is no address is counted as dropped.
+
+  Raises `ArgumentError` for an actor that this simulator does not have: it is of another one, or of what `create/2` gave and
+  nobody has kept.
+  """
   @spec send(t, term, term) :: t
   def send(%__MODULE__{} = ref, target, message), do: deliver(ref, target, message)
 
@@ -122,7 +127,7 @@ defmodule Mote.Reference do
   """
   @spec state(t, address) :: Behaviour.t() | :sink
   def state(%__MODULE__{actors: actors}, %Address{id: id}) when is_map_key(actors, id), do: actors[id]
-  def state(%__MODULE__{}, other), do: bad("the address of an actor of this simulator", other)
+  def state(%__MODULE__{}, other), do: stranger(other)
 
   @doc """
   The counters: `turns`, `sends` (with `sendx`), `creates`, `becomes`, `ignored`, `dropped`, `timers`, and
@@ -201,8 +206,10 @@ defmodule Mote.Reference do
 
   defp deliver(ref, %On{address: address}, message), do: deliver(ref, address, message)
 
-  defp deliver(ref, %Address{id: id}, message) when is_integer(id),
+  defp deliver(%{actors: actors} = ref, %Address{id: id}, message) when is_map_key(actors, id),
     do: %{ref | queue: :queue.in({id, message}, ref.queue)}
+
+  defp deliver(_ref, %Address{id: id} = address, _message) when is_integer(id), do: stranger(address)
 
   defp deliver(ref, %Address{id: {:customer, name}}, message),
     do: %{ref | outside: [{name, message} | ref.outside]}
@@ -214,6 +221,10 @@ defmodule Mote.Reference do
   end
 
   defp count(ref, counter), do: %{ref | counters: Map.update!(ref.counters, counter, &(&1 + 1))}
+
+  @spec stranger(term) :: no_return
+  defp stranger(other),
+    do: bad("the address of an actor of this simulator (create/2 gives one that has the new actor)", other)
 
   @spec bad(String.t(), term) :: no_return
   defp bad(what, other), do: raise(ArgumentError, "expected #{what}, got: #{inspect(other)}")

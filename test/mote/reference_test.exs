@@ -155,6 +155,9 @@ defmodule Mote.ReferenceTest do
   test "mistakes are named, and time does not run backwards" do
     {a, ref} = new(Programs.counter(1))
 
+    stranger =
+      "expected the address of an actor of this simulator (create/2 gives one that has the new actor), got: "
+
     for {message, call} <- [
           {"expected the options of Mote.Reference.new/1 to be a keyword list, got: :x",
            fn -> Reference.new(:x) end},
@@ -167,12 +170,12 @@ defmodule Mote.ReferenceTest do
           {"expected a number of turns or :infinity, got: -1", fn -> Reference.run(ref, -1) end},
           {"expected milliseconds, an integer from 0, got: -5", fn -> Reference.advance(ref, -5) end},
           {"expected milliseconds, an integer from 0, got: 1.5", fn -> Reference.advance(ref, 1.5) end},
-          {"expected the address of an actor of this simulator, got: #Mote.Reference.Address<7>",
+          {stranger <> "#Mote.Reference.Address<7>",
            fn -> Reference.state(ref, %Reference.Address{id: 7}) end},
-          {"expected the address of an actor of this simulator, got: #Mote.Reference.Address<customer :c>",
+          {stranger <> "#Mote.Reference.Address<customer :c>",
            fn -> Reference.state(ref, Reference.customer(:c)) end},
-          {"expected the address of an actor of this simulator, got: :counter",
-           fn -> Reference.state(ref, :counter) end}
+          {stranger <> ":counter", fn -> Reference.state(ref, :counter) end},
+          {stranger <> "#Mote.Reference.Address<1>", fn -> Reference.send(Reference.new(), a, 1) end}
         ] do
       assert assert_raise(ArgumentError, call).message == message
     end
