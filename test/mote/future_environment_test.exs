@@ -288,6 +288,7 @@ defmodule Mote.FutureEnvironmentTest do
 
       futures =
         Future.with_environment(machine, [max_threads: 1, after_finish: [greedy]], fn ->
+          for stray <- [:stray, {make_ref(), 1}], do: send(Future.environment().keeper, stray)
           for n <- 1..3, do: Future.future(&Sums.fib/1, [n])
         end)
 

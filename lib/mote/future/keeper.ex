@@ -108,8 +108,8 @@ defmodule Mote.Future.Keeper do
     {:stop, :normal, state}
   end
 
-  # A machine that ends says so to whoever waits for a future, too.
-  def handle_info({_tag, :mote_failed, _reason}, state), do: {:noreply, state}
+  # A machine that ends says so to whoever waits for a future, too; and anybody may send anything.
+  def handle_info(_stray, state), do: {:noreply, state}
 
   # All of them are finished, and their messages are here or on their way, or the machine is down.
   defp finish_all(%{watched: watched} = state) when watched == %{}, do: state
