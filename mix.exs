@@ -2,6 +2,9 @@ defmodule Mote.MixProject do
   use Mix.Project
 
   @version "0.1.0"
+
+  # Where releases are, with the precompiled libraries of each.
+  @source_url "https://github.com/mote-beam/mote"
   @description "Millions of 16-byte micro-actors inside a BEAM node: written in Elixir, run by Rust"
 
   def project do
@@ -11,6 +14,7 @@ defmodule Mote.MixProject do
       elixir: "~> 1.14",
       name: "Mote",
       description: @description,
+      source_url: @source_url,
       elixirc_paths: elixirc_paths(Mix.env()),
       start_permanent: Mix.env() == :prod,
       deps: deps(),
@@ -50,8 +54,10 @@ defmodule Mote.MixProject do
     end
   end
 
+  # Both: the library comes precompiled, and where there is none for a computer, it is built without further ado.
   defp hex_deps do
     [
+      {:rustler_precompiled, "~> 0.8", runtime: false},
       {:rustler, rustler_requirement(), runtime: false},
       {:telemetry, "~> 1.0"},
       {:stream_data, "~> 1.0", only: [:dev, :test]},
@@ -60,7 +66,8 @@ defmodule Mote.MixProject do
     ]
   end
 
-  # The package only builds the crate and loads it, so its version need not be that of the crate.
+  # The package only builds the crate and loads it, so its version need not be that of the crate. From 0.37 on it needs
+  # Elixir 1.15.
   defp rustler_requirement do
     if Version.match?(System.version(), "~> 1.15"), do: "~> 0.36", else: "~> 0.36.0"
   end
@@ -68,6 +75,7 @@ defmodule Mote.MixProject do
   # Stand-ins of the same names for machines that cannot reach Hex: see offline/README.md.
   defp offline_deps do
     [
+      {:rustler_precompiled, "~> 0.8", path: "offline/rustler_precompiled", runtime: false},
       {:rustler, "~> 0.36", path: "offline/rustler", runtime: false},
       {:telemetry, "~> 1.0", path: "offline/telemetry"},
       {:stream_data, "~> 1.0", path: "offline/stream_data", only: [:dev, :test]},
@@ -88,13 +96,14 @@ defmodule Mote.MixProject do
   defp package do
     [
       licenses: ["Apache-2.0"],
-      links: %{"Changelog" => "https://hexdocs.pm/mote/changelog.html"},
+      links: %{"GitHub" => @source_url, "Changelog" => "https://hexdocs.pm/mote/changelog.html"},
+      # Of the crates what builds them; cargo wants the benches to be there because a manifest names them. The checksums
+      # are those of the precompiled libraries, written when a release is made.
       files: ~w(
-        lib guides
-        native/Cargo.* native/mote_vm native/mote_nif native/mote_baseline native/mote_plot
+        lib guides checksum-*.exs
+        native/Cargo.toml native/Cargo.lock native/mote_*/Cargo.toml native/mote_*/src native/mote_vm/benches/*.rs
         .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
-      ),
-      exclude_patterns: ["native/mote_vm/fuzz/"]
+      )
     ]
   end
 
@@ -103,9 +112,36 @@ defmodule Mote.MixProject do
       main: "readme",
       source_ref: "v#{@version}",
       extras:
-        ["README.md", "CHANGELOG.md"] ++ Enum.sort(Path.wildcard("guides/**/*.{md,livemd}")) ++ linked(),
+        ["README.md", "CHANGELOG.md", "LICENSE"] ++
+          Enum.sort(Path.wildcard("guides/**/*.{md,livemd}")) ++ linked(),
+      groups_for_modules: groups_for_modules(),
       groups_for_extras: [Guides: ~r"^guides/", Benchmarks: ~r"^bench/", Examples: ~r"^examples/"],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"]
+    ]
+  end
+
+  defp groups_for_modules do
+    [
+      "Writing behaviours": [
+        Mote.Behaviour,
+        ~r/^Mote.Library/,
+        Mote.Total,
+        Mote.Vector,
+        Mote.Turn,
+        Mote.Abort
+      ],
+      Machines: [Mote.Machine, Mote.Sponsor, Mote.Address, Mote.Customer, Mote.Timer, Mote.Error],
+      "Crossing the boundary": [Mote.Ask, Mote.Outbox, ~r/^Mote.Future/],
+      "Looking inside": [
+        ~r/^Mote.Trace/,
+        Mote.Counters,
+        Mote.Graph,
+        Mote.IEx,
+        Mote.Inspection,
+        Mote.Telemetry
+      ],
+      Measuring: [~r/^Mote.Measure/],
+      Testing: [~r/^Mote.Test/, ~r/^Mote.Reference/]
     ]
   end
 

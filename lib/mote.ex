@@ -46,6 +46,9 @@ defmodule Mote do
 
   @timeout 5_000
 
+  @typedoc "Options of `send/3`, `send_many/3` and `cast_stream/3`: see there which of them each takes."
+  @type send_options :: [sponsor: atom, on_full: :error | :wait, timeout: timeout]
+
   @doc """
   Starts a machine, linked to the calling process.
 
@@ -150,7 +153,7 @@ defmodule Mote do
   Raises `Mote.Error` when the address's machine is not running or has no sponsor of that name, and `ArgumentError`
   for what is no address.
   """
-  @spec send(Address.t() | Customer.t() | pid, term, Admission.options()) :: :ok | {:error, Error.t()}
+  @spec send(Address.t() | Customer.t() | pid, term, send_options()) :: :ok | {:error, Error.t()}
   def send(target, message, opts \\ [])
 
   def send(%Address{} = address, message, opts), do: Admission.send(address, message, opts)
@@ -159,7 +162,9 @@ defmodule Mote do
     Admission.options!(opts)
 
     # A customer who has an answer or has given up takes no other: nothing that the sender could do about.
-    if Native.answer(ref, message) == :unknown do
+    answered = with :big <- Native.answer(ref, message), do: Native.answer_big(ref, message)
+
+    if answered == :unknown do
       raise ArgumentError,
             "#{inspect(customer)} is no customer of this node: a customer is of use on the node where Mote.ask/3 or a " <>
               "future has made it, as long as its term is kept whole (not copied through term_to_binary or another node)"
@@ -185,7 +190,7 @@ defmodule Mote do
   `{:error, error}`, and `error.context.accepted` says how many were accepted: the first ones, and no others. So does
   a `Mote.Error` that is raised.
   """
-  @spec send_many(Address.t(), [term], Admission.options()) :: :ok | {:error, Error.t()}
+  @spec send_many(Address.t(), [term], send_options()) :: :ok | {:error, Error.t()}
   def send_many(address, messages, opts), do: Batch.send_many(address, messages, opts)
 
   @doc """
@@ -196,7 +201,7 @@ defmodule Mote do
       :ok = Mote.send_many(counter, for(n <- 1..1_000, do: {:add, n}))
       :ok = Mote.send_many(for counter <- counters, do: {counter, {:add, 1}})
   """
-  @spec send_many(Address.t() | [{Address.t() | Customer.t() | pid, term}], [term] | Admission.options()) ::
+  @spec send_many(Address.t() | [{Address.t() | Customer.t() | pid, term}], [term] | send_options()) ::
           :ok | {:error, Error.t()}
   def send_many(address_or_pairs, messages_or_opts \\ [])
   def send_many(pairs, opts) when is_list(pairs), do: Batch.send_pairs(pairs, opts)
@@ -211,7 +216,7 @@ defmodule Mote do
 
   Options are those of `send/3`, with `on_full: :wait` as default.
   """
-  @spec cast_stream(Address.t(), Enumerable.t(), Admission.options()) ::
+  @spec cast_stream(Address.t(), Enumerable.t(), send_options()) ::
           {:ok, non_neg_integer} | {:error, Error.t()}
   defdelegate cast_stream(address, messages, opts \\ []), to: Batch
 
@@ -260,8 +265,9 @@ defmodule Mote do
     * `:timeout` - the same (default 5000);
     * `:sponsor` - as in `send/3`.
 
-  Errors are `:timeout`, `:machine_down`, `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`,
-  `:unknown_address`, `:overloaded` (the sponsor is full) and `:no_memory`. An answer that comes too late is thrown away
+  Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that was given the question was; the message says why),
+  `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`, `:unknown_address`, `:overloaded` (the
+  sponsor is full) and `:no_memory`. An answer that comes too late is thrown away
   and never reaches the mailbox.
 
       iex> defmodule Doc.Adder do
@@ -376,9 +382,11 @@ defmodule Mote do
   """
   @spec on(atom, target) :: target when target: Address.t() | Customer.t() | Outbox.t() | pid
   def on(sponsor, %Address{} = address), do: %{address | sponsor: Sponsor.name!(sponsor)}
-  def on(sponsor, %Customer{} = customer), do: Sponsor.name!(sponsor) && customer
-  def on(sponsor, %Outbox{} = outbox), do: Sponsor.name!(sponsor) && outbox
-  def on(sponsor, pid) when is_pid(pid), do: Sponsor.name!(sponsor) && pid
+
+  def on(sponsor, target) when is_struct(target, Customer) or is_struct(target, Outbox) or is_pid(target) do
+    Sponsor.name!(sponsor)
+    target
+  end
 
   def on(_sponsor, other) do
     raise ArgumentError,
@@ -413,7 +421,7 @@ defmodule Mote do
       iex> Mote.remove_sponsor(machine, :multi)
       :ok
   """
-  @spec add_sponsor(Machine.t(), atom, Sponsor.options()) :: :ok | {:error, Error.t()}
+  @spec add_sponsor(Machine.t(), atom, Mote.Sponsor.options()) :: :ok | {:error, Error.t()}
   def add_sponsor(machine, name, opts \\ []) do
     sponsor = Sponsor.validate!(name, opts)
 
@@ -555,11 +563,14 @@ defmodule Mote do
 
   Of an address:
 
-    * `behaviour` - with its captures, as they are between two turns, or `:sink`;
+    * `behaviour` - with its captures (see `complete`), as they are between two turns, or `:sink`;
     * `queued` - how many events wait for the actor with the thread that owns it (others may be on their way); `busy`,
       whether any does;
     * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where its events run whoever sends, or `nil`;
     * `bytes` - what it holds (see `Mote.Inspection`);
+    * `complete` - whether `queued` and `bytes` are all there is. The actor's thread looks for a millisecond at most: of an
+      actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are the least that
+      they can be. Of captures the first two thousand values or so are shown, and `:...` in place of others;
     * `machine`, the process, and `address`.
 
   It waits for the machine, up to five seconds. What the calling process sent before is done by then, or queued.

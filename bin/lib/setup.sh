@@ -76,20 +76,37 @@ rust_fits() {
   found=$(rust_version) && [ -n "$found" ] && at_least "${found%%-*}" "$LEAST_RUST"
 }
 
+# Whether Debian's own Rust is new enough.
+offers_rust() {
+  local offered
+  offered=$(LC_ALL=C apt-cache policy rustc 2>/dev/null | awk '$1 == "Candidate:" { print $2 }')
+  offered=${offered%%[+~-]*}
+  [ -n "$offered" ] && [ "$offered" != "(none)" ] && at_least "$offered" "$LEAST_RUST"
+}
+
+# What is there, then Debian's own, then rustup's.
 setup_rust() {
   rust_fits && return
+  local found lists="Reading the package lists" toolchain="Installing Rust" wanted="Rust $LEAST_RUST or later is needed"
+  local by_hand="please install it from https://rustup.rs and start again"
+  found=$(rust_version) || found=""
+  [ -z "$found" ] || wanted="$wanted, and this is $found"
   if ! have rustup; then
-    local found wanted="Rust $LEAST_RUST or later is needed"
-    found=$(rust_version) || found=""
-    [ -z "$found" ] || wanted="$wanted, and this is $found"
-    have apt-get || fail "$wanted: please install it from https://rustup.rs and start again"
-    has_package rustup || apt_update
-    has_package rustup ||
-      fail "$wanted, and this Debian has no rustup package: please install it from https://rustup.rs and start again"
+    have apt-get || fail "$wanted: $by_hand"
+    has_package rustc || quietly "$lists" as_root apt-get -q update ||
+      fail "$wanted, and no package lists can be read (see $(log_of "$lists")): $by_hand"
+    if offers_rust; then
+      apt_install cargo rustc
+      # An older one may come first.
+      rust_fits && return
+    fi
+    has_package rustup || fail "$wanted, and this Debian has neither that nor a rustup package: $by_hand"
     [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install ca-certificates
     apt_install rustup
   fi
-  must "Installing Rust" rustup toolchain install stable --profile minimal --component clippy --component rustfmt
+  quietly "$toolchain" rustup toolchain install stable --profile minimal --component clippy --component rustfmt ||
+    fail "$wanted, and rustup could not get it (see $(log_of "$toolchain")): $by_hand"
+  say "$toolchain: done ($SECONDS_TAKEN s)"
   # A default of the user's own stays; without one, cargo would not start in the next shell.
   rustup default >/dev/null 2>&1 || must "Making it the default" rustup default stable
   rust_fits || export RUSTUP_TOOLCHAIN=stable
@@ -98,13 +115,18 @@ setup_rust() {
 
 # What only bin/test needs.
 setup_rust_tools() {
-  local tool
+  local tool component package
   for tool in fmt clippy; do
     cargo "$tool" --version >/dev/null 2>&1 && continue
-    local component=$tool
-    [ "$tool" = fmt ] && component=rustfmt
-    have rustup || fail "cargo $tool is missing: please install $component for $(rustc --version)"
-    must "Installing $component" rustup component add "$component"
+    component=$tool package=rust-clippy
+    [ "$tool" = clippy ] || component=rustfmt package=rustfmt
+    if have rustup; then
+      must "Installing $component" rustup component add "$component"
+    elif have apt-get && has_package "$package"; then
+      apt_install "$package"
+    else
+      fail "cargo $tool is missing: please install $component for $(rustc --version)"
+    fi
   done
 }
 

@@ -43,7 +43,8 @@ defmodule Mote.Ask do
   messages of a question, where `ref` is the field of that name; there is one of the first two, or else the third:
 
     * `{ref, answer}`;
-    * `{ref, :mote_failed, reason}` - there will be no answer: `:broken_promise` or `:machine_down`;
+    * `{ref, :mote_failed, reason}` - there will be no answer: `{:aborted, module, behaviour, reason}`, `:broken_promise` or
+      `:machine_down`;
     * `{:DOWN, ref, :process, machine, reason}`.
 
   `Process.demonitor(ref, [:flush])` is to be called after one of the first two.
@@ -56,7 +57,7 @@ defmodule Mote.Ask do
   """
 
   alias Mote.{Address, Error, Native, Question}
-  alias Mote.Machine.Sponsor
+  alias Mote.Machine.{Long, Sponsor}
 
   @timeout 5_000
 
@@ -80,7 +81,7 @@ defmodule Mote.Ask do
     sponsor = address.sponsor || named
 
     Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
-      send(address, sponsor, request, tag, &Native.ask/5)
+      send(address, sponsor, request, tag, {&Native.ask/5, &Native.ask/6})
     end)
   end
 
@@ -103,7 +104,7 @@ defmodule Mote.Ask do
     Enum.each(addresses, &(is_struct(&1, Address) || not_an_address!(&1)))
 
     context = &[address: &1, sponsor: &1.sponsor || sponsor]
-    ask = fn address, tag -> send(address, address.sponsor || sponsor, request, tag, &Native.ask_async/5) end
+    ask = &send(&1, &1.sponsor || sponsor, request, &2, meanwhile())
     Question.put_all(addresses, timeout, context, ask)
   end
 
@@ -190,15 +191,19 @@ defmodule Mote.Ask do
 
     with {:ok, {ref, asker}} <-
            Question.open(address.machine, context, fn tag ->
-             send(address, sponsor, request, tag, &Native.ask_async/5)
+             send(address, sponsor, request, tag, meanwhile())
            end) do
       {:ok, %__MODULE__{ref: ref, address: address, owner: self(), asker: asker}}
     end
   end
 
-  defp send(%Address{machine: machine, key: key}, sponsor, request, tag, ask) do
-    with :big <- ask.(machine, key, sponsor, request, tag) do
-      Native.ask_big(machine, key, sponsor, request, tag)
+  # For a process that does something else before it waits.
+  defp meanwhile, do: {&Native.ask_async/5, &Native.ask_async/6}
+
+  defp send(%Address{machine: machine, key: key}, sponsor, request, tag, {ask, again}) do
+    with word when word in [:big, :long] <- ask.(machine, key, sponsor, request, tag) do
+      again = &again.(machine, key, sponsor, request, tag, &1)
+      Long.again(word, request, again, &Native.ask_big(machine, key, sponsor, request, tag, &1))
     end
   end
 

@@ -8,7 +8,7 @@ defmodule Mote.Batch do
   @chunk 500
 
   @doc "See `Mote.send_many/3`."
-  @spec send_many(Address.t(), [term], Admission.options()) :: :ok | {:error, Error.t()}
+  @spec send_many(Address.t(), [term], Mote.send_options()) :: :ok | {:error, Error.t()}
   def send_many(%Address{machine: machine, key: key} = address, messages, opts) when is_list(messages) do
     {named, _, _} = Admission.options!(opts, "send_many/3")
     sponsor = address.sponsor || named
@@ -26,7 +26,7 @@ defmodule Mote.Batch do
   end
 
   @doc "See `Mote.send_many/2`."
-  @spec send_pairs([{term, term}], Admission.options()) :: :ok | {:error, Error.t()}
+  @spec send_pairs([{term, term}], Mote.send_options()) :: :ok | {:error, Error.t()}
   def send_pairs(pairs, opts) do
     {sponsor, _, _} = Admission.options!(opts, "send_many/2")
     go(pairs, 0, opts, &Native.send_pairs(&1, sponsor), &pair/2, sponsor: sponsor)
@@ -49,8 +49,8 @@ defmodule Mote.Batch do
       {:more, _} ->
         go(rest, accepted, opts, native, one, context)
 
-      # What a batch cannot do: wait for room, go to a dirty scheduler, send to a process.
-      {why, [message | rest]} when why in [:full, :full_wait, :no_memory, :big, :other] ->
+      # What a batch cannot do: wait for room, go to a dirty scheduler, share long binaries, send to a process.
+      {why, [message | rest]} when why in [:full, :full_wait, :no_memory, :big, :long, :other] ->
         with :ok <- single(message, accepted, opts, one),
              do: go(rest, accepted + 1, opts, native, one, context)
 
@@ -75,7 +75,7 @@ defmodule Mote.Batch do
   defp accepted(error, accepted), do: %{error | context: Map.put(error.context, :accepted, accepted)}
 
   @doc "See `Mote.cast_stream/3`."
-  @spec cast_stream(Address.t(), Enumerable.t(), Admission.options()) ::
+  @spec cast_stream(Address.t(), Enumerable.t(), Mote.send_options()) ::
           {:ok, non_neg_integer} | {:error, Error.t()}
   def cast_stream(address, messages, opts) do
     Admission.options!(opts, "cast_stream/3")

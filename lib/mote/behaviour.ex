@@ -62,6 +62,9 @@ defmodule Mote.Behaviour do
   `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to
   write instead. Variables that nobody reads, captures too, and clauses that can never match are warned of.
 
+  Whether 0.0 and -0.0 are the same (`===`, patterns, keys of maps) is as in Elixir code on the same node: they are two
+  terms from OTP 27 on, where a pattern says `+0.0` or `-0.0` and is warned of without a sign. They are `==` everywhere.
+
   `:undefined` is an atom like any other: it counts as true, and is greater than every number. So checks of what comes from
   outside belong into guards; in a body `:undefined >= 0` is true.
 
@@ -109,6 +112,7 @@ defmodule Mote.Behaviour do
     quote do
       import Mote.Behaviour, only: [defactor: 2, defpure: 2]
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
       @before_compile Mote.Behaviour
     end
   end
@@ -120,7 +124,8 @@ defmodule Mote.Behaviour do
 
   `defactor name(capture, …), to: Module.other(…)` gives another name to a behaviour, of this or of another module, with
   the captures and literals as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
-  behaviour. So a module can be the front door of others, as `Mote.Library` is.
+  behaviour. So a module can be the front door of others, as `Mote.Library` is. Mix compiles modules that name it again when it
+  changes.
 
       defactor empty_cell(), to: Mote.Library.cell(nil)
   """

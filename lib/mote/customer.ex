@@ -2,9 +2,11 @@ defmodule Mote.Customer do
   @moduledoc """
   Somebody who waits for one answer: what `Mote.ask/3` puts first in the message `{customer, request}`.
 
-  For actors it is an address like any other. A BEAM process that is given one answers with `Mote.send/3`. Only the
-  first answer counts, and only while somebody waits; when all who hold a customer have dropped it, the waiting
-  process gets `:broken_promise` as soon as the machine has found out (see the guide *Memory*).
+  For actors it is an address like any other, and no pid, although it stands for a process: a behaviour that looks at its
+  customers asks `is_address/1`, which holds for pids as well, and never `is_pid/1`. A BEAM process that is given one
+  answers with `Mote.send/3`. Only the first answer counts, and only while somebody waits. When the actor that was asked
+  aborts the turn that is given the question, the waiting process gets `:aborted` at once; when all who hold a customer have
+  dropped it, `:broken_promise` as soon as the machine has found out (see the guide *Memory*).
   """
 
   @enforce_keys [:ref]

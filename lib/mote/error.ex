@@ -11,11 +11,12 @@ defmodule Mote.Error do
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
     * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet, or did not stand
       still, in time; or the future was not finished;
+    * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
+      the guide *The IR* lists it, and for a question `context.behaviour` who was asked, as `{module, name}`;
     * `:broken_promise` - everybody who could have answered is gone;
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
     * `:not_paused` - the machine must be paused for a step;
     * `:multi_threaded` - a sponsor with several threads has no order of turns to step through;
-    * `:aborted` - the turn of a future was aborted;
     * `:killed` - the future was killed before it had a value;
     * `:no_memory` - the machine has no memory left for what was asked;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
@@ -58,7 +59,7 @@ defmodule Mote.Error do
 
   @doc false
   # For what most functions meet: the words of the NIF.
-  @spec from(atom, map | keyword) :: t
+  @spec from(atom | tuple, map | keyword) :: t
   def from(word, context)
 
   def from(:stopped, context) do
@@ -153,6 +154,22 @@ defmodule Mote.Error do
     end
   end
 
+  def from({:aborted, module, behaviour, reason}, context) do
+    message =
+      "#{inspect(module)}.#{behaviour} aborted the turn that was given the question: #{inspect(reason)}#{limit(reason)}"
+
+    new(
+      :aborted,
+      message,
+      context |> Map.new() |> Map.merge(%{behaviour: {module, behaviour}, reason: reason})
+    )
+  end
+
+  def from({:aborted, reason}, context) do
+    message = "#{inspect(context[:future])} was aborted: #{inspect(reason)}#{limit(reason)}"
+    new(:aborted, message, context |> Map.new() |> Map.put(:reason, reason))
+  end
+
   def from(:killed, context) do
     new(:killed, "the future was killed before it had a value", context)
   end
@@ -188,6 +205,11 @@ defmodule Mote.Error do
       context
     )
   end
+
+  defp limit(:fuel), do: " (it needs more than :fuel in Mote.start_link/1 allows one turn)"
+  defp limit(:no_memory), do: " (it needs more than :memory in Mote.start_link/1 allows its machine)"
+  defp limit(:stack), do: " (its calls nest deeper than 100,000)"
+  defp limit(_), do: ""
 
   defp not_still(context) do
     new(

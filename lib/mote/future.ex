@@ -39,7 +39,8 @@ defmodule Mote.Future do
 
   A future without a value raises `Mote.Error` when it is touched. The reasons are
 
-    * `:aborted` - the call was aborted; `context.reason` says why, as the guide *The IR* lists it;
+    * `:aborted` - the call was aborted, or the turn in which a behaviour was given the request; `context.reason` says why,
+      as the guide *The IR* lists it;
     * `:broken_promise` - nobody is left who could answer the request;
     * `:killed` - by `kill/1`, `kill_all/1`, or the end of its environment;
     * `:machine_down` - the machine ended.
@@ -56,7 +57,7 @@ defmodule Mote.Future do
 
   alias Mote.{Behaviour, Error, Machine, Native, Question}
   alias Mote.Future.Environment
-  alias Mote.Machine.{Creator, Sponsor}
+  alias Mote.Machine.{Creator, Long, Sponsor}
 
   @environment [:max_threads, :before_start, :after_finish, :pin, :inbox]
 
@@ -116,8 +117,10 @@ defmodule Mote.Future do
   end
 
   defp start(native, behaviour, %{sponsor: sponsor, resource: resource}, request) do
-    with :big <- Native.future(native, behaviour, sponsor, request, resource) do
-      Native.future_big(native, behaviour, sponsor, request, resource)
+    with word when word in [:big, :long] <- Native.future(native, behaviour, sponsor, request, resource) do
+      again = &Native.future(native, behaviour, sponsor, request, resource, &1)
+      dirty = &Native.future_big(native, behaviour, sponsor, request, resource, &1)
+      Long.again(word, {behaviour, request}, again, dirty)
     end
   end
 
@@ -131,12 +134,12 @@ defmodule Mote.Future do
     {:name, name} = :erlang.fun_info(function, :name)
     arity = length(arguments)
 
-    with true <- is_function(function, arity),
-         {:type, :external} <- :erlang.fun_info(function, :type),
+    if not is_function(function, arity), do: wrong_arguments!(function, arguments)
+
+    with {:type, :external} <- :erlang.fun_info(function, :type),
          {behaviour, version} <- call(module, name, arity) do
       {module, {behaviour, name}, version, {}, true, arity}
     else
-      false -> wrong_arguments!(function, arguments)
       _ -> not_computable!(function)
     end
   end
@@ -217,12 +220,14 @@ defmodule Mote.Future do
   def touch(future, timeout \\ :infinity) do
     Question.timeout!(timeout)
 
-    with nil <- poll(future), :ok <- wait(future, timeout), nil <- poll(future) do
-      raise Error.from(:machine_down, future: future)
-    else
+    case poll(future) || awaited(future, timeout) do
       {:ok, value} -> value
       {:error, error} -> raise error
     end
+  end
+
+  defp awaited(future, timeout) do
+    with :ok <- wait(future, timeout), do: poll(future) || {:error, Error.from(:machine_down, future: future)}
   end
 
   @doc """
@@ -234,21 +239,11 @@ defmodule Mote.Future do
       {:ok, value} -> {:ok, value}
       :open -> nil
       {:failed, reason} -> {:error, Error.from(reason, future: future)}
-      {:failed, :aborted, reason} -> {:error, aborted(future, reason)}
+      {:failed, :aborted, reason} -> {:error, Error.from({:aborted, reason}, future: future)}
     end
   end
 
   def poll(other), do: no_future(other)
-
-  defp aborted(future, reason) do
-    message = "#{inspect(future)} was aborted: #{inspect(reason)}" <> limit(reason)
-    Error.new(:aborted, message, future: future, reason: reason)
-  end
-
-  defp limit(:fuel), do: " (it needs more than :fuel in Mote.start_link/1 allows one turn)"
-  defp limit(:no_memory), do: " (it needs more than :memory in Mote.start_link/1 allows its machine)"
-  defp limit(:stack), do: " (its calls nest deeper than 100,000)"
-  defp limit(_), do: ""
 
   @doc """
   Whether a future has a value, or is certain not to get one.
@@ -406,7 +401,7 @@ defmodule Mote.Future do
   An environment belongs to the process. For others, such as tasks that it starts, there are `environment/0` and the
   option `:environment` of `future/3`. Within the block of another, the inner environment counts.
   """
-  @spec with_environment(Machine.t(), keyword, (() -> result)) :: result when result: term
+  @spec with_environment(Machine.t(), keyword, (... -> result)) :: result when result: term
   def with_environment(machine, opts \\ [], fun) do
     unless is_function(fun, 0) do
       raise ArgumentError,

@@ -43,7 +43,7 @@ defmodule Mote.Inspection do
   @spec info(Address.t()) :: map
   def info(%Address{machine: machine, key: key} = address) do
     case Question.put(machine, @timeout, [address: address], &Native.actor_info(machine, key, &1)) do
-      {:ok, {behaviour, sponsor, pinned, {queued, bytes}}} ->
+      {:ok, {behaviour, sponsor, pinned, {queued, bytes, complete}}} ->
         %{
           address: address,
           machine: Native.machine_owner(machine),
@@ -52,7 +52,8 @@ defmodule Mote.Inspection do
           queued: queued,
           sponsor: sponsor,
           pinned: pinned,
-          bytes: bytes
+          bytes: bytes,
+          complete: complete
         }
 
       {:error, error} ->

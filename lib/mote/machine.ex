@@ -13,14 +13,14 @@ defmodule Mote.Machine do
       ]
 
   When a turn is aborted, a warning is logged with the metadata `mote_sponsor`, `mote_module`, `mote_behaviour`,
-  `mote_reason` and `mote_message`: about ten a second, then how many more there were. `Mote.info/1` counts them all.
+  `mote_reason` and `mote_message` (an actor that the turn had created is `Mote.Uncommitted` there): about ten a second, then how many more there were. `Mote.info/1` counts them all.
   What else it tells is listed in `Mote.Telemetry`. Handlers of those events run in this process, so a slow one delays
   what it tells, and its end, but no turn.
 
   `Mote.machine/1` gives a `%Mote.Machine{}`, which stands for the machine wherever one is expected, and shows itself as
   it is at that moment, also when it is down: `#Mote.Machine<MyApp.Mote, #PID<0.180.0>, sponsors :main and :multi>`.
 
-  The module `Mote.Native` must not be loaded anew while machines run: a machine that was started before cannot be
+  The module of the native functions, Mote.Native, must not be loaded anew while machines run: a machine that was started before cannot be
   reached any more. Restart the machines after an upgrade that changes it.
 
   ## Faults
@@ -107,7 +107,7 @@ defmodule Mote.Machine do
 
   def handle(machine) do
     case fetch(machine) do
-      {:ok, native} -> handle(%Address{machine: native, key: nil})
+      {:ok, native} -> handle(%Address{machine: native, key: ""})
       {:error, error} -> raise error
     end
   end
@@ -284,15 +284,9 @@ defmodule Mote.Machine do
   def handle_info({:EXIT, _pid, reason}, state) when reason != :normal, do: {:stop, reason, state}
   def handle_info({:EXIT, _pid, :normal}, state), do: {:noreply, state}
 
-  # As GenServer does where there is no handle_info: above all, who takes the machine for an actor is to see it.
-  def handle_info(message, state) do
-    Logger.error(
-      "machine #{state.title} (#{inspect(self())}) got an unexpected message; actors are sent to by their address: " <>
-        inspect(message)
-    )
+  use Mote.Stray, hint: "actors are sent to by their address"
 
-    {:noreply, state}
-  end
+  defp who(state), do: "machine #{state.title} (#{inspect(self())})"
 
   defp wake(_what, nil), do: :ok
   defp wake(what, ms), do: Process.send_after(self(), {__MODULE__, what}, ms)

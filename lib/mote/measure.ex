@@ -71,7 +71,7 @@ defmodule Mote.Measure do
   are in one machine, which collects what the former ones left: long ones take the time for that, too. A device in a sponsor
   other than the home pays for two ways between threads, some microseconds when they sleep.
 
-  Raises `Mote.Error` when the machine ends, or when the device does not answer: `:broken_promise`.
+  Raises `Mote.Error` when the machine ends, or when the device does not answer: `:aborted` or `:broken_promise`.
   """
   @spec sweep(Behaviour.t(), keyword) :: Table.t()
   def sweep(device, opts) do
@@ -117,11 +117,14 @@ defmodule Mote.Measure do
     * `:title`, `:x_label`, `:y_label` - texts; without them those of the table;
     * `:size` - `{width, height}` in pixels (`{860, 520}`).
 
+  Plots are drawn by a library of their own, which is built for those who say `config :mote, plots: true`: elsewhere this
+  raises a `RuntimeError`.
+
   An error is a `File.Error`: the file could not be written. Raises `ArgumentError` for a table without numbers, a column
   that is not there, values that are not positive on a logarithmic scale, numbers beyond 1.0e300, and a name that ends
   differently.
   """
-  @spec plot(Table.t(), Path.t(), keyword) :: :ok | {:error, File.Error.t()}
+  @spec plot(Table.t(), Path.t(), keyword) :: :ok | {:error, %File.Error{}}
   def plot(table, path, opts \\ [])
 
   def plot(%Table{} = table, path, opts) do

@@ -3,7 +3,7 @@ defmodule Mote.Native do
   # a new version of this module takes every running machine's references away.
   @moduledoc false
 
-  use Rustler, otp_app: :mote, crate: :mote_nif, path: "native/mote_nif"
+  use Mote.Native.Library, crate: :mote_nif
 
   def machine_start(_name, _sponsors, _fuel, _memory, _gc, _order), do: :erlang.nif_error(:nif_not_loaded)
 
@@ -28,6 +28,7 @@ defmodule Mote.Native do
   def machine_step(_machine, _limit), do: :erlang.nif_error(:nif_not_loaded)
   def outbox_open(_machine, _capacity), do: :erlang.nif_error(:nif_not_loaded)
   def outbox_take(_outbox, _max), do: :erlang.nif_error(:nif_not_loaded)
+  def outbox_letter(_letter), do: :erlang.nif_error(:nif_not_loaded)
   def outbox_close(_outbox), do: :erlang.nif_error(:nif_not_loaded)
   def outbox_info(_outbox), do: :erlang.nif_error(:nif_not_loaded)
   def cores, do: :erlang.nif_error(:nif_not_loaded)
@@ -35,33 +36,49 @@ defmodule Mote.Native do
   def create(_machine, _module, _name, _version, _captures, _sponsor),
     do: :erlang.nif_error(:nif_not_loaded)
 
-  def create_big(_machine, _module, _name, _version, _captures, _sponsor),
+  def create(_machine, _module, _name, _version, _captures, _sponsor, _kept),
+    do: :erlang.nif_error(:nif_not_loaded)
+
+  def create_big(_machine, _module, _name, _version, _captures, _sponsor, _kept),
     do: :erlang.nif_error(:nif_not_loaded)
 
   def send(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
-  def send_big(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
+  def send(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def send_big(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def send_after(_machine, _key, _sponsor, _message, _ms), do: :erlang.nif_error(:nif_not_loaded)
-  def send_after_big(_machine, _key, _sponsor, _message, _ms), do: :erlang.nif_error(:nif_not_loaded)
+  def send_after(_machine, _key, _sponsor, _message, _ms, _kept), do: :erlang.nif_error(:nif_not_loaded)
+
+  def send_after_big(_machine, _key, _sponsor, _message, _ms, _kept),
+    do: :erlang.nif_error(:nif_not_loaded)
+
   def cancel_timer(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def send_many(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
   def send_pairs(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def ask(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def ask_async(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def ask_big(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def ask_async(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def ask_big(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
   def wait_for_room(_machine, _key, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def leave_line(_place), do: :erlang.nif_error(:nif_not_loaded)
-  def send_permitted(_permit, _machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
+
+  def send_permitted(_permit, _machine, _key, _sponsor, _message, _kept),
+    do: :erlang.nif_error(:nif_not_loaded)
 
   def cancel(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def cancelled(_asker), do: :erlang.nif_error(:nif_not_loaded)
   def answer(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
+  def answer_big(_customer, _answer), do: :erlang.nif_error(:nif_not_loaded)
   def environment, do: :erlang.nif_error(:nif_not_loaded)
   def environment_kill(_environment, _ends), do: :erlang.nif_error(:nif_not_loaded)
 
   def future(_machine, _behaviour, _sponsor, _request, _environment), do: :erlang.nif_error(:nif_not_loaded)
 
-  def future_big(_machine, _behaviour, _sponsor, _request, _environment),
+  def future(_machine, _behaviour, _sponsor, _request, _environment, _kept),
+    do: :erlang.nif_error(:nif_not_loaded)
+
+  def future_big(_machine, _behaviour, _sponsor, _request, _environment, _kept),
     do: :erlang.nif_error(:nif_not_loaded)
 
   def future_value(_future), do: :erlang.nif_error(:nif_not_loaded)

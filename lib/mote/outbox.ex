@@ -102,9 +102,13 @@ defmodule Mote.Outbox do
 
   def take(other, _max), do: no_outbox(other)
 
-  # A call of the NIF takes no more than is good for a scheduler.
+  # A call of the NIF takes no more than is good for a scheduler, and leaves what is large to a call of its own.
   defp pull(ref, max) do
     case Native.outbox_take(ref, max) do
+      {messages, letter} when is_reference(letter) ->
+        {rest, why} = pull(ref, max - length(messages) - 1)
+        {messages ++ [Native.outbox_letter(letter) | rest], why}
+
       {messages, :more} ->
         {rest, why} = pull(ref, max - length(messages))
         {messages ++ rest, why}
@@ -176,10 +180,8 @@ defmodule Mote.Outbox do
   """
   @spec close(t) :: :ok
   def close(%__MODULE__{} = outbox) do
-    here(outbox, &Native.outbox_close/1)
     # Whoever waits in a stream learns it.
-    send(info(outbox).owner, {:mote_outbox, outbox})
-    :ok
+    here(outbox, &Native.outbox_close/1)
   end
 
   def close(other), do: no_outbox(other)

@@ -1,6 +1,9 @@
 defmodule Mote.Question do
   # Waiting for the one message that a customer of this process gets, so that no other ever comes: whoever answers
   # claims the customer first, and whoever gives up cancels it first.
+  #
+  # 1. No wait is without bound because somebody fails to send: each watches the process of the machine, and ends some
+  #    time after its deadline also when the message that was claimed never comes.
   @moduledoc false
 
   alias Mote.{Address, Error, Native}
@@ -10,6 +13,12 @@ defmodule Mote.Question do
 
   # Most answers come sooner than that, in milliseconds.
   @soon 10
+
+  # A message that was claimed comes at once, or after what the postman has before it. It is waited for so long, in
+  # milliseconds, so often while there is mail; and less long once the machine is down.
+  @patience 5_000
+  @patient 12
+  @last 1_000
 
   @doc """
   Puts a question to a native machine and waits for the answer.
@@ -191,7 +200,7 @@ defmodule Mote.Question do
   @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
   def ignore({tag, asker} = open, context) do
     case Native.cancel(asker) do
-      false -> done(tag, asker, last(tag, context, 1_000))
+      false -> done(tag, asker, last(tag, context, @patience, @patient))
       _open_or_closed -> done(tag, asker, look(open, context, 0))
     end
   end
@@ -258,25 +267,31 @@ defmodule Mote.Question do
   end
 
   # Whoever answers says so before it sends. So when giving up fails, the message is certain to come, unless the
-  # machine breaks down in that very moment.
+  # machine breaks down in that very moment (invariant 1).
   defp give_up(tag, asker, context, reason) do
     cond do
       Native.cancel(asker) -> {:error, Error.from(reason, context)}
-      reason == :machine_down -> last(tag, context, 1_000)
-      true -> last(tag, context, :infinity)
+      reason == :machine_down -> last(tag, context, @last)
+      true -> last(tag, context, @patience, @patient)
     end
   end
 
-  defp last(tag, context, timeout) do
+  defp last(tag, context, timeout, times \\ 1) do
     receive do
       {^tag, answer} -> {:ok, answer}
       {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
-      {:DOWN, ^tag, _, _, _} -> last(tag, context, 1_000)
-      {^tag, _monitor, :process, _, _} -> last(tag, context, 1_000)
+      {:DOWN, ^tag, _, _, _} -> last(tag, context, @last)
+      {^tag, _monitor, :process, _, _} -> last(tag, context, @last)
     after
-      timeout -> missing(tag, context)
+      timeout ->
+        if times > 1 and mail?(context[:address]),
+          do: last(tag, context, timeout, times - 1),
+          else: missing(tag, context)
     end
   end
+
+  defp mail?(%Address{machine: native}), do: match?(%{mail: n} when n > 0, Native.machine_info(native))
+  defp mail?(_), do: false
 
   # An answer that was sent is not there. If the machine runs, this process itself has taken it.
   defp missing(tag, context) do

@@ -15,6 +15,14 @@ defmodule Mote.Sponsor do
 
   @type t :: %__MODULE__{machine: Machine.t(), name: atom}
 
+  @typedoc "Options of a sponsor, as `Mote.start_link/1` and `Mote.add_sponsor/3` take them."
+  @type options :: [
+          threads: pos_integer | :cores,
+          pin: boolean | [non_neg_integer],
+          inbox: pos_integer | :infinity,
+          on_full: :error | :wait
+        ]
+
   @doc "See `Mote.sponsor/2`."
   @spec get(Machine.t(), atom) :: t
   def get(machine, name) do

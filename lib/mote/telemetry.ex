@@ -93,7 +93,7 @@ defmodule Mote.Telemetry do
        sponsor: "whose thread it was",
        module: "the module of the behaviour",
        behaviour: "its name",
-       reason: "see the guide *The IR*",
+       reason: "see the guide *The IR*; what the turn had created is `Mote.Uncommitted` in it",
        message: "what the actor was sent, as text; only its beginning when it is large"
      ] ++ @machine},
     {[:mote, :turn, :unreported], "more turns were aborted than are told one by one",

@@ -46,7 +46,7 @@ defmodule Mote.Timer do
   """
 
   alias Mote.{Address, Error, Machine, Native, Question}
-  alias Mote.Machine.Table
+  alias Mote.Machine.{Long, Table}
 
   @enforce_keys [:machine, :key]
   defstruct [:machine, :key]
@@ -63,8 +63,15 @@ defmodule Mote.Timer do
     sponsor = address.sponsor || sponsor
 
     answer =
-      with :big <- Native.send_after(machine, key, sponsor, message, milliseconds) do
-        Native.send_after_big(machine, key, sponsor, message, milliseconds)
+      with word when word in [:big, :long] <- Native.send_after(machine, key, sponsor, message, milliseconds) do
+        again = &Native.send_after(machine, key, sponsor, message, milliseconds, &1)
+
+        Long.again(
+          word,
+          message,
+          again,
+          &Native.send_after_big(machine, key, sponsor, message, milliseconds, &1)
+        )
       end
 
     with word when is_atom(word) <- answer do

@@ -57,10 +57,9 @@ defmodule Mote.Total do
       call = {{:., [], [core, name]}, [], arguments}
 
       paid =
-        case Work.paid(name) do
-          :never -> call
-          :before -> {:__block__, [], [{{:., [], [Work, :pay]}, [], [name | arguments]}, call]}
-          :after -> {{:., [], [Work, :built]}, [], [call]}
+        case Work.paid?(name) do
+          false -> call
+          true -> {:__block__, [], [{{:., [], [Work, :pay]}, [], [name | arguments]}, call]}
         end
 
       {name, arguments, answers, paid}

@@ -12,8 +12,8 @@ defmodule Mote.Trace do
       Mote.Trace.stop(trace)
       #=> %{turns: 1, dropped: 0}
 
-  A turn is shown when it has run, before anything of it is visible elsewhere: so what a process gets from an actor comes
-  after the turn that sent it. See `Mote.Trace.Turn` for what is shown. Of each value only the beginning is: two
+  A turn is shown when it is known how it ends, before anything of it is visible elsewhere: so what a process gets from an
+  actor comes after the turn that sent it. What an aborted turn had created is no address (`Mote.Uncommitted`). See `Mote.Trace.Turn` for what is shown. Of each value only the beginning is: two
   hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
 
   A trace never floods anybody: it shows `:limit` turns, then says so once, and counts what else would have been shown.

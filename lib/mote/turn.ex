@@ -55,7 +55,7 @@ defmodule Mote.Turn do
 
   Options as for `Mote.Behaviour.turn/3`.
   """
-  @spec run((() -> :commit | :ignored), keyword) :: t
+  @spec run((... -> :commit | :ignored), keyword) :: t
   def run(fun, opts \\ []) do
     outer = opts |> options!() |> Stage.open()
 
@@ -77,7 +77,7 @@ defmodule Mote.Turn do
 
   Raises `Mote.Abort` when it aborts.
   """
-  @spec pure((() -> value)) :: value when value: term
+  @spec pure((... -> value)) :: value when value: term
   def pure(fun) do
     outer = Stage.open([])
 

@@ -51,8 +51,11 @@ defmodule Mote.AskTest do
     end
 
     test "exits when nobody can answer any more", %{machine: machine} do
-      ask = Mote.async(Mote.create(machine, Actors.failing(1)), :what)
-      assert {:broken_promise, {Mote, :await, [^ask, 5_000]}} = catch_exit(Mote.await(ask))
+      for {actor, reason} <- [{Actors.failing(1), :aborted}, {Holders.silent([]), :broken_promise}] do
+        ask = Mote.async(Mote.create(machine, actor), :what)
+        assert {^reason, {Mote, :await, [^ask, 5_000]}} = catch_exit(Mote.await(ask))
+      end
+
       nothing_left(0)
     end
 
@@ -206,6 +209,8 @@ defmodule Mote.AskTest do
       %Ask{ref: ref} = Mote.async(echo, :hi)
       assert_receive {^ref, :hi}
       %Ask{ref: ref} = ask = Mote.async(Mote.create(machine, Actors.failing(1)), :hi)
+      assert_receive {^ref, :mote_failed, {:aborted, Actors, :failing, {:abort, {1}}}}
+      %Ask{ref: ref} = Mote.async(Mote.create(machine, Holders.silent([])), :who_knows)
       assert_receive {^ref, :mote_failed, :broken_promise}, 5_000
       %Ask{ref: ref} = other = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
       :ok = Mote.stop(machine)
@@ -281,7 +286,7 @@ defmodule Mote.AskTest do
         Mote.async(late, 50)
       ]
 
-      assert {:broken_promise, {Mote, :await_many, _}} = catch_exit(Mote.await_many(asks))
+      assert {:aborted, {Mote, :await_many, _}} = catch_exit(Mote.await_many(asks))
       nothing_left(80)
     end
   end
@@ -296,8 +301,11 @@ defmodule Mote.AskTest do
     end
 
     test "gives errors", %{machine: machine} do
-      ask = Mote.async(Mote.create(machine, Actors.failing(1)), 1)
-      assert {:error, %Error{reason: :broken_promise}} = Mote.yield(ask)
+      for {actor, reason} <- [{Actors.failing(1), :aborted}, {Holders.silent([]), :broken_promise}] do
+        ask = Mote.async(Mote.create(machine, actor), 1)
+        assert {:error, %Error{reason: ^reason}} = Mote.yield(ask)
+      end
+
       ask = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
       :ok = Mote.stop(machine)
       assert {:error, %Error{reason: :machine_down}} = Mote.yield(ask)
@@ -382,7 +390,7 @@ defmodule Mote.AskTest do
       asleep(machine)
       assert Mote.ask(slow, 10) == {:ok, 0}
       asleep(machine)
-      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(slow, 40)
+      assert {:error, %Error{reason: :aborted, context: %{reason: :fuel}}} = Mote.ask(slow, 40)
       assert %{turns: 2, aborts_fuel: 1} = counted(machine)
     end
 
@@ -390,9 +398,9 @@ defmodule Mote.AskTest do
     test "reports aborts and broken promises", %{machine: machine} do
       faithless = Mote.create(machine, Tally.faithless())
 
-      for request <- [:forget, :fail] do
+      for {request, reason} <- [forget: :broken_promise, fail: :aborted] do
         asleep(machine)
-        assert {:error, %Error{reason: :broken_promise}} = Mote.ask(faithless, request)
+        assert {:error, %Error{reason: ^reason}} = Mote.ask(faithless, request)
       end
 
       assert %{turns: 2, aborts_explicit: 1, stand_ins: 2} = counted(machine)
@@ -434,7 +442,7 @@ defmodule Mote.AskTest do
       reason = fn {:error, %Error{reason: reason}} -> reason end
       assert [first, {:ok, 60_000}, third, fourth] = results
       assert Enum.map([first, third, fourth], reason) == [:timeout, :machine_down, :timeout]
-      assert [{:ok, 1}, {:error, %Error{reason: :broken_promise}}] = Mote.ask_all([echo, failing], 1)
+      assert [{:ok, 1}, {:error, %Error{reason: :aborted}}] = Mote.ask_all([echo, failing], 1)
       nothing_left(0)
     end
 
@@ -586,9 +594,9 @@ defmodule Mote.AskTest do
         case outcome do
           # It may have come since.
           nil -> Mote.ignore(ask)
-          {:exit, reason} -> assert reason in [:timeout, :broken_promise]
+          {:exit, reason} -> assert reason in [:timeout, :aborted]
           {:ok, answer} -> assert answer in [0, :late]
-          {:error, error} -> assert error.reason == :broken_promise
+          {:error, error} -> assert error.reason == :aborted
         end
       end
 

@@ -30,7 +30,7 @@ defmodule Mote.BatchTest do
     test = self()
 
     :ok = Mote.pause(machine)
-    {machine, forward, fn -> send(test, :resumed) && Mote.resume(machine) end}
+    {machine, forward, fn -> {send(test, :resumed), Mote.resume(machine)} end}
   end
 
   describe "send_many" do

@@ -69,6 +69,39 @@ defmodule Mote.FutureEnvironmentTest do
       assert catch_error(Future.touch(future)).reason == :killed
     end
 
+    test "is released, and all who wait are told, when its process is killed at its end", %{machine: machine} do
+      Mote.pause(machine)
+      test = self()
+
+      for hooks <- [[], [after_finish: [fn _ -> :ok end]]] do
+        {owner, ref} =
+          spawn_monitor(fn ->
+            Future.with_environment(machine, [max_threads: 1] ++ hooks, fn ->
+              send(test, {:futures, for(_ <- 1..40_000, do: Future.future(&Sums.fib/1, [1]))})
+              receive(do: (:end -> :ok))
+            end)
+          end)
+
+        assert_receive {:futures, [first | _] = futures}, 30_000
+
+        # The first one that hears of the end kills the process that goes on telling the others.
+        killer =
+          spawn_link(fn ->
+            Future.wait_for(first)
+            Process.exit(owner, :kill)
+          end)
+
+        eventually(fn -> Process.info(killer, :status) == {:status, :waiting} end)
+        waiting = for future <- Enum.take_every(futures, 400), do: Task.async(Future, :wait_for, [future])
+        eventually(fn -> Enum.all?(waiting, &(Process.info(&1.pid, :status) == {:status, :waiting})) end)
+        send(owner, :end)
+        assert_receive {:DOWN, ^ref, _, _, _}, 30_000
+        assert Task.await_many(waiting, 30_000) |> Enum.uniq() == [:ok]
+        assert Enum.all?(futures, &match?({:error, %Error{reason: :killed}}, Future.poll(&1)))
+        eventually(fn -> Mote.sponsors(machine) == [:main, :other] end)
+      end
+    end
+
     test "kills what is not finished at its end", %{machine: machine} do
       future =
         Future.with_environment(machine, [max_threads: 1], fn ->

@@ -141,7 +141,7 @@ defmodule Mote.GCTest do
       capture_log(fn ->
         hoard = Mote.create(machine, Holders.hoard([]))
         # Some 16 bytes for the tuple, 16 for the cell: more than there is.
-        assert {:error, %Error{reason: :broken_promise}} = Mote.ask(hoard, 2_000_000)
+        assert {:error, %Error{reason: :aborted}} = Mote.ask(hoard, 2_000_000)
         assert Mote.info(machine).counters.aborts_no_memory == 1
         assert Mote.ask!(hoard, 100_000) == :kept
 

@@ -144,7 +144,7 @@ defmodule Mote.InboxTest do
       hold(machine, @long)
       assert {:error, %Error{reason: :overloaded}} = List.last(fill(teller, 2, on_full: :error))
       assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, 3, timeout: 10)
-      assert :ok = Mote.send(teller, 4)
+      assert :ok = Mote.send(teller, 4, timeout: 60_000)
       :ok = Mote.drain(machine, 60_000)
       assert received() == [1, 4]
     end

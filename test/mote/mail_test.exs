@@ -38,6 +38,20 @@ defmodule Mote.MailTest do
     end
   end
 
+  # Sends to one process, and begins anew, until it is told to stop.
+  defmodule Rush do
+    use Mote.Behaviour
+
+    defactor rush(to) do
+      :go ->
+        for n <- 1..200, do: send(to, {:number, n})
+        send self(), :go
+
+      :stop ->
+        become sink()
+    end
+  end
+
   setup do
     machine = start_supervised!({Mote, sponsors: [main: [threads: 1], other: [threads: 1]]})
     %{machine: machine, teller: Mote.create(machine, Actors.teller())}
@@ -187,5 +201,29 @@ defmodule Mote.MailTest do
     ref = Process.monitor(postman(machine))
     :ok = stop_supervised(Mote)
     assert_receive {:DOWN, ^ref, :process, _, _}
+  end
+
+  test "what is for another node does not wait for the end of a rush", %{machine: machine} do
+    postman = postman(machine)
+    local = spawn_link(&swallow/0)
+    rush = Mote.create(machine, Rush.rush(local))
+    Mote.send(rush, :go)
+    eventually(fn -> Mote.info(machine).mail > 0 end)
+
+    # As the machine asks it to; its carrier does not mind which node it is.
+    for n <- 1..20 do
+      send(postman, {:mote_abroad, self(), {:abroad, n}})
+      assert_receive {:abroad, ^n}, 10_000
+    end
+
+    Mote.send(rush, :stop)
+    assert :ok = Mote.drain(machine, 60_000)
+  end
+
+  # Takes what comes, and does nothing.
+  defp swallow do
+    receive do
+      {:number, _} -> swallow()
+    end
   end
 end

@@ -224,7 +224,7 @@ defmodule Mote.QuotaTest do
       hoard = Mote.create(machine, Holders.hoard([]))
       :kept = fill(hoard, 2_000_000)
       # No turn could make a list of any size now, but one that needs little has its place.
-      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(hoard, 900_000)
+      assert {:error, %Error{reason: :aborted}} = Mote.ask(hoard, 900_000)
       for _ <- 1..100, do: assert(Mote.ask!(hoard, 1) == :kept)
     end
 
@@ -441,7 +441,7 @@ defmodule Mote.QuotaTest do
         machine = start(memory: 32 * @megabyte, sponsors: [main: [], other: []])
         many = Mote.create(machine, Actors.many(0))
         before = at_rest(machine)
-        assert {:error, %Error{reason: :broken_promise}} = Mote.ask(many, {unquote(what), unquote(n)}, 60_000)
+        assert {:error, %Error{reason: :aborted}} = Mote.ask(many, {unquote(what), unquote(n)}, 60_000)
         counters = Mote.info(machine).counters
         assert %{aborts_no_memory: 1, sends: 0, creates: 0, timers: 0, sendx: 0} = counters
         assert at_rest(machine) <= before + 4 * @megabyte
@@ -464,7 +464,7 @@ defmodule Mote.QuotaTest do
 
     for {request, counter} <- requests do
       before = Mote.info(machine).counters
-      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(many, request, 60_000)
+      assert {:error, %Error{reason: :aborted}} = Mote.ask(many, request, 60_000)
       counters = Mote.info(machine).counters
       assert counters[counter] == before[counter] + 1
       assert {counters.sends, counters.creates} == {before.sends, before.creates}
@@ -528,7 +528,9 @@ defmodule Mote.QuotaTest do
         {again, ^bytes, ^actors, ^references} = round.()
         # Heaps keep a block or two as it comes.
         assert_in_delta again, held, 8 * @megabyte
-        assert rem(again, 2 * @megabyte) == 0, "something that is no block is still charged"
+
+        # What is no block is what the tables of held addresses take, and these are as large as they ever were.
+        assert rem(again - held, 2 * @megabyte) == 0, "something that is no block is still charged"
       end
     end
 

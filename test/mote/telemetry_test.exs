@@ -169,8 +169,8 @@ defmodule Mote.TelemetryTest do
 
     test "tells of broken promises" do
       machine = start()
-      failing = Mote.create(machine, Actors.failing(:never))
-      assert {:error, %{reason: :broken_promise}} = Mote.ask(failing, :what)
+      silent = Mote.create(machine, Mote.Holders.silent([]))
+      assert {:error, %{reason: :broken_promise}} = Mote.ask(silent, :what)
       {%{count: 1}, _} = next(machine, [:machine, :broken_promises])
       assert Mote.info(machine).questions == %{open: 0, broken: 1}
     end

@@ -3,6 +3,7 @@ defmodule Mote.TermsTest do
   use ExUnitProperties
 
   alias Mote.{Actors, AnyTerm, Native}
+  alias Mote.Machine.Long
 
   setup_all do
     machine = start_supervised!({Mote, id: :one})
@@ -262,6 +263,14 @@ defmodule Mote.TermsTest do
       end
     end
 
+    test "what long binaries keep is asked for at once", %{echo: echo} do
+      for term <- [:binary.copy("x", 50_000_000), List.duplicate(:binary.copy("x", 5_000), 1_000)] do
+        send = fn -> Native.send(echo.machine, echo.key, nil, term) end
+        assert send.() == :long
+        assert fastest(send) < 1_000
+      end
+    end
+
     test "terms that are just small enough take less than a millisecond", %{echo: echo} do
       small = [
         Enum.to_list(1..1_900),
@@ -277,7 +286,8 @@ defmodule Mote.TermsTest do
       ]
 
       for {term, n} <- Enum.with_index(small) do
-        send = fn -> Native.send(echo.machine, echo.key, nil, term) end
+        kept = Long.kept(term)
+        send = fn -> Native.send(echo.machine, echo.key, nil, term, kept) end
         assert {n, send.()} == {n, :ok}
         assert {n, fastest(send)} < {n, 1_000}
       end

@@ -42,7 +42,9 @@ defmodule Mote.Compile do
         purge(name)
       end)
 
-    for [_, text, line] <- Regex.scan(~r/warning: (?:\e\[0m)?(.+)\n  #{file}:(\d+)/, output),
+    # Later releases draw lines, and show the source where they find it.
+    for [_, text, line] <-
+          Regex.scan(~r/warning: (?:\e\[0m)?(.+)\n(?:.*│.*\n)* *(?:└─ )?#{file}:(\d+)/u, output),
         do: "#{line}: #{text}"
   end
 
@@ -66,7 +68,8 @@ defmodule Mote.Compile do
 
     cond do
       breaches != [] -> {:breaches, breaches}
-      not Mote.Total.same(plain, code) -> {:differ, plain, code}
+      # The sign of a zero as well, whether the node tells the two apart or not.
+      :erlang.term_to_binary(plain) != :erlang.term_to_binary(code) -> {:differ, plain, code}
       true -> plain
     end
   end

@@ -4,6 +4,7 @@ defmodule Mote.Disassemble do
 
   Only for tests: it reads what `Mote.Behaviour.Encode` writes, without the care that foreign bytes would need.
   """
+  import Mote.Sized, only: [sized: 1]
 
   alias Mote.Behaviour.Primitives
 
@@ -186,7 +187,7 @@ defmodule Mote.Disassemble do
 
   defp string(rest) do
     {size, rest} = u(rest)
-    <<string::binary-size(size), rest::binary>> = rest
+    sized(<<string::binary-size(^size), rest::binary>>) = rest
     {string, rest}
   end
 
@@ -272,7 +273,7 @@ defmodule Mote.Disassemble do
 
   defp ends?(i), do: elem(i, 0) in [:tail_call, :return, :jump, :abort, :done, :ignore]
   defp labels(i), do: for({:l, n} <- Tuple.to_list(i), do: n)
-  defp writes({:match_tuple, _, n, {:d, d}, _}), do: Enum.to_list(d..(d + n - 1))
+  defp writes({:match_tuple, _, n, {:d, d}, _}), do: Enum.to_list(d..(d + n - 1)//1)
   defp writes(i), do: for({:d, n} <- Tuple.to_list(i), do: n)
   defp read(i), do: for({:r, n} <- List.flatten(Tuple.to_list(i)), do: {:r, n})
 end

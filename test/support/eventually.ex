@@ -10,7 +10,7 @@ defmodule Mote.Eventually do
   @pause_ms 2
 
   @doc "The first value of the function that is neither `nil` nor `false`; the test fails when there is none in time."
-  @spec eventually((() -> value)) :: value when value: term
+  @spec eventually((... -> value)) :: value when value: term
   def eventually(fun), do: eventually(fun, System.monotonic_time(:millisecond) + @patience_ms)
 
   defp eventually(fun, deadline) do

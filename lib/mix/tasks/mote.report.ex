@@ -8,6 +8,8 @@ defmodule Mix.Tasks.Mote.Report do
       mix mote.report --full           # at all sizes: an hour or more
       mix mote.report fork_bomb chain  # only these
 
+  It draws plots, so Mote has to be built with them: see `Mote.Measure.plot/3`.
+
   `bench/report/index.html` has a plot and a table for each program, beside BEAM processes and plain Rust where there are
   such, and a description of the computer. It needs no other file and no network. `bench/report/runs.csv` has every run.
   Both are written anew after each program, so that a report which was interrupted has what was measured.
@@ -26,7 +28,7 @@ defmodule Mix.Tasks.Mote.Report do
 
   alias Mote.Bench
   alias Mote.Bench.{Computer, Page, Suite}
-  alias Mote.Measure.Table
+  alias Mote.Measure.{Plot, Table}
 
   @requirements ["app.config"]
 
@@ -38,6 +40,8 @@ defmodule Mix.Tasks.Mote.Report do
   @impl true
   def run(argv) do
     {opts, programs} = options!(argv)
+    # Without plots it ends here, and not when the first program was measured.
+    Plot.draw(Table.new([:param, :value], [[1, 1]]), :svg, [])
     full = Keyword.get(opts, :full, false)
     directory = Keyword.get(opts, :to, "bench/report")
     computer = Computer.describe()

@@ -42,7 +42,8 @@ defmodule Mote.Behaviour.Check do
     subject = {:tuple, first.line, Enum.map(params, &{:var, first.line, &1})}
     body = {:case, first.line, subject, clauses, :function_clause}
     doc = definitions |> Enum.map(& &1.doc) |> Enum.find(&(&1 != nil))
-    finish(%{first | doc: doc}, params, body, s)
+    columns = definitions |> Enum.map(& &1.columns) |> Enum.reduce(&Map.merge/2)
+    finish(%{first | doc: doc, columns: columns}, params, body, s)
   end
 
   defp unreachable([%{name: name, arity: arity} | _] = definitions, names) do
@@ -55,7 +56,7 @@ defmodule Mote.Behaviour.Check do
 
   defp finish(definition, params, body, s) do
     env = %{s.names.env | function: {definition.name, definition.arity}}
-    Warnings.unused(s.bound, body, env)
+    Warnings.unused(s.bound, body, definition.columns, env)
     fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :args])
     struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
   end

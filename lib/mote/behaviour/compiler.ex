@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Compiler do
   # unit for the machine and the Elixir functions, at the end of the module. No pass is in this file.
   @moduledoc false
 
-  alias Mote.Behaviour.{Check, Delegate, Encode, Error, Flow, IR, Loops, Primitives, Syntax}
+  alias Mote.Behaviour.{Check, Delegate, Encode, Error, Flow, IR, Loops, Primitives, Syntax, Warnings}
   alias Mote.Behaviour.Elixir, as: Plain
 
   @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :sink, :abort] ++
@@ -49,6 +49,7 @@ defmodule Mote.Behaviour.Compiler do
         args: Macro.to_string(args) |> String.slice(1..-2//1),
         line: env.line,
         generated: Keyword.get(meta, :generated, false),
+        columns: Warnings.columns([args, guards, body]),
         doc: take_doc(env.module)
       })
 
@@ -65,7 +66,9 @@ defmodule Mote.Behaviour.Compiler do
     unit = checked |> Loops.unit() |> Flow.unit()
     {binary, hash} = unit |> IR.unit() |> Encode.unit()
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
-    Plain.unit(unit, delegates, binary, hash)
+    required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
+    Module.delete_attribute(env.module, :mote_required)
+    Plain.unit(unit, delegates, required, binary, hash)
   end
 
   # -- heads ---------------------------------------------------------------------------------------------------

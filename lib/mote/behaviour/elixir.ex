@@ -4,25 +4,29 @@ defmodule Mote.Behaviour.Elixir do
   # Patterns, clauses and guards are in `elixir/match.ex`.
   #
   # Generated: `name/captures` giving the behaviour and `__mote_turn__/3` for behaviours; `name/arity` and, for
-  # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module. Calls of other modules
-  # are looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as they were written.
+  # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module. What other modules are
+  # called for is looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as written.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Delegate, Flow, IR}
   alias Mote.Behaviour.Elixir.Match
 
   @doc "The code to be put at the end of the module."
-  @spec unit(map, [map], binary, non_neg_integer) :: Macro.t()
-  def unit(unit, delegates, binary, hash) do
+  @spec unit(map, [map], [module], binary, non_neg_integer) :: Macro.t()
+  def unit(unit, delegates, required, binary, hash) do
     {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
     public = Enum.filter(functions, & &1.public)
     delegated = for %{delegate: {module, _, _}} when module != nil <- delegates, do: module
     imports = (delegated ++ Enum.flat_map(unit.codes, &modules(&1.body))) |> Enum.uniq() |> Enum.sort()
 
-    calls = unit.codes |> Enum.flat_map(&calls(&1.body)) |> Enum.uniq() |> Enum.sort_by(&elem(&1, 3))
-    hidden = for {module, name, arity, _line} <- calls, uniq: true, do: {module, hidden(name), arity}
+    references =
+      unit.codes |> Enum.flat_map(&references(&1.body)) |> Enum.uniq() |> Enum.sort_by(&elem(&1, 2))
+
+    hidden =
+      for {:function, {module, name, arity}, _} <- references, uniq: true, do: {module, hidden(name), arity}
 
     quote generated: true do
+      unquote_splicing(for module <- required, do: quote(do: require(unquote(module))))
       @compile {:no_warn_undefined, unquote(Macro.escape(hidden))}
       @after_verify {Mote.Behaviour.Warnings, :undefined}
 
@@ -36,7 +40,8 @@ defmodule Mote.Behaviour.Elixir do
 
       unquote(if actors == [], do: no_turn())
 
-      @doc false
+      unquote(if delegates != [], do: exported(delegates))
+
       @doc false
       def __mote__(:unit), do: unquote(binary)
       def __mote__(:hash), do: unquote(hash)
@@ -44,7 +49,7 @@ defmodule Mote.Behaviour.Elixir do
       def __mote__(:functions), do: unquote(names(public))
       def __mote__(:delegates), do: unquote(Macro.escape(Delegate.table(delegates)))
       def __mote__(:imports), do: unquote(imports)
-      def __mote__(:calls), do: unquote(Macro.escape(calls))
+      def __mote__(:references), do: unquote(Macro.escape(references))
       def __mote__(:safe), do: unquote(actors |> Enum.reject(& &1.becomes) |> names())
       unquote_splicing(Enum.map(public, &call(&1, hash)))
       def __mote__({:call, _name, _arity}), do: nil
@@ -72,18 +77,35 @@ defmodule Mote.Behaviour.Elixir do
     Enum.reject(own, &is_nil/1) ++ Enum.flat_map(AST.children(node), &modules/1)
   end
 
-  # The calls of other modules, with their lines.
-  defp calls(node) do
+  # The functions and behaviours of other modules, with the lines at which they are named.
+  defp references(node) do
     own =
       case node do
-        {tag, l, {module, name, arity}, _} when tag in [:call, :tail_call] and module != nil ->
-          [{module, name, arity, l}]
+        {tag, l, {module, _, _} = function, _} when tag in [:call, :tail_call] and module != nil ->
+          [{:function, function, l}]
+
+        {:become, l, {module, _, _} = behaviour, _} when module != nil ->
+          [{:behaviour, behaviour, l}]
+
+        {:create, l, {module, _, _} = behaviour, _, _} when module != nil ->
+          [{:behaviour, behaviour, l}]
 
         _ ->
           []
       end
 
-    own ++ Enum.flat_map(AST.children(node), &calls/1)
+    own ++ Enum.flat_map(AST.children(node), &references/1)
+  end
+
+  # Modules that name a delegate have it replaced when they are compiled, and require the module that defines it. Mix
+  # compiles those again when the exports of a required module change: so what delegates stand for is part of a name.
+  defp exported(delegates) do
+    name = :"mote delegates #{delegates |> Delegate.table() |> :erlang.phash2()}"
+
+    quote generated: true do
+      @doc false
+      def unquote(name)(), do: nil
+    end
   end
 
   # -- functions -----------------------------------------------------------------------------------------------

@@ -85,7 +85,9 @@ defmodule Mote.Behaviour.Listing do
     entries
     |> Enum.group_by(fn {module, _, _} -> module end)
     |> Enum.sort_by(fn {module, _} -> inspect(module) end)
-    |> Enum.map(fn {module, entries} -> {"of `#{inspect(module)}`#{required(module)}", Enum.sort(entries)} end)
+    |> Enum.map(fn {module, entries} ->
+      {"of `#{inspect(module)}`#{required(module)}", Enum.sort(entries)}
+    end)
   end
 
   defp required(module), do: if(List.keymember?(@macros, module, 0), do: ", which must be required", else: "")

@@ -1,18 +1,50 @@
 defmodule Mote.Behaviour.Warnings do
-  # What compiles, but is most likely a mistake: variables that nobody reads, clauses behind one that takes all, and calls of
-  # functions that no module has. All are told as plain Elixir tells them; of variables and clauses, what macros have written
+  # What compiles, but is most likely a mistake: variables that nobody reads, clauses behind one that takes all, zeros without
+  # a sign in patterns, and calls of functions that no module has. All are told as plain Elixir tells them; of variables and clauses, what macros have written
   # is their own business.
   @moduledoc false
 
   alias Mote.Behaviour.AST
+
+  @typedoc "The columns of variables by their lines and names, as far as the code says where they are."
+  @type columns :: %{{AST.line(), atom} => pos_integer}
+
+  @two_zeros :erlang.binary_to_term(<<131, 70, 0::64>>) !== :erlang.binary_to_term(<<131, 70, 128, 0::56>>)
+
+  @doc "Where the variables of some code are. Of several of one name in one line it is the first."
+  @spec columns(Macro.t()) :: columns
+  def columns(ast) do
+    {_, columns} =
+      Macro.prewalk(ast, %{}, fn
+        {name, meta, context} = node, columns when is_atom(name) and is_atom(context) ->
+          {node, column(columns, {meta[:line], name}, meta[:column])}
+
+        node, columns ->
+          {node, columns}
+      end)
+
+    columns
+  end
+
+  defp column(columns, _, nil), do: columns
+  defp column(columns, place, column), do: Map.put_new(columns, place, column)
+
+  @doc "Tells of a pattern that is a zero without a sign, where there are two of them."
+  @spec zero(term, Macro.Env.t()) :: :ok
+  if @two_zeros do
+    def zero(zero, env) when zero === +0.0,
+      do: warn("the pattern 0.0 matches +0.0 and not -0.0: write +0.0 or -0.0", env.line, env)
+  end
+
+  def zero(_, _), do: :ok
 
   @doc """
   Tells of the variables, `{as written, numbered, line}`, that are bound and not read in `body`.
 
   Variables of macros have a context, those of the compiler a mark of their own.
   """
-  @spec unused([{tuple, tuple, AST.line()}], AST.expr(), Macro.Env.t()) :: :ok
-  def unused(bound, body, env) do
+  @spec unused([{tuple, tuple, AST.line()}], AST.expr(), columns, Macro.Env.t()) :: :ok
+  def unused(bound, body, columns, env) do
     read = read(body, MapSet.new())
 
     bound
@@ -21,7 +53,8 @@ defmodule Mote.Behaviour.Warnings do
     |> Enum.sort()
     |> Enum.dedup()
     |> Enum.each(fn {line, name} ->
-      warn("variable \"#{name}\" is unused: if that is meant, call it _#{name}", line, env)
+      message = "variable \"#{name}\" is unused: if that is meant, call it _#{name}"
+      warn(message, line, env, columns[{line, name}])
     end)
   end
 
@@ -66,34 +99,53 @@ defmodule Mote.Behaviour.Warnings do
   defp all?(_), do: false
 
   @doc """
-  Tells of the functions of other modules that `module` calls and that there are not, once all modules are compiled.
+  Tells of the functions of other modules that `module` calls and that there are not, and of delegates that it could not
+  see, once all modules are compiled.
 
-  What they are called in the generated code is nothing that the user has ever written.
+  What functions are called in the generated code is nothing that the user has ever written. Behaviours are called as they
+  were written, so Elixir itself tells of those that there are not.
   """
   @spec undefined(module) :: :ok
   def undefined(module) do
     file = Path.relative_to_cwd(to_string(module.module_info(:compile)[:source]))
 
-    for {other, name, arity, line} <- module.__mote__(:calls), missing = missing(other, name, arity) do
+    for {kind, {other, name, arity}, line} <- module.__mote__(:references),
+        wrong = wrong(kind, other, {name, arity}) do
       place = {module, :__MODULE__, 0, file: String.to_charlist(file), line: line}
-      IO.warn("#{inspect(other)}.#{name}/#{arity} is undefined: #{missing}", [place])
+      IO.warn("#{inspect(other)}.#{name}/#{arity} #{wrong}", [place])
     end
 
     :ok
   end
 
-  defp missing(module, name, arity) do
-    cond do
-      not (Code.ensure_loaded?(module) and function_exported?(module, :__mote__, 1)) ->
-        "#{inspect(module)} is not loaded or does not say use Mote.Behaviour"
+  defp wrong(kind, module, named) do
+    case {kind, Code.ensure_loaded?(module) and function_exported?(module, :__mote__, 1)} do
+      {:function, false} ->
+        "is undefined: #{inspect(module)} is not loaded or does not say use Mote.Behaviour"
 
-      {name, arity} in module.__mote__(:functions) ->
+      {:function, true} ->
+        unless named in module.__mote__(:functions), do: no_function(module)
+
+      {:behaviour, false} ->
         nil
 
-      true ->
-        "#{inspect(module)} has no defpure of this name with this many arguments"
+      {:behaviour, true} ->
+        unseen(module, module.__mote__(:delegates)[named])
     end
   end
 
-  defp warn(message, line, env), do: IO.warn(message, %{env | line: line})
+  defp no_function(module),
+    do: "is undefined: #{inspect(module)} has no defpure of this name with this many arguments"
+
+  defp unseen(_module, nil), do: nil
+
+  defp unseen(module, {target, name, template}) do
+    "is another name for #{inspect(target || module)}.#{name}/#{length(template)}, which cannot be seen here, since the " <>
+      "two modules refer to each other: write what it stands for"
+  end
+
+  defp warn(message, line, env, column \\ nil) do
+    place = [file: env.file, line: line, module: env.module, function: env.function]
+    IO.warn(message, if(column, do: [column: column] ++ place, else: place))
+  end
 end

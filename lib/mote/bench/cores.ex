@@ -28,7 +28,7 @@ defmodule Mote.Bench.Cores do
   Waits for that, and begins anew where they were not, for `patience` milliseconds in all; then what they gave counts,
   whatever the cores were. Gives what is left of the patience, too.
   """
-  @spec on_even([(() -> result)], patience, (() -> boolean)) :: {[result], even? :: boolean, patience}
+  @spec on_even([(... -> result)], patience, (... -> boolean)) :: {[result], even? :: boolean, patience}
         when result: term, patience: non_neg_integer
   def on_even(runs, patience, even? \\ &even?/0) do
     start = System.monotonic_time(:millisecond)

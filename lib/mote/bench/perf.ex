@@ -8,7 +8,7 @@ defmodule Mote.Bench.Perf do
   @patience 10_000
 
   @doc "What a function gives, and the cache misses while it ran or why there are none."
-  @spec cache_misses((() -> result), Path.t() | nil) ::
+  @spec cache_misses((... -> result), Path.t() | nil) ::
           {result, {:ok, non_neg_integer} | {:unavailable, String.t()}}
         when result: term
   def cache_misses(fun, perf \\ System.find_executable("perf"))

@@ -39,7 +39,8 @@ defmodule Mote.Bench.Plot do
         }
 
   @doc "Checks what a program says and completes it."
-  @spec new(keyword, %{param: atom, defaults: [pos_integer], metric: atom}) :: t
+  @spec new(keyword, %{:param => atom, :defaults => [pos_integer], :metric => atom, optional(atom) => term}) ::
+          t
   def new(given, %{param: param, defaults: defaults, metric: metric}) do
     given = Keyword.validate!(given, @optional)
     sizes = sizes!(:sizes, given[:sizes] || defaults)

@@ -111,7 +111,7 @@ defmodule Mote.Bench.Program do
   end
 
   @doc "Calls `start` and waits for the answer: the only message that a run gets."
-  @spec answer((() -> term)) :: term
+  @spec answer((... -> term)) :: term
   def answer(start) do
     start.()
 

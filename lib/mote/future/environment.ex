@@ -24,7 +24,7 @@ defmodule Mote.Future.Environment do
   def current, do: Process.get(__MODULE__)
 
   @doc false
-  @spec run(Machine.t(), keyword, keyword, (() -> result)) :: result when result: term
+  @spec run(Machine.t(), keyword, keyword, (... -> result)) :: result when result: term
   def run(machine, sponsor, hooks, fun) do
     hooks =
       Map.new([before_start: [], after_finish: []] ++ hooks, fn {name, funs} -> {name, funs!(name, funs)} end)

@@ -4,17 +4,22 @@ defmodule Mote.Future.Keeper do
   #
   # 1. A hook runs in a process of its own, one at a time: however that ends, and whatever it receives, the keeper goes on
   #    and misses nothing.
+  # 2. It is gone some time after its owner: whoever was to tell it of a future may have been killed, so it also looks for
+  #    itself whether that is finished.
   @moduledoc false
 
   use GenServer, restart: :temporary
 
   require Logger
 
-  alias Mote.{Error, Native}
+  alias Mote.{Error, Future, Native}
+
+  # In milliseconds, after the last message.
+  @patience 100
 
   @doc "Starts one for the calling process; gives the name of its sponsor too."
   @spec start(reference, reference, keyword, list) ::
-          {:ok, pid, atom} | {:error, Error.t() | ArgumentError.t()}
+          {:ok, pid, atom} | {:error, Error.t() | %ArgumentError{}}
   def start(native, resource, sponsor, hooks) do
     with {:ok, keeper} <- GenServer.start(__MODULE__, {self(), native, resource, sponsor, hooks}) do
       {:ok, keeper, GenServer.call(keeper, :sponsor, :infinity)}
@@ -86,7 +91,7 @@ defmodule Mote.Future.Keeper do
   end
 
   @impl GenServer
-  def handle_cast({:watch, future}, state) do
+  def handle_cast({:watch, %Future{} = future}, state) do
     tag = make_ref()
     asker = Native.future_wait(state.native, future.ref, tag)
     {:noreply, put_in(state.watched[tag], {future, asker})}
@@ -108,16 +113,25 @@ defmodule Mote.Future.Keeper do
     {:stop, :normal, state}
   end
 
-  # A machine that ends says so to whoever waits for a future, too; and anybody may send anything.
-  def handle_info(_stray, state), do: {:noreply, state}
+  # A machine that ends says so to whoever waits for a future, too.
+  def handle_info({tag, :mote_failed, _reason}, state) when is_reference(tag), do: {:noreply, state}
 
-  # All of them are finished, and their messages are here or on their way, or the machine is down.
+  use Mote.Stray
+
+  defp who(state), do: "keeper #{inspect(self())} of sponsor #{inspect(state.sponsor)}"
+
+  # All of them are finished, and their messages are here or on their way, if they come at all (invariant 2), or the
+  # machine is down.
   defp finish_all(%{watched: watched} = state) when watched == %{}, do: state
 
   defp finish_all(%{watched: watched, machine_down: ref} = state) do
     receive do
       {tag, _told} when is_map_key(watched, tag) -> finish_all(finish(state, tag))
       {:DOWN, ^ref, :process, _, _} -> Enum.reduce(Map.keys(watched), state, &finish(&2, &1))
+    after
+      @patience ->
+        finished = for {tag, {future, _}} <- watched, Future.finished?(future), do: tag
+        finished |> Enum.reduce(state, &finish(&2, &1)) |> finish_all()
     end
   end
 

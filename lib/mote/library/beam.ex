@@ -50,8 +50,6 @@ defmodule Mote.Library.Beam do
 
   use GenServer
 
-  require Logger
-
   alias Mote.Inspection
   alias Mote.Library.Beam.Door
 
@@ -165,10 +163,9 @@ defmodule Mote.Library.Beam do
   def handle_info({:DOWN, ref, :process, _, _}, %{machine_down: ref} = state),
     do: {:stop, {:shutdown, :machine_down}, state}
 
-  def handle_info(message, state) do
-    Logger.error("service #{inspect(self())} got an unexpected message: #{inspect(message)}")
-    {:noreply, state}
-  end
+  use Mote.Stray
+
+  defp who(_state), do: "service #{inspect(self())}"
 
   @impl true
   def terminate(_reason, state) do

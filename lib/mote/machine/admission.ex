@@ -3,21 +3,20 @@ defmodule Mote.Machine.Admission do
   @moduledoc false
 
   alias Mote.{Address, Error, Native, Question}
-  alias Mote.Machine.Sponsor
+  alias Mote.Machine.{Long, Sponsor}
 
   @timeout 5_000
 
-  @type options :: [sponsor: atom, on_full: :error | :wait, timeout: timeout]
-
   @doc "See `Mote.send/3`."
-  @spec send(Address.t(), term, options) :: :ok | {:error, Error.t()}
+  @spec send(Address.t(), term, Mote.send_options()) :: :ok | {:error, Error.t()}
   def send(%Address{machine: machine, key: key} = address, message, opts) do
     {named, on_full, timeout} = options!(opts)
     sponsor = address.sponsor || named
 
     answer =
-      with :big <- Native.send(machine, key, sponsor, message) do
-        Native.send_big(machine, key, sponsor, message)
+      with word when word in [:big, :long] <- Native.send(machine, key, sponsor, message) do
+        again = &Native.send(machine, key, sponsor, message, &1)
+        Long.again(word, message, again, &Native.send_big(machine, key, sponsor, message, &1))
       end
 
     case answer do
@@ -41,7 +40,8 @@ defmodule Mote.Machine.Admission do
 
     case Question.line(machine, timeout, context, &Native.wait_for_room(machine, key, sponsor, &1)) do
       {:ok, permit} ->
-        with word when word != :ok <- Native.send_permitted(permit, machine, key, sponsor, message) do
+        with word when word != :ok <-
+               Native.send_permitted(permit, machine, key, sponsor, message, Long.kept(message)) do
           refused(word, context)
         end
 

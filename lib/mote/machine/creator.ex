@@ -3,7 +3,7 @@ defmodule Mote.Machine.Creator do
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Native}
-  alias Mote.Machine.Loader
+  alias Mote.Machine.{Loader, Long}
 
   @doc "Creates an actor in a native machine, pinned to a sponsor unless that is `nil`."
   @spec create(reference, Behaviour.t(), atom) :: {:ok, Address.t()} | {:error, Error.t()}
@@ -17,8 +17,15 @@ defmodule Mote.Machine.Creator do
     end
 
     answer =
-      with :big <- Native.create(native, module, name, version, captures, sponsor) do
-        Native.create_big(native, module, name, version, captures, sponsor)
+      with word when word in [:big, :long] <- Native.create(native, module, name, version, captures, sponsor) do
+        again = &Native.create(native, module, name, version, captures, sponsor, &1)
+
+        Long.again(
+          word,
+          captures,
+          again,
+          &Native.create_big(native, module, name, version, captures, sponsor, &1)
+        )
       end
 
     case answer do
@@ -50,7 +57,7 @@ defmodule Mote.Machine.Creator do
   Loads the code of a behaviour, and runs what found that it was missing again. One that stands for the call of a
   function (`call?`) is of the version that is loaded.
   """
-  @spec load(reference, Behaviour.t(), boolean, (() -> result)) :: result | {:error, Error.t()}
+  @spec load(reference, Behaviour.t(), boolean, (... -> result)) :: result | {:error, Error.t()}
         when result: term
   def load(native, behaviour, call?, run) do
     with :ok <- Loader.load(native, behaviour.module),

@@ -22,7 +22,7 @@ defmodule Mote.Machine.Janitor do
   end
 
   @impl GenServer
-  def handle_call({:watch, pid}, _from, state) do
+  def handle_call({:watch, pid}, _from, state) when is_pid(pid) do
     Process.monitor(pid)
     {:reply, :ok, state}
   end
@@ -38,7 +38,9 @@ defmodule Mote.Machine.Janitor do
     {:noreply, state}
   end
 
-  def handle_info(_message, state), do: {:noreply, state}
+  use Mote.Stray
+
+  defp who(_state), do: "janitor #{inspect(self())}"
 
   defp clean_up(machine, about, reason) do
     Native.machine_join(machine)

@@ -6,11 +6,14 @@ defmodule Mote.Machine.Postman do
   #
   # Who sends to another node may have to wait for it. So each has a carrier, a process that sends what is for that node, in
   # the order in which it came, and ends when all is sent that the postman had for it.
+  #
+  # 1. Neither rush holds up the other: after each round of what is for this node comes what is for others and was there
+  #    by then. What is for one process goes one way, so its order stays.
   @moduledoc false
 
   use GenServer
 
-  alias Mote.Native
+  alias Mote.{Native, Stray}
 
   @doc "Starts the postman of the calling machine."
   @spec start_link(reference) :: GenServer.on_start()
@@ -22,18 +25,24 @@ defmodule Mote.Machine.Postman do
     Process.flag(:trap_exit, true)
     Process.link(machine)
     :ok = Native.machine_postman(native)
-    {:ok, %{native: native, carriers: %{}}}
+    {:ok, %{machine: machine, native: native, carriers: %{}}}
   end
 
   @impl GenServer
   def handle_info(:mote_mail, state) do
-    deliver(state.native)
+    # Not one call for all of it: in between come others (invariant 1), and other processes.
+    if Native.machine_deliver(state.native), do: send(self(), :mote_mail)
     {:noreply, state}
   end
 
-  def handle_info({:mote_abroad, pid, message}, state), do: {:noreply, abroad(state, pid, message)}
-  def handle_info({:EXIT, _machine, _reason}, state), do: {:stop, :normal, state}
-  def handle_info(_message, state), do: {:noreply, state}
+  def handle_info({:mote_abroad, pid, message}, state) when is_pid(pid),
+    do: {:noreply, abroad(state, pid, message)}
+
+  def handle_info({:EXIT, machine, _reason}, %{machine: machine} = state), do: {:stop, :normal, state}
+
+  use Mote.Stray
+
+  defp who(_state), do: "postman #{inspect(self())}"
 
   @impl GenServer
   def terminate(_reason, state) do
@@ -49,12 +58,9 @@ defmodule Mote.Machine.Postman do
     ArgumentError -> :ok
   end
 
-  # Not one call for all of it: in between others have their turn.
-  defp deliver(native), do: if(Native.machine_deliver(native), do: deliver(native), else: :ok)
-
   defp rest(state) do
     receive do
-      {:mote_abroad, pid, message} -> state |> abroad(pid, message) |> rest()
+      {:mote_abroad, pid, message} when is_pid(pid) -> state |> abroad(pid, message) |> rest()
     after
       0 -> :ok
     end
@@ -82,8 +88,12 @@ defmodule Mote.Machine.Postman do
       {:DOWN, ^monitor, _, _, _} ->
         :ok
 
-      {pid, message} ->
+      {pid, message} when is_pid(pid) ->
         send(pid, message)
+        carry(monitor)
+
+      stray ->
+        Stray.ignored("carrier #{inspect(self())}", "message", stray)
         carry(monitor)
     end
   end

@@ -16,13 +16,6 @@ defmodule Mote.Machine.Sponsor do
   """
   @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean}
 
-  @type options :: [
-          threads: pos_integer | :cores,
-          pin: boolean | [non_neg_integer],
-          inbox: pos_integer | :infinity,
-          on_full: :error | :wait
-        ]
-
   @doc "What a sponsor is started with; raises `ArgumentError`."
   @spec validate!(atom, keyword) :: t
   def validate!(name, opts) do

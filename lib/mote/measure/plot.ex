@@ -30,10 +30,20 @@ defmodule Mote.Measure.Plot do
   @doc "The bytes of the file."
   @spec draw(Table.t(), :svg | :png, keyword) :: binary
   def draw(%Table{} = table, format, opts) do
-    case table |> figure(opts) |> Native.draw(format) do
+    case table |> figure(opts) |> native(format) do
       {:ok, bytes} -> bytes
       {:error, reason} -> raise "cannot draw the plot: #{reason}"
     end
+  end
+
+  defp native(figure, format) do
+    Native.draw(figure, format)
+  rescue
+    error in ErlangError ->
+      if error.original != :nif_not_loaded, do: reraise(error, __STACKTRACE__)
+
+      raise "Mote was built without plots: say `config :mote, plots: true` (in Mote's own repository MOTE_PLOTS=1), " <>
+              "then run `mix deps.compile mote --force`"
   end
 
   @doc "What is drawn. Raises `ArgumentError` for what cannot be."

@@ -20,8 +20,6 @@ defmodule Mote.Measure.Plotter do
   use Mote.Behaviour
   use GenServer
 
-  require Logger
-
   alias Mote.Measure
   alias Mote.Measure.{Plot, Table}
 
@@ -46,10 +44,9 @@ defmodule Mote.Measure.Plotter do
     {:noreply, opts}
   end
 
-  def handle_info(message, opts) do
-    Logger.error("painter #{inspect(self())} got an unexpected message: #{inspect(message)}")
-    {:noreply, opts}
-  end
+  use Mote.Stray
+
+  defp who(_opts), do: "painter #{inspect(self())}"
 
   # Who is no customer, or whose machine is down, gets no answer.
   defp tell(customer, answer) do

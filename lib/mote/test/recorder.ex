@@ -25,13 +25,17 @@ defmodule Mote.Test.Recorder do
   @spec stop(t) :: {[Turn.t()], non_neg_integer}
   def stop({recorder, trace}) do
     %{dropped: more} = Trace.stop(trace)
-    ref = make_ref()
+    ref = Process.monitor(recorder)
     send(recorder, {:stop, self(), ref})
 
     receive do
       {^ref, turns} ->
+        Process.demonitor(ref, [:flush])
         forget(recorder)
         {turns, more}
+
+      {:DOWN, ^ref, :process, _, reason} ->
+        exit({reason, {__MODULE__, :stop, [recorder]}})
     end
   end
 

@@ -4,34 +4,36 @@ defmodule Mote.Total.Binaries do
   @moduledoc false
   import Kernel, except: [bit_size: 1, binary_part: 3, to_string: 1]
   import Bitwise
+  import Mote.Sized, only: [sized: 1]
+
+  alias Mote.Total.Work
 
   @none Mote.Total.None.value()
   @low -0x8000000000000000
   @high 0xFFFFFFFFFFFFFFFF
 
+  # What was put together is paid for also if a later value does not fit.
   def bin_of(values, specs) when is_tuple(values) and is_tuple(specs) do
-    case join(Tuple.to_list(values), Tuple.to_list(specs), []) do
-      bits when is_binary(bits) -> bits
-      _ -> @none
-    end
+    {answer, parts} = join(Tuple.to_list(values), Tuple.to_list(specs), [])
+    bits = for part <- Enum.reverse(parts), into: <<>>, do: part
+    Work.built(byte_size(bits))
+    if answer == :ok and is_binary(bits), do: bits, else: @none
   end
 
   def bin_of(_, _), do: @none
 
-  defp join(_, [], parts) do
-    for part <- Enum.reverse(parts), into: <<>>, do: part
-  end
+  defp join(_, [], parts), do: {:ok, parts}
 
   defp join([value | values], [spec | specs], parts) when is_integer(spec) and spec >= 0 do
     with {:ok, size, values} <- size(spec, values),
          <<_::bitstring>> = part <- part(band(spec, 7), value, size, band(spec, 8) != 0) do
       join(values, specs, [part | parts])
     else
-      _ -> @none
+      _ -> {:none, parts}
     end
   end
 
-  defp join(_, _, _), do: @none
+  defp join(_, _, parts), do: {:none, parts}
 
   defp size(spec, values) when band(spec, 16) == 0, do: {:ok, bsr(spec, 5), values}
   defp size(spec, [n | values]) when is_integer(n) and n >= 0, do: {:ok, bsr(spec, 5) * n, values}
@@ -58,8 +60,8 @@ defmodule Mote.Total.Binaries do
   # What 32 bits cannot hold raises on some releases, and gives an infinity, which is no float, on others.
   defp float(f, bits, little) do
     case <<f::float-size(bits)>> do
-      <<_::float-size(bits)>> when little -> <<f::float-little-size(bits)>>
-      <<_::float-size(bits)>> = big -> big
+      sized(<<_::float-size(^bits)>>) when little -> <<f::float-little-size(bits)>>
+      sized(<<_::float-size(^bits)>>) = big -> big
       _ -> @none
     end
   rescue
@@ -69,11 +71,21 @@ defmodule Mote.Total.Binaries do
   def bin_int(binary, position, spec) do
     number(binary, position, spec, fn binary, position, bits, flags ->
       case binary do
-        <<_::size(position), n::size(bits), _::bitstring>> when bits <= 64 and flags == 0 -> n
-        <<_::size(position), n::little-size(bits), _::bitstring>> when bits <= 64 and flags == 1 -> n
-        <<_::size(position), n::signed-size(bits), _::bitstring>> when bits <= 64 and flags == 2 -> n
-        <<_::size(position), n::signed-little-size(bits), _::bitstring>> when bits <= 64 and flags == 3 -> n
-        _ -> @none
+        sized(<<_::size(^position), n::size(^bits), _::bitstring>>) when bits <= 64 and flags == 0 ->
+          n
+
+        sized(<<_::size(^position), n::little-size(^bits), _::bitstring>>) when bits <= 64 and flags == 1 ->
+          n
+
+        sized(<<_::size(^position), n::signed-size(^bits), _::bitstring>>) when bits <= 64 and flags == 2 ->
+          n
+
+        sized(<<_::size(^position), n::signed-little-size(^bits), _::bitstring>>)
+        when bits <= 64 and flags == 3 ->
+          n
+
+        _ ->
+          @none
       end
     end)
   end
@@ -81,10 +93,11 @@ defmodule Mote.Total.Binaries do
   def bin_float(binary, position, spec) do
     number(binary, position, spec, fn binary, position, bits, flags ->
       case binary do
-        <<_::size(position), f::float-size(bits), _::bitstring>> when bits in [32, 64] and flags in [0, 2] ->
+        sized(<<_::size(^position), f::float-size(^bits), _::bitstring>>)
+        when bits in [32, 64] and flags in [0, 2] ->
           f
 
-        <<_::size(position), f::float-little-size(bits), _::bitstring>>
+        sized(<<_::size(^position), f::float-little-size(^bits), _::bitstring>>)
         when bits in [32, 64] and flags in [1, 3] ->
           f
 
@@ -103,7 +116,7 @@ defmodule Mote.Total.Binaries do
   def bin_slice(binary, position, count)
       when is_binary(binary) and is_integer(position) and position >= 0 and is_integer(count) and count >= 0 do
     case binary do
-      <<_::size(position), part::binary-size(count), _::bitstring>> -> part
+      sized(<<_::size(^position), part::binary-size(^count), _::bitstring>>) -> part
       _ -> @none
     end
   end
@@ -112,7 +125,7 @@ defmodule Mote.Total.Binaries do
 
   def bin_rest(binary, position) when is_binary(binary) and is_integer(position) and position >= 0 do
     case binary do
-      <<_::size(position), rest::binary>> -> rest
+      sized(<<_::size(^position), rest::binary>>) -> rest
       _ -> @none
     end
   end
@@ -121,7 +134,7 @@ defmodule Mote.Total.Binaries do
 
   def bin_utf8(binary, position) when is_binary(binary) and is_integer(position) and position >= 0 do
     case binary do
-      <<_::size(position), character::utf8, _::bitstring>> -> character
+      sized(<<_::size(^position), character::utf8, _::bitstring>>) -> character
       _ -> @none
     end
   end

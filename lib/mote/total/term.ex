@@ -1,6 +1,7 @@
 defmodule Mote.Total.Term do
-  # Equality, order and types of terms as behaviours see them. They differ from the BEAM's in two points:
-  # `===` tells 0.0 from -0.0 on every OTP release; and addresses are no maps but sort as pids, and timers are references.
+  # Equality, order and types of terms as behaviours see them. They differ from the BEAM's in one point: addresses are no maps
+  # but sort as pids, and timers are references. Whether 0.0 and -0.0 are `===` is, as in the machine, what it is on the BEAM
+  # that this runs on: they are two terms since OTP 27.
   @moduledoc false
   import Kernel, except: [max: 2, min: 2, not: 1]
 
@@ -22,19 +23,10 @@ defmodule Mote.Total.Term do
 
   @none Mote.Total.None.value()
 
-  # Since OTP 27 the BEAM itself compares floats by their bits.
-  @exact_floats :erlang.binary_to_term(<<131, 70, 0::64>>) !==
-                  :erlang.binary_to_term(<<131, 70, 128, 0::56>>)
-
   def eq(a, b), do: a == b
   def ne(a, b), do: a != b
 
-  if @exact_floats do
-    def same(a, b), do: a === b
-  else
-    def same(a, b), do: a === b and same_zeros(a, b)
-  end
-
+  def same(a, b), do: a === b
   def differ(a, b), do: same(a, b) == false
 
   def lt(a, b), do: order(a, b) == :lt
@@ -76,21 +68,6 @@ defmodule Mote.Total.Term do
     do: if(is_address(address), do: address, else: @none)
 
   def on(_, _), do: @none
-
-  # Both are known to be equal for the BEAM; what is left to compare is the sign of zeros.
-  @doc false
-  def same_zeros(a, b) when :erlang.is_float(a), do: <<a::float>> == <<b::float>>
-
-  def same_zeros([h1 | t1], [h2 | t2]), do: same_zeros(h1, h2) and same_zeros(t1, t2)
-
-  def same_zeros(a, b) when :erlang.is_tuple(a),
-    do: same_zeros(:erlang.tuple_to_list(a), :erlang.tuple_to_list(b))
-
-  # Zeros as keys are the BEAM's business.
-  def same_zeros(a, b) when :erlang.is_map(a),
-    do: a |> :maps.to_list() |> Enum.all?(fn {key, value} -> same_zeros(value, :maps.get(key, b, value)) end)
-
-  def same_zeros(_, _), do: true
 
   defp order(a, b) do
     if plain?(a) and plain?(b), do: native(a, b), else: compare(a, b, &native/2)

@@ -2,6 +2,7 @@ defmodule Mote.Total.Vectors do
   # The primitives on vectors (`Mote.Vector`). Gives `@none` where there is no answer. The order in which floats are
   # added up is that of the machine, or the sums would differ: see guides/ir.md.
   @moduledoc false
+  import Mote.Sized, only: [sized: 1]
 
   @none Mote.Total.None.value()
   @lanes 8
@@ -63,8 +64,8 @@ defmodule Mote.Total.Vectors do
 
   def vec_get(v, i) when is_vector(v) and is_integer(i) and i >= 0 do
     case v do
-      %{type: :f64, binary: <<_::binary-size(i)-unit(64), f::float-little, _::binary>>} -> f
-      %{type: :i64, binary: <<_::binary-size(i)-unit(64), n::signed-little-64, _::binary>>} -> n
+      %{type: :f64, binary: sized(<<_::binary-size(^i)-unit(64), f::float-little, _::binary>>)} -> f
+      %{type: :i64, binary: sized(<<_::binary-size(^i)-unit(64), n::signed-little-64, _::binary>>)} -> n
       _ -> @none
     end
   end
@@ -74,8 +75,11 @@ defmodule Mote.Total.Vectors do
   def vec_slice(v, start, count)
       when is_vector(v) and is_integer(start) and is_integer(count) and start >= 0 and count >= 0 do
     case v.binary do
-      <<_::binary-size(start)-unit(64), part::binary-size(count)-unit(64), _::binary>> -> %{v | binary: part}
-      _ -> @none
+      sized(<<_::binary-size(^start)-unit(64), part::binary-size(^count)-unit(64), _::binary>>) ->
+        %{v | binary: part}
+
+      _ ->
+        @none
     end
   end
 

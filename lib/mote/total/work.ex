@@ -17,13 +17,15 @@ defmodule Mote.Total.Work do
   @elements 4
   @free 64
   @bytes 32
-  # An entry of a map that has to find its place among others costs as much as so many elements.
-  @sorted 4
+  # What has to find its place among others costs so many times its weight, and a map is put together anew when the
+  # other one has more than one in so many of its entries.
+  @placed 4
   @few 8
 
   @compared [:eq, :ne, :same, :differ, :lt, :le, :gt, :ge, :max, :min]
   @walking [
              :length,
+             :put_elem,
              :append,
              :reverse,
              :member,
@@ -37,23 +39,20 @@ defmodule Mote.Total.Work do
              [:vec_to_list, :vec_concat, :vec_map2, :vec_dot, :vec_distance, :vec_sum, :vec_min, :vec_max] ++
              [:vec_argmin, :vec_argmax, :vec_sort]
 
-  @doc "When a primitive is paid for."
-  @spec paid(atom) :: :before | :after | :never
-  def paid(name) when name in @compared or name in @walking, do: :before
-  def paid(:bin_of), do: :after
-  def paid(_), do: :never
+  @keyed [:map_get, :map_fetch, :map_put, :map_update, :map_delete, :map_has_key]
 
-  @doc "Whether a primitive walks over its arguments, other than to compare them."
+  @doc "Whether a primitive is paid for before it is calculated."
+  @spec paid?(atom) :: boolean
+  def paid?(name), do: name in @compared or name in @keyed or name in @walking
+
+  @doc "Whether a primitive walks over its arguments, other than to compare them, or to find a key."
   @spec walks?(atom) :: boolean
   def walks?(name), do: name in @walking or name == :bin_of
 
-  @doc "Pays for a binary that was put together; gives it."
-  def built(bits) when is_binary(bits) and byte_size(bits) > @free * @bytes do
-    if Stage.fuel(), do: spend(div(byte_size(bits), @bytes))
-    bits
-  end
-
-  def built(bits), do: bits
+  @doc "Pays for bytes of a binary that was put together, as far as it was."
+  @spec built(non_neg_integer) :: :ok | nil
+  def built(bytes) when bytes > @free * @bytes, do: if(Stage.fuel(), do: spend(div(bytes, @bytes)))
+  def built(_), do: :ok
 
   @doc "Pays for a primitive, within a turn."
   def pay(name, a), do: if(big?(a), do: charge(name, [a]))
@@ -61,7 +60,10 @@ defmodule Mote.Total.Work do
   def pay(name, a, b) when name in @compared,
     do: if(compound?(a) and compound?(b), do: charge(name, [a, b]))
 
+  def pay(name, map, key) when name in @keyed, do: if(compound?(key), do: charge(name, [map, key]))
   def pay(name, a, b), do: charge(name, [a, b])
+
+  def pay(name, map, key, _) when name in @keyed, do: pay(name, map, key)
   def pay(name, a, b, c), do: charge(name, [a, b, c])
 
   defp charge(name, arguments) do
@@ -77,31 +79,45 @@ defmodule Mote.Total.Work do
 
   # -- lists and tuples ----------------------------------------------------------------------------------------
 
-  defp work(:length, [list], _), do: proper(list)
-  defp work(:append, [left, []], _), do: proper(left)
+  defp work(:length, [list], _), do: spine(list, 0)
   defp work(:append, [left, _], _), do: spine(left, 0)
   defp work(:reverse, [list], _), do: spine(list, 0)
   defp work(:tuple_to_list, [tuple], _), do: size(tuple)
-  defp work(:list_to_tuple, [list], _), do: proper(list)
+  defp work(:list_to_tuple, [list], _), do: spine(list, 0)
   defp work(:member, [value, list], most), do: member(list, value, 0, most)
 
-  # What a hash tells apart is not compared; the machine does the same.
-  defp work(:subtract, [left, right], most) when length(left) >= 0 and length(right) >= 0,
-    do: subtract(left, Enum.group_by(right, & &1), length(right), length(right), most)
+  defp work(:put_elem, [tuple, i, _], _) when is_tuple(tuple) and i in 0..(tuple_size(tuple) - 1)//1,
+    do: tuple_size(tuple)
+
+  defp work(:subtract, [left, right], most) when length(left) >= 0 do
+    n = placed(right, 1, length(left), most)
+    if proper?(right), do: subtract(left, Enum.frequencies(right), length(right), n, most), else: n
+  end
+
+  defp work(:subtract, [left, _], _), do: spine(left, 0)
 
   # -- maps ----------------------------------------------------------------------------------------------------
 
-  defp work(:map_of, [parts], _) when is_tuple(parts) and rem(tuple_size(parts), 2) == 0,
-    do: tuple_size(parts)
+  defp work(name, [map, key], most) when name in @keyed and is_value_map(map),
+    do: weight([key], @placed, 0, most)
+
+  defp work(:map_of, [parts], most) when is_tuple(parts) and rem(tuple_size(parts), 2) == 0,
+    do: parts |> Tuple.to_list() |> Enum.take_every(2) |> weight(@placed, tuple_size(parts), most)
 
   defp work(name, [map], _) when name in [:map_keys, :map_values, :to_list] and is_value_map(map),
     do: map_size(map)
 
-  defp work(:map_new, [pairs], _) when is_list(pairs), do: proper(pairs) * @sorted
+  defp work(:map_new, [pairs], most) when is_list(pairs), do: pairs(pairs, 0, most)
 
-  defp work(:map_merge, [a, b], _) when is_value_map(a) and is_value_map(b) do
-    {a, b} = {map_size(a), map_size(b)}
-    min(a + b, min(a, b) * @sorted * @few)
+  defp work(:map_merge, [a, b], most) when is_value_map(a) and is_value_map(b) do
+    {m, n} = {map_size(a), map_size(b)}
+    work = min(m + n, min(m, n) * @placed * @few)
+
+    cond do
+      n < div(m, @few) -> weight(Map.keys(b), @placed, work, most)
+      m < div(n, @few) -> weight(Map.keys(a), @placed, work, most)
+      true -> weight(Map.keys(b), 1, weight(Map.keys(a), 1, work, most), most)
+    end
   end
 
   # -- binaries and vectors ------------------------------------------------------------------------------------
@@ -112,7 +128,7 @@ defmodule Mote.Total.Work do
     if inside and rem(position, 8) != 0, do: count, else: 0
   end
 
-  defp work(:vec_new, [_, list], _), do: proper(list)
+  defp work(:vec_new, [_, list], _), do: spine(list, 0)
   defp work(:vec_from_binary, [_, binary], _) when is_binary(binary), do: div(byte_size(binary), @bytes)
   defp work(:vec_to_list, [v], _) when is_vector(v), do: elements(v)
 
@@ -138,8 +154,8 @@ defmodule Mote.Total.Work do
 
   defp compound?(a), do: big?(a) or is_binary(a)
 
-  defp proper(list) when length(list) >= 0, do: length(list)
-  defp proper(_), do: 0
+  defp proper?(list) when length(list) >= 0, do: true
+  defp proper?(_), do: false
 
   defp spine([_ | tail], n), do: spine(tail, n + 1)
   defp spine(_, n), do: n
@@ -163,18 +179,62 @@ defmodule Mote.Total.Work do
 
   defp member(_, _, n, _), do: n
 
-  defp subtract([head | tail], unwanted, count, n, most) when count > 0 and n <= most do
-    case unwanted do
-      %{^head => [other | others]} ->
-        n = compared(other, head, :same, n + 1, most)
-        subtract(tail, %{unwanted | head => others}, count - 1, n, most)
+  # Elements that find their places, each of which costs so much besides.
+  defp placed([head | tail], each, n, most) when n <= most,
+    do: placed(tail, each, weight([head], @placed, n + each, most), most)
 
-      _ ->
-        subtract(tail, unwanted, count, n + 1, most)
+  defp placed(_, _, n, _), do: n
+
+  # One that is odd is the last.
+  defp pairs([{key, _} | tail], n, most) when n <= most,
+    do: pairs(tail, weight([key], @placed, n + @placed, most), most)
+
+  defp pairs([_ | _], n, _), do: n + @placed
+  defp pairs(_, n, _), do: n
+
+  # Elements of the left side find their places until nothing is unwanted any more.
+  defp subtract([head | tail], unwanted, count, n, most) when count > 0 and n <= most do
+    n = weight([head], @placed, n, most)
+
+    case unwanted do
+      %{^head => left} when left > 0 -> subtract(tail, %{unwanted | head => left - 1}, count - 1, n, most)
+      _ -> subtract(tail, unwanted, count, n, most)
     end
   end
 
   defp subtract(_, _, _, n, _), do: n
+
+  # -- what terms weigh: the elements that would be compared to find them equal to others ------------------------
+
+  defp weight([term | terms], times, n, most) when n <= most do
+    cond do
+      is_tuple(term) ->
+        weight(terms, times, weight(Tuple.to_list(term), times, n + tuple_size(term) * times, most), most)
+
+      match?([_ | _], term) ->
+        weight(terms, times, list(term, times, n, most), most)
+
+      is_value_map(term) ->
+        n = n + 2 * map_size(term) * times
+        n = weight(Map.values(term), times, weight(Map.keys(term), times, n, most), most)
+        weight(terms, times, n, most)
+
+      is_binary(term) ->
+        weight(terms, times, n + div(byte_size(term), @bytes) * times, most)
+
+      true ->
+        weight(terms, times, n, most)
+    end
+  end
+
+  defp weight(_, _, n, _), do: n
+
+  # Head and tail of each cell.
+  defp list([head | tail], times, n, most) when n <= most,
+    do: list(tail, times, weight([head], times, n + 2 * times, most), most)
+
+  defp list([_ | _], _, n, _), do: n
+  defp list(rest, times, n, most), do: weight([rest], times, n, most)
 
   # The pair itself is no element of anything.
   defp compared(a, b, question, n, most), do: compared([{[a], [b], question}], n - 1, most)

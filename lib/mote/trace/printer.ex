@@ -2,7 +2,7 @@ defmodule Mote.Trace.Printer do
   # Writes the turns of a trace to where its starter writes, as lines of text.
   @moduledoc false
 
-  alias Mote.Behaviour
+  alias Mote.{Behaviour, Stray}
   alias Mote.Trace.Turn
 
   # Enough to recognise a message by.
@@ -42,6 +42,10 @@ defmodule Mote.Trace.Printer do
 
       {:DOWN, _, :process, _, _} ->
         :ok
+
+      stray ->
+        Stray.ignored("printer #{inspect(self())} of a trace", "message", stray)
+        loop(ref)
     end
   end
 

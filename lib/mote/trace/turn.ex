@@ -6,7 +6,8 @@ defmodule Mote.Trace.Turn do
     * `sponsor` - whose thread ran it;
     * `actor`, its address; `behaviour`, with the captures, as it was before;
     * `message`;
-    * `outcome` - `:commit`, `:ignored` (no clause matched) or `{:abort, reason}`. Only a committed turn has effects:
+    * `outcome` - `:commit`, `:ignored` (no clause matched) or `{:abort, reason}`. Only a committed turn has effects; one that
+      is aborted shows which actors it had created, as `Mote.Uncommitted`:
     * `sends` - `{target, message}`: first those to actors, in the order of the program, then those to processes and
       customers;
     * `sendx` - `{sponsor, target, message}`, also what is sent to a reference made with `on`;

@@ -1,9 +1,10 @@
 //! Actors: creating them, sending to them.
 //!
-//! What carries a term comes twice: once for normal schedulers, which answers `:big` when the term is too much for
-//! them, and once for dirty ones.
+//! What carries a term comes three times: once for normal schedulers, which answers `:big` when the term is too much for
+//! them, and `:long` when there is a long binary in it; the same with what its long binaries keep (encode.rs); and once for
+//! dirty schedulers, with that or without.
 use crate::atoms::{names, Name};
-use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::encode::{Encoder as Writer, Means};
 use crate::read::tuple_elements;
 use crate::resources::{parse_key, sponsor, Handle, MachineResource};
 use crate::terms;
@@ -15,7 +16,7 @@ use mote_vm::room::Permit;
 use mote_vm::timers::TimerId;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
-/// `%Mote.Address{}`, or why not: `:big`, `:load` (the machine has no such version of the behaviour), `:stopped`,
+/// `%Mote.Address{}`, or why not: `:big`, `:long`, `:load` (the machine has no such version of the behaviour), `:stopped`,
 /// `:no_memory`, `:no_sponsor`.
 #[rustler::nif]
 fn create<'a>(
@@ -33,11 +34,35 @@ fn create<'a>(
         (module, name, version),
         captures,
         sponsor,
-        NORMAL,
+        Means::first(),
+    )
+}
+
+#[rustler::nif(name = "create")]
+#[allow(clippy::too_many_arguments)] // What a NIF takes.
+fn create_again<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    module: Name,
+    name: Name,
+    version: u64,
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+    kept: Term<'a>,
+) -> Term<'a> {
+    let behaviour = (module, name, version);
+    create_within(
+        env,
+        machine,
+        behaviour,
+        captures,
+        sponsor,
+        Means::again(kept),
     )
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
+#[allow(clippy::too_many_arguments)] // What a NIF takes.
 fn create_big<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
@@ -46,14 +71,16 @@ fn create_big<'a>(
     version: u64,
     captures: Term<'a>,
     sponsor: Term<'a>,
+    kept: Term<'a>,
 ) -> Term<'a> {
+    let behaviour = (module, name, version);
     create_within(
         env,
         machine,
-        (module, name, version),
+        behaviour,
         captures,
         sponsor,
-        NO_LIMIT,
+        Means::dirty(kept),
     )
 }
 
@@ -63,9 +90,9 @@ fn create_within<'a>(
     behaviour: (Name, Name, u64),
     captures: Term<'a>,
     sponsor: Term<'a>,
-    budget: usize,
+    means: Means<'a>,
 ) -> Term<'a> {
-    match make(&resource, behaviour, captures, sponsor, budget) {
+    match make(&resource, behaviour, captures, sponsor, means) {
         Ok(key) => {
             let handle = Handle::new(resource.clone(), key);
             terms::address(env, &resource, handle, None)
@@ -80,10 +107,10 @@ pub fn make<'a>(
     behaviour: (Name, Name, u64),
     captures: Term<'a>,
     pinned: Term<'a>,
-    budget: usize,
+    means: Means<'a>,
 ) -> Result<Key, Atom> {
     let machine = resource.running().ok_or_else(names::stopped)?;
-    let (behaviour, captures) = prepare(resource, machine, behaviour, captures, budget)?;
+    let (behaviour, captures) = prepare(resource, machine, behaviour, captures, means)?;
     let pinned = sponsor(machine, pinned)?;
     let made = machine.create(&behaviour, pinned, captures);
     made.map_err(not_created)
@@ -95,14 +122,15 @@ pub fn prepare<'a>(
     machine: &Machine,
     (Name(module), Name(name), version): (Name, Name, u64),
     captures: Term<'a>,
-    budget: usize,
+    means: Means<'a>,
 ) -> Result<(Behaviour, Parcel), Atom> {
     let behaviour = match machine.behaviour(module, name, tuple_elements(captures).len()) {
         Some((behaviour, hash)) if hash == version => behaviour,
         _ => return Err(names::load()),
     };
-    let mut writer = Writer::new(resource, machine, budget);
+    let mut writer = Writer::new(resource, machine, means);
     writer.term(captures)?;
+    writer.count_spent(captures.get_env());
     Ok((behaviour, writer.builder.finish()))
 }
 
@@ -114,26 +142,44 @@ pub fn not_created(error: CreateError) -> Atom {
     }
 }
 
-/// `:ok`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`, `:full`, `:full_wait` (the sponsor asks senders to
+/// `:ok`, or why not: `:big`, `:long`, `:stopped`, `:unknown`, `:no_sponsor`, `:full`, `:full_wait` (the sponsor asks senders to
 /// wait for room), `:no_memory`.
 #[rustler::nif]
 fn send<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>, message: Term<'a>) -> Atom {
-    send_within((machine, key, sponsor), message, NORMAL)
+    send_within((machine, key, sponsor), message, Means::first())
+}
+
+#[rustler::nif(name = "send")]
+fn send_again<'a>(
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    message: Term<'a>,
+    kept: Term<'a>,
+) -> Atom {
+    send_within((machine, key, sponsor), message, Means::again(kept))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
-fn send_big<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>, message: Term<'a>) -> Atom {
-    send_within((machine, key, sponsor), message, NO_LIMIT)
+fn send_big<'a>(
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    message: Term<'a>,
+    kept: Term<'a>,
+) -> Atom {
+    send_within((machine, key, sponsor), message, Means::dirty(kept))
 }
 
 fn send_within<'a>(
     target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
-    budget: usize,
+    means: Means<'a>,
 ) -> Atom {
     let sent = Target::find(target).and_then(|target| {
-        let mut writer = Writer::new(target.resource, target.machine, budget);
+        let mut writer = Writer::new(target.resource, target.machine, means);
         writer.term(message)?;
+        writer.count_spent(message.get_env());
         let parcel = writer.builder.finish();
         target.send(parcel)
     });

@@ -1,7 +1,7 @@
 //! Many messages in one call. They are written one after the other and enter together; who calls goes on with the rest.
 use crate::actor::{refusal, Target};
 use crate::atoms::names;
-use crate::encode::{Encoder as Writer, NORMAL};
+use crate::encode::{spent, Encoder as Writer, Means};
 use crate::read::{known_struct, list_cell, tuple_elements, Struct};
 use crate::resources::{sponsor, MachineResource};
 use mote_vm::actor::SponsorId;
@@ -14,9 +14,9 @@ use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 /// Messages that enter together.
 const BATCH: usize = 1_000;
-/// With so many bytes of shared binaries they are enough: what enters together is refused together when there is no memory
+/// With so many bytes outside of heaps they are enough: what enters together is refused together when there is no memory
 /// for all of it.
-const BATCH_SHARED: usize = 64 << 10;
+const BATCH_OUTSIDE: usize = 128 << 10;
 
 /// Sends a list to one actor: how many were accepted, what is left, and why: `:ok` (nothing is), `:more` (call again),
 /// `:big` (the first one that is left is too much for this scheduler), or what `send` says.
@@ -140,7 +140,7 @@ struct Run<'m, 'a> {
 impl<'m, 'a> Run<'m, 'a> {
     fn new(resource: &'m MachineResource, machine: &'m Machine, entrance: Entrance) -> Self {
         let (letters, builder) = machine.letters();
-        let mut writer = Writer::new(resource, machine, NORMAL);
+        let mut writer = Writer::new(resource, machine, Means::first());
         writer.builder = builder;
         Run {
             machine,
@@ -172,18 +172,16 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Whether the message was written, and another may be.
     fn write(&mut self, message: Term<'a>) -> bool {
-        if self.letters.len() == BATCH || self.writer.builder.shared() >= BATCH_SHARED {
+        if self.letters.len() == BATCH || self.writer.builder.outside() >= BATCH_OUTSIDE {
             self.why = names::more_left();
             return false;
         }
         let mark = self.writer.builder.mark();
-        if self.writer.term(message).is_err() {
+        if let Err(halt) = self.writer.term(message) {
             self.writer.builder.rewind(mark);
-            let alone = self.letters.is_empty();
-            self.why = if alone {
-                names::big()
-            } else {
-                names::more_left()
+            self.why = match self.letters.is_empty() {
+                true => halt.into(),
+                false => names::more_left(),
             };
             return false;
         }
@@ -193,6 +191,9 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Sends what was written of `list` up to `rest`: how many were accepted, what is left and why.
     fn send(self, list: Term<'a>, rest: Term<'a>) -> (usize, Term<'a>, Atom) {
+        // A message costs more than its parts.
+        spent(list.get_env(), 2 * self.letters.len());
+        self.writer.count_spent(list.get_env());
         let batch = self.letters.seal(self.writer.builder);
         match self.machine.send_batch(&self.entrance, batch) {
             (accepted, None) => (accepted, rest, self.why),

@@ -52,7 +52,7 @@ pub fn unpin(machine: &Machine) {
 impl Outside for Bridge {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool {
         if let Some(customer) = foreign::customer_of(abort.message) {
-            customer.aborted(machine, abort.reason);
+            customer.aborted(machine, &abort);
         }
         if !self.reports.take() {
             return false;

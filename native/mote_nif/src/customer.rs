@@ -1,21 +1,23 @@
 //! Questions: whoever asks waits for one message, and gets no other, however late an answer comes.
 use crate::actor::Target;
 use crate::atoms::{self, names};
-use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::encode::{Encoder as Writer, Means};
 use crate::mail::tell;
-use crate::message::{post, posting};
+use crate::message::post;
 use crate::question::{Asker, Closed, Customer};
 use crate::resources::MachineResource;
 use crate::terms;
 use mote_vm::atom::Atom as Name;
+use mote_vm::handles::Key;
 use mote_vm::machine::{Inspection, Machine};
 use mote_vm::parcel::Parcel;
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 
-/// Sends `{customer, request}`; answers with what can cancel it, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`.
-/// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first. It
-/// waits for that at once: so it runs the turns itself while the machine's thread sleeps, for some microseconds.
+/// Sends `{customer, request}`; answers with what can cancel it, or why not: `:big`, `:long`, `:stopped`, `:unknown`, `:no_sponsor`.
+/// The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels first; the
+/// reason is `{:aborted, module, behaviour, reason}` if the turn was aborted that was given the question. It waits for that at
+/// once: so it runs the turns itself while the machine's thread sleeps, for some microseconds.
 #[rustler::nif]
 fn ask<'a>(
     env: Env<'a>,
@@ -25,10 +27,22 @@ fn ask<'a>(
     request: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    let send = |target: &Target<'_>, customer: &ResourceArc<Customer>, parcel| {
-        posting(env, || target.ask(parcel, &|| !customer.is_open()))
-    };
-    ask_within(env, (machine, key, sponsor), request, tag, NORMAL, send)
+    let to = (machine, key, sponsor);
+    ask_within(env, to, request, tag, Means::first(), stand_in)
+}
+
+#[rustler::nif(name = "ask")]
+fn ask_again<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    tag: Term<'a>,
+    kept: Term<'a>,
+) -> Term<'a> {
+    let (to, means) = ((machine, key, sponsor), Means::again(kept));
+    ask_within(env, to, request, tag, means, stand_in)
 }
 
 /// The same for a process that does something else meanwhile.
@@ -41,8 +55,22 @@ fn ask_async<'a>(
     request: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    let send = |target: &Target<'_>, _: &_, parcel| target.send(parcel);
-    ask_within(env, (machine, key, sponsor), request, tag, NORMAL, send)
+    let to = (machine, key, sponsor);
+    ask_within(env, to, request, tag, Means::first(), going_on)
+}
+
+#[rustler::nif(name = "ask_async")]
+fn ask_async_again<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    tag: Term<'a>,
+    kept: Term<'a>,
+) -> Term<'a> {
+    let to = (machine, key, sponsor);
+    ask_within(env, to, request, tag, Means::again(kept), going_on)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -53,9 +81,21 @@ fn ask_big<'a>(
     sponsor: Term<'a>,
     request: Term<'a>,
     tag: Term<'a>,
+    kept: Term<'a>,
 ) -> Term<'a> {
-    let send = |target: &Target<'_>, _: &_, parcel| target.send(parcel);
-    ask_within(env, (machine, key, sponsor), request, tag, NO_LIMIT, send)
+    let to = (machine, key, sponsor);
+    ask_within(env, to, request, tag, Means::dirty(kept), going_on)
+}
+
+type Sent = Result<(), Atom>;
+
+/// Sends, and runs turns meanwhile.
+fn stand_in(target: &Target<'_>, customer: &ResourceArc<Customer>, parcel: Parcel) -> Sent {
+    target.ask(parcel, &|| !customer.is_open())
+}
+
+fn going_on(target: &Target<'_>, _: &ResourceArc<Customer>, parcel: Parcel) -> Sent {
+    target.send(parcel)
 }
 
 fn ask_within<'a>(
@@ -63,17 +103,18 @@ fn ask_within<'a>(
     (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
     request: Term<'a>,
     tag: Term<'a>,
-    budget: usize,
-    send: impl FnOnce(&Target<'_>, &ResourceArc<Customer>, Parcel) -> Result<(), Atom>,
+    means: Means<'a>,
+    send: impl FnOnce(&Target<'_>, &ResourceArc<Customer>, Parcel) -> Sent,
 ) -> Term<'a> {
     let target = match Target::find((machine, key, sponsor)) {
         Ok(target) => target,
         Err(word) => return word.encode(env),
     };
-    question(env, machine, tag, |customer| {
-        let mut writer = Writer::new(target.resource, target.machine, budget);
+    question(env, machine, tag, target.key, |customer| {
+        let mut writer = Writer::new(target.resource, target.machine, means);
         writer.request_of(customer);
         writer.term(request)?;
+        writer.count_spent(env);
         let parcel = writer.builder.finish();
         send(&target, customer, parcel)
     })
@@ -84,9 +125,11 @@ fn question<'a>(
     env: Env<'a>,
     machine: Term<'a>,
     tag: Term<'a>,
+    asked: Key,
     ask: impl FnOnce(&ResourceArc<Customer>) -> Result<(), Atom>,
 ) -> Term<'a> {
-    put(env, machine, tag, Customer::new, ask)
+    let sides = |pid, tag, machine| Customer::asking(pid, tag, machine, asked);
+    put(env, machine, tag, sides, ask)
 }
 
 /// The same for what the machine answers itself, or another question does.
@@ -105,7 +148,7 @@ fn put<'a>(
     env: Env<'a>,
     machine: Term<'a>,
     tag: Term<'a>,
-    sides: fn(LocalPid, Term<'a>, ResourceArc<MachineResource>) -> Sides,
+    sides: impl FnOnce(LocalPid, Term<'a>, ResourceArc<MachineResource>) -> Sides,
     ask: impl FnOnce(&ResourceArc<Customer>) -> Result<(), Atom>,
 ) -> Term<'a> {
     let Ok(machine) = machine.decode() else {
@@ -139,10 +182,22 @@ fn cancelled(asker: &Asker) -> bool {
 }
 
 /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when
-/// that is no customer.
+/// that is no customer, `:big` when the answer is to be kept, for that copies it, whatever its size.
 #[rustler::nif]
 fn answer<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
     match customer.try_get_resource::<Customer>() {
+        Some(customer) if customer.is_future() => names::big(),
+        customer => answer_to(env, customer, value),
+    }
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn answer_big<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
+    answer_to(env, customer.try_get_resource(), value)
+}
+
+fn answer_to<'a>(env: Env<'a>, customer: Option<&Customer>, value: Term<'a>) -> Atom {
+    match customer {
         None => names::unknown(),
         Some(customer) if !customer.claim() => names::closed(),
         Some(customer) => match customer.give_in(env, value) {
@@ -152,7 +207,7 @@ fn answer<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
     }
 }
 
-/// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes}}`.
+/// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes, complete}}`.
 #[rustler::nif]
 fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>) -> Term<'a> {
     let target = match Target::find((machine, key, names::nil().to_term(env))) {
@@ -194,6 +249,7 @@ fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
         return;
     }
     tell(machine, customer.pid(), |env, decoder| {
+        decoder.look();
         let captures: Vec<_> = seen
             .captures
             .iter()
@@ -202,7 +258,7 @@ fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
         let behaviour = terms::behaviour(env, machine, seen.behaviour, make_tuple(env, &captures));
         let sponsor = atoms::to_term(env, seen.sponsor);
         let pinned = atoms::to_term(env, seen.pinned.unwrap_or(Name::NIL));
-        let figures = (seen.queued, seen.bytes);
+        let figures = (seen.queued, seen.bytes, seen.complete);
         customer.tagged(env, (behaviour, sponsor, pinned, figures).encode(env))
     });
 }

@@ -1,7 +1,7 @@
 //! Values of a machine on the way out to the BEAM.
 //!
 //! A value is walked with a stack of its own and built from the leaves up on a second one; nesting costs memory,
-//! never native stack.
+//! never native stack. What an aborted turn has made becomes `%Mote.Uncommitted{}`, which is nobody's address.
 use crate::atoms::{self, names};
 use crate::bridge::pin;
 use crate::foreign;
@@ -9,15 +9,15 @@ use crate::maps;
 use crate::resources::Handle;
 use crate::terms;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::{length, Class};
+use mote_vm::foreign::Class;
 use mote_vm::machine::Machine;
-use mote_vm::{ActorRef, Term as Value, View};
+use mote_vm::{ActorRef, Committed, Origin, Term as Value, Uncommitted, View};
 use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
 use rustler::{Encoder, Env, Term};
 
 /// A step of the walk. The values are borrowed for the length of one call of [`Decoder::term`].
-enum Step<'m> {
-    Visit(Value<'m>),
+enum Step<'m, O = Committed> {
+    Visit(Value<'m, O>),
     Tuple(usize),
     List(usize),
     Map(usize),
@@ -34,9 +34,13 @@ const NODE: usize = size_of::<ErlNifTerm>();
 /// Longer parts of a binary that the BEAM has are shared with it.
 const SHARED_PART: usize = 512;
 /// How many times its own bytes such a part may keep alive where it waits.
-const MOST_KEPT: usize = 2;
+pub const MOST_KEPT: usize = 2;
 /// Room for terms that is kept from one message to the next.
 const KEPT: usize = 4_096;
+/// How much of what an actor has captured is shown: a fraction of a millisecond.
+const LOOK: usize = 4_000;
+/// Bytes that cost as much as one term.
+const BYTES_PER_NODE: usize = 64;
 /// How much of a value is shown where it is only looked at.
 const GLANCE: usize = 200;
 /// How much of a list.
@@ -55,14 +59,18 @@ pub struct Decoder {
     shared: usize,
     holds: bool,
     limited: bool,
+    /// How many terms may be made; the rest is not shown.
+    limit: Option<usize>,
     waits: bool,
+    /// What an aborted turn has made and was met, by number.
+    uncommitted: Vec<usize>,
     made: Vec<ErlNifTerm>,
     /// Empty between two terms: only its room is kept.
     steps: Vec<Step<'static>>,
 }
 
 /// The room of a list of steps, for steps of another time.
-fn emptied<'a>(mut steps: Vec<Step<'_>>) -> Vec<Step<'a>> {
+fn emptied<'a, O, P>(mut steps: Vec<Step<'_, O>>) -> Vec<Step<'a, P>> {
     steps.clear();
     steps.shrink_to(KEPT);
     // Nothing is left to be mapped; the allocation stays.
@@ -70,7 +78,7 @@ fn emptied<'a>(mut steps: Vec<Step<'_>>) -> Vec<Step<'a>> {
 }
 
 /// What has no parts and holds on to nothing.
-fn leaf<'a>(env: Env<'a>, value: Value<'_>) -> Option<Term<'a>> {
+fn leaf<'a, 'm, O: Origin<'m>>(env: Env<'a>, value: Value<'m, O>) -> Option<Term<'a>> {
     Some(match value.view() {
         View::Integer(n) => n.encode(env),
         View::Float(f) => f.encode(env),
@@ -86,6 +94,8 @@ impl Decoder {
         (self.nodes, self.guessed, self.copied, self.shared) = (0, 0, 0, 0);
         self.holds = false;
         self.limited = false;
+        self.uncommitted.clear();
+        self.limit = None;
         self.made.clear();
         self.made.shrink_to(KEPT);
     }
@@ -120,14 +130,30 @@ impl Decoder {
     }
 
     /// From here on only the beginning of each value, for reading.
-    pub fn glance<'a>(&mut self, env: Env<'a>, machine: &Machine, value: Value<'_>) -> Term<'a> {
+    pub fn glance<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        value: Value<'m, O>,
+    ) -> Term<'a> {
         self.limited = true;
+        self.limit = Some(GLANCE);
         (self.nodes, self.guessed) = (0, 0);
         self.term(env, machine, value)
     }
 
+    /// From here on only as much of all values together as makes a term soon. What is shown is as it is.
+    pub fn look(&mut self) {
+        self.limit = Some(LOOK);
+    }
+
     /// The term of a value.
-    pub fn term<'a>(&mut self, env: Env<'a>, machine: &Machine, value: Value<'_>) -> Term<'a> {
+    pub fn term<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        value: Value<'m, O>,
+    ) -> Term<'a> {
         if let Some(term) = self.flat(env, value) {
             return term;
         }
@@ -155,7 +181,11 @@ impl Decoder {
     }
 
     /// A leaf that stands for itself, or a tuple of some, as most messages are: made without any steps.
-    fn flat<'a>(&mut self, env: Env<'a>, value: Value<'_>) -> Option<Term<'a>> {
+    fn flat<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        value: Value<'m, O>,
+    ) -> Option<Term<'a>> {
         let View::Tuple(elements) = value.view() else {
             let term = leaf(env, value)?;
             self.nodes += 1;
@@ -180,12 +210,12 @@ impl Decoder {
     }
 
     /// A leaf, or the steps that make it.
-    fn visit<'a, 'm>(
+    fn visit<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
         machine: &Machine,
-        value: Value<'m>,
-        steps: &mut Vec<Step<'m>>,
+        value: Value<'m, O>,
+        steps: &mut Vec<Step<'m, O>>,
     ) -> Option<Term<'a>> {
         self.nodes += 1;
         if self.full(0) {
@@ -205,16 +235,21 @@ impl Decoder {
                     None => names::nil().to_term(env),
                 }
             }
+            View::Uncommitted(undone) => self.uncommitted(env, undone.into()),
             View::On(sponsor, target) => self.on(env, machine, sponsor, target, steps)?,
             View::Foreign(value) => {
                 self.holds |= value.class() != Class::Pid;
-                if !self.limited && foreign::is_large(value) {
+                // Of a look the copying is counted, below.
+                if self.limit.is_none() && foreign::is_large(value) {
                     self.nodes += LARGE;
                     self.guessed += LARGE;
                 }
                 match value.class() {
+                    _ if !self.limited && !self.affords(foreign::copied(value)) => {
+                        names::more().to_term(env)
+                    }
                     _ if !self.limited => {
-                        self.shared += length(value);
+                        self.shared += foreign::kept(value);
                         foreign::to_term(env, value)
                     }
                     // Who only looks does not keep a promise alive.
@@ -253,16 +288,34 @@ impl Decoder {
     }
 
     fn full(&self, coming: usize) -> bool {
-        self.limited && self.nodes + coming > GLANCE
+        self.limit.is_some_and(|limit| self.nodes + coming > limit)
+    }
+
+    /// Whether there is room for what costs so much to copy; then it is spent, where there is a limit.
+    fn affords(&mut self, bytes: usize) -> bool {
+        let nodes = bytes / BYTES_PER_NODE;
+        if self.full(nodes) {
+            return false;
+        }
+        if self.limit.is_some() {
+            self.nodes += nodes;
+        }
+        true
     }
 
     /// Steps for the elements of a list and its tail.
-    fn spine<'m>(&mut self, list: Value<'m>, steps: &mut Vec<Step<'m>>) {
+    fn spine<'m, O: Origin<'m>>(&mut self, list: Value<'m, O>, steps: &mut Vec<Step<'m, O>>) {
         let at = steps.len();
         steps.push(Step::List(0));
         let (mut rest, mut cut) = (list, false);
+        let most = match (self.limited, self.limit) {
+            (true, _) => GLANCE_ELEMENTS,
+            // Each counts here and where it is visited.
+            (false, Some(limit)) => limit.saturating_sub(self.nodes) / 2,
+            (false, None) => usize::MAX,
+        };
         while let View::Cons(head, tail) = rest.view() {
-            if self.limited && steps.len() - at > GLANCE_ELEMENTS {
+            if steps.len() - at > most {
                 cut = true;
                 break;
             }
@@ -307,20 +360,28 @@ impl Decoder {
     }
 
     /// Part of a long binary is not copied, if the whole is shared with the BEAM.
-    fn part<'a>(&mut self, env: Env<'a>, value: Value<'_>, bytes: &[u8]) -> Term<'a> {
+    fn part<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        value: Value<'m, O>,
+        bytes: &[u8],
+    ) -> Term<'a> {
         let whole = match bytes.len() > SHARED_PART && !self.limited {
             true => value.whole().filter(|whole| {
-                let keeps_little = length(whole) <= MOST_KEPT * bytes.len();
+                let keeps_little = foreign::kept(whole) <= MOST_KEPT * bytes.len();
                 keeps_little || !self.waits
             }),
             false => None,
         };
-        match whole.and_then(|whole| Some((length(whole), foreign::part(env, whole, bytes)?))) {
-            Some((length, term)) => {
-                self.shared += length;
+        match whole
+            .and_then(|whole| Some((foreign::kept(whole), foreign::part(env, whole, bytes)?)))
+        {
+            Some((kept, term)) => {
+                self.shared += kept;
                 self.holds = true;
                 term
             }
+            None if !self.limited && !self.affords(bytes.len()) => names::more().to_term(env),
             None => self.bytes(env, bytes),
         }
     }
@@ -355,13 +416,26 @@ impl Decoder {
         }
     }
 
-    fn on<'a, 'm>(
+    /// Numbered, so that each is itself wherever it is mentioned.
+    fn uncommitted<'a>(&mut self, env: Env<'a>, undone: Uncommitted<'_>) -> Term<'a> {
+        let met = self
+            .uncommitted
+            .iter()
+            .position(|one| *one == undone.identity());
+        let at = met.unwrap_or_else(|| {
+            self.uncommitted.push(undone.identity());
+            self.uncommitted.len() - 1
+        });
+        terms::uncommitted(env, undone.behaviour(), at + 1)
+    }
+
+    fn on<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
         machine: &Machine,
-        sponsor: Value<'m>,
-        target: Value<'m>,
-        steps: &mut Vec<Step<'m>>,
+        sponsor: Value<'m, O>,
+        target: Value<'m, O>,
+        steps: &mut Vec<Step<'m, O>>,
     ) -> Option<Term<'a>> {
         match (sponsor.view(), target.view()) {
             (View::Atom(sponsor), View::Address(actor)) => {

@@ -1,7 +1,7 @@
 //! Waiting until a machine has nothing to do.
 //!
 //! The machine tells it on whatever thread is the last one busy, or stops it: that can be a thread of its own as well
-//! as a scheduler. Only destructors may send a message from anywhere; so what is told is the dropping of a resource.
+//! as a scheduler, and whoever forgets it must be told as well; so what is told is the dropping of a resource.
 use crate::atoms::names;
 use crate::message::send_in;
 use crate::question::Customer;
@@ -23,7 +23,9 @@ impl Resource for Drain {
         if self.customer.claim() {
             let message = match self.machine.running() {
                 Some(_) => self.customer.tagged(env, names::ok().to_term(env)),
-                None => self.customer.failed(env, names::machine_down()),
+                None => self
+                    .customer
+                    .failed(env, names::machine_down().to_term(env)),
             };
             send_in(env, self.customer.pid(), message);
         }

@@ -2,27 +2,43 @@
 //!
 //! The term is walked with a stack of its own, in the order of a parcel: a tuple before its elements. The walk counts
 //! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
+//!
+//! A long binary is shared with the BEAM, not copied. But it may be part of a longer one that it keeps alive, and a NIF cannot
+//! see that. So the walk gives up at the first one, and is done again with what the calling process has found out: for each
+//! long binary how long what it keeps is.
+//!
+//! Invariants:
+//! 1. Nothing is walked or built on a normal scheduler for longer than that, and what is counts as work of the process: so
+//!    one that goes on and on is interrupted as any other.
+//! 2. A binary is shared only if what it keeps is known, and less than [`MOST_KEPT`] times its own bytes; it is charged with
+//!    all of that. Any other is copied, also one whose bytes do not begin with a byte.
 use crate::atoms::{self, names, Known};
+use crate::decode::MOST_KEPT;
 use crate::foreign::{Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting};
 use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use crate::question::Customer;
-use crate::read::{is_modest, is_ours, known_struct, list_cell, map_size, tuple, Struct};
+use crate::read::{
+    is_modest, is_ours, known_struct, list_cell, map_size, tuple, tuple_elements, Struct,
+};
 use crate::resources::MachineResource;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::{Class, Wide};
+use mote_vm::foreign::{Class, LongBytes, Wide};
 use mote_vm::handles::Held;
 use mote_vm::machine::Machine;
 use mote_vm::parcel::Builder;
+use rustc_hash::FxHashMap;
 use rustler::sys::{enif_get_int64, ErlNifTerm};
 use rustler::types::atom::Atom as BeamAtom;
-use rustler::{Binary, LocalPid, MapIterator, ResourceArc, Term, TermType};
+use rustler::{schedule, Binary, Env, LocalPid, MapIterator, ResourceArc, Term, TermType};
 use std::sync::Arc;
 
 /// The work that may be done on a normal scheduler: about a tenth of a millisecond.
 pub const NORMAL: usize = 4_000;
-/// No budget at all.
-pub const NO_LIMIT: usize = usize::MAX;
+/// From this size on, a term is copied on a dirty scheduler.
+pub const LARGE: usize = NORMAL;
+/// Parts of terms that take a hundredth of a time slice, in all.
+const PARTS_A_PERCENT: usize = 200;
 /// Bytes of a binary that cost as much as one term.
 const BYTES_PER_NODE: usize = 64;
 /// Longer binaries are shared, not copied.
@@ -32,12 +48,73 @@ const FEW: usize = 5;
 /// What a term costs that gets an environment of its own, or that the machine has to look up.
 const OPAQUE: usize = 20;
 
-/// The term is too much for the budget.
-pub struct Big;
+/// Why a term was not written.
+pub enum Halt {
+    /// It is too much for the budget.
+    Big,
+    /// There is a long binary in it of which it is not known what it keeps.
+    Long,
+}
 
-impl From<Big> for BeamAtom {
-    fn from(_: Big) -> BeamAtom {
-        names::big()
+impl From<Halt> for BeamAtom {
+    fn from(halt: Halt) -> BeamAtom {
+        match halt {
+            Halt::Big => names::big(),
+            Halt::Long => names::long(),
+        }
+    }
+}
+
+/// How a term is written.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    budget: usize,
+    /// What long binaries keep: a list of `{binary, bytes}`; anything else where that is not known.
+    kept: Option<Term<'a>>,
+}
+
+impl<'a> Means<'a> {
+    /// On a normal scheduler, at first.
+    pub fn first() -> Means<'a> {
+        Means {
+            budget: NORMAL,
+            kept: None,
+        }
+    }
+
+    /// The same, when it was found out what long binaries keep.
+    pub fn again(kept: Term<'a>) -> Means<'a> {
+        let kept = Some(kept).filter(|kept| kept.is_list());
+        Means {
+            budget: NORMAL,
+            kept,
+        }
+    }
+
+    /// On a dirty scheduler.
+    pub fn dirty(kept: Term<'a>) -> Means<'a> {
+        Means {
+            budget: usize::MAX,
+            ..Means::again(kept)
+        }
+    }
+
+    /// By address and length.
+    fn known(self) -> Option<FxHashMap<(usize, usize), usize>> {
+        let mut rest = self.kept?;
+        let mut known = FxHashMap::default();
+        while let Some((pair, tail)) = list_cell(rest) {
+            if let [binary, bytes] = *tuple_elements(pair) {
+                // SAFETY: elements belong to the environment of their tuple.
+                let [binary, bytes] =
+                    [binary, bytes].map(|element| unsafe { Term::new(pair.get_env(), element) });
+                if let (Ok(binary), Ok(bytes)) = (Binary::from_term(binary), bytes.decode()) {
+                    known.insert((binary.as_ptr().addr(), binary.len()), bytes);
+                }
+            }
+            rest = tail;
+        }
+        Some(known)
     }
 }
 
@@ -46,31 +123,48 @@ pub struct Encoder<'m, 'a> {
     resource: &'m MachineResource,
     machine: &'m Machine,
     budget: usize,
+    /// What long binaries keep, by address and length, if that was found out.
+    kept: Option<FxHashMap<(usize, usize), usize>>,
     atoms: Known,
     stack: Vec<Term<'a>>,
     /// What was written so far.
     pub builder: Builder,
 }
 
+/// Has the scheduler count what visiting so many parts has taken, on a normal one: otherwise a process that goes on and on
+/// with large terms would not be interrupted for long. Few are not worth a call.
+pub fn spent(env: Env<'_>, parts: usize) {
+    let percent = parts / PARTS_A_PERCENT;
+    if percent > 0 {
+        schedule::consume_timeslice(env, percent.min(100) as i32);
+    }
+}
+
 impl<'m, 'a> Encoder<'m, 'a> {
-    /// An encoder that may visit `budget` terms.
+    /// An encoder with these means.
     pub fn new(
         resource: &'m MachineResource,
         machine: &'m Machine,
-        budget: usize,
+        means: Means<'a>,
     ) -> Encoder<'m, 'a> {
         Encoder {
             resource,
             machine,
-            budget,
+            budget: means.budget,
+            kept: means.known(),
             atoms: Known::here(),
             stack: Vec::new(),
             builder: Builder::new(),
         }
     }
 
-    fn spend(&mut self, nodes: usize) -> Result<(), Big> {
-        self.budget = self.budget.checked_sub(nodes).ok_or(Big)?;
+    /// Has the scheduler count what writing with the budget of a normal scheduler has taken so far.
+    pub fn count_spent(&self, env: Env<'_>) {
+        spent(env, NORMAL - self.budget.min(NORMAL));
+    }
+
+    fn spend(&mut self, nodes: usize) -> Result<(), Halt> {
+        self.budget = self.budget.checked_sub(nodes).ok_or(Halt::Big)?;
         Ok(())
     }
 
@@ -82,7 +176,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     /// Writes a term.
     #[inline]
-    pub fn term(&mut self, term: Term<'a>) -> Result<(), Big> {
+    pub fn term(&mut self, term: Term<'a>) -> Result<(), Halt> {
         // Most messages are tuples: to ask for the type first would be a call more.
         match tuple(term) {
             Some(elements) => {
@@ -97,7 +191,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn one(&mut self, term: Term<'a>) -> Result<(), Big> {
+    fn one(&mut self, term: Term<'a>) -> Result<(), Halt> {
         self.spend(1)?;
         if self.leaf(term) {
             return Ok(());
@@ -134,7 +228,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
+    fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
         self.spend(OPAQUE)?;
         let own = Opaque::alone(OwnTerm::copy(term), class);
         self.builder.foreign(Arc::new(own));
@@ -142,14 +236,14 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     /// As `opaque`, for terms that are small and hold on to nothing.
-    fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Big> {
+    fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
         self.spend(FEW)?;
         let own = Opaque::small(self.resource.nursery.copy(term), class);
         self.builder.foreign(Arc::new(own));
         Ok(())
     }
 
-    fn reference(&mut self, term: Term<'a>) -> Result<(), Big> {
+    fn reference(&mut self, term: Term<'a>) -> Result<(), Halt> {
         if is_ours(term) {
             return self.opaque(term, Class::Reference);
         }
@@ -160,7 +254,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     /// An integer that is no leaf.
-    fn large_integer(&mut self, term: Term<'a>) -> Result<(), Big> {
+    fn large_integer(&mut self, term: Term<'a>) -> Result<(), Halt> {
         if let Some(wide) = wide(term) {
             self.builder.foreign(Arc::new(wide));
             Ok(())
@@ -172,7 +266,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     #[inline]
-    fn tuple(&mut self, term: Term<'a>, elements: &'a [ErlNifTerm]) -> Result<(), Big> {
+    fn tuple(&mut self, term: Term<'a>, elements: &'a [ErlNifTerm]) -> Result<(), Halt> {
         self.spend(elements.len())?;
         self.builder.tuple(elements.len());
         let env = term.get_env();
@@ -204,7 +298,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         small_integer(term).is_some_and(|n| self.builder.integer(n))
     }
 
-    fn list(&mut self, term: Term<'a>) -> Result<(), Big> {
+    fn list(&mut self, term: Term<'a>) -> Result<(), Halt> {
         let from = self.stack.len();
         let mut rest = term;
         while let Some((head, tail)) = list_cell(rest) {
@@ -223,24 +317,36 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn binary(&mut self, term: Term<'a>) -> Result<(), Big> {
-        match Binary::from_term(term) {
-            Ok(binary) if binary.len() <= SHARED_BYTES => {
+    fn binary(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        let Ok(binary) = Binary::from_term(term) else {
+            return self.opaque(term, Class::Bitstring);
+        };
+        if binary.len() <= SHARED_BYTES {
+            self.spend(binary.len() / BYTES_PER_NODE)?;
+            self.builder.bytes(&binary);
+            return Ok(());
+        }
+        let known = self.kept.as_ref().ok_or(Halt::Long)?;
+        // One whose bytes were just put together for us is not there.
+        let kept = known.get(&(binary.as_ptr().addr(), binary.len()));
+        let shared = kept
+            .filter(|kept| **kept <= MOST_KEPT * binary.len())
+            .and_then(|kept| LongBinary::new(term, *kept));
+        match shared {
+            Some(shared) => {
+                self.builder.foreign(Arc::new(shared));
+                self.spend(OPAQUE)
+            }
+            None => {
                 self.spend(binary.len() / BYTES_PER_NODE)?;
-                self.builder.bytes(&binary);
+                let copy = LongBytes(binary.as_slice().into());
+                self.builder.foreign(Arc::new(copy));
                 Ok(())
             }
-            _ => match LongBinary::new(term) {
-                Some(binary) => {
-                    self.builder.foreign(Arc::new(binary));
-                    self.spend(OPAQUE)
-                }
-                None => self.opaque(term, Class::Bitstring),
-            },
         }
     }
 
-    fn map(&mut self, term: Term<'a>) -> Result<(), Big> {
+    fn map(&mut self, term: Term<'a>) -> Result<(), Halt> {
         match known_struct(term) {
             Some(Struct::Customer(customer)) => {
                 self.spend(FEW)?;
@@ -283,7 +389,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         self.builder.address(held);
     }
 
-    fn entries(&mut self, map: Term<'a>) -> Result<(), Big> {
+    fn entries(&mut self, map: Term<'a>) -> Result<(), Halt> {
         self.spend(2 * map_size(map))?;
         let from = self.stack.len();
         match map.decode::<MapIterator>() {
@@ -307,7 +413,7 @@ pub fn wide(term: Term<'_>) -> Option<Wide> {
 }
 
 /// An integer of 64 bits.
-fn small_integer(term: Term<'_>) -> Option<i64> {
+pub fn small_integer(term: Term<'_>) -> Option<i64> {
     let mut n = 0;
     // SAFETY: `n` is written when the integer fits.
     let fits = unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) };

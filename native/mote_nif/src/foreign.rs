@@ -4,13 +4,13 @@ use crate::atoms::{self, names};
 use crate::mail;
 use crate::order::compare;
 use crate::outbox::Writable;
-use crate::own_term::OwnTerm;
+use crate::own_term::{OwnTerm, ENVIRONMENT, NURSED};
 use crate::question::Customer;
 use crate::repack::repack;
 use crate::resources::MachineResource;
 use crate::terms;
 use mote_vm::atom::Atom;
-use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef, Messages, Wide};
+use mote_vm::foreign::{length, Class, Delivery, Foreign, ForeignRef, Messages, Wide, CARRIED};
 use mote_vm::handles::Key;
 use mote_vm::machine::{Machine, Refusal};
 use mote_vm::timers::TimerId;
@@ -25,6 +25,14 @@ use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+/// What a customer takes: a resource, what it shares with who asked, and its tag.
+const CUSTOMER: usize = 400;
+/// What the address of another machine's actor takes: a map, and the handle that keeps the actor.
+const ADDRESS: usize = 512;
+/// A term takes about so many times in a heap what it takes in the external format: of lists of small numbers eight times
+/// as much, of binaries as much.
+const HEAP_PER_WRITTEN: usize = 4;
+
 /// A process of this node.
 pub struct Process(pub LocalPid);
 
@@ -36,6 +44,8 @@ pub struct Opaque {
     term: OwnTerm,
     class: Class,
     large: bool,
+    /// What its term takes, about.
+    bytes: usize,
 }
 
 /// A binary that is worth not copying: shared with the BEAM.
@@ -43,6 +53,8 @@ pub struct LongBinary {
     term: OwnTerm,
     /// Borrowed from `term`.
     bytes: &'static [u8],
+    /// Bytes of the binary that it is part of, or is.
+    kept: usize,
 }
 
 /// Somebody who waits for an answer.
@@ -80,19 +92,30 @@ impl Opaque {
     /// A term that may be large.
     pub fn alone(term: OwnTerm, class: Class) -> Opaque {
         let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
-        Opaque { term, class, large }
+        let written = term.with(|term| term.to_binary().len());
+        let bytes = ENVIRONMENT + written * HEAP_PER_WRITTEN;
+        Opaque {
+            term,
+            class,
+            large,
+            bytes,
+        }
     }
 
     /// A term that is known to be small.
     pub fn small(term: OwnTerm, class: Class) -> Opaque {
-        let large = false;
-        Opaque { term, class, large }
+        Opaque {
+            term,
+            class,
+            large: false,
+            bytes: NURSED,
+        }
     }
 }
 
 impl LongBinary {
-    /// A binary; `None` of anything else.
-    pub fn new(term: Term<'_>) -> Option<LongBinary> {
+    /// A binary that keeps so many bytes; `None` of anything else.
+    pub fn new(term: Term<'_>, kept: usize) -> Option<LongBinary> {
         let term = OwnTerm::copy(term);
         let mut binary = MaybeUninit::uninit();
         // SAFETY: on success the bytes are those of the copy, which lives as long as `term` and does not move.
@@ -102,7 +125,7 @@ impl LongBinary {
             }
             let binary: ErlNifBinary = binary.assume_init();
             let bytes = std::slice::from_raw_parts(binary.data, binary.size);
-            Some(LongBinary { term, bytes })
+            Some(LongBinary { term, bytes, kept })
         }
     }
 }
@@ -158,6 +181,22 @@ pub fn customer_of(message: Value<'_>) -> Option<&Customer> {
             Some(&waiting.0)
         }
         _ => None,
+    }
+}
+
+/// Bytes that are copied to make its term, about.
+pub fn copied(value: &ForeignRef) -> usize {
+    match value.as_any().is::<LongBinary>() {
+        true => 0,
+        false => value.outside(),
+    }
+}
+
+/// How many bytes a binary keeps: its own, or those of the one that it is part of. None of anything else.
+pub fn kept(value: &ForeignRef) -> usize {
+    match value.as_any().downcast_ref::<LongBinary>() {
+        Some(binary) => binary.kept,
+        None => length(value),
     }
 }
 
@@ -252,6 +291,9 @@ impl Foreign for Abroad {
     fn is_address(&self) -> bool {
         true
     }
+    fn outside(&self) -> usize {
+        CARRIED + NURSED
+    }
     fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
         mail::send_abroad(machine, &self.0, message)
     }
@@ -266,6 +308,9 @@ impl Foreign for Abroad {
 impl Foreign for Opaque {
     fn class(&self) -> Class {
         self.class
+    }
+    fn outside(&self) -> usize {
+        CARRIED + self.bytes
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
@@ -296,6 +341,9 @@ impl Foreign for LongBinary {
     fn bytes(&self) -> Option<&[u8]> {
         Some(self.bytes)
     }
+    fn outside(&self) -> usize {
+        CARRIED + ENVIRONMENT + self.kept
+    }
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -304,6 +352,9 @@ impl Foreign for LongBinary {
 impl Foreign for Waiting {
     fn class(&self) -> Class {
         Class::Address
+    }
+    fn outside(&self) -> usize {
+        CARRIED + CUSTOMER
     }
     // What a killed future stands for has not begun, or sees here that nobody wants it any more.
     fn is_address(&self) -> bool {
@@ -329,6 +380,9 @@ impl Foreign for Elsewhere {
     }
     fn is_address(&self) -> bool {
         true
+    }
+    fn outside(&self) -> usize {
+        CARRIED + ENVIRONMENT + ADDRESS
     }
     fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
         let Some(there) = self.machine.running() else {

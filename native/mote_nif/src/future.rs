@@ -3,25 +3,23 @@
 //! A future is a [`Customer`] like any other to the machine. Its answer goes to no mailbox but into a [`Cell`]; those
 //! who wait for it are customers of their own, who are told when it is there.
 use crate::actor::{not_created, prepare, refusal};
+use crate::aside::{aside, let_go, FEW};
 use crate::atoms::{names, Name};
 use crate::customer::inquiry;
 use crate::decode::Decoder;
-use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::encode::{Encoder as Writer, Means, LARGE};
 use crate::mail::tell;
-use crate::message::send_in;
+use crate::message::{post, send_in};
 use crate::outbox::letter;
 use crate::own_term::OwnTerm;
 use crate::question::{Asker, Customer, Question};
 use crate::resources::{sponsor, MachineResource};
-use mote_vm::machine::{LaunchError, Machine};
+use mote_vm::machine::{Abort, LaunchError, Machine};
 use mote_vm::outbox::Letters;
-use mote_vm::Term as Value;
+use mote_vm::{ActorRef, Term as Value};
 use parking_lot::Mutex;
 use rustler::{Atom, Encoder, Env, Resource, ResourceArc, Term};
 use std::sync::{Arc, Weak};
-
-/// From this size on, a value is copied on a dirty scheduler.
-const LARGE: usize = 4_000;
 
 /// What a future holds.
 pub enum Content {
@@ -62,7 +60,8 @@ impl Cell {
         }
     }
 
-    /// Fills it; gives those who wait, to be told.
+    /// Fills it; gives those who wait, to be told. Nobody holds it for longer than that takes: what is large is copied
+    /// without the lock, for normal schedulers look at it.
     #[must_use]
     fn fill(&self, content: Content) -> Vec<ResourceArc<Customer>> {
         match std::mem::replace(&mut *self.content.lock(), content) {
@@ -90,8 +89,8 @@ impl Cell {
     }
 
     /// Fills it with the reason of an abort, on a dispatch thread.
-    pub fn aborted(&self, machine: &Machine, reason: Value<'_>) {
-        let term = OwnTerm::make(|env| Some(Decoder::default().glance(env, machine, reason)));
+    pub fn aborted(&self, machine: &Machine, abort: &Abort<'_>) {
+        let term = OwnTerm::make(|env| Some(Decoder::default().glance(env, machine, abort.reason)));
         if let Some(term) = term {
             post_to(machine, self.fill(Content::Aborted(term)));
         }
@@ -109,6 +108,15 @@ impl Cell {
     }
 }
 
+impl Drop for Cell {
+    fn drop(&mut self) {
+        let content = std::mem::replace(self.content.get_mut(), Content::Open(Vec::new()));
+        if let Content::Value(_, true) = content {
+            aside(move || drop(content));
+        }
+    }
+}
+
 fn post_to(machine: &Machine, waiting: Vec<ResourceArc<Customer>>) {
     for customer in waiting.iter().filter(|customer| customer.claim()) {
         tell(machine, customer.pid(), |env, _| {
@@ -118,6 +126,15 @@ fn post_to(machine: &Machine, waiting: Vec<ResourceArc<Customer>>) {
 }
 
 fn send_to(env: Env<'_>, waiting: Vec<ResourceArc<Customer>>) {
+    if waiting.len() > FEW {
+        return aside(move || {
+            for customer in waiting.iter().filter(|customer| customer.claim()) {
+                post(customer.pid(), |env, _| {
+                    customer.tagged(env, names::ok().encode(env))
+                });
+            }
+        });
+    }
     for customer in waiting.iter().filter(|customer| customer.claim()) {
         let message = customer.tagged(env, names::ok().encode(env));
         send_in(env, customer.pid(), message);
@@ -138,7 +155,15 @@ struct Members {
 }
 
 #[rustler::resource_impl]
-impl Resource for Environment {}
+impl Resource for Environment {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+
+    fn destructor(self, _env: Env<'_>) {
+        let members = self.0.into_inner().questions;
+        let count = members.len();
+        let_go(members, count);
+    }
+}
 
 impl Environment {
     /// One more; `false` if it has ended, and takes none.
@@ -182,7 +207,7 @@ fn environment_kill(env: Env<'_>, environment: &Environment, ends: bool) -> usiz
 }
 
 /// Runs a behaviour with captures for one request, as an actor that nobody else knows; the last of its fields says
-/// whether that is one call, done in one turn. Answers with the future's side of it, or why not: `:big`, `:load`, `:stopped`,
+/// whether that is one call, done in one turn. Answers with the future's side of it, or why not: `:big`, `:long`, `:load`, `:stopped`,
 /// `:no_memory`, `:no_sponsor`, `:ended` (the environment has).
 #[rustler::nif]
 fn future<'a>(
@@ -193,15 +218,22 @@ fn future<'a>(
     request: Term<'a>,
     environment: Option<ResourceArc<Environment>>,
 ) -> Term<'a> {
-    future_within(
-        env,
-        machine,
-        behaviour,
-        sponsor,
-        request,
-        environment,
-        NORMAL,
-    )
+    let place = (sponsor, environment);
+    future_within(env, machine, behaviour, place, request, Means::first())
+}
+
+#[rustler::nif(name = "future")]
+fn future_again<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    behaviour: (Name, Name, u64, Term<'a>, bool),
+    sponsor: Term<'a>,
+    request: Term<'a>,
+    environment: Option<ResourceArc<Environment>>,
+    kept: Term<'a>,
+) -> Term<'a> {
+    let (place, means) = ((sponsor, environment), Means::again(kept));
+    future_within(env, machine, behaviour, place, request, means)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -212,26 +244,19 @@ fn future_big<'a>(
     sponsor: Term<'a>,
     request: Term<'a>,
     environment: Option<ResourceArc<Environment>>,
+    kept: Term<'a>,
 ) -> Term<'a> {
-    future_within(
-        env,
-        machine,
-        behaviour,
-        sponsor,
-        request,
-        environment,
-        NO_LIMIT,
-    )
+    let (place, means) = ((sponsor, environment), Means::dirty(kept));
+    future_within(env, machine, behaviour, place, request, means)
 }
 
 fn future_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
     (module, name, version, captures, is_call): (Name, Name, u64, Term<'a>, bool),
-    named: Term<'a>,
+    (named, environment): (Term<'a>, Option<ResourceArc<Environment>>),
     request: Term<'a>,
-    environment: Option<ResourceArc<Environment>>,
-    budget: usize,
+    means: Means<'a>,
 ) -> Term<'a> {
     let started = resource
         .running()
@@ -243,14 +268,16 @@ fn future_within<'a>(
             }
             let sponsor = sponsor(machine, named)?;
             let behaviour = (module, name, version);
-            let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, budget)?;
+            let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
             let (customer, asker) =
                 Customer::future(env.pid(), Cell::new(is_call), resource.clone());
-            let mut writer = Writer::new(&resource, machine, budget);
+            let mut writer = Writer::new(&resource, machine, means);
             writer.request_of(&customer);
             writer.term(request)?;
+            writer.count_spent(env);
             let request = writer.builder.finish();
-            match machine.launch(&behaviour, sponsor, captures, request) {
+            let known = |actor: ActorRef<'_>| customer.is_for(actor);
+            match machine.launch(&behaviour, sponsor, captures, request, known) {
                 Ok(()) => Ok(asker),
                 Err(LaunchError::Create(error)) => Err(not_created(error)),
                 Err(LaunchError::Send(why)) => Err(refusal(why)),
@@ -285,14 +312,17 @@ fn value_within<'a>(env: Env<'a>, future: &Asker, patient: bool) -> Term<'a> {
         return names::unknown().encode(env);
     };
     let failed = names::future_failed();
-    match &mut *cell.content.lock() {
-        Content::Open(_) => names::open().encode(env),
-        Content::Plain(plain) => (names::ok(), letter(env, plain)).encode(env),
-        Content::Value(_, true) if !patient => names::big().encode(env),
-        Content::Value(term, _) => (names::ok(), term.to(env)).encode(env),
-        Content::Failed(reason) => (failed, *reason).encode(env),
-        Content::Aborted(reason) => (failed, names::was_aborted(), reason.to(env)).encode(env),
-    }
+    let term = match &mut *cell.content.lock() {
+        Content::Open(_) => return names::open().encode(env),
+        Content::Plain(plain) => return (names::ok(), letter(env, plain)).encode(env),
+        Content::Value(_, true) if !patient => return names::big().encode(env),
+        Content::Value(term, _) => term.clone(),
+        Content::Failed(reason) => return (failed, *reason).encode(env),
+        Content::Aborted(reason) => {
+            return (failed, names::was_aborted(), reason.to(env)).encode(env)
+        }
+    };
+    (names::ok(), term.to(env)).encode(env)
 }
 
 /// Whether a future holds something.

@@ -5,6 +5,7 @@
 //! a term.
 
 mod actor;
+mod aside;
 mod atoms;
 mod batch;
 mod bridge;
@@ -34,4 +35,12 @@ mod terms;
 mod timer;
 mod trace;
 
-rustler::init!("Elixir.Mote.Native");
+use rustler::{Env, Term};
+
+/// Machines do with zeros what this node does.
+fn load(env: Env<'_>, _info: Term<'_>) -> bool {
+    mote_vm::distinguish_zeros(read::two_zeros(env));
+    true
+}
+
+rustler::init!("Elixir.Mote.Native", load = load);

@@ -4,8 +4,8 @@ use crate::bridge::{unpin, Bridge};
 use crate::encode::wide;
 use crate::foreign::{Abroad, Opaque, Process};
 use crate::info;
+use crate::mail::ROUND;
 use crate::own_term::OwnTerm;
-use crate::read::two_zeros;
 use crate::resources::MachineResource;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::OpaqueClass;
@@ -60,7 +60,6 @@ fn machine_start<'a>(
     (min, factor, stress): (usize, f64, Atom),
     (clock, schedule, tier): (Atom, Option<(u64, u64)>, Atom),
 ) -> NifResult<Term<'a>> {
-    mote_vm::distinguish_zeros(two_zeros(env));
     let resource = ResourceArc::new(MachineResource::new(env.pid()));
     let config = Config {
         name,
@@ -106,8 +105,8 @@ fn machine_choices<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     }
 }
 
-/// Tells the threads to end. Returns at once.
-#[rustler::nif]
+/// Tells the threads to end. Waits for none, but wakes all.
+#[rustler::nif(schedule = "DirtyIo")]
 fn machine_stop(machine: &MachineResource) -> Atom {
     machine.stop();
     names::ok()
@@ -120,8 +119,8 @@ fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
     if let Some(running) = machine.any() {
         running.stop();
         running.join();
-        // What the postman has left.
-        machine.mail.deliver(env, running, usize::MAX);
+        // What the postman has left: in rounds, for it may be at it as well, on a normal scheduler.
+        while machine.mail.deliver(env, running, ROUND) {}
         unpin(running);
         machine.joined();
     }
@@ -178,11 +177,8 @@ fn machine_sponsors<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     let Some(running) = machine.running() else {
         return names::stopped().encode(env);
     };
-    let sponsors = running.info().sponsors;
-    let names: Vec<_> = sponsors
-        .iter()
-        .map(|sponsor| atoms::to_term(env, sponsor.name))
-        .collect();
+    let names = running.sponsor_names().into_iter();
+    let names: Vec<_> = names.map(|name| atoms::to_term(env, name)).collect();
     names.encode(env)
 }
 
@@ -194,8 +190,8 @@ fn machine_reports(machine: &MachineResource, count: u32) -> Atom {
     names::ok()
 }
 
-/// What it holds and has done, or `:stopped`.
-#[rustler::nif]
+/// What it holds and has done, or `:stopped`. There may be thousands of threads.
+#[rustler::nif(schedule = "DirtyCpu")]
 fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {
         Some(running) => info::machine(env, machine, &running.info(), running.is_paused()),

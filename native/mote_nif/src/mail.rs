@@ -10,14 +10,14 @@
 //! Invariants:
 //! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
 //!    those that follow wait as well. It is among the `receivers` from before its messages can be taken until they have
-//!    been sent.
+//!    been sent; and who sends them is the same to the BEAM (message.rs, invariant 1).
 //! 2. No wake-up is lost: the postman clears `told` only when it finds nothing, under the lock.
 //! 3. Nothing is lost: what the postman leaves behind is sent by who joins the machine, whose threads have ended then.
 //! 4. What waits is outstanding for the machine, from before it can be taken until it has been sent.
 use crate::atoms::names;
 use crate::bridge::Bridge;
 use crate::decode::Decoder;
-use crate::message::post;
+use crate::message::{post, send_as_nobody};
 use crate::outbox::build;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
@@ -27,12 +27,11 @@ use mote_vm::outbox::{Letters, Part};
 use mote_vm::Term as Value;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
-use rustler::sys::{enif_send, ErlNifTerm};
+use rustler::sys::ErlNifTerm;
 use rustler::thread::is_scheduler_thread;
 use rustler::{schedule, Atom, Encoder, Env, LocalPid, Term};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -43,7 +42,7 @@ const RUSH_TIME: Duration = Duration::from_micros(50);
 /// Messages that are written while others wait: a microsecond or two.
 const AT_ONCE: usize = 64;
 /// Messages that the postman sends in one call: a tenth of a millisecond or two, and its share of a time slice.
-const ROUND: usize = 1_000;
+pub const ROUND: usize = 1_000;
 const PERCENT: i32 = 15;
 
 /// What waits, and for whom: how many in a row.
@@ -303,11 +302,9 @@ fn send_letter(
         }
     });
     match (whole, made.pop()) {
-        (Some(own), _) => own.send(env, pid),
-        // SAFETY: the environment is that of the running NIF, and the message belongs to it.
-        (None, Some(message)) => unsafe {
-            enif_send(env.as_c_arg(), pid.as_c_arg(), null_mut(), message) != 0
-        },
+        (Some(own), _) => own.send(pid),
+        // SAFETY: the message belongs to the environment of the running NIF.
+        (None, Some(message)) => unsafe { send_as_nobody(pid, None, message) },
         // No letter is empty.
         (None, None) => true,
     }

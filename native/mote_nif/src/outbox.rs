@@ -1,11 +1,12 @@
 //! Outboxes: where a process takes what actors have sent it in batches, after one wake-up.
+use crate::aside::{aside, let_go};
 use crate::atoms::{self, names};
 use crate::decode::Decoder;
-use crate::encode::NORMAL;
+use crate::encode::{spent, LARGE, NORMAL};
 use crate::foreign::bytes;
 use crate::message::post;
 use crate::order::compare;
-use crate::own_term::OwnTerm;
+use crate::own_term::{OwnTerm, ENVIRONMENT};
 use crate::resources::MachineResource;
 use crate::terms;
 use mote_vm::foreign::{Class, Delivery, Foreign, Messages};
@@ -22,13 +23,12 @@ use std::cmp::Ordering;
 /// Letters that are written while the reader waits: a microsecond or two.
 const AT_ONCE: usize = 64;
 
-/// What the environment of a copy takes, about.
-const ENVIRONMENT: usize = 512;
-
 /// A message that is no small and plain value, and what it is charged with.
 struct Copied {
     term: OwnTerm,
     _charge: Charge,
+    /// Whether it takes long to copy.
+    large: bool,
 }
 
 impl AsRef<OwnTerm> for Copied {
@@ -50,18 +50,32 @@ impl OutboxResource {
     pub fn machine(&self) -> &ResourceArc<MachineResource> {
         &self.machine
     }
+
+    /// Closes it, and forgets what waits; how many letters that was.
+    fn abandon(&self) -> u64 {
+        let lost = self.outbox.abandon();
+        let count = lost.count;
+        let_go(lost, count as usize);
+        count
+    }
 }
 
 #[rustler::resource_impl]
 impl Resource for OutboxResource {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
     const IMPLEMENTS_DOWN: bool = true;
 
     // The owner has ended: nobody reads any more.
     fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
-        let lost = self.outbox.close(true);
+        let lost = self.abandon();
         if let Some(machine) = self.machine.any() {
             machine.count_undelivered(lost);
         }
+    }
+
+    // Nobody has it any more, to write or to read.
+    fn destructor(self, _env: Env<'_>) {
+        self.abandon();
     }
 }
 
@@ -89,6 +103,7 @@ impl Writable {
         Some(Copied {
             term,
             _charge: charge,
+            large: decoder.nodes() > LARGE,
         })
     }
 
@@ -193,24 +208,49 @@ fn outbox_open<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, capacity
         machine,
     });
     if env.monitor(&outbox, &env.pid()).is_none() {
-        outbox.outbox.close(true);
+        outbox.abandon();
     }
     terms::outbox(env, &outbox)
 }
 
+/// A message that takes long to copy, taken out of its outbox.
+struct LargeLetter(OwnTerm);
+
+#[rustler::resource_impl]
+impl Resource for LargeLetter {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+
+    fn destructor(self, _env: Env<'_>) {
+        aside(move || drop(self.0));
+    }
+}
+
+/// The message of a large letter.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn outbox_letter<'a>(env: Env<'a>, letter: &LargeLetter) -> Term<'a> {
+    letter.0.to(env)
+}
+
 /// At most `max` messages, and why there are no more: `:more` (call again), `:enough`, `:empty` (the owner will be
-/// told when there are) or `:closed`.
+/// told when there are) or `:closed`. Instead of why, a letter: its message is the next one, and is to be had by
+/// `outbox_letter`.
 #[rustler::nif]
 fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) -> Term<'a> {
     let mut wanted = max;
     let mut parts = 0;
     let mut made: Vec<ErlNifTerm> = Vec::new();
+    let mut large = None;
     let rest = outbox.outbox.take(|part| {
         parts += 1;
         match part {
-            None if wanted == 0 || parts > NORMAL => false,
+            None if wanted == 0 || parts > NORMAL || large.is_some() => false,
             None => {
                 wanted -= 1;
+                true
+            }
+            // Nothing else is in a letter that has such a part.
+            Some(Part::Other(copied)) if copied.large => {
+                large = Some(copied.term);
                 true
             }
             Some(part) => {
@@ -223,11 +263,13 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
             }
         }
     });
-    let why = match rest {
-        Rest::Enough if wanted > 0 => names::more_left(),
-        Rest::Enough => names::enough(),
-        Rest::Empty => names::empty(),
-        Rest::Closed => names::closed(),
+    spent(env, parts);
+    let why = match (large, rest) {
+        (Some(term), _) => ResourceArc::new(LargeLetter(term)).encode(env),
+        (None, Rest::Enough) if wanted > 0 => names::more_left().encode(env),
+        (None, Rest::Enough) => names::enough().encode(env),
+        (None, Rest::Empty) => names::empty().encode(env),
+        (None, Rest::Closed) => names::closed().encode(env),
     };
     // SAFETY: everything was made in `env`, one term for each message.
     let list = unsafe {
@@ -303,10 +345,12 @@ fn plain(env: Env<'_>, value: Plain) -> ErlNifTerm {
     term.as_c_arg()
 }
 
-/// Takes no more messages; those that wait can still be taken.
+/// Takes no more messages; those that wait can still be taken. The owner is woken.
 #[rustler::nif]
 fn outbox_close(outbox: ResourceArc<OutboxResource>) -> Atom {
-    outbox.outbox.close(false);
+    outbox.outbox.close();
+    // Here, so that nobody who is killed between the two leaves a reader waiting.
+    Writable(outbox).wake();
     names::ok()
 }
 

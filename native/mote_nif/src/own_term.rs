@@ -6,13 +6,16 @@
 //! Invariants:
 //! 1. Only one thread at a time writes to an environment: before it is shared, or under its nursery's lock.
 //! 2. A term never moves, and nothing of it changes, so it is read while others are written beside it.
+use crate::message::send_as_nobody;
 use parking_lot::Mutex;
-use rustler::sys::{
-    enif_alloc_env, enif_free_env, enif_make_copy, enif_send, ErlNifEnv, ErlNifTerm,
-};
+use rustler::sys::{enif_alloc_env, enif_free_env, enif_make_copy, ErlNifEnv, ErlNifTerm};
 use rustler::{Env, LocalPid, Term};
-use std::ptr::null_mut;
 use std::sync::Arc;
+
+/// What an environment takes, with little in it.
+pub const ENVIRONMENT: usize = 5 << 9;
+/// What a term of a [`Nursery`] takes, with its part of the environment.
+pub const NURSED: usize = 128;
 
 struct OwnEnv(*mut ErlNifEnv);
 
@@ -35,7 +38,8 @@ impl Drop for OwnEnv {
     }
 }
 
-/// See the head of this file.
+/// See the head of this file. A clone is the same term.
+#[derive(Clone)]
 pub struct OwnTerm {
     env: Arc<OwnEnv>,
     term: ErlNifTerm,
@@ -70,14 +74,13 @@ impl OwnTerm {
         unsafe { Term::new(env, enif_make_copy(env.as_c_arg(), self.term)) }
     }
 
-    /// Sends it from the NIF `env`, with its environment if nobody else is there. Whether the process is there.
-    pub fn send(self, env: Env<'_>, pid: &LocalPid) -> bool {
+    /// Sends it, with its environment if nobody else is there. Whether the process is there.
+    pub fn send(self, pid: &LocalPid) -> bool {
         // Kept until it has been sent, either way.
         let own = Arc::try_unwrap(self.env);
-        let carrier = own.as_ref().map_or(null_mut(), |alone| alone.0);
-        // SAFETY: the environment is that of the running NIF; the message belongs to the carrier, which is cleared by
-        // this and freed afterwards, or it is copied.
-        unsafe { enif_send(env.as_c_arg(), pid.as_c_arg(), carrier, self.term) != 0 }
+        let carrier = own.as_ref().ok().map(|alone| alone.0);
+        // SAFETY: the message belongs to the carrier, which is cleared by this and freed afterwards, or it is copied.
+        unsafe { send_as_nobody(pid, carrier, self.term) }
     }
 
     /// Lets `look` read it where it is.

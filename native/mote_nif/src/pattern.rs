@@ -1,66 +1,92 @@
 //! Patterns of messages: terms of atoms, numbers, binaries, tuples and lists, where `:_` stands for anything.
+//!
+//! Invariant: a pattern has no term in it. It is matched again and again, and to look into a term may take memory that only goes
+//! with its environment.
 use crate::atoms::{self, names};
+use crate::encode::small_integer;
 use crate::read::{list_cell, tuple_elements};
+use mote_vm::atom::Atom;
 use mote_vm::{Term as Value, View};
 use rustler::{Binary, Term, TermType};
 
-/// Whether the term can be a pattern.
-pub fn is_pattern(term: Term<'_>) -> bool {
-    let mut rest = vec![term];
-    while let Some(term) = rest.pop() {
-        match term.get_type() {
-            TermType::Atom | TermType::Integer | TermType::Float => {}
-            TermType::Binary if Binary::from_term(term).is_ok() => {}
-            TermType::Tuple => rest.extend(elements(term)),
-            TermType::List => rest.extend(list_cell(term).into_iter().flat_map(|(h, t)| [t, h])),
-            _ => return false,
-        }
-    }
-    true
+/// A part of a pattern: a tuple and a list's cell before what is in them.
+enum Part {
+    Anything,
+    Atom(Atom),
+    /// None if the machine has no such integer.
+    Integer(Option<i64>),
+    Float(f64),
+    Bytes(Box<[u8]>),
+    Tuple(usize),
+    EmptyList,
+    Cell,
 }
 
-/// Whether a value is like that.
-pub fn matches(pattern: Term<'_>, value: Value<'_>) -> bool {
-    let mut rest = vec![(pattern, value)];
-    while let Some((pattern, value)) = rest.pop() {
-        let same = match (pattern.get_type(), value.view()) {
-            (TermType::Atom, _) if names::anything() == pattern => true,
-            (TermType::Atom, View::Atom(atom)) => atoms::number(pattern) == atom,
-            (TermType::Integer, View::Integer(n)) => pattern.decode().ok() == Some(n),
-            (TermType::Float, View::Float(f)) => pattern.decode().ok() == Some(f),
-            (TermType::Binary, View::Bytes(bytes)) => is_bytes(pattern, bytes),
-            (TermType::Binary, View::Foreign(foreign)) => foreign
-                .bytes()
-                .is_some_and(|bytes| is_bytes(pattern, bytes)),
-            (TermType::List, View::EmptyList) => pattern.is_empty_list(),
-            (TermType::List, View::Cons(head, tail)) => match list_cell(pattern) {
-                Some((first, others)) => {
-                    rest.extend([(others, tail), (first, head)]);
-                    true
+/// See the head of this file.
+pub struct Pattern(Vec<Part>);
+
+impl Pattern {
+    /// The pattern that a term is, if it is one.
+    pub fn of(term: Term<'_>) -> Option<Pattern> {
+        let mut parts = Vec::new();
+        let mut rest = vec![term];
+        while let Some(term) = rest.pop() {
+            parts.push(match term.get_type() {
+                TermType::Atom if names::anything() == term => Part::Anything,
+                TermType::Atom => Part::Atom(atoms::number(term)),
+                TermType::Integer => Part::Integer(small_integer(term)),
+                TermType::Float => Part::Float(term.decode().ok()?),
+                TermType::Binary => Part::Bytes(Binary::from_term(term).ok()?.as_slice().into()),
+                TermType::Tuple => {
+                    let elements = tuple_elements(term);
+                    let env = term.get_env();
+                    // SAFETY: elements belong to the environment of their tuple.
+                    let term = |element: &_| unsafe { Term::new(env, *element) };
+                    rest.extend(elements.iter().rev().map(term));
+                    Part::Tuple(elements.len())
                 }
-                None => false,
-            },
-            (TermType::Tuple, View::Tuple(values)) => {
-                let same = tuple_elements(pattern).len() == values.len();
-                rest.extend(elements(pattern).zip(values.iter()).filter(|_| same));
-                same
+                TermType::List => match list_cell(term) {
+                    Some((head, tail)) => {
+                        rest.extend([tail, head]);
+                        Part::Cell
+                    }
+                    None => Part::EmptyList,
+                },
+                _ => return None,
+            });
+        }
+        Some(Pattern(parts))
+    }
+
+    /// Whether a value is like that.
+    pub fn matches(&self, value: Value<'_>) -> bool {
+        let mut rest = vec![value];
+        self.0.iter().all(|part| {
+            rest.pop()
+                .is_some_and(|value| part.matches(value, &mut rest))
+        })
+    }
+}
+
+impl Part {
+    /// Whether a value is like that; what is in it is to be matched by the parts that follow.
+    fn matches<'m>(&self, value: Value<'m>, rest: &mut Vec<Value<'m>>) -> bool {
+        match (self, value.view()) {
+            (Part::Anything, _) | (Part::EmptyList, View::EmptyList) => true,
+            (Part::Atom(atom), View::Atom(other)) => *atom == other,
+            (Part::Integer(n), View::Integer(other)) => *n == Some(other),
+            (Part::Float(f), View::Float(other)) => *f == other,
+            (Part::Bytes(bytes), View::Bytes(other)) => **bytes == *other,
+            (Part::Bytes(bytes), View::Foreign(other)) => other.bytes() == Some(&**bytes),
+            (Part::Tuple(count), View::Tuple(elements)) if *count == elements.len() => {
+                rest.extend(elements.iter().rev());
+                true
+            }
+            (Part::Cell, View::Cons(head, tail)) => {
+                rest.extend([tail, head]);
+                true
             }
             _ => false,
-        };
-        if !same {
-            return false;
         }
     }
-    true
-}
-
-fn elements<'a>(tuple: Term<'a>) -> impl Iterator<Item = Term<'a>> {
-    let env = tuple.get_env();
-    // SAFETY: elements belong to the environment of their tuple.
-    let term = move |element: &_| unsafe { Term::new(env, *element) };
-    tuple_elements(tuple).iter().map(term)
-}
-
-fn is_bytes(pattern: Term<'_>, bytes: &[u8]) -> bool {
-    Binary::from_term(pattern).is_ok_and(|binary| binary.as_slice() == bytes)
 }

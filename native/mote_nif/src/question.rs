@@ -1,18 +1,21 @@
 //! Questions: who waits for one answer, who gives it, and what both share. What processes call is in customer.rs.
 //!
-//! Invariant: a question is left open once, by whoever claims the answer or gives up waiting; the claimant answers.
-use crate::atoms::names;
+//! Invariants:
+//! 1. A question is left open once, by whoever claims the answer or gives up waiting; the claimant answers.
+//! 2. An abort answers a question only if it was that of who was asked, in a turn that was given the customer: others whom
+//!    the customer was passed to may be one of several who have it.
+use crate::atoms::{self, names};
 use crate::future::Cell;
 use crate::mail;
 use crate::message;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
-use mote_vm::machine::Machine;
-use mote_vm::Term as Value;
-use rustler::types::atom::Atom as BeamAtom;
+use mote_vm::handles::Key;
+use mote_vm::machine::{Abort, Machine};
+use mote_vm::{ActorRef, Term as Value};
 use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
 use std::sync::atomic::{
-    AtomicU64, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    AtomicU64, AtomicU8, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
 };
 use std::sync::Arc;
 
@@ -163,6 +166,15 @@ impl Drop for Asker {
 #[rustler::resource_impl]
 impl Resource for Asker {}
 
+/// Who was asked.
+enum Asked {
+    /// The machine itself, or another question.
+    Nobody,
+    Actor(Key),
+    /// An actor that nobody else knows: its identity, 0 before there is one.
+    Launched(AtomicUsize),
+}
+
 /// The side of who answers: one awaited answer.
 pub struct Customer {
     pid: LocalPid,
@@ -170,17 +182,31 @@ pub struct Customer {
     tag: Option<OwnTerm>,
     question: Arc<Question>,
     machine: ResourceArc<MachineResource>,
+    asked: Asked,
 }
 
 impl Customer {
-    /// A customer who waits in `pid` for a message with that tag, and the side of that process.
+    /// A customer who waits in `pid` for a message with that tag from the actor of a key, and the side of that process.
+    pub fn asking(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+        asked: Key,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&machine.questions, None);
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Actor(asked))
+    }
+
+    /// The same, from nobody in particular.
     pub fn new(
         pid: LocalPid,
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
         let question = Question::new(&machine.questions, None);
-        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
     /// The same, who waits for what the machine answers itself, or another question does: it is counted, but no reason to
@@ -192,7 +218,8 @@ impl Customer {
     ) -> (ResourceArc<Customer>, Asker) {
         let question = Question::open(&machine.questions, None);
         machine.questions.inquired();
-        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
     /// The same, who waits for the machine itself: no actor can break that promise, so it is not looked for.
@@ -202,7 +229,8 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
         let question = Question::new(&Arc::default(), None);
-        Customer::with(pid, Some(machine.tags.copy(tag)), question, machine)
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
     /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.
@@ -212,7 +240,8 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
         let question = Question::new(&machine.questions, Some(cell));
-        Customer::with(pid, None, question, machine)
+        let asked = Asked::Launched(AtomicUsize::new(0));
+        Customer::with(pid, None, question, machine, asked)
     }
 
     fn with(
@@ -220,6 +249,7 @@ impl Customer {
         tag: Option<OwnTerm>,
         question: Arc<Question>,
         machine: ResourceArc<MachineResource>,
+        asked: Asked,
     ) -> (ResourceArc<Customer>, Asker) {
         let asker = Asker(question.clone());
         let customer = Customer {
@@ -227,6 +257,7 @@ impl Customer {
             tag,
             question,
             machine,
+            asked,
         };
         (ResourceArc::new(customer), asker)
     }
@@ -283,11 +314,34 @@ impl Customer {
         }
     }
 
-    /// Tells that a turn with this request was aborted, on a dispatch thread: a call is over then.
-    pub fn aborted(&self, machine: &Machine, reason: Value<'_>) {
-        if let Some(cell) = self.question.cell.as_ref().filter(|cell| cell.is_call) {
-            if self.claim() {
-                cell.aborted(machine, reason);
+    /// Says who is asked, before that one can run.
+    pub fn is_for(&self, actor: ActorRef<'_>) {
+        if let Asked::Launched(identity) = &self.asked {
+            // Relaxed: the inbox that the request enters orders it before the turn.
+            identity.store(actor.identity(), Relaxed);
+        }
+    }
+
+    /// Tells that a turn was aborted that was given this customer, on a dispatch thread (invariant 2).
+    pub fn aborted(&self, machine: &Machine, abort: &Abort<'_>) {
+        let was_asked = match &self.asked {
+            Asked::Nobody => false,
+            Asked::Actor(key) => machine.is_of(*key, abort.actor),
+            Asked::Launched(identity) => identity.load(Relaxed) == abort.actor.identity(),
+        };
+        if !was_asked || !self.claim() {
+            return;
+        }
+        match &self.question.cell {
+            Some(cell) => cell.aborted(machine, abort),
+            None => {
+                mail::tell(machine, &self.pid, |env, decoder| {
+                    let [module, behaviour] =
+                        [abort.module, abort.behaviour].map(|atom| atoms::to_term(env, atom));
+                    let reason = decoder.glance(env, machine, abort.reason);
+                    let why = (names::was_aborted(), module, behaviour, reason);
+                    self.failed(env, why.encode(env))
+                });
             }
         }
     }
@@ -298,7 +352,7 @@ impl Customer {
     }
 
     /// The message that says why there will be no answer.
-    pub fn failed<'a>(&self, env: Env<'a>, reason: BeamAtom) -> Term<'a> {
+    pub fn failed<'a>(&self, env: Env<'a>, reason: Term<'a>) -> Term<'a> {
         (self.tag_in(env), names::failed(), reason).encode(env)
     }
 
@@ -324,7 +378,7 @@ impl Resource for Customer {
             match &self.question.cell {
                 Some(cell) => cell.fail_in(env, reason),
                 None => {
-                    let message = self.failed(env, reason);
+                    let message = self.failed(env, reason.to_term(env));
                     message::send_in(env, &self.pid, message);
                 }
             }

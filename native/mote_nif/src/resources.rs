@@ -3,7 +3,8 @@
 //! Invariants:
 //! 1. A running machine holds its own resource (the pin, in [`Bridge`]) until it was joined, so the library is never
 //!    unloaded under its threads. Whoever joined releases the pin.
-//! 2. Destructors run on any thread at any time: they only release, send, and set flags.
+//! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: what
+//!    is large when it goes, or is told to many, they leave to another thread (aside.rs).
 use crate::atoms::{self, names};
 use crate::mail::Mail;
 use crate::own_term::Nursery;

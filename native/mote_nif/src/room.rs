@@ -3,7 +3,7 @@
 //! As in drain.rs, what is told is the dropping of a resource: only destructors may send a message from anywhere.
 use crate::actor::Target;
 use crate::atoms::names;
-use crate::encode::{Encoder as Writer, NO_LIMIT};
+use crate::encode::{Encoder as Writer, Means};
 use crate::message::send_in;
 use crate::question::Customer;
 use crate::resources::MachineResource;
@@ -112,9 +112,10 @@ fn send_permitted<'a>(
     key: Term<'a>,
     sponsor: Term<'a>,
     message: Term<'a>,
+    kept: Term<'a>,
 ) -> Atom {
     let sent = Target::find((machine, key, sponsor)).and_then(|target| {
-        let mut writer = Writer::new(target.resource, target.machine, NO_LIMIT);
+        let mut writer = Writer::new(target.resource, target.machine, Means::dirty(kept));
         writer.term(message)?;
         let parcel = writer.builder.finish();
         permit.send(&target, parcel)

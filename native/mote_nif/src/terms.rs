@@ -96,6 +96,22 @@ pub fn behaviour<'a>(
     )
 }
 
+/// `%Mote.Uncommitted{}`: an actor of an aborted turn, or a timer, which has no behaviour.
+pub fn uncommitted(env: Env<'_>, behaviour: Option<BehaviourName>, number: usize) -> Term<'_> {
+    let behaviour = behaviour.map(|behaviour| {
+        let [module, name] = [behaviour.module, behaviour.name].map(|a| atoms::to_term(env, a));
+        (module, name)
+    });
+    map(
+        env,
+        [
+            (names::__struct__(), names::uncommitted().to_term(env)),
+            (names::behaviour_key(), behaviour.encode(env)),
+            (names::number(), number.encode(env)),
+        ],
+    )
+}
+
 /// `%Mote.Timer{}`
 pub fn timer<'a>(env: Env<'a>, machine: Term<'a>, timer: TimerId) -> Term<'a> {
     let key = bytes(env, &timer_key(timer));

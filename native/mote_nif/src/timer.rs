@@ -1,13 +1,13 @@
 //! Timers that processes arm and cancel, and the clock.
 use crate::actor::Target;
 use crate::atoms::names;
-use crate::encode::{Encoder as Writer, NORMAL, NO_LIMIT};
+use crate::encode::{Encoder as Writer, Means};
 use crate::resources::{parse_timer, MachineResource};
 use crate::terms;
 use mote_vm::timers::TimerId;
 use rustler::{Atom, Encoder, Env, Term};
 
-/// `%Mote.Timer{}`, or why not: `:big`, `:stopped`, `:unknown`, `:no_sponsor`, `:no_memory`.
+/// `%Mote.Timer{}`, or why not: `:big`, `:long`, `:stopped`, `:unknown`, `:no_sponsor`, `:no_memory`.
 #[rustler::nif]
 fn send_after<'a>(
     env: Env<'a>,
@@ -17,7 +17,22 @@ fn send_after<'a>(
     message: Term<'a>,
     milliseconds: u64,
 ) -> Term<'a> {
-    send_after_within(env, (machine, key, sponsor), message, milliseconds, NORMAL)
+    let target = (machine, key, sponsor);
+    send_after_within(env, target, message, milliseconds, Means::first())
+}
+
+#[rustler::nif(name = "send_after")]
+fn send_after_again<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    message: Term<'a>,
+    milliseconds: u64,
+    kept: Term<'a>,
+) -> Term<'a> {
+    let target = (machine, key, sponsor);
+    send_after_within(env, target, message, milliseconds, Means::again(kept))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -28,9 +43,10 @@ fn send_after_big<'a>(
     sponsor: Term<'a>,
     message: Term<'a>,
     milliseconds: u64,
+    kept: Term<'a>,
 ) -> Term<'a> {
     let target = (machine, key, sponsor);
-    send_after_within(env, target, message, milliseconds, NO_LIMIT)
+    send_after_within(env, target, message, milliseconds, Means::dirty(kept))
 }
 
 fn send_after_within<'a>(
@@ -38,9 +54,9 @@ fn send_after_within<'a>(
     target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
     milliseconds: u64,
-    budget: usize,
+    means: Means<'a>,
 ) -> Term<'a> {
-    match arm(target, message, milliseconds, budget) {
+    match arm(target, message, milliseconds, means) {
         // The term that there is already: each new one would be a reference of its own to the resource.
         Ok(timer) => terms::timer(env, target.0, timer),
         Err(word) => word.encode(env),
@@ -51,11 +67,12 @@ fn arm<'a>(
     target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
     milliseconds: u64,
-    budget: usize,
+    means: Means<'a>,
 ) -> Result<TimerId, Atom> {
     let target = Target::find(target)?;
-    let mut writer = Writer::new(target.resource, target.machine, budget);
+    let mut writer = Writer::new(target.resource, target.machine, means);
     writer.term(message)?;
+    writer.count_spent(message.get_env());
     target.send_after(milliseconds, writer.builder.finish())
 }
 

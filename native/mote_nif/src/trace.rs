@@ -5,16 +5,16 @@ use crate::decode::Decoder;
 use crate::mail::tell;
 use crate::message::post;
 use crate::own_term::OwnTerm;
-use crate::pattern;
+use crate::pattern::Pattern;
 use crate::resources::{parse_key, MachineResource};
 use crate::terms;
 use mote_vm::atom::Atom;
 use mote_vm::look::pause::StepError;
 use mote_vm::look::trace::{Filter, Traced, Witness};
-use mote_vm::look::turn::{Created, Effects, Outcome, TurnSeen};
+use mote_vm::look::turn::{Created, Outcome, TurnSeen};
 use mote_vm::look::BehaviourName;
 use mote_vm::machine::Machine;
-use mote_vm::Term as Value;
+use mote_vm::{Origin, Term as Value};
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom as BeamAtom, Encoder, Env, LocalPid, ResourceArc, Term};
 
@@ -22,13 +22,13 @@ use rustler::{Atom as BeamAtom, Encoder, Env, LocalPid, ResourceArc, Term};
 struct Process {
     pid: LocalPid,
     reference: OwnTerm,
-    pattern: Option<OwnTerm>,
+    pattern: Option<Pattern>,
 }
 
 impl Witness for Process {
     fn wants(&self, message: Value<'_>) -> bool {
         let pattern = self.pattern.as_ref();
-        pattern.is_none_or(|pattern| pattern.with(|pattern| pattern::matches(pattern, message)))
+        pattern.is_none_or(|pattern| pattern.matches(message))
     }
 
     fn turn(&self, machine: &Machine, number: u64, seen: &TurnSeen<'_>) -> bool {
@@ -77,7 +77,7 @@ fn machine_trace<'a>(
         pattern: pattern
             .decode()
             .ok()
-            .map(|(pattern,)| OwnTerm::copy(pattern)),
+            .and_then(|(pattern,)| Pattern::of(pattern)),
     };
     running.trace(filter, limit, Box::new(witness)).encode(env)
 }
@@ -94,8 +94,8 @@ fn machine_trace_end<'a>(env: Env<'a>, machine: &MachineResource, number: u64) -
     }
 }
 
-/// Pauses or resumes: `:ok` or `:stopped`. Threads see it after their batch.
-#[rustler::nif]
+/// Pauses or resumes: `:ok` or `:stopped`. Threads see it after their batch; all are woken, and there may be many.
+#[rustler::nif(schedule = "DirtyIo")]
 fn machine_pause(machine: &MachineResource, paused: bool) -> BeamAtom {
     match machine.running() {
         Some(running) if paused => running.pause(),
@@ -143,9 +143,9 @@ fn machine_step<'a>(env: Env<'a>, machine: Term<'a>, sponsor: Name, tag: Term<'a
 /// Whether a pattern is one: `:ok` or `:no_pattern`.
 #[rustler::nif]
 fn check_pattern(pattern: Term<'_>) -> BeamAtom {
-    match pattern::is_pattern(pattern) {
-        true => names::ok(),
-        false => names::no_pattern(),
+    match Pattern::of(pattern) {
+        Some(_) => names::ok(),
+        None => names::no_pattern(),
     }
 }
 
@@ -157,25 +157,16 @@ fn turn<'a>(
     number: u64,
     seen: &TurnSeen<'_>,
 ) -> Term<'a> {
-    let nothing = Effects::default();
-    let mut reason = None;
-    let effects = match &seen.outcome {
-        Outcome::Committed(effects) => effects,
-        Outcome::Ignored => &nothing,
-        Outcome::Aborted(why) => {
-            reason = Some(*why);
-            &nothing
-        }
-    };
+    let effects = &seen.effects;
     let mut make = Maker {
         env,
         decoder,
         machine,
     };
-    let outcome = match (&seen.outcome, reason) {
-        (_, Some(why)) => (names::abort(), make.value(why)).encode(env),
-        (Outcome::Ignored, _) => names::ignored().to_term(env),
-        _ => names::commit().to_term(env),
+    let outcome = match seen.outcome {
+        Outcome::Committed => names::commit().to_term(env),
+        Outcome::Ignored => names::ignored().to_term(env),
+        Outcome::Aborted(why) => (names::abort(), make.value(why)).encode(env),
     };
     let sends: Vec<_> = effects
         .sends
@@ -242,11 +233,15 @@ struct Maker<'m, 'a> {
 }
 
 impl<'a> Maker<'_, 'a> {
-    fn value(&mut self, value: Value<'_>) -> Term<'a> {
+    fn value<'v, O: Origin<'v>>(&mut self, value: Value<'v, O>) -> Term<'a> {
         self.decoder.glance(self.env, self.machine, value)
     }
 
-    fn behaviour(&mut self, name: BehaviourName, captures: &[Value<'_>]) -> Term<'a> {
+    fn behaviour<'v, O: Origin<'v>>(
+        &mut self,
+        name: BehaviourName,
+        captures: &[Value<'v, O>],
+    ) -> Term<'a> {
         let captures: Vec<_> = captures.iter().map(|value| self.value(*value)).collect();
         terms::behaviour(
             self.env,
@@ -258,9 +253,7 @@ impl<'a> Maker<'_, 'a> {
 
     /// `{address, behaviour}`, or with the sponsor that it is pinned to.
     fn created(&mut self, new: &Created<'_>) -> Term<'a> {
-        let address = self
-            .decoder
-            .address(self.env, self.machine, new.actor, None);
+        let address = self.value(new.actor);
         let behaviour = self.behaviour(new.behaviour, &new.captures);
         match new.pinned {
             Some(sponsor) => {

@@ -125,12 +125,12 @@ impl Batch {
     pub(crate) fn bytes(&self) -> usize {
         let Letters { ends, targets, .. } = &self.letters;
         let words = 2 * size_of_val(self.words.as_slice());
-        size_of_val(ends.as_slice()) + size_of_val(targets.as_slice()) + words + self.shared()
+        size_of_val(ends.as_slice()) + size_of_val(targets.as_slice()) + words + self.outside()
     }
 
-    /// What foreign binaries are of that.
-    pub(crate) fn shared(&self) -> usize {
-        self.contents.shared()
+    /// What foreign values keep is of that.
+    pub(crate) fn outside(&self) -> usize {
+        self.contents.outside()
     }
 
     /// Forgets all but the first `n`.

@@ -9,12 +9,13 @@ use crate::counters::Counts;
 use crate::fault::Fault;
 use crate::gc::GcInfo;
 use crate::heap::pace::GcConfig;
-use crate::heap::view::Term;
+use crate::heap::view::{ActorRef, Term};
 use crate::look::BehaviourName;
 use crate::machine::Machine;
 pub use crate::native::tier::{NativeInfo, Tier};
 use crate::seeded::Schedule;
 use crate::sponsor::SponsorConfig;
+use crate::turn::staged::Staged;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
@@ -47,10 +48,12 @@ pub struct Abort<'m> {
     pub module: Atom,
     /// The behaviour.
     pub behaviour: Atom,
+    /// The actor.
+    pub actor: ActorRef<'m>,
     /// The message, which is consumed.
     pub message: Term<'m>,
-    /// Why.
-    pub reason: Term<'m>,
+    /// Why. It may have been made by the turn, of which nothing is left when this has been told.
+    pub reason: Term<'m, Staged<'m>>,
 }
 
 /// How a machine is set up.
@@ -254,6 +257,8 @@ pub struct Inspection<'m> {
     pub queued: u64,
     /// Bytes of its record and of what its captures reach without passing another actor.
     pub bytes: u64,
+    /// Whether these two are all: a look goes only so far, and beyond that they are the least that it can be.
+    pub complete: bool,
 }
 
 /// What to do with an inspection.

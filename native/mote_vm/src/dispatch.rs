@@ -1,17 +1,33 @@
 //! One turn of one event: run it, then commit or abort.
+//!
+//! Invariants:
+//! 1. Who looks at a turn sees it when it is known what becomes of it (`Verdict`), and before anything of it is visible: a
+//!    turn that is to run once more is not shown, and of one that is aborted no address gets out (turn/staged.rs).
 use crate::actor::BehaviourId;
 use crate::atom::Atom;
 use crate::code::program::{BehaviourCode, Program};
 use crate::foreign::{Delivery, Messages};
-use crate::heap::view::Term;
+use crate::heap::view::{ActorRef, Term};
 use crate::interpreter::{Aborted, End};
 use crate::machine::Abort;
 use crate::native;
 use crate::queue::Event;
 use crate::thread::Dispatch;
+use crate::turn::staged::Staged;
 use crate::turn::{Outgoing, Stop, TimerStep, Turn};
 use crate::value::Value;
 use std::panic::resume_unwind;
+
+/// What becomes of a turn that has run.
+pub(crate) enum Verdict {
+    Commits,
+    /// The message matched no clause.
+    Ignored,
+    /// It is aborted, and why.
+    Aborted(Value),
+    /// It is more than a stand-in may do: the thread is to run it, from its beginning.
+    Postponed,
+}
 
 impl Dispatch {
     /// Runs the event's actor, which this thread owns or whose behaviour is safe; what the turn cost, in units of
@@ -24,19 +40,19 @@ impl Dispatch {
         self.turn.begin(event);
         let entry = self.turn.program.entry(id);
         let how = entry(&mut self.turn, actor, event.message);
-        self.turn.counts.turns += 1;
         if how == native::DONE && self.turn.is_usual() {
+            self.turn.counts.turns += 1;
             self.turn.commit();
             return 1;
         }
         self.finish(event, id, how, |_, _, _| ())
     }
 
-    /// The same, shown to `see` when it has run and nothing of it is visible yet.
+    /// The same, shown to `see` (invariant 1).
     pub(crate) fn turn_seen_by(
         &mut self,
         event: Event,
-        see: impl FnOnce(&Dispatch, &BehaviourCode, &Result<End, Aborted>),
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
@@ -44,7 +60,6 @@ impl Dispatch {
         self.turn.begin(event);
         let entry = self.turn.program.entry(id);
         let how = entry(&mut self.turn, actor, event.message);
-        self.turn.counts.turns += 1;
         self.finish(event, id, how, see)
     }
 
@@ -55,7 +70,7 @@ impl Dispatch {
         event: Event,
         id: BehaviourId,
         how: u32,
-        see: impl FnOnce(&Dispatch, &BehaviourCode, &Result<End, Aborted>),
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
         let program: *const Program = &*self.turn.program;
         // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
@@ -69,36 +84,50 @@ impl Dispatch {
             native::ABSENT => self.interpret(behaviour, event),
             _ => self.stopped(id, behaviour, event),
         };
-        see(self, behaviour, &end);
-        let mut units = 1;
-        match end {
-            Ok(End::Done) if self.turn.lacks_memory() => {
-                self.aborted(behaviour, event, Value::atom(Atom::NO_MEMORY));
-            }
-            Ok(End::Done) if self.stands_in && self.sends_too_much() => {
+        let verdict = self.verdict(end);
+        let units = match verdict {
+            Verdict::Postponed => {
                 self.turn.counts.interpreted = interpreted;
-                units = self.postpone(event);
+                self.postpone(event)
             }
-            Ok(End::Done) => {
+            _ => {
+                self.turn.counts.turns += 1;
+                see(self, behaviour, &verdict);
+                1
+            }
+        };
+        match verdict {
+            Verdict::Postponed => {}
+            Verdict::Commits => {
                 self.turn.commit();
                 self.turn.count_staged();
                 if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
                     self.commit_outside();
                 }
             }
-            Ok(End::Ignored) => {
+            Verdict::Ignored => {
                 self.turn.counts.ignored += 1;
                 self.turn.abort();
             }
-            Err(Aborted(reason)) if self.is_too_long(reason) => {
-                self.turn.counts.interpreted = interpreted;
-                units = self.postpone(event);
-            }
-            Err(Aborted(reason)) => self.aborted(behaviour, event, reason),
+            Verdict::Aborted(reason) => self.aborted(behaviour, event, reason),
         }
         self.turn.actor = std::ptr::null();
         self.running = None;
         units + self.turn.tidy_up() / 2
+    }
+
+    /// What is to become of a turn that has ended so.
+    fn verdict(&self, end: Result<End, Aborted>) -> Verdict {
+        match end {
+            Ok(End::Done) if self.turn.lacks_memory() => {
+                Verdict::Aborted(Value::atom(Atom::NO_MEMORY))
+            }
+            Ok(End::Done) if self.stands_in && self.sends_too_much() => Verdict::Postponed,
+            Ok(End::Done) => Verdict::Commits,
+            Ok(End::Ignored) => Verdict::Ignored,
+            Err(Aborted(reason)) if self.is_too_long(reason) => Verdict::Postponed,
+            Err(Aborted(reason)) => Verdict::Aborted(reason),
+        }
     }
 
     /// Native code has stopped in the middle of the turn.
@@ -118,8 +147,8 @@ impl Dispatch {
             Stop::NotReady => {}
             Stop::Never => self.turn.program.forget_native(id),
         }
-        // As if it had not begun: a turn has no footprints until it commits.
-        self.turn.abort();
+        // A turn has no footprints until it commits.
+        self.turn.undo();
         self.turn.tidy_up();
         self.turn.begin(event);
         self.interpret(behaviour, event)
@@ -251,13 +280,17 @@ impl Dispatch {
         *counter += 1;
         // Whoever killed it knows, and a machine that stops has nobody to tell.
         if kind != Atom::STOPPED && kind != Atom::KILLED {
+            // Whoever is told can read what had been done by then: that there was an abort, and nothing of the turn.
+            self.turn.counts.creates = self.turn.savepoint.creates;
+            self.turn.place.station.counters.publish(&self.turn.counts);
             // The reason may have been made by the turn: it is reported before the turn is forgotten.
             let reported = self.turn.place.machine.report_abort(Abort {
                 sponsor: self.turn.place.sponsor.name,
                 module: behaviour.module,
                 behaviour: behaviour.name,
+                actor: ActorRef::new(event.target),
                 message: Term::new(event.message),
-                reason: Term::new(reason),
+                reason: Term::of(reason, Staged::undone(&self.turn)),
             });
             self.turn.counts.unreported += !reported as u64;
         }
@@ -280,6 +313,11 @@ pub(crate) fn prefetch(address: *const u8) {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
         _mm_prefetch(address.cast(), _MM_HINT_T0);
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = address;
 }

@@ -1,4 +1,8 @@
 //! What the machine can carry and deliver to, but not look into.
+//!
+//! Invariants:
+//! 1. A value is charged with what it keeps outside of all heaps ([`Foreign::outside`]) wherever it is: in a heap, in a
+//!    parcel that waits, in a timer's message; once in each. That number never changes while the value lives.
 use crate::atom::Atom;
 use crate::heap::view::Term;
 use crate::machine::Machine;
@@ -118,12 +122,20 @@ pub trait Foreign: Send + Sync + 'static {
     fn bytes(&self) -> Option<&[u8]> {
         None
     }
+    /// About how many bytes it keeps outside of all heaps, what [`CARRIED`] stands for included.
+    fn outside(&self) -> usize {
+        CARRIED + self.bytes().map_or(0, <[u8]>::len)
+    }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;
 }
 
 /// A shared foreign value.
 pub type ForeignRef = Arc<dyn Foreign>;
+
+/// What any foreign value takes outside of its cell: its counts, the reference in the cell, and a place in the list of
+/// those that are to be dropped. As measured with integers of 64 bits, which are little more.
+pub const CARRIED: usize = 96;
 
 /// How many bytes a binary has; none of anything else.
 pub fn length(value: &ForeignRef) -> usize {

@@ -11,7 +11,10 @@
 //!    other means: the one that the key stands for may be released at any time, for a key can be copied.
 //! 4. A collection walks the slots piece by piece. An entry that goes before the walk has come to it is noted down: so
 //!    it meets every actor that was held when it began.
+//! 5. The tables are charged to the machine's quota, as large as they have grown, until it ends; they do not shrink. Whoever
+//!    holds actors from outside cannot be refused here, but takes the room of what can.
 use crate::actor::{Actor, SponsorId};
+use crate::quota::Quota;
 use crate::sync::Apart;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -44,9 +47,16 @@ struct Inner {
     /// How far the walk of a collection has come, and what was released before it (invariant 4).
     walk: Option<usize>,
     released: Vec<*const Actor>,
+    charged: usize,
 }
 
 impl Inner {
+    /// Bytes of the tables.
+    fn bytes(&self) -> usize {
+        let by_actor = self.by_actor.capacity() * size_of::<(*const Actor, u32)>();
+        self.slots.capacity() * (size_of::<Slot>() + size_of::<u32>()) + by_actor
+    }
+
     /// The entry of a key, if there is one.
     fn find(&mut self, key: Key) -> Option<&mut Slot> {
         let entry = self.slots.get_mut(key.slot as usize)?;
@@ -58,6 +68,7 @@ impl Inner {
 #[derive(Default)]
 pub(crate) struct Handles {
     inner: Apart<Mutex<Inner>>,
+    quota: Arc<Quota>,
     secrets: [RandomState; 2],
 }
 
@@ -67,6 +78,14 @@ unsafe impl Send for Handles {}
 unsafe impl Sync for Handles {}
 
 impl Handles {
+    pub(crate) fn new(quota: Arc<Quota>) -> Handles {
+        Handles {
+            inner: Apart::default(),
+            quota,
+            secrets: Default::default(),
+        }
+    }
+
     /// One more reference to `actor` from outside.
     pub(crate) fn acquire(&self, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
         let mut guard = self.inner.lock();
@@ -100,6 +119,12 @@ impl Handles {
             }
         };
         inner.by_actor.insert(actor, slot);
+        // Where entries went, a table counts a smaller capacity than it had, and takes as much as before.
+        let more = inner.bytes().saturating_sub(inner.charged);
+        if more > 0 {
+            self.quota.take_anyway(more);
+            inner.charged += more;
+        }
         Key { slot, serial }
     }
 
@@ -144,6 +169,11 @@ impl Handles {
         Some(act(entry.actor, entry.pinned))
     }
 
+    /// Whether the key stands for that actor.
+    pub(crate) fn is_of(&self, key: Key, actor: *const Actor) -> bool {
+        self.visit(key, |found, _| found == actor).unwrap_or(false)
+    }
+
     fn count(&self, key: Key) -> Option<(*const Actor, Option<SponsorId>)> {
         let mut inner = self.inner.lock();
         let entry = inner.find(key)?;
@@ -179,9 +209,21 @@ impl Handles {
         std::mem::take(&mut self.inner.lock().released)
     }
 
+    /// The machine has ended, and its quota bounds nothing any more. The tables stay: keys are followed to the last.
+    pub(crate) fn discharge(&self) {
+        let charged = std::mem::take(&mut self.inner.lock().charged);
+        self.quota.give(charged);
+    }
+
     /// How many actors are referred to from outside.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().by_actor.len()
+    }
+}
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        self.discharge();
     }
 }
 

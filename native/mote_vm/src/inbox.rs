@@ -76,11 +76,11 @@ impl Entry {
         ENTRY_BYTES + parcel
     }
 
-    /// What foreign binaries are of that, which take no time to unpack.
-    fn shared(&self) -> usize {
+    /// What foreign values keep is of that, which takes no time to unpack.
+    fn outside(&self) -> usize {
         match self {
-            Entry::Message(_, parcel) => parcel.shared(),
-            Entry::Batch(batch) => batch.shared(),
+            Entry::Message(_, parcel) => parcel.outside(),
+            Entry::Batch(batch) => batch.outside(),
             _ => 0,
         }
     }
@@ -157,6 +157,22 @@ impl Contents {
         }
     }
 
+    /// Shows the first things, until they count as `n`; as how many they count, and all.
+    fn first(&self, n: usize, mut show: impl FnMut(Waiting<'_>)) -> (usize, usize) {
+        let events = self.events.iter().take(n);
+        events.for_each(|event| show(Waiting::Event(*event)));
+        let mut shown = self.events.len().min(n);
+        for entry in &self.entries {
+            let weight = entry.weight();
+            if shown + weight > n {
+                break;
+            }
+            show(Waiting::Entry(entry));
+            shown += weight;
+        }
+        (shown, self.len())
+    }
+
     /// Empty again: keeps no more room than is often needed.
     pub(crate) fn reset(&mut self) {
         let (mut events, mut entries) = (take(&mut self.events), take(&mut self.entries));
@@ -191,11 +207,11 @@ impl Contents {
         self.charged - self.spare
     }
 
-    /// See `drain_little`. Who has shared binaries in it is looked at only when it seems to be much.
+    /// See `drain_little`. What foreign values keep is looked at only when it seems to be much.
     fn is_little(&self) -> bool {
-        let shared = || self.entries.iter().map(Entry::shared).sum::<usize>();
+        let outside = || self.entries.iter().map(Entry::outside).sum::<usize>();
         let few = self.len() <= LITTLE;
-        few && (self.bytes() <= LITTLE_BYTES || self.bytes() - shared() <= LITTLE_BYTES)
+        few && (self.bytes() <= LITTLE_BYTES || self.bytes() - outside() <= LITTLE_BYTES)
     }
 }
 
@@ -496,6 +512,11 @@ impl Inbox {
     /// Shows everything that waits.
     pub(crate) fn each(&self, show: impl FnMut(Waiting<'_>)) {
         self.inner.lock().contents.each(show);
+    }
+
+    /// Shows the first things that wait, until they count as `n`; as how many they count, and all.
+    pub(crate) fn first(&self, n: usize, show: impl FnMut(Waiting<'_>)) -> (usize, usize) {
+        self.inner.lock().contents.first(n, show)
     }
 
     /// A collection begins (invariant 7).

@@ -10,7 +10,9 @@ use crate::atom::Atom;
 use crate::code::op::{Argument, Code, Op, Reg};
 use crate::code::primitive::Primitive;
 use crate::code::program::{BehaviourSlot, FunctionSlot};
-use crate::heap::pages;
+use crate::platform::pages;
+use crate::prim::random::Draws;
+use crate::prim::work::Work;
 use crate::prim::{self, arith, compare};
 use crate::turn::Turn;
 use crate::value::Value;
@@ -23,7 +25,7 @@ const LARGEST_FRAME: usize = 512 + 8;
 /// One frame more than the depth for the behaviour's own, and one for arguments in flight.
 const STACK_BYTES: usize =
     (if cfg!(miri) { 64 } else { MAX_DEPTH } + 2) * LARGEST_FRAME * size_of::<Value>();
-const STACK_ALIGN: usize = 4096;
+const STACK_ALIGN: usize = align_of::<Value>();
 
 /// How a turn ended that was not aborted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,19 +117,19 @@ impl Interpreter {
                     frame.set_or_go(d, holds, to);
                 }
                 Op::LtConstant { d, a, to, k } => {
-                    let holds = compare::less(frame.get(a), k, &mut 0);
+                    let holds = compare::less(frame.get(a), k, &mut turn.heap.work);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::LeConstant { d, a, to, k } => {
-                    let holds = !compare::less(k, frame.get(a), &mut 0);
+                    let holds = !compare::less(k, frame.get(a), &mut turn.heap.work);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::GtConstant { d, a, to, k } => {
-                    let holds = compare::less(k, frame.get(a), &mut 0);
+                    let holds = compare::less(k, frame.get(a), &mut turn.heap.work);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::GeConstant { d, a, to, k } => {
-                    let holds = !compare::less(frame.get(a), k, &mut 0);
+                    let holds = !compare::less(frame.get(a), k, &mut turn.heap.work);
                     frame.set_or_go(d, holds, to.into());
                 }
                 Op::Tuple { d, elements } => {
@@ -418,7 +420,7 @@ fn answered(turn: &Turn, value: Value) -> Result<Value, Aborted> {
 
 /// A primitive gave none: because memory ended, which ends the turn, or because there is no answer.
 #[cold]
-fn no_answer(turn: &Turn) -> Result<(), Aborted> {
+pub(crate) fn no_answer(turn: &Turn) -> Result<(), Aborted> {
     if turn.heap.exhausted() {
         return Err(Aborted::by(Atom::NO_MEMORY));
     }
@@ -452,15 +454,20 @@ fn current(slot: *const BehaviourSlot) -> Result<(BehaviourId, usize), Aborted> 
 }
 
 #[inline(never)]
-fn primitive(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, Aborted> {
+pub(crate) fn primitive(
+    turn: &mut Turn,
+    p: Primitive,
+    arguments: [Value; 3],
+) -> Result<Value, Aborted> {
     let clock = turn.place.machine.clock();
-    let value = prim::apply(p, &mut turn.heap, &mut turn.random, clock, &arguments);
+    let draws = Draws(&mut turn.random, &turn.counts.turns);
+    let value = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
     turn.pay_for_work().map_err(Aborted::by)?;
     Ok(value)
 }
 
 #[inline(always)]
-pub(crate) fn comparison(p: Primitive, a: Value, b: Value, work: &mut usize) -> bool {
+pub(crate) fn comparison(p: Primitive, a: Value, b: Value, work: &mut Work) -> bool {
     match p {
         Primitive::Eq => compare::equal(a, b, work),
         Primitive::Ne => !compare::equal(a, b, work),

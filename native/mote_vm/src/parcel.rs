@@ -17,7 +17,7 @@ mod unpack;
 mod words;
 
 use crate::atom::Atom;
-use crate::foreign::{length, ForeignRef};
+use crate::foreign::ForeignRef;
 use crate::handles::{Handles, Held};
 use crate::heap::Heap;
 use crate::value::Value;
@@ -41,8 +41,8 @@ const COUNT_SHIFT: u32 = 8;
 pub struct Parcel {
     words: Words,
     foreigns: Vec<ForeignRef>,
-    /// Bytes of binaries among these.
-    shared: usize,
+    /// What these keep outside of all heaps.
+    outside: usize,
     held: Vec<Held>,
 }
 
@@ -59,7 +59,7 @@ impl Parcel {
         Parcel {
             words: Words::Few([value; FEW], 1),
             foreigns: Vec::new(),
-            shared: 0,
+            outside: 0,
             held: Vec::new(),
         }
     }
@@ -75,31 +75,31 @@ impl Parcel {
     }
 
     /// What it is charged with while it waits: as much as its value will take in a heap, where a word for an element of
-    /// a list becomes a cell of two, and each foreign binary is charged with its bytes.
+    /// a list becomes a cell of two, and each foreign value is charged with what it keeps outside.
     pub fn bytes(&self) -> usize {
         match &self.words {
             Words::Few([value, ..], 1) if !value.is_boxed() => 0,
-            words => words.as_slice().len() * 2 * size_of::<Value>() + self.shared,
+            words => words.as_slice().len() * 2 * size_of::<Value>() + self.outside,
         }
     }
 
-    /// What foreign binaries are of that: these are not copied.
-    pub(crate) fn shared(&self) -> usize {
-        self.shared
+    /// What foreign values keep is of that: it is not copied.
+    pub(crate) fn outside(&self) -> usize {
+        self.outside
     }
 
     /// One of several messages that share foreign values.
     pub(crate) fn new(words: Vec<Value>, foreigns: Vec<ForeignRef>) -> Parcel {
-        let mut shared = 0;
+        let mut outside = 0;
         each_value(&words, |value| {
             if let Some(foreign) = foreign(value, &foreigns) {
-                shared += length(foreign);
+                outside += foreign.outside();
             }
         });
         Parcel {
             words: Words::Many(words),
             foreigns,
-            shared,
+            outside,
             held: Vec::new(),
         }
     }
@@ -169,7 +169,7 @@ fn raw_words(command: Value) -> usize {
 mod tests {
     use super::*;
     use crate::actor::Actor;
-    use crate::foreign::LongBytes;
+    use crate::foreign::{LongBytes, CARRIED};
     use crate::heap::block::{BlockPool, BLOCK};
     use crate::heap::pace::Pace;
     use crate::map;
@@ -309,7 +309,13 @@ mod tests {
             }
         });
         let map = map::Node::of(map).unwrap();
-        let get = |key| map::get(map, Value::fixnum(key));
+        let get = |key| {
+            map::get(
+                map,
+                Value::fixnum(key),
+                &mut crate::prim::work::Work::free(),
+            )
+        };
         assert_eq!(get(1), Some(Value::fixnum(10)));
         assert_eq!(get(2), Some(Value::fixnum(20)));
     }
@@ -326,14 +332,14 @@ mod tests {
         let second = binary(2, 20);
         builder.foreign(second.clone());
         builder.address(held(&handles, 2));
-        assert_eq!((builder.shared(), handles.len()), (30, 2));
+        assert_eq!((builder.outside(), handles.len()), (30 + 2 * CARRIED, 2));
         builder.rewind(mark);
-        assert_eq!((builder.shared(), handles.len()), (10, 1));
+        assert_eq!((builder.outside(), handles.len()), (10 + CARRIED, 1));
         assert_eq!(Arc::strong_count(&second), 1);
         builder.foreign(binary(3, 30));
         let parcel = builder.finish();
         assert!(parcel.is_for(&handles) && !parcel.is_for(&Arc::default()));
-        assert_eq!((parcel.shared(), handles.len()), (40, 1));
+        assert_eq!((parcel.outside(), handles.len()), (40 + 2 * CARRIED, 1));
         let mut heap = heap();
         let value = parcel.unpack(&mut heap, &mut Vec::new());
         let [first, address, last] = value.as_tuple().unwrap() else {

@@ -16,7 +16,7 @@
 #[cfg(all(test, loom))]
 mod models;
 
-use crate::cores;
+use crate::platform::cores;
 use crate::spot::{Cores, CORES};
 use crate::sync::thread::{self, Thread};
 use crate::sync::{Mutex, RwLock};
@@ -125,7 +125,7 @@ impl Parker {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(miri), not(loom)))]
+#[cfg(all(test, target_os = "linux", not(any(miri, loom, mote_portable))))]
 mod tests {
     use super::*;
     use std::sync::mpsc::channel;

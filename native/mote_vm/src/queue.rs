@@ -299,16 +299,28 @@ impl EventQueue {
 
     /// Shows every queued event; only between turns.
     pub(crate) fn each(&self, show: impl FnMut(Event)) {
-        self.each_from(self.head, self.head_end, show);
+        self.each_from(self.head, self.head_end, usize::MAX, show);
     }
 
-    /// Shows the events from `at` on, which is in the chunk that ends at `end`.
-    fn each_from(&self, mut at: *mut Event, mut end: *mut Event, mut show: impl FnMut(Event)) {
-        while at != self.tail {
+    /// Shows the next `n` queued events, or all; how many. Only between turns.
+    pub(crate) fn first(&self, n: usize, show: impl FnMut(Event)) -> usize {
+        self.each_from(self.head, self.head_end, n, show)
+    }
+
+    /// Shows up to `n` events from `at` on, which is in the chunk that ends at `end`; how many.
+    fn each_from(
+        &self,
+        mut at: *mut Event,
+        mut end: *mut Event,
+        n: usize,
+        mut show: impl FnMut(Event),
+    ) -> usize {
+        let mut shown = 0;
+        while at != self.tail && shown < n {
             if at == end {
                 // SAFETY: invariant 1: a chunk follows, as the tail is not reached.
                 let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
-                let Some(next) = next else { return };
+                let Some(next) = next else { break };
                 (at, end) = (Chunk::start(next), Chunk::end(next));
                 continue;
             }
@@ -317,12 +329,14 @@ impl EventQueue {
                 show(at.read());
                 at = at.add(1);
             }
+            shown += 1;
         }
+        shown
     }
 
     /// Shows what was pushed since `mark`.
     pub(crate) fn each_since(&self, mark: &QueueMark, show: impl FnMut(Event)) {
-        self.each_from(mark.tail, mark.tail_end, show);
+        self.each_from(mark.tail, mark.tail_end, usize::MAX, show);
     }
 
     /// Shows what is queued to a collection: the events of all chunks but the last as they lie there, which stay (invariant

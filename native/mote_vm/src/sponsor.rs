@@ -27,8 +27,7 @@ pub struct SponsorConfig {
 
 /// The numbers of the cores that this process may run on; none where the system does not say.
 pub fn cores() -> Vec<usize> {
-    let cores = core_affinity::get_core_ids().unwrap_or_default();
-    cores.iter().map(|core| core.id).collect()
+    crate::platform::cores::usable()
 }
 
 /// A running sponsor.

@@ -10,8 +10,7 @@
 //! 1. A thread that is awake is counted on one core at most, the one that it was seen on last; one that sleeps on none.
 //! 2. Of those that share a core all but one may leave it, and one for each that does not come: who leaves takes itself off
 //!    before it goes, and only while others are counted there, or takes off the one that it makes room for.
-use crate::cores::Core;
-use crate::sponsor;
+use crate::platform::cores::{self, Core};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -60,7 +59,7 @@ impl Cores {
 
     #[cold]
     fn is_any_free(&self) -> bool {
-        let usable = self.usable.get_or_init(sponsor::cores);
+        let usable = self.usable.get_or_init(cores::usable);
         let mut counts = usable.iter().filter_map(|core| self.counts.get(*core));
         counts.any(|count| count.0.load(Relaxed) == 0)
     }

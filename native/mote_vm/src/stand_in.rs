@@ -12,8 +12,11 @@
 //!    after it has gone, as a thread does that falls asleep (inbox.rs, invariant 3). If it leaves something to do it
 //!    leaves its count as well, once, until the thread has woken (`is_wanted`).
 //! 3. It may take little fuel, so it neither stays long nor needs much of the caller's stack: each call of the language
-//!    takes one unit. A turn that needs more leaves nothing behind and stays the first one of the queue.
-//! 4. It never sleeps, collects, or does what callers want done between turns. What takes long beside turns stays with the
+//!    takes one unit, and a primitive that would take more than is left is not begun or ends soon (prim/work.rs). A turn that
+//!    needs more leaves nothing behind and stays the first one of the queue.
+//! 4. Whatever it takes in it hands on before it leaves, or the thread is woken for that: also what comes between two of its
+//!    batches, and what is for others (`owes`).
+//! 5. It never sleeps, collects, or does what callers want done between turns. What takes long beside turns stays with the
 //!    thread as well: unpacking many messages or large ones, and making terms of large ones that leave the machine; the turn
 //!    that sends those is rolled back as one that needs more fuel.
 use crate::backlog::LONG;
@@ -22,7 +25,8 @@ use crate::foreign::Class;
 use crate::gc::Phase;
 use crate::heap::view::{Term, View};
 use crate::machine::Machine;
-use crate::native::LARGEST_FRAME;
+use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
+use crate::platform::stack;
 use crate::queue::Event;
 use crate::station::Station;
 use crate::sync::{fence, Relaxed, SeqCst};
@@ -41,6 +45,7 @@ const MOST_SENT: usize = 256;
 const BYTES_A_PART: usize = 64;
 /// Stack for everything that is not nested calls of the language.
 const OTHER_FRAMES: usize = 256 << 10;
+const _: () = assert!(LARGEST_BEHAVIOUR_FRAME <= OTHER_FRAMES / 2);
 
 /// The fuel that a turn may take on the calling thread; none if its stack is too small, or not known.
 pub(crate) fn fuel() -> Option<u64> {
@@ -118,12 +123,15 @@ impl Dispatch {
             if self.turn.place.station.inbox.is_pending() && !self.drain_little() {
                 self.postponed = true;
             }
-            if self.turn.queue.is_empty() || self.postponed || self.has_other_duties() {
-                break;
+            let over = self.turn.queue.is_empty() || self.postponed || self.has_other_duties();
+            if !over {
+                self.run_batch();
             }
-            self.run_batch();
             self.hand_over_all();
             self.turn.savepoint.queue = self.turn.queue.mark();
+            if over {
+                break;
+            }
         }
         self.publish();
         self.batch = batch;
@@ -143,8 +151,7 @@ impl Dispatch {
 
     /// A turn is more than a stand-in may do: the thread is to run it, from its beginning.
     pub(crate) fn postpone(&mut self, event: Event) -> u64 {
-        self.turn.counts.turns -= 1;
-        self.turn.abort();
+        self.turn.undo();
         self.turn.queue.put_back(event);
         self.postponed = true;
         LONG
@@ -155,6 +162,7 @@ impl Dispatch {
         self.is_wanted
             || self.postponed
             || !self.turn.queue.is_empty()
+            || self.owes()
             || self.has_other_duties()
             || self.is_collection_due()
     }
@@ -191,58 +199,6 @@ fn is_small(term: Term<'_>, left: &mut usize) -> bool {
         *left -= parts;
     }
     true
-}
-
-/// How much is left of the calling thread's stack.
-#[cfg(all(target_os = "linux", not(miri), not(loom)))]
-mod stack {
-    use std::cell::Cell;
-
-    thread_local! {
-        /// The lowest address of it; 0 before it was asked for.
-        static END: Cell<usize> = const { Cell::new(0) };
-    }
-
-    pub(super) fn left() -> Option<usize> {
-        let end = match END.get() {
-            0 => end()?,
-            end => end,
-        };
-        END.set(end);
-        let here = (&raw const end).addr();
-        here.checked_sub(end)
-    }
-
-    #[cold]
-    fn end() -> Option<usize> {
-        let mut low = std::ptr::null_mut();
-        let mut size = 0;
-        // SAFETY: the attributes are initialised by the first call, if that succeeds, and destroyed after their use.
-        unsafe {
-            let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-            if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-                return None;
-            }
-            let known = libc::pthread_attr_getstack(&attributes, &mut low, &mut size) == 0;
-            libc::pthread_attr_destroy(&mut attributes);
-            known.then(|| low.addr())
-        }
-    }
-}
-
-/// Miri's own stack is none that a program could use up; so it sees standing in.
-#[cfg(miri)]
-mod stack {
-    pub(super) fn left() -> Option<usize> {
-        Some(4 << 20)
-    }
-}
-
-#[cfg(not(any(miri, all(target_os = "linux", not(loom)))))]
-mod stack {
-    pub(super) fn left() -> Option<usize> {
-        None
-    }
 }
 
 #[cfg(all(test, loom))]

@@ -3,10 +3,10 @@
 //! Numbers of ended threads are given again: the new thread then owns what the old one owned.
 use crate::batch::Batch;
 use crate::contract::Refusal;
-use crate::cores::{self, Core};
 use crate::counters::{Counters, Counts};
 use crate::inbox::{Entry, Inbox, Wakes};
 use crate::parker::{Parker, Waker};
+use crate::platform::cores::{self, NOWHERE};
 use crate::presence::Presence;
 use crate::queue::Event;
 use crate::quiescence::Quiescence;
@@ -64,7 +64,7 @@ impl Station {
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),
             grows: AtomicBool::new(false),
-            core: AtomicU32::new(Core::MAX),
+            core: AtomicU32::new(NOWHERE),
             counters: Counters::default(),
             parker: Parker::new(),
             dispatch: AtomicPtr::new(std::ptr::null_mut()),
@@ -155,9 +155,10 @@ impl Station {
         }
     }
 
-    /// Whether its thread is awake, and runs on the core that runs this: a hint.
+    /// Whether its thread is awake, and runs on the core that runs this: a hint. Never where the system does not say.
     pub(crate) fn is_here(&self) -> bool {
-        !self.presence.is_asleep() && self.core.load(Ordering::Relaxed) == cores::here()
+        let core = self.core.load(Ordering::Relaxed);
+        !self.presence.is_asleep() && core != NOWHERE && core == cores::here()
     }
 
     /// The thread has woken and will look around.

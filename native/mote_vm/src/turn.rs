@@ -3,10 +3,13 @@
 //! Invariants:
 //! 1. Between turns nothing is staged: `outside` and `timers` are empty, `staged` is nothing, `next` is nothing,
 //!    `unusual` is not set, and all the fuel is there.
-//! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest.
+//! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest. The numbers that the turn
+//!    has drawn and those of its timers are used up: who tries again is not to draw the same. A turn that is to run once
+//!    more is undone instead, as if it had not begun, and draws and arms with the same numbers.
 //! 3. Whatever a turn leaves behind but events and cells with room where they were expected, a become, and what is counted
 //!    of these, sets `unusual`: a turn that ends without has nothing to do but `commit`.
 pub(crate) mod fuel;
+pub(crate) mod staged;
 
 use crate::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::atom::Atom;
@@ -129,6 +132,8 @@ pub(crate) struct Turn {
     pub(crate) fuel: u64,
     reserve: u64,
     allowance: u64,
+    /// Fuel that primitives were paid with since the turn last looked around.
+    unlooked: u64,
     /// Invariant 3. A word, since native code writes it.
     pub(crate) unusual: u32,
     /// What native code asks a helper for through a stub, and what that has answered (native/stubs.rs).
@@ -179,6 +184,7 @@ impl Turn {
             message: Value::NONE,
             fuel: 0,
             reserve: 0,
+            unlooked: 0,
             allowance: place.machine.fuel(),
             unusual: 0,
             asked: [0; 4],
@@ -194,6 +200,7 @@ impl Turn {
             timer_serial: place.station.timers.last_serial(),
             place,
         };
+        turn.heap.work.end_with(turn.place.machine.stopping());
         turn.fill_up();
         turn
     }
@@ -320,6 +327,14 @@ impl Turn {
         self.heap.rewind(self.savepoint.heap);
     }
 
+    /// As if the turn had not begun: it is to run once more.
+    pub(crate) fn undo(&mut self) {
+        let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
+        self.timer_serial -= self.timers.iter().filter(arms).count() as u64;
+        self.random.take_back(self.counts.turns);
+        self.abort();
+    }
+
     /// A new actor, owned by this thread unless it is pinned elsewhere; `NONE` when the memory is exhausted.
     #[inline(always)]
     pub(crate) fn create(&mut self, behaviour: BehaviourId, state: Value) -> Value {
@@ -389,7 +404,7 @@ impl Turn {
             self.staged.dropped += 1;
             return Value::UNDEFINED;
         };
-        // An abort does not take the number back: a reference that it made may have been reported.
+        // An abort does not take the number back (invariant 2).
         self.timer_serial += 1;
         let timer = self.heap.timer(TimerId {
             serial: self.timer_serial << 1,

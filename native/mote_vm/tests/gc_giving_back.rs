@@ -57,7 +57,9 @@ fn unit() -> Unit {
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").expect("linux");
     let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4096 / 1_000_000
+    // SAFETY: only answers a number.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    pages * page / 1_000_000
 }
 
 fn collect(rig: &Rig) -> mote_vm::gc::GcInfo {

@@ -69,7 +69,7 @@ impl Fixture {
         let mut builder = Builder::new();
         builder.tuple(1);
         builder.foreign(self.customer.clone());
-        machine.launch(&behaviour, None, builder.finish(), message)
+        machine.launch(&behaviour, None, builder.finish(), message, |_| ())
     }
 
     fn send(&self, target: Key, n: i64) {

@@ -1,7 +1,8 @@
 //! Whoever waits for an answer runs the turns while the thread sleeps: a moment's work, and nothing is lost or done twice.
 //!
 //! Under miri, on the interpreter: `MOTE_TIER=interp MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test`.
-#![cfg(target_os = "linux")] // Elsewhere it is not known how much stack a caller has, and the thread is woken.
+// Elsewhere it is not known how much stack a caller has, and the thread is woken.
+#![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
 #[path = "support/encode.rs"]
 mod encode;
 #[path = "support/programs.rs"]
@@ -11,16 +12,20 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
+use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::code::primitive::Primitive;
 use mote_vm::handles::Key;
-use mote_vm::machine::SponsorInfo;
+use mote_vm::look::trace::{Filter, Witness};
+use mote_vm::look::turn::{Outcome, TurnSeen};
+use mote_vm::machine::{Machine, SponsorInfo};
 use mote_vm::parcel::Parcel;
+use mote_vm::Term;
 use programs::{r, Assembler};
 use rig::{foreign, int, integers, long, stressed, until, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Receiver};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -29,6 +34,7 @@ const LONG: i64 = 20_000;
 
 /// `tell(tap)`: passes on. `work(tap)`: works as many steps, then passes on. `later(tap)`: passes on after as many
 /// milliseconds. `both(actor)`: passes on, and 0 behind it. `mark(tap)`: tells 0. `count(tap, n)`: passes on, and counts.
+/// `arm(actor)`: passes on by sponsor `other`, after five milliseconds.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let spin = rig::spin(&mut a);
@@ -53,6 +59,22 @@ fn unit() -> Unit {
     let both = vec![send(r(0), r(1)), send(r(0), zero), Instr::Done];
     a.behaviour("both", 1, 2, both);
     a.behaviour("mark", 1, 2, vec![send(r(0), zero), Instr::Done]);
+    let (other, five) = (a.atom("other"), a.int(5));
+    let code = vec![
+        Instr::Op {
+            dst: 2,
+            primitive: Primitive::On,
+            args: vec![other, r(0)],
+        },
+        Instr::SendAfter {
+            dst: 3,
+            delay: five,
+            target: r(2),
+            message: r(1),
+        },
+        Instr::Done,
+    ];
+    a.behaviour("arm", 1, 4, code);
     let code = vec![
         Instr::Op {
             dst: 3,
@@ -227,6 +249,92 @@ fn a_panic_is_a_fault_of_the_machine_and_spares_the_caller() {
     assert!(rig.machine.is_stopping());
     rig.machine.join();
     assert_eq!(rig.machine.info().mapped_bytes, 0);
+}
+
+/// Somebody asks, and stands in; while its first turn runs, `meanwhile` lets something come for the thread.
+fn ask_while(rig: &Arc<Rig>, meanwhile: impl Fn(&Rig) + Send + Sync + 'static) {
+    let weak = Arc::downgrade(rig);
+    let busy = Tap::with(move |_, _| meanwhile(&weak.upgrade().expect("a rig")));
+    let tell = teller(rig, "tell", &busy);
+    asleep(rig);
+    let before = stand_ins(rig);
+    ask(rig, tell, integers(&[0]));
+    assert_eq!(stand_ins(rig), before + 1);
+}
+
+/// What a stand-in takes in after its last batch is handed on before the machine says that it is quiet.
+#[test]
+fn an_actor_that_is_wanted_meanwhile_is_given_away() {
+    if stressed() {
+        // A sleeper that collects is not stood in for.
+        return;
+    }
+    let rig = Arc::new(Rig::new(&[("main", 1), ("other", 1)], unit()));
+    let heard = Tap::new();
+    let wanted = teller(&rig, "tell", &heard);
+    // Owned by the thread of the first sponsor from here on.
+    rig.send(wanted, integers(&[1]));
+    rig.quiet();
+    ask_while(&rig, move |rig| {
+        let before = rig.threads("other")[0].migrations;
+        rig.send_by("other", wanted, integers(&[2]));
+        until(|| rig.threads("other")[0].migrations > before);
+    });
+    rig.quiet();
+    assert_eq!(heard.count(), 2);
+}
+
+#[test]
+fn what_is_due_meanwhile_elsewhere_gets_there() {
+    if stressed() {
+        return;
+    }
+    let sponsors = [("main", 1), ("other", 1)];
+    let rig = Arc::new(Rig::by(ClockKind::Manual, &sponsors, unit()));
+    let heard = Tap::new();
+    let told = teller(&rig, "tell", &heard);
+    let arm = rig.create("arm", 1, |b| rig::address(&rig.machine, b, told));
+    rig.send(arm, integers(&[1]));
+    rig.quiet();
+    ask_while(&rig, |rig| {
+        assert_eq!(rig.machine.step_clock(5), Some(true));
+    });
+    rig.quiet();
+    assert_eq!(heard.count(), 1);
+}
+
+struct Watcher(Arc<Mutex<Vec<bool>>>);
+
+impl Witness for Watcher {
+    fn wants(&self, _: Term<'_>) -> bool {
+        true
+    }
+    fn turn(&self, _: &Machine, _: u64, turn: &TurnSeen<'_>) -> bool {
+        let committed = matches!(turn.outcome, Outcome::Committed);
+        self.0.lock().unwrap().push(committed);
+        true
+    }
+    fn limit(&self, _: &Machine) {}
+}
+
+/// A trace that begins while somebody stands in shows a turn that is left to the thread once: as it ends there.
+#[test]
+fn a_turn_that_is_left_to_the_thread_is_shown_once() {
+    if stressed() {
+        return;
+    }
+    let rig = Arc::new(rig(1));
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let work = teller(&rig, "work", &Tap::new());
+    let seen = shown.clone();
+    ask_while(&rig, move |rig| {
+        let watcher = Watcher(seen.clone());
+        rig.machine
+            .trace(Filter::default(), u64::MAX, Box::new(watcher));
+        rig.send(work, integers(&[LONG]));
+    });
+    rig.quiet();
+    assert_eq!(*shown.lock().unwrap(), [true]);
 }
 
 /// Several threads ask one counter, and send to it, for some milliseconds, while collections come between.

@@ -54,7 +54,10 @@ defmodule BencheeTest do
     end
 
     job = {
-      fn input -> Kernel.send(me, {:job, input}) && :result end,
+      fn input ->
+        Kernel.send(me, {:job, input})
+        :result
+      end,
       before_scenario: told.(:inner_scenario, &(&1 + 1)),
       before_each: told.(:inner_each, &(&1 + 10)),
       after_each: told.(:inner_after, :sleep),
@@ -106,7 +109,12 @@ defmodule BencheeTest do
 
   test "parallel copies run in processes of their own" do
     me = self()
-    job = fn -> Kernel.send(me, {:ran, self()}) && Process.sleep(20) end
+
+    job = fn ->
+      Kernel.send(me, {:ran, self()})
+      Process.sleep(20)
+    end
+
     Benchee.run(%{"j" => job}, @quick ++ [parallel: 3])
     {:messages, messages} = Process.info(self(), :messages)
     assert messages |> Enum.uniq() |> length() == 3

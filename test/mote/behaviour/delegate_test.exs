@@ -2,6 +2,7 @@ defmodule Mote.Behaviour.DelegateTest do
   # `defactor name(captures), to: …`: for Elixir and for behaviours it is the behaviour that it stands for.
   use ExUnit.Case, async: true
 
+  import ExUnit.CaptureIO
   import Mote.Compile, only: [error: 1, error: 2, module: 1, module: 2]
 
   defp cells, do: module("defactor cell(value, log) do\n{customer, :get} -> send customer, {value, log}\nend")
@@ -146,4 +147,80 @@ defmodule Mote.Behaviour.DelegateTest do
     assert error("defactor a(x), to: Cells.cell(x)", "alias #{inspect(cells)}, as: Cells") =~
              "2 captures, got 1"
   end
+
+  test "modules that name one are compiled again when it stands for something else" do
+    cells = cells()
+    front = front(cells)
+    exports = fn module -> module.__info__(:functions) end
+    source = fn literal -> "defactor a(), to: b(#{literal})\ndefactor b(n) do\nx -> send x, n\nend" end
+    assert exports.(module(source.(1))) == exports.(module(source.(1)))
+    assert exports.(module(source.(1))) != exports.(module(source.(2)))
+
+    required =
+      required(fn ->
+        module("""
+        defactor outer(log), to: #{inspect(front)}.empty(log)
+        defactor user() do
+          {x, 1} -> send x, create(#{inspect(front)}.empty(x))
+          {x, 2} -> send x, create(#{inspect(cells)}.cell(x, x))
+        end
+        """)
+      end)
+
+    # By way of it the target is named, too; and a behaviour may become a delegate.
+    assert front in required
+    assert cells in required
+  end
+
+  defmodule Tracer do
+    def trace({:require, _meta, module, _opts}, _env), do: send(self(), {:required, module}) && :ok
+    def trace(_event, _env), do: :ok
+  end
+
+  # What Mix takes for a reason to compile again. The compiler's tracers see what other tests compile as well, each in
+  # the process that does.
+  defp required(compile) do
+    Code.put_compiler_option(:tracers, [Tracer])
+    compile.()
+    Code.put_compiler_option(:tracers, [])
+    all_required()
+  end
+
+  defp all_required do
+    receive do
+      {:required, module} -> [module | all_required()]
+    after
+      0 -> []
+    end
+  end
+
+  # Mix asks once all modules are there: in a cycle of modules one is compiled without having seen the other.
+  test "one that could not be seen is told" do
+    late = Module.concat(Mote.Compiled, "Late#{System.unique_integer([:positive])}")
+
+    source = """
+    defactor early(x) do
+      1 -> send x, create(#{inspect(late)}.front(x))
+      2 -> become #{inspect(late)}.front(2)
+      3 -> become #{inspect(late)}.own(x, 3)
+    end
+    """
+
+    # What Elixir itself says of what is not there yet depends on its release.
+    {early, _warned} = with_io(:stderr, fn -> module(source) end)
+    assert told(early) == ""
+
+    Mote.Compile.quietly(
+      "defmodule #{inspect(late)} do\nuse Mote.Behaviour\ndefactor front(x), to: own(x, 0)\n" <>
+        "defactor own(x, y) do\n_ -> send x, y\nend\nend",
+      "late.ex"
+    )
+
+    text = "#{inspect(late)}.front/1 is another name for #{inspect(late)}.own/2, which cannot be seen here"
+    assert [_, first, second] = String.split(told(early), text)
+    assert first =~ "test.ex:3:"
+    assert second =~ "test.ex:4:"
+  end
+
+  defp told(module), do: capture_io(:stderr, fn -> Mote.Behaviour.Warnings.undefined(module) end)
 end

@@ -163,7 +163,10 @@ defmodule Mote.Library.BeamTest do
     [one, two] = names = for name <- ~w(one two)a, do: :"#{name}#{System.unique_integer([:positive])}"
     children = for name <- names, do: {Beam, name: name, machine: machine, run: &{name, &1}}
 
-    start_supervised!(%{id: :services, start: {Supervisor, :start_link, [children, [strategy: :one_for_one]]}})
+    start_supervised!(%{
+      id: :services,
+      start: {Supervisor, :start_link, [children, [strategy: :one_for_one]]}
+    })
 
     assert for(name <- names, do: Mote.ask!(Beam.address(name), 1)) == [{one, 1}, {two, 1}]
 

@@ -295,7 +295,8 @@ defmodule Mote.Library.CellsTest do
     test "a capacity that is none aborts what is put, and says why" do
       {:ok, machine} = Mote.start_link()
       buffer = Mote.create(machine, Library.bounded_buffer(:large))
-      assert {:error, %Mote.Error{reason: :broken_promise}} = Mote.ask(buffer, {:put, 1})
+      assert {:error, %Mote.Error{reason: :aborted} = error} = Mote.ask(buffer, {:put, 1})
+      assert error.context.reason == {:abort, {:bad_capacity, :large}}
       assert Mote.info(machine).counters.aborts_explicit == 1
     end
   end

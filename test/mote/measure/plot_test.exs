@@ -6,6 +6,7 @@ defmodule Mote.Measure.PlotTest do
 
   alias Mote.Measure
   alias Mote.Measure.{Plot, Plotter, Table}
+  alias Mote.Xml
 
   @moduletag :tmp_dir
 
@@ -16,16 +17,7 @@ defmodule Mote.Measure.PlotTest do
     Table.new([:param, :sponsor, :run, :value], rows, [title: "a < b & \"c\"", unit: "ns"] ++ opts)
   end
 
-  # Parses, or exits.
-  defp svg(bytes) do
-    {document, []} = :xmerl_scan.string(:binary.bin_to_list(bytes), quiet: true)
-    document
-  end
-
-  defp texts(document) do
-    for {:xmlText, _, _, _, text, _} <- :xmerl_xpath.string('//text/text()', document),
-        do: text |> to_string() |> String.trim()
-  end
+  defp texts(svg), do: svg |> Xml.parse!() |> Xml.texts()
 
   test "an SVG is well formed and has its texts", %{tmp_dir: dir} do
     path = Path.join(dir, "plot.svg")
@@ -39,28 +31,28 @@ defmodule Mote.Measure.PlotTest do
           [legend: false]
         ] do
       assert Measure.plot(table(), path, opts) == :ok
-      document = path |> File.read!() |> svg()
-      texts = texts(document)
+      document = path |> File.read!() |> Xml.parse!()
+      texts = Xml.texts(document)
       assert "a < b & \"c\"" in texts
       assert "single" in texts == (opts[:legend] != false)
-      assert :xmerl_xpath.string('/svg', document) != []
+      assert {"svg", %{}, _} = document
     end
   end
 
   test "axes are written at round numbers, of logarithms as what they are of", %{tmp_dir: dir} do
     path = Path.join(dir, "plot.svg")
-    texts = fn opts -> Measure.plot!(table(), path, opts) && path |> File.read!() |> svg() |> texts() end
+    texts = fn opts -> Measure.plot!(table(), path, opts) && path |> File.read!() |> texts() end
     assert ~w(4 8 16) -- texts.(x: :log2) == []
     assert ~w(50 100) -- texts.(y: :log) == []
     assert ~w(0 50 100 150) -- texts.([]) == []
     # Nothing but zeros: none is below them.
     zeros = Table.new([:param, :value], [[1, 0]])
     Measure.plot!(zeros, path, kind: :bars)
-    labels = path |> File.read!() |> svg() |> texts()
+    labels = path |> File.read!() |> texts()
     assert "0" in labels and not Enum.any?(labels, &String.starts_with?(&1, "-"))
     wide = Table.new([:param, :value], [[1, 1], [1_000_000, 65_536]])
     Measure.plot!(wide, path, x: :log, y: :log2)
-    assert ~w(1 1000 1M 2^0 2^15) -- (path |> File.read!() |> svg() |> texts()) == []
+    assert ~w(1 1000 1M 2^0 2^15) -- (path |> File.read!() |> texts()) == []
   end
 
   test "a PNG has its signature, its size and its text", %{tmp_dir: dir} do
@@ -145,7 +137,7 @@ defmodule Mote.Measure.PlotTest do
       table = Table.new([:param, :series, :value], rows)
       # The bars of a histogram are counts.
       opts = [x: x, y: if(kind == :histogram, do: :linear, else: y), kind: kind]
-      assert length(table |> Plot.draw(:svg, opts) |> svg() |> texts()) >= 4
+      assert length(table |> Plot.draw(:svg, opts) |> texts()) >= 4
       assert <<0x89, "PNG", _::binary>> = Plot.draw(table, :png, [size: {300, 200}] ++ opts)
     end
   end
@@ -238,7 +230,7 @@ defmodule Mote.Measure.PlotTest do
     path = Path.join(dir, "plot.svg")
     rows = [{1, :here, %{samples: [1, 2, 3], median: 2}}, {10, :here, 5}]
     assert Mote.ask!(plotter, {path, rows}) == :ok
-    assert "here" in (path |> File.read!() |> svg() |> texts())
+    assert "here" in (path |> File.read!() |> texts())
 
     for {request, message} <- [
           {{Path.join(dir, "no/plot.svg"), rows}, ~r/could not write the plot to/},
@@ -249,7 +241,7 @@ defmodule Mote.Measure.PlotTest do
           {{path, [{1, <<255>>, 1}]}, ~r/expected a cell to be a text, got: <<255>>/},
           {{path, [{1, :here, 10 ** 301}]}, ~r/a plot has numbers up to 1.0e300/},
           {{path, [{1, :here, 1} | :x]}, ~r/expected rows \{parameter, name, answer\}/},
-          {{path, [{1, :here, %{samples: 5}}]}, ~r/protocol Enumerable not implemented for 5/}
+          {{path, [{1, :here, %{samples: 5}}]}, ~r/protocol Enumerable not implemented for/}
         ] do
       assert {:error, text} = Mote.ask!(plotter, request)
       assert text =~ message

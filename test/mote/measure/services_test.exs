@@ -154,7 +154,7 @@ defmodule Mote.Measure.ServicesTest do
     rows = ask(machine, Sweep.sweep([whole: echo, half: halved], self()), [4, 6])
     assert rows == [{4, :whole, 4}, {4, :half, 2.0}, {6, :whole, 6}, {6, :half, 3.0}]
 
-    for {{param, name, answer}, left} <- Enum.zip(rows, 3..0),
+    for {{param, name, answer}, left} <- Enum.zip(rows, 3..0//-1),
         do: assert_receive({:measured, ^param, ^name, ^answer, ^left})
 
     assert ask(machine, Sweep.sweep([whole: echo], :undefined), []) == []

@@ -91,7 +91,7 @@ defmodule Mote.Measure.TableTest do
 
   test "inspect shows the first rows, and how many there are" do
     table = Table.new([:n, :name], for(n <- 1..60, do: [n * 1_000, :x]), title: "many", unit: "ns")
-    text = inspect(table)
+    text = inspect(table, limit: 50)
     assert text =~ "#Mote.Measure.Table<\n  many (ns)\n\n       n  name\n   1,000  x\n"
     assert text =~ "  50,000  x\n  … 10 more rows\n>"
     assert inspect(table, limit: :infinity) =~ "  60,000  x\n>"

@@ -155,7 +155,7 @@ defmodule Mote.Values.BinariesTest do
     assert eval(context, {:parse, "k=v"}) == {:value, "v"}
     assert eval(context, {:parse, <<1, 2>>}) == :one
     assert eval(context, {:parse, <<0xFFFFFFFF::32>>}) == {:other, 4}
-    for odd <- [nil, 1, 'abc', {}, <<1::3>>, %{}], do: assert(eval(context, {:parse, odd}) == :no_binary)
+    for odd <- [nil, 1, ~c"abc", {}, <<1::3>>, %{}], do: assert(eval(context, {:parse, odd}) == :no_binary)
   end
 
   test "numbers of all kinds", context do
@@ -203,8 +203,8 @@ defmodule Mote.Values.BinariesTest do
   end
 
   test "characters", context do
-    assert eval(context, {:characters, "aß€😀"}) == 'aß€😀'
-    assert eval(context, {:characters, <<"a", 0xFF, "b">>}) == {'a', <<0xFF, "b">>}
+    assert eval(context, {:characters, "aß€😀"}) == ~c"aß€😀"
+    assert eval(context, {:characters, <<"a", 0xFF, "b">>}) == {~c"a", <<0xFF, "b">>}
     assert eval(context, {:characters, <<0xED, 0xA0, 0x80>>}) == {[], <<0xED, 0xA0, 0x80>>}
   end
 

@@ -53,7 +53,15 @@ defmodule Mote.Values.FuelTest do
     defpure once(:pairs, a, _), do: Enum.to_list(a)
     defpure once(:merge, a, b), do: Map.merge(a, b)
     defpure once(:map_of, a, b), do: %{1 => a, b => 2}
+    defpure once(:get, a, b), do: Map.get(a, b)
+    defpure once(:has, a, b), do: Map.has_key?(a, b)
+    defpure once(:put, a, b), do: Map.put(a, b, 1)
+    defpure once(:delete, a, b), do: Map.delete(a, b)
+    defpure once(:fetch, a, b), do: fetched(a, b)
+    defpure once(:put_elem, a, b), do: put_elem(List.to_tuple(a), 0, b)
     defpure once(:join, a, b), do: a <> b
+    defpure once(:bits, a, b), do: <<1::3, a::binary, b::binary, 0::5>>
+    defpure once(:join_odd, a, b), do: <<a::binary, b::binary, 0xD800::utf8>>
     defpure once(:eq, a, b), do: a == b
     defpure once(:ne, a, b), do: a != b
     defpure once(:same, a, b), do: a === b
@@ -71,6 +79,13 @@ defmodule Mote.Values.FuelTest do
     defpure once(:sum, a, _), do: Mote.Vector.sum(a)
     defpure once(:sort, a, _), do: Mote.Vector.sort(a)
     defpure once(:add, a, b), do: Mote.Vector.add(a, b)
+
+    defpure fetched(a, b) do
+      case a do
+        %{^b => value} -> value
+        _ -> :none
+      end
+    end
 
     defpure unused(a) do
       length(a)
@@ -100,9 +115,11 @@ defmodule Mote.Values.FuelTest do
     :from_tuple,
     :unused,
     :new,
+    :put_elem,
     :vector
   ]
   @maps [:keys, :values, :pairs, :merge, :map_of]
+  @keyed [:get, :has, :put, :delete, :map_of]
   @comparisons [:eq, :ne, :same, :lt, :ge, :max, :pin, :twice, :self]
   @vectors [:to_list, :concat, :dot, :sum, :sort, :add]
 
@@ -162,13 +179,30 @@ defmodule Mote.Values.FuelTest do
     one_of([
       constant({@lists, pairs(long)}),
       constant({[:new], pairs(list_of({integer(), integer()}, max_length: 200))}),
+      constant({@lists, pairs(map({long, other()}, fn {list, last} -> improper(list, last) end))}),
       constant({@maps, pairs(maps)}),
-      constant({[:join, :bytes], pairs(bytes)}),
+      constant(
+        {[:merge], {map_of(some, integer(), max_length: 60), map_of(some, integer(), max_length: 60)}}
+      ),
+      constant({@keyed, keyed(some, some)}),
+      # A pattern that does not fit is paid for by machines only.
+      constant({[:fetch], keyed(some)}),
+      constant({[:join, :bits, :join_odd, :bytes], pairs(bytes)}),
       constant({@comparisons, pairs(some)}),
       constant({[:member, :subtract], pairs(list_of(some, max_length: 5))}),
       constant({@vectors, pairs(vectors)})
     ])
   end
+
+  # A map, and a key that it has; or another one.
+  defp keyed(keys, others \\ nil) do
+    bind(map_of(keys, integer(), min_length: 1, max_length: 20), fn map ->
+      {constant(map), one_of([member_of(Map.keys(map)) | List.wrap(others)])}
+    end)
+  end
+
+  defp improper([], last), do: last
+  defp improper([head | tail], last), do: [head | improper(tail, last)]
 
   # Of one size, whatever the run's.
   defp quarters, do: map(integer(-40..40), &(&1 / 4))
@@ -188,6 +222,7 @@ defmodule Mote.Values.FuelTest do
 
   defp nearly([head | tail]), do: [head | nearly(tail)]
   defp nearly([]), do: [1]
+  defp nearly(number) when is_number(number), do: number + 1
 
   defp nearly(map) when is_map(map) and not is_struct(map),
     do: Map.new(map, fn {key, value} -> {key, {value}} end)

@@ -132,7 +132,7 @@ defmodule Mote.Values.GeneratorsTest do
   test "a step of no bits ends when the fuel does", %{machine: machine} do
     before = Mote.info(machine).counters.aborts_fuel
     asked = asked(machine, :asked)
-    assert {:error, %Mote.Error{reason: :broken_promise}} = Mote.ask(asked, {:endless, "abc"}, 10_000)
+    assert {:error, %Mote.Error{reason: :aborted}} = Mote.ask(asked, {:endless, "abc"}, 10_000)
     assert Mote.info(machine).counters.aborts_fuel == before + 1
     turn = Mote.Behaviour.turn(Behaviours.asked(), {self(), {:endless, "abc"}}, fuel: 1_000)
     assert turn.outcome == {:abort, :fuel}

@@ -95,7 +95,8 @@ defmodule Mote.Values.MapsTest do
              {%{}, %{:k => 1, %{x: 1} => %{x: 1}}, %{a: %{b: [%{x: 1}]}}}
   end
 
-  # They are the same key; which of the two a map has is seen by its bits.
+  # Until OTP 27 they are the same key; which of the two a map has is seen by its bits.
+  @tag skip: :erlang.binary_to_term(<<131, 70, 0::64>>) !== :erlang.binary_to_term(<<131, 70, 128, 0::56>>)
   test "of two zeros the first one stays the key, but in a map of pairs and in a merge", context do
     bits = fn map -> for {zero, value} <- map, do: {<<zero::float>>, value} end
     [plus, minus] = zeros = [<<0::64>>, <<1::1, 0::63>>]

@@ -42,7 +42,13 @@ defmodule Mote.Generators.Expressions do
   @doc "A term, for messages."
   def term do
     leaf =
-      one_of([member_of(@integers), member_of(@floats), member_of(@atoms), member_of(@others), integer(-3..3)])
+      one_of([
+        member_of(@integers),
+        member_of(@floats),
+        member_of(@atoms),
+        member_of(@others),
+        integer(-3..3)
+      ])
 
     leaf
     |> tree(fn inner ->

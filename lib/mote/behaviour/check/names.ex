@@ -131,7 +131,13 @@ defmodule Mote.Behaviour.Check.Names do
   end
 
   defp behaviours(names, nil), do: names
-  defp behaviours(_, module), do: mote(module)
+
+  # What a name stands for is settled here, so this module has to be compiled again when that changes.
+  defp behaviours(names, module) do
+    known = mote(module)
+    if is_map(known), do: Module.put_attribute(names.module, :mote_required, module)
+    known
+  end
 
   defp exists!(_, :unknown, _, _), do: :ok
 

@@ -2,8 +2,8 @@ defmodule Mote.Behaviour.Elixir.Match do
   # Patterns, clauses and guards as plain Elixir. Part of the pass to Elixir.
   #
   # What the BEAM matches exactly as a behaviour does stays a pattern and a guard of a `case`. What it does not
-  # (floats, repeated and pinned variables, whose zeros older releases confuse; guards that calculate, whose integers
-  # have no bounds) becomes a test in the clause, and the clauses behind it a function that is called when it fails.
+  # (floats, whose zeros later releases warn of; repeated and pinned variables, which cost fuel; guards that calculate, whose
+  # integers have no bounds) becomes a test in the clause, and the clauses behind it a function that is called when it fails.
   @moduledoc false
 
   alias Mote.Behaviour.Elixir, as: Plain
@@ -134,8 +134,9 @@ defmodule Mote.Behaviour.Elixir.Match do
     {[{:|, [generated: true], [h, t]}], tests, n}
   end
 
-  defp loosen({:bin, _, segments}, n) do
-    {segments, {tests, n}} = Enum.map_reduce(segments, {[], n}, &loosen_segment/2)
+  defp loosen({:bin, _, segments} = pattern, n) do
+    bound = AST.bound(pattern)
+    {segments, {tests, n}} = Enum.map_reduce(segments, {[], n}, &loosen_segment(&1, bound, &2))
     {{:<<>>, [generated: true], segments}, tests, n}
   end
 
@@ -150,7 +151,12 @@ defmodule Mote.Behaviour.Elixir.Match do
         {{key(key), p}, acc}
       end)
 
-    {{:=, [generated: true], [map, {:%{}, [generated: true], pairs}]}, tests, n}
+    paid =
+      for {native, _} <- pairs,
+          weighs?(native),
+          do: {Plain.remote(Mote.Total, :map_has_key, [map, unpinned(native)], 0), true}
+
+    {{:=, [generated: true], [map, {:%{}, [generated: true], pairs}]}, tests ++ paid, n}
   end
 
   defp loosen({:all, _, ps}, n) do
@@ -158,8 +164,14 @@ defmodule Mote.Behaviour.Elixir.Match do
     {Enum.reduce(ps, &{:=, [generated: true], [&2, &1]}), tests, n}
   end
 
+  # Whether a key may cost fuel: that is paid where the pattern fits.
+  defp weighs?(key), do: not (is_atom(key) or is_number(key))
+
+  defp unpinned({:^, _, [variable]}), do: variable
+  defp unpinned(literal), do: literal
+
   # What a number in a segment is compared with has its own type: 1 in a float is 1.0 for both.
-  defp loosen_segment(s, {tests, n}) do
+  defp loosen_segment(s, bound, {tests, n}) do
     {value, more, n} =
       case s do
         %{kind: :float, value: {:lit, l, m}} when is_integer(m) -> loosen({:lit, l, m * 1.0}, n)
@@ -168,7 +180,7 @@ defmodule Mote.Behaviour.Elixir.Match do
       end
 
     sizes = for {:var, _, v} <- [s.size], s.kind == :int, do: at_most(Plain.variable(v), s.unit)
-    {{:"::", [generated: true], [value, options(s)]}, {tests ++ more ++ sizes, n}}
+    {{:"::", [generated: true], [value, options(s, bound)]}, {tests ++ more ++ sizes, n}}
   end
 
   # The machine's integers have 64 bits at most.
@@ -177,19 +189,19 @@ defmodule Mote.Behaviour.Elixir.Match do
     {Plain.remote(Mote.Total, :le, [bits, 64], 0), true}
   end
 
-  defp options(%{kind: :binary, value: {:lit, _, text}}) when is_binary(text), do: option(:binary)
-  defp options(%{kind: :rest}), do: option(:binary)
-  defp options(%{kind: :utf8}), do: option(:utf8)
-  defp options(%{kind: :tail}), do: option(:bitstring)
+  defp options(%{kind: :binary, value: {:lit, _, text}}, _) when is_binary(text), do: option(:binary)
+  defp options(%{kind: :rest}, _), do: option(:binary)
+  defp options(%{kind: :utf8}, _), do: option(:utf8)
+  defp options(%{kind: :tail}, _), do: option(:bitstring)
 
-  defp options(s) do
+  defp options(s, bound) do
     type = %{int: :integer, float: :float, binary: :binary, skip: :bitstring}[s.kind]
     flags = for {true, flag} <- [{s.signed, :signed}, {s.little, :little}], do: option(flag)
 
     size =
       case s.size do
         {:lit, _, n} -> n
-        {:var, _, v} -> Plain.variable(v)
+        {:var, _, v} -> if(v in bound, do: Plain.variable(v), else: Mote.Sized.outer(Plain.variable(v)))
       end
 
     all = [option(type), {:size, [], [size]}, {:unit, [], [s.unit]}] ++ flags
@@ -197,6 +209,12 @@ defmodule Mote.Behaviour.Elixir.Match do
   end
 
   defp option(name), do: {name, [], nil}
+
+  # Elixir warns of zeros in patterns that have no sign.
+  defp key({:lit, _, zero}) when is_float(zero) and zero == 0.0 do
+    sign = if Plain.negative_zero?(zero), do: :-, else: :+
+    {sign, [generated: true, context: __MODULE__, imports: [{1, Kernel}]], [0.0]}
+  end
 
   defp key({:lit, _, value}), do: Plain.literal(value)
   defp key({:pin, _, v}), do: {:^, [generated: true], [Plain.variable(v)]}

@@ -149,7 +149,7 @@ defmodule Mote.Behaviour.IR.Registers do
   defp write([], _, _, _, s), do: s
 
   defp write(vs, {:match_tuple, _, n, _, _}, at, last, s) do
-    first = place(fn r -> Enum.all?(r..(r + n - 1), &(not is_map_key(s.busy, &1))) end)
+    first = place(fn r -> Enum.all?(r..(r + n - 1)//1, &(not is_map_key(s.busy, &1))) end)
     vs |> Enum.with_index(first) |> Enum.reduce(s, fn {v, real}, s -> put(v, real, at, last, s) end)
   end
 
@@ -247,7 +247,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {tag, d, _, _} when tag in [:op, :cons, :call, :create] -> [d]
       {tag, d, _, _, _} when tag in [:guard_op, :create_on, :send_after] -> [d]
       {:self, d} -> [d]
-      {:match_tuple, _, n, d, _} -> Enum.to_list(d..(d + n - 1))
+      {:match_tuple, _, n, d, _} -> Enum.to_list(d..(d + n - 1)//1)
       {:match_cons, _, head, tail, _} -> [head, tail]
       _ -> []
     end

@@ -7,17 +7,24 @@ defmodule Mote.Behaviour.Loops.Binary do
   #                              -> <result>                                when there is not enough left
   #                              -> :undefined                              when it is no binary
   #
+  # Bits that are no number are, for a segment that is a float, too little in older releases of OTP, and a value that does not
+  # match since OTP 26: a behaviour does what the node does.
+  #
   # Part of the pass `Mote.Behaviour.Loops`.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Loops}
+
+  @no_number <<255, 255, 255, 255, 0::32>>
+  @skips_no_number for(<<f::float-32 <- @no_number>>, do: f) != []
 
   @doc "The function of a generator over the binary `source`, and the call that starts it."
   def lift(%{line: l, pattern: {:bin, _, segments}} = level, source, initial, s) do
     {binary, s} = Loops.fresh(:binary, s)
     {at, s} = Loops.fresh(:at, s)
     {segments, s} = Enum.map_reduce(segments, s, &seen/2)
-    {others, s} = Enum.map_reduce(segments, s, &any/2)
+    sizes = for %{size: {:var, _, v}} <- segments, do: v
+    {others, s} = Enum.map_reduce(segments, s, &any(&1, sizes, &2))
 
     Loops.lift(level, [{binary, source}, {at, {:lit, l, 0}}], initial, s, fn again ->
       step = fn segments, value ->
@@ -48,9 +55,17 @@ defmodule Mote.Behaviour.Loops.Binary do
   defp seen(segment, s), do: {segment, s}
 
   # The same segment with any value. What it binds stays: it may say how large another one is.
-  defp any(%{value: {tag, _}} = segment, s) when tag == :any, do: {segment, s}
-  defp any(%{value: {:bind, _, _}} = segment, s), do: {segment, s}
-  defp any(%{value: {_, l, _}} = segment, s), do: seen(%{segment | value: {:any, l}}, s)
+  if @skips_no_number do
+    defp any(%{kind: :float, value: value} = segment, sizes, s) do
+      if match?({:bind, _, _}, value) and elem(value, 2) in sizes,
+        do: {segment, s},
+        else: {%{segment | kind: :int, value: {:any, elem(value, 1)}, signed: false}, s}
+    end
+  end
+
+  defp any(%{value: {tag, _}} = segment, _, s) when tag == :any, do: {segment, s}
+  defp any(%{value: {:bind, _, _}} = segment, _, s), do: {segment, s}
+  defp any(%{value: {_, l, _}} = segment, _, s), do: seen(%{segment | value: {:any, l}}, s)
 
   # The position behind the segments.
   defp behind(segments, at) do

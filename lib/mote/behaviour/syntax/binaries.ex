@@ -174,9 +174,8 @@ defmodule Mote.Behaviour.Syntax.Binaries do
 
     case type do
       type when text and type in [:binary, :utf8] and o.size == nil ->
-        # A literal: its bytes in a pattern.
-        %{made(o, :rest, parse.(value), 8) | size: literal_size(value, parse, env)}
-        |> then(&if(&1.size, do: %{&1 | kind: :binary}, else: &1))
+        # In a pattern the literal says how many bytes there are; where a binary is made, all of it is meant.
+        made(%{o | size: {:lit, env.line, byte_size(value)}}, :binary, parse.(value), 8)
 
       :integer ->
         made(%{o | size: o.size || {:lit, env.line, 8}}, :int, parse.(value), 1) |> check_bits(env)
@@ -195,9 +194,6 @@ defmodule Mote.Behaviour.Syntax.Binaries do
 
   defp made(o, kind, value, unit),
     do: %{kind: kind, value: value, size: o.size, unit: o.unit || unit, signed: o.signed, little: o.little}
-
-  # In a pattern the literal says how many bytes there are; where a binary is made, all of it is meant.
-  defp literal_size(value, _, env), do: {:lit, env.line, byte_size(value)}
 
   defp default_type(value) when is_binary(value), do: :binary
   defp default_type(value) when is_float(value), do: :float

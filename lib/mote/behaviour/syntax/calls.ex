@@ -7,6 +7,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
   alias Mote.Behaviour.Syntax.{Effects, Hints, Loops, Maps}
 
   # What `vec_map2` does with each pair of elements.
+  # As text, since formatters differ in how they write the atom.
+  @stepped String.to_atom("..//")
+
   @vector_pairs [:add, :sub, :mul, :div, :min, :max]
 
   # Nanoseconds in each unit of time.
@@ -296,7 +299,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   def range(ast, env) do
     case ast do
       {:.., _, [first, last]} -> {:ok, first, last, nil}
-      {:"..//", _, [first, last, step]} -> {:ok, first, last, step}
+      {@stepped, _, [first, last, step]} -> {:ok, first, last, step}
       {:@, _, _} -> ast |> Macro.expand(env) |> struct_range()
       _ -> :error
     end

@@ -27,14 +27,11 @@ defmodule Mote.Behaviour.Syntax.Hints do
     &: "functions are not values here; write a defpure function, or use & as argument of a loop of Enum",
     super: "there is nothing to override",
     apply: "functions are not values here; call a defpure function by name",
-    def: "functions belong into the module, outside of behaviours",
-    defp: "functions belong into the module, outside of behaviours",
     make_ref: "the address of a fresh actor is as unique: create sink()",
     inspect: "to_string/1 makes text of binaries, atoms and integers",
     dbg: "send what you want to see to a customer",
     binding: "name the variables",
     ..: "a range is no value here; it can be the source of a loop or the right side of in",
-    "..//": "a range is no value here; it can be the source of a loop or the right side of in",
     ^: "a pinned variable belongs into a pattern",
     |: "it belongs into a list, [head | tail]",
     when: "a guard belongs behind the pattern of a clause",
@@ -43,10 +40,21 @@ defmodule Mote.Behaviour.Syntax.Hints do
     "::": "it belongs into a segment of <<…>>"
   }
 
+  # As text, since formatters differ in how they write the atom.
+  @stepped %{String.to_atom("..//") => @constructs.".."}
+
+  @definitions Map.new(
+                 [:def, :defp, :defmacro, :defmacrop, :defguard, :defguardp, :defdelegate] ++
+                   [:defmodule, :defimpl, :defprotocol, :defstruct, :defexception, :defoverridable],
+                 &{&1, "definitions belong into the module, outside of behaviours"}
+               )
+
+  @hints @constructs |> Map.merge(@stepped) |> Map.merge(@definitions)
+
   @doc "Why a construct is not available, or nil."
   @spec construct(atom, arity) :: String.t() | nil
   def construct(name, _arity) do
-    case @constructs do
+    case @hints do
       %{^name => hint} -> "#{spelling(name)} is not available in a behaviour: #{hint}"
       _ -> nil
     end

@@ -58,17 +58,19 @@ defmodule Mote.Behaviour.Syntax.Maps do
   # A key that is used to find a value cannot itself be found by matching.
   defp key({:^, _, [_]} = pin, env), do: Syntax.Pattern.pattern(pin, env)
 
+  defp key(literal, env) when is_float(literal), do: Syntax.Pattern.pattern(literal, env)
+
   defp key(ast, env) do
     with {:lit, _, value} = key <- Syntax.expr(ast, %{env | context: :guard}),
-         false <- Mote.Behaviour.Elixir.negative_zero?(value) do
+         true <- is_float(value) or not Mote.Behaviour.Elixir.negative_zero?(value) do
       key
     else
       _ ->
         Error.raise_at(
           env,
           env.line,
-          "#{Macro.to_string(ast)} cannot be a key in a pattern: a key is a literal (not -0.0) or a pinned " <>
-            "variable, ^name"
+          "#{Macro.to_string(ast)} cannot be a key in a pattern: a key is a literal (without a -0.0 in it) or a " <>
+            "pinned variable, ^name"
         )
     end
   end

@@ -3,15 +3,17 @@ defmodule Mote.Behaviour.Syntax.Pattern do
   # is for `check.ex` to decide.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.{AST, Error, Syntax, Warnings}
   alias Mote.Behaviour.Syntax.{Binaries, Maps}
 
   @doc "A pattern."
   @spec pattern(Macro.t(), Macro.Env.t()) :: AST.pattern()
   def pattern(ast, env)
 
-  def pattern(literal, env) when is_number(literal) or is_atom(literal) or is_binary(literal),
-    do: {:lit, env.line, literal}
+  def pattern(literal, env) when is_number(literal) or is_atom(literal) or is_binary(literal) do
+    Warnings.zero(literal, env)
+    {:lit, env.line, literal}
+  end
 
   def pattern(list, env) when is_list(list), do: list(list, nil, env)
   def pattern({a, b}, env), do: {:tuple, env.line, patterns([a, b], env)}

@@ -112,12 +112,17 @@ defmodule Mote.Bench.Programs.Boundary do
     [
       send: fn _ -> repeat(n, fn -> send(server, {:add, 1}) end) end,
       arrive: fn _ -> GenServer.call(server, :read, :infinity) end,
-      pid: fn _ -> send(server, {self(), 1, n}) && receive_all(n) end,
-      pid_off_heap: fn _ -> off_heap(fn -> send(server, {self(), 1, n}) && receive_all(n) end) end,
-      pid_alone: fn _ -> repeat(questions(n), fn -> send(server, {self(), 1, 1}) && receive_all(1) end) end,
+      pid: fn _ -> told(server, n) end,
+      pid_off_heap: fn _ -> off_heap(fn -> told(server, n) end) end,
+      pid_alone: fn _ -> repeat(questions(n), fn -> told(server, 1) end) end,
       ask: fn _ -> repeat(questions(n), fn -> GenServer.call(server, :read) end) end,
       check: fn _ -> GenServer.call(server, :read) end
     ]
+  end
+
+  defp told(server, n) do
+    send(server, {self(), 1, n})
+    receive_all(n)
   end
 
   defp questions(n), do: div(n, 10)

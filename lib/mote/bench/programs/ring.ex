@@ -74,7 +74,7 @@ defmodule Mote.Bench.Programs.Ring do
   def mote(machine, n) do
     me = self()
     last = Mote.create(machine, Actors.last(@size, me))
-    first = Enum.reduce((@size - 1)..1, last, &Mote.create(machine, Actors.link(&2, &1, me)))
+    first = Enum.reduce((@size - 1)..1//-1, last, &Mote.create(machine, Actors.link(&2, &1, me)))
     Mote.send(last, {:next, first})
     [run: fn _ -> answer(fn -> Mote.send(first, n) end) end]
   end
@@ -83,7 +83,7 @@ defmodule Mote.Bench.Programs.Ring do
   def beam(n) do
     me = self()
     last = Processes.start(:last, [@size, me])
-    first = Enum.reduce((@size - 1)..1, last, &Processes.start(:link, [&2, &1, me]))
+    first = Enum.reduce((@size - 1)..1//-1, last, &Processes.start(:link, [&2, &1, me]))
     send(last, {:next, first})
     [run: fn _ -> answer(fn -> send(first, n) end) end]
   end

@@ -2,6 +2,7 @@ defmodule Mote.Measure.Table.Separated do
   # A table for programs: cells with a comma or a tab between them, quoted as in RFC 4180 where it is needed. A text that
   # reads like a number, or like nothing, is quoted as well: so reading gives what was written.
   @moduledoc false
+  import Mote.Sized, only: [sized: 1]
 
   alias Mote.Measure.Table
 
@@ -79,15 +80,15 @@ defmodule Mote.Measure.Table.Separated do
 
   defp take(text, separator, _line) do
     size = plain(text, separator, 0)
-    <<cell::binary-size(size), rest::binary>> = text
+    sized(<<cell::binary-size(^size), rest::binary>>) = text
     {:ok, value(cell), rest, 0}
   end
 
   defp plain(text, separator, size) do
     case text do
-      <<_::binary-size(size), c, _::binary>> when c in [separator, ?\n] -> size
-      <<_::binary-size(size), "\r\n", _::binary>> -> size
-      <<_::binary-size(size), _, _::binary>> -> plain(text, separator, size + 1)
+      sized(<<_::binary-size(^size), c, _::binary>>) when c in [separator, ?\n] -> size
+      sized(<<_::binary-size(^size), "\r\n", _::binary>>) -> size
+      sized(<<_::binary-size(^size), _, _::binary>>) -> plain(text, separator, size + 1)
       _ -> size
     end
   end

@@ -5,6 +5,7 @@ use super::ir::{Instr, Operand};
 use super::op::{Argument, Arguments, Code, Op, Reg};
 use super::primitive::Primitive;
 use super::program::{BehaviourSlot, FunctionSlot};
+use crate::prim::order::is_alone;
 use crate::value::Value;
 
 /// What the instructions' indices refer to.
@@ -347,9 +348,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// A constant that is a word of its own is compared as a word.
+    /// A constant that is the same as no other word is compared as a word.
     fn matching(&mut self, left: Operand, right: Operand, to: u32) -> Op {
-        let immediate = |operand| self.constant(operand).filter(|k| k.is_immediate());
+        let immediate = |operand| self.constant(operand).filter(|k| is_alone(*k));
         if let Some(k) = immediate(right) {
             let a = self.register(left, 0);
             return Op::MatchImmediate { a, to, k };

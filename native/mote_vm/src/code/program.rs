@@ -7,18 +7,19 @@
 //!    a slot (acquire) or from an actor that such a thread made finds its code.
 use super::decode::decode;
 use super::error::LoadError;
-use super::ir::{Constant, Function, Import, OpaqueClass, Unit};
+use super::ir::{Constant, Import, OpaqueClass, Unit};
 use super::lower;
 use super::op::{Code, Op};
-use super::verify::verify;
+use super::verify::{verify, Verified};
 use crate::actor::{Actor, BehaviourId};
 use crate::atom::Atom;
 use crate::foreign::ForeignRef;
 use crate::heap::block::BlockPool;
-use crate::heap::{pages, Heap};
+use crate::heap::Heap;
 use crate::look::BehaviourName;
 use crate::map;
 use crate::native::{self, CodeMemory, Compiled, Job};
+use crate::platform::pages;
 use crate::turn::Turn;
 use crate::value::Value;
 use parking_lot::Mutex;
@@ -152,7 +153,7 @@ struct Installed {
 }
 
 const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<Row>();
-const TABLE_ALIGN: usize = 4096;
+const TABLE_ALIGN: usize = align_of::<Row>();
 
 impl Program {
     /// An empty program; `None` when the system has no memory for its table.
@@ -277,7 +278,7 @@ impl Program {
             inner.heap.rewind(mark);
             return Err(LoadError::TooManyBehaviours);
         }
-        let installed = self.install(&mut inner, unit, module, &atoms, constants);
+        let installed = self.install(&mut inner, &verified, module, &atoms, constants);
         let job = Job {
             constants: installed.constants,
             functions: installed.functions,
@@ -319,7 +320,7 @@ impl Program {
     fn install(
         &self,
         inner: &mut Inner,
-        unit: &Unit,
+        unit: &Verified,
         module: Atom,
         atoms: &[Atom],
         constants: Box<[Value]>,
@@ -340,18 +341,11 @@ impl Program {
                 &**inner.own_functions.last().expect("just pushed") as *const FunctionSlot
             })
             .collect();
-        let functions: Vec<*const FunctionSlot> = unit
-            .functions_used
-            .iter()
-            .map(|import| {
-                let (module_name, function, arity) = name(import);
-                let of_unit = |f: &Function| {
-                    module_name == module && atoms[f.name as usize] == function && f.arity == arity
-                };
-                match unit.functions.iter().position(of_unit) {
-                    Some(at) => own[at],
-                    None => function_slot(inner, name(import)),
-                }
+        let functions: Vec<*const FunctionSlot> = (0..)
+            .zip(&unit.functions_used)
+            .map(|(i, import)| match unit.own_function(i) {
+                Some(at) => own[at],
+                None => function_slot(inner, name(import)),
             })
             .collect();
         let behaviours: Vec<*const BehaviourSlot> = unit

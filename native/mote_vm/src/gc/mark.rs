@@ -156,8 +156,8 @@ impl<'w> Marker<'w> {
                 parts.iter().for_each(|part| self.stack.value(*part));
             }
             if parts.is_empty() {
-                let outside = value.as_foreign().and_then(|foreign| foreign.bytes());
-                self.found.bytes += outside.map_or(0, <[u8]>::len);
+                let outside = value.as_foreign().map(|foreign| foreign.outside());
+                self.found.bytes += outside.unwrap_or(0);
             }
         }
     }

@@ -2,7 +2,8 @@
 //! values, queues of threads that have ended, pages.
 //!
 //! Invariants:
-//! 1. Foreign cells made since the last collection are their heap's, all others are here. Each is in one place.
+//! 1. Foreign cells made since the last collection are their heap's, all others are here. Each is in one place, and charged
+//!    as long as it is in one (heap/foreigns.rs).
 //! 2. Which of them live is read from the marks of the last collection: so the next one begins only when this is done.
 use crate::heap::block::BlockPool;
 use crate::heap::ForeignCell;
@@ -66,10 +67,11 @@ impl Refuse {
             }
             drop(heaps);
             // Without the lock: what a foreign value does when it goes is its own business.
-            for cell in dead {
+            let dropped = dead.into_iter().map(|cell| {
                 // SAFETY: it was in the list once, and what is dead is not read any more.
-                unsafe { cell.drop(pool) };
-            }
+                unsafe { cell.drop() }
+            });
+            pool.let_go(dropped.sum());
             return Cleared::Some;
         }
         if heaps.queues.pop().is_some() {
@@ -86,10 +88,12 @@ impl Refuse {
     pub(crate) fn drop_all(&self, pool: &BlockPool) {
         let heaps = std::mem::take(&mut *self.0.lock());
         drop(heaps.queues);
-        for cell in heaps.unseen.into_iter().flatten().chain(heaps.live) {
+        let cells = heaps.unseen.into_iter().flatten().chain(heaps.live);
+        let dropped = cells.map(|cell| {
             // SAFETY: as above; nothing reads values any more.
-            unsafe { cell.drop(pool) };
-        }
+            unsafe { cell.drop() }
+        });
+        pool.let_go(dropped.sum());
     }
 }
 

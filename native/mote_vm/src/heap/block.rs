@@ -8,8 +8,8 @@
 //! 1. A block belongs to the pool's free list or to exactly one heap.
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
 use super::pace::Pace;
-use super::pages;
 use super::reserve::Reserve;
+use crate::platform::pages;
 use crate::quota::Quota;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
@@ -298,9 +298,14 @@ impl BlockPool {
         inner.dead.push(region);
     }
 
-    /// Whether the limit allows that many bytes more.
+    /// Whether the limit allows that many bytes more. If not, that hastens a collection as any refusal does.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
-        self.used.load(Relaxed).saturating_add(bytes) <= self.limit
+        let fits =
+            self.used.load(Relaxed).saturating_add(bytes) <= self.limit && self.quota.fits(bytes);
+        if !fits {
+            self.pace.refused(self.limit);
+        }
+        fits
     }
 
     /// Counts bytes outside of the pool that a cell keeps; whether the limit allows it, if it is asked.
@@ -383,6 +388,16 @@ impl Drop for BlockPool {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_hastens_a_collection() {
+        let pool = BlockPool::new(16 * BLOCK, Pace::default());
+        let block = pool.acquire().expect("room");
+        assert!(pool.fits(BLOCK) && !pool.pace.is_due());
+        assert!(!pool.fits(16 * BLOCK));
+        assert!(pool.pace.is_due());
+        pool.release(block);
+    }
 
     #[test]
     fn the_most_that_was_in_use_is_told_once() {

@@ -78,6 +78,13 @@ impl Value {
         Some(unsafe { (*cell, *cell.add(1)) })
     }
 
+    /// Head and tail of a value known to be a non-empty list.
+    #[inline(always)]
+    pub(crate) fn cons_cell<'h>(self) -> &'h [Value] {
+        // SAFETY: see the head of this file; a list cell is two values.
+        unsafe { std::slice::from_raw_parts(self.cons_pointer(), 2) }
+    }
+
     /// The elements of a tuple.
     #[inline(always)]
     pub(crate) fn as_tuple<'h>(self) -> Option<&'h [Value]> {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const SHORTEST: usize = 8;
 
 /// Where to look for the next hole.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Cursor {
     /// Index into the heap's blocks.
     pub(crate) block: usize,

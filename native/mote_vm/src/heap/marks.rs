@@ -60,6 +60,12 @@ impl Marks {
         });
     }
 
+    /// Whether the bit of a granule is set.
+    pub(crate) fn has(self, granule: usize) -> bool {
+        // Relaxed: as in holes.rs, the marks of a collection that is over (invariant 2).
+        self.word(granule / 64).load(Relaxed) >> (granule % 64) & 1 == 1
+    }
+
     /// Whether no bit is set.
     pub(crate) fn is_empty(self) -> bool {
         (FIRST_WORD..WORDS).all(|at| self.word(at).load(Relaxed) == 0)

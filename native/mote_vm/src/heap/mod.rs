@@ -12,8 +12,7 @@
 //! Invariants:
 //! 1. What lies between a [`Mark`] and the allocator's position was made by the running turn; an abort forgets
 //!    all of it, which is why nothing committed may point there.
-//! 2. Every foreign cell is in `foreigns` exactly once, so that its reference is dropped exactly once.
-//!    What it holds outside of the heap is charged to the pool as long.
+//! 2. Foreign cells are kept and charged as foreigns.rs says.
 //! 3. A cell is completely written before its `Value` is handed out.
 //! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole in the order of
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
@@ -22,20 +21,24 @@
 pub(crate) mod block;
 pub(crate) mod cell;
 pub(crate) mod chunks;
+mod foreigns;
 pub(crate) mod holes;
 pub(crate) mod marks;
 pub mod pace;
-pub(crate) mod pages;
 pub(crate) mod reserve;
+pub(crate) mod since;
 pub(crate) mod sweep;
 pub mod view;
 
 use crate::actor::{Actor, Header};
-use crate::foreign::{length, ForeignRef, LongBytes};
+use crate::foreign::LongBytes;
+use crate::prim::work::Work;
 use crate::timers::TimerId;
 use crate::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
 use cell::Kind;
+pub(crate) use foreigns::ForeignCell;
+use foreigns::Foreigns;
 use holes::Cursor;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -60,8 +63,7 @@ pub(crate) struct Heap {
     last: u64,
     marking: u64,
     large: Vec<NonNull<u8>>,
-    /// Those made since the last collection; older ones are the machine's (gc/refuse.rs).
-    foreigns: Vec<ForeignCell>,
+    foreigns: Foreigns,
     pool: Arc<BlockPool>,
     exhausted: bool,
     /// More than `next` has changed since the last time that a turn took its savepoint.
@@ -69,39 +71,14 @@ pub(crate) struct Heap {
     /// What is made now was accepted before: it gets its memory also beyond the quota.
     insists: bool,
     /// Elements that primitives have walked over since the last time that a turn paid for it.
-    pub(crate) work: usize,
+    pub(crate) work: Work,
+    /// How many allocations succeed before one is refused.
+    #[cfg(test)]
+    pub(crate) refused_after: Option<usize>,
 }
 
 // SAFETY: a heap is used by one thread at a time; the raw pointers are its own blocks' (block.rs, invariant 1).
 unsafe impl Send for Heap {}
-
-/// A cell that holds a foreign value, and the reference in it.
-pub(crate) struct ForeignCell {
-    cell: *const u64,
-    reference: NonNull<ForeignRef>,
-    /// What it keeps outside of the heap.
-    bytes: usize,
-}
-
-// SAFETY: the reference is the holder's own; the cell is a plain address here.
-unsafe impl Send for ForeignCell {}
-
-impl ForeignCell {
-    /// Drops the reference and returns what it kept to the pool.
-    ///
-    /// # Safety
-    /// Once for each cell, and nothing reads the cell afterwards.
-    pub(crate) unsafe fn drop(self, pool: &BlockPool) {
-        // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
-        drop(unsafe { Box::from_raw(self.reference.as_ptr()) });
-        pool.let_go(self.bytes);
-    }
-
-    /// Whether a collection that is over, the last one, has found it live.
-    pub(crate) fn is_live(&self, last: u64) -> bool {
-        marks::is_marked(self.cell.cast(), last)
-    }
-}
 
 /// Where the allocator stood when a turn began.
 #[derive(Clone, Copy)]
@@ -131,13 +108,31 @@ impl Heap {
             last: 0,
             marking: pool.marking(),
             large: Vec::new(),
-            foreigns: Vec::new(),
+            foreigns: Foreigns::default(),
             pool,
             exhausted: false,
             moved: true,
             insists: false,
-            work: 0,
+            work: Work::free(),
+            #[cfg(test)]
+            refused_after: None,
         }
+    }
+
+    /// Whether a test has this allocation refused.
+    #[inline(always)]
+    fn refuses(&mut self) -> bool {
+        #[cfg(test)]
+        if let Some(left) = &mut self.refused_after {
+            let refuses = *left == 0;
+            *left = left.saturating_sub(1);
+            if refuses {
+                self.refused_after = None;
+                self.exhausted = true;
+            }
+            return refuses;
+        }
+        false
     }
 
     /// Runs `make`, which makes what was accepted before, and so cannot be refused memory.
@@ -157,7 +152,7 @@ impl Heap {
             cursor: self.cursor,
             blocks: self.blocks.len(),
             large: self.large.len(),
-            foreigns: self.foreigns.len(),
+            foreigns: self.foreigns.cells.len(),
         }
     }
 
@@ -175,10 +170,8 @@ impl Heap {
 
     /// Forgets everything allocated since `mark`. No value made since then may be used again.
     pub(crate) fn rewind(&mut self, mark: Mark) {
-        for foreign in self.foreigns.drain(mark.foreigns..) {
-            // SAFETY: invariant 2; the cell is forgotten with it.
-            unsafe { foreign.drop(&self.pool) };
-        }
+        // SAFETY: the cells are forgotten with them.
+        unsafe { self.foreigns.truncate(mark.foreigns, &self.pool) };
         for block in self.blocks.drain(mark.blocks..) {
             self.pool.release(block);
         }
@@ -202,6 +195,9 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn allocate(&mut self, granules: usize) -> Option<NonNull<u64>> {
         let bytes = granules * GRANULE;
+        if self.refuses() {
+            return None;
+        }
         if (self.end as usize) - (self.next as usize) < bytes {
             return self.allocate_slowly(bytes);
         }
@@ -326,7 +322,7 @@ impl Heap {
 
     /// Whether there is room for that many bytes more; if not, the memory counts as exhausted.
     pub(crate) fn fits(&mut self, bytes: usize) -> bool {
-        let fits = self.pool.fits(bytes);
+        let fits = !self.refuses() && self.pool.fits(bytes);
         self.exhausted |= !fits;
         fits
     }
@@ -355,34 +351,6 @@ impl Heap {
                 words.add(2).write(part.len() as u64);
             }
         })
-    }
-
-    /// A value of the outside.
-    pub(crate) fn foreign(&mut self, foreign: ForeignRef) -> Value {
-        let class = foreign.class() as u8;
-        let bytes = length(&foreign);
-        if bytes > 0 && !self.pool.hold(bytes, self.insists) {
-            self.exhausted = true;
-            return Value::NONE;
-        }
-        let boxed = NonNull::from(Box::leak(Box::new(foreign)));
-        let value = self.boxed(cell::header(Kind::Foreign, class, 0), 1, |words| {
-            // SAFETY: `boxed` made room for one word.
-            unsafe { words.write(boxed.as_ptr() as u64) }
-        });
-        if value.is_none() {
-            // SAFETY: leaked just above and stored nowhere.
-            drop(unsafe { Box::from_raw(boxed.as_ptr()) });
-            self.pool.let_go(bytes);
-        } else {
-            self.moved = true;
-            self.foreigns.push(ForeignCell {
-                cell: value.boxed_pointer(),
-                reference: boxed,
-                bytes,
-            });
-        }
-        value
     }
 
     /// A reference that carries its sponsor.
@@ -490,9 +458,8 @@ impl Entries {
 
 impl Drop for Heap {
     fn drop(&mut self) {
-        for foreign in self.foreigns.drain(..) {
-            // SAFETY: invariant 2. The cells stay in the pool's blocks, but nothing runs any more that could read them.
-            unsafe { foreign.drop(&self.pool) };
-        }
+        // SAFETY: the cells stay in the pool's blocks, but nothing runs any more that could read them.
+        unsafe { self.foreigns.truncate(0, &self.pool) };
+        self.foreigns.settle(&self.pool);
     }
 }

@@ -88,7 +88,8 @@ impl Heap {
         self.moved = true;
         self.last = number;
         self.marking = 0;
-        std::mem::take(&mut self.foreigns)
+        self.foreigns.settle(&self.pool);
+        std::mem::take(&mut self.foreigns.cells)
     }
 
     /// Whether a cell was made here.
@@ -104,7 +105,7 @@ impl Heap {
     pub(crate) fn join(mut self, mut other: Heap) -> Heap {
         self.blocks.append(&mut other.blocks);
         self.large.append(&mut other.large);
-        self.foreigns.append(&mut other.foreigns);
+        self.foreigns.cells.append(&mut other.foreigns.cells);
         self.swept = self.blocks.len();
         self
     }

@@ -1,6 +1,9 @@
-//! One actor between two of its turns, seen by the thread that owns it.
-use super::reach::{captures, Reach};
-use super::waiting;
+//! One actor between two of its turns, seen by the thread that owns it, or by who stands in for it.
+//!
+//! Invariant: a look holds the thread up for a bounded time, whatever the actor holds and however much waits: what goes
+//! beyond that is not counted, and the look says so.
+use super::reach::captures;
+use super::{extent, waiting};
 use crate::actor::Actor;
 use crate::heap::view::Term;
 use crate::inbox::{Entry, Target};
@@ -25,13 +28,16 @@ impl Dispatch {
         let place = &self.turn.place;
         let program = &self.turn.program;
         let pinned = actor.header().pinned();
+        let (queued, all) = waiting::here(self, actor);
+        let extent = extent::of(program, actor);
         Inspection {
             behaviour: program.name(actor.header().behaviour()),
             captures: captures(program, actor).map(Term::new).collect(),
             sponsor: place.sponsor.name,
             pinned: pinned.map(|id| place.machine.sponsors().by_id(id).name),
-            queued: waiting::here(self, actor),
-            bytes: Reach::new(program).scan_actor(actor, |_| ()),
+            queued,
+            bytes: extent.bytes,
+            complete: all && extent.complete,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! while (watch.rs).
 pub(crate) mod attention;
 pub mod census;
+pub(crate) mod extent;
 pub mod graph;
 pub(crate) mod inspect;
 pub mod pause;

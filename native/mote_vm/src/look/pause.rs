@@ -47,7 +47,8 @@ impl Machine {
     }
 
     /// Runs one turn of a paused machine: the next one of that sponsor, or of the first. `see` is called on the
-    /// sponsor's thread, when the turn has run and before anything of it is visible; with none if nothing is queued.
+    /// sponsor's thread, when it is known how the turn ends and before anything of it is visible; with none if nothing is
+    /// queued.
     pub fn step(&self, sponsor: Option<Atom>, see: See) -> Result<(), StepError> {
         if !self.is_paused() {
             return Err(StepError::Running);
@@ -86,9 +87,9 @@ impl Dispatch {
         self.turn.queue.forgive();
         while let Some(event) = self.next_event() {
             if self.may_run(event) {
-                self.turn_seen_by(event, |thread, behaviour, end| {
+                self.turn_seen_by(event, |thread, behaviour, verdict| {
                     if let Some(see) = see.take() {
-                        see(&machine, Some(&thread.seen(event, behaviour, end)));
+                        see(&machine, Some(&thread.seen(event, behaviour, verdict)));
                     }
                 });
                 break;

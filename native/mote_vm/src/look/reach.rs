@@ -71,14 +71,12 @@ impl<'p> Reach<'p> {
 
     /// Scans an actor's record and captures; the bytes that are its own. See [`Reach::scan`].
     pub(crate) fn scan_actor(&mut self, actor: &Actor, mut met: impl FnMut(*const Actor)) -> u64 {
-        let n = self.program.behaviour(actor.header().behaviour()).captures as usize;
-        let own = if n > 1 { n.div_ceil(2) } else { 0 };
-        let bytes = ((1 + own) * GRANULE) as u64;
+        let bytes = record_bytes(self.program, actor);
         captures(self.program, actor).fold(bytes, |sum, value| sum + self.scan(value, &mut met))
     }
 
     /// Scans everything behind `value` up to the next actors, all of which are shown; the bytes of the cells that
-    /// were met for the first time, long binaries included.
+    /// were met for the first time, what foreign values keep outside included.
     pub(crate) fn scan(&mut self, value: Value, met: &mut impl FnMut(*const Actor)) -> u64 {
         let mut bytes = 0;
         let mut next = Some(value);
@@ -107,15 +105,14 @@ impl<'p> Reach<'p> {
             }
             self.scanned += 1;
             self.cells.extend([tail, head]);
-            return GRANULE as u64;
+            return cell_bytes(value);
         }
         if !self.first_time(value.boxed_pointer().cast()) {
             return 0;
         }
         self.scanned += 1;
         self.cells.extend(value.boxed_parts());
-        let elsewhere = value.as_foreign().and_then(|foreign| foreign.bytes());
-        (value.boxed_granules() * GRANULE + elsewhere.map_or(0, <[u8]>::len)) as u64
+        cell_bytes(value)
     }
 
     fn first_time(&mut self, cell: *const u8) -> bool {
@@ -130,6 +127,22 @@ impl<'p> Reach<'p> {
         bits[word] |= bit;
         new
     }
+}
+
+/// Bytes of an actor's record, and of the cell of its captures.
+pub(super) fn record_bytes(program: &Program, actor: &Actor) -> u64 {
+    let n = program.behaviour(actor.header().behaviour()).captures as usize;
+    let own = if n > 1 { n.div_ceil(2) } else { 0 };
+    ((1 + own) * GRANULE) as u64
+}
+
+/// Bytes of a list's cell or a boxed one, what a foreign value keeps outside included.
+pub(super) fn cell_bytes(value: Value) -> u64 {
+    if value.is_cons() {
+        return GRANULE as u64;
+    }
+    let outside = value.as_foreign().map_or(0, |foreign| foreign.outside());
+    (value.boxed_granules() * GRANULE + outside) as u64
 }
 
 /// What an actor has captured. Only while no turn of it runs.

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub trait Witness: Send + Sync + 'static {
     /// Whether a turn with this message is of interest.
     fn wants(&self, message: Term<'_>) -> bool;
-    /// The turn of that number, from 1, before anything of it can be seen elsewhere; `false` when nobody is there any
-    /// more.
+    /// The turn of that number, from 1, when it is known how it ends and before anything of it can be seen elsewhere;
+    /// `false` when nobody is there any more.
     fn turn(&self, machine: &Machine, number: u64, turn: &TurnSeen<'_>) -> bool;
     /// That was the last one that is shown.
     fn limit(&self, machine: &Machine);

@@ -1,23 +1,29 @@
-//! One turn, seen when it has run and nothing of it is visible yet: what it was given, how it ended, what it staged.
+//! One turn, seen when it is known how it ends and nothing of it is visible yet: what it was given, how it ends, what it
+//! staged.
 //!
 //! Turns keep no list of the actors that they create: they may run as native code. But nobody makes up addresses, so
 //! an address in what a turn has staged that could not be reached from what it was given (its actor, the captures, the
-//! message) is that of a new actor; and a new actor that what is staged does not reach is garbage already.
+//! message) is that of a new actor; and a new actor that what is staged does not reach is garbage already. Of an aborted
+//! turn the new actors are shown, and that it is aborted; they are no addresses (turn/staged.rs).
 use super::reach::{captured, captures, Reach};
 use super::BehaviourName;
 use crate::actor::{Actor, BehaviourId};
 use crate::atom::Atom;
 use crate::code::program::BehaviourCode;
+use crate::dispatch::Verdict;
 use crate::heap::view::{ActorRef, Term};
-use crate::interpreter::{Aborted, End};
 use crate::queue::Event;
 use crate::thread::Dispatch;
-use crate::turn::TimerStep;
+use crate::turn::staged::Staged;
+use crate::turn::{TimerStep, Turn};
 use crate::value::Value;
 
 /// Effects of one kind that are shown; and cells that are looked at for new actors.
 const SHOWN: usize = 100;
 const MOST_CELLS: usize = 100_000;
+
+/// What a turn has made.
+pub type Seen<'m> = Term<'m, Staged<'m>>;
 
 /// See the head of this file.
 pub struct TurnSeen<'m> {
@@ -31,100 +37,130 @@ pub struct TurnSeen<'m> {
     pub captures: Vec<Term<'m>>,
     /// The message.
     pub message: Term<'m>,
-    /// How it ended.
+    /// How it ends.
     pub outcome: Outcome<'m>,
+    /// What it has staged.
+    pub effects: Effects<'m>,
     /// Calls, tail calls and loop steps.
     pub fuel: u64,
 }
 
-/// How a turn ended.
+/// How a turn ends.
 pub enum Outcome<'m> {
-    /// It commits these.
-    Committed(Effects<'m>),
+    /// It commits.
+    Committed,
     /// The message matched no clause.
     Ignored,
-    /// It was aborted, for this reason.
-    Aborted(Term<'m>),
+    /// It is aborted, for this reason.
+    Aborted(Seen<'m>),
 }
 
-/// What a turn commits, the first hundred of each kind.
+/// What a turn commits, the first hundred of each kind; of one that is aborted only the actors that there would have
+/// been.
 #[derive(Default)]
 pub struct Effects<'m> {
     /// New actors, in the order in which the others mention them.
     pub creates: Vec<Created<'m>>,
     /// Targets and messages: those to actors first, then those to the outside.
-    pub sends: Vec<(Term<'m>, Term<'m>)>,
+    pub sends: Vec<(Seen<'m>, Seen<'m>)>,
     /// Sponsors, targets and messages.
-    pub sendx: Vec<(Term<'m>, Term<'m>, Term<'m>)>,
+    pub sendx: Vec<(Seen<'m>, Seen<'m>, Seen<'m>)>,
     /// Milliseconds, targets and messages of timers that are armed. Their references mean nothing before the commit.
-    pub timers: Vec<(u64, Term<'m>, Term<'m>)>,
+    pub timers: Vec<(u64, Seen<'m>, Seen<'m>)>,
     /// Timers that are cancelled.
-    pub cancels: Vec<Term<'m>>,
+    pub cancels: Vec<Seen<'m>>,
     /// The new behaviour.
-    pub become_: Option<(BehaviourName, Vec<Term<'m>>)>,
+    pub become_: Option<(BehaviourName, Vec<Seen<'m>>)>,
     /// Effects that are not shown: beyond the first hundred, and actors that nobody can ever send to.
     pub omitted: u64,
 }
 
 /// A new actor.
 pub struct Created<'m> {
-    /// Its address.
-    pub actor: ActorRef<'m>,
+    /// Its address, if it is to have one.
+    pub actor: Seen<'m>,
     /// Its behaviour.
     pub behaviour: BehaviourName,
     /// What it has captured.
-    pub captures: Vec<Term<'m>>,
+    pub captures: Vec<Seen<'m>>,
     /// The sponsor that it is pinned to.
     pub pinned: Option<Atom>,
 }
 
 impl Dispatch {
-    /// The turn that has just run, as it will be committed or undone.
+    /// The turn that has just run, as it is about to be committed or undone.
     pub(super) fn seen(
         &self,
         event: Event,
         behaviour: &BehaviourCode,
-        end: &Result<End, Aborted>,
+        verdict: &Verdict,
     ) -> TurnSeen<'_> {
         // SAFETY: its event was queued, so it is alive; it is unchanged until the commit.
         let actor = unsafe { &*event.target };
+        let mut effects = Effects::default();
+        let outcome = match verdict {
+            Verdict::Commits => {
+                let look = Look::at(&self.turn, Staged::certain(&self.turn));
+                look.at_effects(&mut effects);
+                look.at_new(event, None, &mut effects);
+                Outcome::Committed
+            }
+            Verdict::Aborted(reason) => {
+                let look = Look::at(&self.turn, Staged::undone(&self.turn));
+                look.at_new(event, Some(*reason), &mut effects);
+                Outcome::Aborted(look.seen(*reason))
+            }
+            // A turn that is postponed is not looked at.
+            Verdict::Ignored | Verdict::Postponed => Outcome::Ignored,
+        };
+        let captures = captured(behaviour.captures as usize, actor.state());
         TurnSeen {
             sponsor: self.turn.place.sponsor.name,
             actor: ActorRef::new(event.target),
             behaviour: self.turn.program.name(actor.header().behaviour()),
-            captures: terms(behaviour, actor.state()),
+            captures: captures.map(Term::new).collect(),
             message: Term::new(event.message),
-            outcome: match end {
-                Ok(End::Done) => Outcome::Committed(self.effects(event)),
-                Ok(End::Ignored) => Outcome::Ignored,
-                Err(Aborted(reason)) => Outcome::Aborted(Term::new(*reason)),
-            },
+            outcome,
+            effects,
             fuel: self.turn.spent(),
         }
     }
+}
 
-    fn effects(&self, event: Event) -> Effects<'_> {
-        let turn = &self.turn;
-        let mut effects = Effects::default();
+/// The look at what a turn has staged.
+struct Look<'m> {
+    turn: &'m Turn,
+    staged: Staged<'m>,
+}
+
+impl<'m> Look<'m> {
+    fn at(turn: &'m Turn, staged: Staged<'m>) -> Look<'m> {
+        Look { turn, staged }
+    }
+
+    fn seen(&self, value: Value) -> Seen<'m> {
+        Term::of(value, self.staged)
+    }
+
+    fn at_effects(&self, effects: &mut Effects<'m>) {
+        let turn = self.turn;
+        let seen = |value| self.seen(value);
         let mut omitted = 0;
         turn.queue.each_since(&turn.savepoint.queue, |sent| {
             let target = Value::address(sent.target);
             match effects.sends.len() < SHOWN {
-                true => effects
-                    .sends
-                    .push((Term::new(target), Term::new(sent.message))),
+                true => effects.sends.push((seen(target), seen(sent.message))),
                 false => omitted += 1,
             }
         });
         for sent in &turn.outside {
-            let (target, message) = (Term::new(sent.target), Term::new(sent.message));
+            let (target, message) = (seen(sent.target), seen(sent.message));
             if effects.sends.len().max(effects.sendx.len()) >= SHOWN {
                 omitted += 1;
             } else if sent.sponsor.is_none() {
                 effects.sends.push((target, message));
             } else {
-                let sponsor = Term::new(sent.sponsor);
-                effects.sendx.push((sponsor, target, message));
+                effects.sendx.push((seen(sent.sponsor), target, message));
             }
         }
         for step in &turn.timers {
@@ -133,32 +169,34 @@ impl Dispatch {
                 continue;
             }
             match step {
-                TimerStep::Cancel(timer) => effects.cancels.push(Term::new(*timer)),
+                TimerStep::Cancel(timer) => effects.cancels.push(seen(*timer)),
                 TimerStep::Arm {
                     milliseconds,
                     target,
                     message,
                     ..
-                } => {
-                    let (target, message) = (Term::new(*target), Term::new(*message));
-                    effects.timers.push((*milliseconds, target, message));
-                }
+                } => effects
+                    .timers
+                    .push((*milliseconds, seen(*target), seen(*message))),
             }
         }
         effects.become_ = turn.becoming().map(|(id, state)| self.described(id, state));
-        let created = turn.counts.creates - turn.savepoint.creates;
+        effects.omitted += omitted;
+    }
+
+    /// The new actors, also those that are only in the reason of an abort.
+    fn at_new(&self, event: Event, reason: Option<Value>, effects: &mut Effects<'m>) {
+        let created = self.turn.counts.creates - self.turn.savepoint.creates;
         if created > 0 {
-            let found = self.created(event);
-            omitted += created.saturating_sub(found.len() as u64);
+            let found = self.created(event, reason);
+            effects.omitted += created.saturating_sub(found.len() as u64);
             effects.creates = found;
         }
-        effects.omitted = omitted;
-        effects
     }
 
     /// See the head of this file.
-    fn created<'m>(&'m self, event: Event) -> Vec<Created<'m>> {
-        let turn = &self.turn;
+    fn created(&self, event: Event, reason: Option<Value>) -> Vec<Created<'m>> {
+        let turn = self.turn;
         let mut given = Reach::limited(&turn.program, MOST_CELLS);
         given.meet(event.target);
         // SAFETY: as in `seen`.
@@ -193,6 +231,7 @@ impl Dispatch {
             let n = turn.program.behaviour(id).captures as usize;
             captured(n, state).for_each(|value| fresh.look(value));
         }
+        reason.into_iter().for_each(|value| fresh.look(value));
         let mut at = 0;
         while at < fresh.found.len() {
             // SAFETY: what is staged reaches it, so it is alive.
@@ -207,23 +246,25 @@ impl Dispatch {
             .collect()
     }
 
-    fn new_actor<'m>(&'m self, actor: *const Actor) -> Created<'m> {
+    fn new_actor(&self, actor: *const Actor) -> Created<'m> {
         // SAFETY: as above.
         let record = unsafe { &*actor };
         let header = record.header();
         let (behaviour, captures) = self.described(header.behaviour(), record.state());
         let sponsors = self.turn.place.machine.sponsors();
         Created {
-            actor: ActorRef::new(actor),
+            actor: self.seen(Value::address(actor)),
             behaviour,
             captures,
             pinned: header.pinned().map(|id| sponsors.by_id(id).name),
         }
     }
 
-    fn described<'m>(&'m self, id: BehaviourId, state: Value) -> (BehaviourName, Vec<Term<'m>>) {
+    fn described(&self, id: BehaviourId, state: Value) -> (BehaviourName, Vec<Seen<'m>>) {
         let program = &self.turn.program;
-        (program.name(id), terms(program.behaviour(id), state))
+        let n = program.behaviour(id).captures as usize;
+        let captures = captured(n, state).map(|value| self.seen(value));
+        (program.name(id), captures.collect())
     }
 }
 
@@ -247,10 +288,4 @@ impl Fresh<'_> {
             }
         });
     }
-}
-
-fn terms<'m>(behaviour: &BehaviourCode, state: Value) -> Vec<Term<'m>> {
-    captured(behaviour.captures as usize, state)
-        .map(Term::new)
-        .collect()
 }

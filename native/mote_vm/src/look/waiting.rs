@@ -19,34 +19,53 @@ pub(crate) fn of_all(machine: &Machine, threads: &[&mut Dispatch]) -> FxHashMap<
     found
 }
 
-/// How many events wait for an actor with its owner. Called on the owner.
-pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> u64 {
-    let mut count = 0;
+/// Events that are looked at for one actor: a tenth of a millisecond.
+const MOST: usize = 64 << 10;
+
+/// How many events wait for an actor with its owner, as far as one look goes, and whether these are all. Called on the owner.
+pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> (u64, bool) {
+    let inbox = &thread.turn.place.station.inbox;
+    let (mut count, mut left) = (0, MOST);
     let mut show = |target: *const Actor| count += u64::from(target == actor);
-    entering(&thread.turn.place.station, &mut show);
-    queued(thread, &mut show);
-    count
+    left -= thread.turn.queue.first(left, |event| show(event.target));
+    let (shown, entering) = inbox.first(left, |waiting| each_target(waiting, &mut show));
+    left -= shown;
+    for (target, _) in thread.arrivals.iter().take(left) {
+        show(target.0);
+    }
+    moving(thread, &mut show);
+    let all = thread.turn.queue.len() + entering + thread.arrivals.len();
+    (count, all <= MOST)
 }
 
 fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     thread.turn.queue.each(|event| show(event.target));
+    for (target, _) in &thread.arrivals {
+        show(target.0);
+    }
+    moving(thread, show);
+}
+
+/// What leaves for other threads at the end of the batch.
+fn moving(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     for event in thread.forwards.iter().flatten() {
         show(event.target);
     }
     for (event, _) in &thread.wanted {
         show(event.target);
     }
-    for (target, _) in &thread.arrivals {
-        show(target.0);
-    }
 }
 
 fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {
-    station.inbox.each(|waiting| match waiting {
+    station.inbox.each(|waiting| each_target(waiting, show));
+}
+
+fn each_target(waiting: Waiting<'_>, show: &mut impl FnMut(*const Actor)) {
+    match waiting {
         Waiting::Event(event) => show(event.target),
         Waiting::Entry(Entry::Migrate(event, _)) => show(event.target),
         Waiting::Entry(Entry::Message(target, _)) => show(target.0),
         Waiting::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),
         Waiting::Entry(_) => {}
-    });
+    }
 }

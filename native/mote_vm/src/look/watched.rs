@@ -47,29 +47,35 @@ impl Dispatch {
         owner == self.turn.place.station.number || self.route(event)
     }
 
-    /// Runs the turn, counts it and shows it.
+    /// Runs the turn, counts it and shows it, unless it is to run once more.
     pub(crate) fn watched_turn(&mut self, event: Event, traces: &[Arc<Trace>]) -> u64 {
         // SAFETY: as above.
         let id = unsafe { (*event.target).header().behaviour() };
-        for watch in &mut self.watches {
-            watch.count(event.target, id);
-        }
         let behaviour = self.turn.program.behaviour(id);
         let sponsor = self.turn.place.sponsor.name;
-        let wanting = traces
+        let wanting: Vec<_> = traces
             .iter()
-            .filter(|trace| trace.wants(event, behaviour, sponsor));
-        let shown: Vec<_> = wanting
-            .filter_map(|trace| Some((trace, trace.next()?)))
+            .filter(|trace| trace.wants(event, behaviour, sponsor))
             .collect();
-        if shown.is_empty() {
-            return self.turn_seen_by(event, |_, _, _| ());
-        }
-        self.turn_seen_by(event, |thread, behaviour, end| {
-            let turn = thread.seen(event, behaviour, end);
-            for (trace, number) in shown {
+        let mut over = false;
+        let units = self.turn_seen_by(event, |thread, behaviour, verdict| {
+            over = true;
+            // A number is taken when the turn is certain to be shown under it.
+            let numbered = wanting.iter().filter_map(|t| Some((t, t.next()?)));
+            let numbered: Vec<_> = numbered.collect();
+            if numbered.is_empty() {
+                return;
+            }
+            let turn = thread.seen(event, behaviour, verdict);
+            for (trace, number) in numbered {
                 trace.show(&thread.turn.place.machine, number, &turn);
             }
-        })
+        });
+        if over {
+            for watch in &mut self.watches {
+                watch.count(event.target, id);
+            }
+        }
+        units
     }
 }

@@ -29,6 +29,20 @@ pub(crate) struct Leases {
     all_rest: Condvar,
 }
 
+/// A lease of a caller outside.
+struct Guest<'a> {
+    leases: &'a Leases,
+    heap: Option<Heap>,
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        // Given back before it counts no longer: a collection that comes in between must find it.
+        self.leases.give_back(self.heap.take());
+        self.leases.state.lock().guests -= 1;
+    }
+}
+
 impl Leases {
     pub(super) fn new(pool: Arc<BlockPool>) -> Leases {
         Leases {
@@ -38,8 +52,16 @@ impl Leases {
         }
     }
 
-    /// A heap for a caller outside, for a moment; `None` after the end.
-    pub(super) fn lend_to_guest(&self) -> Option<Heap> {
+    /// What `act` makes with a heap for a caller outside, which comes back also when that panics; `None` after the end.
+    pub(super) fn with_guest<R>(&self, act: impl FnOnce(&mut Heap) -> R) -> Option<R> {
+        let mut guest = Guest {
+            leases: self,
+            heap: Some(self.lend_to_guest()?),
+        };
+        guest.heap.as_mut().map(act)
+    }
+
+    fn lend_to_guest(&self) -> Option<Heap> {
         let mut state = self.state.lock();
         if state.closed {
             return None;
@@ -48,13 +70,6 @@ impl Leases {
         state.guests += 1;
         let heap = state.resting.pop();
         Some(heap.unwrap_or_else(|| Heap::new(self.pool.clone())))
-    }
-
-    /// The caller is done with it.
-    pub(super) fn give_back_from_guest(&self, heap: Heap) {
-        // Given back before it counts no longer: a collection that comes in between must find it.
-        self.give_back(Some(heap));
-        self.state.lock().guests -= 1;
     }
 
     /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.

@@ -57,7 +57,7 @@ struct Shared {
     leases: Leases,
     papers: Papers,
     ended: Mutex<Counts>,
-    stopping: AtomicBool,
+    stopping: Arc<AtomicBool>,
     threads: Mutex<Vec<(ThreadNumber, Ending)>>,
     seeded: Option<Arc<Seeded>>,
     outside: Box<dyn Outside>,
@@ -86,7 +86,7 @@ impl Machine {
             pool,
             gc: Gc::new(program.clone()),
             program,
-            handles: Arc::default(),
+            handles: Arc::new(Handles::new(quota.clone())),
             sponsors: Sponsors::default(),
             stations: Stations::new(quota, quiescence.clone()),
             quiescence,
@@ -94,7 +94,7 @@ impl Machine {
             attention: Attention::default(),
             papers: Papers::default(),
             ended: Mutex::default(),
-            stopping: AtomicBool::new(false),
+            stopping: Arc::new(AtomicBool::new(false)),
             threads: Mutex::new(Vec::new()),
             seeded: Seeded::of(config.schedule).map(Arc::new),
             outside,
@@ -143,6 +143,7 @@ impl Machine {
             sponsor.room.close();
         }
         self.0.papers.clear();
+        self.0.handles.discharge();
         self.0.quiescence.tell();
     }
 
@@ -150,6 +151,11 @@ impl Machine {
     pub fn is_stopping(&self) -> bool {
         // Relaxed: a flag that guards no data; a thread sees it a batch later at worst.
         self.0.stopping.load(Relaxed)
+    }
+
+    /// What `is_stopping` looks at, for those who look often.
+    pub(crate) fn stopping(&self) -> Arc<AtomicBool> {
+        self.0.stopping.clone()
     }
 
     /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
@@ -243,6 +249,12 @@ impl Machine {
             gc: *self.0.gc.info(),
             native: self.0.compiler.info(),
         }
+    }
+
+    /// The names of its sponsors, the first one first.
+    pub fn sponsor_names(&self) -> Vec<Atom> {
+        let sponsors = self.0.sponsors.all();
+        sponsors.iter().map(|sponsor| sponsor.name).collect()
     }
 
     /// What it may hold, for what waits outside of it.

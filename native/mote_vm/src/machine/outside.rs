@@ -49,13 +49,14 @@ impl Machine {
     }
 
     /// Creates an actor that nobody knows, for one message, by that sponsor or the first one: as `create` and `send` do, but
-    /// for the handle.
+    /// for the handle. `known` is told which one it is before it can run.
     pub fn launch(
         &self,
         behaviour: &Behaviour,
         sponsor: Option<SponsorId>,
         captures: Parcel,
         mut message: Parcel,
+        known: impl FnOnce(ActorRef<'_>),
     ) -> Result<(), LaunchError> {
         if !message.is_for(&self.0.handles) {
             return Err(LaunchError::Send(Refusal::Unknown));
@@ -66,6 +67,7 @@ impl Machine {
         let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut None, Sender::GoesOn);
         let pushed = self
             .create_for(behaviour, None, captures, |actor| {
+                known(ActorRef::new(actor));
                 self.enter(&mut way, sponsor, actor, message, push)
             })
             .map_err(LaunchError::Create)?;
@@ -85,12 +87,12 @@ impl Machine {
         if !ours || !captures.is_for(&self.0.handles) {
             return Err(CreateError::OtherMachine);
         }
-        let heap = self.0.leases.lend_to_guest();
-        let mut heap = heap.ok_or(CreateError::NoMemory)?;
-        let made = self.create_in(&mut heap, Header::new(behaviour.id, pinned, 0), captures);
-        // Held before the heap goes back: a collection sees the one or waits for the other.
-        let held = made.map(hold);
-        self.0.leases.give_back_from_guest(heap);
+        let held = self.0.leases.with_guest(|heap| {
+            let made = self.create_in(heap, Header::new(behaviour.id, pinned, 0), captures);
+            // Held before the heap goes back: a collection sees the one or waits for the other.
+            made.map(hold)
+        });
+        let held = held.ok_or(CreateError::NoMemory)?;
         match held {
             Ok(_) => self.collect_if_due(),
             Err(_) => self.lacked_memory(1),
@@ -376,6 +378,11 @@ impl Machine {
         // SAFETY: the term that the actor was seen in is borrowed from the running machine.
         let pinned = unsafe { (*actor.actor).header().pinned() };
         self.0.handles.acquire(actor.actor, pinned)
+    }
+
+    /// Whether an actor is that of a handle.
+    pub fn is_of(&self, key: Key, actor: ActorRef<'_>) -> bool {
+        self.0.handles.is_of(key, actor.actor)
     }
 
     /// Gives a handle back.

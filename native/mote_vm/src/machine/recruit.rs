@@ -2,6 +2,7 @@
 //! that a sponsor has all of them or there is no sponsor.
 use super::Ending;
 use crate::native::STACK_BYTES;
+use crate::platform::cores;
 use crate::thread::Dispatch;
 use std::io;
 use std::sync::mpsc::{channel, Sender};
@@ -51,7 +52,9 @@ impl Recruit {
         let builder = Builder::new().name(name).stack_size(STACK_BYTES);
         let thread = builder.spawn(move || {
             if let Ok(dispatch) = begin.recv() {
-                bind(core);
+                if let Some(core) = core {
+                    cores::bind(core);
+                }
                 dispatch.run(core.is_some());
             }
         })?;
@@ -84,13 +87,6 @@ pub(super) fn ending(thread: Option<JoinHandle<()>>) -> Ending {
         // A thread catches its own panics; there is nothing to learn from the result.
         let _ = thread.map(JoinHandle::join);
     })
-}
-
-/// Binds the calling thread to a core, if one is given. A core that there is not binds to none.
-fn bind(core: Option<usize>) {
-    if let Some(id) = core {
-        core_affinity::set_for_current(core_affinity::CoreId { id });
-    }
 }
 
 #[cfg(test)]

@@ -1,43 +1,76 @@
 //! Maps from many entries at once: sorted, then packed level by level.
+//!
+//! Invariants:
+//! 1. No node is looked into before it is known that there was memory for it: whoever puts one entry after the other ends
+//!    at the first that is refused.
 use super::{entries, get, put, replace, Node, WIDTH};
 use crate::heap::Heap;
 use crate::prim::compare::key_order;
+use crate::prim::sorting::{sort_in_runs, sort_slowly};
+use crate::prim::work::{Over, Work};
 use crate::value::Value;
 
 /// A map is put together anew when the other one has more than one in that many of its entries.
 pub(crate) const FEW: usize = 8;
 
-/// A map of entries in any order; of several with the same key the last one counts, with its key: that may be another
-/// zero. `NONE` when the memory is exhausted.
-pub(crate) fn from_entries(heap: &mut Heap, all: Vec<(Value, Value)>) -> Value {
-    build(heap, all, |_, later| later)
+type Entry = (Value, Value);
+
+/// A map of what was accepted before, in any order, for which nobody pays; of several entries with the same key the last
+/// one counts, with its key: that may be another zero. `NONE` when the memory is exhausted.
+pub(crate) fn from_entries(heap: &mut Heap, all: Vec<Entry>) -> Value {
+    let all = sorted(all, &mut Work::free(), |_, later| later);
+    build(heap, all)
+}
+
+/// The same within a turn.
+pub(crate) fn from_pairs(heap: &mut Heap, all: Vec<Entry>) -> Value {
+    let all = sorted(all, &mut heap.work, |_, later| later);
+    build(heap, all)
 }
 
 /// A map of entries that are put one after the other: of several with the same key the last one counts, but the key stays
 /// the first one. `NONE` when the memory is exhausted.
-pub(crate) fn from_puts(heap: &mut Heap, all: Vec<(Value, Value)>) -> Value {
-    build(heap, all, |earlier, later| (earlier.0, later.1))
+pub(crate) fn from_puts(heap: &mut Heap, all: Vec<Entry>) -> Value {
+    let all = sorted(all, &mut heap.work, |earlier, later| (earlier.0, later.1));
+    build(heap, all)
 }
 
-fn build(
-    heap: &mut Heap,
-    mut all: Vec<(Value, Value)>,
-    choose: impl Fn((Value, Value), (Value, Value)) -> (Value, Value),
-) -> Value {
+fn sorted(
+    mut all: Vec<Entry>,
+    work: &mut Work,
+    choose: impl Fn(Entry, Entry) -> Entry,
+) -> Result<Vec<Entry>, Over> {
+    let order = |a: &Entry, b: &Entry, work: &mut Work| key_order(a.0, b.0, work);
     let ascending = all
         .windows(2)
-        .all(|two| key_order(two[0].0, two[1].0).is_lt());
+        .all(|two| order(&two[0], &two[1], work).is_lt());
     if !ascending {
         // Stable, so that entries with the same key stay in order.
-        all.sort_by(|a, b| key_order(a.0, b.0));
+        match all.iter().all(|entry| entry.0.is_immediate()) {
+            true => {
+                let order = |a: &Entry, b: &Entry| key_order(a.0, b.0, &mut Work::free());
+                sort_in_runs(&mut all, work, |run| run.sort_by(order), order)?
+            }
+            false => sort_slowly(&mut all, work, order)?,
+        }
         all.dedup_by(|later, earlier| {
-            let again = key_order(earlier.0, later.0).is_eq();
+            let again = order(earlier, later, work).is_eq();
             if again {
                 *earlier = choose(*earlier, *later);
             }
             again
         });
     }
+    match work.is_over() {
+        true => Err(Over),
+        false => Ok(all),
+    }
+}
+
+fn build(heap: &mut Heap, all: Result<Vec<Entry>, Over>) -> Value {
+    let Ok(all) = all else {
+        return Value::NONE;
+    };
     let (keys, items): (Vec<Value>, Vec<Value>) = all.into_iter().unzip();
     packed(heap, keys, items)
 }
@@ -45,22 +78,25 @@ fn build(
 /// All entries of both; those of `b` count where both have a key, with their keys. `NONE` when the memory is exhausted.
 pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
     if b.size < a.size / FEW {
-        return entries(b).fold(a.value, |map, (key, value)| match Node::of(map) {
-            Some(map) => replace(heap, map, key, value),
-            None => Value::NONE,
+        return put_each(heap, a, b, |heap, map, key, value| {
+            replace(heap, map, key, value)
         });
     }
     if a.size < b.size / FEW {
-        return entries(a).fold(b.value, |map, (key, value)| match Node::of(map) {
-            Some(map) if get(map, key).is_none() => put(heap, map, key, value),
-            Some(map) => map.value,
-            None => Value::NONE,
+        return put_each(heap, b, a, |heap, map, key, value| {
+            match get(map, key, &mut heap.work) {
+                None => put(heap, map, key, value),
+                Some(_) => map.value,
+            }
         });
     }
     let (mut keys, mut items) = (Vec::new(), Vec::new());
     let (mut left, mut right) = (entries(a).peekable(), entries(b).peekable());
     while let (Some(l), Some(r)) = (left.peek(), right.peek()) {
-        let order = key_order(l.0, r.0);
+        let order = key_order(l.0, r.0, &mut heap.work);
+        if heap.work.pass(1).is_err() {
+            return Value::NONE;
+        }
         let l = if order.is_le() { left.next() } else { None };
         let r = if order.is_ge() { right.next() } else { None };
         keys.extend(r.or(l).map(|entry| entry.0));
@@ -71,6 +107,26 @@ pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
         items.push(item);
     }
     packed(heap, keys, items)
+}
+
+/// The map with each of a few entries put to it in turn, as `put_one` does it.
+fn put_each(
+    heap: &mut Heap,
+    mut map: Node<'_>,
+    few: Node<'_>,
+    put_one: impl Fn(&mut Heap, Node<'_>, Value, Value) -> Value,
+) -> Value {
+    for (key, value) in entries(few) {
+        let made = put_one(heap, map, key, value);
+        if made.is_none() || heap.work.pass(1).is_err() {
+            return Value::NONE;
+        }
+        match Node::of(made) {
+            Some(node) => map = node,
+            None => unreachable!("a map with one entry more is a map"),
+        }
+    }
+    map.value
 }
 
 /// A map of entries that are in order.

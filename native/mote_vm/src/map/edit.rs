@@ -3,6 +3,7 @@
 //! `None` everywhere is memory that ran out.
 use super::{Node, Path, LEAST, WIDTH};
 use crate::heap::Heap;
+use crate::prim::work::Work;
 use crate::value::Value;
 
 /// Entries that lie behind each other: keys, and as many items.
@@ -32,8 +33,8 @@ fn set(
     value: Value,
     choose: impl FnOnce(Value) -> Value,
 ) -> Value {
-    let (mut path, leaf) = descend(map, key);
-    let (at, key, replaced) = match leaf.find(key) {
+    let (mut path, leaf) = descend(map, key, &mut heap.work);
+    let (at, key, replaced) = match leaf.find(key, &mut heap.work) {
         Ok(at) => (at, choose(leaf.keys[at]), 1),
         Err(at) => (at, key, 0),
     };
@@ -54,8 +55,8 @@ fn set(
 
 /// The map without that key; `NONE` when the memory is exhausted.
 pub(crate) fn delete(heap: &mut Heap, map: Node<'_>, key: Value) -> Value {
-    let (mut path, leaf) = descend(map, key);
-    let Ok(at) = leaf.find(key) else {
+    let (mut path, leaf) = descend(map, key, &mut heap.work);
+    let Ok(at) = leaf.find(key, &mut heap.work) else {
         return map.value;
     };
     up(|| {
@@ -87,11 +88,11 @@ fn up(change: impl FnOnce() -> Option<Value>) -> Value {
     change().unwrap_or(Value::NONE)
 }
 
-fn descend<'h>(map: Node<'h>, key: Value) -> (Path<'h>, Node<'h>) {
+fn descend<'h>(map: Node<'h>, key: Value, work: &mut Work) -> (Path<'h>, Node<'h>) {
     let mut path = Path::new();
     let mut node = map;
     while !node.is_leaf() {
-        let at = node.last_up_to(key);
+        let at = node.last_up_to(key, work);
         path.push(node, at);
         node = node.child(at);
     }

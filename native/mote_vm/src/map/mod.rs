@@ -7,7 +7,8 @@
 //! Sorted trees, and not hash tries, because then there is an order in which everybody iterates (machine and reference
 //! alike, without knowing the other's hash), maps compare by walking along two sorted sequences, no message can be made
 //! of keys that collide, and what the machine cannot look into needs to be comparable only. Finding a key takes
-//! `log2(n)` comparisons that are mostly within a few cache lines.
+//! `log2(n)` comparisons that are mostly within a few cache lines. Whoever has a key looked for has paid for them
+//! (prim/weight.rs); when the heap's work is over meanwhile, what is found means nothing.
 //!
 //! Invariants:
 //! 1. The keys of a map are in ascending [`key_order`](crate::prim::compare::key_order), no two of them equal.
@@ -18,11 +19,12 @@ mod build;
 mod edit;
 mod walk;
 
-pub(crate) use build::{from_entries, from_puts, merge, FEW};
+pub(crate) use build::{from_entries, from_pairs, from_puts, merge, FEW};
 pub(crate) use edit::{delete, put, replace};
 pub(crate) use walk::entries;
 
 use crate::prim::compare::key_order;
+use crate::prim::work::Work;
 use crate::value::Value;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -67,12 +69,12 @@ impl<'h> Node<'h> {
     }
 
     /// Where the key is, or where it would be.
-    fn find(self, key: Value) -> Result<usize, usize> {
+    fn find(self, key: Value, work: &mut Work) -> Result<usize, usize> {
         if self.keys.is_empty() {
             return Err(0);
         }
-        let at = self.last_up_to(key);
-        match key_order(self.keys[at], key) {
+        let at = self.last_up_to(key, work);
+        match key_order(self.keys[at], key, work) {
             Ordering::Equal => Ok(at),
             Ordering::Less => Err(at + 1),
             Ordering::Greater => Err(at),
@@ -81,22 +83,22 @@ impl<'h> Node<'h> {
 
     /// The last key that is not greater; the first if all are. There is one at least.
     #[inline(always)]
-    fn last_up_to(self, key: Value) -> usize {
+    fn last_up_to(self, key: Value, work: &mut Work) -> usize {
         match self.keys {
             // Between two fixnums there is nothing else, and tagging keeps their order.
             [first, .., last] if key.is_fixnum() && Value::both_fixnum(*first, *last) => {
                 last_word_up_to(self.keys, key)
             }
-            _ => self.last_in_order(key),
+            _ => self.last_in_order(key, work),
         }
     }
 
     #[inline(always)]
-    fn last_in_order(self, key: Value) -> usize {
+    fn last_in_order(self, key: Value, work: &mut Work) -> usize {
         let (mut from, mut count) = (0, self.keys.len());
         while count > 1 {
             let half = count / 2;
-            if key_order(self.keys[from + half], key).is_le() {
+            if key_order(self.keys[from + half], key, work).is_le() {
                 from += half;
             }
             count -= half;
@@ -136,21 +138,27 @@ fn last_word_up_to(keys: &[Value], key: Value) -> usize {
 
 /// The value at a key.
 #[inline(always)]
-pub(crate) fn get(map: Node<'_>, key: Value) -> Option<Value> {
+pub(crate) fn get(map: Node<'_>, key: Value, work: &mut Work) -> Option<Value> {
     let mut node = map;
     while !node.is_leaf() {
-        node = node.child(node.last_up_to(key));
+        node = node.child(node.last_up_to(key, work));
     }
     // Atoms are found as words; their order is by name, which takes longer.
     let at = if key.as_atom().is_some() {
         node.keys.iter().position(|k| *k == key)?
     } else if key.is_fixnum() && !node.keys.is_empty() {
-        let at = node.last_up_to(key);
+        let at = node.last_up_to(key, work);
         (node.keys[at] == key).then_some(at)?
     } else {
-        node.find(key).ok()?
+        node.find(key, work).ok()?
     };
     Some(node.items[at])
+}
+
+/// The value at an atom of a map of few entries.
+pub(crate) fn named(map: Node<'_>, key: Value) -> Option<Value> {
+    let at = map.keys.iter().position(|k| *k == key)?;
+    map.is_leaf().then(|| map.items[at])
 }
 
 /// The nodes on the way down to a key, and which child was taken in each.

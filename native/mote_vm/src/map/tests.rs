@@ -1,7 +1,8 @@
 use super::*;
 use crate::heap::Heap;
-use crate::prim::testing::uncounted::{compare, equal, same};
+use crate::prim::testing::uncounted::{compare, equal, key_order, same};
 use crate::prim::testing::{heap, model, model_of, Built, Model};
+use crate::prim::work::Work;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -67,9 +68,12 @@ fn from_nothing_up_and_down_again() {
     }
     check(map);
     for i in 0..MANY {
-        assert!(get(node(map), number(scrambled(i))) == Some(number(i)));
+        assert!(get(node(map), number(scrambled(i)), &mut Work::free()) == Some(number(i)));
     }
-    assert!(get(node(map), number(MANY)).is_none() && get(node(map), number(-1)).is_none());
+    assert!(
+        get(node(map), number(MANY), &mut Work::free()).is_none()
+            && get(node(map), number(-1), &mut Work::free()).is_none()
+    );
     for i in 0..MANY {
         map = delete(&mut heap, node(map), number(scrambled(MANY - 1 - i)));
         assert_eq!(node(map).size as i64, MANY - 1 - i);
@@ -106,7 +110,7 @@ fn atoms_are_in_the_order_of_their_names() {
     for name in names {
         let key = built.value(&Model::Atom(name));
         map = put(&mut heap, node(map), key, key);
-        assert!(get(node(map), key) == Some(key));
+        assert!(get(node(map), key, &mut Work::free()) == Some(key));
     }
     names.sort_unstable();
     let found: Vec<&str> = entries(node(map))
@@ -259,7 +263,7 @@ proptest! {
         check(map);
         prop_assert_eq!(contents(map), expected.clone().into_iter().collect::<Vec<_>>());
         for key in 0..200 {
-            let found = get(node(map), number(key)).map(|value| value.fixnum_value());
+            let found = get(node(map), number(key), &mut Work::free()).map(|value| value.fixnum_value());
             prop_assert_eq!(found, expected.get(&key).copied());
         }
     }
@@ -281,7 +285,7 @@ proptest! {
         for key in &keys {
             // Another copy of the key finds it.
             let value = built.value(key);
-            prop_assert!(get(node(map), value).is_some());
+            prop_assert!(get(node(map), value, &mut Work::free()).is_some());
         }
     }
 }

@@ -1,4 +1,8 @@
 //! Memory that holds machine code: written, linked, then made executable and never written again.
+//!
+//! Invariants:
+//! 1. Nobody learns where code is before every core would run it as it was written (platform/code.rs).
+use crate::platform::code;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::ir::{ExternalName, Function};
 use cranelift_codegen::{CompiledCode, FinalizedRelocTarget};
@@ -104,12 +108,12 @@ impl CodeMemory {
             offsets,
         };
         // SAFETY: the mapping has room for the image, and nobody else knows it yet.
-        let done = unsafe {
+        let may_run = unsafe {
             std::ptr::copy_nonoverlapping(image.as_ptr(), memory.start, image.len());
-            synchronise(memory.start, bytes);
-            libc::mprotect(start, bytes, libc::PROT_READ | libc::PROT_EXEC)
+            libc::mprotect(start, bytes, libc::PROT_READ | libc::PROT_EXEC) == 0
+                && code::publish(memory.start, bytes)
         };
-        (done == 0).then_some(memory)
+        may_run.then_some(memory)
     }
 
     /// Where the piece of that index starts.
@@ -130,19 +134,75 @@ impl Drop for CodeMemory {
     }
 }
 
-/// Makes fresh code visible to instruction fetch, where caches do not do it by themselves.
-///
-/// # Safety
-/// The range is mapped.
-unsafe fn synchronise(start: *mut u8, bytes: usize) {
-    #[cfg(target_arch = "aarch64")]
-    {
-        unsafe extern "C" {
-            fn __clear_cache(start: *mut u8, end: *mut u8);
+#[cfg(all(
+    test,
+    unix,
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(any(miri, loom))
+))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{channel, Receiver, Sender};
+
+    /// A function that returns `n`.
+    fn returns(n: u16) -> Piece {
+        let code = if cfg!(target_arch = "x86_64") {
+            // mov eax, n; ret
+            let [low, high] = n.to_le_bytes();
+            vec![0xB8, low, high, 0, 0, 0xC3]
+        } else {
+            // movz w0, n; ret
+            let instructions = [0x5280_0000 | (n as u32) << 5, 0xD65F_03C0];
+            instructions.iter().flat_map(|i| i.to_le_bytes()).collect()
+        };
+        Piece {
+            code,
+            links: Vec::new(),
         }
-        // SAFETY: by the caller's promise.
-        unsafe { __clear_cache(start, start.add(bytes)) };
     }
-    #[cfg(not(target_arch = "aarch64"))]
-    let _ = (start, bytes);
+
+    /// Runs the code that it is given, and says what that returned.
+    fn run_all(codes: Receiver<usize>, answers: Sender<u32>) {
+        for address in codes {
+            // SAFETY: the sender keeps the memory until it has the answer, and it holds such a function.
+            let code = unsafe {
+                std::mem::transmute::<*const u8, extern "C" fn() -> u32>(
+                    std::ptr::with_exposed_provenance(address),
+                )
+            };
+            answers.send(code()).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_thread_runs_what_was_written_last_at_an_address() {
+        if !code::can_be_published() {
+            return;
+        }
+        let runners: Vec<_> = (0..3)
+            .map(|_| {
+                let ((run, codes), (answer, answers)) = (channel(), channel());
+                (run, answers, std::thread::spawn(|| run_all(codes, answer)))
+            })
+            .collect();
+        let mut reused = 0;
+        let mut last = std::ptr::null();
+        for n in 0..1_000 {
+            let memory = CodeMemory::new(&[returns(n)]).expect("memory");
+            let at = memory.start(0);
+            reused += (at == last) as u32;
+            last = at;
+            for (run, _, _) in &runners {
+                run.send(at.expose_provenance()).unwrap();
+            }
+            for (_, answers, _) in &runners {
+                assert_eq!(answers.recv(), Ok(n as u32));
+            }
+        }
+        assert!(reused > 0, "each code was at an address of its own");
+        for (run, _, thread) in runners {
+            drop(run);
+            thread.join().unwrap();
+        }
+    }
 }

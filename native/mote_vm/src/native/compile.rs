@@ -7,7 +7,7 @@ use super::code_memory::{CodeMemory, Piece};
 use super::flow::Flow;
 use super::learned::{Learned, Subject};
 use super::stubs::Stubs;
-use super::{host, layout, LARGEST_FRAME};
+use super::{host, layout, LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
 use crate::code::program::{BehaviourSlot, FunctionSlot};
 use crate::code::verify::Verified;
 use crate::turn::Stop;
@@ -18,9 +18,6 @@ use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_codegen::Context;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-
-/// Bytes of the largest frame of a behaviour, of which there is one.
-const LARGEST_BEHAVIOUR_FRAME: usize = 1 << 20;
 
 /// Bytes of the largest frame of the form of a function that answers words for it, which stands below the function's
 /// own.

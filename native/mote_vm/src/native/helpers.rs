@@ -9,6 +9,7 @@ use crate::atom::Atom;
 use crate::code::primitive::Primitive;
 use crate::interpreter::comparison;
 use crate::prim;
+use crate::prim::random::Draws;
 use crate::turn::{Stop, Turn};
 use crate::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -49,7 +50,8 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
     carefully(turn, |turn| {
         let p = Primitive::from_number(p)?;
         let clock = turn.place.machine.clock();
-        let answer = prim::apply(p, &mut turn.heap, &mut turn.random, clock, &arguments);
+        let draws = Draws(&mut turn.random, &turn.counts.turns);
+        let answer = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
         if let Err(reason) = turn.pay_for_work() {
             return abort(turn, reason);
         }
@@ -63,8 +65,8 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
     })
 }
 
-/// The helper of a primitive: one that knows which it is, for those that loops ask and that neither allocate nor cost
-/// fuel, or one that finds out.
+/// The helper of a primitive: one that knows which it is, for those that loops ask and that do not allocate, or one that
+/// finds out.
 pub(super) fn of(p: Primitive, guarded: bool) -> *const () {
     match (p, guarded) {
         (Primitive::MapGet, false) => map_get as *const (),
@@ -75,23 +77,27 @@ pub(super) fn of(p: Primitive, guarded: bool) -> *const () {
 }
 
 extern "C" fn map_get(turn: *mut Turn, _p: u64, map: Value, key: Value, default: Value) -> u64 {
-    carefully(turn, |_| {
-        let found = prim::maps::map_get(map, key, default);
-        Some(otherwise(found, Value::UNDEFINED.word()))
+    carefully(turn, |turn| {
+        let found = prim::maps::map_get(&mut turn.heap.work, map, key, default);
+        found_or(turn, found, Value::UNDEFINED.word())
     })
 }
 
 extern "C" fn map_fetch(turn: *mut Turn, _p: u64, map: Value, key: Value, _none: Value) -> u64 {
-    carefully(turn, |_| {
-        Some(otherwise(prim::maps::map_fetch(map, key), NO_ANSWER))
+    carefully(turn, |turn| {
+        let found = prim::maps::map_fetch(&mut turn.heap.work, map, key);
+        found_or(turn, found, NO_ANSWER)
     })
 }
 
-fn otherwise(answer: Value, none: u64) -> u64 {
-    if answer.is_none() {
-        none
-    } else {
-        answer.word()
+/// What was found, if the turn can pay for it.
+fn found_or(turn: &mut Turn, found: Value, otherwise: u64) -> Option<u64> {
+    if let Err(reason) = turn.pay_for_work() {
+        return abort(turn, reason);
+    }
+    match found.is_none() {
+        true => Some(otherwise),
+        false => Some(found.word()),
     }
 }
 
@@ -101,6 +107,20 @@ pub(super) extern "C" fn op(turn: *mut Turn, p: u64, a: Value, b: Value, c: Valu
 
 pub(super) extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
     primitive(turn, p, [a, b, c], NO_ANSWER)
+}
+
+/// For tests: what a primitive's helper answers, `NONE` where there is no answer, or that the turn stops.
+#[cfg(all(test, not(loom)))]
+pub(crate) fn asked(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, ()> {
+    type Helper = extern "C" fn(*mut Turn, u64, Value, Value, Value) -> u64;
+    // SAFETY: helpers of primitives have this signature.
+    let helper = unsafe { std::mem::transmute::<*const (), Helper>(of(p, true)) };
+    let [a, b, c] = arguments;
+    match helper(turn, u64::from(p.number()), a, b, c) {
+        STOP => Err(()),
+        NO_ANSWER => Ok(Value::NONE),
+        word => Ok(Value::from_word(word)),
+    }
 }
 
 pub(super) extern "C" fn compared(turn: *mut Turn, p: u64, a: Value, b: Value) -> u64 {

@@ -1,4 +1,5 @@
 //! What this computer's native code is like; whether there is any.
+use crate::platform::code;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use std::sync::OnceLock;
@@ -15,15 +16,9 @@ pub(crate) fn is_supported() -> bool {
 }
 
 fn make() -> Option<OwnedTargetIsa> {
-    // Layout, relocations and cache maintenance (layout.rs, code_memory.rs) are written for these.
-    let known = cfg!(all(
-        unix,
-        any(
-            target_arch = "x86_64",
-            all(target_arch = "aarch64", target_os = "linux")
-        )
-    ));
-    if !known {
+    // Layout and relocations (layout.rs, code_memory.rs) are written for these.
+    let known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    if !known || !code::can_be_published() {
         return None;
     }
     let mut flags = settings::builder();

@@ -1,7 +1,12 @@
 //! What the functions of a unit are to each other: what they usually answer and are passed, and which of them answer floats
 //! as they are. Found by trying, before any of them is compiled. Nothing rests on it but speed: it is tested.
+//!
+//! Invariants:
+//! 1. A code is looked at, and compiled, only if that takes little: what the compiler does grows with the registers that
+//!    each instruction has to keep ([`LARGEST_SPREAD`]). What is larger is refused before any of it is done.
 use super::flow::Flow;
 use super::kinds::Kinds;
+use super::live::{live, Registers};
 use crate::code::ir::{Instr, Label};
 use crate::code::verify::Verified;
 use crate::value::Value;
@@ -9,6 +14,9 @@ use crate::value::Value;
 /// Instructions times registers of the largest code that is compiled: what is known is kept for each register at each
 /// label.
 const LARGEST_CODE: usize = 1 << 22;
+/// Registers that are still read, summed up over the instructions, of the largest code that is compiled: on each way out of
+/// the fast body, of which most instructions have one, all of them are kept somewhere. A thousand instructions may keep 32 each.
+const LARGEST_SPREAD: usize = 1 << 15;
 /// Parameters of the largest function that has a form that answers words: with as many its frame has room.
 const BOXING_ARITY: u32 = 16;
 /// How often it is looked again what functions answer and are passed, given what was found out of the others.
@@ -23,6 +31,8 @@ pub(super) struct Learned<'a> {
     /// What they usually pass to each other, by parameter. Behaviours are left out: those that call a function for the
     /// outside pass whatever comes.
     passed: Vec<Vec<Kinds>>,
+    /// Which are small enough.
+    fits: Vec<bool>,
     /// For each one that answers floats as they are: the piece that answers words, for whoever does not know that.
     pub(super) boxing: Vec<Option<usize>>,
 }
@@ -77,6 +87,9 @@ impl<'a> Learned<'a> {
             passed: (verified.functions.iter())
                 .map(|f| vec![Kinds::NONE; f.arity as usize])
                 .collect(),
+            fits: (verified.functions.iter())
+                .map(|f| fits(&f.code, f.registers))
+                .collect(),
             boxing: vec![None; functions],
         };
         learned.learn();
@@ -88,21 +101,22 @@ impl<'a> Learned<'a> {
     pub(super) fn function(&'a self, index: usize) -> Option<Subject<'a>> {
         let function = &self.verified.functions[index];
         let inputs = function.arity as u16;
-        self.subject(&function.code, function.registers, inputs, Some(index))
+        self.fits[index]
+            .then(|| self.subject(&function.code, function.registers, inputs, Some(index)))
     }
 
     /// A behaviour, as above.
     pub(super) fn behaviour(&'a self, index: usize) -> Option<Subject<'a>> {
         let behaviour = &self.verified.behaviours[index];
         let inputs = behaviour.captures as u16 + 1;
-        self.subject(&behaviour.code, behaviour.registers, inputs, None)
+        fits(&behaviour.code, behaviour.registers)
+            .then(|| self.subject(&behaviour.code, behaviour.registers, inputs, None))
     }
 
     /// What a function is to its form that answers words.
     pub(super) fn interface(&'a self, index: usize) -> Subject<'a> {
         let inputs = self.verified.functions[index].arity as u16;
-        let subject = self.subject(&[], inputs, inputs, Some(index));
-        subject.expect("no code is not too large")
+        self.subject(&[], inputs, inputs, Some(index))
     }
 
     fn subject(
@@ -111,17 +125,15 @@ impl<'a> Learned<'a> {
         registers: u16,
         inputs: u16,
         index: Option<usize>,
-    ) -> Option<Subject<'a>> {
-        let fits =
-            code.len() * registers as usize <= LARGEST_CODE && code.len() <= Label::MAX as usize;
-        fits.then_some(Subject {
+    ) -> Subject<'a> {
+        Subject {
             code,
             constants: self.constants,
             registers,
             inputs,
             index,
             learned: self,
-        })
+        }
     }
 
     /// Finds out what functions usually answer, and are passed.
@@ -162,17 +174,27 @@ impl<'a> Learned<'a> {
         let mut unboxed: Vec<bool> = (verified.functions.iter().zip(&self.returns))
             .map(|(f, returns)| *returns == Kinds::FLOAT && f.arity <= BOXING_ARITY)
             .collect();
-        let mut found = usize::MAX;
-        while found != unboxed.iter().filter(|u| **u).count() {
-            found = unboxed.iter().filter(|u| **u).count();
-            for (index, function) in verified.functions.iter().enumerate() {
-                let last = function.code.iter().all(|instr| match instr {
-                    Instr::TailCall { function, .. } => verified
-                        .own_function(*function)
-                        .is_some_and(|own| unboxed[own]),
-                    _ => true,
-                });
-                unboxed[index] &= last;
+        // Who calls one last that does not, does not either, nor who calls that one last: each is looked at once.
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut boxed: Vec<usize> = Vec::new();
+        for (index, function) in verified.functions.iter().enumerate() {
+            let mut answers = unboxed[index];
+            for instr in &function.code {
+                if let Instr::TailCall { function, .. } = instr {
+                    match verified.own_function(*function) {
+                        Some(own) => callers[own].push(index),
+                        None => answers = false,
+                    }
+                }
+            }
+            unboxed[index] = answers;
+            boxed.extend((!answers).then_some(index));
+        }
+        while let Some(index) = boxed.pop() {
+            for caller in std::mem::take(&mut callers[index]) {
+                if std::mem::take(&mut unboxed[caller]) {
+                    boxed.push(caller);
+                }
             }
         }
         let found = (0..count).filter(|index| unboxed[*index]);
@@ -180,4 +202,13 @@ impl<'a> Learned<'a> {
             self.boxing[index] = Some(count + i);
         }
     }
+}
+
+/// Whether a code is small enough: invariant 1.
+fn fits(code: &[Instr], registers: u16) -> bool {
+    let most = code.len() * registers as usize;
+    most <= LARGEST_SPREAD
+        || most <= LARGEST_CODE
+            && code.len() <= Label::MAX as usize
+            && live(code).iter().map(Registers::count).sum::<usize>() <= LARGEST_SPREAD
 }

@@ -20,6 +20,10 @@ impl Registers {
         }
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = Register> + '_ {
         self.0.iter().enumerate().flat_map(|(i, &word)| {
             let bits = std::iter::successors(Some(word), |w| Some(w & w.wrapping_sub(1)));

@@ -10,7 +10,9 @@
 //! 2. Nothing unwinds through a native frame: helpers catch what panics and carry it to the turn boundary.
 //! 3. A turn is undone and run again by the interpreter when its native code cannot go on. So whatever is not
 //!    compiled, not yet or never, is the interpreter's, and the outcome of a turn does not depend on the tier.
-//! 4. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
+//! 4. No native frame is larger than [`LARGEST_FRAME`], or [`LARGEST_BEHAVIOUR_FRAME`]; what would have a larger one is
+//!    refused, and so is what would take the compiler too long (learned.rs). Refused code is the interpreter's.
+//! 5. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
 mod again;
 mod body;
 mod code_memory;
@@ -37,6 +39,8 @@ mod way;
 
 pub(crate) use code_memory::CodeMemory;
 pub(crate) use compile::Compiled;
+#[cfg(all(test, not(loom)))]
+pub(crate) use helpers::asked as helper;
 pub(crate) use tier::{Compiler, Job};
 
 use crate::actor::Actor;
@@ -63,6 +67,8 @@ pub(crate) extern "C" fn absent(_: *mut Turn, _: *const Actor, _: Value) -> u32 
 
 /// Bytes of the largest native frame of a function; one that needs more stays the interpreter's.
 pub(crate) const LARGEST_FRAME: usize = 8 * MAX_REGISTERS as usize;
+/// The same of a behaviour, of which there is one; it stands on the stacks of callers, too (stand_in.rs).
+pub(crate) const LARGEST_BEHAVIOUR_FRAME: usize = 64 << 10;
 /// Stack for everything that is not nested calls of the language: the thread's own frames, helpers, a behaviour's.
 const OTHER_FRAMES: usize = 8 << 20;
 /// The stack of a dispatch thread. Its pages are taken when touched.

@@ -91,6 +91,14 @@ pub enum Rest {
     Closed,
 }
 
+/// Letters that nobody will read, to be dropped where that is no matter: there may be many.
+#[must_use]
+pub struct Lost<F> {
+    /// How many there are.
+    pub count: u64,
+    _letters: (Sheets<F>, Letters<F>),
+}
+
 /// The senders' lock, with what is written under it.
 pub struct Pen<'o, F> {
     outbox: &'o Outbox<F>,
@@ -211,23 +219,24 @@ impl<F> Outbox<F> {
         }
     }
 
-    /// Takes no more letters. The reader gets those that wait, unless they are `forgotten`; how many were.
-    pub fn close(&self, forgotten: bool) -> u64 {
+    /// Takes no more letters. The reader gets those that wait.
+    pub fn close(&self) {
+        self.entrance.lock().closed = true;
+    }
+
+    /// Takes no more letters, and nobody will read those that wait: they are the caller's, who drops them without a lock,
+    /// for what they hold may do anything when it goes.
+    pub fn abandon(&self) -> Lost<F> {
         let mut taken = self.taken.lock();
         let mut entrance = self.entrance.lock();
         entrance.closed = true;
-        if !forgotten {
-            return 0;
+        let count = self.waiting(&entrance);
+        self.saw(count);
+        let waiting = std::mem::take(&mut entrance.sheets);
+        Lost {
+            count,
+            _letters: (waiting, std::mem::take(&mut *taken)),
         }
-        let waiting = self.waiting(&entrance);
-        self.saw(waiting);
-        let lost = std::mem::take(&mut entrance.sheets);
-        drop(entrance);
-        let also = std::mem::take(&mut *taken);
-        drop(taken);
-        // Without the locks: what they hold may do anything when it goes.
-        drop((lost, also));
-        waiting
     }
 
     /// What it has seen.
@@ -303,13 +312,13 @@ mod tests {
     fn a_closed_one_gives_what_waits_unless_nobody_is_left() {
         let outbox = Outbox::new(9, Account::default());
         post(&outbox, 1);
-        assert_eq!(outbox.close(false), 0);
+        outbox.close();
         assert_eq!(post(&outbox, 2), Posted::Closed);
         assert_eq!(take(&outbox, 9), (vec![1], Rest::Closed));
         let outbox = Outbox::new(9, Account::default());
         (0..5).for_each(|n| assert_ne!(post(&outbox, n), Posted::Full));
         take(&outbox, 2);
-        assert_eq!(outbox.close(true), 3);
+        assert_eq!(outbox.abandon().count, 3);
         assert_eq!(outbox.info().waiting, 0);
         assert_eq!(take(&outbox, 9), (vec![], Rest::Closed));
     }
@@ -402,7 +411,7 @@ mod models {
             let outbox = Arc::new(Outbox::new(9, Account::default()));
             let o = outbox.clone();
             let sender = thread::spawn(move || o.post(|letters| letters.add(1)));
-            let lost = outbox.close(true);
+            let lost = outbox.abandon().count;
             let posted = sender.join().unwrap();
             match posted {
                 Posted::Closed => assert_eq!(lost, 0),

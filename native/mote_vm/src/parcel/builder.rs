@@ -2,7 +2,7 @@
 use super::words::{Words, Written, FEW};
 use super::{Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, LIST, MAP, ON, TIMER, TUPLE};
 use crate::atom::Atom;
-use crate::foreign::{length, ForeignRef};
+use crate::foreign::ForeignRef;
 use crate::handles::Held;
 use crate::timers::TimerId;
 use crate::value::Value;
@@ -12,7 +12,7 @@ use crate::value::Value;
 pub struct Builder {
     words: Written,
     foreigns: Vec<ForeignRef>,
-    shared: usize,
+    outside: usize,
     held: Vec<Held>,
 }
 
@@ -21,7 +21,7 @@ pub struct Builder {
 pub struct BuilderMark {
     words: usize,
     foreigns: usize,
-    shared: usize,
+    outside: usize,
     held: usize,
 }
 
@@ -49,7 +49,7 @@ impl Builder {
         BuilderMark {
             words: self.words.len(),
             foreigns: self.foreigns.len(),
-            shared: self.shared,
+            outside: self.outside,
             held: self.held.len(),
         }
     }
@@ -58,14 +58,14 @@ impl Builder {
     pub fn rewind(&mut self, mark: BuilderMark) {
         self.words.truncate(mark.words);
         self.foreigns.truncate(mark.foreigns);
-        self.shared = mark.shared;
+        self.outside = mark.outside;
         self.held.truncate(mark.held);
     }
 
-    /// Bytes of the foreign binaries in it.
+    /// What the foreign values in it keep outside of all heaps.
     #[inline]
-    pub fn shared(&self) -> usize {
-        self.shared
+    pub fn outside(&self) -> usize {
+        self.outside
     }
 
     /// Whether nothing was written yet.
@@ -134,7 +134,7 @@ impl Builder {
     pub fn foreign(&mut self, foreign: ForeignRef) {
         self.words
             .push(FOREIGN | (self.foreigns.len() as u64) << COUNT_SHIFT);
-        self.shared += length(&foreign);
+        self.outside += foreign.outside();
         self.foreigns.push(foreign);
     }
 
@@ -161,7 +161,7 @@ impl Builder {
         let contents = Parcel {
             words: Words::Few([Value::UNDEFINED; FEW], 0),
             foreigns: self.foreigns,
-            shared: self.shared,
+            outside: self.outside,
             held: self.held,
         };
         (self.words.open(), contents)
@@ -172,7 +172,7 @@ impl Builder {
         Parcel {
             words: self.words.finish(),
             foreigns: self.foreigns,
-            shared: self.shared,
+            outside: self.outside,
             held: self.held,
         }
     }

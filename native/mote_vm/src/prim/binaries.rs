@@ -9,6 +9,8 @@ use crate::value::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Bytes that are shifted in one go.
+const AT_ONCE: usize = 1 << 12;
 /// The most bits of an integer.
 pub(crate) const INTEGER_BITS: usize = 64;
 
@@ -146,10 +148,19 @@ pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: 
             heap.slice(binary, bytes, from / 8..from / 8 + count)
         }
         Some((bytes, from, count)) => {
-            heap.work += count;
+            if heap.work.count(count).is_err() || !heap.fits(count) {
+                return Value::NONE;
+            }
             let byte = |i| big_endian(bytes, from + i * 8, 8) as u8;
-            let copied: Vec<u8> = (0..count).map(byte).collect();
-            heap.bytes(&copied)
+            let mut copied = Vec::with_capacity(count);
+            while copied.len() < count {
+                let some = copied.len()..count.min(copied.len() + AT_ONCE);
+                if heap.work.pass(some.len()).is_err() {
+                    return Value::NONE;
+                }
+                copied.extend(some.map(byte));
+            }
+            heap.owned_bytes(copied)
         }
         None => Value::NONE,
     }

@@ -1,12 +1,15 @@
 //! Putting binaries together.
 use super::binaries::{as_character, INTEGER_BITS};
 use super::types::{as_binary, is_atom};
+use super::work::{Over, Work};
 use crate::foreign::Wide;
 use crate::heap::Heap;
 use crate::value::Value;
 
 /// Bytes that are copied while a primitive walks over one element of a list.
 pub(super) const COPIED: usize = 32;
+/// Bytes that are copied in one go.
+const AT_ONCE: usize = 1 << 16;
 
 /// What a segment is; the numbers are those of its specification.
 #[derive(Clone, Copy, PartialEq)]
@@ -48,6 +51,8 @@ struct Bits {
     bytes: Vec<u8>,
     /// Bits in use of the last byte; 0 when it is full.
     over: usize,
+    /// Elements that are paid for.
+    paid: usize,
 }
 
 impl Bits {
@@ -81,41 +86,60 @@ impl Bits {
         }
     }
 
+    /// Pays for what is there, and for so many bytes more.
+    fn pay_for(&mut self, more: usize, work: &mut Work) -> Result<(), Over> {
+        // What was refused for memory is paid for, and not there.
+        let elements = self.paid.max((self.bytes.len() + more) / COPIED);
+        work.count(elements - self.paid)?;
+        self.paid = elements;
+        Ok(())
+    }
+
     fn extend(&mut self, bytes: &[u8]) {
-        if self.over == 0 {
-            self.bytes.extend_from_slice(bytes);
-        } else {
-            bytes.iter().for_each(|byte| self.push((*byte).into(), 8));
+        let Some((last, first)) = self.bytes.last_mut().zip(bytes.first()) else {
+            return self.bytes.extend_from_slice(bytes);
+        };
+        match self.over {
+            0 => self.bytes.extend_from_slice(bytes),
+            // Each byte ends what the one before has begun.
+            over => {
+                let shift = 8 - over;
+                *last |= first >> over;
+                let between = bytes.windows(2).map(|two| two[0] << shift | two[1] >> over);
+                self.bytes.extend(between);
+                self.bytes.push(bytes[bytes.len() - 1] << shift);
+            }
         }
     }
 }
 
-/// A binary of the values in a tuple, as a tuple of specifications says (see [`Segment`]).
+/// A binary of the values in a tuple, as a tuple of specifications says (see [`Segment`]). What is put together is paid
+/// for also if a later value does not fit.
 pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
-    let mut built = || {
-        let mut values = values.as_tuple()?.iter().copied();
-        let mut bits = Bits::default();
-        for spec in specs.as_tuple()? {
-            let segment = Segment::of(*spec)?;
-            let value = values.next()?;
-            let size = match segment.dynamic {
-                true => usize::try_from(values.next()?.as_fixnum()?)
-                    .ok()?
-                    .checked_mul(segment.size)?,
-                false => segment.size,
-            };
-            add(heap, &mut bits, &segment, value, size)?;
-        }
-        if bits.over != 0 {
-            return None;
-        }
-        heap.work += bits.bytes.len() / COPIED;
-        Some(bits.bytes)
-    };
-    match built() {
-        Some(bytes) => heap.owned_bytes(bytes),
-        None => Value::NONE,
+    let mut bits = Bits::default();
+    let built = put_together(heap, &mut bits, values, specs);
+    let paid = bits.pay_for(0, &mut heap.work);
+    match built.and(paid.ok()) {
+        Some(()) if bits.over == 0 => heap.owned_bytes(bits.bytes),
+        _ => Value::NONE,
     }
+}
+
+fn put_together(heap: &mut Heap, bits: &mut Bits, values: Value, specs: Value) -> Option<()> {
+    let mut values = values.as_tuple()?.iter().copied();
+    for spec in specs.as_tuple()? {
+        let segment = Segment::of(*spec)?;
+        let value = values.next()?;
+        let size = match segment.dynamic {
+            true => usize::try_from(values.next()?.as_fixnum()?)
+                .ok()?
+                .checked_mul(segment.size)?,
+            false => segment.size,
+        };
+        heap.work.pass(1).ok()?;
+        add(heap, bits, &segment, value, size)?;
+    }
+    Some(())
 }
 
 fn add(
@@ -142,11 +166,11 @@ fn add(
             }
             _ => return None,
         },
-        Kind::Binary => bits.extend(fitting(heap, bits, as_binary(value)?)?),
+        Kind::Binary => copy(heap, bits, as_binary(value)?)?,
         Kind::Part => {
             let bytes = as_binary(value)?;
             let count = size.is_multiple_of(8).then_some(size / 8)?;
-            bits.extend(fitting(heap, bits, bytes.get(..count)?)?);
+            copy(heap, bits, bytes.get(..count)?)?;
         }
         Kind::Utf8 => {
             let mut encoded = [0; 4];
@@ -156,9 +180,18 @@ fn add(
     Some(())
 }
 
-/// Doubling a binary again and again ends at the quota, before it is done.
-fn fitting<'b>(heap: &mut Heap, bits: &Bits, bytes: &'b [u8]) -> Option<&'b [u8]> {
-    heap.fits(bits.bytes.len() + bytes.len()).then_some(bytes)
+/// Copies the bytes of a binary; pays for them before. Doubling a binary again and again ends at the quota, before it is
+/// done.
+fn copy(heap: &mut Heap, bits: &mut Bits, bytes: &[u8]) -> Option<()> {
+    bits.pay_for(bytes.len(), &mut heap.work).ok()?;
+    if !heap.fits(bits.bytes.len() + bytes.len()) {
+        return None;
+    }
+    for some in bytes.chunks(AT_ONCE) {
+        heap.work.pass(some.len() / COPIED).ok()?;
+        bits.extend(some);
+    }
+    Some(())
 }
 
 /// An integer of up to 64 bits.

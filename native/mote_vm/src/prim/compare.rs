@@ -8,14 +8,17 @@
 //!
 //! A turn pays for what is looked at: `work` grows by one for each element of tuples, lists (head and tail of each cell)
 //! and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries.
-//! What is one and the same cell is not looked into.
+//! What is one and the same cell is not looked into. Once the work is over (work.rs, invariant 2) the answer means nothing.
+//! Who compares to find a place among others has paid before (weight.rs).
+mod pairs;
+
 use super::build::COPIED;
-use super::order::{key_leaves, leaves_equal, leaves_same, order};
+use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
 use super::types::as_binary;
-use crate::map::{entries, Node};
+use super::work::{Over, Work};
 use crate::value::Value;
+use pairs::{Pairs, Parts};
 use rustc_hash::FxHashMap;
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// What is asked about two terms.
@@ -34,10 +37,7 @@ enum Question {
 impl Question {
     /// The answer for two leaves whose words differ.
     #[inline(always)]
-    fn leaves(self, a: Value, b: Value, work: &mut usize) -> Ordering {
-        if a.is_boxed() && b.is_boxed() {
-            *work += bytes_in_both(a, b) / COPIED;
-        }
+    fn leaves(self, a: Value, b: Value) -> Ordering {
         match self {
             Question::Order => order(a, b),
             Question::Key => key_leaves(a, b),
@@ -45,11 +45,16 @@ impl Question {
             Question::Same => differing(!leaves_same(a, b)),
         }
     }
+
+    /// Whether its steps were paid for before.
+    fn is_paid(self) -> bool {
+        self == Question::Key
+    }
 }
 
 /// The order of all terms. `Equal` is Elixir's `==`.
 #[inline(always)]
-pub(crate) fn compare(a: Value, b: Value, work: &mut usize) -> Ordering {
+pub(crate) fn compare(a: Value, b: Value, work: &mut Work) -> Ordering {
     if Value::both_fixnum(a, b) {
         // Tagging keeps the order.
         return (a.word() as i64).cmp(&(b.word() as i64));
@@ -59,13 +64,13 @@ pub(crate) fn compare(a: Value, b: Value, work: &mut usize) -> Ordering {
 
 /// `a < b`
 #[inline(always)]
-pub(crate) fn less(a: Value, b: Value, work: &mut usize) -> bool {
+pub(crate) fn less(a: Value, b: Value, work: &mut Work) -> bool {
     compare(a, b, work).is_lt()
 }
 
 /// `a == b`: `1 == 1.0`, also inside of tuples and lists.
 #[inline(always)]
-pub(crate) fn equal(a: Value, b: Value, work: &mut usize) -> bool {
+pub(crate) fn equal(a: Value, b: Value, work: &mut Work) -> bool {
     if a == b {
         return true;
     }
@@ -75,32 +80,31 @@ pub(crate) fn equal(a: Value, b: Value, work: &mut usize) -> bool {
     equal_slowly(a, b, work)
 }
 
-/// `a === b`: the same type and value; floats by their bits.
+/// `a === b`: the same type and value; floats by their bits, but for the zeros of some embedders.
 #[inline(always)]
-pub(crate) fn same(a: Value, b: Value, work: &mut usize) -> bool {
+pub(crate) fn same(a: Value, b: Value, work: &mut Work) -> bool {
     if a == b {
         return true;
     }
-    // What has no cell has one word only: other word, other value.
-    if a.is_immediate() || b.is_immediate() {
+    // What has no cell mostly has one word only: other word, other value.
+    if is_alone(a) || is_alone(b) {
         return false;
     }
     same_slowly(a, b, work)
 }
 
-/// The order of keys in a map. Equal keys are the same key. Nobody pays for it: how many keys are compared is the
-/// business of the tree that they are in.
+/// The order of keys in a map. Equal keys are the same key. Whoever asks has paid for it.
 #[inline(always)]
-pub(crate) fn key_order(a: Value, b: Value) -> Ordering {
+pub(crate) fn key_order(a: Value, b: Value, work: &mut Work) -> Ordering {
     if Value::both_fixnum(a, b) {
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    walk(a, b, Question::Key, &mut 0)
+    walk(a, b, Question::Key, work)
 }
 
 /// The larger; the first if they are equal.
 #[inline(always)]
-pub(crate) fn max(a: Value, b: Value, work: &mut usize) -> Value {
+pub(crate) fn max(a: Value, b: Value, work: &mut Work) -> Value {
     if less(a, b, work) {
         b
     } else {
@@ -110,7 +114,7 @@ pub(crate) fn max(a: Value, b: Value, work: &mut usize) -> Value {
 
 /// The smaller; the first if they are equal.
 #[inline(always)]
-pub(crate) fn min(a: Value, b: Value, work: &mut usize) -> Value {
+pub(crate) fn min(a: Value, b: Value, work: &mut Work) -> Value {
     if less(b, a, work) {
         b
     } else {
@@ -120,28 +124,20 @@ pub(crate) fn min(a: Value, b: Value, work: &mut usize) -> Value {
 
 #[cold]
 #[inline(never)]
-fn compare_slowly(a: Value, b: Value, work: &mut usize) -> Ordering {
+fn compare_slowly(a: Value, b: Value, work: &mut Work) -> Ordering {
     walk(a, b, Question::Order, work)
 }
 
 #[cold]
 #[inline(never)]
-fn equal_slowly(a: Value, b: Value, work: &mut usize) -> bool {
+fn equal_slowly(a: Value, b: Value, work: &mut Work) -> bool {
     walk(a, b, Question::Equal, work).is_eq()
 }
 
 #[cold]
 #[inline(never)]
-fn same_slowly(a: Value, b: Value, work: &mut usize) -> bool {
+fn same_slowly(a: Value, b: Value, work: &mut Work) -> bool {
     walk(a, b, Question::Same, work).is_eq()
-}
-
-/// Of two binaries the size of the shorter one; 0 of anything else.
-fn bytes_in_both(a: Value, b: Value) -> usize {
-    match (as_binary(a), as_binary(b)) {
-        (Some(a), Some(b)) => a.len().min(b.len()),
-        _ => 0,
-    }
 }
 
 /// For questions that only tell equal from different, and not which is less.
@@ -158,37 +154,33 @@ const PATIENCE: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// Of a list's spine, or a tower of last elements, one pair in so many is remembered.
 const SPARSE: usize = 64;
 
+/// Bytes of binaries that are compared in one go.
+const MANY: usize = 1 << 20;
+/// Steps that were paid for before between two looks at the work.
+const PAID: isize = 1 << 10;
+
 /// Compares two terms depth first, from the left. The first difference is the answer.
 #[inline]
-fn walk(a: Value, b: Value, question: Question, work: &mut usize) -> Ordering {
+fn walk(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
     if a == b {
         Ordering::Equal
-    } else if Parts::of(a, b).is_none() {
+    } else if Parts::of(a, b).is_none() && bytes_in_both(a, b) < COPIED {
         // The usual case needs none of what follows.
-        question.leaves(a, b, work)
+        question.leaves(a, b)
     } else {
         walk_compound(a, b, question, work)
     }
 }
 
-/// Pairs of values that wait to be compared, from `at` on.
-struct Pairs<'h> {
-    left: Cow<'h, [Value]>,
-    right: Cow<'h, [Value]>,
-    at: usize,
-    question: Question,
-}
-
-impl<'h> Pairs<'h> {
-    #[inline(always)]
-    fn new(left: Cow<'h, [Value]>, right: Cow<'h, [Value]>, question: Question) -> Pairs<'h> {
-        let at = 0;
-        Pairs {
-            left,
-            right,
-            at,
-            question,
-        }
+/// Of two binaries the size of the shorter one; 0 of anything else.
+#[inline(always)]
+fn bytes_in_both(a: Value, b: Value) -> usize {
+    if !a.is_boxed() || !b.is_boxed() {
+        return 0;
+    }
+    match (as_binary(a), as_binary(b)) {
+        (Some(a), Some(b)) => a.len().min(b.len()),
+        _ => 0,
     }
 }
 
@@ -202,73 +194,147 @@ impl<'h> Pairs<'h> {
 /// as there are pairs of them, even where sharing makes the written-out terms exponentially large.
 ///
 /// Of two maps of the same size all keys come before all values, as in Elixir.
-fn walk_compound(a: Value, b: Value, question: Question, work: &mut usize) -> Ordering {
-    let mut looked_at = 0;
-    let order = walk_counting(a, b, question, &mut looked_at);
-    // The pair itself is no element of anything.
-    *work += looked_at - 1;
+fn walk_compound(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
+    let mut steps = Steps::new(work, question.is_paid());
+    let order = walk_counting(a, b, question, &mut steps).unwrap_or(Ordering::Equal);
+    // Also where that is too much: it is over then.
+    let _ = steps.settle();
     order
 }
 
-fn walk_counting(a: Value, b: Value, question: Question, looked_at: &mut usize) -> Ordering {
+fn walk_counting(
+    a: Value,
+    b: Value,
+    question: Question,
+    steps: &mut Steps<'_>,
+) -> Result<Ordering, Over> {
     let (a, b) = ([a], [b]);
-    let mut pairs = Pairs::new(Cow::Borrowed(&a), Cow::Borrowed(&b), question);
+    let mut pairs = Pairs::of_cells(&a, &b, question);
     let mut pending: Vec<Pairs> = Vec::new();
     let mut alike = Alike::default();
     loop {
-        while pairs.at < pairs.left.len() {
-            let (x, y) = (pairs.left[pairs.at], pairs.right[pairs.at]);
-            pairs.at += 1;
-            *looked_at += 1;
+        while let Some((x, y)) = pairs.next() {
+            steps.take(1)?;
             if x == y {
                 continue;
             }
             let question = pairs.question;
             let Some(parts) = Parts::of(x, y) else {
-                match question.leaves(x, y, looked_at) {
+                match leaves(x, y, question, steps)? {
                     Ordering::Equal => continue,
-                    different => return different,
+                    different => return Ok(different),
                 }
             };
             let (n, m) = parts.sizes();
             if n != m {
-                return n.cmp(&m);
+                return Ok(n.cmp(&m));
             }
-            let more = pairs.at < pairs.left.len();
-            if *looked_at > PATIENCE {
+            let more = pairs.has_more();
+            if steps.looked_at() > PATIENCE {
                 let branches = more || matches!(parts, Parts::Maps(..));
-                if (branches || looked_at.is_multiple_of(SPARSE)) && !alike.join(x, y, question) {
+                if (branches || steps.looked_at().is_multiple_of(SPARSE))
+                    && !alike.join(x, y, question)
+                {
                     continue;
                 }
             }
-            let inner = match parts {
-                Parts::Cells(xs, ys) => Pairs::new(Cow::Borrowed(xs), Cow::Borrowed(ys), question),
-                Parts::Maps(x, y) => {
-                    let ((x_keys, x_values), (y_keys, y_values)) = (columns(x), columns(y));
-                    if more {
-                        pending.push(std::mem::replace(
-                            &mut pairs,
-                            Pairs::new(x_values, y_values, question),
-                        ));
-                    } else {
-                        pairs = Pairs::new(x_values, y_values, question);
-                    }
-                    pending.push(std::mem::replace(
-                        &mut pairs,
-                        Pairs::new(x_keys, y_keys, Question::Key),
-                    ));
-                    continue;
-                }
-            };
-            let rest = std::mem::replace(&mut pairs, inner);
+            let (first, then) = parts.pairs(question);
+            let rest = std::mem::replace(&mut pairs, first);
             if more {
                 pending.push(rest);
             }
+            pending.extend(then);
         }
         match pending.pop() {
             Some(next) => pairs = next,
-            None => return Ordering::Equal,
+            None => return Ok(Ordering::Equal),
         }
+    }
+}
+
+/// The answer for two leaves whose words differ.
+#[inline(always)]
+fn leaves(a: Value, b: Value, question: Question, steps: &mut Steps<'_>) -> Result<Ordering, Over> {
+    let both = bytes_in_both(a, b);
+    steps.take(both / COPIED)?;
+    if both > MANY {
+        if let (Some(x), Some(y)) = (as_binary(a), as_binary(b)) {
+            return long_binaries(x, y, steps);
+        }
+    }
+    Ok(question.leaves(a, b))
+}
+
+/// The order of two binaries, by their bytes: whatever was asked.
+fn long_binaries(x: &[u8], y: &[u8], steps: &mut Steps<'_>) -> Result<Ordering, Over> {
+    for (x, y) in x.chunks(MANY).zip(y.chunks(MANY)) {
+        let both = x.len().min(y.len());
+        let order = x[..both].cmp(&y[..both]);
+        if order.is_ne() {
+            return Ok(order);
+        }
+        steps.work.pass(MANY / COPIED)?;
+    }
+    Ok(x.len().cmp(&y.len()))
+}
+
+/// Elements that a comparison has looked at.
+struct Steps<'w> {
+    work: &'w mut Work,
+    /// Somebody has paid for them before.
+    paid: bool,
+    /// Those that the work knows, the others, and how many of these there may be. The first pair is no element of
+    /// anything.
+    settled: usize,
+    more: isize,
+    most: isize,
+}
+
+impl Steps<'_> {
+    fn new(work: &mut Work, paid: bool) -> Steps<'_> {
+        let most = Steps::room(work, paid);
+        Steps {
+            work,
+            paid,
+            settled: 0,
+            more: -1,
+            most,
+        }
+    }
+
+    /// How many steps there are to the next look at the work.
+    fn room(work: &Work, paid: bool) -> isize {
+        match paid {
+            true => PAID,
+            false => isize::try_from(work.room()).unwrap_or(isize::MAX),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, steps: usize) -> Result<(), Over> {
+        self.more = self.more.saturating_add_unsigned(steps);
+        match self.more <= self.most {
+            true => Ok(()),
+            false => self.settle(),
+        }
+    }
+
+    /// Tells the work.
+    #[inline(never)]
+    fn settle(&mut self) -> Result<(), Over> {
+        let steps = usize::try_from(std::mem::take(&mut self.more)).unwrap_or(0);
+        self.settled = self.settled.saturating_add(steps);
+        match self.paid {
+            true => self.work.pass(steps)?,
+            false => self.work.count(steps)?,
+        }
+        self.most = Steps::room(self.work, self.paid);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn looked_at(&self) -> usize {
+        self.settled.saturating_add_signed(self.more)
     }
 }
 
@@ -297,53 +363,6 @@ impl Alike {
         }
         at
     }
-}
-
-/// The keys of a map in order, and their values.
-fn columns<'h>(map: Node<'h>) -> (Cow<'h, [Value]>, Cow<'h, [Value]>) {
-    if map.is_leaf() {
-        return (Cow::Borrowed(map.keys), Cow::Borrowed(map.items));
-    }
-    let (keys, values): (Vec<Value>, Vec<Value>) = entries(map).unzip();
-    (Cow::Owned(keys), Cow::Owned(values))
-}
-
-/// What is inside of two values of the same kind.
-enum Parts<'h> {
-    /// The elements of tuples, or head and tail of lists.
-    Cells(&'h [Value], &'h [Value]),
-    Maps(Node<'h>, Node<'h>),
-}
-
-impl<'h> Parts<'h> {
-    #[inline(always)]
-    fn of(a: Value, b: Value) -> Option<Parts<'h>> {
-        if a.is_cons() && b.is_cons() {
-            return Some(Parts::Cells(cell(a), cell(b)));
-        }
-        if !a.is_boxed() || !b.is_boxed() {
-            return None;
-        }
-        if let Some(elements) = a.as_tuple() {
-            return Some(Parts::Cells(elements, b.as_tuple()?));
-        }
-        Some(Parts::Maps(Node::of(a)?, Node::of(b)?))
-    }
-
-    #[inline(always)]
-    fn sizes(&self) -> (usize, usize) {
-        match self {
-            Parts::Cells(a, b) => (a.len(), b.len()),
-            Parts::Maps(a, b) => (a.size, b.size),
-        }
-    }
-}
-
-/// Head and tail of a value known to be a non-empty list.
-#[inline(always)]
-fn cell<'h>(list: Value) -> &'h [Value] {
-    // SAFETY: a list cell is two values; the pointer is good by value.rs, invariant 1 (see the head of heap/cell.rs).
-    unsafe { std::slice::from_raw_parts(list.cons_pointer(), 2) }
 }
 
 #[cfg(test)]

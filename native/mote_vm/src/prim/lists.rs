@@ -1,5 +1,6 @@
 //! Lists. Everything is a loop: a list may be as long as the heap is large.
 use super::compare::same;
+use super::work::{Over, Work};
 use crate::heap::Heap;
 use crate::value::Value;
 
@@ -98,11 +99,15 @@ pub(crate) fn from_slice(heap: &mut Heap, elements: &[Value]) -> Value {
     list.finish(Value::EMPTY_LIST)
 }
 
-/// The number of elements of a proper list.
-pub(crate) fn proper_length(list: Value) -> Option<usize> {
+/// The number of elements of a proper list. The turn pays for them, also if it is none.
+pub(crate) fn proper_length(list: Value, work: &mut Work) -> Option<usize> {
     let mut elements = Elements::of(list);
-    let n = elements.by_ref().count();
-    elements.ended_properly().then_some(n)
+    let mut n = 0;
+    let walked: Result<(), Over> = elements.by_ref().try_for_each(|_| {
+        n += 1;
+        work.count(1)
+    });
+    (walked.is_ok() && elements.ended_properly()).then_some(n)
 }
 
 /// `hd(list)`
@@ -125,11 +130,8 @@ pub(crate) fn tl(list: Value) -> Value {
 
 /// `length(list)`
 pub(crate) fn length(heap: &mut Heap, list: Value) -> Value {
-    match proper_length(list) {
-        Some(n) => {
-            heap.work += n;
-            Value::fixnum(n as i64)
-        }
+    match proper_length(list, &mut heap.work) {
+        Some(n) => Value::fixnum(n as i64),
         None => Value::NONE,
     }
 }
@@ -137,19 +139,15 @@ pub(crate) fn length(heap: &mut Heap, list: Value) -> Value {
 /// `left ++ right`; `right` need not be a list. Shares `right`.
 pub(crate) fn append(heap: &mut Heap, left: Value, right: Value) -> Value {
     if right == Value::EMPTY_LIST {
-        return match proper_length(left) {
-            Some(n) => {
-                heap.work += n;
-                left
-            }
+        return match proper_length(left, &mut heap.work) {
+            Some(_) => left,
             None => Value::NONE,
         };
     }
     let mut list = Builder::new();
     let mut elements = Elements::of(left);
     for element in elements.by_ref() {
-        heap.work += 1;
-        if list.push(heap, element).is_none() {
+        if heap.work.count(1).is_err() || list.push(heap, element).is_none() {
             return Value::NONE;
         }
     }
@@ -165,7 +163,9 @@ pub(crate) fn reverse(heap: &mut Heap, list: Value) -> Value {
     let mut elements = Elements::of(list);
     let mut reversed = Value::EMPTY_LIST;
     for element in elements.by_ref() {
-        heap.work += 1;
+        if heap.work.count(1).is_err() {
+            return Value::NONE;
+        }
         reversed = heap.cons(element, reversed);
         if reversed.is_none() {
             return Value::NONE;
@@ -181,13 +181,15 @@ pub(crate) fn reverse(heap: &mut Heap, list: Value) -> Value {
 /// `value in list`: whether some element is `===` it. The list must be proper as far as it is searched.
 pub(crate) fn member(heap: &mut Heap, value: Value, list: Value) -> Value {
     let mut elements = Elements::of(list);
-    let found = elements.by_ref().any(|element| {
-        heap.work += 1;
-        same(element, value, &mut heap.work)
-    });
-    if found {
-        Value::TRUE
-    } else if elements.ended_properly() {
+    for element in elements.by_ref() {
+        if heap.work.count(1).is_err() {
+            return Value::NONE;
+        }
+        if same(element, value, &mut heap.work) {
+            return Value::TRUE;
+        }
+    }
+    if elements.ended_properly() {
         Value::FALSE
     } else {
         Value::NONE

@@ -5,6 +5,8 @@
 //! [`Heap::exhausted`] says so. Predicates that always have an answer are `bool`, because native code and patterns
 //! branch on them; [`apply`] makes values of them.
 //!
+//! What takes more than a moment is counted in the heap's [`Work`](work::Work), and ended there: see the head of work.rs.
+//!
 //! Big integers are opaque: they can be compared and told by type, but no arithmetic takes them or gives them.
 pub(crate) mod arith;
 pub(crate) mod binaries;
@@ -16,18 +18,21 @@ pub(crate) mod maps;
 pub(crate) mod math;
 pub(crate) mod order;
 pub(crate) mod random;
+pub(crate) mod sorting;
 pub(crate) mod subtract;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod tuples;
 pub(crate) mod types;
 pub(crate) mod vectors;
+pub(crate) mod weight;
+pub(crate) mod work;
 
 use crate::clock::Clock;
 use crate::code::primitive::Primitive;
 use crate::heap::Heap;
 use crate::value::Value;
-use random::Random;
+use random::Draws;
 
 /// What `primitive` answers to the first of `arguments`, as many as its arity; the others are not looked at.
 ///
@@ -36,7 +41,7 @@ use random::Random;
 pub(crate) fn apply(
     primitive: Primitive,
     heap: &mut Heap,
-    random: &mut Random,
+    draws: Draws<'_>,
     clock: &Clock,
     arguments: &[Value; 3],
 ) -> Value {
@@ -101,12 +106,12 @@ pub(crate) fn apply(
         P::Subtract => subtract::subtract(heap, a, b),
 
         P::MapOf => maps::map_of(heap, a),
-        P::MapGet => maps::map_get(a, b, c),
-        P::MapFetch => maps::map_fetch(a, b),
+        P::MapGet => maps::map_get(&mut heap.work, a, b, c),
+        P::MapFetch => maps::map_fetch(&mut heap.work, a, b),
         P::MapPut => maps::map_put(heap, a, b, c),
         P::MapUpdate => maps::map_update(heap, a, b, c),
         P::MapDelete => maps::map_delete(heap, a, b),
-        P::MapHasKey => maps::map_has_key(a, b),
+        P::MapHasKey => maps::map_has_key(&mut heap.work, a, b),
         P::MapSize => maps::map_size(a),
         P::MapKeys => maps::map_keys(heap, a),
         P::MapValues => maps::map_values(heap, a),
@@ -169,14 +174,15 @@ pub(crate) fn apply(
         P::Pow => math::pow(heap, a, b),
         P::Atan2 => math::atan2(heap, a, b),
 
-        P::Random => random::uniform(heap, random),
-        P::RandomInt => random::random_int(random, a),
+        P::Random => random::uniform(heap, draws),
+        P::RandomInt => random::random_int(draws, a),
         P::Now => Value::fixnum(clock.nanoseconds()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::random::Random;
     use super::testing::{model, Built};
     use super::*;
     use crate::clock::ClockKind;
@@ -208,7 +214,7 @@ mod tests {
                 if cfg!(miri) && (Primitive::Sqrt..=Primitive::Atan2).contains(primitive) {
                     continue;
                 }
-                let answer = apply(*primitive, &mut built.heap, &mut random, &clock(), &arguments);
+                let answer = apply(*primitive, &mut built.heap, Draws(&mut random, &0), &clock(), &arguments);
                 prop_assert!(!built.heap.exhausted());
                 prop_assert!(!always_answers(*primitive) || !answer.is_none(), "{}", primitive.name());
                 if !answer.is_none() {
@@ -231,7 +237,7 @@ mod tests {
             apply(
                 *primitive,
                 &mut built.heap,
-                &mut random,
+                Draws(&mut random, &0),
                 &clock(),
                 &arguments,
             );
@@ -247,7 +253,7 @@ mod tests {
             apply(
                 primitive,
                 &mut built.heap,
-                &mut random,
+                Draws(&mut random, &0),
                 &clock(),
                 &[a, b, Value::NONE],
             )

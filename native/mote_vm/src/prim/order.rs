@@ -14,25 +14,42 @@
 //!   bitstring are unknown).
 //! * Opaque values of one class compare as their [`Foreign`](crate::foreign::Foreign) says, for which `==` is `===`.
 //!
-//! As keys of maps integers come before all floats, and what is equal is the same. Whether 0.0 and -0.0 are two keys is
-//! the embedder's choice, see [`distinguish_zeros`].
+//! As keys of maps integers come before all floats, and what is equal is the same.
+//!
+//! Invariant: 0.0 and -0.0 are `==` and neither is less. Whether they are `===`, and so one key of a map and one literal of a
+//! pattern, is the embedder's choice ([`distinguish_zeros`]), which everything that compares for identity asks here: as long
+//! as they are two, what has no cell is the same as its own word only; otherwise 0.0, and nothing else, is an exception
+//! ([`is_alone`]), for -0.0 is in a cell.
 //!
 //! The walk through tuples, lists and maps is in compare.rs.
 use super::types::as_binary;
 use crate::foreign::Class;
-use crate::value::Value;
+use crate::value::{Value, FLONUM_ZERO};
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
-/// Whether 0.0 and -0.0 are two keys.
+/// Whether 0.0 and -0.0 are two terms.
 static TWO_ZEROS: AtomicBool = AtomicBool::new(true);
 
-/// Says whether 0.0 and -0.0 are two different keys of maps, for all machines: they are on some releases of the BEAM,
-/// and a map cannot be carried from where they are to where they are not. To be called before there is a machine.
+/// Says whether 0.0 and -0.0 are two different terms (`===`, patterns, keys of maps), for all machines: they are on later
+/// releases of the BEAM, and a map cannot be carried from where they are to where they are not. To be called before there
+/// is a machine: code is compiled for the one or the other.
 pub fn distinguish_zeros(two: bool) {
     // Relaxed: whoever starts a machine afterwards publishes this with it.
     TWO_ZEROS.store(two, Relaxed);
+}
+
+/// What was said to [`distinguish_zeros`].
+#[inline(always)]
+pub(crate) fn two_zeros() -> bool {
+    TWO_ZEROS.load(Relaxed)
+}
+
+/// Whether a value is the same (`===`) as no other word than its own.
+#[inline(always)]
+pub(crate) fn is_alone(value: Value) -> bool {
+    value.is_immediate() && (value.word() != FLONUM_ZERO || two_zeros())
 }
 
 /// The order of two leaves as keys; their words differ.
@@ -50,7 +67,7 @@ fn key_leaves_slowly(a: Value, b: Value) -> Ordering {
         return rank_a.cmp(&rank_b).then_with(|| within_rank(rank_a, a, b));
     }
     match (a.as_float(), b.as_float()) {
-        (Some(x), Some(y)) if TWO_ZEROS.load(Relaxed) => x.total_cmp(&y),
+        (Some(x), Some(y)) if two_zeros() => x.total_cmp(&y),
         (Some(x), Some(y)) => floats(x, y),
         (None, None) => numbers(a, b),
         (x, y) => x.is_some().cmp(&y.is_some()),
@@ -59,9 +76,10 @@ fn key_leaves_slowly(a: Value, b: Value) -> Ordering {
 
 /// `===` of two leaves whose words differ.
 pub(super) fn leaves_same(a: Value, b: Value) -> bool {
-    // Only a cell can be the same as another cell; everything else is one word, and the words differ.
+    // Only a cell can be the same as another cell; everything else but 0.0 is one word, and the words differ.
     if !a.is_boxed() || !b.is_boxed() {
-        return false;
+        let is_zero = |value: Value| value.as_float() == Some(0.0);
+        return !two_zeros() && is_zero(a) && is_zero(b);
     }
     match (a.as_float(), b.as_float()) {
         (Some(x), Some(y)) => x.to_bits() == y.to_bits(),

@@ -1,19 +1,51 @@
 //! Random numbers: xoshiro256++ 1.0 of David Blackman and Sebastiano Vigna (2019, <https://prng.di.unimi.it/>), seeded
 //! by splitmix64 as its authors advise. Fast and equidistributed; not for secrets.
+//!
+//! Invariants:
+//! 1. A turn's first draw keeps the state from before it, so that what the turn has drawn can be taken back if it is to run
+//!    once more (turn.rs, invariant 2). Turns are told apart by how many there were before.
 use crate::heap::Heap;
 use crate::value::Value;
 
 /// One thread's generator.
 pub(crate) struct Random {
     state: [u64; 4],
+    /// The last turn that has drawn, and the state before it.
+    before: (u64, [u64; 4]),
+}
+
+/// The generator as a turn uses it: with the number of turns before.
+pub(crate) struct Draws<'t>(pub(crate) &'t mut Random, pub(crate) &'t u64);
+
+impl Draws<'_> {
+    #[inline]
+    fn begin(&mut self) -> &mut Random {
+        let Draws(random, turn) = self;
+        if random.before.0 != **turn {
+            random.before = (**turn, random.state);
+        }
+        random
+    }
 }
 
 impl Random {
     /// The generator of that seed; the same seed gives the same numbers on every platform.
     pub(crate) fn from_seed(seed: u64) -> Random {
         let mut seed = seed;
+        Random::of(std::array::from_fn(|_| splitmix64(&mut seed)))
+    }
+
+    fn of(state: [u64; 4]) -> Random {
         Random {
-            state: std::array::from_fn(|_| splitmix64(&mut seed)),
+            state,
+            before: (u64::MAX, state),
+        }
+    }
+
+    /// Takes back what that turn has drawn.
+    pub(crate) fn take_back(&mut self, turn: u64) {
+        if self.before.0 == turn {
+            self.state = self.before.1;
         }
     }
 
@@ -65,15 +97,15 @@ fn splitmix64(seed: &mut u64) -> u64 {
 
 /// `:rand.uniform()`
 #[inline]
-pub(crate) fn uniform(heap: &mut Heap, random: &mut Random) -> Value {
-    heap.float(random.uniform())
+pub(crate) fn uniform(heap: &mut Heap, mut draws: Draws<'_>) -> Value {
+    heap.float(draws.begin().uniform())
 }
 
 /// `:rand.uniform(n)`: 1..n
 #[inline]
-pub(crate) fn random_int(random: &mut Random, n: Value) -> Value {
+pub(crate) fn random_int(mut draws: Draws<'_>, n: Value) -> Value {
     match n.as_fixnum() {
-        Some(n) if n > 0 => Value::fixnum(1 + random.below(n as u64) as i64),
+        Some(n) if n > 0 => Value::fixnum(1 + draws.begin().below(n as u64) as i64),
         _ => Value::NONE,
     }
 }
@@ -94,9 +126,7 @@ mod tests {
             9817491932198370423,
         ];
         assert_eq!([0; 3].map(|_| splitmix64(&mut seed)), expected);
-        let mut random = Random {
-            state: [1, 2, 3, 4],
-        };
+        let mut random = Random::of([1, 2, 3, 4]);
         let expected = [41943041, 58720359, 3588806011781223, 3591011842654386];
         assert_eq!([0; 4].map(|_| random.next()), expected);
     }
@@ -155,27 +185,37 @@ mod tests {
     #[test]
     fn random_int_is_from_one_to_n() {
         let mut random = Random::from_seed(9);
-        assert!((0..20).all(|_| random_int(&mut random, Value::fixnum(1)) == Value::fixnum(1)));
-        assert!((0..200).all(|_| (1..=3).contains(
-            &random_int(&mut random, Value::fixnum(3))
-                .as_fixnum()
-                .unwrap()
-        )));
-        assert!(
-            random_int(&mut random, Value::fixnum(FIXNUM_MAX))
-                .as_fixnum()
-                .unwrap()
-                > 0
-        );
+        let mut draw = |n| random_int(Draws(&mut random, &0), n);
+        assert!((0..20).all(|_| draw(Value::fixnum(1)) == Value::fixnum(1)));
+        let three = Value::fixnum(3);
+        assert!((0..200).all(|_| (1..=3).contains(&draw(three).as_fixnum().unwrap())));
+        assert!(draw(Value::fixnum(FIXNUM_MAX)).as_fixnum().unwrap() > 0);
         for odd in [
             Value::fixnum(0),
             Value::fixnum(-1),
             Value::flonum(3.0).unwrap(),
             Value::NIL,
         ] {
-            assert!(random_int(&mut random, odd).is_none());
+            assert!(draw(odd).is_none());
         }
-        let mut heap = heap();
-        assert!(uniform(&mut heap, &mut random).as_float().is_some());
+        let draws = Draws(&mut random, &0);
+        assert!(uniform(&mut heap(), draws).as_float().is_some());
+    }
+
+    #[test]
+    fn what_a_turn_has_drawn_can_be_taken_back() {
+        let mut random = Random::from_seed(3);
+        let million = Value::fixnum(1_000_000);
+        let draw = |random: &mut Random, turn: u64| {
+            [0; 3].map(|_| random_int(Draws(random, &turn), million).as_fixnum())
+        };
+        let first = draw(&mut random, 0);
+        let second = draw(&mut random, 1);
+        assert_ne!(first, second);
+        random.take_back(1);
+        assert_eq!(draw(&mut random, 1), second);
+        // A turn that has drawn nothing has nothing to take back.
+        random.take_back(2);
+        assert_ne!(draw(&mut random, 2), second);
     }
 }

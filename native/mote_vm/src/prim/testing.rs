@@ -15,31 +15,36 @@ use std::sync::Arc;
 /// Comparisons for which nobody pays.
 pub(crate) mod uncounted {
     use crate::prim::compare as counted;
+    use crate::prim::work::Work;
     use crate::value::Value;
     use std::cmp::Ordering;
 
     pub(crate) fn compare(a: Value, b: Value) -> Ordering {
-        counted::compare(a, b, &mut 0)
+        counted::compare(a, b, &mut Work::free())
     }
 
     pub(crate) fn less(a: Value, b: Value) -> bool {
-        counted::less(a, b, &mut 0)
+        counted::less(a, b, &mut Work::free())
     }
 
     pub(crate) fn equal(a: Value, b: Value) -> bool {
-        counted::equal(a, b, &mut 0)
+        counted::equal(a, b, &mut Work::free())
     }
 
     pub(crate) fn same(a: Value, b: Value) -> bool {
-        counted::same(a, b, &mut 0)
+        counted::same(a, b, &mut Work::free())
+    }
+
+    pub(crate) fn key_order(a: Value, b: Value) -> Ordering {
+        counted::key_order(a, b, &mut Work::free())
     }
 
     pub(crate) fn max(a: Value, b: Value) -> Value {
-        counted::max(a, b, &mut 0)
+        counted::max(a, b, &mut Work::free())
     }
 
     pub(crate) fn min(a: Value, b: Value) -> Value {
-        counted::min(a, b, &mut 0)
+        counted::min(a, b, &mut Work::free())
     }
 }
 

@@ -27,19 +27,17 @@ pub(crate) fn elem(a: Value, index: Value) -> Value {
 /// `put_elem(a, index, value)`
 pub(crate) fn put_elem(heap: &mut Heap, a: Value, index: Value, value: Value) -> Value {
     match position(a, index) {
-        Some((elements, at)) => {
-            heap.tuple(
-                elements.len(),
-                |i| {
-                    if i == at {
-                        value
-                    } else {
-                        elements[i]
-                    }
-                },
-            )
-        }
-        None => Value::NONE,
+        Some((elements, at)) if heap.work.count(elements.len()).is_ok() => heap.tuple(
+            elements.len(),
+            |i| {
+                if i == at {
+                    value
+                } else {
+                    elements[i]
+                }
+            },
+        ),
+        _ => Value::NONE,
     }
 }
 
@@ -55,19 +53,17 @@ fn position<'h>(a: Value, index: Value) -> Option<(&'h [Value], usize)> {
 /// `Tuple.to_list(a)`
 pub(crate) fn tuple_to_list(heap: &mut Heap, a: Value) -> Value {
     match a.as_tuple() {
-        Some(elements) => {
-            heap.work += elements.len();
+        Some(elements) if heap.work.count(elements.len()).is_ok() => {
             lists::from_slice(heap, elements)
         }
-        None => Value::NONE,
+        _ => Value::NONE,
     }
 }
 
 /// `List.to_tuple(a)`, for proper lists of at most [`TUPLE_LIMIT`] elements.
 pub(crate) fn list_to_tuple(heap: &mut Heap, a: Value) -> Value {
-    match lists::proper_length(a) {
+    match lists::proper_length(a, &mut heap.work) {
         Some(n) if n <= TUPLE_LIMIT => {
-            heap.work += n;
             let mut elements = lists::Elements::of(a);
             // The list was just measured, so there are n elements.
             heap.tuple(n, |_| elements.next().unwrap_or(Value::UNDEFINED))

@@ -91,11 +91,17 @@ impl Fibre {
         admitted
     }
 
-    /// Fires what is due.
+    /// Fires what is due, here or elsewhere.
     pub(super) fn look_at_the_clock(&mut self) {
         self.presence().wake();
         self.dispatch.look_at_the_clock();
+        self.dispatch.hand_over_all();
         self.presence().sleep();
+    }
+
+    /// Whether it has something for others.
+    pub(super) fn owes(&self) -> bool {
+        self.dispatch.owes()
     }
 
     /// What a panic in it means.

@@ -8,9 +8,11 @@
 //! Invariants:
 //! 1. The order of turns depends on the seed, the program and the input only: on nothing that the clock, the memory
 //!    or other system threads do. So messages from outside enter one by one, in the order in which they were sent,
-//!    when nothing else is left to do; or while the machine is paused, all of them.
+//!    when nothing else is left to do; or while the machine is paused, all of them. A turn that native code gives up draws
+//!    the same numbers when it is interpreted (turn.rs, invariant 2), for when native code is ready depends on the clock.
 //! 2. A dispatcher whose turn it is not counts as asleep (presence.rs): the others may take its actors over, and a
 //!    collector may look at it.
+//! 3. A dispatcher hands on what it has for others before the scheduler may wait: nobody else would look for it.
 mod choices;
 mod fibre;
 mod line;

@@ -158,6 +158,7 @@ impl Scheduler {
         if self.fibres.iter().any(busy) {
             return std::thread::park_timeout(WAIT);
         }
+        debug_assert!(!self.fibres.iter().any(Fibre::owes));
         let waits = self.fibres.iter().map(|fibre| fibre.dispatch.may_sleep());
         let at_most = waits.flatten().min();
         self.machine.quiescence().done(1);

@@ -138,6 +138,7 @@ impl Dispatch {
     }
 
     pub(super) fn sleep(&mut self, at_most: Option<Duration>) {
+        debug_assert!(self.turn.queue.is_empty() && !self.owes());
         self.has_slept = true;
         self.crowded = 0;
         self.turn.counts.parks += 1;

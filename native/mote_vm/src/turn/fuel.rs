@@ -13,12 +13,6 @@ const SELDOMER: u64 = 2;
 /// About what a unit of fuel takes, in nanoseconds.
 const UNIT: u64 = 10;
 
-/// Elements that a primitive walks over for one unit of fuel: about the time of a call.
-const ELEMENTS: usize = 4;
-/// What a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
-/// Elixir form charges the same (lib/mote/total/work.ex).
-const FREE: usize = 64;
-
 impl Turn {
     /// All the fuel of a turn.
     pub(crate) fn fill_up(&mut self) {
@@ -28,6 +22,8 @@ impl Turn {
         };
         self.fuel = self.allowance.min(first);
         self.reserve = self.allowance - self.fuel;
+        self.unlooked = 0;
+        self.heap.work.allow(self.allowance);
     }
 
     /// From now on each turn has so much fuel; between turns.
@@ -52,18 +48,7 @@ impl Turn {
     #[inline(never)]
     pub(crate) fn refuel(&mut self) -> Result<(), Atom> {
         self.unusual = 1;
-        if self.place.machine.is_stopping() {
-            return Err(Atom::STOPPED);
-        }
-        // The message of an event that is not over is kept by whoever collects.
-        if self
-            .place
-            .machine
-            .outside()
-            .is_killed(Term::new(self.message))
-        {
-            return Err(Atom::KILLED);
-        }
+        self.look()?;
         if self.reserve == 0 {
             return Err(Atom::FUEL);
         }
@@ -74,6 +59,7 @@ impl Turn {
         let slice = (spent / SELDOMER).clamp(FIRST_SLICE, SLICE);
         self.fuel = self.reserve.min(slice);
         self.reserve -= self.fuel;
+        self.heap.work.allow(self.fuel + self.reserve);
         // A turn this long may go on for as long again, and what is queued behind it may take as long, each; or as long as
         // others took before.
         let each = spent.saturating_mul(UNIT).max(self.long_turn);
@@ -84,29 +70,50 @@ impl Turn {
         Ok(())
     }
 
-    /// Spends fuel for what a primitive has walked over.
-    #[inline(always)]
-    pub(crate) fn pay_for_work(&mut self) -> Result<(), Atom> {
-        match self.heap.work {
-            0 => Ok(()),
-            _ => self.pay(),
+    /// Whether the turn is not to go on, whatever fuel it has.
+    fn look(&mut self) -> Result<(), Atom> {
+        self.unlooked = 0;
+        let machine = &self.place.machine;
+        if machine.is_stopping() {
+            return Err(Atom::STOPPED);
+        }
+        // The message of an event that is not over is kept by whoever collects.
+        match machine.outside().is_killed(Term::new(self.message)) {
+            true => Err(Atom::KILLED),
+            false => Ok(()),
         }
     }
 
-    /// Takes it from the reserve first: the slice says when to look around.
+    /// Spends fuel for what a primitive has walked over.
+    #[inline(always)]
+    pub(crate) fn pay_for_work(&mut self) -> Result<(), Atom> {
+        match self.heap.work.is_none() {
+            true => Ok(()),
+            false => self.pay(),
+        }
+    }
+
+    /// Takes it from the reserve first, as what calls do to the slice says when to look around; but not for longer than
+    /// a slice without a look.
     #[inline(never)]
     fn pay(&mut self) -> Result<(), Atom> {
         self.unusual = 1;
-        let work = std::mem::take(&mut self.heap.work);
-        let price = (work.saturating_sub(FREE) / ELEMENTS) as u64;
+        let price = self.heap.work.price();
         if price > self.reserve + self.fuel {
+            // Or because the machine stops (prim/work.rs, invariant 2).
+            self.look()?;
             (self.reserve, self.fuel) = (0, 0);
             return Err(Atom::FUEL);
         }
         let beyond = price.saturating_sub(self.reserve);
         self.reserve -= price - beyond;
         self.fuel -= beyond;
-        Ok(())
+        self.heap.work.allow(self.fuel + self.reserve);
+        self.unlooked += price;
+        match self.unlooked < SLICE {
+            true => Ok(()),
+            false => self.look(),
+        }
     }
 }
 

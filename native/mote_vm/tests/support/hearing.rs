@@ -8,7 +8,7 @@ use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier};
 use mote_vm::parcel::Builder;
 use mote_vm::sponsor::SponsorConfig;
-use mote_vm::{Term, View};
+use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::mpsc::channel;
@@ -133,13 +133,13 @@ pub fn heard_alike(unit: &[u8], fuel: u64, what: &str) -> Heard {
     interpreted
 }
 
-fn text(term: Term<'_>) -> String {
+fn text<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
     let mut text = String::new();
     write(term, &mut text);
     text
 }
 
-fn write(term: Term<'_>, to: &mut String) {
+fn write<'m, O: Origin<'m>>(term: Term<'m, O>, to: &mut String) {
     match term.view() {
         View::Integer(n) => to.push_str(&n.to_string()),
         View::Float(f) => to.push_str(&format!("{f:?}")),
@@ -164,6 +164,7 @@ fn write(term: Term<'_>, to: &mut String) {
         View::Bytes(bytes) => to.push_str(&format!("{:?}", String::from_utf8_lossy(bytes))),
         View::Foreign(foreign) => to.push_str(&format!("{:?}", foreign.class())),
         View::Timer(_) => to.push_str("a timer"),
+        View::Uncommitted(_) => to.push_str("what was not committed"),
         View::On(..) => to.push_str("a reference with a sponsor"),
         View::Address(_) => to.push_str("an address"),
     }

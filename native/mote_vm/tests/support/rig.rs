@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 use crate::encode::encode;
 use crate::programs::Assembler;
-use crate::world::{machine_by, machine_under, show, stress, World};
+use crate::world::{machine_by, machine_seeded, machine_under, show, stress, World};
 use mote_vm::atom::Atom;
 use mote_vm::clock::ClockKind;
 use mote_vm::code::ir::Unit;
@@ -50,6 +50,11 @@ impl Rig {
             machine_under(stress, memory, ClockKind::System, sponsors),
             unit,
         )
+    }
+
+    /// A seeded machine.
+    pub fn seeded(clock: ClockKind, sponsors: &[(&str, usize)], unit: Unit) -> Rig {
+        Rig::of(machine_seeded(clock, sponsors), unit)
     }
 
     fn of((machine, world): (Machine, World), unit: Unit) -> Rig {

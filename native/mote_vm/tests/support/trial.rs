@@ -11,7 +11,7 @@ use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Inspection, Machine, Outside, Tier};
 use mote_vm::parcel::{Builder, Parcel};
 use mote_vm::sponsor::SponsorConfig;
-use mote_vm::{Term, View};
+use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::mpsc::{channel, RecvTimeoutError};
@@ -347,13 +347,13 @@ fn counted(counts: &mote_vm::counters::Counts) -> impl Iterator<Item = (&'static
 }
 
 /// A term as text, as much of it as fits.
-fn show(term: Term<'_>) -> String {
+fn show<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
     let mut text = String::new();
     write(term, &mut text, &mut PARTS.clone());
     text
 }
 
-fn write(term: Term<'_>, text: &mut String, parts: &mut usize) {
+fn write<'m, O: Origin<'m>>(term: Term<'m, O>, text: &mut String, parts: &mut usize) {
     if *parts == 0 {
         return text.push('…');
     }
@@ -391,6 +391,7 @@ fn write(term: Term<'_>, text: &mut String, parts: &mut usize) {
         View::Bytes(bytes) => text.push_str(&format!("{:?}", String::from_utf8_lossy(bytes))),
         View::Foreign(foreign) => text.push_str(&format!("{:?}", foreign.class())),
         View::Timer(_) => text.push_str("timer"),
+        View::Uncommitted(_) => text.push_str("uncommitted"),
         View::On(sponsor, address) => {
             text.push_str("on ");
             write(sponsor, text, parts);

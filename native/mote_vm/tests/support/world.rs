@@ -8,7 +8,7 @@ use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 use mote_vm::seeded::Schedule;
 use mote_vm::sponsor::SponsorConfig;
-use mote_vm::{Term, View};
+use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -63,12 +63,34 @@ pub fn machine_under(
     clock: ClockKind,
     sponsors: &[(&str, usize)],
 ) -> (Machine, World) {
-    start(gc_config(stress), memory, clock, sponsors)
+    start(
+        gc_config(stress),
+        memory,
+        clock,
+        sponsors,
+        Schedule::Threads,
+    )
+}
+
+/// The same with seed 1.
+pub fn machine_seeded(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, World) {
+    let seeded = Schedule::Seeded {
+        seed: 1,
+        choices: u64::MAX,
+    };
+    start(gc_config(stress()), usize::MAX, clock, sponsors, seeded)
 }
 
 /// A running machine that collects as one does by default.
 pub fn usual_machine(sponsors: &[(&str, usize)]) -> (Machine, World) {
-    start(GcConfig::default(), usize::MAX, ClockKind::System, sponsors)
+    let schedule = Schedule::Threads;
+    start(
+        GcConfig::default(),
+        usize::MAX,
+        ClockKind::System,
+        sponsors,
+        schedule,
+    )
 }
 
 fn start(
@@ -76,6 +98,7 @@ fn start(
     memory: usize,
     clock: ClockKind,
     sponsors: &[(&str, usize)],
+    schedule: Schedule,
 ) -> (Machine, World) {
     let (aborts, heard_aborts) = channel();
     let (faults, heard_faults) = channel();
@@ -89,7 +112,7 @@ fn start(
         memory,
         gc,
         clock,
-        schedule: Schedule::Threads,
+        schedule,
         tier: tier(),
     };
     let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
@@ -160,7 +183,7 @@ pub fn mailbox() -> (Arc<Mailbox>, Receiver<String>) {
 }
 
 /// A term as Elixir would write it.
-pub fn show(term: Term<'_>) -> String {
+pub fn show<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
     match term.view() {
         View::Integer(n) => n.to_string(),
         View::Float(f) => format!("{f:?}"),
@@ -181,6 +204,7 @@ pub fn show(term: Term<'_>) -> String {
         View::On(sponsor, address) => format!("on({}, {})", show(sponsor), show(address)),
         View::Address(_) => "address".to_string(),
         View::Timer(_) => "timer".to_string(),
+        View::Uncommitted(_) => "uncommitted".to_string(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::heap::cell::Kind;
 use crate::native::helpers;
 use crate::native::kinds::Kinds;
 use crate::native::stubs::Seldom;
+use crate::prim::order::{is_alone, two_zeros};
 use crate::value::{self, Value as Word};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I64, I8};
@@ -42,23 +43,34 @@ impl Body<'_, '_> {
         // Nothing but the same word equals what has only one.
         let alone = |kinds: Kinds| !kinds.can_be(Kinds::NUMBER);
         let identity = match p {
-            Primitive::Same | Primitive::Differ => self.is_immediate(a) || self.is_immediate(b),
+            Primitive::Same | Primitive::Differ => self.is_alone(a) || self.is_alone(b),
             Primitive::Eq | Primitive::Ne => {
                 (self.is_immediate(a) && alone(of_a)) || (self.is_immediate(b) && alone(of_b))
             }
             _ => false,
         };
+        let zero = identical && (self.is_immediate(a) || self.is_immediate(b));
         let (a, b) = (self.word(a), self.word(b));
         if identity {
             return self.b.ins().icmp(order(p), a, b);
         }
-        let both = self.b.ins().band(a, b);
-        let both = self.is_fixnum(both);
         let (quick, slow) = (self.next_block(), self.b.create_block());
         let merged = self.next_block();
         let result = self.b.append_block_param(merged, I8);
         self.b.set_cold_block(slow);
-        self.b.ins().brif(both, quick, &[], slow, &[]);
+        if zero {
+            // The word of 0.0 is the same as no other word but, perhaps, that of a cell.
+            let (a, b) = (
+                self.has_tag(a, value::TAG_BOXED),
+                self.has_tag(b, value::TAG_BOXED),
+            );
+            let cell = self.b.ins().bor(a, b);
+            self.b.ins().brif(cell, slow, &[], quick, &[]);
+        } else {
+            let both = self.b.ins().band(a, b);
+            let both = self.is_fixnum(both);
+            self.b.ins().brif(both, quick, &[], slow, &[]);
+        }
 
         self.b.switch_to_block(quick);
         self.b.seal_block(quick);
@@ -81,6 +93,8 @@ impl Body<'_, '_> {
     fn floats_compared(&mut self, p: Primitive, x: Value, y: Value) -> Value {
         use Primitive as P;
         let condition = match p {
+            P::Same if !two_zeros() => FloatCC::Equal,
+            P::Differ if !two_zeros() => FloatCC::NotEqual,
             P::Same | P::Differ => {
                 let x = self.b.ins().bitcast(I64, MemFlagsData::new(), x);
                 let y = self.b.ins().bitcast(I64, MemFlagsData::new(), y);
@@ -110,6 +124,11 @@ impl Body<'_, '_> {
                 Some(self.b.ins().f64const(float))
             }
         }
+    }
+
+    /// Whether the operand is a constant that is the same as no other word.
+    fn is_alone(&self, a: Operand) -> bool {
+        matches!(a, Operand::Constant(_)) && is_alone(self.constant_of(a))
     }
 
     fn is_immediate(&self, a: Operand) -> bool {

@@ -5,6 +5,8 @@ use super::super::testing::{heap, model, model_of, Built, Model};
 use super::{PATIENCE, SPARSE};
 use crate::foreign::Class;
 use crate::heap::Heap;
+use crate::map::from_entries;
+use crate::prim::work::Work;
 use crate::value::Value;
 use proptest::prelude::*;
 use std::cmp::Ordering;
@@ -213,9 +215,9 @@ fn what_is_equal_to_a_third_is_not_compared() {
         }
         level[0]
     });
-    let mut work = 0;
+    let mut work = Work::free();
     assert!(counted::same(sides[0], sides[1], &mut work));
-    let cells = 2 * levels * copies;
+    let (cells, work) = (2 * levels * copies, work.counted());
     assert!(work < PATIENCE + SPARSE * cells, "{work} for {cells}");
     sides[1] = heap.tuple(2, |i| sides[i]);
     assert!(!same(sides[0], sides[1]));
@@ -233,10 +235,11 @@ fn turns_pay_for_what_is_looked_at() {
     let [short, long] = [10, 20].map(|n| heap.tuple(n, number));
     let texts = [0, 0, 1].map(|first| heap.bytes(&[&[first], &[7; 6399][..]].concat()));
     let paid = |a, b| {
-        let mut work = [0; 3];
+        let mut work = [(); 3].map(|()| Work::free());
         counted::same(a, b, &mut work[0]);
         counted::equal(a, b, &mut work[1]);
         counted::less(a, b, &mut work[2]);
+        let work = work.map(|work| work.counted());
         assert!(work[0] == work[1] && work[1] == work[2], "{work:?}");
         work[0]
     };
@@ -249,6 +252,41 @@ fn turns_pay_for_what_is_looked_at() {
     assert_eq!(paid(texts[0], texts[1]), 200);
     assert_eq!(paid(texts[0], texts[2]), 200);
     assert_eq!(paid(number(1), number(2)), 0);
+}
+
+/// What comes behind a difference is not gone through, also of large maps.
+#[test]
+fn turns_do_not_pay_for_what_is_not_looked_at() {
+    let mut heap = heap();
+    let mut large = |first: usize| {
+        let entries = (first..first + 1000).map(|n| (number(n), number(n)));
+        from_entries(&mut heap, entries.collect())
+    };
+    let (a, b, c) = (large(0), large(0), large(1));
+    let paid = |a, b| {
+        let mut work = Work::free();
+        counted::equal(a, b, &mut work);
+        work.counted()
+    };
+    assert_eq!((paid(a, b), paid(a, c)), (2000, 1));
+}
+
+#[test]
+fn what_cannot_be_paid_ends() {
+    let mut heap = heap();
+    let mut tree = || (0..1000).fold(number(1), |below, _| heap.tuple(2, |_| below));
+    let (a, b) = (tree(), tree());
+    let asked: [fn(Value, Value, &mut Work); 3] = [
+        |a, b, work| _ = counted::same(a, b, work),
+        |a, b, work| _ = counted::compare(a, b, work),
+        |a, b, work| _ = counted::equal(a, b, work),
+    ];
+    for ask in asked {
+        let mut work = Work::free();
+        work.allow(100);
+        ask(a, b, &mut work);
+        assert!(work.is_over());
+    }
 }
 
 fn number(n: usize) -> Value {
@@ -268,6 +306,15 @@ proptest! {
         prop_assert_eq!(less(x, y), expected.is_lt());
         prop_assert_eq!(equal(x, y), expected.is_eq());
         prop_assert_eq!(same(x, y), model_of::same(&a, &b));
+    }
+
+    #[test]
+    fn as_keys_equal_is_the_same(a in model(), b in model()) {
+        let mut built = Built::new();
+        let (x, y) = (built.value(&a), built.value(&b));
+        let order = counted::key_order(x, y, &mut Work::free());
+        prop_assert_eq!(order.is_eq(), model_of::same(&a, &b));
+        prop_assert_eq!(counted::key_order(y, x, &mut Work::free()), order.reverse());
     }
 
     #[test]

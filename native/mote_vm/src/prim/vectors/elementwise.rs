@@ -34,13 +34,10 @@ enum Other<'h, T> {
 
 /// `Mote.Vector.add(a, b)` and its likes: element by element, or each with a number.
 pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Value {
-    let (Some(operation), Some(vector)) = (Operation::of(name), Vector::of(a)) else {
+    let of = Operation::of(name).and_then(|operation| Some((operation, walked(heap, a)?)));
+    let Some((operation, vector)) = of else {
         return Value::NONE;
     };
-    if !heap.fits(vector.elements().len() * ELEMENT) {
-        return Value::NONE;
-    }
-    work(heap, vector.elements().len());
     match vector {
         Floats(x) => {
             let other = match Vector::of(b) {

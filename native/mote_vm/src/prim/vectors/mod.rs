@@ -71,11 +71,11 @@ impl<'h> Vector<'h> {
     fn of(a: Value) -> Option<Vector<'h>> {
         let names = names();
         let map = Node::of(a).filter(|map| map.size == 3)?;
-        if map::get(map, names.structure)? != names.module {
+        if map::named(map, names.structure)? != names.module {
             return None;
         }
-        let (elements, rest) = as_binary(map::get(map, names.binary)?)?.as_chunks();
-        let kind = map::get(map, names.kind)?;
+        let (elements, rest) = as_binary(map::named(map, names.binary)?)?.as_chunks();
+        let kind = map::named(map, names.kind)?;
         match rest {
             [] if kind == names.f64 => Some(Floats(elements)),
             [] if kind == names.i64 => Some(Integers(elements)),
@@ -105,17 +105,17 @@ impl<'h> Vector<'h> {
     }
 }
 
-/// The turn pays for going over so many elements: several are as fast as one of a list.
-fn work(heap: &mut Heap, elements: usize) {
-    heap.work += elements * ELEMENT / COPIED;
+/// The turn pays for going over so many elements: several are as fast as one of a list. None if it cannot.
+fn pay(heap: &mut Heap, elements: usize) -> Option<()> {
+    let price = elements.saturating_mul(ELEMENT) / COPIED;
+    heap.work.count(price).ok()
 }
 
-/// The same for all elements of a vector.
-fn walk(heap: &mut Heap, a: Value) {
-    work(
-        heap,
-        Vector::of(a).map_or(0, |vector| vector.elements().len()),
-    );
+/// The vector, if it is one and the turn can pay for going over its elements.
+fn walked<'h>(heap: &mut Heap, a: Value) -> Option<Vector<'h>> {
+    let vector = Vector::of(a)?;
+    pay(heap, vector.elements().len())?;
+    Some(vector)
 }
 
 /// `value`, or no answer; the memory may be exhausted.
@@ -165,33 +165,37 @@ fn made(heap: &mut Heap, kind: Value, binary: Value) -> Value {
     })
 }
 
-/// A vector of floats, if all of them are finite.
-fn floats(heap: &mut Heap, elements: impl Iterator<Item = f64>) -> Value {
-    let mut finite = true;
-    let bytes = bytes(elements.map(|f| {
-        finite &= f.is_finite();
-        f.to_le_bytes()
-    }));
-    if !finite {
+/// A vector of floats, if all of them are finite. What there is no memory for is not made first.
+fn floats(heap: &mut Heap, elements: impl ExactSizeIterator<Item = f64>) -> Value {
+    if !heap.fits(elements.len() * ELEMENT) {
         return Value::NONE;
     }
-    let binary = heap.owned_bytes(bytes);
+    let mut finite = true;
+    let elements = elements.map(|f| {
+        finite &= f.is_finite();
+        f.to_le_bytes()
+    });
+    let bytes = bytes(heap, elements).filter(|_| finite);
+    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
     made(heap, names().f64, binary)
 }
 
-fn integers(heap: &mut Heap, elements: impl Iterator<Item = Option<i64>>) -> Value {
-    let mut all = true;
-    let bytes = bytes(elements.map(|n| {
-        all &= n.is_some();
-        n.unwrap_or(0).to_le_bytes()
-    }));
-    if !all {
+fn integers(heap: &mut Heap, elements: impl ExactSizeIterator<Item = Option<i64>>) -> Value {
+    if !heap.fits(elements.len() * ELEMENT) {
         return Value::NONE;
     }
-    let binary = heap.owned_bytes(bytes);
+    let mut all = true;
+    let elements = elements.map(|n| {
+        all &= n.is_some();
+        n.unwrap_or(0).to_le_bytes()
+    });
+    let bytes = bytes(heap, elements).filter(|_| all);
+    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
     made(heap, names().i64, binary)
 }
 
-fn bytes(elements: impl Iterator<Item = [u8; ELEMENT]>) -> Vec<u8> {
-    elements.collect::<Vec<_>>().into_flattened()
+/// The bytes of these elements, if there is memory for as many as there are at least: they are made before they are charged.
+fn bytes(heap: &mut Heap, elements: impl Iterator<Item = [u8; ELEMENT]>) -> Option<Vec<u8>> {
+    let fits = heap.fits(elements.size_hint().0.saturating_mul(ELEMENT));
+    fits.then(|| elements.collect::<Vec<_>>().into_flattened())
 }

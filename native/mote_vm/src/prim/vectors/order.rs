@@ -1,5 +1,8 @@
 //! The least and the greatest element, and vectors in order.
+use super::super::sorting::sort_in_runs;
+use super::super::work::Over;
 use super::*;
+use std::cmp::Ordering;
 
 /// Where the first of the least elements is, or of the greatest. `None` for no elements, or odd ones.
 fn extreme(vector: Vector<'_>, greatest: bool) -> Option<usize> {
@@ -24,9 +27,8 @@ fn extreme(vector: Vector<'_>, greatest: bool) -> Option<usize> {
 }
 
 fn extreme_value(heap: &mut Heap, a: Value, greatest: bool) -> Value {
-    walk(heap, a);
-    let found = || {
-        let vector = Vector::of(a)?;
+    let mut found = || {
+        let vector = walked(heap, a)?;
         Some((vector, extreme(vector, greatest)?))
     };
     match found() {
@@ -47,15 +49,13 @@ pub(crate) fn vec_max(heap: &mut Heap, a: Value) -> Value {
 
 /// `Mote.Vector.argmin(vector)`: the index of the first of the least.
 pub(crate) fn vec_argmin(heap: &mut Heap, a: Value) -> Value {
-    walk(heap, a);
-    let index = Vector::of(a).and_then(|vector| extreme(vector, false));
+    let index = walked(heap, a).and_then(|vector| extreme(vector, false));
     or_none(index.map(|i| Value::fixnum(i as i64)))
 }
 
 /// `Mote.Vector.argmax(vector)`
 pub(crate) fn vec_argmax(heap: &mut Heap, a: Value) -> Value {
-    walk(heap, a);
-    let index = Vector::of(a).and_then(|vector| extreme(vector, true));
+    let index = walked(heap, a).and_then(|vector| extreme(vector, true));
     or_none(index.map(|i| Value::fixnum(i as i64)))
 }
 
@@ -65,10 +65,11 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
         return Value::NONE;
     };
     let n = vector.elements().len();
-    if !heap.fits(n * ELEMENT) {
+    // In order, and the bytes of that.
+    let levels = n.checked_ilog2().unwrap_or(0) as usize;
+    if pay(heap, n.saturating_mul(levels)).is_none() || !heap.fits(2 * n * ELEMENT) {
         return Value::NONE;
     }
-    work(heap, n * n.checked_ilog2().unwrap_or(0) as usize);
     match vector {
         Floats(x) => {
             let mut sorted: Vec<f64> = x.iter().map(|e| f64::from_le_bytes(*e)).collect();
@@ -76,13 +77,23 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
                 return Value::NONE;
             }
             // Finite floats always compare.
-            sorted.sort_by(|x, y| x.partial_cmp(y).unwrap_or(std::cmp::Ordering::Equal));
-            floats(heap, sorted.into_iter())
+            let order = |x: &f64, y: &f64| x.partial_cmp(y).unwrap_or(Ordering::Equal);
+            match sort_in_runs(&mut sorted, &mut heap.work, |run| run.sort_by(order), order) {
+                Ok(()) => floats(heap, sorted.into_iter()),
+                Err(Over) => Value::NONE,
+            }
         }
         Integers(x) => {
             let mut sorted: Vec<i64> = x.iter().map(|e| i64::from_le_bytes(*e)).collect();
-            sorted.sort_unstable();
-            integers(heap, sorted.into_iter().map(Some))
+            match sort_in_runs(
+                &mut sorted,
+                &mut heap.work,
+                <[i64]>::sort_unstable,
+                i64::cmp,
+            ) {
+                Ok(()) => integers(heap, sorted.into_iter().map(Some)),
+                Err(Over) => Value::NONE,
+            }
         }
     }
 }

@@ -4,15 +4,17 @@ use super::*;
 
 /// `Mote.Vector.new(type, list)`
 pub(crate) fn vec_new(heap: &mut Heap, kind: Value, list: Value) -> Value {
-    let Some(n) = proper_length(list).filter(|n| heap.fits(n * ELEMENT)) else {
+    // The elements, and the bytes of these.
+    let Some(n) = proper_length(list, &mut heap.work).filter(|n| heap.fits(2 * n * ELEMENT)) else {
         return Value::NONE;
     };
-    heap.work += n;
+    let mut elements = Elements::of(list);
     if kind == names().f64 {
-        let all: Option<Vec<f64>> = Elements::of(list).map(as_float).collect();
+        let all: Option<Vec<f64>> = elements.map(as_float).collect();
         or_none(all.map(|all| floats(heap, all.into_iter())))
     } else if kind == names().i64 {
-        integers(heap, Elements::of(list).map(as_i64))
+        // The list was just measured, so there are n elements.
+        integers(heap, (0..n).map(|_| elements.next().and_then(as_i64)))
     } else {
         Value::NONE
     }
@@ -24,7 +26,9 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
     let Some(bytes) = as_binary(binary) else {
         return Value::NONE;
     };
-    heap.work += bytes.len() / COPIED;
+    if heap.work.count(bytes.len() / COPIED).is_err() {
+        return Value::NONE;
+    }
     let names = names();
     let tensor = |kind: Value| match kind.as_tuple()? {
         [letter, bits] => Some((letter.as_atom()?.name(), bits.as_fixnum()?)),
@@ -69,11 +73,13 @@ pub(crate) fn vec_to_list(heap: &mut Heap, a: Value) -> Value {
     let Some(vector) = Vector::of(a) else {
         return Value::NONE;
     };
-    heap.work += vector.elements().len();
+    if heap.work.count(vector.elements().len()).is_err() {
+        return Value::NONE;
+    }
     let mut list = Builder::new();
     for element in vector.elements() {
         let value = vector.value(heap, element);
-        if value.is_none() || list.push(heap, value).is_none() {
+        if heap.work.pass(1).is_err() || value.is_none() || list.push(heap, value).is_none() {
             return Value::NONE;
         }
     }
@@ -83,7 +89,7 @@ pub(crate) fn vec_to_list(heap: &mut Heap, a: Value) -> Value {
 /// `Mote.Vector.to_binary(vector)`
 pub(crate) fn vec_to_binary(a: Value) -> Value {
     match (Vector::of(a), Node::of(a)) {
-        (Some(_), Some(map)) => or_none(map::get(map, names().binary)),
+        (Some(_), Some(map)) => or_none(map::named(map, names().binary)),
         _ => Value::NONE,
     }
 }
@@ -130,8 +136,10 @@ pub(crate) fn vec_concat(heap: &mut Heap, a: Value, b: Value) -> Value {
         _ => None,
     };
     match both() {
-        Some((kind, x, y)) if heap.fits((x.len() + y.len()) * ELEMENT) => {
-            work(heap, x.len() + y.len());
+        Some((kind, x, y))
+            if pay(heap, x.len() + y.len()).is_some()
+                && heap.fits((x.len() + y.len()) * ELEMENT) =>
+        {
             let binary = heap.owned_bytes([x, y].concat().into_flattened());
             made(heap, kind, binary)
         }

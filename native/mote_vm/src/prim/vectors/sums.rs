@@ -38,8 +38,7 @@ fn wide(e: &[u8; ELEMENT]) -> i128 {
 
 /// `Mote.Vector.dot(a, b)`, of vectors of one size.
 pub(crate) fn vec_dot(heap: &mut Heap, a: Value, b: Value) -> Value {
-    walk(heap, a);
-    match (Vector::of(a), Vector::of(b)) {
+    match (walked(heap, a), Vector::of(b)) {
         (Some(Floats(x)), Some(Floats(y))) if x.len() == y.len() => {
             float(heap, lanes(x, y, |x, y| x * y))
         }
@@ -52,8 +51,7 @@ pub(crate) fn vec_dot(heap: &mut Heap, a: Value, b: Value) -> Value {
 
 /// `Mote.Vector.squared_distance(a, b)`, of vectors of one size.
 pub(crate) fn vec_distance(heap: &mut Heap, a: Value, b: Value) -> Value {
-    walk(heap, a);
-    match (Vector::of(a), Vector::of(b)) {
+    match (walked(heap, a), Vector::of(b)) {
         (Some(Floats(x)), Some(Floats(y))) if x.len() == y.len() => {
             float(heap, lanes(x, y, |x, y| (x - y) * (x - y)))
         }
@@ -71,8 +69,7 @@ pub(crate) fn vec_distance(heap: &mut Heap, a: Value, b: Value) -> Value {
 
 /// `Mote.Vector.sum(vector)`
 pub(crate) fn vec_sum(heap: &mut Heap, a: Value) -> Value {
-    walk(heap, a);
-    match Vector::of(a) {
+    match walked(heap, a) {
         Some(Floats(x)) => float(heap, lanes(x, x, |x, _| x)),
         Some(Integers(x)) => exact(heap, x.iter().map(wide)),
         None => Value::NONE,

@@ -23,7 +23,7 @@ fn it_is_the_struct_that_elixir_has() {
     let mut heap = heap();
     let vector = vector(&mut heap, &[1.0, -2.5]);
     let map = Node::of(vector).unwrap();
-    assert!(map::get(map, names().structure) == Some(names().module));
+    assert!(map::named(map, names().structure) == Some(names().module));
     assert!(map::entries(map)
         .map(|(key, _)| key.as_atom().unwrap().name())
         .is_sorted());

@@ -3,13 +3,27 @@
 /// The number of a core.
 pub(crate) type Core = u32;
 
+/// What [`here`] answers where the system does not say.
+pub(crate) const NOWHERE: Core = Core::MAX;
+
+/// The numbers of the cores that this process may run on; none where the system does not say.
+pub(crate) fn usable() -> Vec<usize> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    cores.iter().map(|core| core.id).collect()
+}
+
+/// Binds the calling thread to a core. A core that there is not binds to none, and on some systems it is but a wish.
+pub(crate) fn bind(core: usize) {
+    core_affinity::set_for_current(core_affinity::CoreId { id: core });
+}
+
 pub(crate) use system::{bar_from_here, here, restore, step_aside, this_thread, Set, ThreadId};
 #[cfg(all(test, loom))]
 pub(crate) use system::{end, is_barred};
 
-#[cfg(all(target_os = "linux", not(miri), not(loom)))]
+#[cfg(all(target_os = "linux", not(any(miri, loom, mote_portable))))]
 mod system {
-    use super::Core;
+    use super::{Core, NOWHERE};
 
     pub(crate) type ThreadId = libc::pid_t;
     pub(crate) type Set = libc::cpu_set_t;
@@ -47,6 +61,9 @@ mod system {
     /// before.
     pub(crate) fn bar_from_here(thread: ThreadId) -> Option<Set> {
         let core = here();
+        if core == NOWHERE {
+            return None;
+        }
         // SAFETY: of plain bits, for which zeroes are good.
         let mut all: Set = unsafe { std::mem::zeroed() };
         // SAFETY: the set has that size, and the system writes nothing else.
@@ -67,7 +84,7 @@ mod system {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(miri), not(loom)))]
+#[cfg(all(test, target_os = "linux", not(any(miri, loom, mote_portable))))]
 mod tests {
     use super::*;
 
@@ -112,7 +129,7 @@ mod tests {
 /// A system for models: a few threads with numbers that are not given again, each barred from a core or not.
 #[cfg(loom)]
 mod system {
-    use super::Core;
+    use super::{Core, NOWHERE};
     use crate::sync::{AcqRel, AtomicU64, AtomicUsize, Relaxed};
 
     pub(crate) type ThreadId = usize;
@@ -146,7 +163,7 @@ mod system {
     }
 
     pub(crate) fn here() -> Core {
-        Core::MAX
+        NOWHERE
     }
 
     pub(crate) fn step_aside() -> bool {
@@ -167,9 +184,9 @@ mod system {
     }
 }
 
-#[cfg(not(any(loom, all(target_os = "linux", not(miri)))))]
+#[cfg(not(any(loom, all(target_os = "linux", not(any(miri, mote_portable))))))]
 mod system {
-    use super::Core;
+    use super::{Core, NOWHERE};
 
     pub(crate) type ThreadId = ();
     pub(crate) struct Set;
@@ -183,7 +200,7 @@ mod system {
     }
 
     pub(crate) fn here() -> Core {
-        Core::MAX
+        NOWHERE
     }
 
     pub(crate) fn step_aside() -> bool {

@@ -1,0 +1,115 @@
+defmodule Mote.Native.Library do
+  # Where the libraries written in Rust come from, decided while the module that says `use Mote.Native.Library` compiles:
+  # from the release's precompiled ones, or from cargo.
+  #
+  # 1. What is taken precompiled is listed, with its checksum, in a file of the package. There is none in a checkout, so
+  #    whoever works here builds what is here.
+  # 2. What is not listed for this computer is built from source, and so is everything when `MOTE_BUILD=1`.
+  # 3. A listed library whose checksum differs stops the build.
+  @moduledoc false
+
+  # Unix with 64 bits, of RustlerPrecompiled's default targets. The release workflow builds the same ones.
+  @targets ~w(
+    aarch64-apple-darwin
+    aarch64-unknown-linux-gnu
+    aarch64-unknown-linux-musl
+    riscv64gc-unknown-linux-gnu
+    x86_64-apple-darwin
+    x86_64-unknown-linux-gnu
+    x86_64-unknown-linux-musl
+  )
+
+  # OTP 24 and later.
+  @nif_version "2.16"
+
+  # Line numbers for debuggers and profilers: some 30 MB.
+  @debug [
+    {"CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only"},
+    {"CARGO_PROFILE_RELEASE_STRIP", "none"}
+  ]
+
+  @doc "Makes the library of `:crate`, a package in `native/`, and loads it with the module."
+  defmacro __using__(crate: crate) do
+    module = __CALLER__.module
+    supported!(:os.type())
+    options = [otp_app: :mote, crate: to_string(crate), path: "native/#{crate}", env: env()]
+
+    if Code.ensure_loaded?(RustlerPrecompiled) do
+      quote do
+        use RustlerPrecompiled, unquote(options ++ precompiled(module, crate))
+      end
+    else
+      quote do
+        use Rustler, unquote(options)
+      end
+    end
+  end
+
+  @doc false
+  def targets, do: @targets
+
+  @doc false
+  def nif_version, do: @nif_version
+
+  @doc "The name of the file that has the library of `crate` for `target`."
+  @spec artifact(atom, String.t(), String.t()) :: String.t()
+  def artifact(crate, version, target),
+    do: "lib#{crate}-v#{version}-nif-#{@nif_version}-#{target}.so.tar.gz"
+
+  @doc "Why the library is built from source, or `nil` if it is taken precompiled."
+  @spec reason_to_build(boolean, %{String.t() => String.t()}, String.t()) ::
+          nil | :asked | :checkout | :unlisted
+  def reason_to_build(asked?, checksums, artifact) do
+    cond do
+      asked? -> :asked
+      checksums == %{} -> :checkout
+      not is_map_key(checksums, artifact) -> :unlisted
+      true -> nil
+    end
+  end
+
+  @doc "Raises where Mote cannot run."
+  @spec supported!({atom, atom}) :: :ok
+  def supported!({:unix, _name}), do: :ok
+
+  def supported!({_family, _name}) do
+    Mix.raise("Mote does not support Windows: its threads need a Unix system, such as Linux in WSL 2")
+  end
+
+  # Without :force_build where nobody asks for it here, so that what is configured for RustlerPrecompiled holds.
+  defp precompiled(module, crate) do
+    config = Mix.Project.config()
+    version = config[:version]
+    artifact = artifact(crate, version, target())
+    reason = reason_to_build(set?("MOTE_BUILD"), checksums(module), artifact)
+
+    if reason == :unlisted,
+      do: Mix.shell().info("Mote #{version} has no precompiled #{artifact}: building from source")
+
+    [
+      base_url: "#{config[:source_url]}/releases/download/v#{version}",
+      version: version,
+      targets: @targets,
+      nif_versions: [@nif_version]
+    ] ++ if(reason, do: [force_build: true], else: [])
+  end
+
+  # In words of Rust; of a computer that is none of the targets, an error's.
+  defp target do
+    # Called by a name of its own, because nothing of that package exists at run time.
+    case Module.concat([RustlerPrecompiled]).target() do
+      {:ok, "nif-" <> target} -> target |> String.split("-", parts: 2) |> List.last()
+      {:error, _message} -> "unknown"
+    end
+  end
+
+  # As RustlerPrecompiled reads it, from the directory of the package.
+  defp checksums(module) do
+    file = "checksum-#{module}.exs"
+    if File.regular?(file), do: file |> Code.eval_file() |> elem(0), else: %{}
+  end
+
+  defp env, do: if(set?("MOTE_DEBUG"), do: @debug, else: [])
+
+  defp set?(name), do: System.get_env(name) in ["1", "true"]
+end

@@ -1,0 +1,27 @@
+defmodule Mote.Uncommitted do
+  @moduledoc """
+  What stands for an actor, or a timer, that an aborted turn has made: there never was one.
+
+  A turn that aborts leaves nothing behind, so the actors that it had created have no address. Where the reason of the abort
+  or a `Mote.Trace.Turn` mentions one, this is shown instead. It cannot be sent to or asked.
+
+    * `behaviour` - `{module, name}`; `nil` for a timer;
+    * `number` - from 1, tells those of one turn apart.
+
+      iex> inspect(%Mote.Uncommitted{behaviour: {MyApp.Worker, :worker}, number: 1})
+      "#Mote.Uncommitted<MyApp.Worker.worker, 1>"
+  """
+
+  @enforce_keys [:behaviour, :number]
+  defstruct [:behaviour, :number]
+
+  @type t :: %__MODULE__{behaviour: {module, atom} | nil, number: pos_integer}
+
+  defimpl Inspect do
+    def inspect(%{behaviour: behaviour, number: number}, _opts),
+      do: "#Mote.Uncommitted<#{what(behaviour)}, #{number}>"
+
+    defp what({module, name}), do: "#{Kernel.inspect(module)}.#{name}"
+    defp what(nil), do: "timer"
+  end
+end

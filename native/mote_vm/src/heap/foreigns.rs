@@ -1,0 +1,229 @@
+//! Foreign values of a heap, and what they are charged with: what each keeps outside of all heaps (foreign.rs, invariant 1).
+//!
+//! That hastens collections as allocation does, for it comes back only with them. Most of these values are small and made one
+//! with each message, so a heap charges some bytes ahead and pays from them.
+//!
+//! Invariants:
+//! 1. Every foreign cell is in `foreigns` exactly once, so that its reference is dropped exactly once. It is charged from
+//!    before it is there until it is dropped.
+//! 2. `ahead` is charged and not used. The end of a collection gives it back, and so does the heap when it goes.
+use super::block::BlockPool;
+use super::cell::{self, Kind};
+use super::{marks, Heap};
+use crate::foreign::ForeignRef;
+use crate::value::Value;
+use std::ptr::NonNull;
+
+/// Bytes that are charged ahead.
+const AHEAD: usize = 16 << 10;
+
+/// The foreign values made since the last collection; older ones are the machine's (gc/refuse.rs).
+#[derive(Default)]
+pub(super) struct Foreigns {
+    pub(super) cells: Vec<ForeignCell>,
+    ahead: usize,
+}
+
+/// A cell that holds a foreign value, and the reference in it.
+pub(crate) struct ForeignCell {
+    cell: *const u64,
+    reference: NonNull<ForeignRef>,
+    /// What it is charged with.
+    bytes: usize,
+}
+
+// SAFETY: the reference is the holder's own; the cell is a plain address here.
+unsafe impl Send for ForeignCell {}
+
+impl ForeignCell {
+    /// Drops the reference; what it was charged with is for the caller to give back.
+    ///
+    /// # Safety
+    /// Once for each cell, and nothing reads the cell afterwards.
+    #[must_use]
+    pub(crate) unsafe fn drop(self) -> usize {
+        // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
+        drop(unsafe { Box::from_raw(self.reference.as_ptr()) });
+        self.bytes
+    }
+
+    /// Whether a collection that is over, the last one, has found it live.
+    pub(crate) fn is_live(&self, last: u64) -> bool {
+        marks::is_marked(self.cell.cast(), last)
+    }
+}
+
+impl Foreigns {
+    /// Charges `bytes`, unless the limit does not allow it and is asked.
+    #[inline]
+    fn charge(&mut self, bytes: usize, pool: &BlockPool, anyway: bool) -> bool {
+        if bytes > self.ahead {
+            return self.charge_more(bytes, pool, anyway);
+        }
+        self.ahead -= bytes;
+        true
+    }
+
+    #[cold]
+    fn charge_more(&mut self, bytes: usize, pool: &BlockPool, anyway: bool) -> bool {
+        if bytes < AHEAD && pool.hold(AHEAD, anyway) {
+            self.ahead += AHEAD - bytes;
+            return true;
+        }
+        // By itself: it is much, or all that there may be.
+        pool.hold(bytes, anyway)
+    }
+
+    /// Takes back what was charged.
+    fn discharge(&mut self, bytes: usize, pool: &BlockPool) {
+        self.ahead += bytes;
+        if self.ahead > 2 * AHEAD {
+            pool.let_go(self.ahead - AHEAD);
+            self.ahead = AHEAD;
+        }
+    }
+
+    /// Gives back what is charged ahead.
+    pub(super) fn settle(&mut self, pool: &BlockPool) {
+        pool.let_go(std::mem::take(&mut self.ahead));
+    }
+
+    /// Forgets those behind the first `n`.
+    ///
+    /// # Safety
+    /// Nothing reads their cells any more.
+    #[inline]
+    pub(super) unsafe fn truncate(&mut self, n: usize, pool: &BlockPool) {
+        if self.cells.len() > n {
+            let dropped = self.cells.drain(n..);
+            // SAFETY: invariant 1, and the caller's promise.
+            let bytes = dropped.map(|cell| unsafe { cell.drop() }).sum();
+            self.discharge(bytes, pool);
+        }
+    }
+}
+
+impl Heap {
+    /// A value of the outside.
+    pub(crate) fn foreign(&mut self, foreign: ForeignRef) -> Value {
+        let class = foreign.class() as u8;
+        let bytes = foreign.outside();
+        if !self.foreigns.charge(bytes, &self.pool, self.insists) {
+            self.exhausted = true;
+            return Value::NONE;
+        }
+        let boxed = NonNull::from(Box::leak(Box::new(foreign)));
+        let value = self.boxed(cell::header(Kind::Foreign, class, 0), 1, |words| {
+            // SAFETY: `boxed` made room for one word.
+            unsafe { words.write(boxed.as_ptr() as u64) }
+        });
+        if value.is_none() {
+            // SAFETY: leaked just above and stored nowhere.
+            drop(unsafe { Box::from_raw(boxed.as_ptr()) });
+            self.foreigns.discharge(bytes, &self.pool);
+        } else {
+            self.moved = true;
+            self.foreigns.cells.push(ForeignCell {
+                cell: value.boxed_pointer(),
+                reference: boxed,
+                bytes,
+            });
+        }
+        value
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::foreign::{LongBytes, Wide, CARRIED};
+    use crate::heap::block::BLOCK;
+    use crate::heap::pace::{GcConfig, Pace};
+    use std::sync::Arc;
+
+    fn pool(limit: usize) -> Arc<BlockPool> {
+        Arc::new(BlockPool::new(limit, Pace::default()))
+    }
+
+    fn wide() -> ForeignRef {
+        Arc::new(Wide::new(i128::from(u64::MAX)).expect("wide"))
+    }
+
+    fn long(bytes: usize) -> ForeignRef {
+        Arc::new(LongBytes(vec![7; bytes].into()))
+    }
+
+    #[test]
+    fn each_value_is_charged_until_it_is_dropped() {
+        let pool = pool(usize::MAX);
+        let mut heap = Heap::new(pool.clone());
+        let empty = heap.mark();
+        for n in 1..=1_000 {
+            assert!(!heap.foreign(wide()).is_none());
+            assert!(pool.quota.held() >= BLOCK + n * CARRIED);
+        }
+        assert!(pool.quota.held() < BLOCK + 1_000 * CARRIED + AHEAD);
+        let before = pool.quota.held();
+        let mark = heap.mark();
+        assert!(!heap.foreign(long(10 * AHEAD)).is_none());
+        assert_eq!(pool.quota.held(), before + 10 * AHEAD + CARRIED);
+        // An abort.
+        heap.rewind(mark);
+        assert!(pool.quota.held() <= before + 2 * AHEAD);
+        heap.rewind(empty);
+        assert!(pool.quota.held() <= 2 * AHEAD);
+        drop(heap);
+        assert_eq!(pool.quota.held(), 0);
+    }
+
+    #[test]
+    fn a_collection_gives_back_what_was_charged_ahead_and_what_dies() {
+        let pool = pool(usize::MAX);
+        let mut heap = Heap::new(pool.clone());
+        for foreign in [wide(), long(1_000), wide()] {
+            assert!(!heap.foreign(foreign).is_none());
+        }
+        heap.start_marking(1);
+        let cells = heap.sweep();
+        let held = 3 * CARRIED + 1_000;
+        assert_eq!((cells.len(), pool.quota.held() % BLOCK), (3, held));
+        // SAFETY: each once, and nothing reads them.
+        let dropped: usize = cells.into_iter().map(|cell| unsafe { cell.drop() }).sum();
+        assert_eq!(dropped, held);
+        pool.let_go(dropped);
+        drop(heap);
+        assert_eq!(pool.quota.held() % BLOCK, 0);
+    }
+
+    #[test]
+    fn what_is_outside_hastens_a_collection_as_cells_do() {
+        let config = GcConfig {
+            min: 4 * BLOCK,
+            ..GcConfig::default()
+        };
+        let pool = Arc::new(BlockPool::new(usize::MAX, Pace::new(config)));
+        let mut heap = Heap::new(pool.clone());
+        let mut made = 0;
+        while !pool.pace.is_due() {
+            assert!(!heap.foreign(wide()).is_none());
+            made += 1;
+        }
+        assert!(made * (CARRIED + 16) <= 4 * BLOCK, "{made}");
+    }
+
+    #[test]
+    fn what_is_refused_takes_nothing_and_the_last_bytes_can_be_had() {
+        let pool = pool(4 * BLOCK);
+        let mut heap = Heap::new(pool.clone());
+        assert!(!heap.cons(Value::NIL, Value::NIL).is_none());
+        let free = pool.quota.for_blocks() - pool.quota.held();
+        let most = free - AHEAD / 2;
+        assert!(!heap.foreign(long(most - CARRIED)).is_none());
+        let held = pool.quota.held();
+        assert!(heap.foreign(long(AHEAD)).is_none() && heap.exhausted());
+        assert_eq!(pool.quota.held(), held);
+        let few = AHEAD / 2 / CARRIED;
+        assert!((0..few).all(|_| !heap.foreign(wide()).is_none()));
+        assert!(heap.foreign(wide()).is_none());
+    }
+}

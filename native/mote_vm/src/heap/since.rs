@@ -1,0 +1,80 @@
+//! Whether a cell was made since a mark: what an abort is about to forget.
+use super::block::Block;
+use super::holes::Cursor;
+use super::marks::Marks;
+use super::{Heap, Mark};
+
+impl Heap {
+    /// Of a cell that something refers to, and that is no larger than a block. Made since the mark it lies in the rest of
+    /// the room that the allocator was in, in a block taken since, or in a hole further on (mod.rs, invariants 1 and 4).
+    pub(crate) fn is_since(&self, mark: &Mark, cell: *const u8) -> bool {
+        if (mark.next.addr()..mark.end.addr()).contains(&cell.addr()) {
+            return true;
+        }
+        let block = Block::of(cell);
+        let Some(at) = self.blocks.iter().position(|own| *own == block) else {
+            return false;
+        };
+        let place = Cursor {
+            block: at,
+            granule: Block::granule_of(cell),
+        };
+        let is_free = || !Marks::of(block, self.last).has(place.granule);
+        at >= mark.blocks || at < self.swept && place >= mark.cursor && is_free()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::heap::block::BlockPool;
+    use crate::heap::marks::{mark, GRANULES};
+    use crate::heap::Heap;
+    use crate::value::Value;
+    use std::sync::Arc;
+
+    fn cells(heap: &mut Heap, n: usize) -> Vec<*const u8> {
+        let cell = |_| heap.cons(Value::NIL, Value::NIL).cons_pointer().cast();
+        (0..n).map(cell).collect()
+    }
+
+    fn assert_since(heap: &mut Heap, before: &[*const u8], n: usize) {
+        let start = heap.mark();
+        let since = cells(heap, n);
+        assert!(since.iter().all(|cell| heap.is_since(&start, *cell)));
+        assert!(!before.iter().any(|cell| heap.is_since(&start, *cell)));
+        heap.rewind(start);
+    }
+
+    #[test]
+    fn what_was_made_since_lies_behind_the_mark_in_rooms_of_all_kinds() {
+        let mut heap = Heap::new(Arc::new(BlockPool::default()));
+        let mut before = Vec::new();
+        for _ in 0..3 {
+            // The rest of a block, and further blocks.
+            assert_since(&mut heap, &before, 2 * GRANULES);
+            before.append(&mut cells(&mut heap, GRANULES / 2));
+        }
+        // A collection leaves holes, of which the first are filled again.
+        heap.start_marking(1);
+        let live: Vec<_> = before.chunks(50).step_by(2).flatten().copied().collect();
+        for cell in &live {
+            mark(*cell, 1, 1);
+        }
+        drop(heap.sweep());
+        let mut before = live;
+        for _ in 0..5 {
+            assert_since(&mut heap, &before, 2 * GRANULES);
+            before.append(&mut cells(&mut heap, 70));
+        }
+        // While the next one marks, the holes are still between the marks of the last.
+        heap.start_marking(2);
+        for cell in &before {
+            mark(*cell, 1, 2);
+        }
+        assert_since(&mut heap, &before, 2 * GRANULES);
+        // Another thread's.
+        let mut other = Heap::new(heap.pool.clone());
+        let theirs = cells(&mut other, 1);
+        assert_since(&mut heap, &theirs, 1);
+    }
+}

@@ -1,0 +1,18 @@
+//! What differs between operating systems and processors: which cores threads run on, how much stack a thread has left,
+//! where pages come from and how they are given back, when fresh code may run.
+//!
+//! The machine is tuned for Linux. What another Unix does not offer has an answer here that is right there too, if slower.
+//! `--cfg mote_portable` takes these answers on Linux as well, so that tests can run them (`bin/prove portable`).
+//!
+//! Invariants:
+//! 1. Outside of this directory no code of the machine depends on the operating system.
+//! 2. What a system does not say counts as unknown; nothing is assumed in its place.
+#[cfg(not(unix))]
+compile_error!(
+    "Mote runs on Unix: Linux, macOS, FreeBSD. On Windows, please build and run it in WSL 2."
+);
+
+pub(crate) mod code;
+pub(crate) mod cores;
+pub(crate) mod pages;
+pub(crate) mod stack;

@@ -1,0 +1,74 @@
+//! What a primitive makes is refused before it is made. By itself: it looks at the memory of the whole process.
+#[path = "support/encode.rs"]
+mod encode;
+#[path = "support/programs.rs"]
+mod programs;
+#[path = "support/rig.rs"]
+mod rig;
+#[path = "support/world.rs"]
+mod world;
+
+use mote_vm::code::ir::{Instr, Operand, Unit};
+use mote_vm::code::primitive::Primitive;
+use mote_vm::foreign::LongBytes;
+use mote_vm::gc::Stress;
+use mote_vm::parcel::Builder;
+use programs::{r, Assembler};
+use rig::Rig;
+use std::sync::Arc;
+
+const MIB: usize = 1 << 20;
+
+fn unit() -> Unit {
+    let op = |dst, primitive, args: Vec<Operand>| Instr::Op {
+        dst,
+        primitive,
+        args,
+    };
+    let mut a = Assembler::default();
+    let (three, letter, bits) = (a.int(3), a.atom("u"), a.int(8));
+    let code = vec![
+        Instr::Tuple {
+            dst: 1,
+            elements: vec![letter, bits],
+        },
+        op(2, Primitive::VecFromBinary, vec![r(1), r(0)]),
+        Instr::Done,
+    ];
+    a.behaviour("numbers", 0, 4, code);
+    let code = vec![
+        op(1, Primitive::ByteSize, vec![r(0)]),
+        op(1, Primitive::Sub, vec![r(1), bits]),
+        op(2, Primitive::BinSlice, vec![r(0), three, r(1)]),
+        Instr::Done,
+    ];
+    a.behaviour("shifted", 0, 4, code);
+    a.unit()
+}
+
+/// The most that the process has ever had in memory.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1));
+    let kib = kib.and_then(|kib| kib.parse::<usize>().ok());
+    kib.expect("a number") << 10
+}
+
+#[test]
+fn what_a_primitive_makes_of_a_long_binary_is_refused_before_it_is_made() {
+    // Eight bytes of each; all but the first three bits and the last five.
+    for name in ["numbers", "shifted"] {
+        let rig = Rig::under(Stress::Off, 64 * MIB, &[("main", 1)], unit());
+        let actor = rig.create(name, 0, |_| ());
+        let mut message = Builder::new();
+        message.foreign(Arc::new(LongBytes(vec![1; 40 * MIB].into())));
+        let before = peak();
+        rig.send(actor, message.finish());
+        rig.quiet();
+        assert!(peak() < before + 16 * MIB, "{name}");
+        // That takes more fuel than there is as well.
+        let counts = rig.machine.info().counts();
+        assert_eq!(counts.aborts_no_memory + counts.aborts_fuel, 1, "{name}");
+    }
+}

@@ -1,0 +1,192 @@
+defmodule Mote.AbortTest.Scene do
+  use Mote.Behaviour
+
+  defactor worker(n) do
+    {customer, :get} -> send customer, n
+    {_customer, :fail} -> abort(:tired)
+  end
+
+  # An error of every day: a new actor is in the value that matches nothing.
+  defactor careless(known) do
+    {customer, :case} ->
+      new = create worker(1)
+
+      case {new, known} do
+        {_, :never} -> send customer, new
+      end
+
+    {_customer, :deep} ->
+      one = create worker(1)
+      two = create worker(2), sponsor: :other
+      timer = send_after(60_000, one, :late)
+      abort([one, two, {%{one => known, two => [timer]}, on(:main, one)}, create(sink())])
+
+    {_customer, :fuel} ->
+      abort(endless([]))
+
+    {customer, {:pass, workers}} ->
+      for worker <- workers, do: send(worker, {customer, :fail})
+
+    {customer, {:pass, workers, other}} ->
+      for worker <- workers, do: send(worker, {customer, :fail})
+      send_after(20, other, {customer, :get})
+  end
+
+  defpure endless(list), do: endless([list])
+end
+
+defmodule Mote.AbortTest do
+  use ExUnit.Case, async: true
+
+  import ExUnit.CaptureLog
+
+  alias Mote.{Error, Future, Uncommitted}
+  alias Mote.AbortTest.Scene
+
+  doctest Mote.Uncommitted
+
+  @moduletag :capture_log
+
+  setup do
+    machine = start_supervised!({Mote, fuel: 10_000, sponsors: [main: [threads: 1], other: [threads: 1]]})
+    known = Mote.create(machine, Scene.worker(0))
+    %{machine: machine, known: known, careless: Mote.create(machine, Scene.careless(known))}
+  end
+
+  defp new(n), do: %Uncommitted{behaviour: {Scene, :worker}, number: n}
+
+  # Nothing is there that a collection or a message could fall over.
+  defp sound(machine, known) do
+    for _ <- 1..3 do
+      :ok = Mote.gc(machine)
+      assert Mote.ask!(known, :get) == 0
+    end
+  end
+
+  describe "the reason of an abort" do
+    test "has no address of an actor that the turn had created", %{machine: machine} = context do
+      %{careless: careless, known: known} = context
+      assert {:error, %Error{context: %{reason: reason}}} = Mote.ask(careless, :case)
+      assert reason == {:case_clause, {new(1), known}}
+      sound(machine, known)
+
+      assert_raise ArgumentError, ~r/got: #Mote.Uncommitted<.*Scene.worker, 1>$/, fn ->
+        Mote.ask(new(1), :get)
+      end
+
+      assert_raise ArgumentError, fn -> Mote.send(new(1), :get) end
+    end
+
+    test "tells those apart, however deep they are", %{machine: machine, careless: careless, known: known} do
+      assert {:error, %Error{context: %{reason: {:abort, reason}}}} = Mote.ask(careless, :deep)
+
+      assert [one, two, {map, also_one}, sink] = reason
+      assert %{behaviour: nil} = timer = map |> Map.get(two) |> hd()
+      assert map == %{one => known, two => [timer]} and also_one == one
+
+      assert [%{behaviour: {Scene, :worker}}, %{behaviour: {Scene, :worker}}, %{behaviour: {Scene, :sink}}] =
+               [one, two, sink]
+
+      assert Enum.sort(for new <- [one, two, timer, sink], do: new.number) == [1, 2, 3, 4]
+      assert inspect(timer) == "#Mote.Uncommitted<timer, #{timer.number}>"
+      sound(machine, known)
+    end
+
+    test "is logged, and told to handlers, without addresses", %{
+      machine: machine,
+      careless: careless,
+      known: known
+    } do
+      id = make_ref()
+      me = self()
+
+      :telemetry.attach(
+        id,
+        [:mote, :turn, :abort],
+        fn _, _, %{machine: pid} = told, _ -> if pid == machine, do: send(me, told) end,
+        nil
+      )
+
+      log =
+        capture_log(fn ->
+          Mote.send(careless, {nil, :case})
+          assert_receive %{behaviour: :careless, reason: {:case_clause, {new, ^known}}}
+          assert new == new(1)
+        end)
+
+      :telemetry.detach(id)
+      assert log =~ "{:case_clause, {#Mote.Uncommitted<Mote.AbortTest.Scene.worker, 1>, #Mote.Address<"
+      sound(machine, known)
+    end
+  end
+
+  describe "a trace" do
+    test "shows an aborted turn with the actors that there would have been", %{machine: machine} = context do
+      %{careless: careless, known: known} = context
+      trace = Mote.trace(machine, actor: careless)
+      Mote.send(careless, {nil, :case})
+      ref = trace.ref
+      assert_receive {:mote_trace, ^ref, turn}
+      assert turn.outcome == {:abort, {:case_clause, {new(1), known}}}
+      assert turn.creates == [{new(1), Scene.worker(1)}]
+      assert %{sends: [], become: nil, timers: [], omitted: 0} = turn
+      assert Mote.Trace.format(turn) =~ "create Mote.AbortTest.Scene.worker(1)"
+      sound(machine, known)
+    end
+
+    test "shows the same in a step", %{machine: machine, careless: careless, known: known} do
+      :ok = Mote.pause(machine)
+      Mote.send(careless, {nil, :deep})
+      assert {:ok, %{outcome: {:abort, {:abort, [one, two | _]}}, creates: creates}} = Mote.step(machine)
+      created = for create <- creates, do: {elem(create, 0), elem(create, 1)}
+      assert {one, Scene.worker(1)} in created and {two, Scene.worker(2)} in created
+      :ok = Mote.resume(machine)
+      sound(machine, known)
+    end
+  end
+
+  describe "who has asked" do
+    test "hears at once that the turn was aborted, of whom and why", %{careless: careless, known: known} do
+      assert {:error, %Error{reason: :aborted} = error} = Mote.ask(known, :fail, :infinity)
+
+      assert error.message ==
+               "Mote.AbortTest.Scene.worker aborted the turn that was given the question: {:abort, :tired}"
+
+      assert %{address: ^known, behaviour: {Scene, :worker}, reason: {:abort, :tired}} = error.context
+      assert_raise Error, error.message, fn -> Mote.ask!(known, :fail) end
+      assert {:error, %Error{reason: :aborted, message: message}} = Mote.ask(careless, :fuel, :infinity)
+      assert message =~ ~r/Scene.careless aborted .*: :fuel \(it needs more than :fuel in Mote.start_link/
+    end
+
+    test "hears of it however it was asked", %{machine: machine, known: known} do
+      assert [{:ok, 0}, {:error, %Error{reason: :aborted}}] =
+               [Mote.ask_all([known], :get), Mote.ask_all([known], :fail, :infinity)] |> Enum.concat()
+
+      assert {:aborted, {Mote, :await, _}} = catch_exit(Mote.await(Mote.async(known, :fail)))
+      assert {:error, %Error{reason: :aborted}} = Mote.yield(Mote.async(Mote.on(:other, known), :fail))
+      future = Future.future(Scene.worker(1), :fail, machine: machine)
+      assert %Error{reason: :aborted} = error = catch_error(Future.touch(future))
+      assert error.context == %{future: future, reason: {:abort, :tired}}
+      assert error.message =~ "Mote.AbortTest.Scene.worker/1"
+      assert Mote.info(machine).questions == %{open: 0, broken: 0}
+    end
+
+    test "hears of a broken promise when somebody later in the chain was aborted",
+         %{machine: machine} = context do
+      %{careless: careless, known: known} = context
+      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(careless, {:pass, [known]}, :infinity)
+      future = Future.future(Scene.careless(known), {:pass, [known]}, machine: machine)
+      assert %Error{reason: :broken_promise} = catch_error(Future.touch(future))
+    end
+
+    test "is answered by another one who has the customer", %{
+      machine: machine,
+      known: known,
+      careless: careless
+    } do
+      assert Mote.ask(careless, {:pass, [known, known], known}) == {:ok, 0}
+      future = Future.future(Scene.careless(known), {:pass, [known], known}, machine: machine)
+      assert Future.touch(future) == 0
+    end
+  end
+end

@@ -1,0 +1,54 @@
+defmodule Mote.Behaviour.FreshAppTest do
+  # A user's application, as mix compiles it with --warnings-as-errors: what is right is not warned of, in whatever release
+  # of Elixir, and what is odd is, where it stands.
+  use ExUnit.Case, async: true
+
+  @moduletag :tmp_dir
+
+  @app Path.expand("../../fixtures/fresh_app", __DIR__)
+
+  setup %{tmp_dir: dir} do
+    File.cp_r!(@app, dir)
+    # As it was compiled.
+    config = "import Config\nconfig :mote, plots: #{Application.get_env(:mote, :plots, false)}\n"
+    File.mkdir_p!(Path.join(dir, "config"))
+    File.write!(Path.join(dir, "config/config.exs"), config)
+  end
+
+  # Mote and what it needs is where it is compiled already.
+  defp compile(dir) do
+    libraries = :code.lib_dir(:mote) |> to_string() |> Path.dirname()
+    env = [{"MIX_ENV", "dev"}, {"ERL_LIBS", libraries}, {"MIX_BUILD_PATH", nil}]
+    System.cmd("mix", ["compile", "--warnings-as-errors"], cd: dir, env: env, stderr_to_stdout: true)
+  end
+
+  test "one of everything is not warned of", %{tmp_dir: dir} do
+    assert {output, 0} = compile(dir)
+    refute output =~ "warning"
+  end
+
+  test "what is odd is told of with its place, and fails", %{tmp_dir: dir} do
+    file = Path.join(dir, "lib/fresh_app/odd.ex")
+    File.mkdir_p!(Path.dirname(file))
+
+    for {body, place, said} <- [
+          {"defpure f(a, odd), do: a", [4, 16], ~s(variable "odd" is unused)},
+          {"defactor f(a) do\n    _ -> send a, 1\n    1 -> send a, 2\n  end", [6],
+           "this clause can never match: the one at line 5"},
+          {"defpure f(a), do: FreshApp.Missing.f(a)", [4], "FreshApp.Missing.f/1 is undefined"}
+        ] do
+      File.write!(file, "defmodule FreshApp.Odd do\n  use Mote.Behaviour\n\n  #{body}\nend\n")
+      assert {output, status} = compile(dir)
+      assert status != 0, output
+      assert output =~ "warning: "
+      assert output =~ said
+      [line | column] = place
+      assert output =~ "lib/fresh_app/odd.ex:#{line}"
+
+      # Later releases show the line, and the place in it.
+      for column <- column,
+          Version.match?(System.version(), ">= 1.16.0"),
+          do: assert(output =~ "│#{String.duplicate(" ", column)}~\n")
+    end
+  end
+end

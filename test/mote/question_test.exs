@@ -1,0 +1,30 @@
+defmodule Mote.QuestionTest do
+  # Waits end, also when a message that was promised never comes.
+  use ExUnit.Case, async: true
+
+  alias Mote.{Future, Machine, Native, Question, Sums}
+
+  setup do
+    machine = start_supervised!(Mote)
+    {:ok, native} = Machine.fetch(machine)
+    future = Future.future(&Sums.fib/1, [1], machine: machine)
+    :ok = Future.wait_for(future)
+    %{native: native, future: future}
+  end
+
+  # As if whoever has claimed it had been killed before sending it.
+  defp lost(native, future) do
+    fn tag ->
+      asker = Native.future_wait(native, future.ref, tag)
+      assert_receive {^tag, :ok}
+      asker
+    end
+  end
+
+  test "for one that is lost", %{native: native, future: future} do
+    assert {:error, %{reason: :machine_down}} = Question.put(native, 1, [], lost(native, future))
+    assert {:ok, open} = Question.open(native, [], lost(native, future))
+    assert Question.any([{open, 1}], 1) == nil
+    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
+  end
+end
