@@ -153,7 +153,7 @@ defmodule Mote.Ask do
 
       failed ->
         # Whoever catches the exit has no use for the others' answers.
-        Enum.each(rest, &Question.ignore(open_of(&1), context(&1)))
+        rest |> Enum.map(&{open_of(&1), &1}) |> Question.ignore_all(&context/1)
         reason = with {:error, %Error{reason: reason}} <- failed, do: reason
         exit({reason || :timeout, {Mote, :await_many, [asks, timeout]}})
     end

@@ -347,12 +347,12 @@ defmodule Mote.Future do
 
     case Enum.find(opened, &match?({_, {:error, _}}, &1)) do
       nil ->
-        Question.any(waits, timeout) ||
+        Question.any(waits, timeout, &[future: &1]) ||
           {:error, Error.from(:timeout, timeout: timeout, future: hd(futures))}
 
       # Its machine is down: it is finished.
       {future, _} ->
-        Enum.each(waits, fn {open, _} -> Question.ignore(open, []) end)
+        Question.ignore_all(waits, &[future: &1])
         {:ok, future}
     end
   end

@@ -165,9 +165,12 @@ defmodule Mote.Question do
     end
   end
 
-  @doc "Waits for any of several, given with a value each; gives up on all, and gives that one's value."
-  @spec any([{open, value}], timeout) :: {:ok, value} | nil when value: term
-  def any(opens, timeout) do
+  @doc """
+  Waits for any of several, given with a value each; gives up on all, and gives that one's value. `context` gives what goes
+  into a value's errors.
+  """
+  @spec any([{open, value}], timeout, (value -> keyword)) :: {:ok, value} | nil when value: term
+  def any(opens, timeout, context) do
     tags = Map.new(opens, fn {{tag, _asker}, value} -> {tag, value} end)
 
     came =
@@ -179,10 +182,9 @@ defmodule Mote.Question do
         timeout -> nil
       end
 
-    for {{tag, asker} = open, _} <- opens do
-      if tag == came, do: done(tag, asker, :ok), else: ignore(open, [])
-    end
-
+    {heard, others} = Enum.split_with(opens, fn {{tag, _asker}, _value} -> tag == came end)
+    for {{tag, asker}, _value} <- heard, do: done(tag, asker, :ok)
+    ignore_all(others, context)
     if came, do: {:ok, Map.fetch!(tags, came)}
   end
 
@@ -198,12 +200,22 @@ defmodule Mote.Question do
 
   @doc "Gives up at once; what has come is given all the same."
   @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
-  def ignore({tag, asker} = open, context) do
-    case Native.cancel(asker) do
-      false -> done(tag, asker, last(tag, context, @patience, @patient))
-      _open_or_closed -> done(tag, asker, look(open, context, 0))
-    end
+  def ignore({_tag, asker} = open, context), do: cancelled(open, context, Native.cancel(asker))
+
+  @doc "Gives up on several, given with a value each; `context` gives what goes into a value's errors."
+  @spec ignore_all([{open, value}], (value -> keyword)) :: :ok when value: term
+  def ignore_all(opens, context) do
+    # All of them before anything is waited for: then no more messages come than are on their way.
+    cancelled = for {{_tag, asker} = open, value} <- opens, do: {open, value, Native.cancel(asker)}
+    Enum.each(cancelled, fn {open, value, answer} -> cancelled(open, context.(value), answer) end)
   end
+
+  # Claimed before: its message is on its way.
+  defp cancelled({tag, asker}, context, false),
+    do: done(tag, asker, last(tag, context, @patience, @patient))
+
+  defp cancelled({tag, asker} = open, context, _open_or_closed),
+    do: done(tag, asker, look(open, context, 0))
 
   # So that nobody waits for it again.
   defp done(tag, asker, result) do
@@ -284,23 +296,28 @@ defmodule Mote.Question do
       {^tag, _monitor, :process, _, _} -> last(tag, context, @last)
     after
       timeout ->
-        if times > 1 and mail?(context[:address]),
-          do: last(tag, context, timeout, times - 1),
-          else: missing(tag, context)
+        cond do
+          not mail?(asked(context)) -> missing(tag, context)
+          times > 1 -> last(tag, context, timeout, times - 1)
+          true -> {:error, Error.from(:timeout, context)}
+        end
     end
   end
 
-  defp mail?(%Address{machine: native}), do: match?(%{mail: n} when n > 0, Native.machine_info(native))
-  defp mail?(_), do: false
+  # Whom or what the question is about: something of a machine.
+  defp asked(context), do: context[:address] || context[:future]
+
+  defp mail?(%{machine: native}), do: match?(%{mail: n} when n > 0, Native.machine_info(native))
+  defp mail?(nil), do: false
 
   # An answer that was sent is not there. If the machine runs, this process itself has taken it.
   defp missing(tag, context) do
-    with %Address{machine: native} <- context[:address],
+    with %{machine: native} = asked <- asked(context),
          names when is_list(names) <- Native.machine_sponsors(native) do
       Process.demonitor(tag, [:flush])
 
       raise ArgumentError,
-            "the answer of #{inspect(context[:address])} to the question #{inspect(tag)} was sent, and is not in the " <>
+            "the answer of #{inspect(asked)} to the question #{inspect(tag)} was sent, and is not in the " <>
               "mailbox: it was taken by a receive of this process, which must not wait for it as well"
     else
       _ -> {:error, Error.from(:machine_down, context)}

@@ -24,7 +24,7 @@ defmodule Mote.QuestionTest do
   test "for one that is lost", %{native: native, future: future} do
     assert {:error, %{reason: :machine_down}} = Question.put(native, 1, [], lost(native, future))
     assert {:ok, open} = Question.open(native, [], lost(native, future))
-    assert Question.any([{open, 1}], 1) == nil
+    assert Question.any([{open, 1}], 1, fn 1 -> [] end) == nil
     assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
   end
 end

@@ -148,6 +148,31 @@ fn two_who_add_and_remove_the_same_one_do_not_disturb_each_other() {
     assert_eq!(rig.captures(once)[2], (3 * rounds).to_string());
 }
 
+#[test]
+fn what_they_have_done_is_counted_while_they_go_as_well() {
+    let rig = Rig::new(&[("main", 1)], graph::unit(["main", "west"], false));
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ended = Finally(|| ended.store(true, SeqCst));
+            for _ in 0..if long() { 5_000 } else { 300 } {
+                let west = sponsor("west", 2);
+                rig.machine.add_sponsor(&west).expect("added");
+                let removed = rig.machine.remove_sponsor(Atom::new("west"));
+                assert!(removed.is_ok());
+            }
+        });
+        // A thread that ends was asleep before, or counts nothing: of 600 some were.
+        let mut before = 0;
+        while !ended.load(SeqCst) {
+            let parks = rig.machine.info().counts().parks;
+            assert!(parks >= before, "{before} threads had slept, and {parks}");
+            before = parks;
+        }
+        assert!(before > 0);
+    });
+}
+
 /// Timers of a sponsor that goes: all of them fire. Whether it went before any did.
 fn timers_survive() -> bool {
     let mut a = programs::Assembler::default();

@@ -7,6 +7,7 @@
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
 //!    values point into: the pool is shared by count, and each heap holds it.
 //! 2. The memory is given back to the system only when all heaps are back and none is lent any more.
+mod ended;
 mod leases;
 mod outside;
 mod recruit;
@@ -20,7 +21,6 @@ use crate::clock::Clock;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
 pub use crate::contract::*;
-use crate::counters::Counts;
 pub use crate::fault::Fault;
 use crate::gc::safepoint::Safepoint;
 use crate::gc::Gc;
@@ -37,6 +37,7 @@ use crate::quota::Account;
 use crate::seeded::Seeded;
 use crate::sponsor::{Sponsor, Sponsors};
 use crate::station::{Station, Stations, ThreadNumber};
+use ended::Ended;
 use leases::Leases;
 pub use outside::Entrance;
 use parking_lot::Mutex;
@@ -56,7 +57,7 @@ struct Shared {
     gc: Gc,
     leases: Leases,
     papers: Papers,
-    ended: Mutex<Counts>,
+    ended: Mutex<Ended>,
     stopping: Arc<AtomicBool>,
     threads: Mutex<Vec<(ThreadNumber, Ending)>>,
     seeded: Option<Arc<Seeded>>,
@@ -235,13 +236,14 @@ impl Machine {
     /// What it holds and has done.
     pub fn info(&self) -> Info {
         let (mapped_bytes, heap_bytes) = self.0.pool.bytes();
+        let ended = self.0.ended.lock();
         let sponsors = self.0.sponsors.all();
         Info {
             sponsors: sponsors
                 .iter()
                 .map(|sponsor| sponsor_info(sponsor))
                 .collect(),
-            ended: *self.0.ended.lock(),
+            ended: ended.sum(),
             handles: self.0.handles.len(),
             heap_bytes,
             mapped_bytes,

@@ -132,7 +132,7 @@ impl Machine {
 
     /// So much from outside was refused for want of memory.
     pub fn lacked_memory(&self, count: u64) {
-        self.0.ended.lock().refused_no_memory += count;
+        self.0.ended.lock().counts.refused_no_memory += count;
         self.fall_short();
     }
 
@@ -354,7 +354,7 @@ impl Machine {
 
     /// Counts messages that had been handed over and then found nobody.
     pub fn count_undelivered(&self, messages: u64) {
-        self.0.ended.lock().undelivered += messages;
+        self.0.ended.lock().counts.undelivered += messages;
     }
 
     /// So many messages to the outside are on their way: the machine is not quiet before they have left.
@@ -365,7 +365,7 @@ impl Machine {
     /// They have left; so many of them, which had been taken to be delivered, found nobody.
     pub fn have_left(&self, messages: usize, undelivered: u64) {
         if undelivered > 0 {
-            let mut ended = self.0.ended.lock();
+            let ended = &mut self.0.ended.lock().counts;
             ended.undelivered += undelivered;
             // The threads have counted them. The sum is right, and this part of it may be less than zero.
             ended.foreign_out = ended.foreign_out.wrapping_sub(undelivered);

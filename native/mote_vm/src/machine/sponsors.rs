@@ -8,7 +8,6 @@ use super::recruit::{ending, thread_name, Recruit};
 use super::{sponsor_info, Machine};
 use crate::atom::Atom;
 use crate::contract::{RemoveError, SponsorInfo, StartError};
-use crate::counters::Counts;
 use crate::inbox::Entry;
 use crate::interpreter::Interpreter;
 use crate::native::STACK_BYTES;
@@ -133,7 +132,12 @@ impl Machine {
     /// must not be called on a dispatch thread. Gives what it has done in all.
     pub fn remove_sponsor(&self, name: Atom) -> Result<SponsorInfo, RemoveError> {
         let mut threads = self.0.threads.lock();
-        let Some(sponsor) = self.0.sponsors.remove(name) else {
+        let removed = {
+            let mut ended = self.0.ended.lock();
+            let removed = self.0.sponsors.remove(name);
+            removed.inspect(|sponsor| ended.is_going(sponsor))
+        };
+        let Some(sponsor) = removed else {
             return Err(match self.0.sponsors.by_name(name) {
                 Some(_) => RemoveError::First,
                 None => RemoveError::Unknown,
@@ -160,10 +164,7 @@ impl Machine {
             queue_bytes: 0,
             ..sponsor_info(&sponsor)
         };
-        for station in &sponsor.stations {
-            *ended = ended.plus(&station.counters.read());
-            station.counters.publish(&Counts::default());
-        }
+        ended.is_gone(&sponsor);
         drop(ended);
         if self.0.sponsors.recycle(&sponsor) {
             for station in &sponsor.stations {

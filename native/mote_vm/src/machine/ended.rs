@@ -1,0 +1,37 @@
+//! What sponsors have done that are gone, and what no thread counts.
+//!
+//! Invariant: what a sponsor has done is in one place at any moment: with the sponsors that run, among those that are going, or
+//! in the sum. It moves from one to the next under the lock, and whoever reads all of them holds it.
+use crate::counters::Counts;
+use crate::sponsor::Sponsor;
+use std::sync::Arc;
+
+/// See the head of this file.
+#[derive(Default)]
+pub(super) struct Ended {
+    pub(super) counts: Counts,
+    /// Removed, and their threads are still to end.
+    going: Vec<Arc<Sponsor>>,
+}
+
+impl Ended {
+    /// A sponsor was just removed.
+    pub(super) fn is_going(&mut self, sponsor: &Arc<Sponsor>) {
+        self.going.push(sponsor.clone());
+    }
+
+    /// Its threads have ended.
+    pub(super) fn is_gone(&mut self, sponsor: &Arc<Sponsor>) {
+        self.going.retain(|going| !Arc::ptr_eq(going, sponsor));
+        for station in &sponsor.stations {
+            self.counts = self.counts.plus(&station.counters.read());
+            station.counters.publish(&Counts::default());
+        }
+    }
+
+    /// What is in no sponsor that runs.
+    pub(super) fn sum(&self) -> Counts {
+        let stations = self.going.iter().flat_map(|sponsor| &sponsor.stations);
+        stations.fold(self.counts, |sum, s| sum.plus(&s.counters.read()))
+    }
+}
