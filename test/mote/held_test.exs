@@ -27,6 +27,13 @@ defmodule Mote.HeldTest do
   # Part of a binary that nobody else keeps.
   defp part(of, size), do: :binary.part(:binary.copy("x", of), 100, size)
 
+  # All but its last bit.
+  defp bits(part) do
+    size = bit_size(part) - 1
+    <<bits::bitstring-size(size), _::1>> = part
+    bits
+  end
+
   # In a process that is gone afterwards.
   defp elsewhere(fun), do: fun |> Task.async() |> Task.await(60_000)
 
@@ -60,7 +67,9 @@ defmodule Mote.HeldTest do
         fn -> Mote.send(holder, {small.(), Enum.to_list(1..10_000)}, on_full: :wait) end,
         fn -> Mote.send_after(holder, small.(), 3_600_000) end,
         fn -> Mote.ask!(holder, {:swap, [small.() | small.()]}) end,
-        fn -> Mote.async(holder, {:swap, small.()}) |> Mote.Ask.await() end
+        fn -> Mote.async(holder, {:swap, small.()}) |> Mote.Ask.await() end,
+        fn -> Mote.send(holder, bits(small.())) end,
+        fn -> Mote.send(holder, with(part = small.(), do: fn -> part end)) end
       ]
 
       for {way, i} <- Enum.with_index(ways) do

@@ -11,7 +11,8 @@
 //! 1. Nothing is walked or built on a normal scheduler for longer than that, and what is counts as work of the process: so
 //!    one that goes on and on is interrupted as any other.
 //! 2. A binary is shared only if what it keeps is known, and less than [`MOST_KEPT`] times its own bytes; it is charged with
-//!    all of that. Any other is copied, also one whose bytes do not begin with a byte.
+//!    all of that. Any other is copied, also one whose bytes do not begin with a byte, one whose last byte is not whole, and
+//!    what a function has captured.
 use crate::atoms::{self, names, Known};
 use crate::decode::MOST_KEPT;
 use crate::foreign::{Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting};
@@ -217,9 +218,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
                 }
             },
             TermType::Fun => {
-                // How much a function has captured cannot be seen from here.
-                self.spend(NORMAL)?;
-                return self.opaque(term, Class::Function);
+                return self.unseen(term, Class::Function);
             }
             TermType::Port => return self.small(term, Class::Port),
             TermType::Ref => return self.reference(term),
@@ -230,9 +229,14 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
         self.spend(OPAQUE)?;
-        let own = Opaque::alone(OwnTerm::copy(term), class);
-        self.builder.foreign(Arc::new(own));
+        self.builder.foreign(Arc::new(Opaque::of(term, class)));
         Ok(())
+    }
+
+    /// As `opaque`, for terms of which cannot be seen from here how large they are.
+    fn unseen(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
+        self.spend(NORMAL)?;
+        self.opaque(term, class)
     }
 
     /// As `opaque`, for terms that are small and hold on to nothing.
@@ -319,7 +323,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     fn binary(&mut self, term: Term<'a>) -> Result<(), Halt> {
         let Ok(binary) = Binary::from_term(term) else {
-            return self.opaque(term, Class::Bitstring);
+            return self.unseen(term, Class::Bitstring);
         };
         if binary.len() <= SHARED_BYTES {
             self.spend(binary.len() / BYTES_PER_NODE)?;

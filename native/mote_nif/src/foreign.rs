@@ -89,7 +89,17 @@ impl Opaque {
         self.term.raw()
     }
 
-    /// A term that may be large.
+    /// A copy of a term that may be large.
+    pub fn of(term: Term<'_>, class: Class) -> Opaque {
+        // These may have parts of large binaries in them, which they would keep.
+        let own = match class {
+            Class::Function | Class::Bitstring => OwnTerm::unshared(term),
+            _ => None,
+        };
+        Opaque::alone(own.unwrap_or_else(|| OwnTerm::copy(term)), class)
+    }
+
+    /// A term that may be large, and nobody else has.
     pub fn alone(term: OwnTerm, class: Class) -> Opaque {
         let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
         let written = term.with(|term| term.to_binary().len());
