@@ -330,8 +330,8 @@ defmodule Mote do
   @doc """
   Waits for the answer to a question of `async/3`, and gives it.
 
-  Exits as `Task.await/2` does, with `{reason, {Mote, :await, [ask, timeout]}}`, when there is none; the reason is
-  `:timeout` or one of `Mote.Error`. The question is cancelled then. Raises `ArgumentError` in another process than that
+  Exits as `Task.await/2` does, with `{reason, {Mote, :await, [ask, timeout]}}`, when there is none. The reason
+  is `:timeout`, `{:aborted, {module, behaviour}, reason}`, or another one of `Mote.Error`. The question is cancelled then. Raises `ArgumentError` in another process than that
   which asked, and when the answer was given before, or taken by a `receive`.
   """
   @spec await(Ask.t(), timeout) :: term

@@ -131,8 +131,7 @@ defmodule Mote.Ask do
 
     case look(ask, timeout) || Question.ignore(open_of(ask), context(ask)) do
       {:ok, answer} -> answer
-      {:error, %Error{reason: reason}} -> exit({reason, {Mote, :await, [ask, timeout]}})
-      nil -> exit({:timeout, {Mote, :await, [ask, timeout]}})
+      failed -> exit({why(failed), {Mote, :await, [ask, timeout]}})
     end
   end
 
@@ -154,10 +153,17 @@ defmodule Mote.Ask do
       failed ->
         # Whoever catches the exit has no use for the others' answers.
         rest |> Enum.map(&{open_of(&1), &1}) |> Question.ignore_all(&context/1)
-        reason = with {:error, %Error{reason: reason}} <- failed, do: reason
-        exit({reason || :timeout, {Mote, :await_many, [asks, timeout]}})
+        exit({why(failed), {Mote, :await_many, [asks, timeout]}})
     end
   end
+
+  # The reason of an exit.
+  defp why(nil), do: :timeout
+
+  defp why({:error, %Error{reason: :aborted, context: context}}),
+    do: {:aborted, context.behaviour, context.reason}
+
+  defp why({:error, %Error{reason: reason}}), do: reason
 
   @doc "See `Mote.yield/2`."
   @spec yield(t, timeout) :: result | nil

@@ -12,7 +12,7 @@ defmodule Mote.Error do
     * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet, or did not stand
       still, in time; or the future was not finished;
     * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
-      the guide *The IR* lists it, and for a question `context.behaviour` who was asked, as `{module, name}`;
+      the guide *The IR* lists it, and `context.behaviour` who was asked or what was called, as `{module, name}`;
     * `:broken_promise` - everybody who could have answered is gone;
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
     * `:not_paused` - the machine must be paused for a step;
@@ -167,7 +167,8 @@ defmodule Mote.Error do
 
   def from({:aborted, reason}, context) do
     message = "#{inspect(context[:future])} was aborted: #{inspect(reason)}#{limit(reason)}"
-    new(:aborted, message, context |> Map.new() |> Map.put(:reason, reason))
+    {module, name, _arity} = context[:future].about
+    new(:aborted, message, context |> Map.new() |> Map.merge(%{behaviour: {module, name}, reason: reason}))
   end
 
   def from(:killed, context) do

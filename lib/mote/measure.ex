@@ -71,7 +71,7 @@ defmodule Mote.Measure do
   are in one machine, which collects what the former ones left: long ones take the time for that, too. A device in a sponsor
   other than the home pays for two ways between threads, some microseconds when they sleep.
 
-  Raises `Mote.Error` when the machine ends, or when the device does not answer: `:aborted` or `:broken_promise`.
+  Raises `Mote.Error` when the machine ends, or with `:broken_promise` when the device does not answer.
   """
   @spec sweep(Behaviour.t(), keyword) :: Table.t()
   def sweep(device, opts) do

@@ -162,11 +162,13 @@ defmodule Mote.AbortTest do
       assert [{:ok, 0}, {:error, %Error{reason: :aborted}}] =
                [Mote.ask_all([known], :get), Mote.ask_all([known], :fail, :infinity)] |> Enum.concat()
 
-      assert {:aborted, {Mote, :await, _}} = catch_exit(Mote.await(Mote.async(known, :fail)))
+      failed = {:aborted, {Scene, :worker}, {:abort, :tired}}
+      assert {^failed, {Mote, :await, _}} = catch_exit(Mote.await(Mote.async(known, :fail)))
+      assert {^failed, {Mote, :await_many, _}} = catch_exit(Mote.await_many([Mote.async(known, :fail)]))
       assert {:error, %Error{reason: :aborted}} = Mote.yield(Mote.async(Mote.on(:other, known), :fail))
       future = Future.future(Scene.worker(1), :fail, machine: machine)
       assert %Error{reason: :aborted} = error = catch_error(Future.touch(future))
-      assert error.context == %{future: future, reason: {:abort, :tired}}
+      assert error.context == %{future: future, behaviour: {Scene, :worker}, reason: {:abort, :tired}}
       assert error.message =~ "Mote.AbortTest.Scene.worker/1"
       assert Mote.info(machine).questions == %{open: 0, broken: 0}
     end

@@ -51,9 +51,12 @@ defmodule Mote.AskTest do
     end
 
     test "exits when nobody can answer any more", %{machine: machine} do
-      for {actor, reason} <- [{Actors.failing(1), :aborted}, {Holders.silent([]), :broken_promise}] do
+      aborted = {:aborted, {Actors, :failing}, {:abort, {1}}}
+
+      for {actor, reason} <- [{Actors.failing(1), aborted}, {Holders.silent([]), :broken_promise}] do
         ask = Mote.async(Mote.create(machine, actor), :what)
-        assert {^reason, {Mote, :await, [^ask, 5_000]}} = catch_exit(Mote.await(ask))
+        assert {why, {Mote, :await, [^ask, 5_000]}} = catch_exit(Mote.await(ask))
+        assert why == reason
       end
 
       nothing_left(0)
@@ -286,7 +289,7 @@ defmodule Mote.AskTest do
         Mote.async(late, 50)
       ]
 
-      assert {:aborted, {Mote, :await_many, _}} = catch_exit(Mote.await_many(asks))
+      assert {{:aborted, _, _}, {Mote, :await_many, _}} = catch_exit(Mote.await_many(asks))
       nothing_left(80)
     end
   end
@@ -594,7 +597,7 @@ defmodule Mote.AskTest do
         case outcome do
           # It may have come since.
           nil -> Mote.ignore(ask)
-          {:exit, reason} -> assert reason in [:timeout, :aborted]
+          {:exit, reason} -> assert reason in [:timeout, {:aborted, {Actors, :failing}, {:abort, {:never}}}]
           {:ok, answer} -> assert answer in [0, :late]
           {:error, error} -> assert error.reason == :aborted
         end
