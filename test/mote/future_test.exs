@@ -101,7 +101,9 @@ defmodule Mote.FutureTest do
         future = Future.future(function, [argument], machine: machine)
         error = assert_raise Error, fn -> Future.touch(future) end
         assert error.reason == :aborted
-        assert error.context == %{future: future, reason: reason} or function == (&Sums.fib/1)
+        {:name, name} = Function.info(function, :name)
+        context = %{future: future, behaviour: {Sums, name}, reason: reason}
+        assert error.context == context or function == (&Sums.fib/1)
         assert Future.poll(future) == {:error, error}
       end
     end
