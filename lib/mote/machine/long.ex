@@ -56,11 +56,11 @@ defmodule Mote.Machine.Long do
     bytes(values)
   end
 
-  defp bytes(bits) when is_bitstring(bits) and byte_size(bits) > @kept do
-    size = byte_size(bits) - 1
-    <<bytes::binary-size(size), _::bitstring>> = bits
-    :binary.referenced_byte_size(bytes)
-  end
+  defp bytes(binary) when is_binary(binary) and byte_size(binary) > @kept,
+    do: :binary.referenced_byte_size(binary)
+
+  # The beginning of a bitstring keeps what all of it does.
+  defp bytes(<<start::binary-size(65), _::bitstring>>), do: :binary.referenced_byte_size(start)
 
   defp bytes([head | tail]), do: bytes(head) + bytes(tail)
   defp bytes(tuple) when is_tuple(tuple), do: tuple |> Tuple.to_list() |> bytes()
