@@ -105,16 +105,24 @@ defmodule Mote.Behaviour do
         }
 
   defmacro __using__(opts) do
-    if opts != [] do
-      raise ArgumentError, "use Mote.Behaviour takes no options, got: #{Macro.to_string(opts)}"
-    end
+    errors = errors!(opts)
 
     quote do
+      @mote_errors unquote(errors)
       import Mote.Behaviour, only: [defactor: 2, defpure: 2]
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
       @before_compile Mote.Behaviour
     end
+  end
+
+  defp errors!([]), do: :abort
+  defp errors!(errors: errors) when errors in [:abort, :undefined], do: errors
+
+  defp errors!(opts) do
+    raise ArgumentError,
+          "use Mote.Behaviour takes the option errors: :abort (the default) or errors: :undefined, got: " <>
+            Macro.to_string(opts)
   end
 
   @doc """
