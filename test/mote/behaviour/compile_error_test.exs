@@ -355,7 +355,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
 
     test "options of use" do
-      assert_raise ArgumentError, ~r/takes no options/, fn ->
+      assert_raise ArgumentError, ~r/takes the option errors/, fn ->
         Code.compile_string("defmodule #{inspect(__MODULE__)}.Bad do use Mote.Behaviour, a: 1 end")
       end
     end
