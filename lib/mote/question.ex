@@ -299,7 +299,7 @@ defmodule Mote.Question do
         cond do
           not mail?(asked(context)) -> missing(tag, context)
           times > 1 -> last(tag, context, timeout, times - 1)
-          true -> {:error, Error.from(:timeout, context)}
+          true -> {:error, Error.from(:timeout, [timeout: @patience * @patient] ++ context)}
         end
     end
   end

@@ -180,6 +180,21 @@ defmodule Mote.BadInputTest do
       assert_raise ArgumentError, ~r/expected a module/, fn -> Mote.load(machine, "Broken") end
       assert {:error, %Error{reason: :undefined_behaviour}} = Mote.load(machine, Mote.NoSuchModule)
     end
+
+    test "with a module that goes in this moment", %{machine: machine} do
+      # As if it had been purged between two questions.
+      Code.compile_string("""
+      defmodule Mote.BadInputTest.Going do
+        def b, do: %Mote.Behaviour{module: __MODULE__, name: :b, version: 1}
+        def __mote__(_key), do: apply(__MODULE__, :gone, [])
+      end
+      """)
+
+      going = Mote.BadInputTest.Going
+      assert {:error, %Error{reason: :undefined_behaviour}} = Mote.load(machine, going)
+      error = assert_raise Error, fn -> Mote.create(machine, going.b()) end
+      assert error.reason == :undefined_behaviour
+    end
   end
 
   describe "send and ask" do

@@ -68,8 +68,7 @@ defmodule Mote.HeldTest do
         fn -> Mote.send_after(holder, small.(), 3_600_000) end,
         fn -> Mote.ask!(holder, {:swap, [small.() | small.()]}) end,
         fn -> Mote.async(holder, {:swap, small.()}) |> Mote.Ask.await() end,
-        fn -> Mote.send(holder, bits(small.())) end,
-        fn -> Mote.send(holder, with(part = small.(), do: fn -> part end)) end
+        fn -> Mote.send(holder, bits(small.())) end
       ]
 
       for {way, i} <- Enum.with_index(ways) do
@@ -106,7 +105,26 @@ defmodule Mote.HeldTest do
       long = :binary.copy("x", 5_000)
       part = :binary.part(:binary.copy("y", 9_000), 0, 5_000)
       term = {[long | part], %{[part] => {part, "short"}}, fn -> long end, 1.0}
-      assert Enum.sort(Long.kept(term)) == [{long, 5_000}, {part, 9_000}, {part, 9_000}, {part, 9_000}]
+      assert [{fun, 5_000} | binaries] = Long.kept(term) |> Enum.sort_by(&(not is_function(elem(&1, 0))))
+      assert fun.() == long
+      assert Enum.sort(binaries) == [{long, 5_000}, {part, 9_000}, {part, 9_000}, {part, 9_000}]
+    end
+
+    test "that a function has captured is charged with it" do
+      machine = start(memory: 64 * @megabyte)
+      keeper = Mote.create(machine, Actors.keeper(nil))
+      before = at_rest(machine)
+
+      captured = fn of ->
+        elsewhere(fn -> with(part = part(of, 100), do: Mote.ask(keeper, {:swap, fn -> part end})) end)
+      end
+
+      assert {:ok, _} = captured.(20 * @megabyte)
+      assert at_rest(machine) in (before + 20 * @megabyte)..(before + 24 * @megabyte)
+      assert {:error, %Mote.Error{reason: :no_memory}} = captured.(80 * @megabyte)
+      assert byte_size(Mote.ask!(keeper, :get).()) == 100
+      assert {:ok, _} = Mote.ask(keeper, {:swap, nil})
+      assert at_rest(machine) <= before + 2 * @megabyte
     end
   end
 

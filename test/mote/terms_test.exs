@@ -258,7 +258,8 @@ defmodule Mote.TermsTest do
 
       for {term, n} <- Enum.with_index(big) do
         send = fn -> Native.send(echo.machine, echo.key, nil, term) end
-        assert {n, send.()} == {n, :big}
+        # What a function keeps is for the process to find out first.
+        assert {n, send.()} == {n, if(is_function(term), do: :long, else: :big)}
         assert {n, fastest(send)} < {n, 1_000}
       end
     end

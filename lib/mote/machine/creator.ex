@@ -68,22 +68,21 @@ defmodule Mote.Machine.Creator do
   end
 
   defp check_version(%{module: module, version: version} = behaviour) do
-    cond do
-      {behaviour.name, tuple_size(behaviour.captures)} not in module.__mote__(:behaviours) ->
-        {:error, undefined(behaviour)}
-
-      module.__mote__(:hash) != version ->
-        {:error,
-         Error.new(
-           :stale_behaviour,
-           "#{inspect(behaviour)} is of another version of #{inspect(module)} than the one that is loaded: " <>
-             "make it again with #{inspect(module)}.#{behaviour.name}",
-           behaviour: behaviour
-         )}
-
-      true ->
-        :ok
+    with {:ok, [behaviours, hash]} <- Loader.about(module, [:behaviours, :hash]),
+         true <- {behaviour.name, tuple_size(behaviour.captures)} in behaviours do
+      if hash == version, do: :ok, else: {:error, stale(behaviour)}
+    else
+      _gone_or_without_it -> {:error, undefined(behaviour)}
     end
+  end
+
+  defp stale(%{module: module} = behaviour) do
+    Error.new(
+      :stale_behaviour,
+      "#{inspect(behaviour)} is of another version of #{inspect(module)} than the one that is loaded: " <>
+        "make it again with #{inspect(module)}.#{behaviour.name}",
+      behaviour: behaviour
+    )
   end
 
   defp undefined(%{module: module, name: name, captures: captures} = behaviour) do

@@ -17,17 +17,22 @@ defmodule Mote.Machine.Loader do
   defp collect([], _, units, _), do: {:ok, units}
 
   defp collect([module | rest], seen, units, user) do
-    cond do
-      is_map_key(seen, module) ->
-        collect(rest, seen, units, user)
-
-      behaviours?(module) ->
-        unit = {module, module.__mote__(:hash), module.__mote__(:unit)}
-        collect(module.__mote__(:imports) ++ rest, Map.put(seen, module, []), [unit | units], module)
-
-      true ->
-        {:error, undefined(module, user)}
+    with false <- is_map_key(seen, module),
+         {:ok, [hash, unit, imports]} <- about(module, [:hash, :unit, :imports]) do
+      collect(imports ++ rest, Map.put(seen, module, []), [{module, hash, unit} | units], module)
+    else
+      true -> collect(rest, seen, units, user)
+      :error -> {:error, undefined(module, user)}
     end
+  end
+
+  @doc "What a module says of its behaviours, by these keys; `:error` when it has none, or goes in this moment."
+  @spec about(module, [atom]) :: {:ok, [term]} | :error
+  def about(module, keys) do
+    if behaviours?(module), do: {:ok, Enum.map(keys, &module.__mote__/1)}, else: :error
+  rescue
+    # Purged by somebody else: a module can go at any moment.
+    UndefinedFunctionError -> :error
   end
 
   defp load_unit(machine, {module, hash, unit}, :ok) do

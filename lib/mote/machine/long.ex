@@ -8,8 +8,11 @@ defmodule Mote.Machine.Long do
   # Shorter binaries are copied in any case, as the NIF knows.
   @shared 4_096
 
-  @typedoc "What long binaries keep."
-  @type kept :: [{binary, non_neg_integer}]
+  # Shorter ones keep nothing.
+  @kept 64
+
+  @typedoc "What long binaries keep, and functions with the binaries that they have captured."
+  @type kept :: [{binary | fun, non_neg_integer}]
 
   @doc """
   What comes of writing `term` after all, when the first answer was `word`: by `normal` for a normal scheduler, or by
@@ -25,7 +28,7 @@ defmodule Mote.Machine.Long do
     with :big <- normal.(kept), do: dirty.(kept)
   end
 
-  @doc "What all long binaries in `term` keep."
+  @doc "What all long binaries and all functions in `term` keep."
   @spec kept(term, kept) :: kept
   def kept(term, found \\ [])
 
@@ -38,5 +41,33 @@ defmodule Mote.Machine.Long do
   def kept(map, found) when is_map(map),
     do: :maps.fold(fn key, value, found -> kept(value, kept(key, found)) end, found, map)
 
+  def kept(function, found) when is_function(function) do
+    case captured(function) do
+      0 -> found
+      bytes -> [{function, bytes} | found]
+    end
+  end
+
   def kept(_other, found), do: found
+
+  # The machine cannot look into a function, nor make one of its own: so it keeps all that this one does.
+  defp captured(function) do
+    {:env, values} = :erlang.fun_info(function, :env)
+    bytes(values)
+  end
+
+  defp bytes(bits) when is_bitstring(bits) and byte_size(bits) > @kept do
+    size = byte_size(bits) - 1
+    <<bytes::binary-size(size), _::bitstring>> = bits
+    :binary.referenced_byte_size(bytes)
+  end
+
+  defp bytes([head | tail]), do: bytes(head) + bytes(tail)
+  defp bytes(tuple) when is_tuple(tuple), do: tuple |> Tuple.to_list() |> bytes()
+
+  defp bytes(map) when is_map(map),
+    do: :maps.fold(fn key, value, n -> n + bytes(key) + bytes(value) end, 0, map)
+
+  defp bytes(function) when is_function(function), do: captured(function)
+  defp bytes(_other), do: 0
 end

@@ -2,6 +2,7 @@
 //!
 //! An atom's term is one word that is valid in every environment and for ever. The two tables below only grow; in
 //! front of each, every thread keeps the pairs that it used last.
+use crate::read::word_of;
 use mote_vm::atom::Atom;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
@@ -111,13 +112,8 @@ struct Table {
 
 static TABLE: RwLock<Option<Table>> = RwLock::new(None);
 
-fn word(term: ErlNifTerm) -> usize {
-    // SAFETY: ErlNifTerm is a transparent wrapper of one word.
-    unsafe { std::mem::transmute::<ErlNifTerm, usize>(term) }
-}
-
 fn term(word: usize) -> ErlNifTerm {
-    // SAFETY: as above; the word came from an atom's term.
+    // SAFETY: ErlNifTerm is a transparent wrapper of one word; this one came from an atom's term.
     unsafe { std::mem::transmute::<usize, ErlNifTerm>(word) }
 }
 
@@ -147,7 +143,7 @@ impl Known {
     /// The machine's atom of a term, if it is an atom that was met lately. No other term has the same word.
     #[inline(always)]
     pub fn number(self, term: Term<'_>) -> Option<Atom> {
-        let word = word(term.as_c_arg());
+        let word = word_of(term.as_c_arg());
         // SAFETY: thread-locals that need no destructor live as long as their thread, where this stays.
         let (known, number) = unsafe { &*self.0 }[(word >> 6) % CACHED].get();
         (known == word).then_some(number)
@@ -156,7 +152,7 @@ impl Known {
 
 /// The machine's atom of a term that must be an atom.
 pub fn number(atom: Term<'_>) -> Atom {
-    let word = word(atom.as_c_arg());
+    let word = word_of(atom.as_c_arg());
     // Atoms are distinct from the sixth bit on.
     BY_TERM.with(|cache| {
         let slot = &cache[(word >> 6) % CACHED];
@@ -221,7 +217,7 @@ fn term_of(env: Env<'_>, atom: Atom) -> usize {
             _ => {}
         }
     }
-    let word = word(make(env, atom.name()));
+    let word = word_of(make(env, atom.name()));
     remember(atom, word);
     word
 }

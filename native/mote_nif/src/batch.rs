@@ -2,14 +2,13 @@
 use crate::actor::{refusal, Target};
 use crate::atoms::names;
 use crate::encode::{spent, Encoder as Writer, Means};
-use crate::read::{known_struct, list_cell, tuple_elements, Struct};
+use crate::read::{known_struct, list_cell, tuple_elements, word_of, Struct};
 use crate::resources::{sponsor, MachineResource};
 use mote_vm::actor::SponsorId;
 use mote_vm::atom::Atom as Name;
 use mote_vm::batch::Letters;
 use mote_vm::handles::{Held, Key};
 use mote_vm::machine::{Entrance, Machine};
-use rustler::sys::ErlNifTerm;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 /// Messages that enter together.
@@ -75,7 +74,7 @@ fn send_pairs<'a>(env: Env<'a>, pairs: Term<'a>, name: Term<'a>) -> Term<'a> {
             run.why = names::other();
             break;
         };
-        let word = usize_of(*address);
+        let word = word_of(*address);
         if last != Some(word) {
             if let Err(why) = run.turn_to(pair, &resource, named) {
                 run.why = why;
@@ -207,9 +206,4 @@ fn after(list: Term<'_>, n: usize) -> Term<'_> {
     (0..n).fold(list, |rest, _| {
         list_cell(rest).map_or(rest, |(_, tail)| tail)
     })
-}
-
-fn usize_of(word: ErlNifTerm) -> usize {
-    // SAFETY: ErlNifTerm is a transparent wrapper of one word.
-    unsafe { std::mem::transmute::<ErlNifTerm, usize>(word) }
 }

@@ -11,8 +11,8 @@
 //! 1. Nothing is walked or built on a normal scheduler for longer than that, and what is counts as work of the process: so
 //!    one that goes on and on is interrupted as any other.
 //! 2. A binary is shared only if what it keeps is known, and less than [`MOST_KEPT`] times its own bytes; it is charged with
-//!    all of that. Any other is copied, also one whose bytes do not begin with a byte, one whose last byte is not whole, and
-//!    what a function has captured.
+//!    all of that. Any other is copied, also one whose bytes do not begin with a byte, or whose last byte is not whole.
+//! 3. A function is charged with all that the binaries keep which it has captured.
 use crate::atoms::{self, names, Known};
 use crate::decode::MOST_KEPT;
 use crate::foreign::{Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting};
@@ -20,7 +20,7 @@ use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
 use crate::question::Customer;
 use crate::read::{
-    is_modest, is_ours, known_struct, list_cell, map_size, tuple, tuple_elements, Struct,
+    is_modest, is_ours, known_struct, list_cell, map_size, tuple, tuple_elements, word_of, Struct,
 };
 use crate::resources::MachineResource;
 use mote_vm::atom::Atom;
@@ -70,7 +70,7 @@ impl From<Halt> for BeamAtom {
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     budget: usize,
-    /// What long binaries keep: a list of `{binary, bytes}`; anything else where that is not known.
+    /// What long binaries and functions keep: a list of `{term, bytes}`; anything else where that is not known.
     kept: Option<Term<'a>>,
 }
 
@@ -100,17 +100,16 @@ impl<'a> Means<'a> {
         }
     }
 
-    /// By address and length.
-    fn known(self) -> Option<FxHashMap<(usize, usize), usize>> {
+    fn known(self) -> Option<Kept> {
         let mut rest = self.kept?;
-        let mut known = FxHashMap::default();
+        let mut known = Kept::default();
         while let Some((pair, tail)) = list_cell(rest) {
-            if let [binary, bytes] = *tuple_elements(pair) {
+            if let [term, bytes] = *tuple_elements(pair) {
                 // SAFETY: elements belong to the environment of their tuple.
-                let [binary, bytes] =
-                    [binary, bytes].map(|element| unsafe { Term::new(pair.get_env(), element) });
-                if let (Ok(binary), Ok(bytes)) = (Binary::from_term(binary), bytes.decode()) {
-                    known.insert((binary.as_ptr().addr(), binary.len()), bytes);
+                let [term, bytes] =
+                    [term, bytes].map(|element| unsafe { Term::new(pair.get_env(), element) });
+                if let Ok(bytes) = bytes.decode() {
+                    known.insert(place(term), bytes);
                 }
             }
             rest = tail;
@@ -119,13 +118,25 @@ impl<'a> Means<'a> {
     }
 }
 
+/// What long binaries and functions keep, by where they are.
+type Kept = FxHashMap<(usize, usize), usize>;
+
+/// Where a term is: the address and the length of a binary, the word of a function.
+fn place(term: Term<'_>) -> (usize, usize) {
+    match Binary::from_term(term) {
+        Ok(binary) => (binary.as_ptr().addr(), binary.len()),
+        // The same term in one call is the same word.
+        Err(_) => (word_of(term.as_c_arg()), 0),
+    }
+}
+
 /// Writes terms for one machine.
 pub struct Encoder<'m, 'a> {
     resource: &'m MachineResource,
     machine: &'m Machine,
     budget: usize,
-    /// What long binaries keep, by address and length, if that was found out.
-    kept: Option<FxHashMap<(usize, usize), usize>>,
+    /// What long binaries and functions keep, if that was found out.
+    kept: Option<Kept>,
     atoms: Known,
     stack: Vec<Term<'a>>,
     /// What was written so far.
@@ -218,7 +229,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
                 }
             },
             TermType::Fun => {
-                return self.unseen(term, Class::Function);
+                return self.function(term);
             }
             TermType::Port => return self.small(term, Class::Port),
             TermType::Ref => return self.reference(term),
@@ -229,14 +240,28 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
         self.spend(OPAQUE)?;
-        self.builder.foreign(Arc::new(Opaque::of(term, class)));
+        let own = Opaque::alone(OwnTerm::copy(term), class);
+        self.builder.foreign(Arc::new(own));
         Ok(())
     }
 
-    /// As `opaque`, for terms of which cannot be seen from here how large they are.
-    fn unseen(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
+    /// A function, with all that it keeps. How large it is cannot be seen from here.
+    fn function(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        let known = self.kept.as_ref().ok_or(Halt::Long)?;
+        let kept = known.get(&place(term)).copied().unwrap_or(0);
         self.spend(NORMAL)?;
-        self.opaque(term, class)
+        let own = Opaque::keeping(OwnTerm::copy(term), Class::Function, kept);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    /// A bitstring that is no binary: how large it is cannot be seen either. It is copied.
+    fn bits(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        self.spend(NORMAL)?;
+        let own = OwnTerm::unshared(term).unwrap_or_else(|| OwnTerm::copy(term));
+        let own = Opaque::alone(own, Class::Bitstring);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
     }
 
     /// As `opaque`, for terms that are small and hold on to nothing.
@@ -323,7 +348,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     fn binary(&mut self, term: Term<'a>) -> Result<(), Halt> {
         let Ok(binary) = Binary::from_term(term) else {
-            return self.unseen(term, Class::Bitstring);
+            return self.bits(term);
         };
         if binary.len() <= SHARED_BYTES {
             self.spend(binary.len() / BYTES_PER_NODE)?;
@@ -332,7 +357,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         }
         let known = self.kept.as_ref().ok_or(Halt::Long)?;
         // One whose bytes were just put together for us is not there.
-        let kept = known.get(&(binary.as_ptr().addr(), binary.len()));
+        let kept = known.get(&place(term));
         let shared = kept
             .filter(|kept| **kept <= MOST_KEPT * binary.len())
             .and_then(|kept| LongBinary::new(term, *kept));

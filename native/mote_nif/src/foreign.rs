@@ -89,21 +89,16 @@ impl Opaque {
         self.term.raw()
     }
 
-    /// A copy of a term that may be large.
-    pub fn of(term: Term<'_>, class: Class) -> Opaque {
-        // These may have parts of large binaries in them, which they would keep.
-        let own = match class {
-            Class::Function | Class::Bitstring => OwnTerm::unshared(term),
-            _ => None,
-        };
-        Opaque::alone(own.unwrap_or_else(|| OwnTerm::copy(term)), class)
+    /// A term that may be large.
+    pub fn alone(term: OwnTerm, class: Class) -> Opaque {
+        Opaque::keeping(term, class, 0)
     }
 
-    /// A term that may be large, and nobody else has.
-    pub fn alone(term: OwnTerm, class: Class) -> Opaque {
+    /// The same, of one that keeps so many bytes besides.
+    pub fn keeping(term: OwnTerm, class: Class, kept: usize) -> Opaque {
         let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
         let written = term.with(|term| term.to_binary().len());
-        let bytes = ENVIRONMENT + written * HEAP_PER_WRITTEN;
+        let bytes = ENVIRONMENT + written * HEAP_PER_WRITTEN + kept;
         Opaque {
             term,
             class,

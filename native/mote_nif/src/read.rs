@@ -137,3 +137,9 @@ pub fn is_ours(reference: Term<'_>) -> bool {
         || reference.try_get_resource::<MachineResource>().is_some()
         || reference.try_get_resource::<OutboxResource>().is_some()
 }
+
+/// The word that a term is: the same term of one environment has the same.
+pub fn word_of(term: ErlNifTerm) -> usize {
+    // SAFETY: ErlNifTerm is a transparent wrapper of one word.
+    unsafe { std::mem::transmute::<ErlNifTerm, usize>(term) }
+}
