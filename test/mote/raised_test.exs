@@ -45,10 +45,10 @@ defmodule Mote.RaisedTest do
     test "that would raise is aborted, and whoever asked hears why", %{machine: machine} do
       account = Mote.create(machine, Actors.account(10))
       assert {:error, %Error{reason: :aborted} = error} = Mote.ask(account, {:pay, :apples})
-      assert error.context.reason == {:raised, {Actors, 20, :sub}, {10, :apples}}
+      assert error.context.reason == {:raised, {Actors, 19, :sub}, {10, :apples}}
 
       assert error.message =~
-               "** (ArithmeticError) raised_test.exs:20: bad argument in arithmetic expression: 10 - :apples"
+               "** (ArithmeticError) raised_test.exs:19: bad argument in arithmetic expression: 10 - :apples"
 
       assert Mote.ask!(account, {:pay, 4}) == :granted
       assert Mote.ask!(account, :balance) == 6
@@ -59,8 +59,8 @@ defmodule Mote.RaisedTest do
       test = self()
       id = make_ref()
       told = fn _, _, metadata, _ -> send(test, {:told, metadata.reason}) end
-      :telemetry.attach(id, [:mote, :machine, :abort], told, nil)
-      reason = {:raised, {Actors, 20, :sub}, {10, {}}}
+      :telemetry.attach(id, [:mote, :turn, :abort], told, nil)
+      reason = {:raised, {Actors, 19, :sub}, {10, {}}}
       assert Mote.Behaviour.turn(Actors.account(10), {self(), {:pay, {}}}).outcome == {:abort, reason}
       Mote.send(Mote.create(machine, Actors.account(10)), {self(), {:pay, {}}})
       assert_receive {:told, ^reason}, 5_000

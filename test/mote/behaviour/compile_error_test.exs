@@ -14,7 +14,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"receive do x -> x end",
              "receive is not available in a behaviour: an actor gets its messages one"},
             {"try do 1 rescue _ -> 2 end",
-             "try is not available in a behaviour: nothing in a behaviour raises"},
+             "try is not available in a behaviour: what would raise in a behaviour aborts the turn"},
             {"raise \"x\"", "raise is not available in a behaviour: end the turn with abort(reason)"},
             {"throw :x", "throw is not available"},
             {"exit(:x)", "exit is not available"},
