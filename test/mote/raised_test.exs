@@ -67,6 +67,14 @@ defmodule Mote.RaisedTest do
       :telemetry.detach(id)
     end
 
+    test "is shown in a trace as Elixir would say it", %{machine: machine} do
+      account = Mote.create(machine, Actors.account(10))
+      :ok = Mote.pause(machine)
+      :ok = Mote.send(account, {self(), {:pay, :apples}})
+      {:ok, turn} = Mote.step(machine)
+      assert Mote.Trace.format(turn) =~ ": aborted, ** (ArithmeticError) raised_test.exs:19: "
+    end
+
     test "of errors: :undefined goes on", %{machine: machine} do
       assert Mote.ask!(Mote.create(machine, Careless.account(10)), :apples) == :undefined
       assert [{_, :undefined}] = Mote.Behaviour.turn(Careless.account(1), {self(), :a}).sends

@@ -24,10 +24,6 @@ defmodule Mote.Behaviour.Errors do
     %{unit | codes: codes}
   end
 
-  @doc "The reason of an abort for an operation without an answer."
-  @spec where(module, non_neg_integer, atom) :: {module, non_neg_integer, atom}
-  def where(module, line, primitive), do: {module, line, primitive}
-
   defp expr({:sure, l, primitive, es}, s), do: {:op, l, primitive, exprs(es, s)}
   defp expr({:none, l, _, _}, %{mode: :undefined}), do: {:lit, l, :undefined}
   defp expr({:none, l, primitive, es}, s), do: raised(l, primitive, exprs(es, s), s)
@@ -38,7 +34,7 @@ defmodule Mote.Behaviour.Errors do
     cond do
       Primitives.always?(primitive) -> {:op, l, primitive, es}
       primitive == :not and Tests.boolean?(hd(es)) -> {:op, l, primitive, es}
-      true -> {:must, l, where(s.module, l, primitive), es}
+      true -> {:must, l, {s.module, l, primitive}, es}
     end
   end
 
@@ -94,7 +90,7 @@ defmodule Mote.Behaviour.Errors do
   defp variable, do: {:"the operand", 0}
 
   defp raised(l, primitive, es, s) do
-    where = {:lit, l, where(s.module, l, primitive)}
+    where = {:lit, l, {s.module, l, primitive}}
     {:abort, l, AST.tuple(l, [{:lit, l, :raised}, where, AST.tuple(l, es)])}
   end
 end
