@@ -58,29 +58,34 @@ defmodule Mote.Behaviour do
   `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1` tells, in
   nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
 
-  Nothing in it raises. An operation without an answer (`1 + :a`, `hd([])`, an integer beyond 63 bits) is
-  `:undefined`, and fails a guard. Everything that is not in the language is a `CompileError` that says what to
-  write instead. Variables that nobody reads, captures too, and clauses that can never match are warned of.
+  Everything that is not in the language is a `CompileError` that says what to write instead. Variables that nobody reads,
+  captures too, and clauses that can never match are warned of.
 
   Whether 0.0 and -0.0 are the same (`===`, patterns, keys of maps) is as in Elixir code on the same node: they are two
   terms from OTP 27 on, where a pattern says `+0.0` or `-0.0` and is warned of without a sign. They are `==` everywhere.
 
-  `:undefined` is an atom like any other: it counts as true, and is greater than every number. So checks of what comes from
-  outside belong into guards; in a body `:undefined >= 0` is true.
+  ## Errors
+
+  Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, an integer beyond 63 bits. Nothing
+  of the turn shows, its message is used up, and the actor goes on as it was. The abort is counted (`aborts_raised` in
+  `Mote.info/1`), told in telemetry and in the log with the exception, the line and the operands, and whoever asked gets
+  `:aborted`. A guard fails, as in Elixir. `Mote.Raised` makes the exception of the reason. A `defpure` function that is
+  called from plain Elixir raises it.
 
       iex> defmodule Doc.Purse do
       ...>   use Mote.Behaviour
-      ...>   defactor trusting(balance) do
+      ...>   defactor purse(balance) do
       ...>     {customer, price} -> if balance - price >= 0, do: send(customer, :granted)
       ...>   end
-      ...>   defactor careful(balance) do
-      ...>     {customer, price} when balance - price >= 0 -> send customer, :granted
-      ...>   end
       ...> end
-      iex> Mote.Behaviour.turn(Doc.Purse.trusting(10), {self(), :apples}).sends == [{self(), :granted}]
-      true
-      iex> Mote.Behaviour.turn(Doc.Purse.careful(10), {self(), :apples}).outcome
-      :ignored
+      iex> turn = Mote.Behaviour.turn(Doc.Purse.purse(10), {self(), :apples})
+      iex> {:abort, reason = {:raised, {Doc.Purse, _line, :sub}, {10, :apples}}} = turn.outcome
+      iex> Mote.Raised.exception(reason)
+      %ArithmeticError{message: "bad argument in arithmetic expression"}
+
+  With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that Mote descends
+  from: what has no answer is the atom `:undefined`, and the code goes on with it. It counts as true and is greater than every
+  number, so there a check of what comes from outside belongs into a guard.
 
   ## What bodies may call
 
@@ -105,16 +110,24 @@ defmodule Mote.Behaviour do
         }
 
   defmacro __using__(opts) do
-    if opts != [] do
-      raise ArgumentError, "use Mote.Behaviour takes no options, got: #{Macro.to_string(opts)}"
-    end
+    errors = errors!(opts)
 
     quote do
+      @mote_errors unquote(errors)
       import Mote.Behaviour, only: [defactor: 2, defpure: 2]
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
       @before_compile Mote.Behaviour
     end
+  end
+
+  defp errors!([]), do: :abort
+  defp errors!(errors: errors) when errors in [:abort, :undefined], do: errors
+
+  defp errors!(opts) do
+    raise ArgumentError,
+          "use Mote.Behaviour takes the option errors: :abort (the default) or errors: :undefined, got: " <>
+            Macro.to_string(opts)
   end
 
   @doc """

@@ -28,6 +28,7 @@ defmodule Mote.Counters do
 
     * `aborts_explicit` - `abort(reason)`;
     * `aborts_match` - a failed match: `=`, `case`, `cond` or the clauses of a function;
+    * `aborts_raised` - an operation that has no answer, where Elixir would raise (`Mote.Raised`);
     * `aborts_fuel` - the fuel was spent;
     * `aborts_stack` - calls were too deep;
     * `aborts_undefined_function` - a module is not loaded;

@@ -46,7 +46,7 @@ defmodule Mote.Error do
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
 
-  alias Mote.{Machine, Native}
+  alias Mote.{Machine, Native, Raised}
 
   defexception [:reason, :message, context: %{}]
 
@@ -156,7 +156,7 @@ defmodule Mote.Error do
 
   def from({:aborted, module, behaviour, reason}, context) do
     message =
-      "#{inspect(module)}.#{behaviour} aborted the turn that was given the question: #{inspect(reason)}#{limit(reason)}"
+      "#{inspect(module)}.#{behaviour} aborted the turn that was given the question: #{Raised.format(reason)}#{limit(reason)}"
 
     new(
       :aborted,
@@ -166,7 +166,7 @@ defmodule Mote.Error do
   end
 
   def from({:aborted, reason}, context) do
-    message = "#{inspect(context[:future])} was aborted: #{inspect(reason)}#{limit(reason)}"
+    message = "#{inspect(context[:future])} was aborted: #{Raised.format(reason)}#{limit(reason)}"
     {module, name, _arity} = context[:future].about
     new(:aborted, message, context |> Map.new() |> Map.merge(%{behaviour: {module, name}, reason: reason}))
   end

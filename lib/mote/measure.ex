@@ -5,7 +5,7 @@ defmodule Mote.Measure do
   What is measured is a *device*: a behaviour that answers `{customer, parameter}` when it is done, with anything.
 
       iex> defmodule Doc.Countdown do
-      ...>   use Mote.Behaviour
+      ...>   use Mote.Behaviour, errors: :undefined
       ...>   defactor countdown do
       ...>     {customer, 0} -> send customer, :done
       ...>     {customer, n} -> send self(), {customer, n - 1}

@@ -19,6 +19,8 @@ defmodule Mote.Turn do
   over, beyond the first 64.
   """
 
+  import Mote.Raised, only: [is_raised: 1]
+
   alias Mote.Turn.Stage
 
   defstruct outcome: :commit,
@@ -84,6 +86,7 @@ defmodule Mote.Turn do
     try do
       case guarded(fn -> {:value, fun.()} end) do
         {:value, value} -> value
+        {:abort, reason} when is_raised(reason) -> raise Mote.Raised.exception(reason)
         {:abort, reason} -> raise Mote.Abort, reason: reason
       end
     after

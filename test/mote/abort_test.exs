@@ -1,5 +1,5 @@
 defmodule Mote.AbortTest.Scene do
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   defactor worker(n) do
     {customer, :get} -> send customer, n

@@ -5,12 +5,12 @@ defmodule Mote.ClockTest do
   alias Mote.Reference
 
   defmodule Elsewhere do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
     defpure now, do: System.monotonic_time(:nanosecond)
   end
 
   defmodule Programs do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor clock do
       {customer, :units} ->

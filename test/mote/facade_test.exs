@@ -56,17 +56,17 @@ defmodule Mote.FacadeTest do
       [{first, _}, {second, _}, {third, _}] =
         Code.compile_string("""
         defmodule Mote.FacadeTest.Third do
-          use Mote.Behaviour
+          use Mote.Behaviour, errors: :undefined
           defpure twice(n) do 2 * n end
         end
         defmodule Mote.FacadeTest.Second do
-          use Mote.Behaviour
+          use Mote.Behaviour, errors: :undefined
           defactor answer(customer, n) do
             :go -> send customer, Mote.FacadeTest.Third.twice(n)
           end
         end
         defmodule Mote.FacadeTest.First do
-          use Mote.Behaviour
+          use Mote.Behaviour, errors: :undefined
           defactor start() do
             {customer, n} ->
               next = create Mote.FacadeTest.Second.answer(customer, n)
@@ -86,7 +86,7 @@ defmodule Mote.FacadeTest do
       ExUnit.CaptureIO.capture_io(:stderr, fn ->
         Code.compile_string("""
         defmodule Mote.FacadeTest.Lost do
-          use Mote.Behaviour
+          use Mote.Behaviour, errors: :undefined
           defactor lost() do
             _ -> create Mote.FacadeTest.Never.actor()
           end
@@ -106,7 +106,7 @@ defmodule Mote.FacadeTest do
       compile = fn factor ->
         Code.compile_string("""
         defmodule Mote.FacadeTest.Versions do
-          use Mote.Behaviour
+          use Mote.Behaviour, errors: :undefined
           defactor v(n) do
             {customer, :read} -> send customer, {n, #{factor}}
             :step -> become v(n + 1)

@@ -5,7 +5,7 @@ defmodule Mote.InboxTest do
   alias Mote.Error
 
   defmodule Actors do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     @doc "Holds its thread for as many steps."
     defactor holder() do

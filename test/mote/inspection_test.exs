@@ -1,5 +1,5 @@
 defmodule Mote.InspectionTest.Twins do
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   alias Mote.Holders
 
@@ -53,7 +53,7 @@ defmodule Mote.InspectionTest do
       [{module, _}] =
         Code.compile_string("""
         defmodule Mote.InspectionTest.Gone do
-          use Mote.Behaviour
+          use Mote.Behaviour, errors: :undefined
           defactor gone(_a, _b) do
             _ -> become sink()
           end

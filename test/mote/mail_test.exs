@@ -7,7 +7,7 @@ defmodule Mote.MailTest do
   alias Mote.Error
 
   defmodule Actors do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # So many messages in one turn.
     defactor teller() do
@@ -40,7 +40,7 @@ defmodule Mote.MailTest do
 
   # Sends to one process, and begins anew, until it is told to stop.
   defmodule Rush do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor rush(to) do
       :go ->

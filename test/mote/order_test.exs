@@ -9,7 +9,7 @@ defmodule Mote.OrderTest do
   alias Mote.Sorting
 
   defmodule Actors do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # Numbers what it sends: for who asks, for who only says so, and many at once.
     defactor log(to, n) do

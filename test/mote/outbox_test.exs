@@ -12,7 +12,7 @@ defmodule Mote.OutboxTest do
   @moduletag capture_log: true
 
   defmodule Senders do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # Sends its name with every number, as many as it is told.
     defactor sender(name, out, next) do

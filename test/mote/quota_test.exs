@@ -12,7 +12,7 @@ defmodule Mote.QuotaTest do
   @most_steps 1_000_000_000_000
 
   defmodule Actors do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     @doc "Counts lists; is busy for as many steps as it is told."
     defactor counter(count) do

@@ -21,7 +21,7 @@ defmodule Mote.RedefineTest do
     [{module, _}] =
       Code.compile_string("""
       defmodule Mote.RedefineTest.Worker do
-        use Mote.Behaviour
+        use Mote.Behaviour, errors: :undefined
 
         defpure stamp(), do: #{version}
         #{for n <- 1..rem(version, 5)//1, do: "defpure more#{n}(x), do: x + #{n}\n"}

@@ -5,7 +5,7 @@ defmodule Mote.ReferenceTest do
   alias Mote.Reference
 
   defmodule Programs do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor node(parent) do
       0 ->

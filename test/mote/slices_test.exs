@@ -7,7 +7,7 @@ defmodule Mote.SlicesTest do
   alias Mote.{Customer, Future, Outbox}
 
   defmodule Actors do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor idle(), do: (_ -> [])
 

@@ -1,5 +1,5 @@
 defmodule Mote.TelemetryTest.Rush do
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   defactor rush(to) do
     n -> for i <- 1..n, do: send(to, i)

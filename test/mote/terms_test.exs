@@ -205,7 +205,7 @@ defmodule Mote.TermsTest do
   end
 
   defmodule Constant do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor told() do
       {customer, message} ->

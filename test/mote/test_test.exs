@@ -1,5 +1,5 @@
 defmodule Mote.TestTest.Scene do
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   defactor log(entries) do
     {customer, :entries} -> send customer, entries

@@ -5,7 +5,7 @@ defmodule Mote.TierTest do
   alias Mote.Generators
 
   defmodule Sums do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defpure sum(0, acc), do: acc
     defpure sum(n, acc), do: sum(n - 1, acc + n)
@@ -20,7 +20,7 @@ defmodule Mote.TierTest do
   end
 
   defmodule Clock do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # Of primitives that take nothing.
     defpure now(), do: System.monotonic_time(:millisecond)

@@ -11,7 +11,7 @@ defmodule Mote.TimerTest do
   @moduletag capture_log: true
 
   defmodule Programs do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # Keeps the timers that it has armed, the newest first.
     defactor alarms(out, timers) do

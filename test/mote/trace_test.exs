@@ -1,5 +1,5 @@
 defmodule Mote.TraceTest.Scene do
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   defactor parent(out) do
     {:have, n} ->

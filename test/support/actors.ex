@@ -3,7 +3,7 @@ defmodule Mote.Actors do
   Behaviours that the tests of machines use.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Answers with the request."
   defactor echo() do

@@ -3,13 +3,15 @@ defmodule Mote.Compile do
   Compiles behaviours out of strings, for tests of the compiler: each body into a module of its own.
   """
 
+  import Mote.Raised, only: [is_raised: 1]
+
   @doc """
   Compiles `body` inside of a module that uses Mote.Behaviour; gives the module.
 
   What would be odd in a program by hand is not told of, as in code that a macro has written.
   """
-  def module(body, prelude \\ "") do
-    {name, source} = source(body, prelude)
+  def module(body, prelude \\ "", errors \\ :undefined) do
+    {name, source} = source(body, prelude, errors)
 
     quietly(source, "test.ex")
     name
@@ -25,9 +27,11 @@ defmodule Mote.Compile do
   defp generated(other), do: other
 
   # The body starts at line 2.
-  defp source(body, prelude) do
+  defp source(body, prelude, errors \\ :undefined) do
     name = Module.concat(Mote.Compiled, "M#{System.unique_integer([:positive])}")
-    {name, "defmodule #{inspect(name)} do #{prelude}; use Mote.Behaviour\n#{body}\nend"}
+
+    {name,
+     "defmodule #{inspect(name)} do #{prelude}; use Mote.Behaviour, errors: #{inspect(errors)}\n#{body}\nend"}
   end
 
   @doc "What compiling `body` warns of, each as `line: text`, in order."
@@ -56,10 +60,13 @@ defmodule Mote.Compile do
     e in CompileError -> "#{e.line}: #{e.description}"
   end
 
-  @doc "The value of an expression of the language, as plain Elixir and as IR; both must agree."
-  def eval(expression, bindings \\ []) do
+  @doc """
+  The value of an expression of the language, as plain Elixir and as IR; both must agree. What it comes to otherwise is
+  `{:aborted, reason}` or `{:raised, exception}`.
+  """
+  def eval(expression, bindings \\ [], errors \\ :undefined) do
     params = bindings |> Keyword.keys() |> Enum.join(", ")
-    module = module("defpure value(#{params}) do\n#{expression}\nend")
+    module = module("defpure value(#{params}) do\n#{expression}\nend", "", errors)
     args = Keyword.values(bindings)
     plain = outcome(fn -> apply(module, :value, args) end)
     code = outcome(fn -> Mote.Interpret.call(module, :value, args) end)
@@ -102,6 +109,10 @@ defmodule Mote.Compile do
   defp outcome(fun) do
     fun.()
   rescue
-    e in Mote.Abort -> {:aborted, e.reason}
+    e in Mote.Abort ->
+      if is_raised(e.reason), do: {:raised, Mote.Raised.exception(e.reason)}, else: {:aborted, e.reason}
+
+    exception ->
+      {:raised, exception}
   end
 end

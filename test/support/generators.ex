@@ -14,20 +14,23 @@ defmodule Mote.Generators do
 
   defmodule Program do
     @moduledoc "Source text without the module around it, how many actors it has, and `{actor, steps, value}`."
-    defstruct [:source, :actors, :messages]
+    defstruct [:source, :actors, :messages, errors: :undefined]
   end
 
   @doc "A whole program."
   def program do
     bind(tuple({integer(0..2), integer(1..3)}), fn {functions, actors} ->
       map(
-        tuple({functions(functions), actors(actors, functions), messages(actors)}),
-        fn {functions, actors_source, messages} ->
-          %Program{source: functions <> actors_source, actors: actors, messages: messages}
+        tuple({functions(functions), actors(actors, functions), messages(actors), errors()}),
+        fn {functions, actors_source, messages, errors} ->
+          %Program{source: functions <> actors_source, actors: actors, messages: messages, errors: errors}
         end
       )
     end)
   end
+
+  # Where errors abort turns, programs are over sooner: so most do not.
+  defp errors, do: frequency([{3, constant(:undefined)}, {1, constant(:abort)}])
 
   # -- functions -----------------------------------------------------------------------------------------------
 
@@ -232,11 +235,12 @@ defmodule Mote.Generators do
   # -- running -------------------------------------------------------------------------------------------------
 
   @doc "Compiles a program and gives `fun` its module, which is forgotten afterwards."
-  def with_module(%Program{source: source}, fun) do
+  def with_module(%Program{source: source, errors: errors}, fun) do
+    use_line = "use Mote.Behaviour, errors: #{inspect(errors)}"
     name = Module.concat(Mote.Generated, "P#{System.unique_integer([:positive])}")
 
     try do
-      Mote.Compile.quietly("defmodule #{inspect(name)} do\nuse Mote.Behaviour\n#{source}\nend", "program.ex")
+      Mote.Compile.quietly("defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend", "program.ex")
       fun.(name)
     after
       :code.purge(name)

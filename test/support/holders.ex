@@ -3,7 +3,7 @@ defmodule Mote.Holders do
   Behaviours that hold and drop addresses, for the tests of the collector.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Holds what it was told last, and says what."
   defactor holder(links) do

@@ -3,7 +3,7 @@ defmodule Mote.Services do
   Services to be asked in tests of `Mote.Library`: slow ones, silent ones, and those that answer too often.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc """
   Is at work on a request for some turns, on many requests at once, and answers `{:done, request}` so many times.

@@ -3,7 +3,7 @@ defmodule Mote.Sums do
   Functions and behaviours that the tests of futures compute.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Slow on purpose."
   defpure fib(n) when n < 2 do

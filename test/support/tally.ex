@@ -3,7 +3,7 @@ defmodule Mote.Tally do
   Behaviours whose answers tell in which order they got their messages, and how often.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Adds, and answers with the sum if it is asked."
   defactor tally(sum) do

@@ -3,7 +3,7 @@ defmodule Mote.Travellers do
   Behaviours that move between sponsors.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Sends to itself as often as told, then answers."
   defactor runner() do

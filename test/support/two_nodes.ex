@@ -11,7 +11,7 @@ defmodule Mote.TwoNodes do
 
   defmodule Actors do
     @moduledoc false
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # So many in one turn, and then one in each.
     defactor counting(to) do

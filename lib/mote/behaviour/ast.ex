@@ -20,6 +20,10 @@ defmodule Mote.Behaviour.AST do
   #     {:send_after, l, e, e, e}          {:cancel_timer, l, e}
   #     {:become, l, behaviour, [e]}       behaviour may be :sink
   #     {:loop, l, [qualifier], collector} until loops
+  #     {:none, l, primitive, [e]}         what has no answer, as that primitive of these; until errors
+  #     {:sure, l, primitive, [e]}         an operation that has an answer here; until errors
+  #     {:must, l, where, [e]}             one that has an answer, or the turn is aborted; where is
+  #                                        {module, line, primitive}; after errors only
   #
   # Qualifiers are {:gen, l, pattern, [guard], source} and {:filter, l, e}; a source is {:list, l, e}, {:binary, l, e} or
   # {:range, l, first, last, step | nil}. Collectors are {:collect, e}, {:each, e} and
@@ -75,6 +79,11 @@ defmodule Mote.Behaviour.AST do
     end
   end
 
+  @doc "The same, for an operation that is certain to have an answer, or whose value nobody looks at."
+  def sure(line, primitive, args) do
+    with {:op, line, primitive, args} <- op(line, primitive, args), do: {:sure, line, primitive, args}
+  end
+
   @doc "A sequence of expressions; a block of one is that one."
   def block(line, []), do: {:lit, line, nil}
   def block(_, [one]), do: one
@@ -104,7 +113,7 @@ defmodule Mote.Behaviour.AST do
       {:self, _} -> []
       {tag, _, es} when tag in [:tuple, :block] -> es
       {:cons, _, a, b} -> [a, b]
-      {:op, _, _, es} -> es
+      {tag, _, _, es} when tag in [:op, :sure, :none, :must] -> es
       {tag, _, a, b} when tag in [:and, :or, :both, :either] -> [a, b]
       {:match, _, _, e} -> [e]
       {:if, _, a, b, c} -> [a, b, c]
@@ -131,7 +140,7 @@ defmodule Mote.Behaviour.AST do
       {tag, l, es} when tag in [:tuple, :block] ->
         {tag, l, Enum.map(es, fun)}
 
-      {tag, l, name, es} when tag in [:op, :call, :tail_call, :become] ->
+      {tag, l, name, es} when tag in [:op, :sure, :none, :must, :call, :tail_call, :become] ->
         {tag, l, name, Enum.map(es, fun)}
 
       {:match, l, pattern, e} ->
@@ -150,8 +159,8 @@ defmodule Mote.Behaviour.AST do
       {:create, l, name, es, sponsor} ->
         {:create, l, name, Enum.map(es, fun), sponsor && fun.(sponsor)}
 
-      {:abort, l, e} ->
-        {:abort, l, fun.(e)}
+      {tag, l, e} when tag in [:abort, :cancel_timer] ->
+        {tag, l, fun.(e)}
 
       {tag, l, a, b} when tag in [:cons, :and, :or, :both, :either, :send] ->
         {tag, l, fun.(a), fun.(b)}

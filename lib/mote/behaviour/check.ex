@@ -76,9 +76,9 @@ defmodule Mote.Behaviour.Check do
     {{:cons, l, h, t}, s}
   end
 
-  defp expr({:op, l, primitive, es}, s) do
+  defp expr({tag, l, primitive, es}, s) when tag in [:op, :none] do
     {es, s} = args(es, s)
-    {{:op, l, primitive, es}, s}
+    {{tag, l, primitive, es}, s}
   end
 
   defp expr({:block, l, es}, s) do

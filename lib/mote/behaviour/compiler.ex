@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Compiler do
   # unit for the machine and the Elixir functions, at the end of the module. No pass is in this file.
   @moduledoc false
 
-  alias Mote.Behaviour.{Check, Delegate, Encode, Error, Flow, IR, Loops, Primitives, Syntax, Warnings}
+  alias Mote.Behaviour.{Check, Delegate, Encode, Error, Errors, Flow, IR, Loops, Primitives, Syntax, Warnings}
   alias Mote.Behaviour.Elixir, as: Plain
 
   @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :sink, :abort] ++
@@ -63,7 +63,9 @@ defmodule Mote.Behaviour.Compiler do
     Module.delete_attribute(env.module, :mote_definitions)
 
     checked = Check.unit(definitions, env)
-    unit = checked |> Loops.unit() |> Flow.unit()
+    mode = Module.get_attribute(env.module, :mote_errors)
+    Module.delete_attribute(env.module, :mote_errors)
+    unit = checked |> Loops.unit() |> Flow.unit() |> Errors.unit(mode)
     {binary, hash} = unit |> IR.unit() |> Encode.unit()
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
@@ -110,7 +112,7 @@ defmodule Mote.Behaviour.Compiler do
     Error.raise_at(
       env,
       env.line,
-      "#{section} is not available in a behaviour: nothing in it raises; what has no answer is :undefined"
+      "#{section} is not available in a behaviour: what would raise aborts the turn, and nothing of it shows"
     )
   end
 

@@ -204,6 +204,9 @@ defmodule Mote.Behaviour.Elixir do
 
   def expr({:op, l, primitive, es}), do: op(primitive, es, l)
 
+  def expr({:must, l, {_, _, primitive} = where, es}),
+    do: remote(Mote.Total.Must, primitive, [Macro.escape(where) | Enum.map(es, &expr/1)], l)
+
   def expr({:and, l, a, b}) do
     quote generated: true, line: l do
       case unquote(expr(a)) do

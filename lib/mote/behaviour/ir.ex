@@ -1,5 +1,5 @@
 defmodule Mote.Behaviour.IR do
-  # Fifth pass: the checked, loop-free Mote AST -> instructions of guides/ir.md, still with names for functions and
+  # Sixth pass: the checked, loop-free Mote AST -> instructions of guides/ir.md, still with names for functions and
   # terms for constants (`encode.ex` numbers them). This file does the expressions; conditions and guards are in
   # `ir/tests.ex`, patterns and clauses in `ir/match.ex`, the list of instructions under construction in
   # `ir/builder.ex`, what need not be calculated again in `ir/known.ex`, registers and labels in `ir/registers.ex`.
@@ -131,6 +131,21 @@ defmodule Mote.Behaviour.IR do
   def gen({:op, _, primitive, es}, dest, g) do
     {os, g} = operands(es, g)
     into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
+  end
+
+  def gen({:must, _, {_, _, primitive} = where, es}, dest, g) do
+    {os, g} = operands(es, g)
+
+    case Known.answer(g.known, primitive, os) do
+      nil ->
+        {d, g} = destination(dest, g)
+        {bad, g} = label(g)
+        g = emit(g, {:guard_op, d, primitive, os, bad})
+        finish({:r, d}, dest, Builder.cold(g, bad, &raised(where, os, &1)))
+
+      o ->
+        finish(o, dest, g)
+    end
   end
 
   def gen({:match, _, {:bind, _, v}, e}, dest, g) do
@@ -324,6 +339,20 @@ defmodule Mote.Behaviour.IR do
     {o, g} = operand(subject, g)
     finish(o, dest, g)
   end
+
+  # Where an operation has no answer.
+  defp raised(where, os, g) do
+    {arguments, g} = fresh(g)
+    {reason, g} = fresh(g)
+
+    g
+    |> emit({:tuple, arguments, os})
+    |> emit({:tuple, reason, [{:k, :raised}, {:k, where}, {:r, arguments}]})
+    |> stop({:abort, {:r, reason}})
+  end
+
+  defp destination({:r, d}, g), do: {d, g}
+  defp destination(_, g), do: fresh(g)
 
   # An instruction with a destination register.
   defp into({:r, d}, g, make), do: {{:r, d}, emit(g, make.(d))}

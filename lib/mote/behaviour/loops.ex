@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Loops do
   #
   #     loop([x | rest], acc, v) -> loop(rest, <body>, v)
   #     loop([], acc, v)         -> <result>
-  #     loop(_, acc, v)          -> :undefined
+  #     loop(_, acc, v)          -> no answer
   #
   # Over a binary the function carries a position; over a range `i` runs with the step until a counter (or, when the bounds are literal, `i` itself) says stop.
   @moduledoc false
@@ -94,7 +94,7 @@ defmodule Mote.Behaviour.Loops do
         {e, s} = expr(e, true, s)
         {{tag, l, e}, s}
 
-      {tag, l, name, es} when tag in [:op, :call, :become] ->
+      {tag, l, name, es} when tag in [:op, :none, :call, :become] ->
         {es, s} = exprs(es, s)
         {{tag, l, name, es}, s}
 
@@ -125,7 +125,7 @@ defmodule Mote.Behaviour.Loops do
     {acc, s} = fresh(:acc, s)
     read = {:var, l, acc}
     step = fn s -> {AST.cons(l, body, read), s} end
-    levels(quals, {:lit, l, []}, acc, step, {:op, l, :reverse, [read]}, s)
+    levels(quals, {:lit, l, []}, acc, step, {:sure, l, :reverse, [read]}, s)
   end
 
   defp loop(l, quals, {:reduce, initial, acc, body}, _, s) do
@@ -159,7 +159,7 @@ defmodule Mote.Behaviour.Loops do
   end
 
   defp rename({:var, l, v}, v, to), do: {:var, l, to}
-  defp rename({:op, l, primitive, [e]}, v, to), do: {:op, l, primitive, [rename(e, v, to)]}
+  defp rename({:sure, l, primitive, [e]}, v, to), do: {:sure, l, primitive, [rename(e, v, to)]}
 
   # The value of the qualifiers `quals` when the accumulator of the generator around them is `current`: a variable, nil
   # for none, or several variables for the elements of a tuple.
@@ -213,7 +213,7 @@ defmodule Mote.Behaviour.Loops do
           refutable ++
           [
             {:clause, l, {:lit, l, []}, [], level.result},
-            {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+            {:clause, l, {:any, l}, [], {:none, l, :to_list, [{:var, l, list}]}}
           ]
 
       {:case, l, {:var, l, list}, clauses, :case_clause}

@@ -205,7 +205,7 @@ defmodule Mote.Bench.Run do
     do: "#{what(sample)} gave #{inspect(result)}, and #{inspect(expected)} is right"
 
   defp failed(sample, {:shutdown, {:aborted, turn}}) do
-    "#{what(sample)}: #{inspect(turn.module)}.#{turn.behaviour} aborted a turn: #{inspect(turn.reason)}, " <>
+    "#{what(sample)}: #{inspect(turn.module)}.#{turn.behaviour} aborted a turn: #{Mote.Raised.format(turn.reason)}, " <>
       "message: #{turn.message}"
   end
 

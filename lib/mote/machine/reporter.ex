@@ -91,7 +91,7 @@ defmodule Mote.Machine.Reporter do
 
     Logger.warning(
       fn ->
-        "#{inspect(module)}.#{behaviour} aborted a turn of machine #{reporter.title}: #{inspect(reason)}, " <>
+        "#{inspect(module)}.#{behaviour} aborted a turn of machine #{reporter.title}: #{Mote.Raised.format(reason)}, " <>
           "message: #{printed}"
       end,
       mote_module: module,

@@ -16,7 +16,7 @@ defmodule Mote.Measure.Histogram do
   Numbers that are all equal fill a single interval. A list without numbers, with something else in it, or no interval at
   all has no histogram: `:undefined`.
   """
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
   alias Mote.Measure.Statistics
 
   @doc "Answers `{customer, numbers}` with their histogram."

@@ -3,7 +3,7 @@ defmodule Mote.Measure.Median do
   Asks a service several times, one after the other, and answers with the statistics of its answers.
 
       iex> defmodule Doc.Falling do
-      ...>   use Mote.Behaviour
+      ...>   use Mote.Behaviour, errors: :undefined
       ...>   defactor falling(n) do
       ...>     {customer, _} ->
       ...>       send customer, n
@@ -18,7 +18,7 @@ defmodule Mote.Measure.Median do
   The request is passed on as it is. The answer is the map of `Mote.Measure.Statistics`, with the answers themselves as
   `samples`, in their order. It is `:undefined` when one of them is no number, or when it is to ask less than once.
   """
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
   alias Mote.Measure.Statistics
 
   @runs 3

@@ -17,7 +17,7 @@ defmodule Mote.Measure.Plotter do
 
   Options are those of `Mote.Measure.plot/3`, for all plots of the painter.
   """
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
   use GenServer
 
   alias Mote.Measure

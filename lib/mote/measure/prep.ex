@@ -3,7 +3,7 @@ defmodule Mote.Measure.Prep do
   Divides what a service answers: per actor, per leaf, per iteration.
 
       iex> defmodule Doc.Hundred do
-      ...>   use Mote.Behaviour
+      ...>   use Mote.Behaviour, errors: :undefined
       ...>   defactor hundred do
       ...>     {customer, _} -> send customer, 100
       ...>   end
@@ -18,7 +18,7 @@ defmodule Mote.Measure.Prep do
   By what is a number, or a map that has a number for each request. The answer is a number, a list of them or a map of
   statistics, of which the `count` stays as it is. Without a number to divide, or to divide by, it is `:undefined`.
   """
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @figures [:min, :max, :mean, :stdev, :median, :mad, :samples]
 

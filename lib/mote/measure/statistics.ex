@@ -17,7 +17,7 @@ defmodule Mote.Measure.Statistics do
 
   A list without numbers, or with something else in it, has no statistics: `:undefined`.
   """
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Answers `{customer, numbers}` with their statistics."
   defactor statistics do

@@ -3,7 +3,7 @@ defmodule Mote.Measure.Sweep do
   Asks services for each of a list of parameters, one question after the other.
 
       iex> defmodule Doc.Square do
-      ...>   use Mote.Behaviour
+      ...>   use Mote.Behaviour, errors: :undefined
       ...>   defactor square do
       ...>     {customer, n} -> send customer, n * n
       ...>   end
@@ -20,7 +20,7 @@ defmodule Mote.Measure.Sweep do
   to the computer meanwhile happens to all. The watcher, an actor or a process, is told of every answer, `{:measured,
   parameter, name, answer, questions that are left}`; without one it is `:undefined`.
   """
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Answers `{customer, parameters}` with `[{parameter, name, answer}]`."
   defactor sweep(services, watcher) do

@@ -7,7 +7,7 @@ defmodule Mote.Measure.Timer do
 
       iex> {:ok, machine} = Mote.start_link(sponsors: [single: [threads: 1], multi: [threads: :cores]], clock: :manual)
       iex> defmodule Doc.Nap do
-      ...>   use Mote.Behaviour
+      ...>   use Mote.Behaviour, errors: :undefined
       ...>   defactor nap do
       ...>     {customer, milliseconds} -> send_after(milliseconds, customer, :awake)
       ...>   end
@@ -31,7 +31,7 @@ defmodule Mote.Measure.Timer do
 
   The idea is that of the timing actor of David McClain's Lisp Actors.
   """
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc "Answers `{customer, request}` with the nanoseconds that the device takes for the request."
   defactor timer(device, home, sponsor) do

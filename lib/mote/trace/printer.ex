@@ -2,6 +2,8 @@ defmodule Mote.Trace.Printer do
   # Writes the turns of a trace to where its starter writes, as lines of text.
   @moduledoc false
 
+  import Mote.Raised, only: [is_raised: 1]
+
   alias Mote.{Behaviour, Stray}
   alias Mote.Trace.Turn
 
@@ -58,6 +60,7 @@ defmodule Mote.Trace.Printer do
 
   defp outcome(:commit), do: ""
   defp outcome(:ignored), do: ": ignored"
+  defp outcome({:abort, reason}) when is_raised(reason), do: ": aborted, #{Mote.Raised.format(reason)}"
   defp outcome({:abort, reason}), do: ": aborted, #{show(reason)}"
 
   defp effects(turn) do

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 pub struct Atom(u32);
 
 /// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 17] = [
+const WELL_KNOWN: [&str; 18] = [
     "nil",
     "true",
     "false",
@@ -30,6 +30,7 @@ const WELL_KNOWN: [&str; 17] = [
     "function_clause",
     "stopped",
     "killed",
+    "raised",
 ];
 
 impl Atom {
@@ -67,6 +68,8 @@ impl Atom {
     pub const STOPPED: Atom = Atom(15);
     /// `:killed`
     pub const KILLED: Atom = Atom(16);
+    /// `:raised`
+    pub const RAISED: Atom = Atom(17);
 
     /// The number.
     #[inline(always)]
@@ -164,7 +167,7 @@ mod tests {
     #[test]
     fn well_known_atoms_have_their_names() {
         assert_eq!(Atom::NIL.name(), "nil");
-        assert_eq!(Atom::KILLED.name(), "killed");
+        assert_eq!(Atom::RAISED.name(), "raised");
         assert_eq!(Atom::new("undefined"), Atom::UNDEFINED);
     }
 

@@ -74,6 +74,8 @@ counters! {
     aborts_stack,
     /// Turns aborted for a module that is not loaded.
     aborts_undefined_function,
+    /// Turns aborted because an operation had no answer.
+    aborts_raised,
     /// Turns aborted because what had asked for them was killed.
     aborts_killed,
     /// Turns aborted, and messages from outside given up, because memory ended.

@@ -273,6 +273,7 @@ impl Dispatch {
             Atom::STACK => &mut counts.aborts_stack,
             Atom::NO_MEMORY => &mut counts.aborts_no_memory,
             Atom::KILLED => &mut counts.aborts_killed,
+            Atom::RAISED => &mut counts.aborts_raised,
             Atom::UNDEFINED_FUNCTION => &mut counts.aborts_undefined_function,
             Atom::ABORT => &mut counts.aborts_explicit,
             _ => &mut counts.aborts_match,

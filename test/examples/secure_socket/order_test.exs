@@ -6,7 +6,7 @@ defmodule SecureSocket.OrderTest do
   alias SecureSocket.{Buffer, Gate, Reader}
 
   defmodule Around do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # The driver: a piece whenever more is asked for, then the end.
     defactor driver(pieces) do

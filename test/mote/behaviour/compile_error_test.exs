@@ -14,7 +14,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"receive do x -> x end",
              "receive is not available in a behaviour: an actor gets its messages one"},
             {"try do 1 rescue _ -> 2 end",
-             "try is not available in a behaviour: nothing in a behaviour raises"},
+             "try is not available in a behaviour: what would raise in a behaviour aborts the turn"},
             {"raise \"x\"", "raise is not available in a behaviour: end the turn with abort(reason)"},
             {"throw :x", "throw is not available"},
             {"exit(:x)", "exit is not available"},
@@ -355,7 +355,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
 
     test "options of use" do
-      assert_raise ArgumentError, ~r/takes no options/, fn ->
+      assert_raise ArgumentError, ~r/takes the option errors/, fn ->
         Code.compile_string("defmodule #{inspect(__MODULE__)}.Bad do use Mote.Behaviour, a: 1 end")
       end
     end
@@ -373,7 +373,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
   test "docs are passed on, with a default" do
     source = """
     defmodule Mote.Compiled.Docs do
-      use Mote.Behaviour
+      use Mote.Behaviour, errors: :undefined
       @doc "Mine."
       defactor mine(a) do
         _ -> a

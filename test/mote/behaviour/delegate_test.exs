@@ -211,7 +211,7 @@ defmodule Mote.Behaviour.DelegateTest do
     assert told(early) == ""
 
     Mote.Compile.quietly(
-      "defmodule #{inspect(late)} do\nuse Mote.Behaviour\ndefactor front(x), to: own(x, 0)\n" <>
+      "defmodule #{inspect(late)} do\nuse Mote.Behaviour, errors: :undefined\ndefactor front(x), to: own(x, 0)\n" <>
         "defactor own(x, y) do\n_ -> send x, y\nend\nend",
       "late.ex"
     )

@@ -204,7 +204,9 @@ defmodule Mote.Behaviour.IRTest do
     name = Mote.Compiled.Same
 
     compile = fn source ->
-      Code.compile_string("defmodule #{inspect(name)} do use Mote.Behaviour\n#{source}\nend")
+      Code.compile_string(
+        "defmodule #{inspect(name)} do use Mote.Behaviour, errors: :undefined\n#{source}\nend"
+      )
     end
 
     {hashes, units} =

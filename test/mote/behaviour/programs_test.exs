@@ -20,6 +20,7 @@ defmodule Mote.Behaviour.ProgramsTest do
   @aborts %{
     aborts_explicit: [:abort],
     aborts_match: [:badmatch, :case_clause, :cond_clause, :function_clause],
+    aborts_raised: [:raised],
     aborts_fuel: [:fuel],
     aborts_stack: [:stack]
   }

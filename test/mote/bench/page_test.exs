@@ -14,7 +14,7 @@ defmodule Mote.Bench.PageTest do
       metric: :ns_per_message
 
     defmodule Actors do
-      use Mote.Behaviour
+      use Mote.Behaviour, errors: :undefined
 
       defactor loop(parent) do
         0 -> send parent, :done

@@ -247,7 +247,7 @@ defmodule Mote.Bench.ProgramsTest do
       use Program, title: "aborts", param: :n, defaults: [1], small: 2, metric: :ns_per_actor
 
       defmodule Actors do
-        use Mote.Behaviour
+        use Mote.Behaviour, errors: :undefined
 
         defactor actor do
           :abort -> abort(:asked)

@@ -276,7 +276,7 @@ defmodule Mote.Bench.RunnerTest do
     use Mote.Bench.Program, title: "", param: :n, defaults: [1], small: 1, metric: :us_per_run
 
     defmodule Actors do
-      use Mote.Behaviour
+      use Mote.Behaviour, errors: :undefined
 
       defactor counter(customer) do
         0 -> send customer, :done

@@ -6,7 +6,7 @@ defmodule Mote.Measure.ServicesTest do
   alias Mote.Measure.{Histogram, Median, Prep, Statistics, Sweep}
 
   defmodule Devices do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # Answers with one of the list after the other.
     defactor reader(numbers) do

@@ -6,7 +6,7 @@ defmodule Mote.Measure.SweepTest do
   alias Mote.Measure.Table
 
   defmodule Devices do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor nap do
       {customer, ms} when is_integer(ms) -> send_after(ms, customer, :awake)

@@ -6,7 +6,7 @@ defmodule Mote.Measure.TimerTest do
   alias Mote.Measure.Timer
 
   defmodule Devices do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # Answers after so many milliseconds.
     defactor nap do

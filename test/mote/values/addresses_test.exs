@@ -6,7 +6,7 @@ defmodule Mote.Values.AddressesTest do
   alias Mote.{Actors, AnyTerm}
 
   defmodule Eval do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor eval() do
       {customer, {:types, x}} ->

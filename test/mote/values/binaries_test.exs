@@ -4,7 +4,7 @@ defmodule Mote.Values.BinariesTest do
   use ExUnitProperties
 
   defmodule Binaries do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
     @magic "MOTE"
 
     defactor eval() do
@@ -301,7 +301,7 @@ defmodule Mote.Values.BinariesTest do
 
   test "a binary that doubles ends at the quota" do
     defmodule Doubling do
-      use Mote.Behaviour
+      use Mote.Behaviour, errors: :undefined
 
       defactor twice(b) do
         {customer, n} -> send customer, byte_size(double(b, n))

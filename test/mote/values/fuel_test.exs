@@ -6,7 +6,7 @@ defmodule Mote.Values.FuelTest do
   alias Mote.{Behaviour, Generators}
 
   defmodule Walks do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor walk() do
       {customer, {work, n, x}} -> send customer, {:done, repeat(work, n, x)}
@@ -30,7 +30,7 @@ defmodule Mote.Values.FuelTest do
   end
 
   defmodule Priced do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor price() do
       {work, a, b} -> once(work, a, b)
@@ -232,7 +232,7 @@ defmodule Mote.Values.FuelTest do
   defp nearly(other), do: other
 
   defmodule Shared do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor compare() do
       {customer, {how, n}} -> send customer, how(how, dag(n, 1), dag(n, 1))

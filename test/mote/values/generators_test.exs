@@ -35,7 +35,7 @@ defmodule Mote.Values.GeneratorsTest do
   ]
 
   defmodule Behaviours do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     for {name, source} <- Module.get_attribute(Mote.Values.GeneratorsTest, :sources) do
       defpure unquote(:"of_#{name}")(b, n) do

@@ -8,7 +8,7 @@ defmodule Mote.Values.MapsTest do
   end
 
   defmodule Maps do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor eval() do
       {customer, {:literal, a, b}} -> send customer, {%{}, %{:k => 1, a => b, b => a}, %{a: %{b: [a]}}}

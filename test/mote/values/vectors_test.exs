@@ -7,7 +7,7 @@ defmodule Mote.Values.VectorsTest do
   alias Mote.Vector
 
   defmodule Vectors do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     defactor eval() do
       {customer, {:new, type, list}} ->

@@ -27,7 +27,7 @@ defmodule Mote.Values.ZerosTest do
   ]
 
   defmodule Behaviours do
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     for {name, source} <- Module.get_attribute(Mote.Values.ZerosTest, :sources) do
       defpure unquote(:"of_#{name}")(a, b) do

@@ -5,7 +5,7 @@ defmodule Mote.Chaos.Actors do
   What heavy operations do to a machine is in `Mote.Chaos.Labour`.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @doc """
   Passes `{:go, path, to, token}` on along its path, and the token to whoever is at its end.

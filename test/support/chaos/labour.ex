@@ -5,7 +5,7 @@ defmodule Mote.Chaos.Labour do
   What an operation costs is for the machine to charge: nothing here knows which of them are cheap.
   """
 
-  use Mote.Behaviour
+  use Mote.Behaviour, errors: :undefined
 
   @lists [:list, :pairs, :comb, :improper, :rows, :debts]
   @maps [:map, :small_map, :tree_map]

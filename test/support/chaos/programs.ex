@@ -34,7 +34,11 @@ defmodule Mote.Chaos.Programs do
 
   @doc "Compiles a source as the module `name`."
   def compile(name, source) do
-    Mote.Compile.quietly("defmodule #{inspect(name)} do\nuse Mote.Behaviour\n#{source}\nend", "wild.ex")
+    Mote.Compile.quietly(
+      "defmodule #{inspect(name)} do\nuse Mote.Behaviour, errors: :undefined\n#{source}\nend",
+      "wild.ex"
+    )
+
     name
   end
 

@@ -73,6 +73,7 @@ defmodule Mote.Behaviour.IR.Tests do
   def boolean?({:op, _, :not, [a]}), do: boolean?(a)
   def boolean?({:op, _, :member, [_, {:lit, _, list}]}), do: proper?(list)
   def boolean?({:op, _, primitive, _}), do: Primitives.boolean?(primitive)
+  def boolean?({:must, _, {_, _, primitive}, _}) when primitive in [:not, :member, :map_has_key], do: true
   def boolean?({tag, _, a, b}) when tag in [:and, :or], do: boolean?(a) and boolean?(b)
   def boolean?({:if, _, _, a, b}), do: boolean?(a) and boolean?(b)
   def boolean?(_), do: false

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Loops.Binary do
   #     loop(binary, at, acc, v) -> loop(binary, at + <bits>, <body>, v)    when the segments match from there on
   #                              -> loop(binary, at + <bits>, acc, v)       when only their values do not
   #                              -> <result>                                when there is not enough left
-  #                              -> :undefined                              when it is no binary
+  #                              -> no answer                               when it is no binary
   #
   # Bits that are no number are, for a segment that is a float, too little in older releases of OTP, and a value that does not
   # match since OTP 26: a behaviour does what the node does.
@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.Loops.Binary do
           skipping ++
           [
             {:clause, l, {:bin, l, [%{tail(l) | kind: :rest, unit: 8}]}, [], level.result},
-            {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+            {:clause, l, {:any, l}, [], {:none, l, :binary_generator, [{:var, l, binary}]}}
           ]
 
       {:case, l, {:var, l, binary}, clauses, :case_clause}
@@ -69,12 +69,14 @@ defmodule Mote.Behaviour.Loops.Binary do
 
   # The position behind the segments.
   defp behind(segments, at) do
-    Enum.reduce(segments, at, fn segment, at -> AST.op(AST.line(at), :add, [at, bits(segment)]) end)
+    Enum.reduce(segments, at, fn segment, at -> AST.sure(AST.line(at), :add, [at, bits(segment)]) end)
   end
 
   defp bits(%{kind: :utf8, value: {:lit, l, character}}), do: AST.op(l, :utf8_bits, [{:lit, l, character}])
-  defp bits(%{kind: :utf8, value: {_, l, v}}), do: {:op, l, :utf8_bits, [{:var, l, v}]}
-  defp bits(%{size: size, unit: unit}), do: AST.op(AST.line(size), :mul, [size, {:lit, AST.line(size), unit}])
+  defp bits(%{kind: :utf8, value: {_, l, v}}), do: {:sure, l, :utf8_bits, [{:var, l, v}]}
+
+  defp bits(%{size: size, unit: unit}),
+    do: AST.sure(AST.line(size), :mul, [size, {:lit, AST.line(size), unit}])
 
   defp skip(l, at), do: %{tail(l) | kind: :skip, size: {:var, l, at}}
   defp tail(l), do: %{kind: :tail, value: {:any, l}, size: nil, unit: 1, signed: false, little: false}

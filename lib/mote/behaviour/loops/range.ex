@@ -41,7 +41,7 @@ defmodule Mote.Behaviour.Loops.Range do
     {i, level, s} = element(level, s)
 
     Loops.lift(level, [{i, first}], initial, s, fn again ->
-      next = again.([AST.op(l, :add, [{:var, l, i}, {:lit, l, step}])], level.body)
+      next = again.([AST.sure(l, :add, [{:var, l, i}, {:lit, l, step}])], level.body)
 
       clauses = [
         {:clause, l, {:lit, l, stop}, [], level.result},
@@ -63,7 +63,7 @@ defmodule Mote.Behaviour.Loops.Range do
 
     # The parameters that make `i`, with their first and next values. A literal step is written into the loop, another
     # one is a parameter of it.
-    add = fn by -> AST.op(l, :add, [{:var, l, i}, by]) end
+    add = fn by -> AST.sure(l, :add, [{:var, l, i}, by]) end
 
     moving =
       case step do
@@ -74,7 +74,7 @@ defmodule Mote.Behaviour.Loops.Range do
 
     moving = if i in AST.free(level.body), do: moving, else: []
     controls = [{n, {:var, l, count}} | for({v, first, _} <- moving, do: {v, first})]
-    nexts = [AST.op(l, :sub, [{:var, l, n}, {:lit, l, 1}]) | for({_, _, next} <- moving, do: next)]
+    nexts = [AST.sure(l, :sub, [{:var, l, n}, {:lit, l, 1}]) | for({_, _, next} <- moving, do: next)]
 
     {start, s} =
       Loops.lift(level, controls, initial, s, fn again ->
@@ -94,12 +94,12 @@ defmodule Mote.Behaviour.Loops.Range do
           test != {:lit, l, true},
           do: test
 
-    steps = if_all(l, integers, steps(l, a, b, step))
-    undefined = {:lit, l, :undefined}
+    none = {:none, l, :range, [a, b | List.wrap(step)]}
+    steps = if_all(l, integers, steps(l, a, b, step, none), none)
 
     body = [
       {:match, l, {:bind, l, count}, steps},
-      {:if, l, AST.op(l, :is_integer, [{:var, l, count}]), start, undefined}
+      {:if, l, AST.op(l, :is_integer, [{:var, l, count}]), start, none}
     ]
 
     {AST.block(l, first_match ++ last_match ++ step_match ++ body), s}
@@ -136,22 +136,22 @@ defmodule Mote.Behaviour.Loops.Range do
   defp direction(l, a, b), do: {:if, l, AST.op(l, :le, [a, b]), {:lit, l, 1}, {:lit, l, -1}}
 
   # How many steps the range has; no integer when there is no answer.
-  defp steps(l, a, b, nil),
+  defp steps(l, a, b, nil, _),
     do: {:if, l, AST.op(l, :le, [a, b]), distance(l, a, b, 1), distance(l, b, a, 1)}
 
-  defp steps(l, a, b, {:lit, _, step}) when is_integer(step) and step > 0, do: up(l, a, b, step)
+  defp steps(l, a, b, {:lit, _, step}, _) when is_integer(step) and step > 0, do: up(l, a, b, step)
 
-  defp steps(l, a, b, {:lit, _, step}) when is_integer(step) and step < 0,
+  defp steps(l, a, b, {:lit, _, step}, _) when is_integer(step) and step < 0,
     do: down(l, a, b, {:lit, l, -step})
 
-  defp steps(l, a, b, step) do
+  defp steps(l, a, b, step, none) do
     zero = {:lit, l, 0}
 
     {:cond, l,
      [
        {AST.op(l, :gt, [step, zero]), up(l, a, b, step)},
        {AST.op(l, :lt, [step, zero]), down(l, a, b, AST.op(l, :neg, [step]))},
-       {{:lit, l, true}, {:lit, l, :undefined}}
+       {{:lit, l, true}, none}
      ]}
   end
 
@@ -174,10 +174,10 @@ defmodule Mote.Behaviour.Loops.Range do
     AST.op(l, :add, [steps, {:lit, l, 1}])
   end
 
-  defp if_all(_, [], e), do: e
+  defp if_all(_, [], e, _), do: e
 
-  defp if_all(l, tests, e) do
+  defp if_all(l, tests, e, none) do
     test = tests |> Enum.reverse() |> Enum.reduce(&{:and, l, &1, &2})
-    {:if, l, test, e, {:lit, l, :undefined}}
+    {:if, l, test, e, none}
   end
 end

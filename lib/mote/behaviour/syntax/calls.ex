@@ -285,7 +285,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
     cond do
       Enum.all?(integers, &match?({:lit, _, true}, &1)) -> inside
       env.context == :guard -> all.(integers ++ [inside])
-      true -> {:if, l, all.(integers), inside, {:lit, l, :undefined}}
+      true -> {:if, l, all.(integers), inside, {:none, l, :range, [a, b | List.wrap(step)]}}
     end
   end
 

@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
   @constructs %{
     receive: "an actor gets its messages one at a time, as the clauses of its defactor",
-    try: "nothing in a behaviour raises; what has no answer is :undefined",
+    try: "what would raise in a behaviour aborts the turn, and nothing of it shows",
     raise: "end the turn with abort(reason)",
     reraise: "end the turn with abort(reason)",
     throw: "end the turn with abort(reason)",

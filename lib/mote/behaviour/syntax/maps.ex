@@ -138,7 +138,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   def function(:update!, [map, key, fun], env) do
     named([map, key], env, fn [map, key] ->
-      by_key(map, key, changed(map, key, fun, env), {:lit, env.line, :undefined}, env)
+      by_key(map, key, changed(map, key, fun, env), {:none, env.line, :map_fetch, [map, key]}, env)
     end)
   end
 
@@ -165,7 +165,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
     clauses = [
       {:clause, l, {:lit, l, true}, [], present},
       {:clause, l, {:lit, l, false}, [], missing},
-      {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+      {:clause, l, {:any, l}, [], {:none, l, :map_has_key, [map, key]}}
     ]
 
     {:case, l, AST.op(l, :map_has_key, [map, key]), clauses, :case_clause}

@@ -22,7 +22,7 @@ defmodule Mote.Bench.Programs.Northwind do
 
   defmodule Actors do
     @moduledoc false
-    use Mote.Behaviour
+    use Mote.Behaviour, errors: :undefined
 
     # Turns of the straight line end after so many rounds.
     @rounds 1_000

@@ -33,7 +33,25 @@ pub(super) struct Flow {
     pub(super) answers: Kinds,
     /// What it calls, and what kinds it passes.
     pub(super) calls: Vec<(u32, Vec<Kinds>)>,
+    /// Instructions, but for those on whose way there is nothing but an abort.
+    pub(super) size: usize,
     registers: u16,
+}
+
+/// See [`Flow::size`].
+fn size(code: &[Instr]) -> usize {
+    let mut aborts = vec![false; code.len() + 1];
+    for (at, instruction) in code.iter().enumerate().rev() {
+        aborts[at] = match instruction {
+            Instr::Abort { .. } => true,
+            Instr::Tuple { .. } | Instr::Cons { .. } | Instr::Move { .. } => aborts[at + 1],
+            _ => false,
+        };
+    }
+    aborts[..code.len()]
+        .iter()
+        .filter(|aborts| !**aborts)
+        .count()
 }
 
 impl Flow {
@@ -49,6 +67,7 @@ impl Flow {
             counters: vec![false; subject.inputs as usize],
             answers: Kinds::NONE,
             calls: Vec::new(),
+            size: size(subject.code),
             registers: subject.registers,
         };
         let mut again = flow.run(subject);

@@ -21,7 +21,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Variable;
 use std::mem::{swap, take};
 
-/// Instructions of the largest function that is made in line, and calls in it.
+/// Instructions of the largest function that is made in line ([`Flow::size`]), and calls in it.
 const LARGEST: usize = 16;
 const CALLS: usize = 2;
 /// How deep functions in line nest, and how deep those that call themselves do.
@@ -92,8 +92,8 @@ impl<'a> Body<'a, '_> {
         let fits = self.mode == Mode::Fast
             && self.calls == Calls::InLine
             && level < levels
-            && code.len() <= LARGEST
-            && self.in_line + code.len() <= MOST
+            && flow.size <= LARGEST
+            && self.in_line + flow.size <= MOST
             && calls.len() <= calls_most
             && !goes_on;
         let given = (flow.inputs.iter().zip(args)).all(|(kinds, arg)| match *kinds {
@@ -114,7 +114,7 @@ impl<'a> Body<'a, '_> {
         expected: Kinds,
     ) {
         let given = self.given(args, flow);
-        self.in_line += subject.code.len();
+        self.in_line += flow.size;
         self.let_go_of_positions();
         let (usual, other) = (self.next_block(), self.b.create_block());
         self.b.set_cold_block(other);

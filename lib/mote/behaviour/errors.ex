@@ -1,0 +1,96 @@
+defmodule Mote.Behaviour.Errors do
+  # Fifth pass, between flow and the two forms: what becomes of an operation that has no answer, `1 + :a`, by the choice of
+  # the module.
+  #
+  #   * `:abort`: the turn is aborted, as a process would end with the exception that Elixir raises there. Of such operations
+  #     the pass makes `:must` nodes, whose failure is a jump to an abort that knows its line.
+  #   * `:undefined`: the value is `:undefined`, and the code goes on.
+  #
+  # In guards both mean that the guard fails. What the loops pass calculates for itself is certain to have an answer, or
+  # nobody looks at it (`:sure`).
+  #
+  # The reason of such an abort is `{:raised, {module, line, primitive}, arguments}`; `Mote.Raised` makes the exception of it.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Primitives}
+  alias Mote.Behaviour.IR.Tests
+
+  @type mode :: :abort | :undefined
+
+  @doc "The unit without `:sure` and `:none` nodes."
+  @spec unit(map, mode) :: map
+  def unit(unit, mode) do
+    codes = for code <- unit.codes, do: %{code | body: expr(code.body, %{mode: mode, module: unit.module})}
+    %{unit | codes: codes}
+  end
+
+  defp expr({:sure, l, primitive, es}, s), do: {:op, l, primitive, exprs(es, s)}
+  defp expr({:none, l, _, _}, %{mode: :undefined}), do: {:lit, l, :undefined}
+  defp expr({:none, l, primitive, es}, s), do: raised(l, primitive, exprs(es, s), s)
+
+  defp expr({:op, l, primitive, es}, %{mode: :abort} = s) do
+    es = exprs(es, s)
+
+    cond do
+      Primitives.always?(primitive) -> {:op, l, primitive, es}
+      primitive == :not and Tests.boolean?(hd(es)) -> {:op, l, primitive, es}
+      true -> {:must, l, {s.module, l, primitive}, es}
+    end
+  end
+
+  defp expr({tag, l, a, b}, %{mode: :abort} = s) when tag in [:and, :or] do
+    [a, b] = exprs([a, b], s)
+    if Tests.boolean?(a), do: {tag, l, a, b}, else: strict(tag, l, a, b, s)
+  end
+
+  defp expr({:send_after, l, ms, target, message}, %{mode: :abort} = s) do
+    [ms, target, message] = exprs([ms, target, message], s)
+    {:send_after, l, milliseconds(ms, l, s), target, message}
+  end
+
+  defp expr({:case, l, e, clauses, fail}, s) do
+    clauses =
+      for {:clause, l, pattern, guards, body} <- clauses,
+          do: {:clause, l, pattern, guards, expr(body, s)}
+
+    {:case, l, expr(e, s), clauses, fail}
+  end
+
+  defp expr(node, s), do: AST.map_children(node, &expr(&1, s))
+
+  defp exprs(es, s), do: Enum.map(es, &expr(&1, s))
+
+  # The left operand decides, and must be a boolean.
+  defp strict(tag, l, a, b, s) do
+    {on_true, on_false} = if tag == :and, do: {b, {:lit, l, false}}, else: {{:lit, l, true}, b}
+
+    checked(l, a, s, tag, fn _left ->
+      [{:clause, l, {:lit, l, true}, [], on_true}, {:clause, l, {:lit, l, false}, [], on_false}]
+    end)
+  end
+
+  defp milliseconds({:lit, _, ms} = literal, _, _) when is_integer(ms) and ms >= 0, do: literal
+
+  defp milliseconds(ms, l, s) do
+    checked(l, ms, s, :send_after, fn value ->
+      guards = [{:op, l, :is_integer, [value]}, {:op, l, :ge, [value, {:lit, l, 0}]}]
+      guard = guards |> Enum.reverse() |> Enum.reduce(&{:and, l, &1, &2})
+      [{:clause, l, {:bind, l, variable()}, [guard], value}]
+    end)
+  end
+
+  # A value that some clauses must fit.
+  defp checked(l, e, s, primitive, clauses) do
+    value = {:var, l, variable()}
+    other = {:clause, l, {:bind, l, variable()}, [], raised(l, primitive, [value], s)}
+    {:case, l, e, clauses.(value) ++ [other], :case_clause}
+  end
+
+  # No user has this name. Each such variable is read in its own clause only.
+  defp variable, do: {:"the operand", 0}
+
+  defp raised(l, primitive, es, s) do
+    where = {:lit, l, {s.module, l, primitive}}
+    {:abort, l, AST.tuple(l, [{:lit, l, :raised}, where, AST.tuple(l, es)])}
+  end
+end

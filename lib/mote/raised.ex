@@ -1,0 +1,128 @@
+defmodule Mote.Raised do
+  @moduledoc """
+  The exception that Elixir would have raised, where a turn was aborted for an operation that has no answer.
+
+  In a behaviour nothing is raised: the turn is aborted with the reason `{:raised, {module, line, operation}, arguments}`,
+  which `Mote.Turn`, telemetry, `Mote.trace/2` and `Mote.Error` show. This module tells it as people know it:
+
+      iex> reason = {:raised, {Counter, 12, :add}, {1, :a}}
+      iex> Mote.Raised.exception(reason)
+      %ArithmeticError{message: "bad argument in arithmetic expression"}
+      iex> Mote.Raised.format(reason)
+      "** (ArithmeticError) Counter:12: bad argument in arithmetic expression: 1 + :a"
+  """
+
+  alias Mote.Behaviour.Primitives
+
+  @typedoc "The reason of such an abort."
+  @type reason :: {:raised, {module, line :: non_neg_integer, operation :: atom}, arguments :: tuple}
+
+  @low -0x4000000000000000
+  @high 0x3FFFFFFFFFFFFFFF
+
+  @doc "Whether a turn was aborted for an operation without an answer."
+  defguard is_raised(reason)
+           when is_tuple(reason) and tuple_size(reason) == 3 and elem(reason, 0) == :raised and
+                  tuple_size(elem(reason, 1)) == 3 and is_tuple(elem(reason, 2))
+
+  @doc "The exception of a reason."
+  @spec exception(reason) :: Exception.t()
+  def exception({:raised, {_module, _line, operation}, arguments}) do
+    case attempt(operation, Tuple.to_list(arguments)) do
+      {:raised, exception} -> exception
+      {:answer, n} when is_integer(n) and n not in @low..@high -> too_large()
+      _an_answer -> %ArgumentError{message: "#{call(operation, arguments)} has no answer in a machine"}
+    end
+  end
+
+  @doc "A reason as one line; any other reason of an abort as Elixir shows it."
+  @spec format(reason | term) :: String.t()
+  def format(reason)
+
+  def format({:raised, {module, line, operation}, arguments} = reason) when is_raised(reason) do
+    exception = exception(reason)
+    [message | _] = exception |> Exception.message() |> String.split([":\n", "\n", ". This protocol"])
+    call = call(operation, arguments)
+    about = if String.contains?(message, call), do: message, else: "#{message}: #{call}"
+    "** (#{inspect(exception.__struct__)}) #{place(module)}:#{line}: #{about}"
+  end
+
+  def format(reason), do: inspect(reason)
+
+  # The file, as far as the module knows it.
+  defp place(module) do
+    with true <- Code.ensure_loaded?(module),
+         source when is_list(source) <- module.module_info(:compile)[:source] do
+      Path.basename(source)
+    else
+      _ -> inspect(module)
+    end
+  end
+
+  defp too_large,
+    do: %ArithmeticError{message: "the result is beyond the integers of a machine, -2^62..2^62-1"}
+
+  # -- what Elixir does -----------------------------------------------------------------------------------------------
+
+  # A shift by much would be calculated.
+  defp attempt(:bsl, [a, n]) when is_integer(a) and is_integer(n), do: {:raised, too_large()}
+
+  defp attempt(operation, arguments) do
+    {:answer, elixir(operation, arguments)}
+  rescue
+    exception -> {:raised, exception}
+  end
+
+  defp elixir(tag, [left]) when tag in [:and, :or], do: raise(BadBooleanError, term: left, operator: tag)
+  defp elixir(:send_after, _), do: raise(ArgumentError, "expected milliseconds, an integer of 0 or more")
+  defp elixir(:range, bounds), do: raise(ArgumentError, range(bounds))
+  defp elixir(:binary_generator, [_]), do: raise(ArgumentError, "expected a binary")
+  defp elixir(:member, [value, list]), do: Enum.member?(list, value)
+  defp elixir(:reverse, [list]), do: Enum.reverse(list)
+  defp elixir(:map_update, [map, key, value]), do: %{map | key => value}
+  defp elixir(:map_fetch, [map, key]), do: Map.fetch!(map, key)
+  defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{show(address)}")
+  defp elixir(:bin_of, _), do: raise(ArgumentError, "a part of the binary has no such value")
+
+  defp elixir(operation, arguments) do
+    case Enum.find(Primitives.all(), &(elem(&1, 1) == operation)) do
+      {_, _, _, _, [name | _]} when is_atom(name) -> apply(kernel(name), name, arguments)
+      {_, _, _, _, [{Mote.Vector, _} | _]} -> :unknown
+      {_, _, _, _, [{module, name} | _]} -> apply(module, name, arguments)
+      _ -> :unknown
+    end
+  end
+
+  @bitwise [:band, :bor, :bxor, :bnot, :bsl, :bsr]
+  defp kernel(name) when name in @bitwise, do: Bitwise
+  defp kernel(_name), do: Kernel
+
+  defp range([_, _, 0]), do: "the step of a range must not be 0"
+  defp range(_bounds), do: "the bounds and the step of a range must be integers"
+
+  # -- as it is written -----------------------------------------------------------------------------------------------
+
+  @infix %{add: "+", sub: "-", mul: "*", fdiv: "/", append: "++", subtract: "--", member: "in"}
+
+  defp call(operation, {a, b}) when is_map_key(@infix, operation),
+    do: "#{show(a)} #{@infix[operation]} #{show(b)}"
+
+  defp call(:range, {a, b}), do: "#{show(a)}..#{show(b)}"
+  defp call(:range, {a, b, step}), do: "#{show(a)}..#{show(b)}//#{show(step)}"
+  defp call(:neg, {a}), do: "-#{show(a)}"
+  defp call(:map_update, {map, key, value}), do: "%{#{show(map)} | #{show(key)} => #{show(value)}}"
+  defp call(:to_list, {a}), do: "Enum.to_list(#{show(a)})"
+
+  defp call(operation, arguments) do
+    name =
+      case Enum.find(Primitives.all(), &(elem(&1, 1) == operation)) do
+        {_, _, _, _, [{module, name} | _]} -> "#{inspect(module)}.#{name}"
+        {_, _, _, _, [name | _]} -> "#{name}"
+        _ -> "#{operation}"
+      end
+
+    "#{name}(#{arguments |> Tuple.to_list() |> Enum.map_join(", ", &show/1)})"
+  end
+
+  defp show(term), do: inspect(term, limit: 5, printable_limit: 100)
+end

@@ -1,0 +1,232 @@
+defmodule Mote.RaisedTest do
+  # What would raise aborts the turn, in both forms, with the exception of Elixir.
+  use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  import Mote.Compile, only: [eval: 3, module: 3, purge: 1]
+
+  alias Mote.{Error, Future, Raised}
+
+  doctest Raised
+
+  @moduletag capture_log: true
+
+  defmodule Actors do
+    use Mote.Behaviour
+
+    defactor account(balance) do
+      {customer, {:pay, price}} ->
+        if balance - price >= 0 do
+          send customer, :granted
+          become account(balance - price)
+        else
+          send customer, :refused
+        end
+
+      {customer, :balance} ->
+        send customer, balance
+    end
+
+    defactor clock(), do: ({customer, ms} -> send(customer, send_after(ms, self(), :tick)))
+
+    defpure first(list), do: hd(list)
+  end
+
+  defmodule Careless do
+    use Mote.Behaviour, errors: :undefined
+    defactor account(balance), do: ({customer, price} -> send(customer, balance - price))
+  end
+
+  describe "a turn" do
+    setup do
+      %{machine: start_supervised!(Mote)}
+    end
+
+    test "that would raise is aborted, and whoever asked hears why", %{machine: machine} do
+      account = Mote.create(machine, Actors.account(10))
+      assert {:error, %Error{reason: :aborted} = error} = Mote.ask(account, {:pay, :apples})
+      assert error.context.reason == {:raised, {Actors, 19, :sub}, {10, :apples}}
+
+      assert error.message =~
+               "** (ArithmeticError) raised_test.exs:19: bad argument in arithmetic expression: 10 - :apples"
+
+      assert Mote.ask!(account, {:pay, 4}) == :granted
+      assert Mote.ask!(account, :balance) == 6
+      assert %{aborts_raised: 1, aborts_match: 0} = Mote.info(machine).counters
+    end
+
+    test "is told in telemetry as in the plain form", %{machine: machine} do
+      test = self()
+      id = make_ref()
+      told = fn _, _, metadata, _ -> send(test, {:told, metadata.reason}) end
+      :telemetry.attach(id, [:mote, :turn, :abort], told, nil)
+      reason = {:raised, {Actors, 19, :sub}, {10, {}}}
+      assert Mote.Behaviour.turn(Actors.account(10), {self(), {:pay, {}}}).outcome == {:abort, reason}
+      Mote.send(Mote.create(machine, Actors.account(10)), {self(), {:pay, {}}})
+      assert_receive {:told, ^reason}, 5_000
+      :telemetry.detach(id)
+    end
+
+    test "is shown in a trace as Elixir would say it", %{machine: machine} do
+      account = Mote.create(machine, Actors.account(10))
+      :ok = Mote.pause(machine)
+      :ok = Mote.send(account, {self(), {:pay, :apples}})
+      {:ok, turn} = Mote.step(machine)
+      assert Mote.Trace.format(turn) =~ ": aborted, ** (ArithmeticError) raised_test.exs:19: "
+    end
+
+    test "of errors: :undefined goes on", %{machine: machine} do
+      assert Mote.ask!(Mote.create(machine, Careless.account(10)), :apples) == :undefined
+      assert [{_, :undefined}] = Mote.Behaviour.turn(Careless.account(1), {self(), :a}).sends
+    end
+
+    test "arms no timer for what is no time", %{machine: machine} do
+      clock = Mote.create(machine, Actors.clock())
+      for ms <- [-1, 1.0, :soon], do: assert({:error, %Error{reason: :aborted}} = Mote.ask(clock, ms))
+      assert {:ok, %Mote.Timer{}} = Mote.ask(clock, 100_000)
+
+      assert {:abort, {:raised, {_, _, :send_after}, {:soon}}} =
+               Mote.Behaviour.turn(Actors.clock(), {self(), :soon}).outcome
+    end
+
+    test "of a future says so, and a function raises in plain Elixir", %{machine: machine} do
+      future = Future.future(&Actors.first/1, [[]], machine: machine)
+      error = assert_raise Error, fn -> Future.touch(future) end
+      assert error.message =~ ~r/ArgumentError\) raised_test.exs:32: .*: hd\(\[\]\)/
+      assert_raise ArgumentError, fn -> Actors.first([]) end
+      assert Actors.first([1]) == 1
+    end
+  end
+
+  # Expressions of x and y, each of which may raise, and what Elixir does with them.
+  @expressions [
+    "x + y",
+    "x - y",
+    "x * y",
+    "x / y",
+    "-x",
+    "+x",
+    "abs(x)",
+    "div(x, y)",
+    "rem(x, y)",
+    "Bitwise.band(x, y)",
+    "Bitwise.bnot(x)",
+    "hd(x)",
+    "tl(x)",
+    "length(x)",
+    "tuple_size(x)",
+    "elem(x, y)",
+    "put_elem(x, y, 1)",
+    "x ++ y",
+    "x -- y",
+    "Enum.reverse(x)",
+    "round(x)",
+    "byte_size(x)",
+    "bit_size(x)",
+    "map_size(x)",
+    "Map.get(x, y)",
+    "Map.fetch(x, y)",
+    "Map.fetch!(x, y)",
+    "Map.put(x, y, 1)",
+    "Map.put_new(x, y, 1)",
+    "Map.update(x, y, 1, &(&1 + 1))",
+    "Map.update!(x, y, &(&1 + 1))",
+    "Map.delete(x, y)",
+    "Map.keys(x)",
+    "Map.merge(x, y)",
+    "%{x | y => 1}",
+    "x.a",
+    "not x",
+    "x and y",
+    "x or y",
+    "if x and true, do: 1, else: 2",
+    "if not x, do: 1, else: 2",
+    "if x > 1 and y < 2, do: 1, else: 2",
+    "Enum.sum(x)",
+    "Enum.map(x, &(&1 + y))",
+    "for a <- x, do: {a, y}",
+    "for a <- x, a > 1, b <- y, do: {a, b}",
+    "for a <- x, reduce: 0 do acc -> acc + a end",
+    "for <<a <- x>>, do: a + y",
+    "Enum.sum(x..y//1)",
+    "Enum.sum(1..y//1) + Enum.sum(x..3//1)",
+    "x in y",
+    "x <> y",
+    "<<x::binary, y>>",
+    "Tuple.to_list(x)",
+    "List.to_tuple(x)",
+    "x && y + 1",
+    "x || y + 1",
+    "[x + 1 | y]",
+    "{x + 1, y}",
+    "(fine = x; _ = fine + y; fine)",
+    "case x + 1 do 2 -> y * 2; _ -> y end",
+    "cond do x + 1 > y -> 1; true -> hd(y) end"
+  ]
+
+  defp argument do
+    one_of([
+      integer(-3..3),
+      float(min: -4.0, max: 4.0),
+      boolean(),
+      member_of([nil, :a, [], {}, %{}, "", "ab", %{a: 1}, {1, 2}, [1 | 2]]),
+      list_of(integer(-2..2), max_length: 3),
+      map_of(member_of([:a, 1]), integer(0..3), max_length: 2)
+    ])
+  end
+
+  # Whether it raises, and what it is otherwise. Which exception it is has another name now and then, where Elixir's
+  # function is made of others.
+  defp of(fun) do
+    {:value, fun.()}
+  rescue
+    _ -> :raises
+  end
+
+  property "every operation comes to what it does in Elixir, or aborts where Elixir raises" do
+    check all(expression <- member_of(@expressions), x <- argument(), y <- argument(), max_runs: 150) do
+      elixir = of(fn -> expression |> Code.eval_string(x: x, y: y) |> elem(0) end)
+
+      case eval(expression, [x: x, y: y], :abort) do
+        {:raised, %_{}} -> assert elixir == :raises
+        {:aborted, _} -> assert elixir == :raises
+        value -> assert {:value, value} == elixir
+      end
+    end
+  end
+
+  # One module with all of them, for the machine.
+  test "so it does on the machine" do
+    functions =
+      for {expression, n} <- Enum.with_index(@expressions),
+          into: "",
+          do: "defpure f#{n}(x, y) do _ = x; _ = y; #{expression} end\n"
+
+    module = module(functions, "", :abort)
+    machine = start_supervised!(Mote)
+
+    for {_, n} <- Enum.with_index(@expressions),
+        x <- [1, :a, [1, 2], {1}, %{a: 1}, true, "ab"],
+        y <- [0, 1, :a, [], true, "b"] do
+      function = Function.capture(module, :"f#{n}", 2)
+      future = Future.future(function, [x, y], machine: machine)
+
+      on_machine =
+        try do
+          {:value, Future.touch(future)}
+        rescue
+          error in Error -> {:raises, error.context.reason}
+        end
+
+      plain =
+        case Mote.Turn.run(fn -> {:value, apply(module, :"mote f#{n}", [x, y])} end).outcome do
+          {:abort, reason} -> {:raises, reason}
+          value -> value
+        end
+
+      assert {Enum.at(@expressions, n), x, y, on_machine} == {Enum.at(@expressions, n), x, y, plain}
+    end
+
+    purge(module)
+  end
+end
