@@ -39,6 +39,19 @@ defmodule Mote.Behaviour.Syntax.Functions do
     )
   end
 
+  @doc "A literal function called where it stands: its parameters are bound for its body alone."
+  @spec call(Macro.t(), [Macro.t()], Macro.Env.t()) :: AST.expr()
+  def call(fun, args, env) do
+    {variables, body} = literal(fun, length(args), env)
+
+    variables
+    |> Enum.zip(Syntax.exprs(args, env))
+    |> List.foldr(body, fn {variable, value}, body ->
+      clause = {:clause, env.line, {:bind, env.line, variable}, [], body}
+      {:case, env.line, value, [clause], :case_clause}
+    end)
+  end
+
   # Several clauses, guards or patterns: a case over all parameters. It builds no tuple in the end.
   defp matching(clauses, arity, env) do
     variables = for n <- 1..arity, do: Syntax.fresh(:"arg#{n}")
@@ -51,8 +64,9 @@ defmodule Mote.Behaviour.Syntax.Functions do
             {:clause, _, pattern, _, _} = clause = Syntax.clause(one, guards, body, env)
             {[pattern], clause, generated}
 
-          [a, b] ->
-            {:clause, _, {:tuple, _, patterns}, _, _} = clause = Syntax.clause({a, b}, guards, body, env)
+          several ->
+            tuple = {:{}, [], several}
+            {:clause, _, {:tuple, _, patterns}, _, _} = clause = Syntax.clause(tuple, guards, body, env)
             {patterns, clause, generated}
         end
       end
