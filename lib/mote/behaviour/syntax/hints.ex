@@ -108,8 +108,11 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
     case module do
       Enum ->
-        "#{text} is not available in a behaviour; of Enum there are map/2, each/2, filter/2, reduce/3, sum/1, " <>
-          "reverse/1, member?/2, count/1 and to_list/1"
+        "#{text} is not available in a behaviour; what there is of Enum is listed in Mote.Behaviour, and there is for"
+
+      Stream ->
+        "#{text} is not available in a behaviour: a stream is a function, and functions are not values here; write " <>
+          "the function of Enum of that name, or a defpure function that calls itself"
 
       List ->
         "#{text} is not available in a behaviour; of List there is to_tuple/1, and lists have patterns, for, " <>
@@ -158,7 +161,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       System when name == :system_time ->
         "#{text} is not available in a behaviour: there is System.monotonic_time(unit)"
 
-      module when module in [Stream, Range, Process, GenServer, Agent, Task, IO, File, System] ->
+      module when module in [Range, Process, GenServer, Agent, Task, IO, File, System] ->
         "#{text} is not available in a behaviour: #{@functions}; what touches the world is a message to a BEAM " <>
           "process"
 

@@ -7,7 +7,7 @@ defmodule Mote.Prelude.Inline.Enum do
   # -- looking for something -----------------------------------------------------------------------------------
 
   deftemplate(all?(source, fun), do: all_in?(Enum.to_list(source), fun))
-  deftemplate(all_in?([], _fun), do: true)
+  deftemplate(all_in?([], fun), do: true)
   deftemplate(all_in?([x | rest], fun), do: if(fun.(x), do: all_in?(rest, fun), else: false))
 
   deftemplate(any?(source, fun), do: any_in?(Enum.to_list(source), fun))
