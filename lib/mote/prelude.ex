@@ -41,6 +41,61 @@ defmodule Mote.Prelude do
       with_index: 1,
       with_index: 2,
       zip: 2
+    ],
+    List => [
+      delete: 2,
+      delete_at: 2,
+      duplicate: 2,
+      first: 1,
+      first: 2,
+      flatten: 1,
+      flatten: 2,
+      insert_at: 3,
+      keydelete: 3,
+      keyfind: 3,
+      keyfind: 4,
+      keymember?: 3,
+      keyreplace: 4,
+      keystore: 4,
+      last: 1,
+      last: 2,
+      pop_at: 2,
+      pop_at: 3,
+      replace_at: 3,
+      starts_with?: 2,
+      wrap: 1,
+      zip: 1
+    ],
+    Map => [drop: 2, equal?: 2, from_keys: 2, pop: 2, pop: 3, replace: 3, split: 2, take: 2],
+    Keyword => [
+      delete: 2,
+      drop: 2,
+      fetch: 2,
+      get: 2,
+      get: 3,
+      get_values: 2,
+      has_key?: 2,
+      keys: 1,
+      merge: 2,
+      pop: 2,
+      pop: 3,
+      put: 3,
+      put_new: 3,
+      take: 2,
+      values: 1
+    ],
+    Tuple => [append: 2, delete_at: 2, duplicate: 2, insert_at: 3, product: 1, sum: 1],
+    Integer => [digits: 1, digits: 2, floor_div: 2, gcd: 2, mod: 2, pow: 2, undigits: 1, undigits: 2],
+    String => [
+      contains?: 2,
+      downcase: 2,
+      duplicate: 2,
+      ends_with?: 2,
+      replace: 3,
+      split: 2,
+      starts_with?: 2,
+      to_integer: 1,
+      upcase: 2
     ]
   }
 
@@ -84,7 +139,9 @@ defmodule Mote.Prelude do
       uniq_by: 2,
       zip_reduce: 4,
       zip_with: 3
-    ]
+    ],
+    List => [foldl: 3, foldr: 3, update_at: 3],
+    Map => [filter: 2, get_lazy: 3, merge: 3, put_new_lazy: 3, reject: 2]
   }
 
   @entries Map.merge(

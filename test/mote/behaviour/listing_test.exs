@@ -43,6 +43,7 @@ defmodule Mote.Behaviour.ListingTest do
 
   defp accepted?(module, name, arguments) do
     called = if module in [nil, Kernel, Kernel.SpecialForms], do: name, else: {:., [], [module, name]}
+
     # A call of something else is a matter of the next pass, which only knows functions made with defpure: those of
     # the prelude are called in place of Elixir's.
     case Syntax.expr({called, [], arguments}, %{__ENV__ | file: "test.ex"}) do
@@ -73,9 +74,11 @@ defmodule Mote.Behaviour.ListingTest do
 
   defp special do
     x = {:x, [], nil}
+
     functions =
       [quote(do: fn y -> y end), quote(do: fn y, z -> {y, z} end)] ++
         [quote(do: fn -> 1 end), quote(do: fn y, z, u -> {y, z, u} end)]
+
     [:second, [do: x], [sponsor: x], quote(do: abs()), {:y, [], nil}, :ascii | functions]
   end
 

@@ -34,7 +34,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
     Error.raise_at(
       env,
       env.line,
-      "this loop wants a literal function of #{arity} argument#{if arity > 1, do: "s"}, " <>
+      "this loop wants a literal function of #{arity} argument#{if arity != 1, do: "s"}, " <>
         "fn … end or a & capture, got: #{Macro.to_string(other)}"
     )
   end
@@ -54,7 +54,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
 
   # Several clauses, guards or patterns: a case over all parameters. It builds no tuple in the end.
   defp matching(clauses, arity, env) do
-    variables = for n <- 1..arity, do: Syntax.fresh(:"arg#{n}")
+    variables = for n <- 1..arity//1, do: Syntax.fresh(:"arg#{n}")
     reads = Enum.map(variables, &{:var, env.line, &1})
 
     clauses =
@@ -94,7 +94,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
       Error.raise_at(
         env,
         env.line,
-        "this loop calls its function with #{arity} argument#{if arity > 1, do: "s"}, " <>
+        "this loop calls its function with #{arity} argument#{if arity != 1, do: "s"}, " <>
           "the function has #{length(patterns)}"
       )
     end
@@ -136,7 +136,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
       Error.raise_at(
         env,
         env.line,
-        "this loop calls its function with #{arity} argument#{if arity > 1, do: "s"}: " <>
+        "this loop calls its function with #{arity} argument#{if arity != 1, do: "s"}: " <>
           "&#{Macro.to_string(expression)}"
       )
     end
@@ -144,6 +144,6 @@ defmodule Mote.Behaviour.Syntax.Functions do
     {:fn, [line: env.line], [{:->, [line: env.line], [arguments(arity), body]}]}
   end
 
-  defp arguments(arity), do: for(n <- 1..arity, do: argument(n))
+  defp arguments(arity), do: for(n <- 1..arity//1, do: argument(n))
   defp argument(n), do: {:"&#{n}", [], __MODULE__}
 end
