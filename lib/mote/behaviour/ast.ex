@@ -24,6 +24,8 @@ defmodule Mote.Behaviour.AST do
   #     {:sure, l, primitive, [e]}         an operation that has an answer here; until errors
   #     {:must, l, where, [e]}             one that has an answer, or the turn is aborted; where is
   #                                        {module, line, primitive}; after errors only
+  #     {:letrec, l, [{key, [variable], e}], e}  until loops: functions that see the variables around them
+  #     {:local, l, key, [e]}              until loops: calls one of these, inside of the nearest letrec
   #
   # Qualifiers are {:gen, l, pattern, [guard], source} and {:filter, l, e}; a source is {:list, l, e}, {:binary, l, e} or
   # {:range, l, first, last, step | nil}. Collectors are {:collect, e}, {:each, e} and
@@ -120,7 +122,7 @@ defmodule Mote.Behaviour.AST do
       {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
       {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)
       {tag, _, e} when tag in [:abort, :cancel_timer] -> [e]
-      {tag, _, _, es} when tag in [:call, :tail_call, :become] -> es
+      {tag, _, _, es} when tag in [:call, :tail_call, :become, :local] -> es
       {:create, _, _, es, nil} -> es
       {:create, _, _, es, sponsor} -> es ++ [sponsor]
       {:send, _, a, b} -> [a, b]
@@ -140,7 +142,7 @@ defmodule Mote.Behaviour.AST do
       {tag, l, es} when tag in [:tuple, :block] ->
         {tag, l, Enum.map(es, fun)}
 
-      {tag, l, name, es} when tag in [:op, :sure, :none, :must, :call, :tail_call, :become] ->
+      {tag, l, name, es} when tag in [:op, :sure, :none, :must, :call, :tail_call, :become, :local] ->
         {tag, l, name, Enum.map(es, fun)}
 
       {:match, l, pattern, e} ->

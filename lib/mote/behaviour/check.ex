@@ -138,6 +138,25 @@ defmodule Mote.Behaviour.Check do
 
   defp expr({:loop, l, quals, collector}, s), do: scoped(s, &loop(l, quals, collector, &1))
 
+  defp expr({:letrec, l, functions, e}, s) do
+    {functions, s} =
+      Enum.map_reduce(functions, s, fn {key, params, body}, s ->
+        scoped(s, fn s ->
+          {params, s} = Enum.map_reduce(params, s, &bind(&1, l, &2))
+          {body, s} = expr(body, s)
+          {{key, params, body}, s}
+        end)
+      end)
+
+    {e, s} = expr(e, s)
+    {{:letrec, l, functions, e}, s}
+  end
+
+  defp expr({:local, l, key, es}, s) do
+    {es, s} = args(es, s)
+    {{:local, l, key, es}, s}
+  end
+
   defp expr({:self, l}, s) do
     effect!("self()", l, s)
     {{:self, l}, s}

@@ -10,7 +10,7 @@ defmodule Mote.Behaviour.Listing do
 
   # What the syntax pass takes apart itself, and is no primitive.
   @operators [=: 2, and: 2, or: 2, &&: 2, ||: 2, !: 1, in: 2, <>: 2, +: 1, |>: 2]
-  @functions [if: 2, unless: 2, match?: 2, destructure: 2, is_nil: 1, is_map_key: 2]
+  @functions [if: 2, unless: 2, match?: 2, destructure: 2, then: 2, is_nil: 1, is_map_key: 2]
   @effects [
     self: 0,
     send: 2,
@@ -67,7 +67,11 @@ defmodule Mote.Behaviour.Listing do
       {"tests", Enum.sort(tests)},
       {"of `Kernel`, and of `Bitwise` without its name", Enum.sort(functions)},
       {"of Mote", of_kernel(@effects) ++ own}
-    ] ++ modules(remote ++ Calls.functions() ++ Loops.functions() ++ Maps.functions() ++ @macros)
+    ] ++
+      modules(
+        remote ++
+          Calls.functions() ++ Loops.functions() ++ Maps.functions() ++ Mote.Prelude.functions() ++ @macros
+      )
   end
 
   defp primitives do

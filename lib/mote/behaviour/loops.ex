@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.Loops do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Error}
-  alias Mote.Behaviour.Loops.{Accumulators, Binary, Range}
+  alias Mote.Behaviour.Loops.{Accumulators, Binary, Locals, Range}
 
   @doc "A unit without loops; the functions made of them are among its codes."
   @spec unit(map) :: map
@@ -94,7 +94,7 @@ defmodule Mote.Behaviour.Loops do
         {e, s} = expr(e, true, s)
         {{tag, l, e}, s}
 
-      {tag, l, name, es} when tag in [:op, :none, :call, :become] ->
+      {tag, l, name, es} when tag in [:op, :none, :call, :become, :local] ->
         {es, s} = exprs(es, s)
         {{tag, l, name, es}, s}
 
@@ -105,6 +105,16 @@ defmodule Mote.Behaviour.Loops do
 
       {:loop, l, quals, collector} ->
         loop(l, quals, collector, used, s)
+
+      {:letrec, l, functions, e} ->
+        {functions, s} =
+          Enum.map_reduce(functions, s, fn {key, params, body}, s ->
+            {body, s} = expr(body, true, s)
+            {{key, params, body}, s}
+          end)
+
+        {e, s} = expr(e, true, s)
+        Locals.lift(l, functions, e, s)
     end
   end
 
@@ -268,7 +278,8 @@ defmodule Mote.Behaviour.Loops do
     {start, %{s | lifted: [code | s.lifted], count: count}}
   end
 
-  defp arity!(arity, free, l, s) do
+  @doc "Raises when a function made here would have too many parameters, `free` of them variables from outside."
+  def arity!(arity, free, l, s) do
     if arity > Code.most_parameters() do
       room = Code.most_parameters() - (arity - free)
 

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Syntax do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Warnings}
-  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Hints, Loops, Maps, Pattern}
+  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Functions, Hints, Loops, Maps, Pattern}
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -164,8 +164,14 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:become, _, [behaviour], env), do: Calls.become(behaviour, env)
   defp node(:abort, _, [reason], env), do: {:abort, env.line, abort_reason(expr(reason, env))}
 
+  # In the code of templates only: no name that can be written.
+  defp node(:"mote local", _, [key | args], env), do: {:local, env.line, key, exprs(args, env)}
+
   defp node({:., _, [module, name]}, meta, args, env) when is_atom(name) and is_list(args),
     do: Calls.remote(module, name, args, meta, env)
+
+  defp node({:., _, [{form, _, _} = fun]}, _, args, env) when form in [:fn, :&],
+    do: Functions.call(fun, args, env)
 
   defp node({:., _, [fun]}, _, _, env) do
     Error.raise_at(

@@ -34,14 +34,27 @@ defmodule Mote.Behaviour.Syntax.Functions do
     Error.raise_at(
       env,
       env.line,
-      "this loop wants a literal function of #{arity} argument#{if arity > 1, do: "s"}, " <>
+      "this loop wants a literal function of #{arity} argument#{if arity != 1, do: "s"}, " <>
         "fn … end or a & capture, got: #{Macro.to_string(other)}"
     )
   end
 
+  @doc "A literal function called where it stands: its parameters are bound for its body alone."
+  @spec call(Macro.t(), [Macro.t()], Macro.Env.t()) :: AST.expr()
+  def call(fun, args, env) do
+    {variables, body} = literal(fun, length(args), env)
+
+    variables
+    |> Enum.zip(Syntax.exprs(args, env))
+    |> List.foldr(body, fn {variable, value}, body ->
+      clause = {:clause, env.line, {:bind, env.line, variable}, [], body}
+      {:case, env.line, value, [clause], :case_clause}
+    end)
+  end
+
   # Several clauses, guards or patterns: a case over all parameters. It builds no tuple in the end.
   defp matching(clauses, arity, env) do
-    variables = for n <- 1..arity, do: Syntax.fresh(:"arg#{n}")
+    variables = for n <- 1..arity//1, do: Syntax.fresh(:"arg#{n}")
     reads = Enum.map(variables, &{:var, env.line, &1})
 
     clauses =
@@ -51,8 +64,9 @@ defmodule Mote.Behaviour.Syntax.Functions do
             {:clause, _, pattern, _, _} = clause = Syntax.clause(one, guards, body, env)
             {[pattern], clause, generated}
 
-          [a, b] ->
-            {:clause, _, {:tuple, _, patterns}, _, _} = clause = Syntax.clause({a, b}, guards, body, env)
+          several ->
+            tuple = {:{}, [], several}
+            {:clause, _, {:tuple, _, patterns}, _, _} = clause = Syntax.clause(tuple, guards, body, env)
             {patterns, clause, generated}
         end
       end
@@ -80,7 +94,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
       Error.raise_at(
         env,
         env.line,
-        "this loop calls its function with #{arity} argument#{if arity > 1, do: "s"}, " <>
+        "this loop calls its function with #{arity} argument#{if arity != 1, do: "s"}, " <>
           "the function has #{length(patterns)}"
       )
     end
@@ -122,7 +136,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
       Error.raise_at(
         env,
         env.line,
-        "this loop calls its function with #{arity} argument#{if arity > 1, do: "s"}: " <>
+        "this loop calls its function with #{arity} argument#{if arity != 1, do: "s"}: " <>
           "&#{Macro.to_string(expression)}"
       )
     end
@@ -130,6 +144,6 @@ defmodule Mote.Behaviour.Syntax.Functions do
     {:fn, [line: env.line], [{:->, [line: env.line], [arguments(arity), body]}]}
   end
 
-  defp arguments(arity), do: for(n <- 1..arity, do: argument(n))
+  defp arguments(arity), do: for(n <- 1..arity//1, do: argument(n))
   defp argument(n), do: {:"&#{n}", [], __MODULE__}
 end

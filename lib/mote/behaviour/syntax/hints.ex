@@ -108,24 +108,27 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
     case module do
       Enum ->
-        "#{text} is not available in a behaviour; of Enum there are map/2, each/2, filter/2, reduce/3, sum/1, " <>
-          "reverse/1, member?/2, count/1 and to_list/1"
+        "#{text} is not available in a behaviour; what there is of Enum is listed in Mote.Behaviour, and there is for"
 
-      List ->
-        "#{text} is not available in a behaviour; of List there is to_tuple/1, and lists have patterns, for, " <>
-          "++ and --"
+      Stream ->
+        "#{text} is not available in a behaviour: a stream is a function, and functions are not values here; write " <>
+          "the function of Enum of that name, or a defpure function that calls itself"
 
-      Tuple ->
-        "#{text} is not available in a behaviour; of Tuple there is to_list/1, and tuples have patterns, " <>
-          "elem/2 and put_elem/3"
+      String when {name, arity} in [upcase: 1, downcase: 1] ->
+        "#{text} is not available in a behaviour, which knows the letters of ASCII only: write " <>
+          "String.#{name}(text, :ascii)"
+
+      module when module in [String, :binary] ->
+        "#{text} is not available in a behaviour; what there is of String is listed in Mote.Behaviour; binaries have " <>
+          "patterns, <<…>>, <>, byte_size/1, binary_part/3, :binary.at/2 and to_string/1"
+
+      module when module in [List, Tuple, Keyword] ->
+        "#{text} is not available in a behaviour; what there is of #{inspect(module)} is listed in Mote.Behaviour, and " <>
+          "lists and tuples have patterns"
 
       :math ->
         "#{text} is not available in a behaviour" <>
           Error.suggestion(text, Primitives.spellings() ++ [":math.pi/0"])
-
-      module when module in [String, :binary] ->
-        "#{text} is not available in a behaviour; binaries have patterns, <<…>>, <>, byte_size/1, binary_part/3, " <>
-          ":binary.at/2 and to_string/1"
 
       Mote.Vector ->
         "#{text} is not available in a behaviour" <>
@@ -141,15 +144,14 @@ defmodule Mote.Behaviour.Syntax.Hints do
         "#{text} is not available in a behaviour: #{@functions}"
 
       Map ->
-        "#{text} is not available in a behaviour; of Map there are get/2, get/3, fetch/2, fetch!/2, put/3, " <>
-          "put_new/3, update/4, update!/3, delete/2, has_key?/2, keys/1, values/1, to_list/1, new/0, new/1, new/2 " <>
-          "and merge/2, and maps have literals, patterns, %{map | key: value}, map.key, map_size/1 and for"
+        "#{text} is not available in a behaviour; what there is of Map is listed in Mote.Behaviour, and maps have " <>
+          "literals, patterns, %{map | key: value}, map.key, map_size/1 and for"
 
       Access ->
         "map[key] is not available in a behaviour: write Map.get(map, key), or map.key"
 
-      module when module in [Keyword, MapSet] ->
-        "#{text} is not available in a behaviour: use a map, or a list with patterns and for"
+      MapSet ->
+        "#{text} is not available in a behaviour: use a map with the elements as keys"
 
       Mote ->
         what = if usage = usage(name), do: "write #{usage}", else: @functions
@@ -158,7 +160,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       System when name == :system_time ->
         "#{text} is not available in a behaviour: there is System.monotonic_time(unit)"
 
-      module when module in [Stream, Range, Process, GenServer, Agent, Task, IO, File, System] ->
+      module when module in [Range, Process, GenServer, Agent, Task, IO, File, System] ->
         "#{text} is not available in a behaviour: #{@functions}; what touches the world is a message to a BEAM " <>
           "process"
 

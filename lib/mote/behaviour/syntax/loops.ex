@@ -132,6 +132,20 @@ defmodule Mote.Behaviour.Syntax.Loops do
   defp gen(variable, source, env),
     do: {:gen, env.line, {:bind, env.line, variable}, [], source(source, env)}
 
+  @doc "An expression, a range as its list."
+  @spec listed(Macro.t(), Macro.Env.t()) :: AST.expr()
+  def listed(ast, env) do
+    case source(ast, env) do
+      {:range, _, _, _, _} = range ->
+        x = Syntax.fresh(:x)
+        gen = {:gen, env.line, {:bind, env.line, x}, [], range}
+        {:loop, env.line, [gen], {:collect, {:var, env.line, x}}}
+
+      _ ->
+        Syntax.expr(ast, env)
+    end
+  end
+
   defp source(ast, env) do
     case Calls.range(ast, env) do
       {:ok, first, last, step} ->

@@ -1,0 +1,100 @@
+defmodule Mote.Behaviour.Syntax.Templates do
+  # A call of a template -> a group of functions (`:letrec`) made for this call, with the functions that it is given put
+  # where the template calls them. The variables of the template are renamed, those of the caller stay.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Syntax}
+  alias Mote.Behaviour.Syntax.Loops
+
+  @doc "A call of `name` of the templates in `module`."
+  @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
+  def call(module, name, args, env) do
+    # So that this module is compiled again when the template changes.
+    if Module.open?(env.module), do: Module.put_attribute(env.module, :mote_required, module)
+
+    templates = module.__templates__()
+    positions = functions(templates, name, length(args))
+    {funs, values} = args |> ordered(name) |> apart(positions)
+    key = {name, length(args), funs}
+    seen = %{key => Syntax.fresh(name)}
+    {functions, seen} = group([key], templates, seen, [], env)
+    values = Enum.map(values, &Loops.listed(&1, env))
+    {:letrec, env.line, functions, {:local, env.line, seen[key], values}}
+  end
+
+  # What the functions that sort take as well.
+  @orders %{asc: quote(do: fn a, b -> a <= b end), desc: quote(do: fn a, b -> a >= b end)}
+
+  defp ordered(args, name) when name in [:sort, :sort_by],
+    do: List.update_at(args, -1, &if(is_atom(&1), do: Map.get(@orders, &1, &1), else: &1))
+
+  defp ordered(args, _), do: args
+
+  # Whether each parameter is a function.
+  defp functions(templates, name, arity) do
+    [{args, _, _} | _] = Map.fetch!(templates, {name, arity})
+    Enum.map(args, &(match?({_, _, nil}, &1) and &1 |> elem(0) |> to_string() |> String.starts_with?("fun")))
+  end
+
+  defp apart(args, positions) do
+    {funs, values} = args |> Enum.zip(positions) |> Enum.split_with(&elem(&1, 1))
+    {Enum.map(funs, &elem(&1, 0)), Enum.map(values, &elem(&1, 0))}
+  end
+
+  # All that are called from those that are called.
+  defp group([], _, seen, done, _), do: {Enum.reverse(done), seen}
+
+  defp group([{name, arity, funs} = key | rest], templates, seen, done, env) do
+    positions = functions(templates, name, arity)
+    clauses = Map.fetch!(templates, {name, arity})
+    params = for {false, n} <- Enum.with_index(positions), do: Syntax.fresh(:"arg#{n}")
+
+    {clauses, {seen, found}} =
+      Enum.map_reduce(clauses, {seen, []}, &clause(&1, positions, funs, templates, env, &2))
+
+    subject = {:tuple, env.line, Enum.map(params, &{:var, env.line, &1})}
+    body = {:case, env.line, subject, clauses, :function_clause}
+    group(found ++ rest, templates, seen, [{seen[key], params, body} | done], env)
+  end
+
+  defp clause({args, guards, body}, positions, funs, templates, env, {seen, found}) do
+    {names, patterns} = apart(args, positions)
+    funs = names |> Enum.map(&elem(&1, 0)) |> Enum.zip(funs) |> Map.new()
+    mark = {:fresh, System.unique_integer()}
+    {[patterns, guards], _} = Macro.postwalk([patterns, guards], [], &{renamed(&1, mark), &2})
+
+    {body, {seen, found}} =
+      Macro.postwalk(body, {seen, found}, fn node, acc ->
+        node |> renamed(mark) |> instance(funs, templates, acc)
+      end)
+
+    {Syntax.clause({:{}, [], patterns}, guards, body, env), {seen, found}}
+  end
+
+  # Not what stands for a function: that is no variable any more.
+  defp renamed({name, meta, nil}, mark) when is_atom(name) and name != :_,
+    do: {name, [counter: mark] ++ meta, nil}
+
+  defp renamed(other, _), do: other
+
+  # `fun.(…)`, with the function itself in place of its name; what the caller has written is not walked through.
+  defp instance({{:., meta, [{name, _, nil}]}, _, args}, funs, _, acc) when is_map_key(funs, name),
+    do: {{{:., meta, [funs[name]]}, meta, args}, acc}
+
+  defp instance({name, meta, args} = node, funs, templates, {seen, found} = acc)
+       when is_atom(name) and is_list(args) do
+    arity = length(args)
+
+    if is_map_key(templates, {name, arity}) do
+      {given, values} = apart(args, functions(templates, name, arity))
+      key = {name, arity, Enum.map(given, fn {fun, _, nil} -> Map.fetch!(funs, fun) end)}
+      new = not is_map_key(seen, key)
+      seen = if new, do: Map.put(seen, key, Syntax.fresh(name)), else: seen
+      {{:"mote local", meta, [seen[key] | values]}, {seen, if(new, do: [key | found], else: found)}}
+    else
+      {node, acc}
+    end
+  end
+
+  defp instance(node, _, _, acc), do: {node, acc}
+end

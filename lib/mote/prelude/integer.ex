@@ -1,0 +1,38 @@
+defmodule Mote.Prelude.Integer do
+  # Functions of Integer, as far as they are no primitives.
+  @moduledoc false
+  use Mote.Behaviour
+
+  defpure mod(a, b) do
+    case rem(a, b) do
+      r when r != 0 and r < 0 != b < 0 -> r + b
+      r -> r
+    end
+  end
+
+  defpure floor_div(a, b) do
+    if rem(a, b) != 0 and a < 0 != b < 0, do: div(a, b) - 1, else: div(a, b)
+  end
+
+  defpure gcd(a, 0), do: abs(a)
+  defpure gcd(a, b), do: gcd(b, rem(a, b))
+
+  defpure pow(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
+    do: power(base, exponent, 1)
+
+  # By squaring, and not once more than needed: the last square may be too large.
+  defpure power(_, 0, product), do: product
+  defpure power(base, 1, product), do: base * product
+  defpure power(base, n, product) when rem(n, 2) == 0, do: power(base * base, div(n, 2), product)
+  defpure power(base, n, product), do: power(base * base, div(n, 2), base * product)
+
+  defpure digits(n), do: digits(n, 10)
+  defpure digits(0, _), do: [0]
+  defpure digits(n, base) when base >= 2, do: digits_of(n, base, [])
+
+  defpure digits_of(0, _, digits), do: digits
+  defpure digits_of(n, base, digits), do: digits_of(div(n, base), base, [rem(n, base) | digits])
+
+  defpure undigits(digits), do: undigits(digits, 10)
+  defpure undigits(digits, base), do: Enum.reduce(digits, 0, fn digit, n -> n * base + digit end)
+end

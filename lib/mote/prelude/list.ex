@@ -1,0 +1,109 @@
+defmodule Mote.Prelude.List do
+  # Functions of List that take no functions, and those of Keyword, whose values are lists of pairs.
+  @moduledoc false
+  use Mote.Behaviour
+
+  alias Mote.Prelude.Enum, as: Walk
+
+  defpure delete([], _), do: []
+  defpure delete([x | rest], y) when x === y, do: rest
+  defpure delete([x | rest], y), do: [x | delete(rest, y)]
+
+  defpure delete_at(list, index), do: elem(pop_at(list, index, nil), 1)
+
+  defpure pop_at(list, index), do: pop_at(list, index, nil)
+  defpure pop_at(list, index, default) when index < 0, do: pop_from_end(list, length(list) + index, default)
+  defpure pop_at(list, index, default), do: pop(list, index, default, [])
+
+  defpure pop_from_end(list, index, default) when index < 0, do: {default, list}
+  defpure pop_from_end(list, index, default), do: pop(list, index, default, [])
+
+  defpure pop([], _, default, before), do: {default, Enum.reverse(before)}
+  defpure pop([x | rest], 0, _, before), do: {x, Enum.reverse(before) ++ rest}
+  defpure pop([x | rest], n, default, before), do: pop(rest, n - 1, default, [x | before])
+
+  defpure insert_at(list, index, value) when index < 0,
+    do: insert(list, max(length(list) + index + 1, 0), value, [])
+
+  defpure insert_at(list, index, value), do: insert(list, index, value, [])
+
+  defpure insert([x | rest], n, value, before) when n > 0, do: insert(rest, n - 1, value, [x | before])
+  defpure insert(list, _, value, before), do: Enum.reverse(before) ++ [value | list]
+
+  defpure replace_at(list, index, value) when index < 0 do
+    index = length(list) + index
+    if index < 0, do: list, else: replace(list, index, value, [])
+  end
+
+  defpure replace_at(list, index, value), do: replace(list, index, value, [])
+
+  defpure replace([], _, _, before), do: Enum.reverse(before)
+  defpure replace([_ | rest], 0, value, before), do: Enum.reverse(before) ++ [value | rest]
+  defpure replace([x | rest], n, value, before), do: replace(rest, n - 1, value, [x | before])
+
+  defpure duplicate(x, n) when n >= 0, do: copies(x, n, [])
+
+  defpure copies(_, 0, list), do: list
+  defpure copies(x, n, list), do: copies(x, n - 1, [x | list])
+
+  defpure first([]), do: nil
+  defpure first([x | _]), do: x
+  defpure first([], default), do: default
+  defpure first([x | _], _), do: x
+
+  defpure last(list), do: last(list, nil)
+  defpure last([], default), do: default
+  defpure last([x], _), do: x
+  defpure last([_ | rest], default), do: last(rest, default)
+
+  defpure flatten(list), do: flatten(list, [])
+  defpure flatten([], tail), do: tail
+  defpure flatten([x | rest], tail) when is_list(x), do: flatten(x, flatten(rest, tail))
+  defpure flatten([x | rest], tail), do: [x | flatten(rest, tail)]
+
+  defpure starts_with?(_, []), do: true
+  defpure starts_with?([x | xs], [y | ys]) when x === y, do: starts_with?(xs, ys)
+  defpure starts_with?([_ | _], _), do: false
+  defpure starts_with?([], _), do: false
+
+  defpure wrap(nil), do: []
+  defpure wrap(list) when is_list(list), do: list
+  defpure wrap(other), do: [other]
+
+  defpure zip(lists) do
+    if lists == [] or Walk.any_in?(for(list <- lists, do: list == [])),
+      do: [],
+      else: [List.to_tuple(for([x | _] <- lists, do: x)) | zip(for([_ | rest] <- lists, do: rest))]
+  end
+
+  # -- of tuples with a key ------------------------------------------------------------------------------------
+
+  defpure keyfind(list, key, place), do: keyfind(list, key, place, nil)
+  defpure keyfind([], _, _, default), do: default
+
+  defpure keyfind([x | rest], key, place, default) do
+    if keyed?(x, key, place), do: x, else: keyfind(rest, key, place, default)
+  end
+
+  defpure keyed?(x, key, place), do: is_tuple(x) and tuple_size(x) > place and elem(x, place) == key
+
+  defpure keymember?([], _, _), do: false
+
+  defpure keymember?([x | rest], key, place),
+    do: if(keyed?(x, key, place), do: true, else: keymember?(rest, key, place))
+
+  defpure keydelete([], _, _), do: []
+
+  defpure keydelete([x | rest], key, place),
+    do: if(keyed?(x, key, place), do: rest, else: [x | keydelete(rest, key, place)])
+
+  defpure keyreplace([], _, _, _), do: []
+
+  defpure keyreplace([x | rest], key, place, new),
+    do: if(keyed?(x, key, place), do: [new | rest], else: [x | keyreplace(rest, key, place, new)])
+
+  defpure keystore([], _, _, new), do: [new]
+
+  defpure keystore([x | rest], key, place, new),
+    do: if(keyed?(x, key, place), do: [new | rest], else: [x | keystore(rest, key, place, new)])
+end

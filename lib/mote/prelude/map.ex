@@ -1,0 +1,24 @@
+defmodule Mote.Prelude.Map do
+  # Functions of Map that take no functions, as far as they are no primitives.
+  @moduledoc false
+  use Mote.Behaviour
+
+  defpure drop(map, keys), do: Enum.reduce(keys, map, fn key, map -> Map.delete(map, key) end)
+
+  defpure take(map, keys) do
+    Enum.reduce(keys, %{}, fn key, taken ->
+      if is_map_key(map, key), do: Map.put(taken, key, Map.fetch!(map, key)), else: taken
+    end)
+  end
+
+  defpure split(map, keys), do: {take(map, keys), drop(map, keys)}
+
+  defpure pop(map, key), do: pop(map, key, nil)
+
+  defpure pop(map, key, default),
+    do: if(is_map_key(map, key), do: {Map.fetch!(map, key), Map.delete(map, key)}, else: {default, map})
+
+  defpure replace(map, key, value), do: if(is_map_key(map, key), do: Map.put(map, key, value), else: map)
+  defpure from_keys(keys, value), do: Map.new(for(key <- keys, do: {key, value}))
+  defpure equal?(a, b), do: a === b
+end

@@ -1,0 +1,110 @@
+defmodule Mote.Behaviour.PreludeTest do
+  # Every function of the table of `Mote.Prelude` against Elixir's own, over generated arguments: as plain Elixir, as IR, and
+  # in a machine by interpreter and by native code.
+  use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  alias Mote.{Interpret, Prelude}
+  alias Mote.PreludeCases, as: Cases
+
+  @runs 25
+
+  # Elixir's own of another release, or none before 1.18.
+  @later [{Enum, :sum_by, 2}, {Enum, :product_by, 2}]
+
+  test "every function of the table has a case" do
+    text = Enum.join(Cases.all(), "\n")
+
+    for {module, name, arity} <- Prelude.functions() do
+      called = "#{inspect(module)}.#{name}("
+      assert text =~ called, "no case has #{called}…), of #{arity} arguments"
+    end
+
+    calls = text |> Code.string_to_quoted!() |> calls()
+    for entry <- Prelude.functions(), do: assert(entry in calls, "no case has #{inspect(entry)}")
+  end
+
+  defp calls(ast) do
+    {_, calls} =
+      Macro.prewalk(ast, MapSet.new(), fn
+        {{:., _, [{:__aliases__, _, parts}, name]}, _, args} = node, calls ->
+          {node, MapSet.put(calls, {Module.concat(parts), name, length(args)})}
+
+        node, calls ->
+          {node, calls}
+      end)
+
+    calls
+  end
+
+  for {group, n} <- Enum.with_index(Cases.groups()) do
+    @tag timeout: 180_000
+    test "of #{group}" do
+      cases = Cases.of(unquote(group))
+      module = compiled(cases, unquote(n))
+
+      actors =
+        for tier <- [:interp, :native] do
+          machine = start_supervised!({Mote, tier: tier, id: make_ref()})
+          if tier == :native, do: {:ok, _} = Mote.Generators.load(machine, module)
+          Mote.create(machine, module.server())
+        end
+
+      for {expression, i} <- Enum.with_index(cases), do: check(expression, i, module, actors)
+    end
+  end
+
+  # A function for each case, and a behaviour that calls it for who asks.
+  defp compiled(cases, n) do
+    functions =
+      for {expression, i} <- Enum.with_index(cases),
+          do: "defpure v#{i}(#{parameters(expression)}) do\n#{expression}\nend\n"
+
+    clauses =
+      for {expression, i} <- Enum.with_index(cases) do
+        names = parameters(expression)
+        "{customer, {#{i}, {#{names}}}} -> send customer, v#{i}(#{names})\n"
+      end
+
+    Mote.Compile.module(
+      "#{functions}\ndefactor server() do\n#{clauses}\nend",
+      "@n #{n}; _ = @n; require Integer"
+    )
+  end
+
+  defp parameters(expression), do: expression |> Cases.variables() |> Enum.join(", ")
+
+  defp check(expression, i, module, actors) do
+    variables = Cases.variables(expression)
+
+    {:ok, _} =
+      StreamData.check_all(
+        StreamData.fixed_list(Enum.map(variables, &Cases.generator/1)),
+        [initial_seed: :os.timestamp(), max_runs: @runs],
+        fn arguments ->
+          expected = expected(expression, Enum.zip(variables, arguments))
+          place = "#{expression} of #{inspect(Enum.zip(variables, arguments), charlists: :as_lists)}"
+          assert {place, apply(module, :"v#{i}", arguments)} === {place, expected}
+          assert {place, Interpret.call(module, :"v#{i}", arguments)} === {place, expected}
+
+          for actor <- actors do
+            assert {place, Mote.ask(actor, {i, List.to_tuple(arguments)})} === {place, {:ok, expected}}
+          end
+
+          {:ok, nil}
+        end
+      )
+  end
+
+  defp expected(expression, bindings) do
+    expression = if later?(expression), do: Cases.older(expression), else: expression
+    {value, _} = Code.eval_string("require Integer\n" <> expression, bindings)
+    value
+  end
+
+  defp later?(expression) do
+    Enum.any?(@later, fn {module, name, arity} ->
+      expression =~ "#{inspect(module)}.#{name}(" and not function_exported?(module, name, arity)
+    end)
+  end
+end

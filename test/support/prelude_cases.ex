@@ -1,0 +1,269 @@
+defmodule Mote.PreludeCases do
+  @moduledoc """
+  Calls of the functions of `Mote.Prelude`, as text, for the property that compares them with Elixir's own.
+
+  The name of a variable says what it is: see `generator/1`.
+  """
+
+  import StreamData
+
+  @cases %{
+    "Enum: parts" => """
+    Enum.at(e, i)
+    Enum.at(e, i, t)
+    Enum.fetch(e, i)
+    Enum.fetch!([t | e_list], n_in)
+    Enum.take(e, i)
+    Enum.drop(e, i)
+    Enum.split(e, i)
+    Enum.slice(e, n, n_more)
+    Enum.take_every(e, n)
+    Enum.drop_every(e, n)
+    Enum.chunk_every(e, n + 1)
+    Enum.take_while(l, fn x -> x < i end)
+    Enum.drop_while(l, fn x -> x < i end)
+    Enum.split_while(l, &(&1 < i))
+    Enum.split_with(l, &(rem(&1, 2) == 0 and &1 > i))
+    Enum.reject(l, fn x when x > i -> true; _ -> nil end)
+    Enum.chunk_by(l, &(&1 > i))
+    Enum.dedup(l)
+    Enum.dedup_by(l, &rem(&1, 2))
+    Enum.uniq(e)
+    Enum.uniq_by(l, &rem(&1, 3))
+    Enum.take(1..9, i)
+    Enum.drop(-3..12//4, i)
+    """,
+    "Enum: looking for something" => """
+    Enum.all?(terms)
+    Enum.any?(terms)
+    Enum.all?(l, &(&1 > i))
+    Enum.any?(l, &(&1 > i))
+    Enum.any?(map, fn {k, v} -> k == v end)
+    Enum.empty?(e)
+    Enum.find(l, fn x -> x > i end)
+    Enum.find(l, t, fn x -> x > i end)
+    Enum.find(i..n//2, &(&1 > 2))
+    Enum.find_index(l, fn x -> x > i end)
+    Enum.find_value(l, fn x -> x > i && {x, i} end)
+    Enum.find_value(l, t, fn x -> if x > i, do: x * 2 end)
+    Enum.count(l, &(&1 > i))
+    Enum.reduce_while(l, 0, fn x, acc -> if acc > 5, do: {:halt, {:done, acc}}, else: {:cont, acc + x} end)
+    """,
+    "Enum: putting together" => """
+    Enum.concat([l, e, terms])
+    Enum.concat(e, l)
+    Enum.concat(1..4, l)
+    Enum.reverse(e, l)
+    Enum.zip(e, l)
+    Enum.zip(1..3, terms)
+    Enum.zip_with(l, ints, fn x, y -> {y, x + i} end)
+    Enum.zip_reduce(l, ints, i, fn x, y, acc -> x + y - acc end)
+    Enum.unzip(pairs)
+    Enum.with_index(e)
+    Enum.with_index(e, i)
+    Enum.into(pairs, map)
+    Enum.into(e, [])
+    Enum.into(l, map, fn x -> {x, i} end)
+    Enum.intersperse(e, t)
+    Enum.map_intersperse(l, t, &(&1 * 2))
+    Enum.join(texts)
+    Enum.join(texts, s)
+    Enum.map_join(l, &(&1 + i))
+    Enum.map_join(l, ", ", fn x -> "<\#{x}>" end)
+    Enum.flat_map(l, fn x -> [x, i] end)
+    Enum.flat_map(l, fn x when x > i -> []; x -> [x] end)
+    Enum.map_reduce(l, i, fn x, acc -> {x * acc, acc + 1} end)
+    Enum.reduce([i | l], fn x, acc -> x - acc end)
+    Enum.scan(l, &(&1 + &2))
+    Enum.scan(l, i, &(&1 - &2))
+    Enum.any?(l, fn x -> Enum.all?(ints, fn y -> x + y > i end) end)
+    Enum.flat_map(l, fn x -> Enum.reject(ints, fn y -> x + y > i end) end)
+    l |> Enum.sort_by(&rem(&1, 3)) |> then(fn [x | _] -> x; other -> other end)
+    """,
+    "Enum: order and number" => """
+    Enum.max([t | terms])
+    Enum.min([t | terms])
+    Enum.min_max([i | l])
+    Enum.max_by([i | l], &rem(&1, 3))
+    Enum.min_by([i | l], &rem(&1, 3))
+    Enum.product(l)
+    Enum.product_by(l, fn x -> x + 1 end)
+    Enum.sum_by(l, &(&1 * 2))
+    Enum.sort(ordered)
+    Enum.sort(l, :asc)
+    Enum.sort(l, :desc)
+    Enum.sort(pairs, fn {a, _}, {b, _} -> a <= b end)
+    Enum.sort(pairs, fn {_, a}, {_, b} -> a >= b end)
+    Enum.sort_by(pairs, &elem(&1, 1))
+    Enum.sort_by(pairs, &elem(&1, 0), :desc)
+    Enum.sort_by(pairs, fn {_, x} -> x end, fn a, b -> rem(a, 4) <= rem(b, 4) end)
+    Enum.frequencies(e)
+    Enum.frequencies_by(l, &rem(&1, 3))
+    Enum.group_by(l, &rem(&1, 3))
+    Enum.group_by(pairs, fn {k, _} -> k end, fn {_, v} -> {v, i} end)
+    """,
+    "List" => """
+    List.delete(terms, t)
+    List.delete_at(terms, i)
+    List.duplicate(t, n)
+    List.first(terms)
+    List.first(terms, i)
+    List.last(terms)
+    List.last(terms, i)
+    List.flatten(lists)
+    List.flatten(lists, l)
+    List.insert_at(l, i, t)
+    List.keydelete(pairs, i, 1)
+    List.keyfind(pairs, i, 0)
+    List.keyfind(pairs, i, 0, t)
+    List.keymember?(pairs, i, 1)
+    List.keyreplace(pairs, i, 0, {i, t})
+    List.keystore(pairs, i, 0, {i, t})
+    List.pop_at(terms, i)
+    List.pop_at(terms, i, :none)
+    List.replace_at(terms, i, t)
+    List.starts_with?(l, Enum.take(l, n))
+    List.starts_with?(l, ints)
+    List.wrap(t)
+    List.zip([l, terms, ints])
+    List.foldl(l, i, &(&1 - &2))
+    List.foldr(l, i, &(&1 - &2))
+    List.update_at(l, i, &(&1 * n))
+    """,
+    "Map and Keyword" => """
+    Map.drop(map, l)
+    Map.take(map, l)
+    Map.split(map, l)
+    Map.pop(map, i)
+    Map.pop(map, i, t)
+    Map.replace(map, i, t)
+    Map.from_keys(l, t)
+    Map.equal?(map, Map.new(pairs))
+    Map.filter(map, fn {k, v} -> k + v > i end)
+    Map.reject(map, fn {k, v} -> k + v > i end)
+    Map.merge(map, Map.new(pairs), fn k, a, b -> {k, a, b, i} end)
+    Map.get_lazy(map, i, fn -> {:none, n} end)
+    Map.put_new_lazy(map, i, fn -> {:none, n} end)
+    Keyword.get(kw, key)
+    Keyword.get(kw, key, t)
+    Keyword.fetch(kw, key)
+    Keyword.has_key?(kw, key)
+    Keyword.delete(kw, key)
+    Keyword.put(kw, key, t)
+    Keyword.put_new(kw, key, t)
+    Keyword.keys(kw)
+    Keyword.values(kw)
+    Keyword.get_values(kw, key)
+    Keyword.take(kw, keys)
+    Keyword.drop(kw, keys)
+    Keyword.merge(kw, [{key, t}, {:b, i}])
+    Keyword.pop(kw, key)
+    Keyword.pop(kw, key, t)
+    """,
+    "Tuple and Integer" => """
+    Tuple.append(tuple, t)
+    Tuple.delete_at(tuple, 0)
+    Tuple.insert_at(tuple, 1, t)
+    Tuple.duplicate(t, n)
+    Tuple.sum(tuple)
+    Tuple.product(tuple)
+    Integer.mod(number, if(i == 0, do: 5, else: i))
+    Integer.floor_div(number, if(i == 0, do: 5, else: i))
+    Integer.gcd(number, i)
+    Integer.pow(i, n)
+    Integer.digits(number)
+    Integer.digits(number, n + 2)
+    Integer.undigits(digits)
+    Integer.undigits(Integer.digits(number, n + 2), n + 2)
+    """,
+    "String" => """
+    String.contains?(s, pad)
+    String.contains?(s, [pad, "b"])
+    String.starts_with?(s, pad)
+    String.starts_with?(s, [pad, "b"])
+    String.ends_with?(s, pad)
+    String.ends_with?(s, [pad, "b"])
+    String.split(s, ",")
+    String.split(s <> pad <> s, pad)
+    String.replace(s, pad, "<>")
+    String.replace("é" <> s <> "ü", "b", "é")
+    String.duplicate(s, n)
+    String.upcase("é" <> s, :ascii)
+    String.downcase("É" <> s, :ascii)
+    String.to_integer(to_string(number))
+    """
+  }
+
+  # What Elixir before 1.18 has not.
+  @older %{
+    "Enum.product_by(l, fn x -> x + 1 end)" => "Enum.reduce(l, 1, fn x, acc -> acc * (x + 1) end)",
+    "Enum.sum_by(l, &(&1 * 2))" => "Enum.reduce(l, 0, fn x, acc -> acc + x * 2 end)"
+  }
+
+  @doc "The names of the groups."
+  def groups, do: @cases |> Map.keys() |> Enum.sort()
+
+  @doc "The cases of a group."
+  def of(group), do: @cases |> Map.fetch!(group) |> String.split("\n", trim: true)
+
+  @doc "All cases."
+  def all, do: Enum.flat_map(groups(), &of/1)
+
+  @doc "The same as a case without what older releases lack."
+  def older(expression), do: Map.fetch!(@older, expression)
+
+  @variables [:e, :e_list, :ordered, :l, :ints, :terms, :pairs, :map, :texts, :i, :n, :n_in, :n_more, :t, :s] ++
+               [:f, :number, :pad, :digits, :key, :keys, :kw, :lists, :tuple]
+
+  @doc "The variables of a case that are generated."
+  def variables(expression) do
+    {_, names} =
+      expression
+      |> Code.string_to_quoted!()
+      |> Macro.prewalk([], fn
+        {name, _, nil} = node, names when name in @variables -> {node, [name | names]}
+        node, names -> {node, names}
+      end)
+
+    names |> Enum.uniq() |> Enum.sort()
+  end
+
+  @doc "What a variable may be."
+  def generator(name) do
+    case name do
+      :e -> one_of([list_of(small()), map_of(small(), small()), terms()])
+      :e_list -> list_of(small(), min_length: 6)
+      name when name in [:l, :ints] -> list_of(small(), max_length: 14)
+      :terms -> terms()
+      # Elixir's sort/1 leaves numbers that are equal and not the same in no order that it tells of.
+      :ordered -> list_of(one_of([small(), {small(), small()}, text(), member_of([:a, nil, 0.5, [1]])]))
+      :pairs -> list_of({small(), small()}, max_length: 40)
+      :map -> map_of(small(), small(), max_length: 8)
+      :texts -> list_of(one_of([text(), small(), member_of([:a, :é])]))
+      :i -> small()
+      name when name in [:n, :n_more] -> integer(0..7)
+      :n_in -> integer(-6..6)
+      :t -> a_term()
+      :s -> text()
+      :f -> one_of([float(min: -1.0e6, max: 1.0e6), map(integer(-40..40), &(&1 / 2))])
+      :number -> integer(-1_000_000..1_000_000)
+      :pad -> string(?a..?c, min_length: 1, max_length: 3)
+      :digits -> map(integer(0..1_000_000_000), &Integer.digits/1)
+      :key -> member_of([:a, :b, :c, :d])
+      :keys -> list_of(member_of([:a, :b, :c, :d]), max_length: 3)
+      :kw -> list_of({member_of([:a, :b, :c, :d]), small()}, max_length: 6)
+      :lists -> list_of(one_of([small(), list_of(one_of([small(), list_of(small())]))]), max_length: 5)
+      :tuple -> map(list_of(small(), min_length: 1, max_length: 5), &List.to_tuple/1)
+    end
+  end
+
+  defp small, do: integer(-7..7)
+  defp terms, do: list_of(a_term(), max_length: 12)
+
+  # Few of them, so that some are equal; numbers that are equal and not the same.
+  defp a_term do
+    one_of([member_of([nil, false, true, :a, 1, 1.0, 2, "b", [], {1, 2}, [1], %{a: 1}]), small()])
+  end
+
+  defp text, do: string([?a..?c, ?\s, ?,, ?A..?C], max_length: 9)
+end
