@@ -32,8 +32,10 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for` (also `for <<x <- binary>>`), and the loops of `Enum` (`reduce/3`,
-  `map/2`, `each/2`, `filter/2`, `sum/1`) over lists, maps and ranges. Macros are expanded. On top of it there are
+  guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for` (also `for <<x <- binary>>`), and most of
+  the pure functions of `Enum`, `List`, `Map`, `Keyword`, `Tuple`, `Integer` and `String`, which are listed below. Functions
+  that they are given are written where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code
+  around them. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
     * `send_after(milliseconds, target, message)`, which gives a timer, and `cancel_timer(timer)`: see `Mote.Timer`;
@@ -89,7 +91,10 @@ defmodule Mote.Behaviour do
 
   ## What bodies may call
 
-  Functions made with `defpure`, of this and of other modules; macros that become what is listed here; and
+  Functions made with `defpure`, of this and of other modules; macros that become what is listed here; and what follows. What
+  is part of `Mote.Prelude`, Elixir's library written in the language itself, is loaded with the first module that calls it.
+  Left out are functions that have effects or depend on a process or a node, `Stream`, whose values are functions, `MapSet`,
+  and what needs tables of Unicode.
 
   #{Mote.Behaviour.Listing.text()}
   """
