@@ -22,6 +22,6 @@ properties = [all: :*, gen: 1, gen: 2, check: 1, check: 2, property: 1, property
     "offline/*/{lib,test}/**/*.{ex,exs}"
   ],
   line_length: 110,
-  locals_without_parens: behaviour ++ properties,
+  locals_without_parens: behaviour ++ properties ++ [deftemplate: 2],
   export: [locals_without_parens: behaviour]
 ]

@@ -85,11 +85,11 @@ defmodule Mote.Raised do
   defp elixir(:bin_of, _), do: raise(ArgumentError, "a part of the binary has no such value")
 
   defp elixir(operation, arguments) do
-    case Enum.find(Primitives.all(), &(elem(&1, 1) == operation)) do
-      {_, _, _, _, [name | _]} when is_atom(name) -> apply(kernel(name), name, arguments)
-      {_, _, _, _, [{Mote.Vector, _} | _]} -> :unknown
-      {_, _, _, _, [{module, name} | _]} -> apply(module, name, arguments)
-      _ -> :unknown
+    case Primitives.spelling(operation) do
+      {Mote.Vector, _} -> :unknown
+      {module, name} -> apply(module, name, arguments)
+      nil -> :unknown
+      name -> apply(kernel(name), name, arguments)
     end
   end
 
@@ -115,10 +115,9 @@ defmodule Mote.Raised do
 
   defp call(operation, arguments) do
     name =
-      case Enum.find(Primitives.all(), &(elem(&1, 1) == operation)) do
-        {_, _, _, _, [{module, name} | _]} -> "#{inspect(module)}.#{name}"
-        {_, _, _, _, [name | _]} -> "#{name}"
-        _ -> "#{operation}"
+      case Primitives.spelling(operation) do
+        {module, name} -> "#{inspect(module)}.#{name}"
+        name -> "#{name || operation}"
       end
 
     "#{name}(#{arguments |> Tuple.to_list() |> Enum.map_join(", ", &show/1)})"

@@ -194,6 +194,12 @@ defmodule Mote.Behaviour.Primitives do
   @doc "Whether the answer is always `true` or `false`."
   def boolean?(name), do: name in @boolean
 
+  @spelling for {_, name, _, _, [spelling | _]} <- @table, into: %{}, do: {name, spelling}
+
+  @doc "How people write a primitive: a function of Kernel or Bitwise, `{module, name}`, or nil where it has a syntax of its own."
+  @spec spelling(atom) :: atom | {module, atom}
+  def spelling(name), do: Map.get(@spelling, name)
+
   @doc "Every spelling as `name/arity` text, for suggestions."
   def spellings do
     for {_, _, arity, _, spellings} <- @table, spelling <- spellings do

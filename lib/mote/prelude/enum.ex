@@ -4,21 +4,21 @@ defmodule Mote.Prelude.Enum do
   @moduledoc false
   use Mote.Behaviour
 
-  defpure(all?(source), do: all_in?(Enum.to_list(source)))
+  defpure all?(source), do: all_in?(Enum.to_list(source))
 
-  defpure(all_in?([]), do: true)
-  defpure(all_in?([x | rest]), do: if(x, do: all_in?(rest), else: false))
+  defpure all_in?([]), do: true
+  defpure all_in?([x | rest]), do: if(x, do: all_in?(rest), else: false)
 
-  defpure(any?(source), do: any_in?(Enum.to_list(source)))
+  defpure any?(source), do: any_in?(Enum.to_list(source))
 
-  defpure(any_in?([]), do: false)
-  defpure(any_in?([x | rest]), do: if(x, do: true, else: any_in?(rest)))
+  defpure any_in?([]), do: false
+  defpure any_in?([x | rest]), do: if(x, do: true, else: any_in?(rest))
 
-  defpure(empty?(source), do: Enum.to_list(source) == [])
+  defpure empty?(source), do: Enum.to_list(source) == []
 
   # -- one element ---------------------------------------------------------------------------------------------
 
-  defpure(at(source, index), do: at(source, index, nil))
+  defpure at(source, index), do: at(source, index, nil)
 
   defpure at(source, index, default) do
     case fetch(source, index) do
@@ -35,11 +35,11 @@ defmodule Mote.Prelude.Enum do
     if index < 0, do: :error, else: nth(list, index)
   end
 
-  defpure(fetch!(source, index), do: elem(fetch(source, index), 1))
+  defpure fetch!(source, index), do: elem(fetch(source, index), 1)
 
-  defpure(nth([], _), do: :error)
-  defpure(nth([x | _], 0), do: {:ok, x})
-  defpure(nth([_ | rest], n), do: nth(rest, n - 1))
+  defpure nth([], _), do: :error
+  defpure nth([x | _], 0), do: {:ok, x}
+  defpure nth([_ | rest], n), do: nth(rest, n - 1)
 
   # -- parts ---------------------------------------------------------------------------------------------------
 
@@ -50,8 +50,8 @@ defmodule Mote.Prelude.Enum do
     drop_first(list, length(list) + n)
   end
 
-  defpure(take_first([x | rest], n, taken) when n > 0, do: take_first(rest, n - 1, [x | taken]))
-  defpure(take_first(_, _, taken), do: Enum.reverse(taken))
+  defpure take_first([x | rest], n, taken) when n > 0, do: take_first(rest, n - 1, [x | taken])
+  defpure take_first(_, _, taken), do: Enum.reverse(taken)
 
   defpure drop(source, n) when n >= 0, do: drop_first(Enum.to_list(source), n)
 
@@ -60,8 +60,8 @@ defmodule Mote.Prelude.Enum do
     take_first(list, length(list) + n, [])
   end
 
-  defpure(drop_first([_ | rest], n) when n > 0, do: drop_first(rest, n - 1))
-  defpure(drop_first(list, _), do: list)
+  defpure drop_first([_ | rest], n) when n > 0, do: drop_first(rest, n - 1)
+  defpure drop_first(list, _), do: list
 
   defpure split(source, n) when n >= 0, do: split_at(Enum.to_list(source), n, [])
 
@@ -70,8 +70,8 @@ defmodule Mote.Prelude.Enum do
     split_at(list, length(list) + n, [])
   end
 
-  defpure(split_at([x | rest], n, taken) when n > 0, do: split_at(rest, n - 1, [x | taken]))
-  defpure(split_at(list, _, taken), do: {Enum.reverse(taken), list})
+  defpure split_at([x | rest], n, taken) when n > 0, do: split_at(rest, n - 1, [x | taken])
+  defpure split_at(list, _, taken), do: {Enum.reverse(taken), list}
 
   defpure slice(source, start, amount) do
     list = Enum.to_list(source)
@@ -79,23 +79,23 @@ defmodule Mote.Prelude.Enum do
     take_first(drop_first(list, start), amount, [])
   end
 
-  defpure(take_every(_, 0), do: [])
-  defpure(take_every(source, nth), do: every(Enum.to_list(source), nth, 0, []))
+  defpure take_every(_, 0), do: []
+  defpure take_every(source, nth), do: every(Enum.to_list(source), nth, 0, [])
 
-  defpure(every([], _, _, taken), do: Enum.reverse(taken))
-  defpure(every([x | rest], nth, 0, taken), do: every(rest, nth, nth - 1, [x | taken]))
-  defpure(every([_ | rest], nth, n, taken), do: every(rest, nth, n - 1, taken))
+  defpure every([], _, _, taken), do: Enum.reverse(taken)
+  defpure every([x | rest], nth, 0, taken), do: every(rest, nth, nth - 1, [x | taken])
+  defpure every([_ | rest], nth, n, taken), do: every(rest, nth, n - 1, taken)
 
-  defpure(drop_every(source, 0), do: Enum.to_list(source))
-  defpure(drop_every(source, nth), do: others(Enum.to_list(source), nth, 0, []))
+  defpure drop_every(source, 0), do: Enum.to_list(source)
+  defpure drop_every(source, nth), do: others(Enum.to_list(source), nth, 0, [])
 
-  defpure(others([], _, _, kept), do: Enum.reverse(kept))
-  defpure(others([_ | rest], nth, 0, kept), do: others(rest, nth, nth - 1, kept))
-  defpure(others([x | rest], nth, n, kept), do: others(rest, nth, n - 1, [x | kept]))
+  defpure others([], _, _, kept), do: Enum.reverse(kept)
+  defpure others([_ | rest], nth, 0, kept), do: others(rest, nth, nth - 1, kept)
+  defpure others([x | rest], nth, n, kept), do: others(rest, nth, n - 1, [x | kept])
 
-  defpure(chunk_every(source, n) when n > 0, do: chunks(Enum.to_list(source), n, []))
+  defpure chunk_every(source, n) when n > 0, do: chunks(Enum.to_list(source), n, [])
 
-  defpure(chunks([], _, chunks), do: Enum.reverse(chunks))
+  defpure chunks([], _, chunks), do: Enum.reverse(chunks)
 
   defpure chunks(list, n, chunks) do
     {chunk, rest} = split_at(list, n, [])
@@ -104,54 +104,53 @@ defmodule Mote.Prelude.Enum do
 
   # -- several -------------------------------------------------------------------------------------------------
 
-  defpure(concat(sources), do: concat_all(Enum.reverse(Enum.to_list(sources)), []))
+  defpure concat(sources), do: concat_all(Enum.reverse(Enum.to_list(sources)), [])
 
-  defpure(concat_all([], all), do: all)
-  defpure(concat_all([source | rest], all), do: concat_all(rest, Enum.to_list(source) ++ all))
+  defpure concat_all([], all), do: all
+  defpure concat_all([source | rest], all), do: concat_all(rest, Enum.to_list(source) ++ all)
 
-  defpure(concat(a, b), do: Enum.to_list(a) ++ Enum.to_list(b))
+  defpure concat(a, b), do: Enum.to_list(a) ++ Enum.to_list(b)
 
-  defpure(reverse(source, tail), do: Enum.reverse(Enum.to_list(source)) ++ Enum.to_list(tail))
+  defpure reverse(source, tail), do: Enum.reverse(Enum.to_list(source)) ++ Enum.to_list(tail)
 
-  defpure(zip(a, b), do: pairs(Enum.to_list(a), Enum.to_list(b), []))
+  defpure zip(a, b), do: pairs(Enum.to_list(a), Enum.to_list(b), [])
 
-  defpure(pairs([x | xs], [y | ys], pairs), do: pairs(xs, ys, [{x, y} | pairs]))
-  defpure(pairs(_, _, pairs), do: Enum.reverse(pairs))
+  defpure pairs([x | xs], [y | ys], pairs), do: pairs(xs, ys, [{x, y} | pairs])
+  defpure pairs(_, _, pairs), do: Enum.reverse(pairs)
 
-  defpure(unzip(source), do: unpaired(Enum.reverse(Enum.to_list(source)), [], []))
+  defpure unzip(source), do: unpaired(Enum.reverse(Enum.to_list(source)), [], [])
 
-  defpure(unpaired([], xs, ys), do: {xs, ys})
-  defpure(unpaired([{x, y} | rest], xs, ys), do: unpaired(rest, [x | xs], [y | ys]))
+  defpure unpaired([], xs, ys), do: {xs, ys}
+  defpure unpaired([{x, y} | rest], xs, ys), do: unpaired(rest, [x | xs], [y | ys])
 
-  defpure(with_index(source), do: indexed(Enum.to_list(source), 0, []))
-  defpure(with_index(source, offset), do: indexed(Enum.to_list(source), offset, []))
+  defpure with_index(source), do: indexed(Enum.to_list(source), 0, [])
+  defpure with_index(source, offset), do: indexed(Enum.to_list(source), offset, [])
 
-  defpure(indexed([], _, done), do: Enum.reverse(done))
-  defpure(indexed([x | rest], i, done), do: indexed(rest, i + 1, [{x, i} | done]))
+  defpure indexed([], _, done), do: Enum.reverse(done)
+  defpure indexed([x | rest], i, done), do: indexed(rest, i + 1, [{x, i} | done])
 
-  defpure(into(source, target) when is_list(target), do: target ++ Enum.to_list(source))
-  defpure(into(source, target), do: Map.merge(target, Map.new(Enum.to_list(source))))
+  defpure into(source, target) when is_list(target), do: target ++ Enum.to_list(source)
+  defpure into(source, target), do: Map.merge(target, Map.new(Enum.to_list(source)))
 
-  defpure(intersperse(source, separator), do: between(Enum.to_list(source), separator, []))
+  defpure intersperse(source, separator), do: between(Enum.to_list(source), separator, [])
 
-  defpure(between([], _, done), do: Enum.reverse(done))
-  defpure(between([x], _, done), do: Enum.reverse([x | done]))
-  defpure(between([x | rest], separator, done), do: between(rest, separator, [separator, x | done]))
+  defpure between([], _, done), do: Enum.reverse(done)
+  defpure between([x], _, done), do: Enum.reverse([x | done])
+  defpure between([x | rest], separator, done), do: between(rest, separator, [separator, x | done])
 
   # -- text ----------------------------------------------------------------------------------------------------
 
-  defpure(join(source), do: join(source, ""))
+  defpure join(source), do: join(source, "")
 
-  defpure(join(source, joiner),
+  defpure join(source, joiner),
     do: joined(for(x <- Enum.to_list(source), do: to_string(x)), [], joiner)
-  )
 
   # Neighbours first, so that no text is copied more often than there are doublings.
-  defpure(joined([], [], _), do: "")
-  defpure(joined([text], [], _), do: text)
-  defpure(joined([a, b | rest], done, joiner), do: joined(rest, [a <> joiner <> b | done], joiner))
-  defpure(joined([a], done, joiner), do: joined(Enum.reverse([a | done]), [], joiner))
-  defpure(joined([], done, joiner), do: joined(Enum.reverse(done), [], joiner))
+  defpure joined([], [], _), do: ""
+  defpure joined([text], [], _), do: text
+  defpure joined([a, b | rest], done, joiner), do: joined(rest, [a <> joiner <> b | done], joiner)
+  defpure joined([a], done, joiner), do: joined(Enum.reverse([a | done]), [], joiner)
+  defpure joined([], done, joiner), do: joined(Enum.reverse(done), [], joiner)
 
   # -- order and number ----------------------------------------------------------------------------------------
 
@@ -170,46 +169,46 @@ defmodule Mote.Prelude.Enum do
     {min(list), max(list)}
   end
 
-  defpure(product(source), do: Enum.reduce(Enum.to_list(source), 1, fn x, product -> product * x end))
+  defpure product(source), do: Enum.reduce(Enum.to_list(source), 1, fn x, product -> product * x end)
 
-  defpure(sort(source), do: sorted(for(x <- Enum.to_list(source), do: [x]), []))
+  defpure sort(source), do: sorted(for(x <- Enum.to_list(source), do: [x]), [])
 
   # Runs are merged with their neighbours until one is left: n log n, and what is equal keeps its order.
-  defpure(sorted([], []), do: [])
-  defpure(sorted([run], []), do: run)
-  defpure(sorted([a, b | rest], done), do: sorted(rest, [merge(a, b, []) | done]))
-  defpure(sorted(rest, done), do: sorted(Enum.reverse(done) ++ rest, []))
+  defpure sorted([], []), do: []
+  defpure sorted([run], []), do: run
+  defpure sorted([a, b | rest], done), do: sorted(rest, [merge(a, b, []) | done])
+  defpure sorted(rest, done), do: sorted(Enum.reverse(done) ++ rest, [])
 
-  defpure(merge([x | xs], [y | _] = ys, merged) when x <= y, do: merge(xs, ys, [x | merged]))
-  defpure(merge([_ | _] = xs, [y | ys], merged), do: merge(xs, ys, [y | merged]))
-  defpure(merge([], ys, merged), do: Enum.reverse(merged) ++ ys)
-  defpure(merge(xs, [], merged), do: Enum.reverse(merged) ++ xs)
+  defpure merge([x | xs], [y | _] = ys, merged) when x <= y, do: merge(xs, ys, [x | merged])
+  defpure merge([_ | _] = xs, [y | ys], merged), do: merge(xs, ys, [y | merged])
+  defpure merge([], ys, merged), do: Enum.reverse(merged) ++ ys
+  defpure merge(xs, [], merged), do: Enum.reverse(merged) ++ xs
 
   # The same for elements with their keys: `{key, element}`.
-  defpure(sorted_keyed([], []), do: [])
-  defpure(sorted_keyed([run], []), do: run)
-  defpure(sorted_keyed([a, b | rest], done), do: sorted_keyed(rest, [merge_keyed(a, b, []) | done]))
-  defpure(sorted_keyed(rest, done), do: sorted_keyed(Enum.reverse(done) ++ rest, []))
+  defpure sorted_keyed([], []), do: []
+  defpure sorted_keyed([run], []), do: run
+  defpure sorted_keyed([a, b | rest], done), do: sorted_keyed(rest, [merge_keyed(a, b, []) | done])
+  defpure sorted_keyed(rest, done), do: sorted_keyed(Enum.reverse(done) ++ rest, [])
 
   defpure merge_keyed([{k, _} = x | xs], [{l, _} | _] = ys, merged) when k <= l,
     do: merge_keyed(xs, ys, [x | merged])
 
-  defpure(merge_keyed([_ | _] = xs, [y | ys], merged), do: merge_keyed(xs, ys, [y | merged]))
-  defpure(merge_keyed([], ys, merged), do: Enum.reverse(merged) ++ ys)
-  defpure(merge_keyed(xs, [], merged), do: Enum.reverse(merged) ++ xs)
+  defpure merge_keyed([_ | _] = xs, [y | ys], merged), do: merge_keyed(xs, ys, [y | merged])
+  defpure merge_keyed([], ys, merged), do: Enum.reverse(merged) ++ ys
+  defpure merge_keyed(xs, [], merged), do: Enum.reverse(merged) ++ xs
 
-  defpure(values([], values), do: Enum.reverse(values))
-  defpure(values([{_, x} | rest], values), do: values(rest, [x | values]))
+  defpure values([], values), do: Enum.reverse(values)
+  defpure values([{_, x} | rest], values), do: values(rest, [x | values])
 
-  defpure(dedup(source), do: deduped(Enum.to_list(source), []))
+  defpure dedup(source), do: deduped(Enum.to_list(source), [])
 
-  defpure(deduped([], done), do: Enum.reverse(done))
-  defpure(deduped([x | rest], [y | _] = done) when x === y, do: deduped(rest, done))
-  defpure(deduped([x | rest], done), do: deduped(rest, [x | done]))
+  defpure deduped([], done), do: Enum.reverse(done)
+  defpure deduped([x | rest], [y | _] = done) when x === y, do: deduped(rest, done)
+  defpure deduped([x | rest], done), do: deduped(rest, [x | done])
 
-  defpure(uniq(source), do: firsts(Enum.to_list(source), %{}, []))
+  defpure uniq(source), do: firsts(Enum.to_list(source), %{}, [])
 
-  defpure(firsts([], _, done), do: Enum.reverse(done))
+  defpure firsts([], _, done), do: Enum.reverse(done)
 
   defpure firsts([x | rest], seen, done) do
     if is_map_key(seen, x),

@@ -5,9 +5,11 @@ defmodule Mote.Prelude.List do
 
   alias Mote.Prelude.Enum, as: Walk
 
-  defpure delete([], _), do: []
-  defpure delete([x | rest], y) when x === y, do: rest
-  defpure delete([x | rest], y), do: [x | delete(rest, y)]
+  defpure delete(list, y), do: without(list, y, [])
+
+  defpure without([], _, before), do: Enum.reverse(before)
+  defpure without([x | rest], y, before) when x === y, do: Enum.reverse(before) ++ rest
+  defpure without([x | rest], y, before), do: without(rest, y, [x | before])
 
   defpure delete_at(list, index), do: elem(pop_at(list, index, nil), 1)
 
@@ -57,9 +59,12 @@ defmodule Mote.Prelude.List do
   defpure last([_ | rest], default), do: last(rest, default)
 
   defpure flatten(list), do: flatten(list, [])
-  defpure flatten([], tail), do: tail
-  defpure flatten([x | rest], tail) when is_list(x), do: flatten(x, flatten(rest, tail))
-  defpure flatten([x | rest], tail), do: [x | flatten(rest, tail)]
+  defpure flatten(list, tail), do: Enum.reverse(leaves(list, [])) ++ tail
+
+  # As deep as the lists nest, however long they are.
+  defpure leaves([], found), do: found
+  defpure leaves([x | rest], found) when is_list(x), do: leaves(rest, leaves(x, found))
+  defpure leaves([x | rest], found), do: leaves(rest, [x | found])
 
   defpure starts_with?(_, []), do: true
   defpure starts_with?([x | xs], [y | ys]) when x === y, do: starts_with?(xs, ys)
@@ -70,10 +75,12 @@ defmodule Mote.Prelude.List do
   defpure wrap(list) when is_list(list), do: list
   defpure wrap(other), do: [other]
 
-  defpure zip(lists) do
+  defpure zip(lists), do: rows(lists, [])
+
+  defpure rows(lists, rows) do
     if lists == [] or Walk.any_in?(for(list <- lists, do: list == [])),
-      do: [],
-      else: [List.to_tuple(for([x | _] <- lists, do: x)) | zip(for([_ | rest] <- lists, do: rest))]
+      do: Enum.reverse(rows),
+      else: rows(for([_ | rest] <- lists, do: rest), [List.to_tuple(for([x | _] <- lists, do: x)) | rows])
   end
 
   # -- of tuples with a key ------------------------------------------------------------------------------------
@@ -92,18 +99,16 @@ defmodule Mote.Prelude.List do
   defpure keymember?([x | rest], key, place),
     do: if(keyed?(x, key, place), do: true, else: keymember?(rest, key, place))
 
-  defpure keydelete([], _, _), do: []
+  defpure keydelete(list, key, place), do: keyed(list, key, place, [], [], [])
+  defpure keyreplace(list, key, place, new), do: keyed(list, key, place, [new], [], [])
+  defpure keystore(list, key, place, new), do: keyed(list, key, place, [new], [new], [])
 
-  defpure keydelete([x | rest], key, place),
-    do: if(keyed?(x, key, place), do: rest, else: [x | keydelete(rest, key, place)])
+  # With other elements in place of the first that has the key, or at the end if none has.
+  defpure keyed([], _, _, _, missing, before), do: Enum.reverse(before) ++ missing
 
-  defpure keyreplace([], _, _, _), do: []
-
-  defpure keyreplace([x | rest], key, place, new),
-    do: if(keyed?(x, key, place), do: [new | rest], else: [x | keyreplace(rest, key, place, new)])
-
-  defpure keystore([], _, _, new), do: [new]
-
-  defpure keystore([x | rest], key, place, new),
-    do: if(keyed?(x, key, place), do: [new | rest], else: [x | keystore(rest, key, place, new)])
+  defpure keyed([x | rest], key, place, instead, missing, before) do
+    if keyed?(x, key, place),
+      do: Enum.reverse(before) ++ instead ++ rest,
+      else: keyed(rest, key, place, instead, missing, [x | before])
+  end
 end

@@ -72,8 +72,10 @@ defmodule Mote.Prelude.String do
 
   defpure number(text, at, n) when at == byte_size(text), do: n
 
+  # Aborts where something else than a digit is.
   defpure number(text, at, n) do
-    c = :binary.at(text, at)
-    if c >= ?0 and c <= ?9, do: number(text, at + 1, n * 10 + c - ?0), else: :undefined
+    case :binary.at(text, at) do
+      c when c >= ?0 and c <= ?9 -> number(text, at + 1, n * 10 + c - ?0)
+    end
   end
 end

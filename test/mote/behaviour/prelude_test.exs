@@ -54,6 +54,64 @@ defmodule Mote.Behaviour.PreludeTest do
     end
   end
 
+  # Deeper than a stack of the machine is: a function that needs stack for each element would abort the turn.
+  @long 150_000
+
+  @on_long_lists [
+    "List.delete(list, 0)",
+    "List.delete_at(list, -1)",
+    "List.insert_at(list, -1, :last)",
+    "List.replace_at(list, -1, :last)",
+    "List.update_at(list, -1, &(&1 + 1))",
+    "List.pop_at(list, -1)",
+    "List.flatten([list, [list]])",
+    "List.zip([list, list])",
+    "List.last(list)",
+    "List.foldr(list, 0, fn x, sum -> x + sum end)",
+    "List.keydelete(Enum.zip(list, list), 0, 0)",
+    "List.keyreplace(Enum.zip(list, list), 0, 0, {:new, 0})",
+    "List.keystore(Enum.zip(list, list), :none, 0, {:none, 0})",
+    "List.keyfind(Enum.zip(list, list), 0, 0)",
+    "Keyword.delete(for(x <- list, do: {:a, x}), :b)",
+    "Enum.sort(list)",
+    "Enum.sort_by(list, &(-&1))",
+    "Enum.concat([list, list])",
+    "Enum.flat_map(list, &[&1, &1])",
+    "Enum.zip(list, list)",
+    "Enum.unzip(Enum.zip(list, list))",
+    "Enum.map_join(list, \",\", & &1)",
+    "Enum.chunk_every(list, 2)",
+    "Enum.find(list, &(&1 == 0))",
+    "Enum.find_value(list, &if(&1 == 0, do: &1))",
+    "Enum.slice(list, -2, 2)",
+    "Enum.split(list, -1)",
+    "Enum.uniq(list)",
+    "Enum.group_by(list, &(&1 > 10))",
+    "Enum.intersperse(list, 0)",
+    "Enum.scan(list, &(&1 + &2))"
+  ]
+
+  test "take long lists" do
+    list = Enum.to_list(@long..0//-1)
+    cases = Enum.with_index(@on_long_lists)
+    functions = for {expression, i} <- cases, do: "defpure v#{i}(list), do: #{expression}\n"
+    clauses = for {_, i} <- cases, do: "{customer, {#{i}, list}} -> send customer, v#{i}(list)\n"
+    module = Mote.Compile.module("#{functions}\ndefactor server() do\n#{clauses}\nend")
+
+    for tier <- [:interp, :native] do
+      machine = start_supervised!({Mote, tier: tier, id: make_ref()})
+      if tier == :native, do: {:ok, _} = Mote.Generators.load(machine, module)
+      actor = Mote.create(machine, module.server())
+
+      for {expression, i} <- cases do
+        {expected, _} = Code.eval_string(expression, list: list)
+        answer = Mote.ask(actor, {i, list})
+        # Not by an assertion that prints them.
+        assert {tier, expression, answer === {:ok, expected}} == {tier, expression, true}
+      end
+    end
+  end
+
   # A function for each case, and a behaviour that calls it for who asks.
   defp compiled(cases, n) do
     functions =

@@ -6,65 +6,65 @@ defmodule Mote.Prelude.Inline.Enum do
 
   # -- looking for something -----------------------------------------------------------------------------------
 
-  deftemplate(all?(source, fun), do: all_in?(Enum.to_list(source), fun))
-  deftemplate(all_in?([], fun), do: true)
-  deftemplate(all_in?([x | rest], fun), do: if(fun.(x), do: all_in?(rest, fun), else: false))
+  deftemplate all?(source, fun), do: all_in?(Enum.to_list(source), fun)
+  deftemplate all_in?([], fun), do: true
+  deftemplate all_in?([x | rest], fun), do: if(fun.(x), do: all_in?(rest, fun), else: false)
 
-  deftemplate(any?(source, fun), do: any_in?(Enum.to_list(source), fun))
-  deftemplate(any_in?([], fun), do: false)
-  deftemplate(any_in?([x | rest], fun), do: if(fun.(x), do: true, else: any_in?(rest, fun)))
+  deftemplate any?(source, fun), do: any_in?(Enum.to_list(source), fun)
+  deftemplate any_in?([], fun), do: false
+  deftemplate any_in?([x | rest], fun), do: if(fun.(x), do: true, else: any_in?(rest, fun))
 
-  deftemplate(find(source, fun), do: find_in(Enum.to_list(source), nil, fun))
-  deftemplate(find(source, default, fun), do: find_in(Enum.to_list(source), default, fun))
-  deftemplate(find_in([], default, fun), do: default)
-  deftemplate(find_in([x | rest], default, fun), do: if(fun.(x), do: x, else: find_in(rest, default, fun)))
+  deftemplate find(source, fun), do: find_in(Enum.to_list(source), nil, fun)
+  deftemplate find(source, default, fun), do: find_in(Enum.to_list(source), default, fun)
+  deftemplate find_in([], default, fun), do: default
+  deftemplate find_in([x | rest], default, fun), do: if(fun.(x), do: x, else: find_in(rest, default, fun))
 
-  deftemplate(find_index(source, fun), do: index_in(Enum.to_list(source), 0, fun))
-  deftemplate(index_in([], _, fun), do: nil)
-  deftemplate(index_in([x | rest], i, fun), do: if(fun.(x), do: i, else: index_in(rest, i + 1, fun)))
+  deftemplate find_index(source, fun), do: index_in(Enum.to_list(source), 0, fun)
+  deftemplate index_in([], _, fun), do: nil
+  deftemplate index_in([x | rest], i, fun), do: if(fun.(x), do: i, else: index_in(rest, i + 1, fun))
 
-  deftemplate(find_value(source, fun), do: value_in(Enum.to_list(source), nil, fun))
-  deftemplate(find_value(source, default, fun), do: value_in(Enum.to_list(source), default, fun))
-  deftemplate(value_in([], default, fun), do: default)
-  deftemplate(value_in([x | rest], default, fun), do: fun.(x) || value_in(rest, default, fun))
+  deftemplate find_value(source, fun), do: value_in(Enum.to_list(source), nil, fun)
+  deftemplate find_value(source, default, fun), do: value_in(Enum.to_list(source), default, fun)
+  deftemplate value_in([], default, fun), do: default
+  deftemplate value_in([x | rest], default, fun), do: fun.(x) || value_in(rest, default, fun)
 
   # -- parts ---------------------------------------------------------------------------------------------------
 
-  deftemplate(reject(source, fun), do: reject_in(Enum.to_list(source), [], fun))
-  deftemplate(reject_in([], kept, fun), do: Enum.reverse(kept))
+  deftemplate reject(source, fun), do: reject_in(Enum.to_list(source), [], fun)
+  deftemplate reject_in([], kept, fun), do: Enum.reverse(kept)
 
   deftemplate reject_in([x | rest], kept, fun) do
     reject_in(rest, if(fun.(x), do: kept, else: [x | kept]), fun)
   end
 
-  deftemplate(take_while(source, fun), do: take_in(Enum.to_list(source), [], fun))
-  deftemplate(take_in([], taken, fun), do: Enum.reverse(taken))
+  deftemplate take_while(source, fun), do: take_in(Enum.to_list(source), [], fun)
+  deftemplate take_in([], taken, fun), do: Enum.reverse(taken)
 
   deftemplate take_in([x | rest], taken, fun) do
     if fun.(x), do: take_in(rest, [x | taken], fun), else: Enum.reverse(taken)
   end
 
-  deftemplate(drop_while(source, fun), do: drop_in(Enum.to_list(source), fun))
-  deftemplate(drop_in([], fun), do: [])
-  deftemplate(drop_in([x | rest] = list, fun), do: if(fun.(x), do: drop_in(rest, fun), else: list))
+  deftemplate drop_while(source, fun), do: drop_in(Enum.to_list(source), fun)
+  deftemplate drop_in([], fun), do: []
+  deftemplate drop_in([x | rest] = list, fun), do: if(fun.(x), do: drop_in(rest, fun), else: list)
 
-  deftemplate(split_while(source, fun), do: split_in(Enum.to_list(source), [], fun))
-  deftemplate(split_in([], taken, fun), do: {Enum.reverse(taken), []})
+  deftemplate split_while(source, fun), do: split_in(Enum.to_list(source), [], fun)
+  deftemplate split_in([], taken, fun), do: {Enum.reverse(taken), []}
 
   deftemplate split_in([x | rest] = list, taken, fun) do
     if fun.(x), do: split_in(rest, [x | taken], fun), else: {Enum.reverse(taken), list}
   end
 
-  deftemplate(split_with(source, fun), do: parted(Enum.to_list(source), [], [], fun))
-  deftemplate(parted([], yes, no, fun), do: {Enum.reverse(yes), Enum.reverse(no)})
+  deftemplate split_with(source, fun), do: parted(Enum.to_list(source), [], [], fun)
+  deftemplate parted([], yes, no, fun), do: {Enum.reverse(yes), Enum.reverse(no)}
 
   deftemplate parted([x | rest], yes, no, fun) do
     if fun.(x), do: parted(rest, [x | yes], no, fun), else: parted(rest, yes, [x | no], fun)
   end
 
-  deftemplate(chunk_by(source, fun), do: chunks_by(Enum.to_list(source), [], [], nil, fun))
-  deftemplate(chunks_by([], chunks, [], _, fun), do: Enum.reverse(chunks))
-  deftemplate(chunks_by([], chunks, chunk, _, fun), do: Enum.reverse([Enum.reverse(chunk) | chunks]))
+  deftemplate chunk_by(source, fun), do: chunks_by(Enum.to_list(source), [], [], nil, fun)
+  deftemplate chunks_by([], chunks, [], _, fun), do: Enum.reverse(chunks)
+  deftemplate chunks_by([], chunks, chunk, _, fun), do: Enum.reverse([Enum.reverse(chunk) | chunks])
 
   deftemplate chunks_by([x | rest], chunks, chunk, last, fun) do
     key = fun.(x)
@@ -76,8 +76,8 @@ defmodule Mote.Prelude.Inline.Enum do
     end
   end
 
-  deftemplate(dedup_by(source, fun), do: deduped(Enum.to_list(source), [], nil, fun))
-  deftemplate(deduped([], done, _, fun), do: Enum.reverse(done))
+  deftemplate dedup_by(source, fun), do: deduped(Enum.to_list(source), [], nil, fun)
+  deftemplate deduped([], done, _, fun), do: Enum.reverse(done)
 
   deftemplate deduped([x | rest], done, last, fun) do
     key = fun.(x)
@@ -85,8 +85,8 @@ defmodule Mote.Prelude.Inline.Enum do
     deduped(rest, done, key, fun)
   end
 
-  deftemplate(uniq_by(source, fun), do: uniq_in(Enum.to_list(source), %{}, [], fun))
-  deftemplate(uniq_in([], _, done, fun), do: Enum.reverse(done))
+  deftemplate uniq_by(source, fun), do: uniq_in(Enum.to_list(source), %{}, [], fun)
+  deftemplate uniq_in([], _, done, fun), do: Enum.reverse(done)
 
   deftemplate uniq_in([x | rest], seen, done, fun) do
     key = fun.(x)
@@ -98,24 +98,24 @@ defmodule Mote.Prelude.Inline.Enum do
 
   # -- making something of all ---------------------------------------------------------------------------------
 
-  deftemplate(count(source, fun), do: count_in(Enum.to_list(source), 0, fun))
-  deftemplate(count_in([], n, fun), do: n)
-  deftemplate(count_in([x | rest], n, fun), do: count_in(rest, if(fun.(x), do: n + 1, else: n), fun))
+  deftemplate count(source, fun), do: count_in(Enum.to_list(source), 0, fun)
+  deftemplate count_in([], n, fun), do: n
+  deftemplate count_in([x | rest], n, fun), do: count_in(rest, if(fun.(x), do: n + 1, else: n), fun)
 
-  deftemplate(sum_by(source, fun), do: sum_in(Enum.to_list(source), 0, fun))
-  deftemplate(sum_in([], sum, fun), do: sum)
-  deftemplate(sum_in([x | rest], sum, fun), do: sum_in(rest, sum + fun.(x), fun))
+  deftemplate sum_by(source, fun), do: sum_in(Enum.to_list(source), 0, fun)
+  deftemplate sum_in([], sum, fun), do: sum
+  deftemplate sum_in([x | rest], sum, fun), do: sum_in(rest, sum + fun.(x), fun)
 
-  deftemplate(product_by(source, fun), do: product_in(Enum.to_list(source), 1, fun))
-  deftemplate(product_in([], product, fun), do: product)
-  deftemplate(product_in([x | rest], product, fun), do: product_in(rest, product * fun.(x), fun))
+  deftemplate product_by(source, fun), do: product_in(Enum.to_list(source), 1, fun)
+  deftemplate product_in([], product, fun), do: product
+  deftemplate product_in([x | rest], product, fun), do: product_in(rest, product * fun.(x), fun)
 
-  deftemplate(flat_map(source, fun), do: flat_in(Enum.to_list(source), [], fun))
-  deftemplate(flat_in([], lists, fun), do: Mote.Prelude.Enum.concat_all(lists, []))
-  deftemplate(flat_in([x | rest], lists, fun), do: flat_in(rest, [fun.(x) | lists], fun))
+  deftemplate flat_map(source, fun), do: flat_in(Enum.to_list(source), [], fun)
+  deftemplate flat_in([], lists, fun), do: Mote.Prelude.Enum.concat_all(lists, [])
+  deftemplate flat_in([x | rest], lists, fun), do: flat_in(rest, [fun.(x) | lists], fun)
 
-  deftemplate(map_reduce(source, acc, fun), do: mapped(Enum.to_list(source), [], acc, fun))
-  deftemplate(mapped([], done, acc, fun), do: {Enum.reverse(done), acc})
+  deftemplate map_reduce(source, acc, fun), do: mapped(Enum.to_list(source), [], acc, fun)
+  deftemplate mapped([], done, acc, fun), do: {Enum.reverse(done), acc}
 
   deftemplate mapped([x | rest], done, acc, fun) do
     {y, acc} = fun.(x, acc)
@@ -127,11 +127,11 @@ defmodule Mote.Prelude.Inline.Enum do
     reduce_in(rest, x, fun)
   end
 
-  deftemplate(reduce_in([], acc, fun), do: acc)
-  deftemplate(reduce_in([x | rest], acc, fun), do: reduce_in(rest, fun.(x, acc), fun))
+  deftemplate reduce_in([], acc, fun), do: acc
+  deftemplate reduce_in([x | rest], acc, fun), do: reduce_in(rest, fun.(x, acc), fun)
 
-  deftemplate(reduce_while(source, acc, fun), do: while(Enum.to_list(source), acc, fun))
-  deftemplate(while([], acc, fun), do: acc)
+  deftemplate reduce_while(source, acc, fun), do: while(Enum.to_list(source), acc, fun)
+  deftemplate while([], acc, fun), do: acc
 
   deftemplate while([x | rest], acc, fun) do
     case fun.(x, acc) do
@@ -147,44 +147,41 @@ defmodule Mote.Prelude.Inline.Enum do
     end
   end
 
-  deftemplate(scan(source, acc, fun), do: scan_in(Enum.to_list(source), acc, [], fun))
-  deftemplate(scan_in([], _, done, fun), do: Enum.reverse(done))
+  deftemplate scan(source, acc, fun), do: scan_in(Enum.to_list(source), acc, [], fun)
+  deftemplate scan_in([], _, done, fun), do: Enum.reverse(done)
 
   deftemplate scan_in([x | rest], acc, done, fun) do
     acc = fun.(x, acc)
     scan_in(rest, acc, [acc | done], fun)
   end
 
-  deftemplate(map_join(source, fun),
+  deftemplate map_join(source, fun),
     do: Mote.Prelude.Enum.joined(texts(Enum.to_list(source), [], fun), [], "")
-  )
 
-  deftemplate(map_join(source, joiner, fun),
+  deftemplate map_join(source, joiner, fun),
     do: Mote.Prelude.Enum.joined(texts(Enum.to_list(source), [], fun), [], joiner)
-  )
 
-  deftemplate(texts([], done, fun), do: Enum.reverse(done))
-  deftemplate(texts([x | rest], done, fun), do: texts(rest, [to_string(fun.(x)) | done], fun))
+  deftemplate texts([], done, fun), do: Enum.reverse(done)
+  deftemplate texts([x | rest], done, fun), do: texts(rest, [to_string(fun.(x)) | done], fun)
 
-  deftemplate(map_intersperse(source, separator, fun),
+  deftemplate map_intersperse(source, separator, fun),
     do: Mote.Prelude.Enum.between(map_in(Enum.to_list(source), [], fun), separator, [])
-  )
 
-  deftemplate(map_in([], done, fun), do: Enum.reverse(done))
-  deftemplate(map_in([x | rest], done, fun), do: map_in(rest, [fun.(x) | done], fun))
+  deftemplate map_in([], done, fun), do: Enum.reverse(done)
+  deftemplate map_in([x | rest], done, fun), do: map_in(rest, [fun.(x) | done], fun)
 
-  deftemplate(zip_with(a, b, fun), do: zip_in(Enum.to_list(a), Enum.to_list(b), [], fun))
-  deftemplate(zip_in([x | xs], [y | ys], done, fun), do: zip_in(xs, ys, [fun.(x, y) | done], fun))
-  deftemplate(zip_in(_, _, done, fun), do: Enum.reverse(done))
+  deftemplate zip_with(a, b, fun), do: zip_in(Enum.to_list(a), Enum.to_list(b), [], fun)
+  deftemplate zip_in([x | xs], [y | ys], done, fun), do: zip_in(xs, ys, [fun.(x, y) | done], fun)
+  deftemplate zip_in(_, _, done, fun), do: Enum.reverse(done)
 
-  deftemplate(zip_reduce(a, b, acc, fun), do: zip_acc(Enum.to_list(a), Enum.to_list(b), acc, fun))
-  deftemplate(zip_acc([x | xs], [y | ys], acc, fun), do: zip_acc(xs, ys, fun.(x, y, acc), fun))
-  deftemplate(zip_acc(_, _, acc, fun), do: acc)
+  deftemplate zip_reduce(a, b, acc, fun), do: zip_acc(Enum.to_list(a), Enum.to_list(b), acc, fun)
+  deftemplate zip_acc([x | xs], [y | ys], acc, fun), do: zip_acc(xs, ys, fun.(x, y, acc), fun)
+  deftemplate zip_acc(_, _, acc, fun), do: acc
 
   # -- maps ----------------------------------------------------------------------------------------------------
 
-  deftemplate(frequencies_by(source, fun), do: tallied(Enum.to_list(source), %{}, fun))
-  deftemplate(tallied([], seen, fun), do: seen)
+  deftemplate frequencies_by(source, fun), do: tallied(Enum.to_list(source), %{}, fun)
+  deftemplate tallied([], seen, fun), do: seen
 
   deftemplate tallied([x | rest], seen, fun) do
     key = fun.(x)
@@ -192,19 +189,18 @@ defmodule Mote.Prelude.Inline.Enum do
   end
 
   # From the end, as Elixir does, so that the groups are in order.
-  deftemplate(group_by(source, fun), do: grouped(Enum.reverse(Enum.to_list(source)), %{}, fun))
-  deftemplate(grouped([], groups, fun), do: groups)
+  deftemplate group_by(source, fun), do: grouped(Enum.reverse(Enum.to_list(source)), %{}, fun)
+  deftemplate grouped([], groups, fun), do: groups
 
   deftemplate grouped([x | rest], groups, fun) do
     key = fun.(x)
     grouped(rest, Map.put(groups, key, [x | Map.get(groups, key, [])]), fun)
   end
 
-  deftemplate(group_by(source, fun_key, fun_value),
+  deftemplate group_by(source, fun_key, fun_value),
     do: grouped(Enum.reverse(Enum.to_list(source)), %{}, fun_key, fun_value)
-  )
 
-  deftemplate(grouped([], groups, fun_key, fun_value), do: groups)
+  deftemplate grouped([], groups, fun_key, fun_value), do: groups
 
   deftemplate grouped([x | rest], groups, fun_key, fun_value) do
     key = fun_key.(x)
@@ -212,22 +208,21 @@ defmodule Mote.Prelude.Inline.Enum do
     grouped(rest, Map.put(groups, key, [value | Map.get(groups, key, [])]), fun_key, fun_value)
   end
 
-  deftemplate(into(source, target, fun),
+  deftemplate into(source, target, fun),
     do: Mote.Prelude.Enum.into(map_in(Enum.to_list(source), [], fun), target)
-  )
 
   # -- order ---------------------------------------------------------------------------------------------------
 
-  deftemplate(sort(source, fun), do: sorted(for(x <- Enum.to_list(source), do: [x]), [], fun))
+  deftemplate sort(source, fun), do: sorted(for(x <- Enum.to_list(source), do: [x]), [], fun)
 
   # As `Mote.Prelude.Enum.sort/1`.
-  deftemplate(sorted([], [], fun), do: [])
-  deftemplate(sorted([run], [], fun), do: run)
-  deftemplate(sorted([a, b | rest], done, fun), do: sorted(rest, [merge(a, b, [], fun) | done], fun))
-  deftemplate(sorted(rest, done, fun), do: sorted(Enum.reverse(done) ++ rest, [], fun))
+  deftemplate sorted([], [], fun), do: []
+  deftemplate sorted([run], [], fun), do: run
+  deftemplate sorted([a, b | rest], done, fun), do: sorted(rest, [merge(a, b, [], fun) | done], fun)
+  deftemplate sorted(rest, done, fun), do: sorted(Enum.reverse(done) ++ rest, [], fun)
 
-  deftemplate(merge([], ys, merged, fun), do: Enum.reverse(merged) ++ ys)
-  deftemplate(merge(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs)
+  deftemplate merge([], ys, merged, fun), do: Enum.reverse(merged) ++ ys
+  deftemplate merge(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs
 
   deftemplate merge([x | xs_rest] = xs, [y | ys_rest] = ys, merged, fun) do
     if fun.(x, y),
@@ -242,20 +237,20 @@ defmodule Mote.Prelude.Inline.Enum do
     )
   end
 
-  deftemplate(with_keys([], runs, fun_key), do: Enum.reverse(runs))
-  deftemplate(with_keys([x | rest], runs, fun_key), do: with_keys(rest, [[{fun_key.(x), x}] | runs], fun_key))
+  deftemplate with_keys([], runs, fun_key), do: Enum.reverse(runs)
+  deftemplate with_keys([x | rest], runs, fun_key), do: with_keys(rest, [[{fun_key.(x), x}] | runs], fun_key)
 
   deftemplate sort_by(source, fun_key, fun) do
     Mote.Prelude.Enum.values(sorted_by(with_keys(Enum.to_list(source), [], fun_key), [], fun), [])
   end
 
-  deftemplate(sorted_by([], [], fun), do: [])
-  deftemplate(sorted_by([run], [], fun), do: run)
-  deftemplate(sorted_by([a, b | rest], done, fun), do: sorted_by(rest, [merge_by(a, b, [], fun) | done], fun))
-  deftemplate(sorted_by(rest, done, fun), do: sorted_by(Enum.reverse(done) ++ rest, [], fun))
+  deftemplate sorted_by([], [], fun), do: []
+  deftemplate sorted_by([run], [], fun), do: run
+  deftemplate sorted_by([a, b | rest], done, fun), do: sorted_by(rest, [merge_by(a, b, [], fun) | done], fun)
+  deftemplate sorted_by(rest, done, fun), do: sorted_by(Enum.reverse(done) ++ rest, [], fun)
 
-  deftemplate(merge_by([], ys, merged, fun), do: Enum.reverse(merged) ++ ys)
-  deftemplate(merge_by(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs)
+  deftemplate merge_by([], ys, merged, fun), do: Enum.reverse(merged) ++ ys
+  deftemplate merge_by(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs
 
   deftemplate merge_by([{k, _} = x | xs_rest] = xs, [{l, _} = y | ys_rest] = ys, merged, fun) do
     if fun.(k, l),
@@ -270,7 +265,7 @@ defmodule Mote.Prelude.Inline.Enum do
   end
 
   # `best` is the best so far with its key, nil before the first.
-  deftemplate(max_in([], {_, x}, fun), do: x)
+  deftemplate max_in([], {_, x}, fun), do: x
 
   deftemplate max_in([x | rest], best, fun) do
     key = fun.(x)
@@ -287,7 +282,7 @@ defmodule Mote.Prelude.Inline.Enum do
     end
   end
 
-  deftemplate(min_in([], {_, x}, fun), do: x)
+  deftemplate min_in([], {_, x}, fun), do: x
 
   deftemplate min_in([x | rest], best, fun) do
     key = fun.(x)

@@ -3,20 +3,20 @@ defmodule Mote.Prelude.Inline.List do
   @moduledoc false
   use Mote.Behaviour.Template
 
-  deftemplate(foldl(list, acc, fun), do: fold(list, acc, fun))
-  deftemplate(foldr(list, acc, fun), do: fold(Enum.reverse(list), acc, fun))
+  deftemplate foldl(list, acc, fun), do: fold(list, acc, fun)
+  deftemplate foldr(list, acc, fun), do: fold(Enum.reverse(list), acc, fun)
 
-  deftemplate(fold([], acc, fun), do: acc)
-  deftemplate(fold([x | rest], acc, fun), do: fold(rest, fun.(x, acc), fun))
+  deftemplate fold([], acc, fun), do: acc
+  deftemplate fold([x | rest], acc, fun), do: fold(rest, fun.(x, acc), fun)
 
   deftemplate update_at(list, index, fun) when index < 0 do
     index = length(list) + index
     if index < 0, do: list, else: update(list, index, [], fun)
   end
 
-  deftemplate(update_at(list, index, fun), do: update(list, index, [], fun))
+  deftemplate update_at(list, index, fun), do: update(list, index, [], fun)
 
-  deftemplate(update([], _, before, fun), do: Enum.reverse(before))
-  deftemplate(update([x | rest], 0, before, fun), do: Enum.reverse(before) ++ [fun.(x) | rest])
-  deftemplate(update([x | rest], n, before, fun), do: update(rest, n - 1, [x | before], fun))
+  deftemplate update([], _, before, fun), do: Enum.reverse(before)
+  deftemplate update([x | rest], 0, before, fun), do: Enum.reverse(before) ++ [fun.(x) | rest]
+  deftemplate update([x | rest], n, before, fun), do: update(rest, n - 1, [x | before], fun)
 end

@@ -3,36 +3,32 @@ defmodule Mote.Prelude.Inline.Map do
   @moduledoc false
   use Mote.Behaviour.Template
 
-  deftemplate(filter(map, fun), do: chosen(Enum.to_list(map), map, fun))
+  deftemplate filter(map, fun), do: chosen(Enum.to_list(map), map, fun)
 
-  deftemplate(chosen([], map, fun), do: map)
+  deftemplate chosen([], map, fun), do: map
 
-  deftemplate(chosen([{key, _} = pair | rest], map, fun),
+  deftemplate chosen([{key, _} = pair | rest], map, fun),
     do: chosen(rest, if(fun.(pair), do: map, else: Map.delete(map, key)), fun)
-  )
 
-  deftemplate(reject(map, fun), do: left(Enum.to_list(map), map, fun))
+  deftemplate reject(map, fun), do: left(Enum.to_list(map), map, fun)
 
-  deftemplate(left([], map, fun), do: map)
+  deftemplate left([], map, fun), do: map
 
-  deftemplate(left([{key, _} = pair | rest], map, fun),
+  deftemplate left([{key, _} = pair | rest], map, fun),
     do: left(rest, if(fun.(pair), do: Map.delete(map, key), else: map), fun)
-  )
 
-  deftemplate(merge(a, b, fun), do: merged(Enum.to_list(b), a, fun))
+  deftemplate merge(a, b, fun), do: merged(Enum.to_list(b), a, fun)
 
-  deftemplate(merged([], map, fun), do: map)
+  deftemplate merged([], map, fun), do: map
 
   deftemplate merged([{key, new} | rest], map, fun) do
     value = if is_map_key(map, key), do: fun.(key, Map.fetch!(map, key), new), else: new
     merged(rest, Map.put(map, key, value), fun)
   end
 
-  deftemplate(put_new_lazy(map, key, fun),
+  deftemplate put_new_lazy(map, key, fun),
     do: if(is_map_key(map, key), do: map, else: Map.put(map, key, fun.()))
-  )
 
-  deftemplate(get_lazy(map, key, fun),
+  deftemplate get_lazy(map, key, fun),
     do: if(is_map_key(map, key), do: Map.fetch!(map, key), else: fun.())
-  )
 end
