@@ -437,10 +437,11 @@ defmodule Mote do
   end
 
   @doc """
-  Removes a sponsor from a running machine, and waits for its threads to end: a turn at most.
+  Removes a sponsor from a running machine, and waits for its threads to end: some milliseconds at most.
 
   Nothing is lost: the events and timers that wait there go to the machine's first sponsor, and so does from then on
-  what is sent to actors that are pinned to the removed one. What names it in a `sendx` or `on` is no address any more.
+  what is sent to actors that are pinned to the removed one. A turn that takes long is given up and runs once more there,
+  from its beginning. What names the removed sponsor in a `sendx` or `on` is no address any more.
 
   Errors are `:unknown_sponsor`, `:first_sponsor` (the first one stays) and `:machine_down`.
   """

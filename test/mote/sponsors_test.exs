@@ -258,6 +258,20 @@ defmodule Mote.SponsorsTest do
       assert Mote.ask!(home, 1) == 1
     end
 
+    test "give up long turns, which run once more in the first one" do
+      machine = start_supervised!({Mote, fuel: 1_000_000_000_000_000, sponsors: [first: [], second: []]})
+      spinner = Mote.create(machine, Travellers.spinner(self()))
+
+      # The last one would take days.
+      for n <- [0, 100_000_000, 1_000_000_000_000_000], do: Mote.send(spinner, n, sponsor: :second)
+      assert_receive {:done, 0}, 30_000
+      removed = Task.async(fn -> Mote.remove_sponsor(machine, :second) end)
+      assert Task.yield(removed, 30_000) == {:ok, :ok}
+      assert_receive {:done, 100_000_000}, 60_000
+      refute_received {:done, _}
+      assert Mote.sponsors(machine) == [:first]
+    end
+
     test "are counted on" do
       machine = start(first: [])
       :ok = Mote.add_sponsor(machine, :second)

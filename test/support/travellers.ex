@@ -21,6 +21,15 @@ defmodule Mote.Travellers do
     {customer, :arrived?} -> send customer, arrived
   end
 
+  @doc "Answers after so many steps."
+  defactor spinner(out) do
+    n ->
+      0 = spin(n)
+      send out, {:done, n}
+  end
+
+  defpure spin(n), do: if(n == 0, do: 0, else: spin(n - 1))
+
   @doc "Passes on, by the sponsor of that name."
   defactor crossing(sponsor, target) do
     message -> sendx sponsor, target, message

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 pub struct Atom(u32);
 
 /// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 18] = [
+const WELL_KNOWN: [&str; 19] = [
     "nil",
     "true",
     "false",
@@ -31,6 +31,7 @@ const WELL_KNOWN: [&str; 18] = [
     "stopped",
     "killed",
     "raised",
+    "moved",
 ];
 
 impl Atom {
@@ -70,6 +71,8 @@ impl Atom {
     pub const KILLED: Atom = Atom(16);
     /// `:raised`
     pub const RAISED: Atom = Atom(17);
+    /// `:moved`
+    pub const MOVED: Atom = Atom(18);
 
     /// The number.
     #[inline(always)]
@@ -168,6 +171,7 @@ mod tests {
     fn well_known_atoms_have_their_names() {
         assert_eq!(Atom::NIL.name(), "nil");
         assert_eq!(Atom::RAISED.name(), "raised");
+        assert_eq!(Atom::MOVED.name(), "moved");
         assert_eq!(Atom::new("undefined"), Atom::UNDEFINED);
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum Verdict {
     Ignored,
     /// It is aborted, and why.
     Aborted(Value),
-    /// It is more than a stand-in may do: the thread is to run it, from its beginning.
+    /// It is to run from its beginning, by the thread if it is more than a stand-in may do, or by that of another sponsor.
     Postponed,
 }
 
@@ -125,7 +125,7 @@ impl Dispatch {
             Ok(End::Done) if self.stands_in && self.sends_too_much() => Verdict::Postponed,
             Ok(End::Done) => Verdict::Commits,
             Ok(End::Ignored) => Verdict::Ignored,
-            Err(Aborted(reason)) if self.is_too_long(reason) => Verdict::Postponed,
+            Err(Aborted(reason)) if self.runs_again(reason) => Verdict::Postponed,
             Err(Aborted(reason)) => Verdict::Aborted(reason),
         }
     }
@@ -259,9 +259,10 @@ impl Dispatch {
         });
     }
 
-    /// Whether the turn would have got further with the fuel that the machine allows.
-    fn is_too_long(&self, reason: Value) -> bool {
-        reason == Value::atom(Atom::FUEL) && self.turn.is_short_of_fuel()
+    /// Whether the turn would get further elsewhere, or with the fuel that the machine allows.
+    fn runs_again(&self, reason: Value) -> bool {
+        let is_short_of_fuel = reason == Value::atom(Atom::FUEL) && self.turn.is_short_of_fuel();
+        is_short_of_fuel || reason == Value::atom(Atom::MOVED)
     }
 
     #[cold]

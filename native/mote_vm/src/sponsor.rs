@@ -41,7 +41,8 @@ pub(crate) struct Sponsor {
     pub(crate) asleep: AtomicUsize,
     /// From how much work on they are woken.
     pub(crate) worth_waking: Worth,
-    pub(crate) removed: AtomicBool,
+    /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
+    pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
     pub(crate) room: Arc<Room>,
     ever_pinned: AtomicBool,
 }
@@ -61,7 +62,7 @@ impl Sponsor {
             room,
             asleep: AtomicUsize::new(0),
             worth_waking: Worth::new(),
-            removed: AtomicBool::new(false),
+            removed: Arc::default(),
             ever_pinned: AtomicBool::new(false),
         }
     }

@@ -149,7 +149,7 @@ impl Dispatch {
         !sent.all(|message| is_small(message, &mut left))
     }
 
-    /// A turn is more than a stand-in may do: the thread is to run it, from its beginning.
+    /// A turn is to run from its beginning, when others see to the queue.
     pub(crate) fn postpone(&mut self, event: Event) -> u64 {
         self.turn.undo();
         self.turn.queue.put_back(event);

@@ -201,6 +201,7 @@ impl Turn {
             place,
         };
         turn.heap.work.end_with(turn.place.machine.stopping());
+        turn.heap.work.end_with(turn.place.sponsor.removed.clone());
         turn.fill_up();
         turn
     }

@@ -128,7 +128,7 @@ impl Machine {
         self.0.seeded.as_ref().map(|seeded| seeded.choices.made())
     }
 
-    /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, a turn at most;
+    /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, which give up a long turn;
     /// must not be called on a dispatch thread. Gives what it has done in all.
     pub fn remove_sponsor(&self, name: Atom) -> Result<SponsorInfo, RemoveError> {
         let mut threads = self.0.threads.lock();

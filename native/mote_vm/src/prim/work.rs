@@ -3,14 +3,14 @@
 //! Invariants:
 //! 1. What a primitive walks over is counted before it is walked over, or step by step: never a whole walk later, and
 //!    also where the walk comes to no answer.
-//! 2. When more is counted than the turn has fuel for, or when the machine stops, counting says no, from then on until the
+//! 2. When more is counted than the turn has fuel for, or when the turn is to end, counting says no, from then on until the
 //!    turn has paid. The primitive then gives up at once; what it answers does not matter, for the turn that pays next is
 //!    aborted ([`Turn::pay_for_work`](crate::turn::Turn)). So what the turn may still spend bounds what a primitive does:
 //!    a stand-in with little fuel gives up before it begins.
 //! 3. Steps that are not counted one by one, but paid for by a price that is counted before (comparing keys to find a
-//!    place among others), look as often whether the machine stops. There are at most as many times more of them as what
+//!    place among others), look as often whether the turn is to end. There are at most as many times more of them as what
 //!    is searched has levels.
-use crate::sync::{AtomicBool, Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
 /// Elements that a primitive walks over for one unit of fuel: about the time of a call.
@@ -18,7 +18,7 @@ const ELEMENTS: usize = 4;
 /// What a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
 /// Elixir form charges the same (lib/mote/total/work.ex).
 const FREE: usize = 64;
-/// Steps between two looks whether the machine stops: some tens of microseconds, ten times that with a cache miss in each.
+/// Steps between two looks whether the turn is to end: some tens of microseconds, ten times that with a cache miss in each.
 const LOOK: usize = 1 << 14;
 /// Counted when the turn is to end.
 const OVER: usize = usize::MAX;
@@ -35,8 +35,8 @@ pub(crate) struct Work {
     most: usize,
     /// Steps that are not counted since the last look.
     passed: usize,
-    /// Whether the machine stops.
-    stopping: Option<Arc<AtomicBool>>,
+    /// Whether the turn is to end: the machine stops, or the sponsor is removed.
+    ends: Vec<Arc<AtomicBool>>,
 }
 
 impl Work {
@@ -47,13 +47,13 @@ impl Work {
             until: LOOK,
             most: OVER - 1,
             passed: 0,
-            stopping: None,
+            ends: Vec::new(),
         }
     }
 
-    /// From now on it ends when that says so.
-    pub(crate) fn end_with(&mut self, stopping: Arc<AtomicBool>) {
-        self.stopping = Some(stopping);
+    /// From now on it ends also when that says so.
+    pub(crate) fn end_with(&mut self, ends: Arc<AtomicBool>) {
+        self.ends.push(ends);
     }
 
     /// Nothing is counted, and at most so much fuel is there to pay with.
@@ -123,8 +123,8 @@ impl Work {
     #[inline(never)]
     fn look(&mut self) -> Result<(), Over> {
         // Relaxed: a flag that guards no data, and is never taken back.
-        let stops = self.stopping.as_ref().is_some_and(|s| s.load(Relaxed));
-        if self.counted > self.most || stops {
+        let is_to_end = self.ends.iter().any(|ends| ends.load(Relaxed));
+        if self.counted > self.most || is_to_end {
             self.counted = OVER;
             // No step goes on without a look.
             self.passed = LOOK;

@@ -2,6 +2,7 @@
 use super::Turn;
 use crate::atom::Atom;
 use crate::heap::view::Term;
+use crate::sync::Relaxed;
 
 /// Fuel between two looks around within a long turn: some microseconds at first, then half of what it has spent before,
 /// at last some tens of microseconds. Where long turns are expected the first look comes at once: a sibling that waits for
@@ -77,6 +78,10 @@ impl Turn {
         if machine.is_stopping() {
             return Err(Atom::STOPPED);
         }
+        // The sponsor is removed: where its events go the turn runs once more.
+        if self.place.sponsor.removed.load(Relaxed) {
+            return Err(Atom::MOVED);
+        }
         // The message of an event that is not over is kept by whoever collects.
         match machine.outside().is_killed(Term::new(self.message)) {
             true => Err(Atom::KILLED),
@@ -100,7 +105,7 @@ impl Turn {
         self.unusual = 1;
         let price = self.heap.work.price();
         if price > self.reserve + self.fuel {
-            // Or because the machine stops (prim/work.rs, invariant 2).
+            // Or because it is to end (prim/work.rs, invariant 2).
             self.look()?;
             (self.reserve, self.fuel) = (0, 0);
             return Err(Atom::FUEL);

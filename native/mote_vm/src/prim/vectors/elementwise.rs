@@ -86,9 +86,17 @@ fn floats_with(
     f: impl Fn(f64, f64) -> f64,
 ) -> Value {
     let of = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e);
+    let (n, parts) = (x.len(), x.chunks(AT_ONCE));
     match other {
-        Other::Many(y) => floats(heap, x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
-        Other::One(y) => floats(heap, x.iter().map(|x| f(of(x), y))),
+        Other::Many(y) => {
+            let both = parts.zip(y.chunks(AT_ONCE));
+            floats(
+                heap,
+                n,
+                both.map(|(x, y)| x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
+            )
+        }
+        Other::One(y) => floats(heap, n, parts.map(|x| x.iter().map(|x| f(of(x), y)))),
     }
 }
 
@@ -99,8 +107,16 @@ fn integers_with(
     f: impl Fn(i64, i64) -> Option<i64>,
 ) -> Value {
     let of = |e: &[u8; ELEMENT]| i64::from_le_bytes(*e);
+    let (n, parts) = (x.len(), x.chunks(AT_ONCE));
     match other {
-        Other::Many(y) => integers(heap, x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
-        Other::One(y) => integers(heap, x.iter().map(|x| f(of(x), y))),
+        Other::Many(y) => {
+            let both = parts.zip(y.chunks(AT_ONCE));
+            integers(
+                heap,
+                n,
+                both.map(|(x, y)| x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
+            )
+        }
+        Other::One(y) => integers(heap, n, parts.map(|x| x.iter().map(|x| f(of(x), y)))),
     }
 }

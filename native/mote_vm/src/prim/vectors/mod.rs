@@ -33,6 +33,8 @@ pub(crate) use sums::{vec_distance, vec_dot, vec_sum};
 
 /// Bytes of an element.
 const ELEMENT: usize = 8;
+/// Elements that are gone over between two looks whether the turn is to end (work.rs, invariant 3).
+const AT_ONCE: usize = 1 << 14;
 
 /// The atoms that make a vector.
 struct Names {
@@ -165,37 +167,52 @@ fn made(heap: &mut Heap, kind: Value, binary: Value) -> Value {
     })
 }
 
-/// A vector of floats, if all of them are finite. What there is no memory for is not made first.
-fn floats(heap: &mut Heap, elements: impl ExactSizeIterator<Item = f64>) -> Value {
-    if !heap.fits(elements.len() * ELEMENT) {
-        return Value::NONE;
-    }
+/// A vector of `n` floats that come in parts, if all of them are finite.
+fn floats<P>(heap: &mut Heap, n: usize, parts: impl Iterator<Item = P>) -> Value
+where
+    P: ExactSizeIterator<Item = f64>,
+{
     let mut finite = true;
-    let elements = elements.map(|f| {
+    let bytes = bytes(heap, n, parts, |f| {
         finite &= f.is_finite();
         f.to_le_bytes()
     });
-    let bytes = bytes(heap, elements).filter(|_| finite);
-    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
+    let binary = or_none(bytes.filter(|_| finite).map(|b| heap.owned_bytes(b)));
     made(heap, names().f64, binary)
 }
 
-fn integers(heap: &mut Heap, elements: impl ExactSizeIterator<Item = Option<i64>>) -> Value {
-    if !heap.fits(elements.len() * ELEMENT) {
-        return Value::NONE;
-    }
+/// A vector of `n` integers that come in parts, if there are all of them.
+fn integers<P>(heap: &mut Heap, n: usize, parts: impl Iterator<Item = P>) -> Value
+where
+    P: ExactSizeIterator<Item = Option<i64>>,
+{
     let mut all = true;
-    let elements = elements.map(|n| {
+    let bytes = bytes(heap, n, parts, |n| {
         all &= n.is_some();
         n.unwrap_or(0).to_le_bytes()
     });
-    let bytes = bytes(heap, elements).filter(|_| all);
-    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
+    let binary = or_none(bytes.filter(|_| all).map(|b| heap.owned_bytes(b)));
     made(heap, names().i64, binary)
 }
 
-/// The bytes of these elements, if there is memory for as many as there are at least: they are made before they are charged.
-fn bytes(heap: &mut Heap, elements: impl Iterator<Item = [u8; ELEMENT]>) -> Option<Vec<u8>> {
-    let fits = heap.fits(elements.size_hint().0.saturating_mul(ELEMENT));
-    fits.then(|| elements.collect::<Vec<_>>().into_flattened())
+/// The bytes of `n` elements that come in parts of at most [`AT_ONCE`]; none if the turn is to end. They are made before they
+/// are charged, so what there is no memory for is not made.
+fn bytes<T, P>(
+    heap: &mut Heap,
+    n: usize,
+    parts: impl Iterator<Item = P>,
+    mut encode: impl FnMut(T) -> [u8; ELEMENT],
+) -> Option<Vec<u8>>
+where
+    P: ExactSizeIterator<Item = T>,
+{
+    if !heap.fits(n.saturating_mul(ELEMENT)) {
+        return None;
+    }
+    let mut all = Vec::with_capacity(n);
+    for part in parts {
+        heap.work.pass(part.len()).ok()?;
+        all.extend(part.map(&mut encode));
+    }
+    Some(all.into_flattened())
 }

@@ -1,37 +1,47 @@
 //! The least and the greatest element, and vectors in order.
 use super::super::sorting::sort_in_runs;
-use super::super::work::Over;
+use super::super::work::{Over, Work};
 use super::*;
 use std::cmp::Ordering;
 
-/// Where the first of the least elements is, or of the greatest. `None` for no elements, or odd ones.
-fn extreme(vector: Vector<'_>, greatest: bool) -> Option<usize> {
-    fn first<T: PartialOrd + Copy>(all: impl Iterator<Item = T>, greatest: bool) -> Option<usize> {
-        let better = |x: T, best: T| if greatest { best < x } else { x < best };
+/// Where the first of the least elements is, or of the greatest. `None` for no elements, or odd ones, and if the turn is to
+/// end.
+fn extreme(work: &mut Work, vector: Vector<'_>, greatest: bool) -> Option<usize> {
+    fn first<T: PartialOrd>(
+        work: &mut Work,
+        all: &[[u8; ELEMENT]],
+        greatest: bool,
+        of: impl Fn(&[u8; ELEMENT]) -> Option<T>,
+    ) -> Option<usize> {
         let mut found: Option<(usize, T)> = None;
-        for (i, x) in all.enumerate() {
-            if found.is_none_or(|(_, best)| better(x, best)) {
-                found = Some((i, x));
+        for (part, some) in all.chunks(AT_ONCE).enumerate() {
+            work.pass(some.len()).ok()?;
+            for (i, element) in some.iter().enumerate() {
+                let x = of(element)?;
+                let better = |best: &T| if greatest { *best < x } else { x < *best };
+                if found.as_ref().is_none_or(|(_, best)| better(best)) {
+                    found = Some((part * AT_ONCE + i, x));
+                }
             }
         }
         found.map(|(i, _)| i)
     }
     match vector {
-        Floats(x) => {
-            let of = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e);
-            let finite = x.iter().all(|e| of(e).is_finite());
-            finite.then(|| first(x.iter().map(of), greatest)).flatten()
-        }
-        Integers(x) => first(x.iter().map(|e| i64::from_le_bytes(*e)), greatest),
+        Floats(x) => first(work, x, greatest, |e| {
+            Some(f64::from_le_bytes(*e)).filter(|f| f.is_finite())
+        }),
+        Integers(x) => first(work, x, greatest, |e| Some(i64::from_le_bytes(*e))),
     }
 }
 
+/// The vector, and where that is.
+fn extreme_of<'h>(heap: &mut Heap, a: Value, greatest: bool) -> Option<(Vector<'h>, usize)> {
+    let vector = walked(heap, a)?;
+    Some((vector, extreme(&mut heap.work, vector, greatest)?))
+}
+
 fn extreme_value(heap: &mut Heap, a: Value, greatest: bool) -> Value {
-    let mut found = || {
-        let vector = walked(heap, a)?;
-        Some((vector, extreme(vector, greatest)?))
-    };
-    match found() {
+    match extreme_of(heap, a, greatest) {
         Some((vector, i)) => vector.value(heap, &vector.elements()[i]),
         None => Value::NONE,
     }
@@ -49,14 +59,12 @@ pub(crate) fn vec_max(heap: &mut Heap, a: Value) -> Value {
 
 /// `Mote.Vector.argmin(vector)`: the index of the first of the least.
 pub(crate) fn vec_argmin(heap: &mut Heap, a: Value) -> Value {
-    let index = walked(heap, a).and_then(|vector| extreme(vector, false));
-    or_none(index.map(|i| Value::fixnum(i as i64)))
+    or_none(extreme_of(heap, a, false).map(|(_, i)| Value::fixnum(i as i64)))
 }
 
 /// `Mote.Vector.argmax(vector)`
 pub(crate) fn vec_argmax(heap: &mut Heap, a: Value) -> Value {
-    let index = walked(heap, a).and_then(|vector| extreme(vector, true));
-    or_none(index.map(|i| Value::fixnum(i as i64)))
+    or_none(extreme_of(heap, a, true).map(|(_, i)| Value::fixnum(i as i64)))
 }
 
 /// `Mote.Vector.sort(vector)`: ascending, and stable for the two zeros.
@@ -79,7 +87,11 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
             // Finite floats always compare.
             let order = |x: &f64, y: &f64| x.partial_cmp(y).unwrap_or(Ordering::Equal);
             match sort_in_runs(&mut sorted, &mut heap.work, |run| run.sort_by(order), order) {
-                Ok(()) => floats(heap, sorted.into_iter()),
+                Ok(()) => floats(
+                    heap,
+                    n,
+                    sorted.chunks(AT_ONCE).map(|some| some.iter().copied()),
+                ),
                 Err(Over) => Value::NONE,
             }
         }
@@ -91,7 +103,13 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
                 <[i64]>::sort_unstable,
                 i64::cmp,
             ) {
-                Ok(()) => integers(heap, sorted.into_iter().map(Some)),
+                Ok(()) => integers(
+                    heap,
+                    n,
+                    sorted
+                        .chunks(AT_ONCE)
+                        .map(|some| some.iter().copied().map(Some)),
+                ),
                 Err(Over) => Value::NONE,
             }
         }

@@ -4,20 +4,31 @@ use super::*;
 
 /// `Mote.Vector.new(type, list)`
 pub(crate) fn vec_new(heap: &mut Heap, kind: Value, list: Value) -> Value {
-    // The elements, and the bytes of these.
-    let Some(n) = proper_length(list, &mut heap.work).filter(|n| heap.fits(2 * n * ELEMENT)) else {
-        return Value::NONE;
-    };
-    let mut elements = Elements::of(list);
-    if kind == names().f64 {
-        let all: Option<Vec<f64>> = elements.map(as_float).collect();
-        or_none(all.map(|all| floats(heap, all.into_iter())))
+    let float = |a| as_float(a).filter(|f| f.is_finite()).map(f64::to_le_bytes);
+    let bytes = if kind == names().f64 {
+        listed(heap, list, float)
     } else if kind == names().i64 {
-        // The list was just measured, so there are n elements.
-        integers(heap, (0..n).map(|_| elements.next().and_then(as_i64)))
+        listed(heap, list, |a| as_i64(a).map(i64::to_le_bytes))
     } else {
-        Value::NONE
+        None
+    };
+    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
+    made(heap, kind, binary)
+}
+
+/// The bytes of what is in a list, if all of it has some.
+fn listed(
+    heap: &mut Heap,
+    list: Value,
+    encode: impl Fn(Value) -> Option<[u8; ELEMENT]>,
+) -> Option<Vec<u8>> {
+    let n = proper_length(list, &mut heap.work).filter(|n| heap.fits(n * ELEMENT))?;
+    let mut all = Vec::with_capacity(n);
+    for element in Elements::of(list) {
+        heap.work.pass(1).ok()?;
+        all.push(encode(element)?);
     }
+    Some(all.into_flattened())
 }
 
 /// `Mote.Vector.from_binary(type, binary)`: the elements in little endian order. Beside the two types of vectors the
@@ -46,7 +57,9 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
     match kind {
         ("f", 64) if bytes.len().is_multiple_of(8) => {
             let (elements, _) = bytes.as_chunks();
-            match elements.iter().all(|e| f64::from_le_bytes(*e).is_finite()) {
+            let finite = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e).is_finite();
+            let mut parts = elements.chunks(AT_ONCE);
+            match parts.all(|some| heap.work.pass(some.len()).is_ok() && some.iter().all(finite)) {
                 true => made(heap, names.f64, binary),
                 false => Value::NONE,
             }
@@ -54,16 +67,33 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
         ("s", 64) if bytes.len().is_multiple_of(8) => made(heap, names.i64, binary),
         ("f", 32) if bytes.len().is_multiple_of(4) => {
             let (elements, _) = bytes.as_chunks();
-            floats(heap, elements.iter().map(|e| f32::from_le_bytes(*e).into()))
+            let float = |e: &[u8; 4]| f32::from_le_bytes(*e).into();
+            let parts = elements.chunks(AT_ONCE);
+            floats(
+                heap,
+                elements.len(),
+                parts.map(|some| some.iter().map(float)),
+            )
         }
         ("s", 32) if bytes.len().is_multiple_of(4) => {
             let (elements, _) = bytes.as_chunks();
+            let integer = |e: &[u8; 4]| Some(i32::from_le_bytes(*e).into());
+            let parts = elements.chunks(AT_ONCE);
             integers(
                 heap,
-                elements.iter().map(|e| Some(i32::from_le_bytes(*e).into())),
+                elements.len(),
+                parts.map(|some| some.iter().map(integer)),
             )
         }
-        ("u", 8) => integers(heap, bytes.iter().map(|byte| Some((*byte).into()))),
+        ("u", 8) => {
+            let parts = bytes.chunks(AT_ONCE);
+            let integer = |byte: &u8| Some((*byte).into());
+            integers(
+                heap,
+                bytes.len(),
+                parts.map(|some| some.iter().map(integer)),
+            )
+        }
         _ => Value::NONE,
     }
 }
@@ -135,14 +165,15 @@ pub(crate) fn vec_concat(heap: &mut Heap, a: Value, b: Value) -> Value {
         (Integers(x), Integers(y)) => Some((names().i64, x, y)),
         _ => None,
     };
-    match both() {
-        Some((kind, x, y))
-            if pay(heap, x.len() + y.len()).is_some()
-                && heap.fits((x.len() + y.len()) * ELEMENT) =>
-        {
-            let binary = heap.owned_bytes([x, y].concat().into_flattened());
-            made(heap, kind, binary)
-        }
-        _ => Value::NONE,
+    let Some((kind, x, y)) = both() else {
+        return Value::NONE;
+    };
+    let n = x.len() + y.len();
+    if pay(heap, n).is_none() {
+        return Value::NONE;
     }
+    let parts = x.chunks(AT_ONCE).chain(y.chunks(AT_ONCE));
+    let bytes = bytes(heap, n, parts.map(<[_]>::iter), |e: &[u8; ELEMENT]| *e);
+    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
+    made(heap, kind, binary)
 }

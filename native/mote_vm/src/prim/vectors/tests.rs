@@ -10,7 +10,12 @@ fn vector(heap: &mut Heap, all: &[f64]) -> Value {
 }
 
 fn integers_of(heap: &mut Heap, all: &[i64]) -> Value {
-    integers(heap, all.iter().map(|n| Some(*n)))
+    let parts = all.chunks(AT_ONCE);
+    integers(
+        heap,
+        all.len(),
+        parts.map(|some| some.iter().copied().map(Some)),
+    )
 }
 
 fn list_of(heap: &mut Heap, a: Value) -> Vec<Option<f64>> {
@@ -142,4 +147,99 @@ fn from_tensors() {
     assert_eq!(of("s", 32), Some(vec![Some(1_065_353_216.0), Some(-1.0)]));
     assert_eq!(of("f", 32), None, "the second one is no number");
     assert_eq!(of("bf", 16), None);
+}
+
+/// One that takes several looks.
+fn long(heap: &mut Heap) -> (Vec<f64>, Value, Value) {
+    let all: Vec<f64> = (0..3 * AT_ONCE + 3)
+        .map(|i| (i * 7919 % 50_021) as f64)
+        .collect();
+    let integers: Vec<i64> = all.iter().map(|f| *f as i64).collect();
+    let floats = vector(heap, &all);
+    (all, floats, integers_of(heap, &integers))
+}
+
+#[test]
+fn long_ones_are_the_same_part_by_part() {
+    let mut heap = heap();
+    let (all, floats, integers) = long(&mut heap);
+    let add = Value::atom(Atom::new("add"));
+    let mut sums = [0.0; 8];
+    for (i, f) in all.iter().enumerate() {
+        sums[i % 8] += f;
+    }
+    let sum: f64 = sums.iter().sum();
+    assert_eq!(vec_sum(&mut heap, floats).as_float(), Some(sum));
+    assert!(vec_sum(&mut heap, integers) == Value::fixnum(all.iter().map(|f| *f as i64).sum()));
+    let at = |greatest| {
+        let better = |a: f64, b: f64| if greatest { a > b } else { a < b };
+        let index = (1..all.len()).fold(
+            0,
+            |best, i| if better(all[i], all[best]) { i } else { best },
+        );
+        Value::fixnum(index as i64)
+    };
+    for vector in [floats, integers] {
+        assert!(vec_argmin(&mut heap, vector) == at(false));
+        assert!(vec_argmax(&mut heap, vector) == at(true));
+        let mut sorted = all.clone();
+        sorted.sort_by(f64::total_cmp);
+        let made = vec_sort(&mut heap, vector);
+        assert!(list_of(&mut heap, made)
+            .into_iter()
+            .eq(sorted.into_iter().map(Some)));
+        for other in [vector, vec_get(&mut heap, vector, Value::fixnum(1))] {
+            let made = vec_map2(&mut heap, add, vector, other);
+            let more =
+                |(i, f): (usize, &f64)| Some(f + if other == vector { all[i] } else { all[1] });
+            assert!(list_of(&mut heap, made)
+                .into_iter()
+                .eq(all.iter().enumerate().map(more)));
+        }
+        let twice = vec_concat(&mut heap, vector, vector);
+        let again = all.iter().chain(&all).copied().map(Some);
+        assert!(list_of(&mut heap, twice).into_iter().eq(again));
+    }
+}
+
+/// work.rs, invariant 3.
+#[test]
+fn they_look_whether_the_machine_stops() {
+    let mut heap = heap();
+    let (_, floats, integers) = long(&mut heap);
+    let list = vec_to_list(&mut heap, floats);
+    let binary = vec_to_binary(floats);
+    let add = Value::atom(Atom::new("add"));
+    type Step = fn(&mut Heap, [Value; 4]) -> Value;
+    let steps: [(&str, Step); 12] = [
+        ("sum", |heap, [v, ..]| vec_sum(heap, v)),
+        ("dot", |heap, [v, ..]| vec_dot(heap, v, v)),
+        ("distance", |heap, [v, ..]| vec_distance(heap, v, v)),
+        ("min", |heap, [v, ..]| vec_min(heap, v)),
+        ("argmax", |heap, [v, ..]| vec_argmax(heap, v)),
+        ("sort", |heap, [v, ..]| vec_sort(heap, v)),
+        ("add", |heap, [v, _, _, add]| vec_map2(heap, add, v, v)),
+        ("add one", |heap, [v, _, _, add]| {
+            vec_map2(heap, add, v, Value::fixnum(1))
+        }),
+        ("concat", |heap, [v, ..]| vec_concat(heap, v, v)),
+        ("new", |heap, [_, list, ..]| {
+            vec_new(heap, names().f64, list)
+        }),
+        ("to_list", |heap, [v, ..]| vec_to_list(heap, v)),
+        ("from_binary", |heap, [_, _, binary, _]| {
+            vec_from_binary(heap, names().f64, binary)
+        }),
+    ];
+    heap.work.end_with(Arc::new(true.into()));
+    for vector in [floats, integers] {
+        for (name, step) in &steps {
+            heap.work.allow(u64::MAX);
+            assert!(
+                step(&mut heap, [vector, list, binary, add]).is_none(),
+                "{name}"
+            );
+            assert!(heap.work.is_over(), "{name}");
+        }
+    }
 }
