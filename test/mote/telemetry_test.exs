@@ -272,7 +272,7 @@ defmodule Mote.TelemetryTest do
       refused = for n <- 1..50, {:error, _} <- [Mote.send(echo, n)], do: n
       assert refused == Enum.to_list(11..50)
       # An interval may end while they are refused.
-      assert refusals(machine, 40) == 40
+      assert overload(machine, 40) == 40
       assert catch_error(Mote.Future.future(&Mote.Sums.answer/0, [], machine: machine)).reason == :overloaded
     end
 
@@ -286,9 +286,9 @@ defmodule Mote.TelemetryTest do
       assert Mote.info(machine).counters.undelivered == 7
     end
 
-    defp refusals(machine, left) do
+    defp overload(machine, left) do
       {%{count: count, high_water: 10}, %{sponsor: :main}} = next(machine, [:sponsor, :overload])
-      if count < left, do: count + refusals(machine, left - count), else: count
+      if count < left, do: count + overload(machine, left - count), else: count
     end
 
     defp sum_of(machine, sponsor, counter, total, sum \\ 0) do
