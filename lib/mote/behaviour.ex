@@ -32,8 +32,8 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for` (also `for <<x <- binary>>`), and most of
-  the pure functions of `Enum`, `List`, `Map`, `Keyword`, `Tuple`, `Integer` and `String`, which are listed below. Functions
+  `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for` (also `for <<x <- binary>>`, with
+  `into:` and `reduce:`), and most of the pure functions of `Enum`, `List`, `Map`, `Keyword`, `Tuple`, `Integer` and `String`, which are listed below. Functions
   that they are given are written where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code
   around them. Macros are expanded. On top of it there are
 

@@ -80,6 +80,22 @@ defmodule Mote.PreludeCases do
     Enum.flat_map(l, fn x -> Enum.reject(ints, fn y -> x + y > i end) end)
     l |> Enum.sort_by(&rem(&1, 3)) |> then(fn [x | _] -> x; other -> other end)
     """,
+    "Words of the language" => """
+    with {:ok, x} <- Map.fetch(map, i), do: {x, t}
+    with {:ok, x} <- Map.fetch(map, i), y = x + n, true <- y > 3, do: {x, y}, else: (:error -> :none; other -> {other, i})
+    with {a, b} when a < b <- List.first(pairs), [x | _] <- l, do: {a, b, x}
+    with x = i + 1, [y | rest] when y != x <- l, _ <- t, z <- rest, do: {x, y, z}
+    with(x <- i, do: x) + with(x = n, do: x)
+    with {:ok, x} <- Map.fetch(map, i), do: x, else: (_ -> with([x | _] <- l, do: x, else: (_ -> :empty)))
+    for x <- l, into: %{}, do: {x, i}
+    for {k, v} <- pairs, k > v, into: map, do: {k, {v, i}}
+    for x <- l, into: s, do: "<\#{x}>"
+    for <<c <- s>>, c != ?,, into: "", do: <<c, c>>
+    for x <- l, into: [], do: x
+    tap(i, fn x -> x + 1 end) + then(i, &(&1 * 2))
+    Enum.into(texts, "", &to_string/1)
+    Enum.into(["x", s], s)
+    """,
     "Enum: order and number" => """
     Enum.max([t | terms])
     Enum.min([t | terms])

@@ -15,6 +15,7 @@ defmodule Mote.Behaviour.Compiler do
                 :if,
                 :unless,
                 :for,
+                :with,
                 :fn,
                 :and,
                 :or,

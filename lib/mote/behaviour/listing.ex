@@ -10,7 +10,7 @@ defmodule Mote.Behaviour.Listing do
 
   # What the syntax pass takes apart itself, and is no primitive.
   @operators [=: 2, and: 2, or: 2, &&: 2, ||: 2, !: 1, in: 2, <>: 2, +: 1, |>: 2]
-  @functions [if: 2, unless: 2, match?: 2, destructure: 2, then: 2, is_nil: 1, is_map_key: 2]
+  @functions [if: 2, unless: 2, match?: 2, destructure: 2, tap: 2, then: 2, is_nil: 1, is_map_key: 2]
   @effects [
     self: 0,
     send: 2,

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Syntax do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Warnings}
-  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Functions, Hints, Loops, Maps, Pattern}
+  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Functions, Hints, Loops, Maps, Pattern, With}
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -147,6 +147,15 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(:in, _, [value, source], env), do: Calls.member(value, source, env)
   defp node(:for, _, args, env), do: Loops.for(args, env)
+  defp node(:with, _, [_ | _] = args, env), do: With.expr(args, env)
+
+  defp node(:tap, _, [value, fun], env) do
+    {name, counter} = variable = fresh(:value)
+    seen = Functions.call(fun, [{name, [counter: counter], nil}], env)
+    body = AST.block(env.line, [seen, {:var, env.line, variable}])
+    clause = {:clause, env.line, {:bind, env.line, variable}, [], body}
+    {:case, env.line, expr(value, env), [clause], :case_clause}
+  end
 
   defp node(:self, _, [], env), do: {:self, env.line}
 

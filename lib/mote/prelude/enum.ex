@@ -130,6 +130,10 @@ defmodule Mote.Prelude.Enum do
   defpure indexed([x | rest], i, done), do: indexed(rest, i + 1, [{x, i} | done])
 
   defpure into(source, target) when is_list(target), do: target ++ Enum.to_list(source)
+
+  defpure into(source, target) when is_binary(target),
+    do: target <> joined(Enum.to_list(source), [], "")
+
   defpure into(source, target), do: Map.merge(target, Map.new(Enum.to_list(source)))
 
   defpure intersperse(source, separator), do: between(Enum.to_list(source), separator, [])

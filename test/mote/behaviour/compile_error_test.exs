@@ -19,7 +19,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"throw :x", "throw is not available"},
             {"exit(:x)", "exit is not available"},
             {"spawn(fn -> 1 end)", "spawn is not available in a behaviour: make an actor with create"},
-            {"with {:ok, y} <- x, do: y", "with is not available in a behaviour: use case"},
+            {"with {:ok, y} <- x", "with needs a do block, and takes an else block behind it, nothing else"},
+            {"with {:ok, y} <- x, do: y, else: 1", "the body of else consists of clauses, pattern -> body"},
             {"%Range{x | first: 1}", "%Range{… | …} is not available in a behaviour: write %{x | …}"},
             {"%Range{start: 1}", "%Range{} has no key :start"},
             {"x[:a]", "map[key] is not available in a behaviour: write Map.get(map, key), or map.key"},
@@ -303,7 +304,12 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
 
     test "loops" do
-      assert pure("for y <- x, into: [], do: y") =~ "4: for takes no into:"
+      assert pure("for y <- x, uniq: true, do: y") =~
+               "4: for takes no uniq: in a behaviour; there are into: and"
+
+      assert pure("for y <- x, into: [], reduce: 0, do: (a -> a)") =~
+               "4: for takes into: or reduce:, not both"
+
       assert pure("for y <- x, reduce: 0, do: y") =~ "4: the body of for with reduce: consists of clauses"
       assert pure("for x, do: x") =~ "4: for must start with a generator"
       assert pure("for <<c, r::binary <- x>>, do: {c, r}") =~ "4: a binary without a size takes all there is"

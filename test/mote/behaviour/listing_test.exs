@@ -38,7 +38,7 @@ defmodule Mote.Behaviour.ListingTest do
              [:math, :rand, :binary, :lists, :maps, :timer]
 
   # Syntax, which the documentation tells of in its own words, what is for macros, and what Elixir warns of.
-  @syntax [%{}: 1, <<>>: 1, {}: 1, __aliases__: 1, __block__: 1] ++
+  @syntax [%{}: 1, <<>>: 1, {}: 1, __aliases__: 1, __block__: 1, with: 1] ++
             [@: 1, alias!: 1, var!: 1, var!: 2, to_char_list: 1]
 
   defp accepted?(module, name, arguments) do

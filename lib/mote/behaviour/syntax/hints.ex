@@ -16,7 +16,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     spawn: "make an actor with create name(…)",
     spawn_link: "make an actor with create name(…)",
     spawn_monitor: "make an actor with create name(…)",
-    with: "use case",
     quote: "macros belong into the module, outside of behaviours",
     unquote: "macros belong into the module, outside of behaviours",
     import: "write it at the top of the module",
@@ -85,6 +84,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       :cond -> "cond do … end"
       :if -> "if condition do … end"
       :unless -> "unless condition do … end"
+      :with -> "with pattern <- value, do: …"
       :for -> "for pattern <- list, do: …"
       _ -> nil
     end

@@ -59,8 +59,13 @@ defmodule Mote.Behaviour.Syntax.Loops do
       )
     end
 
-    {:loop, env.line, quals, collector(opts, env)}
+    into({:loop, env.line, quals, collector(opts, env)}, opts[:into], env)
   end
+
+  defp into(loop, none, _) when none in [nil, []], do: loop
+
+  defp into(loop, target, env),
+    do: {:call, env.line, {Mote.Prelude.Enum, :into, 2}, [loop, Syntax.expr(target, env)]}
 
   # Keyword options and the do block are separate arguments.
   defp split_opts(args) do
@@ -71,7 +76,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   defp opts?(arg), do: Keyword.keyword?(arg) and arg != []
 
   defp check_opts(opts, env) do
-    case Keyword.keys(opts) -- [:do, :reduce] do
+    case Keyword.keys(opts) -- [:do, :into, :reduce] do
       [] ->
         :ok
 
@@ -79,9 +84,12 @@ defmodule Mote.Behaviour.Syntax.Loops do
         Error.raise_at(
           env,
           env.line,
-          "for takes no #{key}: in a behaviour; it gives a list, or what reduce: says"
+          "for takes no #{key}: in a behaviour; there are into: and reduce:"
         )
     end
+
+    if Keyword.has_key?(opts, :into) and Keyword.has_key?(opts, :reduce),
+      do: Error.raise_at(env, env.line, "for takes into: or reduce:, not both")
 
     unless Keyword.has_key?(opts, :do), do: Error.raise_at(env, env.line, "for needs a do block")
   end
