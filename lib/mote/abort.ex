@@ -4,8 +4,9 @@ defmodule Mote.Abort do
 
   Inside a behaviour an abort ends the turn without footprints. Outside of a turn there is nothing to undo, so
   the caller gets this exception. `reason` is the one that a turn would report: `{:abort, value}` for
-  `abort(value)`, `{:badmatch, value}`, `{:case_clause, value}`, `:cond_clause`, `:function_clause`, `:fuel`,
-  `:stack` or `:undefined_function`. What has no answer (`1 + :a`) raises the exception of Elixir instead.
+  `abort(value)`, `:fuel`, `:stack` or `:undefined_function`; in a module with `errors: :undefined` also `{:badmatch, value}`,
+  `{:case_clause, value}`, `:cond_clause` or `:function_clause`. Elsewhere a failed match and an operation without an answer
+  (`1 + :a`) raise the exception of Elixir.
   """
   defexception [:reason]
 

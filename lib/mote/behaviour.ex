@@ -68,7 +68,8 @@ defmodule Mote.Behaviour do
 
   ## Errors
 
-  Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, an integer beyond 63 bits. Nothing
+  Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of a
+  `case` fits, an integer beyond 63 bits. Nothing
   of the turn shows, its message is used up, and the actor goes on as it was. The abort is counted (`aborts_raised` in
   `Mote.info/1`), told in telemetry and in the log with the exception, the line and the operands, and whoever asked gets
   `:aborted`. A guard fails, as in Elixir. `Mote.Raised` makes the exception of the reason. A `defpure` function that is

@@ -27,8 +27,8 @@ defmodule Mote.Counters do
   Aborted turns, by reason:
 
     * `aborts_explicit` - `abort(reason)`;
-    * `aborts_match` - a failed match: `=`, `case`, `cond` or the clauses of a function;
-    * `aborts_raised` - an operation that has no answer, where Elixir would raise (`Mote.Raised`);
+    * `aborts_raised` - where Elixir would raise: an operation that has no answer, a failed match (`Mote.Raised`);
+    * `aborts_match` - a failed match in a module with `errors: :undefined`: `=`, `case`, `cond` or the clauses of a function;
     * `aborts_fuel` - the fuel was spent;
     * `aborts_stack` - calls were too deep;
     * `aborts_undefined_function` - a module is not loaded;

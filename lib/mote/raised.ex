@@ -1,6 +1,7 @@
 defmodule Mote.Raised do
   @moduledoc """
-  The exception that Elixir would have raised, where a turn was aborted for an operation that has no answer.
+  The exception that Elixir would have raised, where a turn was aborted for an operation that has no answer or a value that no
+  clause fits.
 
   In a behaviour nothing is raised: the turn is aborted with the reason `{:raised, {module, line, operation}, arguments}`,
   which `Mote.Turn`, telemetry, `Mote.trace/2` and `Mote.Error` show. This module tells it as people know it:
@@ -15,18 +16,24 @@ defmodule Mote.Raised do
   alias Mote.Behaviour.Primitives
 
   @typedoc "The reason of such an abort."
-  @type reason :: {:raised, {module, line :: non_neg_integer, operation :: atom}, arguments :: tuple}
+  @type reason :: {:raised, {module, line :: non_neg_integer, operation}, arguments :: tuple}
+
+  @typedoc "An operation, or what has fitted nothing: that is its only argument."
+  @type operation :: atom | {:function_clause, name :: atom, arity}
 
   @low -0x4000000000000000
   @high 0x3FFFFFFFFFFFFFFF
 
-  @doc "Whether a turn was aborted for an operation without an answer."
+  @doc "Whether a turn was aborted where Elixir would have raised."
   defguard is_raised(reason)
            when is_tuple(reason) and tuple_size(reason) == 3 and elem(reason, 0) == :raised and
                   tuple_size(elem(reason, 1)) == 3 and is_tuple(elem(reason, 2))
 
   @doc "The exception of a reason."
   @spec exception(reason) :: Exception.t()
+  def exception({:raised, {module, _line, {:function_clause, name, arity}}, _arguments}),
+    do: %FunctionClauseError{module: module, function: name, arity: arity}
+
   def exception({:raised, {_module, _line, operation}, arguments}) do
     case attempt(operation, Tuple.to_list(arguments)) do
       {:raised, exception} -> exception
@@ -74,6 +81,9 @@ defmodule Mote.Raised do
   end
 
   defp elixir(tag, [left]) when tag in [:and, :or], do: raise(BadBooleanError, term: left, operator: tag)
+  defp elixir(:badmatch, [value]), do: raise(MatchError, term: value)
+  defp elixir(:case_clause, [value]), do: raise(CaseClauseError, term: value)
+  defp elixir(:cond_clause, []), do: raise(CondClauseError)
   defp elixir(:send_after, _), do: raise(ArgumentError, "expected milliseconds, an integer of 0 or more")
   defp elixir(:range, bounds), do: raise(ArgumentError, range(bounds))
   defp elixir(:binary_generator, [_]), do: raise(ArgumentError, "expected a binary")
@@ -107,6 +117,13 @@ defmodule Mote.Raised do
   defp call(operation, {a, b}) when is_map_key(@infix, operation),
     do: "#{show(a)} #{@infix[operation]} #{show(b)}"
 
+  defp call({:function_clause, name, arity}, {arguments}) when tuple_size(arguments) == arity,
+    do: called(name, arguments)
+
+  defp call(operation, {value}) when operation in [:badmatch, :case_clause] or is_tuple(operation),
+    do: show(value)
+
+  defp call(:cond_clause, {}), do: ""
   defp call(:range, {a, b}), do: "#{show(a)}..#{show(b)}"
   defp call(:range, {a, b, step}), do: "#{show(a)}..#{show(b)}//#{show(step)}"
   defp call(:neg, {a}), do: "-#{show(a)}"
@@ -120,8 +137,10 @@ defmodule Mote.Raised do
         name -> "#{name || operation}"
       end
 
-    "#{name}(#{arguments |> Tuple.to_list() |> Enum.map_join(", ", &show/1)})"
+    called(name, arguments)
   end
+
+  defp called(name, arguments), do: "#{name}(#{arguments |> Tuple.to_list() |> Enum.map_join(", ", &show/1)})"
 
   defp show(term), do: inspect(term, limit: 5, printable_limit: 100)
 end

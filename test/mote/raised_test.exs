@@ -98,6 +98,37 @@ defmodule Mote.RaisedTest do
     end
   end
 
+  describe "what no clause fits" do
+    test "is told as Elixir does, with its line" do
+      reason = fn expression, x ->
+        module = module("defpure f(x) do\n_ = x\n#{expression}\nend", "", :abort)
+        {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [x]) end).outcome
+        assert Raised.exception(reason) == catch_error(module.f(x))
+        assert {:raised, {^module, 4, _}, _} = reason
+        {Raised.exception(reason), reason |> Raised.format() |> String.replace(inspect(module), "M")}
+      end
+
+      assert reason.("{:ok, y} = x\ny", :error) ==
+               {%MatchError{term: :error}, "** (MatchError) test.ex:4: no match of right hand side value: :error"}
+
+      assert reason.("case x do 1 -> 2; {_, _} -> 3 end", {1}) ==
+               {%CaseClauseError{term: {1}}, "** (CaseClauseError) test.ex:4: no case clause matching: {1}"}
+
+      assert reason.("cond do x == 1 -> 2; x == 2 -> 3 end", 3) ==
+               {%CondClauseError{}, "** (CondClauseError) test.ex:4: no cond clause evaluated to a truthy value"}
+    end
+
+    test "of a function as well" do
+      module = module("defpure f(1, _), do: 2\ndefpure f(2, y), do: y", "", :abort)
+      {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [3, [4]]) end).outcome
+      assert reason == {:raised, {module, 2, {:function_clause, :f, 2}}, {{3, [4]}}}
+      assert %FunctionClauseError{module: ^module, function: :f, arity: 2} = catch_error(module.f(3, 4))
+
+      assert Raised.format(reason) |> String.replace(inspect(module), "M") ==
+               "** (FunctionClauseError) test.ex:2: no function clause matching in M.f/2: f(3, [4])"
+    end
+  end
+
   # Expressions of x and y, each of which may raise, and what Elixir does with them.
   @expressions [
     "x + y",
@@ -161,7 +192,17 @@ defmodule Mote.RaisedTest do
     "{x + 1, y}",
     "(fine = x; _ = fine + y; fine)",
     "case x + 1 do 2 -> y * 2; _ -> y end",
-    "cond do x + 1 > y -> 1; true -> hd(y) end"
+    "cond do x + 1 > y -> 1; true -> hd(y) end",
+    "case x do 1 -> y; [a | _] -> a end",
+    "case {x, y} do {1, a} -> a; {a, 1} when a > 1 -> a end",
+    "cond do x == 1 -> y; y == :a -> x end",
+    "(1 = x; y)",
+    "({a, [b]} = {x, y}; {b, a})",
+    "(%{a: a} = x; a)",
+    "for {a} <- [x], {1, ^a} = {y, a}, do: a",
+    "Enum.map([x], fn 1 -> y; true -> 2 end)",
+    "(fn a when is_atom(a) -> y; 1 -> 2 end).(x)",
+    "with {a} <- x, do: a, else: (true -> y; 1 -> 2)"
   ]
 
   defp argument do

@@ -24,6 +24,7 @@ defmodule Mote.Behaviour.AST do
   #     {:sure, l, primitive, [e]}         an operation that has an answer here; until errors
   #     {:must, l, where, [e]}             one that has an answer, or the turn is aborted; where is
   #                                        {module, line, primitive}; after errors only
+  #     {:match, l, pattern, e, fail}      after errors only; fail is {:raised, where}, as it may be of a case
   #     {:letrec, l, [{key, [variable], e}], e}  until loops: functions that see the variables around them
   #     {:local, l, key, [e]}              until loops: calls one of these, inside of the nearest letrec
   #
@@ -118,6 +119,7 @@ defmodule Mote.Behaviour.AST do
       {tag, _, _, es} when tag in [:op, :sure, :none, :must] -> es
       {tag, _, a, b} when tag in [:and, :or, :both, :either] -> [a, b]
       {:match, _, _, e} -> [e]
+      {:match, _, _, e, _} -> [e]
       {:if, _, a, b, c} -> [a, b, c]
       {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
       {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)

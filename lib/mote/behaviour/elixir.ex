@@ -265,7 +265,8 @@ defmodule Mote.Behaviour.Elixir do
   end
 
   def expr({:match, l, {:bind, _, v}, e}), do: {:=, generated(l), [variable(v), expr(e)]}
-  def expr({:match, l, pattern, e}), do: Match.match(pattern, expr(e), l)
+  def expr({:match, l, pattern, e}), do: Match.match(pattern, expr(e), :badmatch, l)
+  def expr({:match, l, pattern, e, fail}), do: Match.match(pattern, expr(e), fail, l)
   def expr({:case, l, e, clauses, fail}), do: Match.clauses(clauses, expr(e), fail, l)
 
   def expr({:abort, l, e}), do: stage(:abort, [expr(e)], l)

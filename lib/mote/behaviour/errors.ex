@@ -1,15 +1,18 @@
 defmodule Mote.Behaviour.Errors do
-  # Fifth pass, between flow and the two forms: what becomes of an operation that has no answer, `1 + :a`, by the choice of
-  # the module.
+  # Fifth pass, between flow and the two forms: what becomes of an operation that has no answer, `1 + :a`, and of a value that no
+  # clause fits, by the choice of the module.
   #
   #   * `:abort`: the turn is aborted, as a process would end with the exception that Elixir raises there. Of such operations
   #     the pass makes `:must` nodes, whose failure is a jump to an abort that knows its line.
-  #   * `:undefined`: the value is `:undefined`, and the code goes on.
+  #   * `:undefined`: the value is `:undefined`, and the code goes on; where no clause fits the turn is aborted all the same, with
+  #     a reason that knows no line.
   #
   # In guards both mean that the guard fails. What the loops pass calculates for itself is certain to have an answer, or
   # nobody looks at it (`:sure`).
   #
-  # The reason of such an abort is `{:raised, {module, line, primitive}, arguments}`; `Mote.Raised` makes the exception of it.
+  # The reason of such an abort is `{:raised, {module, line, operation}, arguments}`; `Mote.Raised` makes the exception of it. The
+  # operation is a primitive, or what fits nothing (`:badmatch`, `:case_clause`, `:cond_clause`, `{:function_clause, name,
+  # arity}`), which is then the argument.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Primitives}
@@ -20,7 +23,12 @@ defmodule Mote.Behaviour.Errors do
   @doc "The unit without `:sure` and `:none` nodes."
   @spec unit(map, mode) :: map
   def unit(unit, mode) do
-    codes = for code <- unit.codes, do: %{code | body: expr(code.body, %{mode: mode, module: unit.module})}
+    codes =
+      for code <- unit.codes do
+        s = %{mode: mode, module: unit.module, function: {:function_clause, code.name, code.arity}}
+        %{code | body: expr(code.body, s)}
+      end
+
     %{unit | codes: codes}
   end
 
@@ -34,7 +42,7 @@ defmodule Mote.Behaviour.Errors do
     cond do
       Primitives.always?(primitive) -> {:op, l, primitive, es}
       primitive == :not and Tests.boolean?(hd(es)) -> {:op, l, primitive, es}
-      true -> {:must, l, {s.module, l, primitive}, es}
+      true -> {:must, l, where(l, primitive, s), es}
     end
   end
 
@@ -53,12 +61,25 @@ defmodule Mote.Behaviour.Errors do
       for {:clause, l, pattern, guards, body} <- clauses,
           do: {:clause, l, pattern, guards, expr(body, s)}
 
-    {:case, l, expr(e, s), clauses, fail}
+    {:case, l, expr(e, s), clauses, fail(fail, l, s)}
+  end
+
+  defp expr({:match, l, pattern, e}, %{mode: :abort} = s) when elem(pattern, 0) != :bind,
+    do: {:match, l, pattern, expr(e, s), {:raised, where(l, :badmatch, s)}}
+
+  defp expr({:cond, l, clauses}, %{mode: :abort} = s) do
+    clauses = for {test, body} <- clauses, do: {expr(test, s), expr(body, s)}
+    {:cond, l, clauses ++ [{{:lit, l, true}, raised(l, :cond_clause, [], s)}]}
   end
 
   defp expr(node, s), do: AST.map_children(node, &expr(&1, s))
 
   defp exprs(es, s), do: Enum.map(es, &expr(&1, s))
+
+  # What happens where no clause fits.
+  defp fail(:case_clause, l, %{mode: :abort} = s), do: {:raised, where(l, :case_clause, s)}
+  defp fail(:function_clause, l, %{mode: :abort} = s), do: {:raised, where(l, s.function, s)}
+  defp fail(fail, _, _), do: fail
 
   # The left operand decides, and must be a boolean.
   defp strict(tag, l, a, b, s) do
@@ -90,7 +111,8 @@ defmodule Mote.Behaviour.Errors do
   defp variable, do: {:"the operand", 0}
 
   defp raised(l, primitive, es, s) do
-    where = {:lit, l, {s.module, l, primitive}}
-    {:abort, l, AST.tuple(l, [{:lit, l, :raised}, where, AST.tuple(l, es)])}
+    {:abort, l, AST.tuple(l, [{:lit, l, :raised}, {:lit, l, where(l, primitive, s)}, AST.tuple(l, es)])}
   end
+
+  defp where(l, operation, s), do: {s.module, l, operation}
 end

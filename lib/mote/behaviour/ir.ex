@@ -153,11 +153,13 @@ defmodule Mote.Behaviour.IR do
     finish(o, dest, Builder.bind(g, v, o))
   end
 
-  def gen({:match, _, pattern, e}, dest, g) do
+  def gen({:match, l, pattern, e}, dest, g), do: gen({:match, l, pattern, e, :badmatch}, dest, g)
+
+  def gen({:match, _, pattern, e, fail}, dest, g) do
     {subject, g} = subject(e, g)
     {bad, g} = label(g)
     g = Match.pattern(pattern, subject, bad, g)
-    g = Builder.cold(g, bad, &Match.fail(:badmatch, subject, &1))
+    g = Builder.cold(g, bad, &Match.fail(fail, subject, &1))
     value(subject, dest, g)
   end
 
@@ -340,8 +342,8 @@ defmodule Mote.Behaviour.IR do
     finish(o, dest, g)
   end
 
-  # Where an operation has no answer.
-  defp raised(where, os, g) do
+  @doc "Aborts where an operation has no answer, or nothing fits."
+  def raised(where, os, g) do
     {arguments, g} = fresh(g)
     {reason, g} = fresh(g)
 

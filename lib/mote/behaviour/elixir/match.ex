@@ -10,11 +10,11 @@ defmodule Mote.Behaviour.Elixir.Match do
   alias Mote.Behaviour.{AST, Primitives}
 
   @doc "`pattern = value` that aborts when it does not match; binds for what follows."
-  def match(pattern, value, l) do
+  def match(pattern, value, fail, l) do
     {native, tests, _} = loosen(pattern, 0)
     whole = {:whole, [generated: true], __MODULE__}
     bound = pattern |> AST.bound() |> Enum.map(&Plain.variable/1)
-    abort = abort(:badmatch, whole, l)
+    abort = failure(fail, whole, l)
     result = {:{}, [], [whole | bound]}
 
     found =
@@ -93,10 +93,12 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp failure(:function_clause, _, l),
     do: Plain.remote(Mote.Turn.Stage, :abort, [:function_clause], l)
 
-  defp failure(reason, subject, l), do: abort(reason, subject, l)
+  defp failure({:raised, where}, subject, l) do
+    reason = {:{}, [], [:raised, Plain.literal(where), {:{}, [], [subject]}]}
+    Plain.remote(Mote.Turn.Stage, :abort, [reason], l)
+  end
 
-  defp abort(reason, value, l),
-    do: Plain.remote(Mote.Turn.Stage, :abort, [{reason, value}], l)
+  defp failure(reason, subject, l), do: Plain.remote(Mote.Turn.Stage, :abort, [{reason, subject}], l)
 
   defp tested([], yes, _), do: yes
 

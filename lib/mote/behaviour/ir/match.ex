@@ -194,6 +194,11 @@ defmodule Mote.Behaviour.IR.Match do
   def fail(:ignore, _, g), do: stop(g, {:ignore})
   def fail(:function_clause, _, g), do: stop(g, {:abort, {:k, :function_clause}})
 
+  def fail({:raised, where}, subject, g) do
+    {o, g} = IR.operand(subject, g)
+    IR.raised(where, [o], g)
+  end
+
   def fail(reason, {:k, constant}, g), do: stop(g, {:abort, {:k, {reason, constant}}})
 
   def fail(reason, subject, g) do
