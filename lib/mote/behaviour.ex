@@ -95,7 +95,9 @@ defmodule Mote.Behaviour do
   Functions made with `defpure`, of this and of other modules; macros that become what is listed here; and what follows. What
   is part of `Mote.Prelude`, Elixir's library written in the language itself, is loaded with the first module that calls it.
   Left out are functions that have effects or depend on a process or a node, `Stream`, whose values are functions, `MapSet`,
-  and what needs tables of Unicode.
+  and what needs tables of Unicode. Functions that count characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) know those
+  of Latin, Greek, Cyrillic, Chinese, Japanese and Korean text and symbols, and abort the turn with
+  `{:unsupported_character, text}` at others.
 
   #{Mote.Behaviour.Listing.text()}
   """

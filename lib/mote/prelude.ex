@@ -85,16 +85,51 @@ defmodule Mote.Prelude do
       values: 1
     ],
     Tuple => [append: 2, delete_at: 2, duplicate: 2, insert_at: 3, product: 1, sum: 1],
-    Integer => [digits: 1, digits: 2, floor_div: 2, gcd: 2, mod: 2, pow: 2, undigits: 1, undigits: 2],
+    Integer => [
+      digits: 1,
+      digits: 2,
+      floor_div: 2,
+      gcd: 2,
+      mod: 2,
+      parse: 1,
+      pow: 2,
+      to_string: 1,
+      to_string: 2,
+      undigits: 1,
+      undigits: 2
+    ],
     String => [
+      at: 2,
+      codepoints: 1,
       contains?: 2,
       downcase: 2,
       duplicate: 2,
       ends_with?: 2,
+      first: 1,
+      graphemes: 1,
+      last: 1,
+      length: 1,
+      pad_leading: 2,
+      pad_leading: 3,
+      pad_trailing: 2,
+      pad_trailing: 3,
       replace: 3,
+      replace_prefix: 3,
+      replace_suffix: 3,
+      reverse: 1,
+      slice: 3,
+      split: 1,
       split: 2,
+      split: 3,
       starts_with?: 2,
+      to_charlist: 1,
       to_integer: 1,
+      trim: 1,
+      trim: 2,
+      trim_leading: 1,
+      trim_leading: 2,
+      trim_trailing: 1,
+      trim_trailing: 2,
       upcase: 2
     ]
   }
@@ -144,17 +179,21 @@ defmodule Mote.Prelude do
     Map => [filter: 2, get_lazy: 3, merge: 3, put_new_lazy: 3, reject: 2]
   }
 
+  # What cannot have its own name there, since a primitive has it.
+  @names %{{String, :length} => :characters, {Integer, :to_string} => :text}
+
   @entries Map.merge(
              for({module, names} <- @pure, {name, arity} <- names, into: %{}) do
-               {{module, name, arity}, {:pure, Module.concat(Mote.Prelude, module)}}
+               {{module, name, arity},
+                {:pure, Module.concat(Mote.Prelude, module), Map.get(@names, {module, name}, name)}}
              end,
              for({module, names} <- @templates, {name, arity} <- names, into: %{}) do
-               {{module, name, arity}, {:template, Module.concat(Mote.Prelude.Inline, module)}}
+               {{module, name, arity}, {:template, Module.concat(Mote.Prelude.Inline, module), name}}
              end
            )
 
-  @doc "Where `module.name/arity` is written, or nil."
-  @spec entry(module, atom, arity) :: {:pure | :template, module} | nil
+  @doc "Where `module.name/arity` is written, and by what name; or nil."
+  @spec entry(module, atom, arity) :: {:pure | :template, module, atom} | nil
   def entry(module, name, arity), do: Map.get(@entries, {module, name, arity})
 
   @doc "All of them."

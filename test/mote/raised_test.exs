@@ -109,13 +109,15 @@ defmodule Mote.RaisedTest do
       end
 
       assert reason.("{:ok, y} = x\ny", :error) ==
-               {%MatchError{term: :error}, "** (MatchError) test.ex:4: no match of right hand side value: :error"}
+               {%MatchError{term: :error},
+                "** (MatchError) test.ex:4: no match of right hand side value: :error"}
 
       assert reason.("case x do 1 -> 2; {_, _} -> 3 end", {1}) ==
                {%CaseClauseError{term: {1}}, "** (CaseClauseError) test.ex:4: no case clause matching: {1}"}
 
       assert reason.("cond do x == 1 -> 2; x == 2 -> 3 end", 3) ==
-               {%CondClauseError{}, "** (CondClauseError) test.ex:4: no cond clause evaluated to a truthy value"}
+               {%CondClauseError{},
+                "** (CondClauseError) test.ex:4: no cond clause evaluated to a truthy value"}
     end
 
     test "of a function as well" do

@@ -207,6 +207,35 @@ defmodule Mote.PreludeCases do
     String.upcase("é" <> s, :ascii)
     String.downcase("É" <> s, :ascii)
     String.to_integer(to_string(number))
+    String.split(u)
+    String.split(s, ",", trim: true)
+    String.split(s, ",", [])
+    String.trim(u)
+    String.trim_leading(u)
+    String.trim_trailing(u)
+    String.trim(s, pad)
+    String.trim_leading(s, "a")
+    String.trim_trailing(s <> pad <> pad, pad)
+    String.graphemes(u)
+    String.codepoints(u <> "e\u0301")
+    String.to_charlist(u)
+    String.length(u)
+    String.reverse(u)
+    String.at(u, i)
+    String.first(u)
+    String.last(u)
+    String.slice(u, n, n_more)
+    String.slice(u, n_in, n_more)
+    String.pad_leading(u, n)
+    String.pad_leading(u, n + 6, pad)
+    String.pad_trailing(u, n + 3)
+    String.pad_trailing(u, n + 6, [pad, "-"])
+    String.replace_prefix(s, "a", pad)
+    String.replace_suffix(s, "b", pad)
+    Integer.parse(to_string(number) <> s)
+    Integer.parse(s <> to_string(number))
+    Integer.to_string(number)
+    Integer.to_string(number, n + 2)
     """
   }
 
@@ -229,7 +258,7 @@ defmodule Mote.PreludeCases do
   def older(expression), do: Map.fetch!(@older, expression)
 
   @variables [:e, :e_list, :ordered, :l, :ints, :terms, :pairs, :map, :texts, :i, :n, :n_in, :n_more, :t, :s] ++
-               [:f, :number, :pad, :digits, :key, :keys, :kw, :lists, :tuple]
+               [:f, :u, :number, :pad, :digits, :key, :keys, :kw, :lists, :tuple]
 
   @doc "The variables of a case that are generated."
   def variables(expression) do
@@ -261,6 +290,7 @@ defmodule Mote.PreludeCases do
       :n_in -> integer(-6..6)
       :t -> a_term()
       :s -> text()
+      :u -> string([?a..?c, ?\s, ?\t, ?\n, ?\r, 0xA0, ?é, 0x3000, ?漢, ?€, 0x2003], max_length: 9)
       :f -> one_of([float(min: -1.0e6, max: 1.0e6), map(integer(-40..40), &(&1 / 2))])
       :number -> integer(-1_000_000..1_000_000)
       :pad -> string(?a..?c, min_length: 1, max_length: 3)

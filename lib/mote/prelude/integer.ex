@@ -33,6 +33,28 @@ defmodule Mote.Prelude.Integer do
   defpure digits_of(0, _, digits), do: digits
   defpure digits_of(n, base, digits), do: digits_of(div(n, base), base, [rem(n, base) | digits])
 
+  defpure text(n) when is_integer(n), do: to_string(n)
+
+  defpure text(n, base) when is_integer(n) and base in 2..36 do
+    text = Enum.map_join(digits(abs(n), base), &<<if(&1 < 10, do: ?0 + &1, else: ?A + &1 - 10)>>)
+    if n < 0, do: "-" <> text, else: text
+  end
+
+  defpure parse(<<sign, c, _::binary>> = text) when sign in [?+, ?-] and c in ?0..?9 do
+    {n, rest} = parsed(text, 1, 0)
+    {if(sign == ?-, do: -n, else: n), rest}
+  end
+
+  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 0)
+  defpure parse(text) when is_binary(text), do: :error
+
+  defpure parsed(text, at, n) do
+    case binary_part(text, at, byte_size(text) - at) do
+      <<c, _::binary>> when c in ?0..?9 -> parsed(text, at + 1, n * 10 + c - ?0)
+      rest -> {n, rest}
+    end
+  end
+
   defpure undigits(digits), do: undigits(digits, 10)
   defpure undigits(digits, base), do: Enum.reduce(digits, 0, fn digit, n -> n * base + digit end)
 end

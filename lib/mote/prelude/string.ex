@@ -1,8 +1,10 @@
 defmodule Mote.Prelude.String do
-  # Functions of String that are the same whether text is bytes or characters, by bytes; and those of ASCII letters, which
-  # leave all other characters as they are.
+  # Functions of String: those that are the same whether text is bytes or characters, by bytes; those of ASCII letters, which
+  # leave all other characters as they are; and those that count characters.
   @moduledoc false
   use Mote.Behaviour
+
+  alias Mote.Prelude.Characters
 
   defpure starts_with?(text, prefixes) when is_list(prefixes), do: any_prefix?(text, prefixes)
 
@@ -53,6 +55,23 @@ defmodule Mote.Prelude.String do
   defpure replace(text, part, new) when is_binary(part) and part != "",
     do: Enum.join(parts(text, part, 0, []), new)
 
+  defpure split(text, part, options), do: trimmed(split(text, part), options)
+
+  defpure trimmed(parts, []), do: parts
+  defpure trimmed(parts, trim: false), do: parts
+  defpure trimmed(parts, trim: true), do: for(part <- parts, part != "", do: part)
+
+  defpure replace_prefix(text, prefix, new),
+    do: if(starts_with?(text, prefix), do: new <> from(text, byte_size(prefix)), else: text)
+
+  defpure replace_suffix(text, suffix, new) do
+    if ends_with?(text, suffix),
+      do: binary_part(text, 0, byte_size(text) - byte_size(suffix)) <> new,
+      else: text
+  end
+
+  defpure from(text, at), do: binary_part(text, at, byte_size(text) - at)
+
   defpure duplicate(text, n), do: Enum.join(List.duplicate(text, n))
 
   # -- letters of ASCII ----------------------------------------------------------------------------------------
@@ -63,6 +82,68 @@ defmodule Mote.Prelude.String do
   defpure changed(text, first, last, by) do
     Enum.join(for(<<c <- text>>, do: if(c >= first and c <= last, do: <<c + by>>, else: <<c>>)))
   end
+
+  # -- white space ---------------------------------------------------------------------------------------------
+
+  defpure split(text), do: Characters.words(text, 0, 0, [])
+
+  defpure trim(text) do
+    first = Characters.leading(text, 0)
+    binary_part(text, first, Characters.trailing(text, byte_size(text), first) - first)
+  end
+
+  defpure trim_leading(text), do: from(text, Characters.leading(text, 0))
+  defpure trim_trailing(text), do: binary_part(text, 0, Characters.trailing(text, byte_size(text), 0))
+
+  defpure trim(text, part), do: trim_trailing(trim_leading(text, part), part)
+
+  defpure trim_leading(text, part) do
+    if part != "" and starts_with?(text, part),
+      do: trim_leading(from(text, byte_size(part)), part),
+      else: text
+  end
+
+  defpure trim_trailing(text, part) do
+    if part != "" and ends_with?(text, part),
+      do: trim_trailing(binary_part(text, 0, byte_size(text) - byte_size(part)), part),
+      else: text
+  end
+
+  # -- characters ----------------------------------------------------------------------------------------------
+
+  defpure graphemes(text), do: Characters.graphemes(text)
+  defpure characters(text), do: Enum.count(graphemes(text))
+  defpure reverse(text), do: Enum.join(Enum.reverse(graphemes(text)))
+  defpure at(text, index), do: Enum.at(graphemes(text), index)
+  defpure first(text), do: Enum.at(graphemes(text), 0)
+  defpure last(text), do: Enum.at(graphemes(text), -1)
+
+  defpure slice(text, start, amount), do: Enum.join(Enum.slice(graphemes(text), start, amount))
+
+  defpure pad_leading(text, count), do: pad_leading(text, count, " ")
+  defpure pad_leading(text, count, padding), do: padding(text, count, padding) <> text
+  defpure pad_trailing(text, count), do: pad_trailing(text, count, " ")
+  defpure pad_trailing(text, count, padding), do: text <> padding(text, count, padding)
+
+  # A text as padding stands for its characters.
+  defpure padding(text, count, padding) when is_binary(padding),
+    do: padding(text, count, graphemes(padding))
+
+  defpure padding(text, count, [_ | _] = padding),
+    do: Enum.join(padded(count - Enum.count(graphemes(text)), padding, padding, []))
+
+  defpure padded(missing, [part | rest], all, done) when missing > 0,
+    do: padded(missing - 1, if(rest == [], do: all, else: rest), all, [part | done])
+
+  defpure padded(_, _, _, done), do: Enum.reverse(done)
+
+  defpure codepoints(text), do: points(text, [])
+
+  defpure points("", done), do: Enum.reverse(done)
+  defpure points(<<c::utf8, rest::binary>>, done), do: points(rest, [<<c::utf8>> | done])
+  defpure points(<<byte, rest::binary>>, done), do: points(rest, [<<byte>> | done])
+
+  defpure to_charlist(text), do: for(<<c::utf8>> <- codepoints(text), do: c)
 
   # -- numbers -------------------------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ defmodule Mote.Behaviour.ListingTest do
     # A call of something else is a matter of the next pass, which only knows functions made with defpure: those of
     # the prelude are called in place of Elixir's.
     case Syntax.expr({called, [], arguments}, %{__ENV__ | file: "test.ex"}) do
-      {:call, _, {other, _, _}, _} -> Mote.Prelude.entry(module, name, length(arguments)) == {:pure, other}
+      {:call, _, {to, as, _}, _} -> Mote.Prelude.entry(module, name, length(arguments)) == {:pure, to, as}
       _ -> true
     end
   rescue

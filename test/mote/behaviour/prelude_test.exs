@@ -112,6 +112,37 @@ defmodule Mote.Behaviour.PreludeTest do
     end
   end
 
+  # Not all of them are assigned, and each stands for itself in a property of its own.
+  test "white space and characters are those of Elixir" do
+    points =
+      Enum.concat([
+        0..0x3FF,
+        0x1600..0x16FF,
+        0x1E00..0x33FF,
+        0x4E00..0x4E40,
+        0xAC00..0xAC40,
+        [0xFEFF, 0x1F600]
+      ])
+
+    for c <- points, text = <<"a", c::utf8, "b">> do
+      assert {c, Prelude.String.split(text)} == {c, String.split(text)}
+      assert {c, Prelude.String.trim(<<c::utf8>>)} == {c, String.trim(<<c::utf8>>)}
+
+      assert {c, Prelude.String.trim(<<c::utf8>> <> text <> <<c::utf8>>)} ==
+               {c, String.trim(<<c::utf8>> <> text <> <<c::utf8>>)}
+
+      try do
+        assert {c, Prelude.String.graphemes(text)} == {c, String.graphemes(text)}
+      rescue
+        error in Mote.Abort -> assert error.reason == {:abort, {:unsupported_character, <<c::utf8>>}}
+      end
+    end
+
+    assert Prelude.String.graphemes("Größe, Привет, こんにちは, 漢字, 한국어, Ωμέγα: 5 €") |> length() == 41
+    assert catch_error(Prelude.String.characters("👍")).reason == {:abort, {:unsupported_character, "👍"}}
+    assert Prelude.String.graphemes(<<255, ?a>>) == [<<255>>, "a"]
+  end
+
   # A function for each case, and a behaviour that calls it for who asks.
   defp compiled(cases, n) do
     functions =

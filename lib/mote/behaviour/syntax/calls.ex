@@ -57,19 +57,19 @@ defmodule Mote.Behaviour.Syntax.Calls do
       {module, name} == {System, :monotonic_time} -> monotonic_time(args, env)
       module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
       module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
-      entry = Prelude.entry(module, name, arity) -> prelude(entry, name, args, env)
+      entry = Prelude.entry(module, name, arity) -> prelude(entry, args, env)
       hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
       true -> Syntax.expand({{:., meta, [module, name]}, meta, args}, env)
     end
   end
 
   # A range is no value: where one is written as an argument it becomes its list.
-  defp prelude({:pure, module}, name, args, env) do
+  defp prelude({:pure, module, name}, args, env) do
     args = Enum.map(args, &Loops.listed(&1, env))
     {:call, env.line, {module, name, length(args)}, args}
   end
 
-  defp prelude({:template, module}, name, args, env), do: Templates.call(module, name, args, env)
+  defp prelude({:template, module, name}, args, env), do: Templates.call(module, name, args, env)
 
   defp vectors(name, args, env),
     do: AST.op(env.line, :vec_map2, [{:lit, env.line, name} | Syntax.exprs(args, env)])
