@@ -95,6 +95,24 @@ defmodule Mote.Prelude.Enum do
 
   defpure chunk_every(source, n) when n > 0, do: chunks(Enum.to_list(source), n, [])
 
+  defpure chunk_every(source, n, step), do: chunk_every(source, n, step, [])
+
+  defpure chunk_every(source, n, step, leftover) when n > 0 and step > 0,
+    do: steps(Enum.to_list(source), n, step, leftover, [])
+
+  defpure steps([], _, _, _, chunks), do: Enum.reverse(chunks)
+
+  defpure steps(list, n, step, leftover, chunks) do
+    chunk = take_first(list, n, [])
+    missing = n - length(chunk)
+
+    cond do
+      missing == 0 -> steps(drop_first(list, step), n, step, leftover, [chunk | chunks])
+      leftover == :discard -> Enum.reverse(chunks)
+      true -> Enum.reverse([chunk ++ take_first(Enum.to_list(leftover), missing, []) | chunks])
+    end
+  end
+
   defpure chunks([], _, chunks), do: Enum.reverse(chunks)
 
   defpure chunks(list, n, chunks) do
@@ -117,6 +135,9 @@ defmodule Mote.Prelude.Enum do
 
   defpure pairs([x | xs], [y | ys], pairs), do: pairs(xs, ys, [{x, y} | pairs])
   defpure pairs(_, _, pairs), do: Enum.reverse(pairs)
+
+  defpure zip(sources),
+    do: Mote.Prelude.List.zip(for(source <- Enum.to_list(sources), do: Enum.to_list(source)))
 
   defpure unzip(source), do: unpaired(Enum.reverse(Enum.to_list(source)), [], [])
 

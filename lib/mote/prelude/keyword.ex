@@ -12,6 +12,8 @@ defmodule Mote.Prelude.Keyword do
   defpure fetch([{k, value} | _], key) when k === key, do: {:ok, value}
   defpure fetch([_ | rest], key), do: fetch(rest, key)
 
+  defpure fetch!(list, key), do: elem(fetch(list, key), 1)
+
   defpure has_key?([], _), do: false
   defpure has_key?([{k, _} | _], key) when k === key, do: true
   defpure has_key?([_ | rest], key), do: has_key?(rest, key)

@@ -18,6 +18,8 @@ defmodule Mote.Prelude.Map do
   defpure pop(map, key, default),
     do: if(is_map_key(map, key), do: {Map.fetch!(map, key), Map.delete(map, key)}, else: {default, map})
 
+  defpure pop!(map, key), do: {Map.fetch!(map, key), Map.delete(map, key)}
+  defpure replace!(map, key, value), do: %{map | key => value}
   defpure replace(map, key, value), do: if(is_map_key(map, key), do: Map.put(map, key, value), else: map)
   defpure from_keys(keys, value), do: Map.new(for(key <- keys, do: {key, value}))
   defpure equal?(a, b), do: a === b

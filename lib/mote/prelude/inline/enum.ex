@@ -114,6 +114,22 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate flat_in([], lists, fun), do: Mote.Prelude.Enum.concat_all(lists, [])
   deftemplate flat_in([x | rest], lists, fun), do: flat_in(rest, [fun.(x) | lists], fun)
 
+  deftemplate flat_map_reduce(source, acc, fun), do: flat_acc(Enum.to_list(source), [], acc, fun)
+  deftemplate flat_acc([], lists, acc, fun), do: {Mote.Prelude.Enum.concat_all(lists, []), acc}
+
+  deftemplate flat_acc([x | rest], lists, acc, fun) do
+    case fun.(x, acc) do
+      {:halt, acc} -> {Mote.Prelude.Enum.concat_all(lists, []), acc}
+      {list, acc} -> flat_acc(rest, [list | lists], acc, fun)
+    end
+  end
+
+  deftemplate map_every(source, nth, fun), do: every_in(Enum.to_list(source), nth, 0, [], fun)
+  deftemplate every_in(list, 0, _, _, fun), do: list
+  deftemplate every_in([], _, _, done, fun), do: Enum.reverse(done)
+  deftemplate every_in([x | rest], nth, 0, done, fun), do: every_in(rest, nth, nth - 1, [fun.(x) | done], fun)
+  deftemplate every_in([x | rest], nth, n, done, fun), do: every_in(rest, nth, n - 1, [x | done], fun)
+
   deftemplate map_reduce(source, acc, fun), do: mapped(Enum.to_list(source), [], acc, fun)
   deftemplate mapped([], done, acc, fun), do: {Enum.reverse(done), acc}
 
