@@ -8,7 +8,7 @@ defmodule Mote.Behaviour do
         @doc "Counts, and answers with the count."
         defactor counter(count) do
           {customer, :read} -> send customer, count
-          {_customer, {:add, n}} when is_integer(n) -> become counter(count + n)
+          {:add, n} when is_integer(n) -> become counter(count + n)
         end
       end
 
@@ -32,27 +32,27 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, `in`, `for` (also `for <<x <- binary>>`, with
+  `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, ranges where they are used (`for n <- 1..3`,
+  `Enum.sum(1..n//2)`), `in`, `for` (also `for <<x <- binary>>`, with
   `into:` and `reduce:`), and most of the pure functions of `Enum`, `List`, `Map`, `Keyword`, `Tuple`, `Integer` and `String`, which are listed below. Functions
   that they are given are written where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code
   around them. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
-    * `send_after(milliseconds, target, message)`, which gives a timer, and `cancel_timer(timer)`: see `Mote.Timer`;
+    * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in another order than those of
+      `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
     * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
     * `become name(…)`, `become sink()`; the last one of a turn wins;
-    * `abort(reason)`, which ends the turn without footprints;
+    * `abort(reason)`, which ends the turn without footprints: what `raise` is elsewhere;
     * `on(sponsor, address)`, `is_address(term)`.
 
-  Of maps there are `%{key => value}`, `map.key`, `%{map | key => value}`, patterns with literal and pinned keys,
-  `map_size/1`, `is_map_key/2`, and of `Map` `get/2`, `get/3`, `fetch/2`, `fetch!/2`, `put/3`, `put_new/3`, `update/4`,
-  `update!/3`, `delete/2`, `has_key?/2`, `keys/1`, `values/1`, `to_list/1`, `new/0`, `new/1`, `new/2` and `merge/2`. A
-  key that is missing has no answer where Elixir raises. Whatever goes through a map, loops too, does so in the order of
-  its keys. `%Name{}` makes and matches structs, which are maps; an address is none.
+  Of maps there are `%{key => value}`, `map.key`, `map[key]`, `%{map | key => value}`, patterns with literal and pinned keys, and
+  most functions of `Map`. Whatever goes through a map, loops too, does so in the order of its keys, which Elixir leaves open.
+  `%Name{}` makes and matches structs, which are maps; an address is none.
 
   Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 64 bits),
   `float` (32 or 64), `binary` and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
-  `:binary.at/2` and `to_string/1` (of binaries, atoms and integers), which interpolation calls. Parts are not copied.
+  `:binary.at/2` and `to_string/1` (of binaries, atoms and numbers), which interpolation calls. Parts are not copied.
   Bitstrings that are no binaries are carried as they are.
 
   `Mote.Vector` has packed arrays of numbers: its functions are primitives.
@@ -69,7 +69,7 @@ defmodule Mote.Behaviour do
   ## Errors
 
   Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of a
-  `case` fits, an integer beyond 63 bits. Nothing
+  `case` fits. So it is where a machine can do less than Elixir: an integer beyond 63 bits is an `ArithmeticError`. Nothing
   of the turn shows, its message is used up, and the actor goes on as it was. The abort is counted (`aborts_raised` in
   `Mote.info/1`), told in telemetry and in the log with the exception, the line and the operands, and whoever asked gets
   `:aborted`. A guard fails, as in Elixir. `Mote.Raised` makes the exception of the reason. A `defpure` function that is

@@ -7,6 +7,8 @@ defmodule Mote.Prelude do
   @moduledoc false
 
   @pure %{
+    Access => [get: 2, get: 3],
+    Kernel => [**: 2, get_in: 2, put_in: 3],
     Enum => [
       all?: 1,
       any?: 1,
@@ -59,6 +61,7 @@ defmodule Mote.Prelude do
       keyfind: 4,
       keymember?: 3,
       keyreplace: 4,
+      keysort: 2,
       keystore: 4,
       last: 1,
       last: 2,
@@ -73,6 +76,7 @@ defmodule Mote.Prelude do
       drop: 2,
       equal?: 2,
       from_keys: 2,
+      from_struct: 1,
       pop: 2,
       pop: 3,
       pop!: 2,
@@ -175,6 +179,7 @@ defmodule Mote.Prelude do
       map_reduce: 3,
       max_by: 2,
       min_by: 2,
+      min_max_by: 2,
       product_by: 2,
       reduce: 2,
       reduce_while: 3,
@@ -192,12 +197,19 @@ defmodule Mote.Prelude do
       zip_reduce: 4,
       zip_with: 3
     ],
+    Keyword => [update: 4, update!: 3],
     List => [foldl: 3, foldr: 3, update_at: 3],
     Map => [filter: 2, get_lazy: 3, merge: 3, put_new_lazy: 3, reject: 2]
   }
 
-  # What cannot have its own name there, since a primitive has it.
-  @names %{{String, :length} => :characters, {Integer, :to_string} => :text}
+  # What cannot have its own name there, since Kernel or a primitive has it.
+  @names %{
+    {String, :length} => :characters,
+    {Integer, :to_string} => :text,
+    {Kernel, :**} => :power,
+    {Kernel, :get_in} => :inside,
+    {Kernel, :put_in} => :put_inside
+  }
 
   @entries Map.merge(
              for({module, names} <- @pure, {name, arity} <- names, into: %{}) do

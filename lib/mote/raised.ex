@@ -91,6 +91,7 @@ defmodule Mote.Raised do
   defp elixir(:reverse, [list]), do: Enum.reverse(list)
   defp elixir(:map_update, [map, key, value]), do: %{map | key => value}
   defp elixir(:map_fetch, [map, key]), do: Map.fetch!(map, key)
+  defp elixir(:to_string, [value]), do: String.Chars.to_string(value)
   defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{show(address)}")
   defp elixir(:bin_of, _), do: raise(ArgumentError, "a part of the binary has no such value")
 

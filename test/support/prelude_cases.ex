@@ -24,6 +24,10 @@ defmodule Mote.PreludeCases do
     Enum.chunk_every(e, n + 1, n_more + 1, terms)
     Enum.chunk_every(e, n + 1, n_more + 1, :discard)
     Enum.map_every(l, n, &(&1 * 2))
+    Enum.slice(e, n..n_more)
+    Enum.slice(e, n..-2//1)
+    Enum.slice([1, 2, 3], 0..2//2)
+    Enum.slice([1, 2, 3 | l], -2..-1)
     Enum.take_while(l, fn x -> x < i end)
     Enum.drop_while(l, fn x -> x < i end)
     Enum.split_while(l, &(&1 < i))
@@ -67,6 +71,8 @@ defmodule Mote.PreludeCases do
     Enum.unzip(pairs)
     Enum.with_index(e)
     Enum.with_index(e, i)
+    Enum.with_index(e, fn x, i -> {i, x} end)
+    Enum.with_index(l, &(&1 * &2))
     Enum.into(pairs, map)
     Enum.into(e, [])
     Enum.into(l, map, fn x -> {x, i} end)
@@ -98,6 +104,18 @@ defmodule Mote.PreludeCases do
     for x <- l, into: s, do: "<\#{x}>"
     for <<c <- s>>, c != ?,, into: "", do: <<c, c>>
     for x <- l, into: [], do: x
+    for x <- l, y <- ints, uniq: true, do: rem(x + y, 4)
+    for x <- l, uniq: true, into: s, do: to_string(x)
+    map[i]
+    kw[key]
+    {%{a: map}[:a][i], nil[i], kw[key]}
+    Access.get(map, i)
+    Access.get(kw, key, t)
+    get_in(%{a: map, b: kw}, [:a, i])
+    Kernel.get_in(%{a: map, b: kw}, [:b, key])
+    Kernel.put_in(%{a: map}, [:a, i], t)
+    Kernel.**(i, n)
+    {i ** n, f ** 2, 2 ** (f / 1.0e5)}
     tap(i, fn x -> x + 1 end) + then(i, &(&1 * 2))
     Enum.into(texts, "", &to_string/1)
     Enum.into(["x", s], s)
@@ -108,6 +126,7 @@ defmodule Mote.PreludeCases do
     Enum.min_max([i | l])
     Enum.max_by([i | l], &rem(&1, 3))
     Enum.min_by([i | l], &rem(&1, 3))
+    Enum.min_max_by([i | l], &rem(&1, 3))
     Enum.product(l)
     Enum.product_by(l, fn x -> x + 1 end)
     Enum.sum_by(l, &(&1 * 2))
@@ -141,6 +160,7 @@ defmodule Mote.PreludeCases do
     List.keymember?(pairs, i, 1)
     List.keyreplace(pairs, i, 0, {i, t})
     List.keystore(pairs, i, 0, {i, t})
+    List.keysort(pairs, 1)
     List.pop_at(terms, i)
     List.pop_at(terms, i, :none)
     List.replace_at(terms, i, t)
@@ -171,6 +191,9 @@ defmodule Mote.PreludeCases do
     Keyword.get(kw, key)
     Keyword.get(kw, key, t)
     Keyword.fetch(kw, key)
+    Keyword.update(kw, key, t, &(&1 + i))
+    Keyword.update!([{key, n} | kw], key, &(&1 + i))
+    Map.from_struct(%URI{host: s})
     Keyword.fetch!([{:b, i}, {key, t} | kw], key)
     Keyword.has_key?(kw, key)
     Keyword.delete(kw, key)
@@ -234,6 +257,10 @@ defmodule Mote.PreludeCases do
     String.first(u)
     String.last(u)
     String.slice(u, n, n_more)
+    String.slice(u, n..n_more)
+    String.slice(u, n..-1//1)
+    "\#{f} and \#{number}"
+    to_string(f * 1.0e-5) <> to_string(f * 1.0e12)
     String.slice(u, n_in, n_more)
     String.pad_leading(u, n)
     String.pad_leading(u, n + 6, pad)

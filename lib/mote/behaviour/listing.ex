@@ -94,5 +94,10 @@ defmodule Mote.Behaviour.Listing do
     end)
   end
 
-  defp required(module), do: if(List.keymember?(@macros, module, 0), do: ", which must be required", else: "")
+  defp required(module) do
+    case for {^module, name, _} <- @macros, uniq: true, do: "`#{name}`" do
+      [] -> ""
+      macros -> ", which must be required for #{Enum.join(macros, " and ")}"
+    end
+  end
 end

@@ -224,7 +224,7 @@ defmodule Mote.Behaviour.Syntax do
 
   defp unexpanded({name, _, args}, env) when is_atom(name) and is_list(args) do
     case Macro.Env.lookup_import(env, {name, length(args)}) do
-      [{:function, Kernel} | _] -> Hints.kernel(name, length(args), env)
+      [{:function, Kernel} | _] -> Calls.kernel(name, args, env)
       [{:function, module} | _] -> Calls.function(module, name, args, env)
       _ -> Calls.function(nil, name, args, env)
     end

@@ -79,6 +79,18 @@ defmodule Mote.Prelude.Enum do
     take_first(drop_first(list, start), amount, [])
   end
 
+  # Of a range, which is no value: the compiler takes it apart.
+  defpure slice_range(source, first, last), do: slice_range(source, first, last, 1)
+
+  defpure slice_range(source, first, last, step) when step > 0 do
+    list = Enum.to_list(source)
+    size = length(list)
+    first = if first < 0, do: max(first + size, 0), else: first
+    last = if last < 0, do: last + size, else: last
+    amount = max(last - first + 1, 0)
+    take_every(take_first(drop_first(list, first), amount, []), step)
+  end
+
   defpure take_every(_, 0), do: []
   defpure take_every(source, nth), do: every(Enum.to_list(source), nth, 0, [])
 

@@ -94,6 +94,11 @@ defmodule Mote.Prelude.List do
 
   defpure keyed?(x, key, place), do: is_tuple(x) and tuple_size(x) > place and elem(x, place) == key
 
+  defpure keysort(list, place) do
+    keyed = for x <- list, do: [{elem(x, place), x}]
+    Walk.values(Walk.sorted_keyed(keyed, []), [])
+  end
+
   defpure keymember?([], _, _), do: false
 
   defpure keymember?([x | rest], key, place),

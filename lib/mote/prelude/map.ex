@@ -22,5 +22,6 @@ defmodule Mote.Prelude.Map do
   defpure replace!(map, key, value), do: %{map | key => value}
   defpure replace(map, key, value), do: if(is_map_key(map, key), do: Map.put(map, key, value), else: map)
   defpure from_keys(keys, value), do: Map.new(for(key <- keys, do: {key, value}))
+  defpure from_struct(%{__struct__: _} = struct), do: Map.delete(struct, :__struct__)
   defpure equal?(a, b), do: a === b
 end

@@ -120,6 +120,11 @@ defmodule Mote.Prelude.String do
 
   defpure slice(text, start, amount), do: Enum.join(Enum.slice(graphemes(text), start, amount))
 
+  defpure slice_range(text, first, last), do: slice_range(text, first, last, 1)
+
+  defpure slice_range(text, first, last, step),
+    do: Enum.join(Mote.Prelude.Enum.slice_range(graphemes(text), first, last, step))
+
   defpure pad_leading(text, count), do: pad_leading(text, count, " ")
   defpure pad_leading(text, count, padding), do: padding(text, count, padding) <> text
   defpure pad_trailing(text, count), do: pad_trailing(text, count, " ")

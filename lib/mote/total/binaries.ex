@@ -162,6 +162,7 @@ defmodule Mote.Total.Binaries do
   def binary_at(_, _), do: @none
 
   def to_string(n) when is_integer(n) and n in @low..@high, do: Integer.to_string(n)
+  def to_string(f) when is_float(f), do: Float.to_string(f)
   def to_string(nil), do: ""
   def to_string(atom) when is_atom(atom), do: Atom.to_string(atom)
   def to_string(binary) when is_binary(binary), do: binary

@@ -23,7 +23,10 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"with {:ok, y} <- x, do: y, else: 1", "the body of else consists of clauses, pattern -> body"},
             {"%Range{x | first: 1}", "%Range{… | …} is not available in a behaviour: write %{x | …}"},
             {"%Range{start: 1}", "%Range{} has no key :start"},
-            {"x[:a]", "map[key] is not available in a behaviour: write Map.get(map, key), or map.key"},
+            {"Access.fetch(x, :a)",
+             "Access.fetch/2 is not available in a behaviour: write map[key] or get_in(map, keys)"},
+            {"update_in(x, [:a], &(&1 + 1))", "update_in/3 is not available in a behaviour"},
+            {"Enum.slice(x, y)", "Enum.slice/2 wants a range written in place, first..last, got: y"},
             {"<<x::bits>>", "bits is not available in a segment; there are integer"},
             {"<<x::utf16>>", "utf16 is not available in a segment"},
             {"<<x::7>>", "a binary has whole bytes, these segments have 7 bits"},
@@ -57,7 +60,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
              "Map.get_and_update/3 is not available in a behaviour; what there is of Map is listed"},
             {"Enum.shuffle(x)", "Enum.shuffle/1 is not available in a behaviour; what there is of Enum"},
             {"List.to_charlist(x)", "List.to_charlist/1 is not available"},
-            {"String.length(x)", "String.length/1 is not available in a behaviour; what there is of String"},
+            {"String.jaro_distance(x, x)",
+             "String.jaro_distance/2 is not available in a behaviour; what there is of String"},
             {":math.fmod(1, 2)", ":math.fmod/2 is not available"},
             {":erlang.now()", ":erlang.now/0 is not available"},
             {":lists.sort(x)", ":lists.sort/1 cannot be called"},
@@ -137,8 +141,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert pure("#{inspect(other)}.duble(x)") =~
                "undefined function #{inspect(other)}.duble/1. Did you mean double/1?"
 
-      assert pure("Integer.parse(x)") =~ "Integer.parse/1 cannot be called: "
-      assert pure("Integer.parse(x)") =~ "Integer is no Mote.Behaviour module"
+      assert pure("Integer.extended_gcd(x, x)") =~ "Integer.extended_gcd/2 cannot be called: "
+      assert pure("Integer.extended_gcd(x, x)") =~ "Integer is no Mote.Behaviour module"
     end
 
     test "behaviours" do
@@ -304,8 +308,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
 
     test "loops" do
-      assert pure("for y <- x, uniq: true, do: y") =~
-               "4: for takes no uniq: in a behaviour; there are into: and"
+      assert pure("for y <- x, unique: true, do: y") =~
+               "4: for takes no unique: in a behaviour; there are into:, reduce: and uniq:"
 
       assert pure("for y <- x, into: [], reduce: 0, do: (a -> a)") =~
                "4: for takes into: or reduce:, not both"

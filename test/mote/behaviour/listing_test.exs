@@ -47,7 +47,7 @@ defmodule Mote.Behaviour.ListingTest do
     # A call of something else is a matter of the next pass, which only knows functions made with defpure: those of
     # the prelude are called in place of Elixir's.
     case Syntax.expr({called, [], arguments}, %{__ENV__ | file: "test.ex"}) do
-      {:call, _, {to, as, _}, _} -> Mote.Prelude.entry(module, name, length(arguments)) == {:pure, to, as}
+      {:call, _, {to, _, _}, _} -> String.starts_with?(inspect(to), "Mote.Prelude.")
       _ -> true
     end
   rescue
@@ -79,7 +79,7 @@ defmodule Mote.Behaviour.ListingTest do
       [quote(do: fn y -> y end), quote(do: fn y, z -> {y, z} end)] ++
         [quote(do: fn -> 1 end), quote(do: fn y, z, u -> {y, z, u} end)]
 
-    [:second, [do: x], [sponsor: x], quote(do: abs()), {:y, [], nil}, :ascii | functions]
+    [:second, quote(do: 1..2), [do: x], [sponsor: x], quote(do: abs()), {:y, [], nil}, :ascii | functions]
   end
 
   test "everything that is listed is accepted" do

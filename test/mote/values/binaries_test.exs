@@ -234,7 +234,8 @@ defmodule Mote.Values.BinariesTest do
     assert eval(context, {:join, "a", "b"}) == {"ab", "<a:b>", "a-b"}
     assert eval(context, {:join, "", :b}) == {:undefined, :undefined, "-b"}
     assert eval(context, {:join, -7, nil}) == {:undefined, :undefined, "-7-"}
-    assert eval(context, {:join, 1.5, "x"}) == {:undefined, :undefined, :undefined}
+    assert eval(context, {:join, 1.5, "x"}) == {:undefined, :undefined, "1.5-x"}
+    assert eval(context, {:join, -1.0e-7, {}}) == {:undefined, :undefined, :undefined}
     large = :binary.copy("0123456789", 100_000)
     assert {_, _, _} = joined = eval(context, {:join, large, large})
     assert joined == {large <> large, "<" <> large <> ":" <> large <> ">", large <> "-" <> large}

@@ -21,6 +21,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
     {Enum, :member?, 2},
     {Enum, :count, 1},
     {Enum, :reverse, 1},
+    {Enum, :slice, 2},
+    {String, :slice, 2},
     {System, :monotonic_time, 1}
   ]
 
@@ -53,6 +55,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       {module, name, arity} == {Enum, :member?, 2} -> member_call(args, env)
       {module, name, arity} == {Enum, :count, 1} -> over(:length, args, env)
       {module, name, arity} == {Enum, :reverse, 1} -> over(:reverse, args, env)
+      {name, arity} == {:slice, 2} and module in [Enum, String] -> slice(module, args, env)
       module == Mote.Vector and arity == 2 and name in @vector_pairs -> vectors(name, args, env)
       {module, name} == {System, :monotonic_time} -> monotonic_time(args, env)
       module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
@@ -63,6 +66,19 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
+  @doc "A function of Kernel that is no primitive."
+  def kernel(name, args, env) do
+    case Prelude.entry(Kernel, name, length(args)) do
+      nil -> Hints.kernel(name, length(args), env)
+      entry -> prelude(entry, args, env)
+    end
+  end
+
+  # The same name with an offset, or with a function.
+  defp prelude({:pure, Mote.Prelude.Enum, :with_index}, [source, {form, _, _} = fun], env)
+       when form in [:fn, :&],
+       do: Templates.call(Mote.Prelude.Inline.Enum, :with_index_by, [source, fun], env)
+
   # A range is no value: where one is written as an argument it becomes its list.
   defp prelude({:pure, module, name}, args, env) do
     args = Enum.map(args, &Loops.listed(&1, env))
@@ -70,6 +86,20 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp prelude({:template, module, name}, args, env), do: Templates.call(module, name, args, env)
+
+  # By a range, which is no value: by its parts.
+  defp slice(module, [source, range], env) do
+    case range(range, env) do
+      {:ok, first, last, step} ->
+        parts = Enum.reject([first, last, step], &is_nil/1)
+        args = [Loops.listed(source, env) | Syntax.exprs(parts, env)]
+        {:call, env.line, {Module.concat(Prelude, module), :slice_range, length(args)}, args}
+
+      :error ->
+        what = "#{inspect(module)}.slice/2 wants a range written in place, first..last, got: "
+        Error.raise_at(env, env.line, what <> Macro.to_string(range))
+    end
+  end
 
   defp vectors(name, args, env),
     do: AST.op(env.line, :vec_map2, [{:lit, env.line, name} | Syntax.exprs(args, env)])

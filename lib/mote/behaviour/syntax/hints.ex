@@ -27,7 +27,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     super: "there is nothing to override",
     apply: "functions are not values here; call a defpure function by name",
     make_ref: "the address of a fresh actor is as unique: create sink()",
-    inspect: "to_string/1 makes text of binaries, atoms and integers",
+    inspect: "to_string/1 makes text of binaries, atoms and numbers",
     dbg: "send what you want to see to a customer",
     binding: "name the variables",
     ..: "a range is no value here; it can be the source of a loop or the right side of in",
@@ -148,7 +148,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
           "literals, patterns, %{map | key: value}, map.key, map_size/1 and for"
 
       Access ->
-        "map[key] is not available in a behaviour: write Map.get(map, key), or map.key"
+        "#{text} is not available in a behaviour: write map[key] or get_in(map, keys)"
 
       MapSet ->
         "#{text} is not available in a behaviour: use a map with the elements as keys"

@@ -59,8 +59,11 @@ defmodule Mote.Behaviour.Syntax.Loops do
       )
     end
 
-    into({:loop, env.line, quals, collector(opts, env)}, opts[:into], env)
+    {:loop, env.line, quals, collector(opts, env)} |> uniq(opts[:uniq], env) |> into(opts[:into], env)
   end
+
+  defp uniq(loop, true, env), do: {:call, env.line, {Mote.Prelude.Enum, :uniq, 1}, [loop]}
+  defp uniq(loop, _, _), do: loop
 
   defp into(loop, none, _) when none in [nil, []], do: loop
 
@@ -76,7 +79,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   defp opts?(arg), do: Keyword.keyword?(arg) and arg != []
 
   defp check_opts(opts, env) do
-    case Keyword.keys(opts) -- [:do, :into, :reduce] do
+    case Keyword.keys(opts) -- [:do, :into, :reduce, :uniq] do
       [] ->
         :ok
 
@@ -84,7 +87,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
         Error.raise_at(
           env,
           env.line,
-          "for takes no #{key}: in a behaviour; there are into: and reduce:"
+          "for takes no #{key}: in a behaviour; there are into:, reduce: and uniq:"
         )
     end
 

@@ -114,6 +114,11 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate flat_in([], lists, fun), do: Mote.Prelude.Enum.concat_all(lists, [])
   deftemplate flat_in([x | rest], lists, fun), do: flat_in(rest, [fun.(x) | lists], fun)
 
+  # `with_index/2` with a function.
+  deftemplate with_index_by(source, fun), do: indexed(Enum.to_list(source), 0, [], fun)
+  deftemplate indexed([], _, done, fun), do: Enum.reverse(done)
+  deftemplate indexed([x | rest], i, done, fun), do: indexed(rest, i + 1, [fun.(x, i) | done], fun)
+
   deftemplate flat_map_reduce(source, acc, fun), do: flat_acc(Enum.to_list(source), [], acc, fun)
   deftemplate flat_acc([], lists, acc, fun), do: {Mote.Prelude.Enum.concat_all(lists, []), acc}
 
@@ -272,6 +277,12 @@ defmodule Mote.Prelude.Inline.Enum do
     if fun.(k, l),
       do: merge_by(xs_rest, ys, [x | merged], fun),
       else: merge_by(xs, ys_rest, [y | merged], fun)
+  end
+
+  deftemplate min_max_by(source, fun) do
+    case Enum.to_list(source) do
+      [_ | _] = list -> {min_in(list, nil, fun), max_in(list, nil, fun)}
+    end
   end
 
   deftemplate max_by(source, fun) do

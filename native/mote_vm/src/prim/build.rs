@@ -1,6 +1,6 @@
 //! Putting binaries together.
 use super::binaries::{as_character, INTEGER_BITS};
-use super::types::{as_binary, is_atom};
+use super::types::as_binary;
 use super::work::{Over, Work};
 use crate::foreign::Wide;
 use crate::heap::Heap;
@@ -205,7 +205,8 @@ pub(super) fn number_of(value: Value) -> Option<i128> {
     value.as_foreign()?.as_any().downcast_ref().map(Wide::value)
 }
 
-fn float(value: Value) -> Option<f64> {
+/// A number as a float.
+pub(super) fn float(value: Value) -> Option<f64> {
     if let Some(n) = value.as_fixnum() {
         return Some(n as f64);
     }
@@ -215,27 +216,10 @@ fn float(value: Value) -> Option<f64> {
     value.as_float()
 }
 
-/// `to_string(a)`: of binaries, atoms and integers of up to 64 bits.
-pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
-    if as_binary(a).is_some() {
-        return a;
-    }
-    if a == Value::NIL {
-        return heap.bytes(b"");
-    }
-    if is_atom(a) {
-        return heap.bytes(a.as_atom().map_or("", |atom| atom.name()).as_bytes());
-    }
-    match number_of(a) {
-        Some(n) => heap.bytes(n.to_string().as_bytes()),
-        None => Value::NONE,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::binaries::bin_int;
-    use super::super::testing::{heap, Built, Model};
+    use super::super::testing::heap;
     use super::*;
     use proptest::prelude::*;
 
@@ -309,30 +293,6 @@ mod tests {
         let empty = heap.tuple(0, |_| Value::NIL);
         assert!(bin_of(&mut heap, Value::NIL, empty).is_none());
         assert!(bin_of(&mut heap, empty, Value::NIL).is_none());
-    }
-
-    #[test]
-    fn strings() {
-        let mut built = Built::new();
-        let rows = [
-            (Model::Int(-7), "-7"),
-            (Model::Atom("a"), "a"),
-            (Model::Atom("nil"), ""),
-            (Model::Bytes(b"x".to_vec()), "x"),
-        ];
-        for (model, expected) in rows {
-            let value = built.value(&model);
-            let text = to_string(&mut built.heap, value);
-            assert_eq!(text.as_bytes(), Some(expected.as_bytes()));
-        }
-        for odd in [
-            Model::Float(1.0),
-            Model::List(vec![], None),
-            Model::Tuple(vec![]),
-        ] {
-            let value = built.value(&odd);
-            assert!(to_string(&mut built.heap, value).is_none());
-        }
     }
 
     proptest! {

@@ -22,6 +22,7 @@ pub(crate) mod sorting;
 pub(crate) mod subtract;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod text;
 pub(crate) mod tuples;
 pub(crate) mod types;
 pub(crate) mod vectors;
@@ -129,7 +130,7 @@ pub(crate) fn apply(
         P::BitSize => binaries::bit_size(a),
         P::BinaryPart => binaries::binary_part(heap, a, b, c),
         P::BinaryAt => binaries::binary_at(a, b),
-        P::ToString => build::to_string(heap, a),
+        P::ToString => text::to_string(heap, a),
 
         P::VecNew => vectors::vec_new(heap, a, b),
         P::VecFromBinary => vectors::vec_from_binary(heap, a, b),
