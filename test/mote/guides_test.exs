@@ -8,7 +8,7 @@ defmodule Mote.GuidesTest do
   # Some pieces show what fails.
   @moduletag :capture_log
 
-  for guide <- ["guides/tour.livemd", "guides/testing.md", "guides/gatekeepers.md"] do
+  for guide <- ["guides/tour.livemd", "guides/language.md", "guides/testing.md", "guides/gatekeepers.md"] do
     test "the pieces of #{guide} give what it says" do
       run(unquote(guide))
     end
