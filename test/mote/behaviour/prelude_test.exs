@@ -91,6 +91,7 @@ defmodule Mote.Behaviour.PreludeTest do
     "Enum.scan(list, &(&1 + &2))"
   ]
 
+  @tag timeout: 180_000
   test "take long lists" do
     list = Enum.to_list(@long..0//-1)
     cases = Enum.with_index(@on_long_lists)
@@ -105,7 +106,7 @@ defmodule Mote.Behaviour.PreludeTest do
 
       for {expression, i} <- cases do
         {expected, _} = Code.eval_string(expression, list: list)
-        answer = Mote.ask(actor, {i, list})
+        answer = Mote.ask(actor, {i, list}, timeout: 60_000)
         # Not by an assertion that prints them.
         assert {tier, expression, answer === {:ok, expected}} == {tier, expression, true}
       end
