@@ -12,6 +12,7 @@ use crate::interpreter::{Aborted, End};
 use crate::machine::Abort;
 use crate::native;
 use crate::queue::Event;
+use crate::sync::Relaxed;
 use crate::thread::Dispatch;
 use crate::turn::staged::Staged;
 use crate::turn::{Outgoing, Stop, TimerStep, Turn};
@@ -261,8 +262,10 @@ impl Dispatch {
 
     /// Whether the turn would get further elsewhere, or with the fuel that the machine allows.
     fn runs_again(&self, reason: Value) -> bool {
-        let is_short_of_fuel = reason == Value::atom(Atom::FUEL) && self.turn.is_short_of_fuel();
-        is_short_of_fuel || reason == Value::atom(Atom::MOVED)
+        let is = |atom| reason == Value::atom(atom);
+        // A unit may abort with any reason: what is true besides tells whether it is meant.
+        let is_leaving = self.turn.place.sponsor.removed.load(Relaxed);
+        is(Atom::FUEL) && self.turn.is_short_of_fuel() || is(Atom::MOVED) && is_leaving
     }
 
     #[cold]

@@ -210,3 +210,18 @@ fn timers_survive() -> bool {
 fn timers_survive_their_sponsor() {
     until(timers_survive);
 }
+
+/// What a turn that is given up says to the thread is a word that a unit may say, too.
+#[test]
+fn a_turn_that_says_so_itself_does_not_move() {
+    let mut a = programs::Assembler::default();
+    let reason = a.atom("moved");
+    let abort = mote_vm::code::ir::Instr::Abort { reason };
+    a.behaviour("says", 0, 2, vec![abort]);
+    let rig = Rig::new(&[("main", 1)], a.unit());
+    let says = rig.create("says", 0, |_| ());
+    rig.send(says, integers(&[1]));
+    rig.quiet();
+    let counts = rig.machine.info().counts();
+    assert_eq!((counts.turns, counts.aborts_match), (1, 1));
+}
