@@ -2,6 +2,7 @@
 behaviour = [
   defactor: 2,
   defpure: 2,
+  defpurep: 2,
   create: 1,
   create: 2,
   send: 2,

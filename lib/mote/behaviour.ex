@@ -92,7 +92,7 @@ defmodule Mote.Behaviour do
 
   ## What bodies may call
 
-  Functions made with `defpure`, of this and of other modules; macros that become what is listed here; and what follows. What
+  Functions made with `defpure`, of this and of other modules, and with `defpurep`, of this one; macros that become what is listed here; and what follows. What
   is part of `Mote.Prelude`, Elixir's library written in the language itself, is loaded with the first module that calls it.
   Left out are functions that have effects or depend on a process or a node, `Stream`, whose values are functions, `MapSet`,
   and what needs tables of Unicode. Functions that count characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) know those
@@ -122,7 +122,7 @@ defmodule Mote.Behaviour do
 
     quote do
       @mote_errors unquote(errors)
-      import Mote.Behaviour, only: [defactor: 2, defpure: 2]
+      import Mote.Behaviour, only: [defactor: 2, defpure: 2, defpurep: 2]
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
       @before_compile Mote.Behaviour
@@ -158,6 +158,11 @@ defmodule Mote.Behaviour do
   Several clauses of the same name and arity belong together, as with `def`. Tail calls take no stack.
   """
   defmacro defpure(head, body), do: define(:pure, head, body)
+
+  @doc """
+  Defines a function as `defpure/2` does, for the behaviours and functions of this module alone.
+  """
+  defmacro defpurep(head, body), do: define(:private, head, body)
 
   defp define(kind, head, body) do
     head = Macro.escape(head, unquote: true)

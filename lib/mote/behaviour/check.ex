@@ -37,6 +37,7 @@ defmodule Mote.Behaviour.Check do
     s = state(:pure, names)
     args = if first.arity == 0, do: [], else: Enum.map(1..first.arity, &{:"arg#{&1}", {:fresh, &1}})
     {params, s} = Enum.map_reduce(args, s, &bind(&1, first.line, &2))
+    visible(definitions, names)
     unreachable(definitions, names)
     {clauses, s} = clauses(Enum.map(definitions, & &1.clause), s)
     subject = {:tuple, first.line, Enum.map(params, &{:var, first.line, &1})}
@@ -44,6 +45,16 @@ defmodule Mote.Behaviour.Check do
     doc = definitions |> Enum.map(& &1.doc) |> Enum.find(&(&1 != nil))
     columns = definitions |> Enum.map(& &1.columns) |> Enum.reduce(&Map.merge/2)
     finish(%{first | doc: doc, columns: columns}, params, body, s)
+  end
+
+  defp visible([first | others], names) do
+    with %{line: line} <- Enum.find(others, &(&1.public != first.public)) do
+      Error.raise_at(
+        names,
+        line,
+        "#{first.name}/#{first.arity} is defined by both defpure and defpurep: use one"
+      )
+    end
   end
 
   defp unreachable([%{name: name, arity: arity} | _] = definitions, names) do
@@ -57,7 +68,7 @@ defmodule Mote.Behaviour.Check do
   defp finish(definition, params, body, s) do
     env = %{s.names.env | function: {definition.name, definition.arity}}
     Warnings.unused(s.bound, body, definition.columns, env)
-    fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :args])
+    fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :args, :public])
     struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
   end
 

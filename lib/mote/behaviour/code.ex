@@ -3,7 +3,8 @@ defmodule Mote.Behaviour.Code do
   #
   # `kind` is `:actor` or `:pure`, for loops as for the functions they came from. The parameters of a behaviour are
   # its captures and, last, the message; `arity` counts the captures only. `next` is the next free number for a
-  # variable. `effects` and `becomes` are found out by the flow pass, `public` is false for lifted loops.
+  # variable. `effects` and `becomes` are found out by the flow pass, `public` is false for lifted loops and for functions
+  # of the module's own.
   @moduledoc false
 
   @enforce_keys [:kind, :name, :arity, :params, :body, :line]

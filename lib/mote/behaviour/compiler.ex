@@ -27,8 +27,11 @@ defmodule Mote.Behaviour.Compiler do
               [:__mote_turn__, :module_info, :behaviour_info]
 
   @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."
-  @spec define(:actor | :pure, Macro.t(), Macro.t(), Macro.Env.t()) :: :ok
-  def define(kind, head, body, env) do
+  @spec define(:actor | :pure | :private, Macro.t(), Macro.t(), Macro.Env.t()) :: :ok
+  def define(:private, head, body, env), do: define(:pure, head, body, env, false)
+  def define(kind, head, body, env), do: define(kind, head, body, env, true)
+
+  defp define(kind, head, body, env, public) do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
     env = %{Syntax.at(env, meta) | function: {name, length(args)}}
@@ -45,6 +48,7 @@ defmodule Mote.Behaviour.Compiler do
     definition =
       Map.merge(definition, %{
         kind: kind,
+        public: public,
         name: name,
         arity: length(args),
         args: Macro.to_string(args) |> String.slice(1..-2//1),

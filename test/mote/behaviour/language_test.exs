@@ -430,6 +430,33 @@ defmodule Mote.Behaviour.LanguageTest do
       assert Mote.Disassemble.breaches(module) == []
     end
 
+    test "of the module's own are called from it alone" do
+      module =
+        module("""
+        defpurep square(0), do: 0
+        defpurep square(n) when n > 0, do: n * n
+        defpure both(n), do: Enum.sum(for x <- 1..n, do: square(x))
+        defactor of() do
+          {customer, n} -> send customer, {square(n), both(n)}
+        end
+        """)
+
+      assert module.both(3) == 14
+      assert Mote.Interpret.call(module, :both, [3]) == 14
+      refute function_exported?(module, :square, 1)
+
+      for tier <- [:interp, :native] do
+        machine = start_supervised!({Mote, tier: tier, id: make_ref()})
+        assert Mote.ask!(Mote.create(machine, module.of()), 3) == {9, 14}
+      end
+
+      assert Mote.Compile.error("defpure f(x), do: #{inspect(module)}.square(x)") =~
+               "undefined function #{inspect(module)}.square/1"
+
+      assert Mote.Compile.error("defpure f(1), do: 1\ndefpurep f(2), do: 2") =~
+               "f/1 is defined by both defpure and defpurep: use one"
+    end
+
     test "a million tail calls take no stack" do
       module =
         module("""
