@@ -149,7 +149,13 @@ defmodule Mote.Prelude.Enum do
   defpure pairs(_, _, pairs), do: Enum.reverse(pairs)
 
   defpure zip(sources),
-    do: Mote.Prelude.List.zip(for(source <- Enum.to_list(sources), do: Enum.to_list(source)))
+    do: rows(for(source <- Enum.to_list(sources), do: Enum.to_list(source)), [])
+
+  defpure rows(lists, rows) do
+    if lists == [] or any_in?(for(list <- lists, do: list == [])),
+      do: Enum.reverse(rows),
+      else: rows(for([_ | rest] <- lists, do: rest), [List.to_tuple(for([x | _] <- lists, do: x)) | rows])
+  end
 
   defpure unzip(source), do: unpaired(Enum.reverse(Enum.to_list(source)), [], [])
 

@@ -75,13 +75,7 @@ defmodule Mote.Prelude.List do
   defpure wrap(list) when is_list(list), do: list
   defpure wrap(other), do: [other]
 
-  defpure zip(lists), do: rows(lists, [])
-
-  defpure rows(lists, rows) do
-    if lists == [] or Walk.any_in?(for(list <- lists, do: list == [])),
-      do: Enum.reverse(rows),
-      else: rows(for([_ | rest] <- lists, do: rest), [List.to_tuple(for([x | _] <- lists, do: x)) | rows])
-  end
+  defpure zip(lists), do: Walk.rows(lists, [])
 
   # -- of tuples with a key ------------------------------------------------------------------------------------
 

@@ -24,6 +24,26 @@ defmodule Mote.Behaviour.PreludeTest do
     for entry <- Prelude.functions(), do: assert(entry in calls, "no case has #{inspect(entry)}")
   end
 
+  # In a circle one of them would be compiled without having seen the others.
+  test "no two modules call each other" do
+    graph = :digraph.new()
+    {:ok, modules} = :application.get_key(:mote, :modules)
+
+    for module <- modules,
+        "Mote.Prelude." <> _ <- [inspect(module)],
+        function_exported?(module, :__mote__, 1) do
+      :digraph.add_vertex(graph, module)
+
+      for other <- module.__mote__(:imports) do
+        :digraph.add_vertex(graph, other)
+        :digraph.add_edge(graph, module, other)
+      end
+    end
+
+    assert :digraph.no_edges(graph) > 5
+    assert :digraph_utils.is_acyclic(graph)
+  end
+
   defp calls(ast) do
     {_, calls} =
       Macro.prewalk(ast, MapSet.new(), fn

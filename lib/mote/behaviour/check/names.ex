@@ -203,18 +203,17 @@ defmodule Mote.Behaviour.Check.Names do
 
   defp texts(names), do: Enum.map(names, fn {name, arity} -> "#{name}/#{arity}" end)
 
-  # A module that is not compiled yet, or waits for this one, is looked at when the unit is loaded.
+  # A module that is not compiled yet, or waits for this one, is looked at when the unit is loaded. So is one that the compiler
+  # knows of, and has not loaded.
   defp mote(module) do
     case Elixir.Code.ensure_compiled(module) do
-      {:module, _} ->
-        if function_exported?(module, :__mote__, 1),
-          do: about(module),
-          else: :foreign
-
-      {:error, _} ->
-        :unknown
+      {:module, _} -> if Elixir.Code.ensure_loaded?(module), do: loaded(module), else: :unknown
+      {:error, _} -> :unknown
     end
   end
+
+  defp loaded(module),
+    do: if(function_exported?(module, :__mote__, 1), do: about(module), else: :foreign)
 
   defp about(module) do
     for part <- [:behaviours, :functions, :delegates], into: %{}, do: {part, module.__mote__(part)}
