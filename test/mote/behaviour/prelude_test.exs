@@ -31,7 +31,7 @@ defmodule Mote.Behaviour.PreludeTest do
 
     for module <- modules,
         "Mote.Prelude." <> _ <- [inspect(module)],
-        function_exported?(module, :__mote__, 1) do
+        Code.ensure_loaded?(module) and function_exported?(module, :__mote__, 1) do
       :digraph.add_vertex(graph, module)
 
       for other <- module.__mote__(:imports) do
