@@ -66,7 +66,7 @@ counters! {
     overflowed,
     /// Turns aborted by `abort(reason)`.
     aborts_explicit,
-    /// Turns aborted by a failed match: `=`, `case`, `cond` or the clauses of a function.
+    /// Turns aborted by a failed match that knows no line: `=`, `case`, `cond` or the clauses of a function.
     aborts_match,
     /// Turns aborted because their fuel was spent.
     aborts_fuel,
@@ -74,7 +74,7 @@ counters! {
     aborts_stack,
     /// Turns aborted for a module that is not loaded.
     aborts_undefined_function,
-    /// Turns aborted because an operation had no answer.
+    /// Turns aborted where Elixir would raise: an operation had no answer, or nothing matched.
     aborts_raised,
     /// Turns aborted because what had asked for them was killed.
     aborts_killed,

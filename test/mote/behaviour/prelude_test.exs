@@ -164,6 +164,13 @@ defmodule Mote.Behaviour.PreludeTest do
     assert Prelude.String.graphemes(<<255, ?a>>) == [<<255>>, "a"]
   end
 
+  test "a key that is missing is not updated" do
+    module = Mote.Compile.module("defpure f(list), do: Keyword.update!(list, :b, &(&1 + 1))", "", :abort)
+    assert module.f(a: 1, b: 2, b: 3) == [a: 1, b: 3]
+    assert_raise ArgumentError, fn -> module.f(a: 1) end
+    assert_raise ArgumentError, fn -> Interpret.call(module, :f, [[a: 1]]) end
+  end
+
   # A function for each case, and a behaviour that calls it for who asks.
   defp compiled(cases, n) do
     functions =

@@ -7,10 +7,10 @@ defmodule Mote.Behaviour.Syntax.Calls do
   alias Mote.Behaviour.Syntax.{Effects, Hints, Loops, Maps, Templates}
   alias Mote.Prelude
 
-  # What `vec_map2` does with each pair of elements.
   # As text, since formatters differ in how they write the atom.
   @stepped String.to_atom("..//")
 
+  # What `vec_map2` does with each pair of elements.
   @vector_pairs [:add, :sub, :mul, :div, :min, :max]
 
   # Nanoseconds in each unit of time.

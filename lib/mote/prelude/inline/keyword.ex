@@ -13,11 +13,8 @@ defmodule Mote.Prelude.Inline.Keyword do
       else: updated(rest, key, default, [{k, value} | before], fun)
   end
 
-  deftemplate update!(list, key, fun), do: updated!(list, key, [], fun)
-
-  deftemplate updated!([{k, value} | rest], key, before, fun) do
-    if k === key,
-      do: Enum.reverse(before) ++ [{k, fun.(value)} | Mote.Prelude.Keyword.delete(rest, key)],
-      else: updated!(rest, key, [{k, value} | before], fun)
+  deftemplate update!(list, key, fun) do
+    Mote.Prelude.Keyword.fetch!(list, key)
+    updated(list, key, nil, [], fun)
   end
 end
