@@ -7,14 +7,14 @@ use crate::info;
 use crate::mail::ROUND;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
-use mote_vm::clock::ClockKind;
+use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::OpaqueClass;
-use mote_vm::foreign::{Class, ForeignRef};
 use mote_vm::gc::Stress;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Config, Machine, RemoveError, StartError, Tier};
-use mote_vm::seeded::Schedule;
-use mote_vm::sponsor::{cores, SponsorConfig};
+use mote_vm::threads::seeded::Schedule;
+use mote_vm::threads::sponsor::{cores, SponsorConfig};
+use mote_vm::values::foreign::{Class, ForeignRef};
 use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term, TermType};
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::own_term::OwnTerm;
 use crate::pattern::Pattern;
 use crate::resources::{parse_key, MachineResource};
 use crate::terms;
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
 use mote_vm::look::pause::StepError;
 use mote_vm::look::trace::{Filter, Traced, Witness};
 use mote_vm::look::turn::{Created, Outcome, TurnSeen};

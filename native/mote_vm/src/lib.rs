@@ -1,7 +1,7 @@
 //! The actors machine: values, heap, code, turns, queues, dispatch threads.
 //!
 //! This crate knows nothing of the BEAM. Whatever lives outside (processes, terms that the machine cannot look
-//! into) reaches it through the [`foreign::Foreign`] trait only.
+//! into) reaches it through the [`values::foreign::Foreign`] trait only.
 
 #[cfg(not(unix))]
 compile_error!(
@@ -10,55 +10,35 @@ compile_error!(
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("Mote needs a 64-bit processor: addresses and numbers share words of 64 bits");
 
-pub mod actor;
-pub mod atom;
-pub(crate) mod backlog;
-pub mod batch;
-pub mod clock;
-pub mod code;
-pub(crate) mod contract;
-pub mod counters;
-pub(crate) mod dispatch;
-pub(crate) mod fault;
-pub mod foreign;
-pub mod gc;
-pub mod handles;
-pub mod heap;
-pub(crate) mod inbox;
-pub(crate) mod interpreter;
-pub mod look;
-pub mod machine;
-pub(crate) mod map;
-pub(crate) mod native;
-pub mod outbox;
-pub mod parcel;
-pub(crate) mod parker;
-pub(crate) mod platform;
-pub(crate) mod presence;
-pub(crate) mod prim;
-pub(crate) mod queue;
-pub(crate) mod quiescence;
-pub(crate) mod quota;
-pub mod room;
-pub(crate) mod route;
-#[cfg(all(test, not(loom)))]
-mod scarcity;
-pub mod seeded;
-pub(crate) mod sharing;
-pub mod sponsor;
-pub(crate) mod spot;
-pub(crate) mod stand_in;
-pub(crate) mod station;
-#[cfg(all(test, not(loom)))]
-pub(crate) mod still;
-pub(crate) mod sync;
-pub(crate) mod thread;
-pub mod timers;
-pub(crate) mod trickle;
-pub(crate) mod turn;
-pub mod value;
-pub(crate) mod worth;
+pub mod base;
 
-pub use heap::view::{ActorRef, Committed, Map, Origin, Term, Tuple, Uncommitted, View};
-pub use prim::order::distinguish_zeros;
-pub use turn::staged::Staged;
+pub(crate) mod platform;
+
+pub mod values;
+
+pub mod heap;
+
+pub mod terms;
+
+pub mod code;
+
+pub(crate) mod turns;
+
+pub(crate) mod native;
+
+pub mod boundary;
+
+pub mod threads;
+
+pub mod gc;
+
+pub mod look;
+
+pub mod machine;
+
+#[cfg(all(test, not(loom)))]
+pub(crate) mod testing;
+
+pub use terms::prim::order::distinguish_zeros;
+pub use terms::view::{ActorRef, Committed, Map, Origin, Term, Tuple, Uncommitted, View};
+pub use turns::turn::staged::Staged;

@@ -4,7 +4,6 @@ pub mod error;
 pub mod ir;
 pub(crate) mod lower;
 pub(crate) mod op;
-pub mod primitive;
 pub mod program;
 pub mod reader;
 pub mod verify;

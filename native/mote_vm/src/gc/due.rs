@@ -3,9 +3,9 @@
 //! What is queued is live, with what it refers to. So a collection that is due because much was allocated waits while
 //! that is accounted for by what is newly queued. A machine that has done nothing for a moment makes one earlier: it holds
 //! nobody up.
+use crate::base::sync::Relaxed;
 use crate::heap::pace::Queued;
-use crate::sync::Relaxed;
-use crate::thread::Dispatch;
+use crate::threads::thread::Dispatch;
 use std::time::Duration;
 
 /// How long a machine has nothing to do before it counts as resting: more may come at once.
@@ -68,7 +68,7 @@ impl Dispatch {
 mod tests {
     use super::*;
     use crate::heap::pace::GcConfig;
-    use crate::still::Still;
+    use crate::testing::still::Still;
 
     #[test]
     fn a_machine_that_rests_collects_earlier_if_all_of_it_does() {

@@ -18,20 +18,17 @@
 //!    what they are about to send is held by handles.
 //!
 //! What is dead is cleared away afterwards, also between turns (refuse.rs); then the next collection may begin.
-pub(crate) mod barrier;
 pub(crate) mod check;
 pub(crate) mod cycle;
 mod due;
-pub(crate) mod mark;
 pub(crate) mod pauses;
 pub(crate) mod refuse;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
-pub(crate) mod span;
-pub(crate) mod work;
 
 use crate::code::program::Program;
-use crate::thread::Dispatch;
+use crate::threads::thread::Dispatch;
+use crate::turns::marking::work::Work;
 pub(crate) use due::REST;
 use parking_lot::{Mutex, MutexGuard};
 pub use pauses::Pauses;
@@ -39,7 +36,6 @@ use refuse::{Cleared, Refuse};
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use work::Work;
 
 /// How long the threads stand still for marking, at the beginning and at the end.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -223,7 +219,7 @@ impl Dispatch {
     }
 
     /// Keeps what a drain takes out of an inbox in view of a collection that has not seen it.
-    pub(crate) fn show_unseen(&mut self, contents: &mut crate::inbox::Contents) {
+    pub(crate) fn show_unseen(&mut self, contents: &mut crate::threads::inbox::Contents) {
         use roots::Visitor;
         if std::mem::take(&mut contents.unseen) && self.turn.heap.marking() != 0 {
             let values = &mut self.turn.log.values;

@@ -12,13 +12,13 @@
 //! on their way out are messages of a commit, which is part of a turn. An actor that the outside is about to
 //! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). What
 //! is in a parcel that is still being written is held by it (parcel.rs, invariant 2).
-use crate::actor::Actor;
-use crate::handles::Handles;
-use crate::inbox::{Entry, Inbox, Waiting};
 use crate::machine::Machine;
-use crate::queue::{Event, EventQueue};
-use crate::thread::Dispatch;
-use crate::value::Value;
+use crate::threads::inbox::{Entry, Inbox, Waiting};
+use crate::threads::thread::Dispatch;
+use crate::turns::queue::{Event, EventQueue};
+use crate::values::actor::Actor;
+use crate::values::handles::Handles;
+use crate::values::value::Value;
 use std::sync::Arc;
 
 /// What is done with each root.
@@ -95,11 +95,11 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
 mod tests {
     //! One test for each kind of root: forgotten in `mark`, it is missing here.
     use super::*;
-    use crate::batch::Letters;
-    use crate::inbox::Target;
+    use crate::boundary::batch::Letters;
+    use crate::boundary::parcel::{Builder, Parcel};
     use crate::look::watch::{Watch, Watched};
-    use crate::parcel::{Builder, Parcel};
-    use crate::still::Still;
+    use crate::testing::still::Still;
+    use crate::threads::inbox::Target;
 
     /// No actor: an address that nobody looks behind.
     fn actor(n: usize) -> *const Actor {
@@ -256,7 +256,7 @@ mod tests {
     fn watched_actors_are_roots() {
         let mut still = Still::new(1);
         let mut watch = Watch::new(Watched::for_tests());
-        watch.count(actor(1), crate::actor::BehaviourId::SINK);
+        watch.count(actor(1), crate::values::actor::BehaviourId::SINK);
         still.thread.watches.push(watch);
         assert_eq!(still.roots(), [1]);
     }

@@ -18,9 +18,9 @@ pub(crate) mod waiting;
 pub mod watch;
 pub(crate) mod watched;
 
-use crate::atom::Atom;
-use crate::heap::view::ActorRef;
-use crate::thread::Dispatch;
+use crate::base::atom::Atom;
+use crate::terms::view::ActorRef;
+use crate::threads::thread::Dispatch;
 
 /// Something that a dispatch thread does for a caller outside, between two turns.
 pub(crate) type Call = Box<dyn FnOnce(&mut Dispatch) + Send>;

@@ -1,7 +1,7 @@
 //! Native code: verified units become machine code, with Cranelift as the assembler.
 //!
 //! A behaviour becomes one function that runs a whole turn, a function of the language one that is called. Both work
-//! on the same [`Turn`](crate::turn::Turn), heap and queue as the interpreter, and what they do not do in line they
+//! on the same [`Turn`](crate::turns::turn::Turn), heap and queue as the interpreter, and what they do not do in line they
 //! ask the same functions for (helpers.rs). What is compiled inline, and when the code gives up, is described in
 //! guides/native.md.
 //!
@@ -43,10 +43,10 @@ pub(crate) use compile::Compiled;
 pub(crate) use helpers::asked as helper;
 pub(crate) use tier::{Compiler, Job};
 
-use crate::actor::Actor;
 use crate::code::ir::MAX_REGISTERS;
-use crate::turn::Turn;
-use crate::value::Value;
+use crate::turns::turn::Turn;
+use crate::values::actor::Actor;
+use crate::values::value::Value;
 
 /// A compiled behaviour: runs a turn of the actor, which has begun, on the message.
 pub(crate) type Entry = extern "C" fn(*mut Turn, *const Actor, Value) -> u32;
@@ -73,4 +73,4 @@ pub(crate) const LARGEST_BEHAVIOUR_FRAME: usize = 64 << 10;
 const OTHER_FRAMES: usize = 8 << 20;
 /// The stack of a dispatch thread. Its pages are taken when touched.
 pub(crate) const STACK_BYTES: usize =
-    OTHER_FRAMES + crate::interpreter::MAX_DEPTH * (LARGEST_FRAME + 16);
+    OTHER_FRAMES + crate::turns::interpreter::MAX_DEPTH * (LARGEST_FRAME + 16);

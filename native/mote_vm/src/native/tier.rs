@@ -4,10 +4,10 @@
 //! only while there is something to compile.
 use super::compile::{compile, Compiled, Unit};
 use super::host;
-use crate::actor::BehaviourId;
 use crate::code::program::{BehaviourSlot, FunctionSlot, Program};
 use crate::code::verify::Verified;
-use crate::value::Value;
+use crate::values::actor::BehaviourId;
+use crate::values::value::Value;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};

@@ -34,9 +34,9 @@ use super::layout;
 use super::learned::Subject;
 use super::plan::Plan;
 use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::code::primitive::Primitive;
-use crate::turn::Stop;
-use crate::value::Value as Word;
+use crate::terms::prim::primitive::Primitive;
+use crate::turns::turn::Stop;
+use crate::values::value::Value as Word;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
