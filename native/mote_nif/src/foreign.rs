@@ -10,7 +10,7 @@ use crate::repack::repack;
 use crate::resources::MachineResource;
 use crate::terms;
 use mote_vm::base::atom::Atom;
-use mote_vm::boundary::timers::TimerId;
+use mote_vm::base::ids::TimerId;
 use mote_vm::machine::{Machine, Refusal};
 use mote_vm::values::foreign::{
     length, Class, Delivery, Foreign, ForeignRef, Messages, Wide, CARRIED,

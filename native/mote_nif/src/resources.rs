@@ -10,7 +10,7 @@ use crate::mail::Mail;
 use crate::own_term::Nursery;
 use crate::question::Questions;
 use mote_vm::base::atom::Atom;
-use mote_vm::boundary::timers::TimerId;
+use mote_vm::base::ids::TimerId;
 use mote_vm::machine::Machine;
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::Key;

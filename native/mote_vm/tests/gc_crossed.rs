@@ -12,7 +12,7 @@ mod world;
 use mote_vm::base::atom::Atom;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::gc::Stress;
+use mote_vm::heap::pace::Stress;
 use mote_vm::machine::{Machine, Refusal};
 use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};

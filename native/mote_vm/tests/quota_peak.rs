@@ -10,7 +10,7 @@ mod world;
 
 use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::ir::{Instr, Operand, Unit};
-use mote_vm::gc::Stress;
+use mote_vm::heap::pace::Stress;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::LongBytes;
 use programs::{r, Assembler};

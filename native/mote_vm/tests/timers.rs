@@ -11,7 +11,7 @@ mod world;
 
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
-use mote_vm::boundary::timers::TimerId;
+use mote_vm::base::ids::TimerId;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::machine::{Machine, Refusal};
 use mote_vm::values::handles::Key;

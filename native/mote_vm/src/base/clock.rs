@@ -1,6 +1,5 @@
 //! A machine's time: since its start, by the system or moved by hand. Timers count it in milliseconds, behaviours in
 //! nanoseconds.
-use crate::values::value::FIXNUM_MAX;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -21,6 +20,9 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
+    /// The last nanosecond that there is: the greatest fixnum.
+    pub(crate) const LAST: i64 = (1 << 62) - 1;
+
     pub(crate) fn new(kind: ClockKind) -> Clock {
         match kind {
             ClockKind::System => Clock::System(Instant::now()),
@@ -44,7 +46,7 @@ impl Clock {
             Clock::System(start) => start.elapsed().as_nanos(),
             Clock::Manual(_) => u128::from(self.now()) * 1_000_000,
         };
-        passed.min(FIXNUM_MAX as u128) as i64
+        passed.min(Clock::LAST as u128) as i64
     }
 
     /// The first millisecond that begins when `delay` have passed from now on: never too early.
@@ -151,6 +153,6 @@ mod tests {
         manual.set(7);
         assert_eq!(manual.nanoseconds(), 7_000_000);
         manual.set(u64::MAX);
-        assert_eq!(manual.nanoseconds(), FIXNUM_MAX);
+        assert_eq!(manual.nanoseconds(), Clock::LAST);
     }
 }

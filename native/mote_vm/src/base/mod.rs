@@ -3,6 +3,7 @@
 pub mod atom;
 pub mod clock;
 pub mod counters;
+pub mod ids;
 pub(crate) mod quota;
 pub(crate) mod sync;
 pub(crate) mod work;

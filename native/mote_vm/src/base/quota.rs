@@ -142,17 +142,19 @@ mod tests {
         use crate::base::atom::Atom;
         use crate::boundary::batch::{Batch, Letters};
         use crate::boundary::parcel::{Builder, Parcel};
+        use crate::boundary::refusal::Refused;
         use crate::boundary::room::Room;
         use crate::boundary::timers::{Message, Timers, TIMER_BYTES};
         use crate::gc::refuse::{Cleared, Refuse};
         use crate::heap::block::{BlockPool, BLOCK};
         use crate::heap::pace::Pace;
         use crate::heap::Heap;
-        use crate::threads::inbox::{Contents, Entry, Inbox, Refused, Sender, Target};
+        use crate::threads::inbox::{Contents, Entry, Inbox, Sender};
         use crate::turns::queue::Event;
         use crate::values::actor::Actor;
         use crate::values::foreign::{LongBytes, CARRIED};
         use crate::values::handles::Handles;
+        use crate::values::handles::Target;
         use crate::values::value::Value;
 
         /// Longer than what an inbox takes ahead.

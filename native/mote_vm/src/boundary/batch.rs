@@ -4,7 +4,7 @@
 use crate::base::sync::Mutex;
 use crate::boundary::parcel::{self, Builder, Parcel};
 use crate::heap::Heap;
-use crate::threads::inbox::Target;
+use crate::values::handles::Target;
 use crate::values::handles::{Handles, Held};
 use crate::values::value::Value;
 use std::ops::Range;

@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod outbox;
 pub mod parcel;
+pub(crate) mod refusal;
 pub mod room;
 pub mod timers;
 pub(crate) mod trickle;

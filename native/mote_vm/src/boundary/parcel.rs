@@ -168,7 +168,7 @@ fn raw_words(command: Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boundary::timers::TimerId;
+    use crate::base::ids::TimerId;
     use crate::heap::block::{BlockPool, BLOCK};
     use crate::heap::pace::Pace;
     use crate::terms::map;

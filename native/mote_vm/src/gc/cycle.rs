@@ -1,12 +1,15 @@
 //! One collection, while everything stands still: its beginning, its end, or both.
 use super::check::Checker;
-use super::roots::{self, Visitor};
-use super::{Gc, Phase, Stress, PAUSE, STRESS_PAUSE};
+use super::roots::{self, RootVisitor};
+use super::{Gc, PAUSE, STRESS_PAUSE};
+use crate::heap::pace::Stress;
 use crate::heap::Heap;
 use crate::machine::Machine;
 use crate::threads::inbox::Inbox;
 use crate::threads::thread::Dispatch;
+use crate::turns::marking::phase::Phase;
 use crate::turns::marking::span::Span;
+use crate::turns::marking::visitor::Visitor;
 use crate::turns::marking::work::{Effort, Packet};
 use crate::turns::queue::EventQueue;
 use crate::values::handles::Handles;
@@ -237,7 +240,9 @@ impl Visitor for Snapshot {
             |event| values.event(event),
         );
     }
+}
 
+impl RootVisitor for Snapshot {
     fn inbox(&mut self, inbox: &Inbox) {
         inbox.begin_collection();
     }

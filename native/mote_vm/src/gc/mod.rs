@@ -27,9 +27,10 @@ pub(crate) mod roots;
 pub(crate) mod safepoint;
 
 use crate::code::program::Program;
+use crate::heap::pace::Stress;
 use crate::threads::thread::Dispatch;
+use crate::turns::marking::phase::Phase;
 use crate::turns::marking::work::Work;
-pub(crate) use due::REST;
 use parking_lot::{Mutex, MutexGuard};
 pub use pauses::Pauses;
 use refuse::{Cleared, Refuse};
@@ -47,9 +48,6 @@ const CLEARINGS: usize = 8;
 /// Cells marked after a turn, and in a pause, where marking beside turns is what is tested.
 const STRESS_SLICE: usize = 4;
 const STRESS_PAUSE: usize = 16;
-/// How long a thread without work sleeps at most while a collection goes on.
-pub(crate) const NAP: Duration = Duration::from_micros(500);
-
 /// What collections have done so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct GcInfo {
@@ -69,28 +67,6 @@ pub struct GcInfo {
     pub live_actors: u64,
     /// Bytes of blocks that all of them together found free.
     pub reclaimed_bytes: u64,
-}
-
-/// How collections are stressed, in tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Stress {
-    /// Not at all.
-    #[default]
-    Off,
-    /// One comes after every turn, later on in half of the time, and marks everything in its pause. Each is checked,
-    /// and what is free is spoilt.
-    Standing,
-    /// The same, but it marks beside turns, a few cells after each.
-    Running,
-}
-
-/// How far the collection is that goes on, if one does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Phase {
-    None,
-    Marking,
-    Clearing,
 }
 
 /// A machine's collections.
@@ -220,7 +196,7 @@ impl Dispatch {
 
     /// Keeps what a drain takes out of an inbox in view of a collection that has not seen it.
     pub(crate) fn show_unseen(&mut self, contents: &mut crate::threads::inbox::Contents) {
-        use roots::Visitor;
+        use roots::RootVisitor;
         if std::mem::take(&mut contents.unseen) && self.turn.heap.marking() != 0 {
             let values = &mut self.turn.log.values;
             contents.each(|waiting| values.waiting(waiting));

@@ -15,29 +15,13 @@
 use crate::machine::Machine;
 use crate::threads::inbox::{Entry, Inbox, Waiting};
 use crate::threads::thread::Dispatch;
-use crate::turns::queue::{Event, EventQueue};
-use crate::values::actor::Actor;
+use crate::turns::marking::visitor::Visitor;
 use crate::values::handles::Handles;
 use crate::values::value::Value;
 use std::sync::Arc;
 
 /// What is done with each root.
-pub(crate) trait Visitor {
-    fn value(&mut self, value: Value);
-
-    fn actor(&mut self, actor: *const Actor) {
-        self.value(Value::address(actor));
-    }
-
-    fn event(&mut self, event: Event) {
-        self.actor(event.target);
-        self.value(event.message);
-    }
-
-    fn queue(&mut self, queue: &EventQueue) {
-        queue.each(|event| self.event(event));
-    }
-
+pub(crate) trait RootVisitor: Visitor {
     fn inbox(&mut self, inbox: &Inbox) {
         inbox.each(|waiting| self.waiting(waiting));
     }
@@ -65,9 +49,11 @@ pub(crate) trait Visitor {
     }
 }
 
+impl RootVisitor for Vec<Value> {}
+
 /// Shows all roots of a machine whose threads stand still. Handles first, and inboxes after them: what somebody outside
 /// sends and then lets go of is seen in the one place or the other.
-pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut impl Visitor) {
+pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut impl RootVisitor) {
     visitor.handles(machine.handles());
     for station in machine.stations().all() {
         station.timers.each(|value| visitor.value(value));
@@ -99,7 +85,9 @@ mod tests {
     use crate::boundary::parcel::{Builder, Parcel};
     use crate::look::watch::{Watch, Watched};
     use crate::testing::still::Still;
-    use crate::threads::inbox::Target;
+    use crate::turns::queue::Event;
+    use crate::values::actor::Actor;
+    use crate::values::handles::Target;
 
     /// No actor: an address that nobody looks behind.
     fn actor(n: usize) -> *const Actor {

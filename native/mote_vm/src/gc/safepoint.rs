@@ -7,11 +7,12 @@
 //!    after its presence says awake. A fence between the two steps on each side makes one see the other.
 //! 3. A thread that the collector did not know, for it began meanwhile, sees what the collector did when it sees that
 //!    no stop is wanted any more.
+use crate::base::ids::ThreadNumber;
 use crate::base::sync::{
     fence, Acquire, AtomicBool, Condvar, Mutex, MutexGuard, Relaxed, Release, SeqCst,
 };
 use crate::threads::presence::Visit;
-use crate::threads::station::{Station, Stations, ThreadNumber};
+use crate::threads::station::{Station, Stations};
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::work::{Effort, Work};
 use std::sync::Arc;

@@ -19,7 +19,7 @@
 //!
 //! A timer's reference learns where the timer is when its turn commits, before anybody else can see it; nothing else
 //! here is ever written to again.
-use crate::boundary::timers::TimerId;
+use crate::base::ids::TimerId;
 use crate::values::foreign::{Class, ForeignRef};
 use crate::values::value::Value;
 

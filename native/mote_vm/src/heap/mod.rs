@@ -29,8 +29,8 @@ pub(crate) mod reserve;
 pub(crate) mod since;
 pub(crate) mod sweep;
 
+use crate::base::ids::TimerId;
 use crate::base::work::Work;
-use crate::boundary::timers::TimerId;
 use crate::values::actor::{Actor, Header};
 use crate::values::foreign::LongBytes;
 use crate::values::value::Value;

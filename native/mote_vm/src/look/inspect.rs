@@ -5,10 +5,11 @@
 use super::reach::captures;
 use super::{extent, waiting};
 use crate::machine::{Inspection, Look};
-use crate::terms::view::Term;
-use crate::threads::inbox::{Entry, Target};
+use crate::threads::inbox::Entry;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
+use crate::values::handles::Target;
+use crate::values::term::Term;
 
 impl Dispatch {
     /// Looks at an actor here, where it is owned, or passes the look on to its owner.

@@ -8,11 +8,11 @@ use super::graph::Graph;
 use super::{waiting, BehaviourName, Figure};
 use crate::gc::roots;
 use crate::machine::Machine;
-use crate::terms::view::ActorRef;
 use crate::threads::inbox::Entry;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
 use crate::values::handles::Key;
+use crate::values::term::ActorRef;
 use crate::values::value::Value;
 
 /// See the head of this file.

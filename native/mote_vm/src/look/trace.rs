@@ -6,9 +6,9 @@ use super::turn::TurnSeen;
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
 use crate::machine::Machine;
-use crate::terms::view::Term;
 use crate::turns::queue::Event;
 use crate::values::handles::{Held, Key};
+use crate::values::term::Term;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Who is shown turns. Called on dispatch threads: must not block.

@@ -9,13 +9,14 @@ use super::reach::{captured, captures, Reach};
 use super::BehaviourName;
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
-use crate::terms::view::{ActorRef, Term};
 use crate::threads::dispatch::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
 use crate::turns::turn::{TimerStep, Turn};
 use crate::values::actor::{Actor, BehaviourId};
+use crate::values::term::ActorRef;
+use crate::values::term::Term;
 use crate::values::value::Value;
 
 /// Effects of one kind that are shown; and cells that are looked at for new actors.

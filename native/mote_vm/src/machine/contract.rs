@@ -4,18 +4,20 @@
 use crate::base::atom::Atom;
 use crate::base::clock::ClockKind;
 use crate::base::counters::Counts;
+use crate::base::ids::BehaviourName;
+pub use crate::boundary::refusal::Refusal;
 use crate::code::program::Program;
 use crate::gc::GcInfo;
 use crate::heap::pace::GcConfig;
-use crate::look::BehaviourName;
 use crate::machine::Machine;
 pub use crate::native::tier::{NativeInfo, Tier};
-use crate::terms::view::{ActorRef, Term};
 use crate::threads::fault::Fault;
 use crate::threads::seeded::Schedule;
 use crate::threads::sponsor::SponsorConfig;
 use crate::turns::turn::staged::Staged;
 use crate::values::actor::BehaviourId;
+use crate::values::term::ActorRef;
+use crate::values::term::Term;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
@@ -165,20 +167,6 @@ impl std::fmt::Display for CreateError {
 }
 
 impl std::error::Error for CreateError {}
-
-/// Why a message from outside is not accepted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    /// The handle is none of this machine's.
-    Unknown,
-    /// The machine's quota is used up.
-    NoMemory,
-    /// As many events wait in the sponsor as may; whether it asks senders to wait for room.
-    Full {
-        /// See `SponsorConfig::patient`.
-        patient: bool,
-    },
-}
 
 /// Why an actor was not launched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

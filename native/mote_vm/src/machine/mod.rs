@@ -17,6 +17,7 @@ mod time;
 
 use crate::base::atom::Atom;
 use crate::base::clock::Clock;
+use crate::base::ids::ThreadNumber;
 use crate::base::quota::Account;
 use crate::boundary::batch::Papers;
 use crate::code::error::LoadError;
@@ -35,7 +36,7 @@ use crate::threads::quiescence::Quiescence;
 pub use crate::threads::quiescence::Ticket;
 use crate::threads::seeded::Seeded;
 use crate::threads::sponsor::{Sponsor, Sponsors};
-use crate::threads::station::{Station, Stations, ThreadNumber};
+use crate::threads::station::{Station, Stations};
 use crate::values::actor::SponsorId;
 use crate::values::handles::Handles;
 use ended::Ended;

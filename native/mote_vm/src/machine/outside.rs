@@ -4,16 +4,19 @@
 use super::Machine;
 use crate::boundary::batch::{Batch, Letters};
 use crate::boundary::parcel::{Builder, Parcel};
+use crate::boundary::refusal::Refusal;
+use crate::boundary::refusal::Refused;
 use crate::boundary::room::{InLine, Permit};
 use crate::heap::Heap;
-use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look, Refusal};
-use crate::terms::view::ActorRef;
-use crate::threads::inbox::{Entry, Inbox, Refused, Sender, Target, Wakes};
+use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look};
+use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in;
 use crate::threads::station::Station;
 use crate::values::actor::{Actor, Header, SponsorId};
+use crate::values::handles::Target;
 use crate::values::handles::{Held, Key};
+use crate::values::term::ActorRef;
 use crate::values::value::Value;
 use std::sync::Arc;
 

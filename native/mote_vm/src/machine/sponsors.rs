@@ -7,13 +7,13 @@
 use super::recruit::{ending, thread_name, Recruit};
 use super::{sponsor_info, Machine};
 use crate::base::atom::Atom;
+use crate::base::ids::ThreadNumber;
 use crate::boundary::room::Room;
 use crate::machine::contract::{RemoveError, SponsorInfo, StartError};
 use crate::native::STACK_BYTES;
 use crate::threads::inbox::Entry;
 use crate::threads::seeded::{Fibre, Scheduler};
 use crate::threads::sponsor::{AddError, Sponsor, SponsorConfig};
-use crate::threads::station::ThreadNumber;
 use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::turn::{Place, Turn};

@@ -1,9 +1,10 @@
 //! A machine's clock and its timers, as the outside and its threads see them.
 use super::Machine;
+use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::timers::TimerId;
-use crate::machine::contract::Refusal;
-use crate::threads::inbox::{Entry, Refused};
+use crate::boundary::refusal::Refusal;
+use crate::boundary::refusal::Refused;
+use crate::threads::inbox::Entry;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;
 use crate::values::value::Value;

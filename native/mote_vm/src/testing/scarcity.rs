@@ -5,11 +5,12 @@ use crate::native::helper;
 use crate::terms::map;
 use crate::terms::prim::lists::from_slice;
 use crate::terms::prim::primitive::Primitive;
-use crate::terms::view::{Term, View};
+use crate::terms::view::View;
 use crate::testing::still::Still;
 use crate::turns::interpreter::{no_answer, primitive};
 use crate::turns::turn::{Stop, Turn};
 use crate::values::foreign::Wide;
+use crate::values::term::Term;
 use crate::values::value::Value;
 use std::sync::Arc;
 

@@ -4,17 +4,19 @@
 //! 1. Who looks at a turn sees it when it is known what becomes of it (`Verdict`), and before anything of it is visible: a
 //!    turn that is to run once more is not shown, and of one that is aborted no address gets out (turn/staged.rs).
 use crate::base::atom::Atom;
+use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
 use crate::machine::Abort;
-use crate::native;
-use crate::terms::view::{ActorRef, Term};
 use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
-use crate::turns::turn::{Outgoing, Stop, TimerStep, Turn};
+use crate::turns::turn::{Stop, TimerStep, Turn};
 use crate::values::actor::BehaviourId;
+use crate::values::foreign::Outgoing;
 use crate::values::foreign::{Delivery, Messages};
+use crate::values::term::ActorRef;
+use crate::values::term::Term;
 use crate::values::value::Value;
 use std::panic::resume_unwind;
 
@@ -39,8 +41,8 @@ impl Dispatch {
         let id = actor.header().behaviour();
         self.turn.begin(event);
         let entry = self.turn.program.entry(id);
-        let how = entry(&mut self.turn, actor, event.message);
-        if how == native::DONE && self.turn.is_usual() {
+        let how = entry((&raw mut self.turn).cast(), actor, event.message);
+        if how == entry::DONE && self.turn.is_usual() {
             self.turn.counts.turns += 1;
             self.turn.commit();
             return 1;
@@ -59,7 +61,7 @@ impl Dispatch {
         let id = actor.header().behaviour();
         self.turn.begin(event);
         let entry = self.turn.program.entry(id);
-        let how = entry(&mut self.turn, actor, event.message);
+        let how = entry((&raw mut self.turn).cast(), actor, event.message);
         self.finish(event, id, how, see)
     }
 
@@ -79,9 +81,9 @@ impl Dispatch {
         self.running = Some((behaviour, event.message));
         let interpreted = self.turn.counts.interpreted;
         let end = match how {
-            native::DONE => Ok(End::Done),
-            native::IGNORED => Ok(End::Ignored),
-            native::ABSENT => self.interpret(behaviour, event),
+            entry::DONE => Ok(End::Done),
+            entry::IGNORED => Ok(End::Ignored),
+            entry::ABSENT => self.interpret(behaviour, event),
             _ => self.stopped(id, behaviour, event),
         };
         let verdict = self.verdict(end);
@@ -302,22 +304,4 @@ impl Dispatch {
 fn abort_kind(reason: Value) -> Atom {
     let first = reason.as_tuple().and_then(|t| t.first().copied());
     first.unwrap_or(reason).as_atom().unwrap_or(Atom::ABORT)
-}
-
-/// Asks for a cache line.
-#[inline(always)]
-pub(crate) fn prefetch(address: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing architecturally and cannot fault.
-    unsafe {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch(address.cast(), _MM_HINT_T0);
-    }
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags));
-    }
-    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-    let _ = address;
 }

@@ -1,8 +1,9 @@
 //! What is known of a panic in a dispatch thread.
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
-use crate::terms::view::{Term, View};
+use crate::terms::view::View;
 use crate::values::foreign::Class;
+use crate::values::term::Term;
 use crate::values::value::Value;
 use std::any::Any;
 

@@ -28,13 +28,14 @@ use crate::base::quota::Quota;
 use crate::base::sync::{fence, AcqRel, Acquire, Apart, AtomicBool, Mutex, Release, SeqCst};
 use crate::boundary::batch::Batch;
 use crate::boundary::parcel::Parcel;
+use crate::boundary::refusal::Refusal;
+use crate::boundary::refusal::Refused;
 use crate::boundary::room::{Permit, Room};
-use crate::look::Call;
-use crate::machine::contract::Refusal;
 use crate::machine::Look;
 use crate::threads::quiescence::Quiescence;
+use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
-use crate::values::actor::Actor;
+use crate::values::handles::Target;
 use std::mem::take;
 use std::sync::Arc;
 
@@ -86,15 +87,11 @@ impl Entry {
     }
 }
 
+/// Something that a dispatch thread does for a caller outside, between two turns.
+pub(crate) type Call = Box<dyn FnOnce(&mut Dispatch) + Send>;
+
 /// Called when what was asked for is done.
 pub(crate) type Done = Box<dyn FnOnce() + Send>;
-
-/// An actor that the sender holds a handle of.
-#[derive(Clone, Copy)]
-pub(crate) struct Target(pub(crate) *const Actor);
-
-// SAFETY: a plain address; only dispatch threads look behind it.
-unsafe impl Send for Target {}
 
 /// Something in an inbox, shown to the collector.
 pub(crate) enum Waiting<'a> {
@@ -259,17 +256,6 @@ pub(crate) enum Sender {
     GoesOn,
     /// It waits for what comes of the message, and would stand in for the thread (stand_in.rs).
     Waits,
-}
-
-/// Why a message from outside did not enter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refused {
-    /// There is no room; whether to wait for some unless the caller says otherwise.
-    Full { patient: bool },
-    /// The machine's quota is used up.
-    NoMemory,
-    /// The thread has ended.
-    Closed,
 }
 
 /// Whether whoever has put something in is to wake the thread if it sleeps: nobody has announced anything that is still to

@@ -10,9 +10,10 @@
 //! | belongs to a thread of another sponsor | that thread is asked to give it away, with the event |
 //!
 //! Forwarded events wait on this thread until the end of its batch and travel together.
+use crate::base::ids::ThreadNumber;
 use crate::threads::inbox::Entry;
 use crate::threads::parker::Waker;
-use crate::threads::station::{Station, ThreadNumber};
+use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
 use crate::values::actor::Actor;

@@ -17,9 +17,10 @@
 #[cfg(all(test, loom))]
 mod models;
 
+use crate::base::ids::ThreadNumber;
 use crate::base::sync::{AcqRel, AtomicU16, Relaxed};
 use crate::threads::parker::Waker;
-use crate::threads::station::{Station, ThreadNumber};
+use crate::threads::station::Station;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::Actor;
@@ -249,7 +250,7 @@ impl Turn {
 #[inline(always)]
 fn fetch(events: &[Event], at: usize) {
     if let Some(event) = events.get(at) {
-        crate::threads::dispatch::prefetch(event.target.cast());
+        crate::platform::prefetch::prefetch(event.target.cast());
     }
 }
 

@@ -20,17 +20,18 @@
 //!    thread as well: unpacking many messages or large ones, and making terms of large ones that leave the machine; the turn
 //!    that sends those is rolled back as one that needs more fuel.
 use crate::base::sync::{fence, Relaxed, SeqCst};
-use crate::gc::Phase;
 use crate::machine::Machine;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
 use crate::platform::stack;
-use crate::terms::view::{Term, View};
+use crate::terms::view::View;
 use crate::threads::backlog::LONG;
 use crate::threads::fault::Fault;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
+use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
 use crate::values::foreign::Class;
+use crate::values::term::Term;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 

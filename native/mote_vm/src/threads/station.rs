@@ -2,12 +2,13 @@
 //!
 //! Numbers of ended threads are given again: the new thread then owns what the old one owned.
 use crate::base::counters::{Counters, Counts};
+use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
 use crate::base::sync::{AcqRel, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
 use crate::boundary::batch::Batch;
+use crate::boundary::refusal::Refusal;
 use crate::boundary::room::Room;
 use crate::boundary::timers::Timers;
-use crate::machine::contract::Refusal;
 use crate::platform::cores::{self, NOWHERE};
 use crate::threads::inbox::{Entry, Inbox, Wakes};
 use crate::threads::parker::{Parker, Waker};
@@ -19,9 +20,6 @@ use crate::turns::queue::Event;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
-
-/// The number of a dispatch thread; 0 is nobody's.
-pub(crate) type ThreadNumber = u16;
 
 /// One thread's public side. The parts that others write are on cache lines of their own.
 #[repr(align(128))]

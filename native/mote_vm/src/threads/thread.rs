@@ -11,28 +11,31 @@
 //! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may, and in its sleep a
 //!    stand-in (`stand_still`).
 mod ending;
-mod idle;
+pub(crate) mod idle;
 mod intake;
 
+use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::Timer;
 use crate::boundary::trickle::Trickle;
 use crate::code::program::BehaviourCode;
-use crate::gc::{Phase, Stress};
+use crate::heap::pace::Stress;
 use crate::look::watch::Watch;
-use crate::look::Call;
 use crate::platform::cores;
 use crate::threads::backlog::{Backlog, Batch, LONG};
 use crate::threads::fault::Fault;
-use crate::threads::inbox::{Contents, Done, Target};
+use crate::threads::inbox::Call;
+use crate::threads::inbox::{Contents, Done};
 use crate::threads::seeded::Choices;
 use crate::threads::spot::Spot;
-use crate::threads::station::{Station, ThreadNumber};
+use crate::threads::station::Station;
 use crate::turns::interpreter::Interpreter;
+use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
 use crate::turns::turn::{Place, Turn};
 use crate::values::actor::Actor;
+use crate::values::handles::Target;
 use crate::values::value::Value;
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -321,12 +324,12 @@ impl Dispatch {
         let ahead = self.turn.queue.ahead(PREFETCH_CAPTURES, PREFETCH_ACTOR);
         let Some((near, far)) = ahead else { return };
         if far.target != self.elsewhere.0 {
-            crate::threads::dispatch::prefetch(far.target.cast());
+            crate::platform::prefetch::prefetch(far.target.cast());
         }
         if near.target != self.elsewhere.0 {
             // SAFETY: targets of queued events are live. Whatever the state is, a prefetch of it cannot fault.
             let state = unsafe { (*near.target).state() };
-            crate::threads::dispatch::prefetch(state.word() as *const u8);
+            crate::platform::prefetch::prefetch(state.word() as *const u8);
         }
     }
 

@@ -13,9 +13,8 @@ pub(crate) mod staged;
 
 use crate::base::atom::Atom;
 use crate::base::counters::Counts;
-use crate::boundary::timers::{TimerId, TIMER_BYTES};
+use crate::base::ids::TimerId;
 use crate::code::program::Program;
-use crate::gc::roots::Visitor;
 use crate::heap::marks::mark;
 use crate::heap::{Heap, Mark};
 use crate::machine::Machine;
@@ -25,10 +24,11 @@ use crate::threads::sponsor::Sponsor;
 use crate::threads::station::Station;
 use crate::turns::marking::barrier::before_become;
 use crate::turns::marking::mark::held_parts;
+use crate::turns::marking::visitor::Visitor;
 use crate::turns::marking::work::Log;
 use crate::turns::queue::{Event, EventQueue, QueueMark};
 use crate::values::actor::{Actor, BehaviourId, Header, SponsorId};
-use crate::values::foreign::Class;
+use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
 use std::any::Any;
 use std::sync::Arc;
@@ -39,13 +39,6 @@ pub(crate) struct Place {
     pub(crate) machine: Machine,
     pub(crate) sponsor: Arc<Sponsor>,
     pub(crate) station: Arc<Station>,
-}
-
-/// A message to something that is not simply an actor: a process, a customer, a reference with a sponsor.
-pub(crate) struct Outgoing {
-    pub(crate) sponsor: Value,
-    pub(crate) target: Value,
-    pub(crate) message: Value,
 }
 
 /// What a commit does with timers, in the order of the program.
@@ -234,7 +227,8 @@ impl Turn {
         let sent = self.outside.iter().filter(|out| out.target.is_address());
         let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
         let armed = self.timers.iter().filter(arms);
-        let bytes = sent.count() * size_of::<Event>() + armed.count() * TIMER_BYTES;
+        let armed = self.place.station.timers.bytes_of(armed.count());
+        let bytes = sent.count() * size_of::<Event>() + armed;
         bytes > 0 && !self.place.machine.pool().quota.has(bytes)
     }
 

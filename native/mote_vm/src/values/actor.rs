@@ -15,8 +15,8 @@
 //! 3. The captures that the state points to belong to this actor alone and are never written again.
 //! 4. The state is written before the header that says how to read it (release); whoever reads the header of an
 //!    actor that it does not own (acquire) may read the state of a behaviour that never becomes.
+use crate::base::ids::ThreadNumber;
 use crate::base::sync::{Acquire, AtomicU64, Relaxed, Release};
-use crate::threads::station::ThreadNumber;
 use crate::values::value::Value;
 
 /// The number of a behaviour in the machine's program; one number per installed version.

@@ -5,9 +5,8 @@
 //!    parcel that waits, in a timer's message; once in each. That number never changes while the value lives.
 use crate::base::atom::Atom;
 use crate::machine::Machine;
-use crate::terms::view::Term;
-use crate::turns::turn::Outgoing;
-use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
+use crate::values::term::Term;
+use crate::values::value::{Value, FIXNUM_MAX, FIXNUM_MIN};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -61,6 +60,13 @@ pub enum Delivery {
     Full,
     /// This value takes no messages at all.
     NoAddress,
+}
+
+/// A message to something that is not simply an actor: a process, a customer, a reference with a sponsor.
+pub(crate) struct Outgoing {
+    pub(crate) sponsor: Value,
+    pub(crate) target: Value,
+    pub(crate) message: Value,
 }
 
 /// Messages of one turn, in their order.

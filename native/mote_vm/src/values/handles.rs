@@ -22,6 +22,13 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+/// An actor that the sender holds a handle of.
+#[derive(Clone, Copy)]
+pub(crate) struct Target(pub(crate) *const Actor);
+
+// SAFETY: a plain address; only dispatch threads look behind it.
+unsafe impl Send for Target {}
+
 /// What stands for an actor outside of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key {

@@ -3,4 +3,5 @@
 pub mod actor;
 pub mod foreign;
 pub mod handles;
+pub mod term;
 pub mod value;

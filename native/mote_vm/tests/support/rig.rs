@@ -8,7 +8,7 @@ use mote_vm::base::clock::ClockKind;
 use mote_vm::base::counters::Counts;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::Unit;
-use mote_vm::gc::Stress;
+use mote_vm::heap::pace::Stress;
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;

@@ -10,7 +10,8 @@
 //! 1. Letters are whole: what cannot be written to its end is taken back.
 //! 2. The words are only written here, so commands are well formed; reading is total all the same.
 use crate::base::atom::Atom;
-use crate::terms::view::{Term, View};
+use crate::terms::view::View;
+use crate::values::term::Term;
 use crate::values::value::Value;
 use std::collections::VecDeque;
 

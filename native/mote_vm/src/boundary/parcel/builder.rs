@@ -2,7 +2,7 @@
 use super::words::{Words, Written, FEW};
 use super::{Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, LIST, MAP, ON, TIMER, TUPLE};
 use crate::base::atom::Atom;
-use crate::boundary::timers::TimerId;
+use crate::base::ids::TimerId;
 use crate::values::foreign::ForeignRef;
 use crate::values::handles::Held;
 use crate::values::value::Value;

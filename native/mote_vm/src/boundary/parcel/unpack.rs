@@ -1,6 +1,6 @@
 //! A parcel becomes a value in a heap.
 use super::{BYTES, COUNT_SHIFT, FLOAT, FOREIGN, KIND, LIST, MAP, TIMER, TUPLE};
-use crate::boundary::timers::TimerId;
+use crate::base::ids::TimerId;
 use crate::heap::Heap;
 use crate::terms::map;
 use crate::values::foreign::ForeignRef;

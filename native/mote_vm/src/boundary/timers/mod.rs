@@ -10,36 +10,17 @@
 //! 3. `next` is not later than any timer's time.
 mod wheel;
 
+use crate::base::ids::ThreadNumber;
+use crate::base::ids::TimerId;
 use crate::base::quota::Quota;
 use crate::boundary::parcel::Parcel;
-use crate::threads::inbox::Refused;
-use crate::threads::station::ThreadNumber;
+use crate::boundary::refusal::Refused;
 use crate::values::value::Value;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 use wheel::Wheel;
-
-/// What a timer's reference says.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct TimerId {
-    /// Which of the thread's timers.
-    pub serial: u64,
-    /// The number of the thread that armed it.
-    pub thread: u16,
-    /// Where it is in that thread's wheel.
-    pub place: u32,
-}
-
-impl TimerId {
-    /// The reference of no timer.
-    pub(crate) const GONE: TimerId = TimerId {
-        serial: 0,
-        thread: 0,
-        place: 0,
-    };
-}
 
 /// A message on its way: from a turn, or from outside.
 pub(crate) enum Message {
@@ -96,6 +77,11 @@ pub(crate) struct Timers {
 pub(crate) const TIMER_BYTES: usize = 2 * Wheel::<Timer>::ENTRY;
 
 impl Timers {
+    /// What so many timers are charged with, without what they carry.
+    pub(crate) fn bytes_of(&self, timers: usize) -> usize {
+        timers * TIMER_BYTES
+    }
+
     pub(crate) fn new(quota: Arc<Quota>) -> Timers {
         let state = State {
             wheel: Wheel::new(),

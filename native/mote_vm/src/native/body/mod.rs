@@ -33,6 +33,7 @@ use super::known::State;
 use super::layout;
 use super::learned::Subject;
 use super::plan::Plan;
+use crate::code::entry;
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::terms::prim::primitive::Primitive;
 use crate::turns::turn::Stop;
@@ -442,8 +443,8 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.halt(Stop::Aborted, Some(reason));
                 self.go(Target::Stopped);
             }
-            Instr::Done => self.end(super::DONE),
-            Instr::Ignore => self.end(super::IGNORED),
+            Instr::Done => self.end(entry::DONE),
+            Instr::Ignore => self.end(entry::IGNORED),
             Instr::Match { left, right, label } => self.matching(*left, *right, *label),
             Instr::MatchTuple {
                 value,

@@ -31,8 +31,10 @@ pub(crate) mod weight;
 use crate::base::clock::Clock;
 use crate::heap::Heap;
 use crate::terms::prim::primitive::Primitive;
-use crate::values::value::Value;
+use crate::values::value::{Value, FIXNUM_MAX};
 use random::Draws;
+
+const _: () = assert!(Clock::LAST == FIXNUM_MAX);
 
 /// What `primitive` answers to the first of `arguments`, as many as its arity; the others are not looked at.
 ///

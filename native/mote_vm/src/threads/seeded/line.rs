@@ -5,7 +5,7 @@
 //!    be found, by whoever ends up with that inbox.
 //! 2. Every dispatcher that is added is ended by somebody: by the scheduler or, when that has ended, by who adds it.
 use super::fibre::Fibre;
-use crate::threads::station::ThreadNumber;
+use crate::base::ids::ThreadNumber;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::thread::Thread;

@@ -1,7 +1,7 @@
 //! The system thread of a seeded machine.
 use super::{Fibre, Line, Seeded};
+use crate::base::ids::ThreadNumber;
 use crate::machine::Machine;
-use crate::threads::station::ThreadNumber;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;

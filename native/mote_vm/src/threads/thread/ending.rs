@@ -1,9 +1,9 @@
 //! How a dispatch thread ends: what it has to do moves to the first sponsor when its own is removed; its heap goes to the
 //! machine, for others may hold what is in it.
 use super::Dispatch;
-use crate::gc::Phase;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::parker::Waker;
+use crate::turns::marking::phase::Phase;
 use crate::turns::queue::EventQueue;
 
 impl Dispatch {

@@ -2,12 +2,17 @@
 //! (thread.rs, invariant 3).
 use super::Dispatch;
 use crate::base::sync::Relaxed;
-use crate::gc::{Phase, NAP, REST};
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
+use crate::turns::marking::phase::Phase;
 use crate::turns::turn::Place;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// How long a thread without work sleeps at most while a collection goes on.
+pub(crate) const NAP: Duration = Duration::from_micros(500);
+/// How long a machine has nothing to do before it counts as resting: more may come at once.
+pub(crate) const REST: Duration = Duration::from_millis(1);
 
 /// How long an idle thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);

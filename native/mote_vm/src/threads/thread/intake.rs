@@ -3,7 +3,8 @@
 use super::Dispatch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::Message;
-use crate::threads::inbox::{Contents, Entry, Target};
+use crate::threads::inbox::{Contents, Entry};
+use crate::values::handles::Target;
 use crate::values::value::Value;
 
 impl Dispatch {

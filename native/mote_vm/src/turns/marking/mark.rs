@@ -7,9 +7,9 @@
 use super::barrier::Reading;
 use super::span::Span;
 use crate::code::program::Program;
-use crate::gc::roots::Visitor;
 use crate::heap::block::{large_bytes, GRANULE, PAYLOAD};
 use crate::heap::marks::{is_marked, mark};
+use crate::turns::marking::visitor::Visitor;
 use crate::values::actor::{Actor, Header};
 use crate::values::value::Value;
 
@@ -75,7 +75,7 @@ impl<'w> Marker<'w> {
         while cells > 0 {
             let next = self.next();
             if !next.is_none() {
-                crate::threads::dispatch::prefetch(cell_of(next));
+                crate::platform::prefetch::prefetch(cell_of(next));
             }
             let ready = std::mem::replace(&mut self.window[self.at], next);
             self.at = (self.at + 1) % WINDOW;

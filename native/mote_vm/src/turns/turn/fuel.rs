@@ -1,7 +1,7 @@
 //! The fuel of a turn: spent by slices, between which a long turn looks around, and by primitives for what they walk over.
 use super::Turn;
 use crate::base::atom::Atom;
-use crate::terms::view::Term;
+use crate::values::term::Term;
 
 /// Fuel between two looks around within a long turn: some microseconds at first, then half of what it has spent before,
 /// at last some tens of microseconds. Where long turns are expected the first look comes at once: a sibling that waits for

@@ -1,8 +1,5 @@
-//! Memory that holds machine code: written, linked, then made executable and never written again.
-//!
-//! Invariants:
-//! 1. Nobody learns where code is before every core would run it as it was written (platform/code.rs).
-use crate::platform::code;
+//! Linking: compiled pieces become one image, in which they call each other.
+use crate::code::memory::CodeMemory;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::ir::{ExternalName, Function};
 use cranelift_codegen::{CompiledCode, FinalizedRelocTarget};
@@ -25,7 +22,7 @@ struct Link {
 }
 
 impl Piece {
-    /// `None` when the code refers to something that [`CodeMemory::new`] does not know how to link.
+    /// `None` when the code refers to something that [`link`] does not know how to link.
     pub(super) fn of(compiled: &CompiledCode, function: &Function) -> Option<Piece> {
         let mut links = Vec::new();
         for reloc in compiled.buffer.relocs() {
@@ -49,89 +46,34 @@ impl Piece {
     }
 }
 
-/// The linked code of a unit.
-pub(crate) struct CodeMemory {
-    start: *mut u8,
-    bytes: usize,
-    offsets: Vec<usize>,
-}
-
-// SAFETY: the memory is not written any more once it is made, and freed by the last owner only.
-unsafe impl Send for CodeMemory {}
-
-impl CodeMemory {
-    /// Places and links the pieces, which refer to each other by index. `None` when the system has no memory, or a
-    /// call is out of reach.
-    pub(super) fn new(pieces: &[Piece]) -> Option<CodeMemory> {
-        let mut image = Vec::new();
-        let mut offsets = Vec::new();
-        for piece in pieces {
-            image.resize(image.len().next_multiple_of(ALIGN), 0);
-            offsets.push(image.len());
-            image.extend_from_slice(&piece.code);
+/// Places and links the pieces, which refer to each other by index. `None` when the system has no memory, or a
+/// call is out of reach.
+pub(super) fn link(pieces: &[Piece]) -> Option<CodeMemory> {
+    let mut image = Vec::new();
+    let mut offsets = Vec::new();
+    for piece in pieces {
+        image.resize(image.len().next_multiple_of(ALIGN), 0);
+        offsets.push(image.len());
+        image.extend_from_slice(&piece.code);
+    }
+    for (piece, offset) in pieces.iter().zip(&offsets) {
+        for link in &piece.links {
+            let at = offset + link.at;
+            let distance = *offsets.get(link.target)? as i64 + link.addend - at as i64;
+            let word = image.get_mut(at..at + 4)?;
+            let old = u32::from_le_bytes(word.try_into().ok()?);
+            let new = match link.kind {
+                Reloc::X86CallPCRel4 => i32::try_from(distance).ok()? as u32,
+                // 26 bits, in instructions.
+                _ if distance.unsigned_abs() < 1 << 27 => {
+                    old & !0x03FF_FFFF | (distance >> 2) as u32 & 0x03FF_FFFF
+                }
+                _ => return None,
+            };
+            word.copy_from_slice(&new.to_le_bytes());
         }
-        for (piece, offset) in pieces.iter().zip(&offsets) {
-            for link in &piece.links {
-                let at = offset + link.at;
-                let distance = *offsets.get(link.target)? as i64 + link.addend - at as i64;
-                let word = image.get_mut(at..at + 4)?;
-                let old = u32::from_le_bytes(word.try_into().ok()?);
-                let new = match link.kind {
-                    Reloc::X86CallPCRel4 => i32::try_from(distance).ok()? as u32,
-                    // 26 bits, in instructions.
-                    _ if distance.unsigned_abs() < 1 << 27 => {
-                        old & !0x03FF_FFFF | (distance >> 2) as u32 & 0x03FF_FFFF
-                    }
-                    _ => return None,
-                };
-                word.copy_from_slice(&new.to_le_bytes());
-            }
-        }
-        let bytes = image.len().max(1);
-        // SAFETY: an anonymous private mapping at an address of the kernel's choice touches nothing of ours.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return None;
-        }
-        let memory = CodeMemory {
-            start: start.cast(),
-            bytes,
-            offsets,
-        };
-        // SAFETY: the mapping has room for the image, and nobody else knows it yet.
-        let may_run = unsafe {
-            std::ptr::copy_nonoverlapping(image.as_ptr(), memory.start, image.len());
-            libc::mprotect(start, bytes, libc::PROT_READ | libc::PROT_EXEC) == 0
-                && code::publish(memory.start, bytes)
-        };
-        may_run.then_some(memory)
     }
-
-    /// Where the piece of that index starts.
-    pub(super) fn start(&self, piece: usize) -> *const u8 {
-        // SAFETY: pieces start within the mapping.
-        unsafe { self.start.add(self.offsets[piece]) }
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for CodeMemory {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `new`; the program drops it when nothing runs any more.
-        unsafe { libc::munmap(self.start.cast(), self.bytes) };
-    }
+    CodeMemory::of(&image, offsets)
 }
 
 #[cfg(all(
@@ -142,6 +84,7 @@ impl Drop for CodeMemory {
 ))]
 mod tests {
     use super::*;
+    use crate::platform::code;
     use std::sync::mpsc::{channel, Receiver, Sender};
 
     /// A function that returns `n`.
@@ -188,7 +131,7 @@ mod tests {
         let mut reused = 0;
         let mut last = std::ptr::null();
         for n in 0..1_000 {
-            let memory = CodeMemory::new(&[returns(n)]).expect("memory");
+            let memory = link(&[returns(n)]).expect("memory");
             let at = memory.start(0);
             reused += (at == last) as u32;
             last = at;
