@@ -2,6 +2,77 @@
 //!
 //! This crate knows nothing of the BEAM. Whatever lives outside (processes, terms that the machine cannot look
 //! into) reaches it through the [`values::foreign::Foreign`] trait only.
+//!
+//! # The layers
+//!
+//! The folders below are listed in the order in which they are best read: each one uses those before it and none of
+//! those after it. `tests/layers.rs` checks this, and lists the few exceptions that are left.
+//!
+//! A **value** is one word; most of them are numbers or pointers to cells in a **heap**. The **terms** are what the
+//! language does with values: its primitives, its maps. The **code** of a behaviour arrives as a unit of untrusted bytes,
+//! which is decoded, verified and lowered. A **turn** runs such code for one event of one actor; **native** code does the
+//! same faster. What leaves a heap, or enters one, crosses the **boundary** as a parcel. The dispatch **threads** take
+//! turns for as long as anything is queued. Between two turns, they let the collector (**gc**) in, and whoever wants to
+//! **look** inside. The **machine** puts all of this together for its embedder.
+//!
+//! # The way of one message
+//!
+//! [`machine::Machine::send`] packs nothing itself: its caller has built a [`boundary::parcel::Parcel`]. The parcel goes
+//! into the inbox of the thread that leads the sponsor (`threads/inbox.rs`), and the thread is woken if it sleeps
+//! (`threads/parker.rs`). That thread takes it in (`threads/thread/intake.rs`): it unpacks it into its own heap
+//! (`boundary/parcel/unpack.rs`) and queues an event (`turns/queue.rs`). When the event is due, the thread begins a turn
+//! (`threads/dispatch.rs`), runs it natively or by interpreter, and commits it (`turns/turn.rs`). What the turn has sent to
+//! the outside is then delivered through [`values::foreign::Foreign::deliver`].
+//!
+//! # An example
+//!
+//! A machine with one sponsor, which has one dispatch thread. What it runs is given to [`machine::Machine::load`]; the
+//! compiler in `lib/mote/behaviour` makes such units, and so does `tests/support/encode.rs`.
+//!
+//! ```
+//! use mote_vm::base::{atom::Atom, clock::ClockKind};
+//! use mote_vm::heap::pace::GcConfig;
+//! use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
+//! use mote_vm::threads::{seeded::Schedule, sponsor::SponsorConfig};
+//!
+//! /// An embedder that wants to hear of nothing.
+//! struct Deaf;
+//!
+//! impl Outside for Deaf {
+//!     fn aborted(&self, _: &Machine, _: Abort<'_>) -> bool {
+//!         false
+//!     }
+//!     fn fault(&self, _: &Machine, _: Fault) {}
+//!     fn as_any(&self) -> &dyn std::any::Any {
+//!         self
+//!     }
+//! }
+//!
+//! let sponsor = SponsorConfig {
+//!     name: Atom::new("main"),
+//!     threads: 1,
+//!     cores: Vec::new(),
+//!     inbox: 1_000,
+//!     patient: false,
+//! };
+//! let config = Config {
+//!     name: "example".to_string(),
+//!     sponsors: vec![sponsor],
+//!     fuel: DEFAULT_FUEL,
+//!     memory: 64 << 20,
+//!     gc: GcConfig::default(),
+//!     clock: ClockKind::System,
+//!     schedule: Schedule::Threads,
+//!     tier: Tier::best(),
+//! };
+//! let machine = Machine::start(config, Box::new(Deaf)).expect("memory and a thread");
+//! assert_eq!(machine.sponsor_names(), [Atom::new("main")]);
+//! // Bytes that are no unit of code are refused, whatever they are.
+//! assert!(machine.load(b"no unit", &|_, _| None).is_err());
+//! assert_eq!(machine.info().counts().turns, 0);
+//! machine.stop();
+//! machine.join();
+//! ```
 
 #[cfg(not(unix))]
 compile_error!(
