@@ -8,12 +8,12 @@ use crate::encode::{Encoder as Writer, Means};
 use crate::read::tuple_elements;
 use crate::resources::{parse_key, sponsor, Handle, MachineResource};
 use crate::terms;
-use mote_vm::actor::SponsorId;
-use mote_vm::handles::Key;
+use mote_vm::base::ids::TimerId;
+use mote_vm::boundary::parcel::Parcel;
+use mote_vm::boundary::room::Permit;
 use mote_vm::machine::{Behaviour, CreateError, Inspection, Machine, Refusal};
-use mote_vm::parcel::Parcel;
-use mote_vm::room::Permit;
-use mote_vm::timers::TimerId;
+use mote_vm::values::actor::SponsorId;
+use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 /// `%Mote.Address{}`, or why not: `:big`, `:long`, `:load` (the machine has no such version of the behaviour), `:stopped`,

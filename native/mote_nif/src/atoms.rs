@@ -3,7 +3,7 @@
 //! An atom's term is one word that is valid in every environment and for ever. The two tables below only grow; in
 //! front of each, every thread keeps the pairs that it used last.
 use crate::read::word_of;
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use rustler::sys::{enif_binary_to_term, enif_term_to_binary, ErlNifTerm};

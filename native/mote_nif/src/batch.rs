@@ -4,11 +4,11 @@ use crate::atoms::names;
 use crate::encode::{spent, Encoder as Writer, Means};
 use crate::read::{known_struct, list_cell, tuple_elements, word_of, Struct};
 use crate::resources::{sponsor, MachineResource};
-use mote_vm::actor::SponsorId;
-use mote_vm::atom::Atom as Name;
-use mote_vm::batch::Letters;
-use mote_vm::handles::{Held, Key};
+use mote_vm::base::atom::Atom as Name;
+use mote_vm::boundary::batch::Letters;
 use mote_vm::machine::{Entrance, Machine};
+use mote_vm::values::actor::SponsorId;
+use mote_vm::values::handles::{Held, Key};
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 /// Messages that enter together.

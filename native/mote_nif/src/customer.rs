@@ -7,10 +7,10 @@ use crate::message::post;
 use crate::question::{Asker, Closed, Customer};
 use crate::resources::MachineResource;
 use crate::terms;
-use mote_vm::atom::Atom as Name;
-use mote_vm::handles::Key;
+use mote_vm::base::atom::Atom as Name;
+use mote_vm::boundary::parcel::Parcel;
 use mote_vm::machine::{Inspection, Machine};
-use mote_vm::parcel::Parcel;
+use mote_vm::values::handles::Key;
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 

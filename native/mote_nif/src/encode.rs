@@ -23,11 +23,11 @@ use crate::read::{
     is_modest, is_ours, known_struct, list_cell, map_size, tuple, tuple_elements, word_of, Struct,
 };
 use crate::resources::MachineResource;
-use mote_vm::atom::Atom;
-use mote_vm::foreign::{Class, LongBytes, Wide};
-use mote_vm::handles::Held;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::machine::Machine;
-use mote_vm::parcel::Builder;
+use mote_vm::values::foreign::{Class, LongBytes, Wide};
+use mote_vm::values::handles::Held;
 use rustc_hash::FxHashMap;
 use rustler::sys::{enif_get_int64, ErlNifTerm};
 use rustler::types::atom::Atom as BeamAtom;

@@ -1,10 +1,10 @@
 //! A fault on purpose, for the tests of what a fault does.
 use crate::actor::Target;
 use crate::atoms::names;
-use mote_vm::atom::Atom as Name;
-use mote_vm::foreign::{Class, Delivery, Foreign};
+use mote_vm::base::atom::Atom as Name;
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::machine::Machine;
-use mote_vm::parcel::Builder;
+use mote_vm::values::foreign::{Class, Delivery, Foreign};
 use mote_vm::Term as Value;
 use rustler::{Atom, Term};
 use std::any::Any;

@@ -9,11 +9,13 @@ use crate::question::Customer;
 use crate::repack::repack;
 use crate::resources::MachineResource;
 use crate::terms;
-use mote_vm::atom::Atom;
-use mote_vm::foreign::{length, Class, Delivery, Foreign, ForeignRef, Messages, Wide, CARRIED};
-use mote_vm::handles::Key;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::ids::TimerId;
 use mote_vm::machine::{Machine, Refusal};
-use mote_vm::timers::TimerId;
+use mote_vm::values::foreign::{
+    length, Class, Delivery, Foreign, ForeignRef, Messages, Wide, CARRIED,
+};
+use mote_vm::values::handles::Key;
 use mote_vm::{Term as Value, View};
 use rustler::sys::{
     enif_compare, enif_inspect_binary, enif_make_int64, enif_make_sub_binary, ErlNifBinary,

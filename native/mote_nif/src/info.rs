@@ -1,7 +1,7 @@
 //! What a machine says about itself.
 use crate::atoms::{self, names};
 use crate::resources::MachineResource;
-use mote_vm::counters::Counts;
+use mote_vm::base::counters::Counts;
 use mote_vm::machine::{Info, SponsorInfo, Tier};
 use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};

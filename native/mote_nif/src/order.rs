@@ -2,9 +2,9 @@
 use crate::foreign::{integer, Abroad, Elsewhere, Opaque, Process, TimerElsewhere, Waiting};
 use crate::outbox::Writable;
 use crate::own_term::OwnTerm;
-use mote_vm::atom::Atom;
-use mote_vm::foreign::{Foreign, Wide};
-use mote_vm::timers::TimerId;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::ids::TimerId;
+use mote_vm::values::foreign::{Foreign, Wide};
 use rustler::sys::{
     enif_compare, enif_is_identical, enif_make_pid, enif_term_to_binary, ErlNifTerm,
 };

@@ -9,9 +9,9 @@ use crate::order::compare;
 use crate::own_term::{OwnTerm, ENVIRONMENT};
 use crate::resources::MachineResource;
 use crate::terms;
-use mote_vm::foreign::{Class, Delivery, Foreign, Messages};
+use mote_vm::boundary::outbox::{Account, Charge, Letters, Outbox, Part, Plain, Posted, Rest};
 use mote_vm::machine::Machine;
-use mote_vm::outbox::{Account, Charge, Letters, Outbox, Part, Plain, Posted, Rest};
+use mote_vm::values::foreign::{Class, Delivery, Foreign, Messages};
 use mote_vm::Term as Value;
 use rustler::sys::{
     enif_make_list_cell, enif_make_list_from_array, enif_make_tuple_from_array, ErlNifTerm,

@@ -5,7 +5,7 @@
 use crate::atoms::{self, names};
 use crate::encode::small_integer;
 use crate::read::{list_cell, tuple_elements};
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
 use mote_vm::{Term as Value, View};
 use rustler::{Binary, Term, TermType};
 

@@ -10,8 +10,8 @@ use crate::mail;
 use crate::message;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
-use mote_vm::handles::Key;
 use mote_vm::machine::{Abort, Machine};
+use mote_vm::values::handles::Key;
 use mote_vm::{ActorRef, Term as Value};
 use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
 use std::sync::atomic::{

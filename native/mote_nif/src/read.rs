@@ -5,9 +5,9 @@ use crate::own_term::OwnTerm;
 use crate::question::Customer;
 use crate::resources::{parse_key, parse_timer, MachineResource};
 use crate::terms;
-use mote_vm::atom::Atom;
-use mote_vm::handles::Key;
-use mote_vm::timers::TimerId;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::ids::TimerId;
+use mote_vm::values::handles::Key;
 use rustler::sys::{
     enif_compare, enif_get_list_cell, enif_get_map_size, enif_get_tuple, enif_is_identical,
     ErlNifTerm,

@@ -7,8 +7,8 @@ use crate::encode::{Encoder as Writer, Means};
 use crate::message::send_in;
 use crate::question::Customer;
 use crate::resources::MachineResource;
-use mote_vm::parcel::Parcel;
-use mote_vm::room::{InLine, Permit};
+use mote_vm::boundary::parcel::Parcel;
+use mote_vm::boundary::room::{InLine, Permit};
 use parking_lot::Mutex;
 use rustler::{Atom, Encoder, Env, Resource, ResourceArc, Term};
 

@@ -4,7 +4,7 @@ use crate::atoms::names;
 use crate::encode::{Encoder as Writer, Means};
 use crate::resources::{parse_timer, MachineResource};
 use crate::terms;
-use mote_vm::timers::TimerId;
+use mote_vm::base::ids::TimerId;
 use rustler::{Atom, Encoder, Env, Term};
 
 /// `%Mote.Timer{}`, or why not: `:big`, `:long`, `:stopped`, `:unknown`, `:no_sponsor`, `:no_memory`.

@@ -13,7 +13,7 @@ mod rig;
 mod world;
 
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{address, integers, quiet, Rig, PATIENCE};
 use std::sync::mpsc::channel;
@@ -59,7 +59,7 @@ fn main() {
 }
 
 /// Something that keeps that many actors alive.
-fn build(rig: &Rig, shape: &str, actors: i64) -> mote_vm::handles::Key {
+fn build(rig: &Rig, shape: &str, actors: i64) -> mote_vm::values::handles::Key {
     match shape {
         "wide" => {
             let one = rig.create("play", 1, |b| b.empty_list());

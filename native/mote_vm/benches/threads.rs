@@ -9,9 +9,9 @@ mod programs;
 #[path = "../tests/support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::machine::{Behaviour, Machine};
-use mote_vm::parcel::Builder;
 use std::time::Instant;
 
 fn once(machine: &Machine, node: &Behaviour, depth: i64) -> f64 {

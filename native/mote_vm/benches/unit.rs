@@ -6,9 +6,9 @@
 #[path = "../tests/support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::decode::decode;
-use mote_vm::parcel::Builder;
 use std::time::Instant;
 
 fn main() {

@@ -1,7 +1,78 @@
 //! The actors machine: values, heap, code, turns, queues, dispatch threads.
 //!
 //! This crate knows nothing of the BEAM. Whatever lives outside (processes, terms that the machine cannot look
-//! into) reaches it through the [`foreign::Foreign`] trait only.
+//! into) reaches it through the [`values::foreign::Foreign`] trait only.
+//!
+//! # The layers
+//!
+//! The folders below are listed in the order in which they are best read: each one uses those before it and none of
+//! those after it. `tests/layers.rs` checks this, and lists the few exceptions that are left.
+//!
+//! A **value** is one word; most of them are numbers or pointers to cells in a **heap**. The **terms** are what the
+//! language does with values: its primitives, its maps. The **code** of a behaviour arrives as a unit of untrusted bytes,
+//! which is decoded, verified and lowered. A **turn** runs such code for one event of one actor; **native** code does the
+//! same faster. What leaves a heap, or enters one, crosses the **boundary** as a parcel. The dispatch **threads** take
+//! turns for as long as anything is queued. Between two turns, they let the collector (**gc**) in, and whoever wants to
+//! **look** inside. The **machine** puts all of this together for its embedder.
+//!
+//! # The way of one message
+//!
+//! [`machine::Machine::send`] packs nothing itself: its caller has built a [`boundary::parcel::Parcel`]. The parcel goes
+//! into the inbox of the thread that leads the sponsor (`threads/inbox.rs`), and the thread is woken if it sleeps
+//! (`threads/parker.rs`). That thread takes it in (`threads/thread/intake.rs`): it unpacks it into its own heap
+//! (`boundary/parcel/unpack.rs`) and queues an event (`turns/queue.rs`). When the event is due, the thread begins a turn
+//! (`threads/dispatch.rs`), runs it natively or by interpreter, and commits it (`turns/turn.rs`). What the turn has sent to
+//! the outside is then delivered through [`values::foreign::Foreign::deliver`].
+//!
+//! # An example
+//!
+//! A machine with one sponsor, which has one dispatch thread. What it runs is given to [`machine::Machine::load`]; the
+//! compiler in `lib/mote/behaviour` makes such units, and so does `tests/support/encode.rs`.
+//!
+//! ```
+//! use mote_vm::base::{atom::Atom, clock::ClockKind};
+//! use mote_vm::heap::pace::GcConfig;
+//! use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
+//! use mote_vm::threads::{seeded::Schedule, sponsor::SponsorConfig};
+//!
+//! /// An embedder that wants to hear of nothing.
+//! struct Deaf;
+//!
+//! impl Outside for Deaf {
+//!     fn aborted(&self, _: &Machine, _: Abort<'_>) -> bool {
+//!         false
+//!     }
+//!     fn fault(&self, _: &Machine, _: Fault) {}
+//!     fn as_any(&self) -> &dyn std::any::Any {
+//!         self
+//!     }
+//! }
+//!
+//! let sponsor = SponsorConfig {
+//!     name: Atom::new("main"),
+//!     threads: 1,
+//!     cores: Vec::new(),
+//!     inbox: 1_000,
+//!     patient: false,
+//! };
+//! let config = Config {
+//!     name: "example".to_string(),
+//!     sponsors: vec![sponsor],
+//!     fuel: DEFAULT_FUEL,
+//!     memory: 64 << 20,
+//!     gc: GcConfig::default(),
+//!     clock: ClockKind::System,
+//!     schedule: Schedule::Threads,
+//!     tier: Tier::best(),
+//! };
+//! let machine = Machine::start(config, Box::new(Deaf)).expect("memory and a thread");
+//! assert_eq!(machine.sponsor_names(), [Atom::new("main")]);
+//! // Bytes that are no unit of code are refused, whatever they are.
+//! assert!(machine.load(b"no unit", &|_, _| None).is_err());
+//! assert_eq!(machine.info().counts().turns, 0);
+//! machine.stop();
+//! machine.join();
+//! ```
 
 #[cfg(not(unix))]
 compile_error!(
@@ -10,55 +81,36 @@ compile_error!(
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("Mote needs a 64-bit processor: addresses and numbers share words of 64 bits");
 
-pub mod actor;
-pub mod atom;
-pub(crate) mod backlog;
-pub mod batch;
-pub mod clock;
-pub mod code;
-pub(crate) mod contract;
-pub mod counters;
-pub(crate) mod dispatch;
-pub(crate) mod fault;
-pub mod foreign;
-pub mod gc;
-pub mod handles;
-pub mod heap;
-pub(crate) mod inbox;
-pub(crate) mod interpreter;
-pub mod look;
-pub mod machine;
-pub(crate) mod map;
-pub(crate) mod native;
-pub mod outbox;
-pub mod parcel;
-pub(crate) mod parker;
-pub(crate) mod platform;
-pub(crate) mod presence;
-pub(crate) mod prim;
-pub(crate) mod queue;
-pub(crate) mod quiescence;
-pub(crate) mod quota;
-pub mod room;
-pub(crate) mod route;
-#[cfg(all(test, not(loom)))]
-mod scarcity;
-pub mod seeded;
-pub(crate) mod sharing;
-pub mod sponsor;
-pub(crate) mod spot;
-pub(crate) mod stand_in;
-pub(crate) mod station;
-#[cfg(all(test, not(loom)))]
-pub(crate) mod still;
-pub(crate) mod sync;
-pub(crate) mod thread;
-pub mod timers;
-pub(crate) mod trickle;
-pub(crate) mod turn;
-pub mod value;
-pub(crate) mod worth;
+pub mod base;
 
-pub use heap::view::{ActorRef, Committed, Map, Origin, Term, Tuple, Uncommitted, View};
-pub use prim::order::distinguish_zeros;
-pub use turn::staged::Staged;
+pub(crate) mod platform;
+
+pub mod values;
+
+pub mod heap;
+
+pub mod terms;
+
+pub mod code;
+
+pub(crate) mod turns;
+
+pub(crate) mod native;
+
+pub mod boundary;
+
+pub mod threads;
+
+pub mod gc;
+
+pub mod look;
+
+pub mod machine;
+
+#[cfg(all(test, not(loom)))]
+pub(crate) mod testing;
+
+pub use terms::prim::order::distinguish_zeros;
+pub use terms::view::{Map, Tuple, View};
+pub use turns::turn::staged::Staged;
+pub use values::term::{ActorRef, Committed, Origin, Term, Uncommitted};

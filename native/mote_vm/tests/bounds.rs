@@ -9,8 +9,8 @@ mod rig;
 mod world;
 
 use mote_vm::code::ir::{Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive;
 use mote_vm::machine::Tier;
+use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{foreign, integers, Rig, Tap, PATIENCE};
 

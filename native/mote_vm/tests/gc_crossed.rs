@@ -9,12 +9,12 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::gc::Stress;
+use mote_vm::heap::pace::Stress;
 use mote_vm::machine::{Machine, Refusal};
-use mote_vm::parcel::{Builder, Parcel};
+use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{foreign, int, until, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};

@@ -10,7 +10,7 @@ mod rig;
 mod world;
 
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{integers, until, Rig, PATIENCE};
 use std::sync::mpsc::channel;

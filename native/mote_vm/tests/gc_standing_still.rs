@@ -10,8 +10,8 @@ mod rig;
 mod world;
 
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
 use mote_vm::machine::Machine;
+use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{address, int, Rig, PATIENCE};
 use std::sync::mpsc::channel;

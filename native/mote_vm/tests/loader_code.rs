@@ -10,7 +10,7 @@ use build::{branch, jump, k, mov, r, ret, Build, MODULE};
 use judge::{accepted, behaviour, function, op, refused};
 use mote_vm::code::error::CodeProblem;
 use mote_vm::code::ir::{Instr, Operand};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 
 #[test]
 fn registers_and_constants_exist() {

@@ -9,8 +9,8 @@ use build::{branch, everything, k, mov, r, ret, Build, MODULE};
 use judge::{accepted, behaviour, constants, function, op, refused};
 use mote_vm::code::error::{CodeName, CodeProblem, LoadError};
 use mote_vm::code::ir::{Constant, Instr, Unit};
-use mote_vm::code::primitive::Primitive;
 use mote_vm::code::verify::verify;
+use mote_vm::terms::prim::primitive::Primitive;
 
 #[test]
 fn every_path_ends() {

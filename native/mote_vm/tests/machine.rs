@@ -6,13 +6,13 @@ mod programs;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::*;
-use mote_vm::code::primitive::Primitive;
-use mote_vm::foreign::ForeignRef;
-use mote_vm::handles::Key;
 use mote_vm::machine::{CreateError, LaunchError, Machine, Refusal};
-use mote_vm::parcel::{Builder, Parcel};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::foreign::ForeignRef;
+use mote_vm::values::handles::Key;
 use programs::{r, Assembler};
 use std::sync::mpsc::{channel, Receiver};
 use std::time::{Duration, Instant};

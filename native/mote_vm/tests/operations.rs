@@ -14,9 +14,9 @@ use build::{k, mov, r, ret, Build, MODULE};
 use encode::encode;
 use hearing::{heard, Heard};
 use mote_vm::code::ir::{Constant, Instr, Label, OpaqueClass, Operand};
-use mote_vm::code::primitive::Primitive;
 use mote_vm::machine::Tier;
-use mote_vm::value::{FIXNUM_MAX, FIXNUM_MIN};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 use Primitive as P;
 
 /// The integer just beyond which floats leave some out.

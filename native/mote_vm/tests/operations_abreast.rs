@@ -11,8 +11,8 @@ use build::{branch, k, r, ret, says, Build, MODULE};
 use encode::encode;
 use hearing::{heard_alike, Heard};
 use mote_vm::code::ir::{Constant, Instr, Operand};
-use mote_vm::code::primitive::Primitive as P;
-use mote_vm::value::FIXNUM_MAX;
+use mote_vm::terms::prim::primitive::Primitive as P;
+use mote_vm::values::value::FIXNUM_MAX;
 
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;

@@ -11,8 +11,8 @@ use build::{branch, k, r, ret, Build, MODULE};
 use encode::encode;
 use hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
-use mote_vm::code::primitive::Primitive as P;
 use mote_vm::machine::Tier;
+use mote_vm::terms::prim::primitive::Primitive as P;
 
 fn op(dst: u16, primitive: P, args: &[Operand]) -> Instr {
     Instr::Op {

@@ -11,9 +11,9 @@ use build::{k, mov, r, Build};
 use encode::encode;
 use hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
-use mote_vm::code::primitive::Primitive;
 use mote_vm::machine::Tier;
-use mote_vm::value::{FIXNUM_MAX, FIXNUM_MIN};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 use Primitive as P;
 
 /// Registers: who listens, the binary, the operands, the result.

@@ -10,8 +10,8 @@ use build::{branch, r, Build, MODULE};
 use encode::encode;
 use hearing::heard;
 use mote_vm::code::ir::Instr;
-use mote_vm::code::primitive::Primitive as P;
 use mote_vm::machine::Tier;
+use mote_vm::terms::prim::primitive::Primitive as P;
 
 fn test(dst: u16, primitive: P, of: u16) -> Instr {
     Instr::Op {

@@ -10,7 +10,7 @@ use build::{k, r, ret, Build, MODULE};
 use encode::encode;
 use hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
-use mote_vm::code::primitive::Primitive as P;
+use mote_vm::terms::prim::primitive::Primitive as P;
 
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;

@@ -11,9 +11,9 @@ use build::{branch, k, r, ret, Build, MODULE};
 use encode::encode;
 use hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
-use mote_vm::code::primitive::Primitive as P;
 use mote_vm::machine::Tier;
-use mote_vm::value::{FIXNUM_MAX, FIXNUM_MIN};
+use mote_vm::terms::prim::primitive::Primitive as P;
+use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
 const COMPARISONS: [P; 8] = [P::Eq, P::Ne, P::Same, P::Differ, P::Lt, P::Le, P::Gt, P::Ge];
 

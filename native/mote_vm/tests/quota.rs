@@ -9,14 +9,14 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::ir::{Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::foreign::{LongBytes, Wide, CARRIED};
-use mote_vm::gc::Stress;
-use mote_vm::handles::Key;
+use mote_vm::heap::pace::Stress;
 use mote_vm::machine::{Inspection, Machine};
-use mote_vm::parcel::Builder;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::foreign::{LongBytes, Wide, CARRIED};
+use mote_vm::values::handles::Key;
 use programs::{r, Assembler};
 use rig::{int, integers, Rig, PATIENCE};
 use std::sync::mpsc::channel;

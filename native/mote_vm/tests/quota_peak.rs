@@ -8,11 +8,11 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::ir::{Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::foreign::LongBytes;
-use mote_vm::gc::Stress;
-use mote_vm::parcel::Builder;
+use mote_vm::heap::pace::Stress;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::foreign::LongBytes;
 use programs::{r, Assembler};
 use rig::Rig;
 use std::sync::Arc;

@@ -11,8 +11,8 @@ mod world;
 
 use encode::encode;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::handles::Key;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::handles::Key;
 use mote_vm::{Term, View};
 use programs::{r, Assembler};
 use rig::{foreign, int, integers, long, until, Finally, Rig, Tap};

@@ -8,9 +8,9 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::clock::ClockKind;
+use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{address, foreign, integers, until, Rig, Tap, PATIENCE};
 use std::sync::mpsc::channel;

@@ -9,7 +9,7 @@ mod rig;
 mod world;
 
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{address, int, integers, Rig};
 use std::time::Instant;

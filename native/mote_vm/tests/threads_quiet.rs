@@ -9,7 +9,7 @@ mod rig;
 mod world;
 
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::handles::Key;
+use mote_vm::values::handles::Key;
 use programs::{r, Assembler};
 use rig::{foreign, integers, long, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};

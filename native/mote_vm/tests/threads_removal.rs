@@ -13,7 +13,7 @@ mod rig;
 mod world;
 
 use graph::{next, token_message, Graph};
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
 use mote_vm::machine::{RemoveError, StartError};
 use rig::{foreign, integers, long, until, Finally, Rig, Tap};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -8,10 +8,10 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
+use mote_vm::base::counters::Counts;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::counters::Counts;
-use mote_vm::handles::Key;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::handles::Key;
 use programs::{r, Assembler};
 use rig::{address, foreign, integers, until, Rig, Tap};
 
@@ -272,7 +272,7 @@ fn light_load_leaves_the_second_thread_asleep() {
     };
     let keys = [pair(), pair()];
     for (key, other) in [(0, 1), (1, 0)] {
-        let mut builder = mote_vm::parcel::Builder::new();
+        let mut builder = mote_vm::boundary::parcel::Builder::new();
         builder.tuple(1);
         address(&rig.machine, &mut builder, keys[other]);
         rig.send(keys[key], builder.finish());

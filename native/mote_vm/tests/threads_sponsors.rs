@@ -9,11 +9,11 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::handles::Key;
-use mote_vm::parcel::Builder;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::handles::Key;
 use programs::{r, Assembler};
 use rig::{address, foreign, int, integers, Rig, Tap};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -12,14 +12,14 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::clock::ClockKind;
+use mote_vm::base::clock::ClockKind;
+use mote_vm::boundary::parcel::Parcel;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::handles::Key;
 use mote_vm::look::trace::{Filter, Witness};
 use mote_vm::look::turn::{Outcome, TurnSeen};
 use mote_vm::machine::{Machine, SponsorInfo};
-use mote_vm::parcel::Parcel;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::handles::Key;
 use mote_vm::Term;
 use programs::{r, Assembler};
 use rig::{foreign, int, integers, long, stressed, until, Finally, Rig, Tap, PATIENCE};

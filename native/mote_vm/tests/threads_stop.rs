@@ -8,10 +8,10 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::machine::Machine;
-use mote_vm::parcel::{Builder, Parcel};
 use programs::{r, Assembler};
 use rig::{foreign, integers, long, until, Finally, Rig, Tap, PATIENCE};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -38,7 +38,7 @@ fn unit() -> Unit {
             Instr::Done,
         ],
     );
-    let sub = mote_vm::code::primitive::Primitive::Sub;
+    let sub = mote_vm::terms::prim::primitive::Primitive::Sub;
     let send = |target, message| Instr::Send { target, message };
     let code = vec![
         Instr::SelfAddress { dst: 1 },

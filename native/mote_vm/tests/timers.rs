@@ -9,12 +9,12 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::atom::Atom;
-use mote_vm::clock::ClockKind;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::clock::ClockKind;
+use mote_vm::base::ids::TimerId;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::handles::Key;
 use mote_vm::machine::{Machine, Refusal};
-use mote_vm::timers::TimerId;
+use mote_vm::values::handles::Key;
 use mote_vm::View;
 use programs::{r, Assembler};
 use rig::{address, foreign, integers, quiet, until, Rig, Tap};
@@ -210,7 +210,7 @@ fn what_a_timer_from_outside_carries_is_kept() {
     let machine = &rig.machine;
     let tells = actor(&rig, "tells", &tap);
     let carried = actor(&rig, "tells", &tap);
-    let mut builder = mote_vm::parcel::Builder::new();
+    let mut builder = mote_vm::boundary::parcel::Builder::new();
     address(machine, &mut builder, carried);
     assert!(machine.send_after(5, tells, None, builder.finish()).is_ok());
     machine.release(carried);

@@ -8,14 +8,14 @@ mod rig;
 #[path = "support/world.rs"]
 mod world;
 
-use mote_vm::clock::ClockKind;
+use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::handles::Key;
 use mote_vm::look::trace::{Filter, Witness};
 use mote_vm::look::turn::{Outcome, TurnSeen};
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
-use mote_vm::seeded::Schedule;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::threads::seeded::Schedule;
+use mote_vm::values::handles::Key;
 use mote_vm::{Origin, Term, View};
 use programs::{r, Assembler};
 use rig::{address, foreign, integers, quiet, Tap, PATIENCE};

@@ -12,7 +12,7 @@ use build::{k, mov, r, ret, Build, MODULE};
 use encode::encode;
 use hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
-use mote_vm::code::primitive::Primitive as P;
+use mote_vm::terms::prim::primitive::Primitive as P;
 
 /// What is compared: a name, whether it is a float, and what it holds.
 const TERMS: [(&str, bool, f64); 6] = [

@@ -1,7 +1,7 @@
 //! A run of the fork bomb on a machine of its own, without the BEAM.
 use crate::world;
-use mote_vm::atom::Atom;
-use mote_vm::parcel::Builder;
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::Builder;
 use std::time::Instant;
 
 /// Nanoseconds from the first send to the last report. `GC` and `COUNTS` in the environment show what the machine says

@@ -8,8 +8,8 @@ use super::ir::{
     Behaviour, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register, Unit,
     MAX_ARITY, MAX_CONSTANT_TUPLE, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
 };
-use super::primitive::Primitive;
 use super::reader::Reader;
+use crate::terms::prim::primitive::Primitive;
 
 /// What every unit starts with.
 pub const MAGIC: &[u8; 4] = b"MOTE";

@@ -2,7 +2,7 @@
 //!
 //! Nothing here is checked by construction. What the machine may rely on is said by [`super::verify`].
 
-use super::primitive::Primitive;
+use crate::terms::prim::primitive::Primitive;
 use std::ops::Range;
 
 /// Registers that one code may use.

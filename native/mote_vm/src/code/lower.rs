@@ -3,10 +3,10 @@
 //! Fusing never changes what is observable: a fused comparison still writes its register.
 use super::ir::{Instr, Operand};
 use super::op::{Argument, Arguments, Code, Op, Reg};
-use super::primitive::Primitive;
 use super::program::{BehaviourSlot, FunctionSlot};
-use crate::prim::order::is_alone;
-use crate::value::Value;
+use crate::terms::prim::order::is_alone;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::Value;
 
 /// What the instructions' indices refer to.
 pub(crate) struct Context<'a> {

@@ -1,10 +1,12 @@
 //! Units of code: from untrusted bytes to runnable behaviours.
 pub mod decode;
+pub(crate) mod entry;
 pub mod error;
 pub mod ir;
+pub(crate) mod job;
 pub(crate) mod lower;
+pub(crate) mod memory;
 pub(crate) mod op;
-pub mod primitive;
 pub mod program;
 pub mod reader;
 pub mod verify;

@@ -2,9 +2,9 @@
 //!
 //! Made by [`super::lower`] from verified code only. Register numbers, argument ranges and targets are therefore
 //! in range by construction, which the interpreter relies on.
-use super::primitive::Primitive;
 use super::program::{BehaviourSlot, FunctionSlot};
-use crate::value::Value;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::Value;
 
 pub(crate) type Reg = u16;
 

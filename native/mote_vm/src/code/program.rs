@@ -6,24 +6,26 @@
 //! 2. A behaviour number is published in the table (release) before any slot hands it out, so whoever read it from
 //!    a slot (acquire) or from an actor that such a thread made finds its code.
 use super::decode::decode;
+use super::entry::{absent, Entry, IGNORED};
 use super::error::LoadError;
 use super::ir::{Constant, Import, OpaqueClass, Unit};
+use super::job::{Compiled, Job};
 use super::lower;
+use super::memory::CodeMemory;
 use super::op::{Code, Op};
 use super::verify::{verify, Verified};
-use crate::actor::{Actor, BehaviourId};
-use crate::atom::Atom;
-use crate::foreign::ForeignRef;
+use crate::base::atom::Atom;
+use crate::base::ids::BehaviourName;
 use crate::heap::block::BlockPool;
 use crate::heap::Heap;
-use crate::look::BehaviourName;
-use crate::map;
-use crate::native::{self, CodeMemory, Compiled, Job};
 use crate::platform::pages;
-use crate::turn::Turn;
-use crate::value::Value;
+use crate::terms::map;
+use crate::values::actor::{Actor, BehaviourId};
+use crate::values::foreign::ForeignRef;
+use crate::values::value::Value;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use std::ffi::c_void;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Arc;
@@ -113,7 +115,7 @@ pub(crate) struct BehaviourCode {
 
 /// What is found by a behaviour's number.
 struct Row {
-    /// Its native code, or [`native::absent`] while the interpreter runs it. In the table itself: a turn needs no more.
+    /// Its native code, or [`absent`] while the interpreter runs it. In the table itself: a turn needs no more.
     entry: AtomicPtr<u8>,
     code: AtomicPtr<BehaviourCode>,
 }
@@ -199,19 +201,19 @@ impl Program {
 
     /// What runs a turn of a behaviour.
     #[inline(always)]
-    pub(crate) fn entry(&self, id: BehaviourId) -> native::Entry {
+    pub(crate) fn entry(&self, id: BehaviourId) -> Entry {
         if cfg!(any(miri, loom)) {
             // Neither knows native code.
-            return native::absent;
+            return absent;
         }
         // Acquire: pairs with the release in `set_entry`.
         let entry = self.row(id).entry.load(Ordering::Acquire);
         // SAFETY: `set_entry` stores nothing but functions of this type, of ours or in code memory that lives as long as
         // the program.
-        unsafe { std::mem::transmute::<*mut u8, native::Entry>(entry) }
+        unsafe { std::mem::transmute::<*mut u8, Entry>(entry) }
     }
 
-    fn set_entry(&self, id: BehaviourId, entry: native::Entry) {
+    fn set_entry(&self, id: BehaviourId, entry: Entry) {
         // Release: whoever finds native code sees it complete.
         let entry = entry as *mut u8;
         self.row(id).entry.store(entry, Ordering::Release);
@@ -219,7 +221,7 @@ impl Program {
 
     /// Leaves a behaviour to the interpreter, for ever. Whoever still sees the native code runs it as well.
     pub(crate) fn forget_native(&self, id: BehaviourId) {
-        self.set_entry(id, native::absent);
+        self.set_entry(id, absent);
     }
 
     /// The code of a behaviour.
@@ -310,7 +312,7 @@ impl Program {
         for (id, native) in job.ids.iter().zip(&compiled.behaviours) {
             if let Some(native) = native {
                 // SAFETY: the start of a behaviour, in code memory that is kept below.
-                let entry = unsafe { std::mem::transmute::<*const u8, native::Entry>(*native) };
+                let entry = unsafe { std::mem::transmute::<*const u8, Entry>(*native) };
                 self.set_entry(*id, entry);
             }
         }
@@ -408,7 +410,7 @@ impl Program {
         inner.behaviour_code.push(code);
         let id = BehaviourId(id as u32);
         // The table reads as zeroes, which is no function. `load` checked that the id is below the table's length.
-        self.set_entry(id, native::absent);
+        self.set_entry(id, absent);
         // Release: invariant 2.
         self.row(id).code.store(code.as_ptr(), Ordering::Release);
         id
@@ -433,8 +435,8 @@ impl Drop for Program {
 }
 
 /// The native code of the sink, of a machine that interprets as well.
-extern "C" fn ignore(_: *mut Turn, _: *const Actor, _: Value) -> u32 {
-    native::IGNORED
+extern "C" fn ignore(_: *mut c_void, _: *const Actor, _: Value) -> u32 {
+    IGNORED
 }
 
 fn function_slot(inner: &mut Inner, name: Name) -> *const FunctionSlot {

@@ -1,10 +1,11 @@
 //! Walks the heap again after marking, from the roots, one cell after the other, and insists that everything reachable
 //! is marked, but for constants of units that were loaded meanwhile. For stress and tests.
-use super::mark::cell_of;
-use super::roots::Visitor;
+use super::roots::RootVisitor;
 use crate::code::program::Program;
 use crate::heap::marks::is_marked;
-use crate::value::Value;
+use crate::turns::marking::mark::cell_of;
+use crate::turns::marking::visitor::Visitor;
+use crate::values::value::Value;
 use rustc_hash::FxHashSet;
 
 /// See the head of this file.
@@ -67,6 +68,8 @@ impl<'p> Checker<'p> {
         actors
     }
 }
+
+impl RootVisitor for Checker<'_> {}
 
 impl Visitor for Checker<'_> {
     fn value(&mut self, value: Value) {

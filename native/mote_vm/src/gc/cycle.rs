@@ -1,16 +1,19 @@
 //! One collection, while everything stands still: its beginning, its end, or both.
 use super::check::Checker;
-use super::roots::{self, Visitor};
-use super::span::Span;
-use super::work::{Effort, Packet};
-use super::{Gc, Phase, Stress, PAUSE, STRESS_PAUSE};
-use crate::handles::Handles;
+use super::roots::{self, RootVisitor};
+use super::{Gc, PAUSE, STRESS_PAUSE};
+use crate::heap::pace::Stress;
 use crate::heap::Heap;
-use crate::inbox::Inbox;
 use crate::machine::Machine;
-use crate::queue::EventQueue;
-use crate::thread::Dispatch;
-use crate::value::Value;
+use crate::threads::inbox::Inbox;
+use crate::threads::thread::Dispatch;
+use crate::turns::marking::phase::Phase;
+use crate::turns::marking::span::Span;
+use crate::turns::marking::visitor::Visitor;
+use crate::turns::marking::work::{Effort, Packet};
+use crate::turns::queue::EventQueue;
+use crate::values::handles::Handles;
+use crate::values::value::Value;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
 use std::time::Instant;
@@ -237,7 +240,9 @@ impl Visitor for Snapshot {
             |event| values.event(event),
         );
     }
+}
 
+impl RootVisitor for Snapshot {
     fn inbox(&mut self, inbox: &Inbox) {
         inbox.begin_collection();
     }

@@ -3,13 +3,10 @@
 //! What is queued is live, with what it refers to. So a collection that is due because much was allocated waits while
 //! that is accounted for by what is newly queued. A machine that has done nothing for a moment makes one earlier: it holds
 //! nobody up.
+use crate::base::sync::Relaxed;
 use crate::heap::pace::Queued;
-use crate::sync::Relaxed;
-use crate::thread::Dispatch;
+use crate::threads::thread::Dispatch;
 use std::time::Duration;
-
-/// How long a machine has nothing to do before it counts as resting: more may come at once.
-pub(crate) const REST: Duration = Duration::from_millis(1);
 
 impl Dispatch {
     /// Whether a collection should begin.
@@ -68,7 +65,8 @@ impl Dispatch {
 mod tests {
     use super::*;
     use crate::heap::pace::GcConfig;
-    use crate::still::Still;
+    use crate::testing::still::Still;
+    use crate::threads::thread::idle::REST;
 
     #[test]
     fn a_machine_that_rests_collects_earlier_if_all_of_it_does() {
@@ -94,7 +92,7 @@ mod tests {
         let begun = thread.turn.place.machine.gc().begun.load(Relaxed);
         thread.collection_asked.push((begun, Box::new(|| ())));
         assert!(!thread.collection_was_asked());
-        assert_eq!(thread.may_sleep(), Some(crate::gc::NAP));
+        assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));
     }
 
     /// A machine that has had nothing to do since the last collection, which found much queued.

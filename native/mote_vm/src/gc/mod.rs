@@ -18,28 +18,25 @@
 //!    what they are about to send is held by handles.
 //!
 //! What is dead is cleared away afterwards, also between turns (refuse.rs); then the next collection may begin.
-pub(crate) mod barrier;
 pub(crate) mod check;
 pub(crate) mod cycle;
 mod due;
-pub(crate) mod mark;
 pub(crate) mod pauses;
 pub(crate) mod refuse;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
-pub(crate) mod span;
-pub(crate) mod work;
 
 use crate::code::program::Program;
-use crate::thread::Dispatch;
-pub(crate) use due::REST;
+use crate::heap::pace::Stress;
+use crate::threads::thread::Dispatch;
+use crate::turns::marking::phase::Phase;
+use crate::turns::marking::work::Work;
 use parking_lot::{Mutex, MutexGuard};
 pub use pauses::Pauses;
 use refuse::{Cleared, Refuse};
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use work::Work;
 
 /// How long the threads stand still for marking, at the beginning and at the end.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -51,9 +48,6 @@ const CLEARINGS: usize = 8;
 /// Cells marked after a turn, and in a pause, where marking beside turns is what is tested.
 const STRESS_SLICE: usize = 4;
 const STRESS_PAUSE: usize = 16;
-/// How long a thread without work sleeps at most while a collection goes on.
-pub(crate) const NAP: Duration = Duration::from_micros(500);
-
 /// What collections have done so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct GcInfo {
@@ -73,28 +67,6 @@ pub struct GcInfo {
     pub live_actors: u64,
     /// Bytes of blocks that all of them together found free.
     pub reclaimed_bytes: u64,
-}
-
-/// How collections are stressed, in tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Stress {
-    /// Not at all.
-    #[default]
-    Off,
-    /// One comes after every turn, later on in half of the time, and marks everything in its pause. Each is checked,
-    /// and what is free is spoilt.
-    Standing,
-    /// The same, but it marks beside turns, a few cells after each.
-    Running,
-}
-
-/// How far the collection is that goes on, if one does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Phase {
-    None,
-    Marking,
-    Clearing,
 }
 
 /// A machine's collections.
@@ -223,8 +195,8 @@ impl Dispatch {
     }
 
     /// Keeps what a drain takes out of an inbox in view of a collection that has not seen it.
-    pub(crate) fn show_unseen(&mut self, contents: &mut crate::inbox::Contents) {
-        use roots::Visitor;
+    pub(crate) fn show_unseen(&mut self, contents: &mut crate::threads::inbox::Contents) {
+        use roots::RootVisitor;
         if std::mem::take(&mut contents.unseen) && self.turn.heap.marking() != 0 {
             let values = &mut self.turn.log.values;
             contents.each(|waiting| values.waiting(waiting));

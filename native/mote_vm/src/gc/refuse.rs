@@ -7,7 +7,7 @@
 //! 2. Which of them live is read from the marks of the last collection: so the next one begins only when this is done.
 use crate::heap::block::BlockPool;
 use crate::heap::ForeignCell;
-use crate::queue::EventQueue;
+use crate::turns::queue::EventQueue;
 use parking_lot::Mutex;
 
 /// Foreign cells that are looked at in one step.

@@ -12,32 +12,16 @@
 //! on their way out are messages of a commit, which is part of a turn. An actor that the outside is about to
 //! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). What
 //! is in a parcel that is still being written is held by it (parcel.rs, invariant 2).
-use crate::actor::Actor;
-use crate::handles::Handles;
-use crate::inbox::{Entry, Inbox, Waiting};
 use crate::machine::Machine;
-use crate::queue::{Event, EventQueue};
-use crate::thread::Dispatch;
-use crate::value::Value;
+use crate::threads::inbox::{Entry, Inbox, Waiting};
+use crate::threads::thread::Dispatch;
+use crate::turns::marking::visitor::Visitor;
+use crate::values::handles::Handles;
+use crate::values::value::Value;
 use std::sync::Arc;
 
 /// What is done with each root.
-pub(crate) trait Visitor {
-    fn value(&mut self, value: Value);
-
-    fn actor(&mut self, actor: *const Actor) {
-        self.value(Value::address(actor));
-    }
-
-    fn event(&mut self, event: Event) {
-        self.actor(event.target);
-        self.value(event.message);
-    }
-
-    fn queue(&mut self, queue: &EventQueue) {
-        queue.each(|event| self.event(event));
-    }
-
+pub(crate) trait RootVisitor: Visitor {
     fn inbox(&mut self, inbox: &Inbox) {
         inbox.each(|waiting| self.waiting(waiting));
     }
@@ -65,9 +49,11 @@ pub(crate) trait Visitor {
     }
 }
 
+impl RootVisitor for Vec<Value> {}
+
 /// Shows all roots of a machine whose threads stand still. Handles first, and inboxes after them: what somebody outside
 /// sends and then lets go of is seen in the one place or the other.
-pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut impl Visitor) {
+pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut impl RootVisitor) {
     visitor.handles(machine.handles());
     for station in machine.stations().all() {
         station.timers.each(|value| visitor.value(value));
@@ -95,11 +81,13 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
 mod tests {
     //! One test for each kind of root: forgotten in `mark`, it is missing here.
     use super::*;
-    use crate::batch::Letters;
-    use crate::inbox::Target;
+    use crate::boundary::batch::Letters;
+    use crate::boundary::parcel::{Builder, Parcel};
     use crate::look::watch::{Watch, Watched};
-    use crate::parcel::{Builder, Parcel};
-    use crate::still::Still;
+    use crate::testing::still::Still;
+    use crate::turns::queue::Event;
+    use crate::values::actor::Actor;
+    use crate::values::handles::Target;
 
     /// No actor: an address that nobody looks behind.
     fn actor(n: usize) -> *const Actor {
@@ -256,7 +244,7 @@ mod tests {
     fn watched_actors_are_roots() {
         let mut still = Still::new(1);
         let mut watch = Watch::new(Watched::for_tests());
-        watch.count(actor(1), crate::actor::BehaviourId::SINK);
+        watch.count(actor(1), crate::values::actor::BehaviourId::SINK);
         still.thread.watches.push(watch);
         assert_eq!(still.roots(), [1]);
     }

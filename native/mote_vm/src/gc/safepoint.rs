@@ -7,13 +7,14 @@
 //!    after its presence says awake. A fence between the two steps on each side makes one see the other.
 //! 3. A thread that the collector did not know, for it began meanwhile, sees what the collector did when it sees that
 //!    no stop is wanted any more.
-use crate::gc::work::{Effort, Work};
-use crate::presence::Visit;
-use crate::station::{Station, Stations, ThreadNumber};
-use crate::sync::{
+use crate::base::ids::ThreadNumber;
+use crate::base::sync::{
     fence, Acquire, AtomicBool, Condvar, Mutex, MutexGuard, Relaxed, Release, SeqCst,
 };
-use crate::thread::Dispatch;
+use crate::threads::presence::Visit;
+use crate::threads::station::{Station, Stations};
+use crate::threads::thread::Dispatch;
+use crate::turns::marking::work::{Effort, Work};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,7 +139,7 @@ impl Drop for Over<'_> {
 #[cfg(all(test, loom))]
 mod models {
     use super::*;
-    use crate::quota::Quota;
+    use crate::base::quota::Quota;
     use loom::cell::UnsafeCell;
     use loom::thread;
 

@@ -9,8 +9,8 @@
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
 use super::pace::Pace;
 use super::reserve::Reserve;
+use crate::base::quota::Quota;
 use crate::platform::pages;
-use crate::quota::Quota;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

@@ -11,7 +11,7 @@
 //! on       header         sponsor, address
 //! timer    header(where)  serial number
 //! slice    header         the binary that it is part of, where its bytes are, how many
-//! map      header(level, n) size, n keys, n items    see crate::map
+//! map      header(level, n) size, n keys, n items    see crate::terms::map
 //! ```
 //!
 //! Everything here reads through pointers that a [`Value`] carries. That is sound by value.rs, invariant 1: values
@@ -19,9 +19,9 @@
 //!
 //! A timer's reference learns where the timer is when its turn commits, before anybody else can see it; nothing else
 //! here is ever written to again.
-use crate::foreign::{Class, ForeignRef};
-use crate::timers::TimerId;
-use crate::value::Value;
+use crate::base::ids::TimerId;
+use crate::values::foreign::{Class, ForeignRef};
+use crate::values::value::Value;
 
 /// What a boxed cell holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

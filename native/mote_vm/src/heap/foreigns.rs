@@ -10,8 +10,8 @@
 use super::block::BlockPool;
 use super::cell::{self, Kind};
 use super::{marks, Heap};
-use crate::foreign::ForeignRef;
-use crate::value::Value;
+use crate::values::foreign::ForeignRef;
+use crate::values::value::Value;
 use std::ptr::NonNull;
 
 /// Bytes that are charged ahead.
@@ -136,9 +136,9 @@ impl Heap {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::foreign::{LongBytes, Wide, CARRIED};
     use crate::heap::block::BLOCK;
     use crate::heap::pace::{GcConfig, Pace};
+    use crate::values::foreign::{LongBytes, Wide, CARRIED};
     use std::sync::Arc;
 
     fn pool(limit: usize) -> Arc<BlockPool> {

@@ -142,7 +142,7 @@ pub(crate) fn mark(cell: *const u8, granules: usize, of: u64) -> bool {
     let marks = Marks::of(block, of);
     let first = Block::granule_of(cell);
     let bit = 1u64 << (first % 64);
-    // AcqRel: for actors, see gc/barrier.rs.
+    // AcqRel: for actors, see turns/marking/barrier.rs.
     if marks.word(first / 64).fetch_or(bit, AcqRel) & bit != 0 {
         return false;
     }
@@ -157,7 +157,7 @@ pub(crate) fn mark(cell: *const u8, granules: usize, of: u64) -> bool {
 pub(crate) fn is_marked(cell: *const u8, of: u64) -> bool {
     let block = Block::of(cell);
     let granule = Block::granule_of(cell);
-    // Acquire, both: see `prepare` and gc/barrier.rs.
+    // Acquire, both: see `prepare` and turns/marking/barrier.rs.
     has_any(block, of)
         && Marks::of(block, of).word(granule / 64).load(Acquire) >> (granule % 64) & 1 == 1
 }

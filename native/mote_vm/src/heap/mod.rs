@@ -3,7 +3,7 @@
 //! Cells (all in granules of 16 bytes):
 //!
 //! ```text
-//! actor     header, state                              see crate::actor
+//! actor     header, state                              see crate::values::actor
 //! cons      head, tail
 //! captures  value …                                    no header: the behaviour knows how many
 //! boxed     header word, then by kind                  see cell.rs
@@ -28,13 +28,12 @@ pub mod pace;
 pub(crate) mod reserve;
 pub(crate) mod since;
 pub(crate) mod sweep;
-pub mod view;
 
-use crate::actor::{Actor, Header};
-use crate::foreign::LongBytes;
-use crate::prim::work::Work;
-use crate::timers::TimerId;
-use crate::value::Value;
+use crate::base::ids::TimerId;
+use crate::base::work::Work;
+use crate::values::actor::{Actor, Header};
+use crate::values::foreign::LongBytes;
+use crate::values::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
 use cell::Kind;
 pub(crate) use foreigns::ForeignCell;

@@ -2,7 +2,6 @@
 //! is more to do than then, in proportion to how much more, for then most of it is still live, and while there is less and
 //! less, for then little of it soon is; earlier when the machine rests; when memory ends; and now and then while somebody
 //! outside waits for an answer, who is told if nobody can give it any more.
-use crate::gc::Stress;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -31,6 +30,19 @@ pub(crate) struct Queued {
     pub(crate) events: u64,
     pub(crate) grows: bool,
     pub(crate) shrinks: bool,
+}
+
+/// How collections are stressed, in tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Stress {
+    /// Not at all.
+    #[default]
+    Off,
+    /// One comes after every turn, later on in half of the time, and marks everything in its pause. Each is checked,
+    /// and what is free is spoilt.
+    Standing,
+    /// The same, but it marks beside turns, a few cells after each.
+    Running,
 }
 
 /// How often collections happen.

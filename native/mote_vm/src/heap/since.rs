@@ -29,7 +29,7 @@ mod tests {
     use crate::heap::block::BlockPool;
     use crate::heap::marks::{mark, GRANULES};
     use crate::heap::Heap;
-    use crate::value::Value;
+    use crate::values::value::Value;
     use std::sync::Arc;
 
     fn cells(heap: &mut Heap, n: usize) -> Vec<*const u8> {

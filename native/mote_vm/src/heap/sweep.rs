@@ -154,7 +154,7 @@ impl Heap {
 mod tests {
     use super::*;
     use crate::heap::block::BlockPool;
-    use crate::value::Value;
+    use crate::values::value::Value;
     use std::sync::Arc;
 
     #[test]

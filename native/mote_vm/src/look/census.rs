@@ -6,8 +6,8 @@
 use super::reach::Reach;
 use super::survey::Survey;
 use super::{greatest, BehaviourName, Figure};
-use crate::actor::{Actor, BehaviourId};
-use crate::value::Value;
+use crate::values::actor::{Actor, BehaviourId};
+use crate::values::value::Value;
 use rustc_hash::FxHashMap;
 
 /// One behaviour's part.

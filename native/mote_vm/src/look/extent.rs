@@ -4,9 +4,9 @@
 //! 1. The time is bounded whatever the actor holds: each value that is met costs one of [`MOST`], and nothing is copied.
 //! 2. What is counted is there: of an actor that holds more, less is said than there is, never more.
 use super::reach::{captures, cell_bytes, record_bytes};
-use crate::actor::Actor;
 use crate::code::program::Program;
-use crate::value::Value;
+use crate::values::actor::Actor;
+use crate::values::value::Value;
 use rustc_hash::FxHashSet;
 
 /// Values that are met in one look: with each of them somewhere else in memory, about a millisecond.

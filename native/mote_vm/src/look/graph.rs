@@ -2,8 +2,8 @@
 use super::reach::{captures, Reach};
 use super::survey::Survey;
 use super::BehaviourName;
-use crate::actor::Actor;
-use crate::heap::view::ActorRef;
+use crate::values::actor::Actor;
+use crate::values::term::ActorRef;
 use rustc_hash::FxHashMap;
 
 /// Cells that are looked at for one graph.

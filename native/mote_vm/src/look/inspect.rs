@@ -4,11 +4,12 @@
 //! beyond that is not counted, and the look says so.
 use super::reach::captures;
 use super::{extent, waiting};
-use crate::actor::Actor;
-use crate::heap::view::Term;
-use crate::inbox::{Entry, Target};
 use crate::machine::{Inspection, Look};
-use crate::thread::Dispatch;
+use crate::threads::inbox::Entry;
+use crate::threads::thread::Dispatch;
+use crate::values::actor::Actor;
+use crate::values::handles::Target;
+use crate::values::term::Term;
 
 impl Dispatch {
     /// Looks at an actor here, where it is owned, or passes the look on to its owner.

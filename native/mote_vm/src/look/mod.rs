@@ -18,23 +18,8 @@ pub(crate) mod waiting;
 pub mod watch;
 pub(crate) mod watched;
 
-use crate::atom::Atom;
-use crate::heap::view::ActorRef;
-use crate::thread::Dispatch;
-
-/// Something that a dispatch thread does for a caller outside, between two turns.
-pub(crate) type Call = Box<dyn FnOnce(&mut Dispatch) + Send>;
-
-/// A behaviour by name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct BehaviourName {
-    /// Its module.
-    pub module: Atom,
-    /// Its name.
-    pub name: Atom,
-    /// How many values it captures.
-    pub captures: usize,
-}
+use crate::base::ids::BehaviourName;
+use crate::values::term::ActorRef;
 
 /// An actor and a figure.
 #[derive(Clone, Copy)]

@@ -2,11 +2,11 @@
 //!
 //! A paused thread goes on taking in what comes and answering looks; it runs no turns.
 use super::turn::TurnSeen;
-use crate::atom::Atom;
-use crate::inbox::Entry;
+use crate::base::atom::Atom;
 use crate::machine::Machine;
-use crate::sponsor::Sponsor;
-use crate::thread::Dispatch;
+use crate::threads::inbox::Entry;
+use crate::threads::sponsor::Sponsor;
+use crate::threads::thread::Dispatch;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,10 +2,10 @@
 //!
 //! Invariants:
 //! 1. A cell or an actor is met once: whatever is reached from several sides belongs to the first.
-use crate::actor::Actor;
 use crate::code::program::Program;
 use crate::heap::block::{Block, BLOCK, GRANULE};
-use crate::value::Value;
+use crate::values::actor::Actor;
+use crate::values::value::Value;
 use rustc_hash::FxHashMap;
 
 /// Bits for the granules of a block.

@@ -6,14 +6,14 @@
 use super::census::Census;
 use super::graph::Graph;
 use super::{waiting, BehaviourName, Figure};
-use crate::actor::Actor;
 use crate::gc::roots;
-use crate::handles::Key;
-use crate::heap::view::ActorRef;
-use crate::inbox::Entry;
 use crate::machine::Machine;
-use crate::thread::Dispatch;
-use crate::value::Value;
+use crate::threads::inbox::Entry;
+use crate::threads::thread::Dispatch;
+use crate::values::actor::Actor;
+use crate::values::handles::Key;
+use crate::values::term::ActorRef;
+use crate::values::value::Value;
 
 /// See the head of this file.
 pub struct Survey<'m> {

@@ -3,12 +3,12 @@
 //! Invariants:
 //! 1. A witness is shown `limit` turns at most, whatever the number of threads; what matches beyond them is counted.
 use super::turn::TurnSeen;
-use crate::atom::Atom;
+use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
-use crate::handles::{Held, Key};
-use crate::heap::view::Term;
 use crate::machine::Machine;
-use crate::queue::Event;
+use crate::turns::queue::Event;
+use crate::values::handles::{Held, Key};
+use crate::values::term::Term;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Who is shown turns. Called on dispatch threads: must not block.

@@ -7,16 +7,17 @@
 //! turn the new actors are shown, and that it is aborted; they are no addresses (turn/staged.rs).
 use super::reach::{captured, captures, Reach};
 use super::BehaviourName;
-use crate::actor::{Actor, BehaviourId};
-use crate::atom::Atom;
+use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
-use crate::dispatch::Verdict;
-use crate::heap::view::{ActorRef, Term};
-use crate::queue::Event;
-use crate::thread::Dispatch;
-use crate::turn::staged::Staged;
-use crate::turn::{TimerStep, Turn};
-use crate::value::Value;
+use crate::threads::dispatch::Verdict;
+use crate::threads::thread::Dispatch;
+use crate::turns::queue::Event;
+use crate::turns::turn::staged::Staged;
+use crate::turns::turn::{TimerStep, Turn};
+use crate::values::actor::{Actor, BehaviourId};
+use crate::values::term::ActorRef;
+use crate::values::term::Term;
+use crate::values::value::Value;
 
 /// Effects of one kind that are shown; and cells that are looked at for new actors.
 const SHOWN: usize = 100;

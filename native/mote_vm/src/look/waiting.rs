@@ -1,9 +1,9 @@
 //! How many events wait, and for whom. Nothing is parked on actors: their events are in queues and inboxes.
-use crate::actor::Actor;
-use crate::inbox::{Entry, Waiting};
 use crate::machine::Machine;
-use crate::station::Station;
-use crate::thread::Dispatch;
+use crate::threads::inbox::{Entry, Waiting};
+use crate::threads::station::Station;
+use crate::threads::thread::Dispatch;
+use crate::values::actor::Actor;
 use rustc_hash::FxHashMap;
 
 /// For each actor that events wait for, how many; while all threads stand still.

@@ -12,8 +12,8 @@
 //!    still, and the others look for it when they begin. A thread that ends takes its counts with it.
 use super::survey::Survey;
 use super::{greatest, BehaviourName, Figure};
-use crate::actor::{Actor, BehaviourId};
-use crate::thread::Dispatch;
+use crate::threads::thread::Dispatch;
+use crate::values::actor::{Actor, BehaviourId};
 use rustc_hash::FxHashMap;
 use std::time::Instant;
 

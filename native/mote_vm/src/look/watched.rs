@@ -1,8 +1,8 @@
 //! The loop of turns while somebody watches: the same as that in thread.rs, with a look at each turn.
 use super::trace::Trace;
-use crate::backlog::{Batch, LONG};
-use crate::queue::Event;
-use crate::thread::Dispatch;
+use crate::threads::backlog::{Batch, LONG};
+use crate::threads::thread::Dispatch;
+use crate::turns::queue::Event;
 use std::sync::Arc;
 use std::time::Instant;
 

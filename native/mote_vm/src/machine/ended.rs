@@ -2,8 +2,8 @@
 //!
 //! Invariant: what a sponsor has done is in one place at any moment: with the sponsors that run, among those that are going, or
 //! in the sum. It moves from one to the next under the lock, and whoever reads all of them holds it.
-use crate::counters::Counts;
-use crate::sponsor::Sponsor;
+use crate::base::counters::Counts;
+use crate::threads::sponsor::Sponsor;
 use std::sync::Arc;
 
 /// See the head of this file.

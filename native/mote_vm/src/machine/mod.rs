@@ -7,6 +7,7 @@
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
 //!    values point into: the pool is shared by count, and each heap holds it.
 //! 2. The memory is given back to the system only when all heaps are back and none is lent any more.
+pub(crate) mod contract;
 mod ended;
 mod leases;
 mod outside;
@@ -14,29 +15,30 @@ mod recruit;
 mod sponsors;
 mod time;
 
-use crate::actor::SponsorId;
-use crate::atom::Atom;
-use crate::batch::Papers;
-use crate::clock::Clock;
+use crate::base::atom::Atom;
+use crate::base::clock::Clock;
+use crate::base::ids::ThreadNumber;
+use crate::base::quota::Account;
+use crate::boundary::batch::Papers;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
-pub use crate::contract::*;
-pub use crate::fault::Fault;
 use crate::gc::safepoint::Safepoint;
 use crate::gc::Gc;
-use crate::handles::Handles;
 use crate::heap::block::BlockPool;
 use crate::heap::pace::Pace;
 use crate::heap::Heap;
-use crate::inbox::{Contents, Entry};
 use crate::look::attention::Attention;
+pub use crate::machine::contract::*;
 use crate::native::Compiler;
-use crate::quiescence::Quiescence;
-pub use crate::quiescence::Ticket;
-use crate::quota::Account;
-use crate::seeded::Seeded;
-use crate::sponsor::{Sponsor, Sponsors};
-use crate::station::{Station, Stations, ThreadNumber};
+pub use crate::threads::fault::Fault;
+use crate::threads::inbox::{Contents, Entry};
+use crate::threads::quiescence::Quiescence;
+pub use crate::threads::quiescence::Ticket;
+use crate::threads::seeded::Seeded;
+use crate::threads::sponsor::{Sponsor, Sponsors};
+use crate::threads::station::{Station, Stations};
+use crate::values::actor::SponsorId;
+use crate::values::handles::Handles;
 use ended::Ended;
 use leases::Leases;
 pub use outside::Entrance;

@@ -2,19 +2,22 @@
 //!
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
-use crate::actor::{Actor, Header, SponsorId};
-use crate::batch::{Batch, Letters};
-use crate::contract::{Behaviour, CreateError, LaunchError, Look, Refusal};
-use crate::handles::{Held, Key};
-use crate::heap::view::ActorRef;
+use crate::boundary::batch::{Batch, Letters};
+use crate::boundary::parcel::{Builder, Parcel};
+use crate::boundary::refusal::Refusal;
+use crate::boundary::refusal::Refused;
+use crate::boundary::room::{InLine, Permit};
 use crate::heap::Heap;
-use crate::inbox::{Entry, Inbox, Refused, Sender, Target, Wakes};
-use crate::parcel::{Builder, Parcel};
-use crate::room::{InLine, Permit};
-use crate::sponsor::Sponsor;
-use crate::stand_in;
-use crate::station::Station;
-use crate::value::Value;
+use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look};
+use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
+use crate::threads::sponsor::Sponsor;
+use crate::threads::stand_in;
+use crate::threads::station::Station;
+use crate::values::actor::{Actor, Header, SponsorId};
+use crate::values::handles::Target;
+use crate::values::handles::{Held, Key};
+use crate::values::term::ActorRef;
+use crate::values::value::Value;
 use std::sync::Arc;
 
 /// A sponsor that messages enter by.

@@ -3,7 +3,7 @@
 use super::Ending;
 use crate::native::STACK_BYTES;
 use crate::platform::cores;
-use crate::thread::Dispatch;
+use crate::threads::thread::Dispatch;
 use std::io;
 use std::sync::mpsc::{channel, Sender};
 use std::thread::{Builder, JoinHandle};

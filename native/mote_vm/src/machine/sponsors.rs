@@ -6,17 +6,17 @@
 //!    a sponsor finds all of its threads.
 use super::recruit::{ending, thread_name, Recruit};
 use super::{sponsor_info, Machine};
-use crate::atom::Atom;
-use crate::contract::{RemoveError, SponsorInfo, StartError};
-use crate::inbox::Entry;
-use crate::interpreter::Interpreter;
+use crate::base::atom::Atom;
+use crate::base::ids::ThreadNumber;
+use crate::boundary::room::Room;
+use crate::machine::contract::{RemoveError, SponsorInfo, StartError};
 use crate::native::STACK_BYTES;
-use crate::room::Room;
-use crate::seeded::{Fibre, Scheduler};
-use crate::sponsor::{AddError, Sponsor, SponsorConfig};
-use crate::station::ThreadNumber;
-use crate::thread::Dispatch;
-use crate::turn::{Place, Turn};
+use crate::threads::inbox::Entry;
+use crate::threads::seeded::{Fibre, Scheduler};
+use crate::threads::sponsor::{AddError, Sponsor, SponsorConfig};
+use crate::threads::thread::Dispatch;
+use crate::turns::interpreter::Interpreter;
+use crate::turns::turn::{Place, Turn};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::channel;
 use std::sync::Arc;

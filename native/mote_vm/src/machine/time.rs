@@ -1,12 +1,13 @@
 //! A machine's clock and its timers, as the outside and its threads see them.
 use super::Machine;
-use crate::actor::SponsorId;
-use crate::contract::Refusal;
-use crate::handles::Key;
-use crate::inbox::{Entry, Refused};
-use crate::parcel::Parcel;
-use crate::timers::TimerId;
-use crate::value::Value;
+use crate::base::ids::TimerId;
+use crate::boundary::parcel::Parcel;
+use crate::boundary::refusal::Refusal;
+use crate::boundary::refusal::Refused;
+use crate::threads::inbox::Entry;
+use crate::values::actor::SponsorId;
+use crate::values::handles::Key;
+use crate::values::value::Value;
 
 impl Machine {
     /// Milliseconds since the start, by the machine's clock.

@@ -2,7 +2,7 @@
 use super::kinds::Kinds;
 use super::known::{Known, State};
 use crate::code::ir::{Instr, Operand};
-use crate::value::Value;
+use crate::values::value::Value;
 
 /// What a loop passes to itself, by parameter; nothing where it passes the parameter on. And as what kinds of number
 /// it uses them.

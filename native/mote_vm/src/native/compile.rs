@@ -3,15 +3,16 @@
 //! What cannot be compiled (its frame or itself is too large) is not an error: a function then stops the native code
 //! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
 use super::body::{Body, Calls, Role};
-use super::code_memory::{CodeMemory, Piece};
 use super::flow::Flow;
 use super::learned::{Learned, Subject};
+use super::link::{link, Piece};
 use super::stubs::Stubs;
 use super::{host, layout, LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
+use crate::code::job::Compiled;
 use crate::code::program::{BehaviourSlot, FunctionSlot};
 use crate::code::verify::Verified;
-use crate::turn::Stop;
-use crate::value::Value;
+use crate::turns::turn::Stop;
+use crate::values::value::Value;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
@@ -78,17 +79,6 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// The native code of a unit.
-pub(crate) struct Compiled {
-    pub(crate) memory: CodeMemory,
-    /// Where each function starts.
-    pub(crate) functions: Vec<*const u8>,
-    /// Where each behaviour starts, if it was compiled.
-    pub(crate) behaviours: Vec<Option<*const u8>>,
-    /// How many functions and behaviours were not compiled.
-    pub(crate) refused: usize,
-}
-
 /// A function of the unit, and what is known of its registers; nothing if it is too large.
 pub(super) type Looked<'a> = Option<(Subject<'a>, Flow)>;
 
@@ -132,7 +122,7 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
             pieces.len() - 1
         }));
     }
-    let memory = CodeMemory::new(&pieces)?;
+    let memory = link(&pieces)?;
     let start = |at: usize| memory.start(at);
     Some(Compiled {
         functions: (0..verified.functions.len())

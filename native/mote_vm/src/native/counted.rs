@@ -9,7 +9,7 @@ use super::kinds::Kinds;
 use super::learned::Subject;
 use super::way::{Goes, Limit, Way};
 use crate::code::ir::{Instr, Label, Operand};
-use crate::code::primitive::Primitive;
+use crate::terms::prim::primitive::Primitive;
 
 /// Rounds of a stride; a power of two, as the fuel is asked for by its bits.
 pub(super) const ROUNDS: i64 = 4;

@@ -6,8 +6,8 @@
 //! made or not.
 use super::kinds::Kinds;
 use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::code::primitive::Primitive;
-use crate::value::Value;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::Value;
 
 /// The tests that are made before a call is.
 const TESTS: usize = 3;

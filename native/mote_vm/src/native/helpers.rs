@@ -4,14 +4,14 @@
 //! in [`Turn::halt`], and the answer is "stop", 0 (mod.rs, invariant 2). The turn that native code hands over is the
 //! one that it was called with; nothing else refers to it meanwhile.
 use super::layout::NO_ANSWER;
-use crate::actor::BehaviourId;
-use crate::atom::Atom;
-use crate::code::primitive::Primitive;
-use crate::interpreter::comparison;
-use crate::prim;
-use crate::prim::random::Draws;
-use crate::turn::{Stop, Turn};
-use crate::value::Value;
+use crate::base::atom::Atom;
+use crate::terms::prim;
+use crate::terms::prim::primitive::Primitive;
+use crate::terms::prim::random::Draws;
+use crate::turns::interpreter::comparison;
+use crate::turns::turn::{Stop, Turn};
+use crate::values::actor::BehaviourId;
+use crate::values::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// The answer that means that the turn goes no further.

@@ -12,9 +12,9 @@ use super::learned::Subject;
 use super::linear::Linear;
 use super::plan::Plan;
 use crate::code::ir::{Instr, Operand};
-use crate::code::primitive::Primitive;
-use crate::prim::arith;
-use crate::value::{FIXNUM_MAX, FIXNUM_MIN};
+use crate::terms::prim::arith;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
 /// From the first to the second, which are finite, both included.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -2,8 +2,8 @@
 use super::kinds::Kinds;
 use super::range::Range;
 use crate::code::ir::{Operand, Register};
-use crate::code::primitive::Primitive;
-use crate::value::Value;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::Value;
 
 /// What is known of one register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

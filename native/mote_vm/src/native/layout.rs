@@ -1,14 +1,14 @@
 //! Where native code finds things: offsets of fields, taken from the Rust types, and the encodings of values.
 //!
 //! Nothing is defined here: all of it follows the types that it is taken from.
-use crate::actor::Actor;
+use crate::base::counters::Counts;
 use crate::code::program::{BehaviourSlot, FunctionSlot};
-use crate::counters::Counts;
 use crate::heap::cell::{self, Kind};
 use crate::heap::Heap;
-use crate::queue::{Event, EventQueue};
-use crate::turn::{Halt, Next, Stop, Turn};
-use crate::value::{self, Value};
+use crate::turns::queue::{Event, EventQueue};
+use crate::turns::turn::{Halt, Next, Stop, Turn};
+use crate::values::actor::Actor;
+use crate::values::value::{self, Value};
 use std::mem::offset_of;
 
 /// Fields of the turn.

@@ -9,7 +9,7 @@ use super::kinds::Kinds;
 use super::live::{live, Registers};
 use crate::code::ir::{Instr, Label};
 use crate::code::verify::Verified;
-use crate::value::Value;
+use crate::values::value::Value;
 
 /// Instructions times registers of the largest code that is compiled: what is known is kept for each register at each
 /// label.

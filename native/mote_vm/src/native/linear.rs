@@ -3,8 +3,8 @@ use super::flow::Flow;
 use super::kinds::Kinds;
 use super::known::SMALL;
 use crate::code::ir::{Instr, Operand};
-use crate::code::primitive::Primitive;
-use crate::value::Value;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::Value;
 
 /// Which registers hold an integer parameter and a small constant, added up.
 #[derive(Clone)]

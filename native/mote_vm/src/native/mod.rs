@@ -1,7 +1,7 @@
 //! Native code: verified units become machine code, with Cranelift as the assembler.
 //!
 //! A behaviour becomes one function that runs a whole turn, a function of the language one that is called. Both work
-//! on the same [`Turn`](crate::turn::Turn), heap and queue as the interpreter, and what they do not do in line they
+//! on the same [`Turn`](crate::turns::turn::Turn), heap and queue as the interpreter, and what they do not do in line they
 //! ask the same functions for (helpers.rs). What is compiled inline, and when the code gives up, is described in
 //! guides/native.md.
 //!
@@ -15,7 +15,6 @@
 //! 5. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
 mod again;
 mod body;
-mod code_memory;
 mod compile;
 mod counted;
 mod flow;
@@ -28,6 +27,7 @@ mod known;
 mod layout;
 mod learned;
 mod linear;
+mod link;
 mod live;
 mod pass;
 mod plan;
@@ -37,33 +37,11 @@ pub(crate) mod tier;
 mod trace;
 mod way;
 
-pub(crate) use code_memory::CodeMemory;
-pub(crate) use compile::Compiled;
 #[cfg(all(test, not(loom)))]
 pub(crate) use helpers::asked as helper;
-pub(crate) use tier::{Compiler, Job};
+pub(crate) use tier::Compiler;
 
-use crate::actor::Actor;
 use crate::code::ir::MAX_REGISTERS;
-use crate::turn::Turn;
-use crate::value::Value;
-
-/// A compiled behaviour: runs a turn of the actor, which has begun, on the message.
-pub(crate) type Entry = extern "C" fn(*mut Turn, *const Actor, Value) -> u32;
-
-/// What an [`Entry`] answers: the turn ended normally.
-pub(crate) const DONE: u32 = 0;
-/// The message matched no clause.
-pub(crate) const IGNORED: u32 = 1;
-/// It stopped in the middle: [`Turn::halt`] says why.
-pub(crate) const STOPPED: u32 = 2;
-/// There is no native code: the interpreter is to run the turn, which has just begun.
-pub(crate) const ABSENT: u32 = 3;
-
-/// What stands in for native code until there is some.
-pub(crate) extern "C" fn absent(_: *mut Turn, _: *const Actor, _: Value) -> u32 {
-    ABSENT
-}
 
 /// Bytes of the largest native frame of a function; one that needs more stays the interpreter's.
 pub(crate) const LARGEST_FRAME: usize = 8 * MAX_REGISTERS as usize;
@@ -73,4 +51,4 @@ pub(crate) const LARGEST_BEHAVIOUR_FRAME: usize = 64 << 10;
 const OTHER_FRAMES: usize = 8 << 20;
 /// The stack of a dispatch thread. Its pages are taken when touched.
 pub(crate) const STACK_BYTES: usize =
-    OTHER_FRAMES + crate::interpreter::MAX_DEPTH * (LARGEST_FRAME + 16);
+    OTHER_FRAMES + crate::turns::interpreter::MAX_DEPTH * (LARGEST_FRAME + 16);

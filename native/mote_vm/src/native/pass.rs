@@ -5,8 +5,8 @@ use super::learned::Subject;
 use super::plan::Plan;
 use super::range::{opposite, turned, Range};
 use crate::code::ir::{Instr, Operand, Register};
-use crate::code::primitive::Primitive;
-use crate::value::Value;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::Value;
 
 impl State {
     /// What holds after a primitive has given an answer, or `:undefined` if `total`.

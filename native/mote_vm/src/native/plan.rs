@@ -2,8 +2,8 @@
 use super::kinds::Kinds;
 use super::known::State;
 use crate::code::ir::Operand;
-use crate::code::primitive::Primitive;
-use crate::value::Value;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::Value;
 
 /// How a primitive is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

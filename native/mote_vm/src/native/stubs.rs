@@ -4,8 +4,9 @@
 //! start, or on the stack, whether it ever comes to that call or not. A stub saves what the helper may change, when it is
 //! called. Operands and answer are left in the turn: such a call cannot return any, and operands of its own would draw what
 //! they come from into certain registers. The stubs are made once and live as long as the process.
-use super::code_memory::{CodeMemory, Piece};
+use super::link::{link, Piece};
 use super::{helpers, host, layout};
+use crate::code::memory::CodeMemory;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
@@ -110,6 +111,6 @@ fn make() -> Option<Stubs> {
         })
         .collect();
     Some(Stubs {
-        memory: CodeMemory::new(&pieces?)?,
+        memory: link(&pieces?)?,
     })
 }

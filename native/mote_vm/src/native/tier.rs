@@ -2,12 +2,10 @@
 //!
 //! A new behaviour is interpreted until its native code is ready: nobody waits for the compiler. The thread is there
 //! only while there is something to compile.
-use super::compile::{compile, Compiled, Unit};
+use super::compile::{compile, Unit};
 use super::host;
-use crate::actor::BehaviourId;
-use crate::code::program::{BehaviourSlot, FunctionSlot, Program};
-use crate::code::verify::Verified;
-use crate::value::Value;
+use crate::code::job::{Compiled, Job};
+use crate::code::program::Program;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -51,21 +49,6 @@ pub struct NativeInfo {
     /// See `compile_ns`.
     pub longest_compile_ns: u64,
 }
-
-/// A unit to be compiled, with what the program installed for it.
-pub(crate) struct Job {
-    pub(crate) verified: Verified,
-    /// These live as long as the program.
-    pub(crate) constants: *const [Value],
-    pub(crate) functions: Vec<*const FunctionSlot>,
-    pub(crate) behaviours: Vec<*const BehaviourSlot>,
-    /// The slots of the unit's own functions, and the numbers of its behaviours.
-    pub(crate) own: Vec<*const FunctionSlot>,
-    pub(crate) ids: Vec<BehaviourId>,
-}
-
-// SAFETY: the pointers refer to what is shared and lives as long as the program, which whoever works on the job holds.
-unsafe impl Send for Job {}
 
 /// The compiler of a machine.
 pub(crate) struct Compiler {

@@ -16,8 +16,8 @@ use super::learned::Subject;
 use super::linear::integer;
 use super::way::{Limit, Way};
 use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::turn::fuel::SLICE;
-use crate::value::FIXNUM_MAX;
+use crate::turns::turn::fuel::SLICE;
+use crate::values::value::FIXNUM_MAX;
 use std::mem::take;
 use std::rc::Rc;
 

@@ -7,7 +7,7 @@ use super::linear::{integer, Linear};
 use super::plan::Plan;
 use super::range::{opposite, turned};
 use crate::code::ir::{Instr, Label, Operand};
-use crate::code::primitive::Primitive;
+use crate::terms::prim::primitive::Primitive;
 
 /// The way to one instruction of a code.
 pub(super) struct Way<'a> {

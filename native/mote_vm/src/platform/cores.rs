@@ -130,7 +130,7 @@ mod tests {
 #[cfg(loom)]
 mod system {
     use super::{Core, NOWHERE};
-    use crate::sync::{AcqRel, AtomicU64, AtomicUsize, Relaxed};
+    use crate::base::sync::{AcqRel, AtomicU64, AtomicUsize, Relaxed};
 
     pub(crate) type ThreadId = usize;
     pub(crate) struct Set;

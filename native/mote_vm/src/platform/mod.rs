@@ -15,4 +15,5 @@ compile_error!(
 pub(crate) mod code;
 pub(crate) mod cores;
 pub(crate) mod pages;
+pub(crate) mod prefetch;
 pub(crate) mod stack;

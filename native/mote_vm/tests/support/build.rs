@@ -4,7 +4,7 @@
 use mote_vm::code::ir::{
     Behaviour, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register, Unit,
 };
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 
 /// The module of every built unit.
 pub const MODULE: &str = "Elixir.T";

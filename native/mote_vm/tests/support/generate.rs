@@ -5,7 +5,7 @@
 #![allow(dead_code)] // Each user takes what it needs.
 use crate::build::{k, r, Build, MODULE};
 use mote_vm::code::ir::{Constant, Instr, OpaqueClass, Operand, Register, Unit};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 
 const REGISTERS: Register = 14;
 /// Instructions of one code, about.
@@ -86,7 +86,7 @@ const FAR: u32 = 10;
 
 /// Where values are of a different kind just beyond, and some plain ones. The first two are those of [`Build::new`].
 fn constants(b: &mut Build) {
-    let top = mote_vm::value::FIXNUM_MAX;
+    let top = mote_vm::values::value::FIXNUM_MAX;
     let integers = [0, 1, 2, 3, -1, 60, 255, 1 << 31, 1 << 53, 3_037_000_500];
     for n in integers.into_iter().chain([top, -top - 1, top - 1]) {
         b.constant(Constant::Integer(n));

@@ -10,11 +10,11 @@
 use crate::listing::Listing;
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, int, integers, spin, Rig, Tap};
+use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive::*;
-use mote_vm::handles::Key;
 use mote_vm::machine::Machine;
-use mote_vm::parcel::{Builder, Parcel};
+use mote_vm::terms::prim::primitive::Primitive::*;
+use mote_vm::values::handles::Key;
 use std::sync::Arc;
 
 /// Acquaintances of a node.

@@ -1,13 +1,13 @@
 //! What one turn says to the outside: a unit's behaviour `all` gets one message, where to send things.
 #![allow(dead_code)] // Every test binary takes what it needs.
 
-use mote_vm::atom::Atom;
-use mote_vm::clock::ClockKind;
-use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::base::atom::Atom;
+use mote_vm::base::clock::ClockKind;
+use mote_vm::boundary::parcel::Builder;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier};
-use mote_vm::parcel::Builder;
-use mote_vm::sponsor::SponsorConfig;
+use mote_vm::threads::sponsor::SponsorConfig;
+use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef};
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -85,7 +85,7 @@ pub fn heard(unit: &[u8], tier: Tier, fuel: u64) -> Heard {
         memory: 1 << 30,
         gc: GcConfig::default(),
         clock: ClockKind::System,
-        schedule: mote_vm::seeded::Schedule::Threads,
+        schedule: mote_vm::threads::seeded::Schedule::Threads,
         tier,
     };
     let machine = Machine::start(config, Box::new(Ears(notes.clone()))).expect("starts");

@@ -4,8 +4,8 @@
 use crate::build::Build;
 use mote_vm::code::error::{CodeProblem, HeadProblem, LoadError, Table, TableProblem};
 use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive;
 use mote_vm::code::verify::verify;
+use mote_vm::terms::prim::primitive::Primitive;
 
 /// Asserts that the unit is accepted.
 pub fn accepted(unit: &Unit) {

@@ -1,7 +1,7 @@
 //! Code with names for its labels, for programs too long to count lines in.
 #![allow(dead_code)] // Every test binary takes what it needs.
 use mote_vm::code::ir::{Instr, Operand};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 use std::collections::HashMap;
 
 /// Code under construction. Labels are any strings; they are placed once and used before that.

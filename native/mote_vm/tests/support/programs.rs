@@ -1,7 +1,7 @@
 //! Small units of code written by hand, for tests and benches that have no compiler at hand.
 #![allow(dead_code)] // Each user takes what it needs.
 use mote_vm::code::ir::*;
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 
 /// Collects atoms, constants and imports while code is written.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Each user takes what it needs.
 use crate::build::{k, mov, r, ret, Build, MODULE};
 use mote_vm::code::ir::{Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive;
+use mote_vm::terms::prim::primitive::Primitive;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, Index};

@@ -3,15 +3,15 @@
 use crate::encode::encode;
 use crate::programs::Assembler;
 use crate::world::{machine_by, machine_seeded, machine_under, show, stress, World};
-use mote_vm::atom::Atom;
-use mote_vm::clock::ClockKind;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::clock::ClockKind;
+use mote_vm::base::counters::Counts;
+use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::Unit;
-use mote_vm::counters::Counts;
-use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
-use mote_vm::gc::Stress;
-use mote_vm::handles::Key;
+use mote_vm::heap::pace::Stress;
 use mote_vm::machine::Machine;
-use mote_vm::parcel::{Builder, Parcel};
+use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::values::handles::Key;
 use mote_vm::Term;
 use std::any::Any;
 use std::cmp::Ordering;
@@ -249,7 +249,7 @@ pub fn foreign(tap: &Arc<Tap>) -> ForeignRef {
 pub fn spin(a: &mut Assembler) -> u32 {
     use crate::programs::r;
     use mote_vm::code::ir::Instr;
-    use mote_vm::code::primitive::Primitive;
+    use mote_vm::terms::prim::primitive::Primitive;
     let spin = a.function_used("spin", 1);
     let (zero, one) = (a.int(0), a.int(1));
     let code = vec![

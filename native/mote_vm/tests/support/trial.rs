@@ -1,16 +1,16 @@
 //! A unit on trial: each of its behaviours gets a few messages, and everything that can be seen from outside is
 //! written down. For code that nobody has thought of: what it does matters less than that it always does the same.
 #![allow(dead_code)] // Each user takes what it needs.
-use mote_vm::atom::Atom;
-use mote_vm::clock::ClockKind;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::clock::ClockKind;
+use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
-use mote_vm::code::primitive::Primitive;
-use mote_vm::foreign::{Class, Delivery, Foreign, ForeignRef};
-use mote_vm::handles::Key;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Inspection, Machine, Outside, Tier};
-use mote_vm::parcel::{Builder, Parcel};
-use mote_vm::sponsor::SponsorConfig;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::threads::sponsor::SponsorConfig;
+use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::values::handles::Key;
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -170,7 +170,7 @@ impl Court {
             memory: MEMORY,
             gc: GcConfig::default(),
             clock: ClockKind::System,
-            schedule: mote_vm::seeded::Schedule::Threads,
+            schedule: mote_vm::threads::seeded::Schedule::Threads,
             tier,
         };
         let machine = Machine::start(config, Box::new(Ears(lines.clone()))).expect("starts");
@@ -314,7 +314,7 @@ impl Court {
             },
             5 => b.float(1e300),
             6 => b.bytes(b"bytes"),
-            7 => assert!(b.integer(mote_vm::value::FIXNUM_MAX)),
+            7 => assert!(b.integer(mote_vm::values::value::FIXNUM_MAX)),
             8 => {
                 b.on();
                 b.atom(Atom::new("main"));
@@ -335,7 +335,7 @@ impl Drop for Court {
 }
 
 /// What does not depend on when something happened.
-fn counted(counts: &mote_vm::counters::Counts) -> impl Iterator<Item = (&'static str, u64)> {
+fn counted(counts: &mote_vm::base::counters::Counts) -> impl Iterator<Item = (&'static str, u64)> {
     let names = |name: &str| {
         let mine = ["turns", "sends", "creates", "becomes", "ignored", "dropped"];
         mine.contains(&name) || name.starts_with("aborts")

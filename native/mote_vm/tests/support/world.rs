@@ -1,13 +1,13 @@
 //! An outside for tests: a foreign value that forwards every message to a channel, and a record of aborts.
 #![allow(dead_code)] // Each user takes what it needs.
-use mote_vm::atom::Atom;
-use mote_vm::clock::ClockKind;
-use mote_vm::foreign::{Class, Delivery, Foreign};
-use mote_vm::gc::Stress;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
+use mote_vm::heap::pace::Stress;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
-use mote_vm::seeded::Schedule;
-use mote_vm::sponsor::SponsorConfig;
+use mote_vm::threads::seeded::Schedule;
+use mote_vm::threads::sponsor::SponsorConfig;
+use mote_vm::values::foreign::{Class, Delivery, Foreign};
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;

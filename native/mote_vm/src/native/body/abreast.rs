@@ -14,7 +14,7 @@ use crate::native::counted::ROUNDS;
 use crate::native::kinds::Kinds;
 use crate::native::linear::Linear;
 use crate::native::trace::{Inner, Step, Trace};
-use crate::value::{Value as Word, FIXNUM_MAX};
+use crate::values::value::{Value as Word, FIXNUM_MAX};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};

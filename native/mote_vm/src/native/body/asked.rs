@@ -1,9 +1,9 @@
 //! What is not done in line: helpers that are called, and what they answer.
 use super::{trusted, Body, Mode, Role, Target};
 use crate::code::ir::{Label, Operand};
-use crate::code::primitive::Primitive;
 use crate::native::stubs::{operand, Seldom};
 use crate::native::{helpers, layout};
+use crate::terms::prim::primitive::Primitive;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value};

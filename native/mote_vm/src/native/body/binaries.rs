@@ -5,11 +5,11 @@
 use super::positions::Place;
 use super::Body;
 use crate::code::ir::{Label, Operand, Register};
-use crate::code::primitive::Primitive;
 use crate::heap::cell::{header, Kind};
 use crate::heap::COPIED_BYTES;
 use crate::native::layout;
-use crate::value;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I16, I32, I64, I8};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Type, Value};

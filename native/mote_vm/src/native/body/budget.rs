@@ -10,12 +10,12 @@
 //! So a call takes one subtraction and one test, and a return one addition. Both are spent where the call is, and which of
 //! them ended is asked in the order in which the interpreter asks it: fuel first.
 use super::{trusted, Body};
-use crate::atom::Atom;
-use crate::interpreter::MAX_DEPTH;
+use crate::base::atom::Atom;
 use crate::native::layout;
 use crate::native::stubs::{operand, Seldom};
-use crate::turn::fuel::SLICE;
-use crate::value::Value as Word;
+use crate::turns::interpreter::MAX_DEPTH;
+use crate::turns::turn::fuel::SLICE;
+use crate::values::value::Value as Word;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};

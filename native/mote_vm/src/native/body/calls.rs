@@ -9,7 +9,7 @@ use crate::native::compile::Callee;
 use crate::native::glance::{Called, Glance, Source};
 use crate::native::kinds::Kinds;
 use crate::native::layout;
-use crate::turn::Stop;
+use crate::turns::turn::Stop;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{

@@ -1,13 +1,13 @@
 //! Creates, sends and becomes: staged in the turn, in line for the usual ones.
 use super::positions::Place;
 use super::{constant, trusted, Body};
-use crate::atom::Atom;
+use crate::base::atom::Atom;
 use crate::code::ir::{Instr, Operand};
 use crate::code::program::BehaviourSlot;
 use crate::native::kinds::Kinds;
 use crate::native::stubs::Seldom;
 use crate::native::{helpers, layout};
-use crate::value::{self, Value as Word};
+use crate::values::value::{self, Value as Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
                 self.become_next(id, state);
             }
             Instr::BecomeSink => {
-                let sink = crate::actor::BehaviourId::SINK.0;
+                let sink = crate::values::actor::BehaviourId::SINK.0;
                 let id = self.b.ins().iconst(I32, i64::from(sink));
                 let state = self.literal(Word::NONE);
                 self.become_next(id, state);

@@ -1,12 +1,12 @@
 //! Floats: unboxed arithmetic, and the encoding of floats as words.
 use super::Body;
 use crate::code::ir::{Operand, Register};
-use crate::code::primitive::Primitive;
 use crate::native::kinds::Kinds;
 use crate::native::plan::Plan;
 use crate::native::stubs::Seldom;
-use crate::prim::math;
-use crate::value::{FLONUM_TAG, FLONUM_ZERO};
+use crate::terms::prim::math;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::{FLONUM_TAG, FLONUM_ZERO};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
@@ -71,7 +71,7 @@ impl Body<'_, '_> {
         let [_, divisor @ Operand::Constant(_)] = args else {
             return None;
         };
-        let divisor = crate::prim::arith::as_f64(self.constant_of(*divisor))?;
+        let divisor = crate::terms::prim::arith::as_f64(self.constant_of(*divisor))?;
         let power = divisor.to_bits() << 12 == 0;
         (power && (1.0..=1e300).contains(&divisor)).then_some(1.0 / divisor)
     }
@@ -83,7 +83,7 @@ impl Body<'_, '_> {
             Operand::Constant(_) => {
                 let value = self.constant_of(arg);
                 // Anything else is no number, and flow.rs plans nothing of the kind.
-                let f = crate::prim::arith::as_f64(value).unwrap_or(f64::NAN);
+                let f = crate::terms::prim::arith::as_f64(value).unwrap_or(f64::NAN);
                 return self.b.ins().f64const(f);
             }
         };
@@ -193,7 +193,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite)
     }
 
-    /// The float of an immediate float's word: [`crate::value::Value::flonum_value`].
+    /// The float of an immediate float's word: [`crate::values::value::Value::flonum_value`].
     pub(super) fn decode(&mut self, word: Value) -> Value {
         let upper = self.b.ins().ushr_imm_s(word, 63);
         // The tag is 2, and what stands for it is 2 minus the upper bit.
@@ -208,7 +208,7 @@ impl Body<'_, '_> {
         self.b.ins().bitcast(F64, MemFlagsData::new(), bits)
     }
 
-    /// The word of a finite float: immediate ([`crate::value::Value::flonum`]) or, by the helper, boxed.
+    /// The word of a finite float: immediate ([`crate::values::value::Value::flonum`]) or, by the helper, boxed.
     pub(super) fn encode(&mut self, float: Value) -> Value {
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
         // Without the sign, the words of common exponents are a range. What is left out at its lower end is the collision,

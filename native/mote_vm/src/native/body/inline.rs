@@ -15,7 +15,7 @@ use crate::native::flow::Flow;
 use crate::native::kinds::Kinds;
 use crate::native::known::State;
 use crate::native::learned::Subject;
-use crate::value::FIXNUM_MAX;
+use crate::values::value::FIXNUM_MAX;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Variable;

@@ -33,10 +33,11 @@ use super::known::State;
 use super::layout;
 use super::learned::Subject;
 use super::plan::Plan;
+use crate::code::entry;
 use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::code::primitive::Primitive;
-use crate::turn::Stop;
-use crate::value::Value as Word;
+use crate::terms::prim::primitive::Primitive;
+use crate::turns::turn::Stop;
+use crate::values::value::Value as Word;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
@@ -442,8 +443,8 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.halt(Stop::Aborted, Some(reason));
                 self.go(Target::Stopped);
             }
-            Instr::Done => self.end(super::DONE),
-            Instr::Ignore => self.end(super::IGNORED),
+            Instr::Done => self.end(entry::DONE),
+            Instr::Ignore => self.end(entry::IGNORED),
             Instr::Match { left, right, label } => self.matching(*left, *right, *label),
             Instr::MatchTuple {
                 value,

@@ -1,10 +1,10 @@
 //! Arithmetic in line.
 use super::{Body, Target};
 use crate::code::ir::Operand;
-use crate::code::primitive::Primitive;
 use crate::native::kinds::Kinds;
 use crate::native::plan::shift;
-use crate::value::FIXNUM_MAX;
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::FIXNUM_MAX;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -237,7 +237,7 @@ impl Body<'_, '_> {
     /// Whether a word is an immediate float.
     pub(super) fn is_flonum(&mut self, word: Value) -> Value {
         let tag = self.b.ins().band_imm_s(word, 3);
-        let flonum = crate::value::FLONUM_TAG as i64;
+        let flonum = crate::values::value::FLONUM_TAG as i64;
         self.b.ins().icmp_imm_s(IntCC::Equal, tag, flonum)
     }
 }

@@ -2,12 +2,12 @@
 use super::positions::Place;
 use super::{trusted, Body, Mode};
 use crate::code::ir::{Label, Operand, Register};
-use crate::code::primitive::Primitive;
 use crate::heap::block::GRANULE;
 use crate::heap::cell::{Kind, COUNT_SHIFT};
 use crate::native::layout;
 use crate::native::stubs::Seldom;
-use crate::value::{self, Value as Word};
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::{self, Value as Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I16, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};

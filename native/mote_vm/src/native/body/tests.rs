@@ -1,13 +1,13 @@
 //! Comparisons and type tests: truth values, which are words only where they are asked for as such.
 use super::{Body, Mode};
 use crate::code::ir::{Label, Operand};
-use crate::code::primitive::Primitive;
 use crate::heap::cell::Kind;
 use crate::native::helpers;
 use crate::native::kinds::Kinds;
 use crate::native::stubs::Seldom;
-use crate::prim::order::{is_alone, two_zeros};
-use crate::value::{self, Value as Word};
+use crate::terms::prim::order::{is_alone, two_zeros};
+use crate::terms::prim::primitive::Primitive;
+use crate::values::value::{self, Value as Word};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I64, I8};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};

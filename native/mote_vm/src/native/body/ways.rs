@@ -1,9 +1,10 @@
 //! Ways from one place to another: edges, and what registers hold at their ends; leaving, stopping, the end.
 use super::{trusted, Body, Mode, Role, Target};
+use crate::code::entry::STOPPED;
 use crate::code::ir::{Label, Register};
-use crate::native::{layout, STOPPED};
-use crate::turn::Stop;
-use crate::value::Value as Word;
+use crate::native::layout;
+use crate::turns::turn::Stop;
+use crate::values::value::Value as Word;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 

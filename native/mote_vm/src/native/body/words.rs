@@ -2,7 +2,7 @@
 use super::{Body, Here, Mode};
 use crate::code::ir::{Operand, Register};
 use crate::native::kinds::Kinds;
-use crate::value::Value as Word;
+use crate::values::value::Value as Word;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};

@@ -1,0 +1,184 @@
+//! Atoms: names interned once per process, compared by number.
+//!
+//! The table only grows, like the BEAM's. Making an atom takes a lock; reading a name takes none, for the order of atoms,
+//! and so that of the keys of maps, is by name.
+use parking_lot::RwLock;
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+/// The number of an interned name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct Atom(u32);
+
+/// Names with fixed numbers, so that code can use them as constants.
+const WELL_KNOWN: [&str; 19] = [
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "ok",
+    "error",
+    "abort",
+    "fuel",
+    "stack",
+    "undefined_function",
+    "no_memory",
+    "badmatch",
+    "case_clause",
+    "cond_clause",
+    "function_clause",
+    "stopped",
+    "killed",
+    "raised",
+    "moved",
+];
+
+impl Atom {
+    /// `nil`
+    pub const NIL: Atom = Atom(0);
+    /// `true`
+    pub const TRUE: Atom = Atom(1);
+    /// `false`
+    pub const FALSE: Atom = Atom(2);
+    /// `:undefined`
+    pub const UNDEFINED: Atom = Atom(3);
+    /// `:ok`
+    pub const OK: Atom = Atom(4);
+    /// `:error`
+    pub const ERROR: Atom = Atom(5);
+    /// `:abort`
+    pub const ABORT: Atom = Atom(6);
+    /// `:fuel`
+    pub const FUEL: Atom = Atom(7);
+    /// `:stack`
+    pub const STACK: Atom = Atom(8);
+    /// `:undefined_function`
+    pub const UNDEFINED_FUNCTION: Atom = Atom(9);
+    /// `:no_memory`
+    pub const NO_MEMORY: Atom = Atom(10);
+    /// `:badmatch`
+    pub const BADMATCH: Atom = Atom(11);
+    /// `:case_clause`
+    pub const CASE_CLAUSE: Atom = Atom(12);
+    /// `:cond_clause`
+    pub const COND_CLAUSE: Atom = Atom(13);
+    /// `:function_clause`
+    pub const FUNCTION_CLAUSE: Atom = Atom(14);
+    /// `:stopped`
+    pub const STOPPED: Atom = Atom(15);
+    /// `:killed`
+    pub const KILLED: Atom = Atom(16);
+    /// `:raised`
+    pub const RAISED: Atom = Atom(17);
+    /// `:moved`
+    pub const MOVED: Atom = Atom(18);
+
+    /// The number.
+    #[inline(always)]
+    pub const fn id(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(crate) const fn from_id(id: u32) -> Atom {
+        Atom(id)
+    }
+
+    /// The atom of that name; made if it is new.
+    pub fn new(name: &str) -> Atom {
+        let table = table();
+        if let Some(id) = table.read().ids.get(name) {
+            return Atom(*id);
+        }
+        table.write().intern(name)
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        names::get(self.0).unwrap_or_else(|| {
+            // A well-known one, before there was any other.
+            table();
+            names::get(self.0).unwrap_or_default()
+        })
+    }
+}
+
+/// Names by number, in chunks that never move: the i-th has room for 64 << i.
+mod names {
+    use std::sync::OnceLock;
+
+    const FIRST: u32 = 6;
+    type Chunk = Box<[OnceLock<&'static str>]>;
+    static CHUNKS: [OnceLock<Chunk>; 32 - FIRST as usize] =
+        [const { OnceLock::new() }; 32 - FIRST as usize];
+
+    fn place(id: u32) -> (usize, usize) {
+        let n = u64::from(id) + (1 << FIRST);
+        let chunk = n.ilog2() - FIRST;
+        (chunk as usize, (n - (1 << (chunk + FIRST))) as usize)
+    }
+
+    pub(crate) fn get(id: u32) -> Option<&'static str> {
+        let (chunk, at) = place(id);
+        CHUNKS[chunk].get()?[at].get().copied()
+    }
+
+    pub(crate) fn set(id: u32, name: &'static str) {
+        let (chunk, at) = place(id);
+        let size = 1usize << (chunk + FIRST as usize);
+        let chunk = CHUNKS[chunk].get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
+        // A number is given once.
+        let _ = chunk[at].set(name);
+    }
+}
+
+#[derive(Default)]
+struct Table {
+    ids: FxHashMap<&'static str, u32>,
+}
+
+impl Table {
+    fn intern(&mut self, name: &str) -> Atom {
+        if let Some(id) = self.ids.get(name) {
+            return Atom(*id);
+        }
+        // Names live as long as the process, as on the BEAM; so they may as well be static.
+        let name: &'static str = Box::leak(name.into());
+        let id = self.ids.len() as u32;
+        names::set(id, name);
+        self.ids.insert(name, id);
+        Atom(id)
+    }
+}
+
+fn table() -> &'static RwLock<Table> {
+    static TABLE: OnceLock<RwLock<Table>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table = Table::default();
+        for name in WELL_KNOWN {
+            table.intern(name);
+        }
+        RwLock::new(table)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_atoms_have_their_names() {
+        assert_eq!(Atom::NIL.name(), "nil");
+        assert_eq!(Atom::RAISED.name(), "raised");
+        assert_eq!(Atom::MOVED.name(), "moved");
+        assert_eq!(Atom::new("undefined"), Atom::UNDEFINED);
+    }
+
+    #[test]
+    fn a_name_has_one_atom() {
+        let atom = Atom::new("a name of its own");
+        assert_eq!(Atom::new("a name of its own"), atom);
+        assert_eq!(atom.name(), "a name of its own");
+    }
+}

@@ -1,0 +1,158 @@
+//! A machine's time: since its start, by the system or moved by hand. Timers count it in milliseconds, behaviours in
+//! nanoseconds.
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+/// Where a machine's time comes from.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum ClockKind {
+    /// The system's monotonic clock.
+    #[default]
+    System,
+    /// It stands still until somebody moves it.
+    Manual,
+}
+
+/// See the head of this file.
+pub(crate) enum Clock {
+    System(Instant),
+    Manual(AtomicU64),
+}
+
+impl Clock {
+    /// The last nanosecond that there is: the greatest fixnum.
+    pub(crate) const LAST: i64 = (1 << 62) - 1;
+
+    pub(crate) fn new(kind: ClockKind) -> Clock {
+        match kind {
+            ClockKind::System => Clock::System(Instant::now()),
+            ClockKind::Manual => Clock::Manual(AtomicU64::new(0)),
+        }
+    }
+
+    /// Whole milliseconds that have passed.
+    pub(crate) fn now(&self) -> u64 {
+        match self {
+            Clock::System(start) => start.elapsed().as_millis() as u64,
+            // SeqCst: whoever moves it looks for what is due then, whoever arms looks at it first.
+            Clock::Manual(now) => now.load(SeqCst),
+        }
+    }
+
+    /// Nanoseconds that have passed, as many as a fixnum holds. With a manual clock all between two of its moments is
+    /// the former.
+    pub(crate) fn nanoseconds(&self) -> i64 {
+        let passed = match self {
+            Clock::System(start) => start.elapsed().as_nanos(),
+            Clock::Manual(_) => u128::from(self.now()) * 1_000_000,
+        };
+        passed.min(Clock::LAST as u128) as i64
+    }
+
+    /// The first millisecond that begins when `delay` have passed from now on: never too early.
+    pub(crate) fn after(&self, delay: u64) -> u64 {
+        let now = match self {
+            Clock::System(start) if delay > 0 => start.elapsed().as_nanos().div_ceil(1_000_000),
+            _ => self.now().into(),
+        };
+        (now as u64).saturating_add(delay)
+    }
+
+    /// Whole milliseconds until then, nothing when it is over: of an instant that `after` has given, never more than its
+    /// delay.
+    pub(crate) fn left(&self, instant: u64) -> u64 {
+        let passed = match self {
+            Clock::System(start) => start.elapsed().as_nanos().div_ceil(1_000_000) as u64,
+            Clock::Manual(_) => self.now(),
+        };
+        instant.saturating_sub(passed)
+    }
+
+    /// How long until then; `None` when time does not pass by itself.
+    pub(crate) fn until(&self, instant: u64) -> Option<Duration> {
+        match self {
+            Clock::System(start) => {
+                Some(Duration::from_millis(instant).saturating_sub(start.elapsed()))
+            }
+            Clock::Manual(_) => None,
+        }
+    }
+
+    /// Whether time passes without anybody's doing.
+    pub(crate) fn passes(&self) -> bool {
+        matches!(self, Clock::System(_))
+    }
+
+    /// Moves it on; `false` when it is not to be moved by hand. It never goes back.
+    pub(crate) fn set(&self, instant: u64) -> bool {
+        match self {
+            Clock::System(_) => false,
+            Clock::Manual(now) => {
+                now.fetch_max(instant, SeqCst);
+                true
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_s_clock_is_never_early() {
+        let clock = Clock::new(ClockKind::System);
+        let before = Instant::now();
+        let due = clock.after(3);
+        while clock.now() < due {
+            std::thread::sleep(clock.until(due).unwrap());
+        }
+        assert!(before.elapsed() >= Duration::from_millis(3));
+        assert!(!clock.set(1_000_000) && clock.now() < 1_000_000);
+    }
+
+    #[test]
+    fn what_is_left_is_never_more_than_the_delay() {
+        let clock = Clock::new(ClockKind::System);
+        for _ in 0..100 {
+            let due = clock.after(50);
+            let left = clock.left(due);
+            assert!(left <= 50, "{left}");
+            assert!(left > 0 || clock.now() >= due);
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        assert_eq!(clock.left(0), 0);
+        let manual = Clock::new(ClockKind::Manual);
+        assert_eq!(manual.left(manual.after(50)), 50);
+        assert!(manual.set(20));
+        assert_eq!((manual.left(50), manual.left(10)), (30, 0));
+    }
+
+    #[test]
+    fn a_manual_clock_stands_still_and_never_goes_back() {
+        let clock = Clock::new(ClockKind::Manual);
+        assert_eq!((clock.now(), clock.after(5)), (0, 5));
+        assert!(!clock.passes() && clock.set(7) && clock.set(3));
+        assert_eq!((clock.now(), clock.until(9)), (7, None));
+        assert_eq!(clock.after(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn nanoseconds_are_those_of_the_milliseconds() {
+        let clock = Clock::new(ClockKind::System);
+        let (early, late) = (clock.nanoseconds(), clock.nanoseconds());
+        assert!(0 <= early && early <= late);
+        std::thread::sleep(Duration::from_millis(2));
+        let passed = clock.nanoseconds() - late;
+        assert!(passed >= 2_000_000);
+        let now = clock.now();
+        assert!(clock.nanoseconds() >= now as i64 * 1_000_000);
+
+        let manual = Clock::new(ClockKind::Manual);
+        assert_eq!(manual.nanoseconds(), 0);
+        manual.set(7);
+        assert_eq!(manual.nanoseconds(), 7_000_000);
+        manual.set(u64::MAX);
+        assert_eq!(manual.nanoseconds(), Clock::LAST);
+    }
+}

@@ -1,0 +1,36 @@
+//! By what threads, timers and behaviours are told apart, wherever they are met.
+use super::atom::Atom;
+
+/// The number of a dispatch thread; 0 is nobody's.
+pub(crate) type ThreadNumber = u16;
+
+/// What a timer's reference says.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TimerId {
+    /// Which of the thread's timers.
+    pub serial: u64,
+    /// The number of the thread that armed it.
+    pub thread: u16,
+    /// Where it is in that thread's wheel.
+    pub place: u32,
+}
+
+impl TimerId {
+    /// The reference of no timer.
+    pub(crate) const GONE: TimerId = TimerId {
+        serial: 0,
+        thread: 0,
+        place: 0,
+    };
+}
+
+/// A behaviour by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BehaviourName {
+    /// Its module.
+    pub module: Atom,
+    /// Its name.
+    pub name: Atom,
+    /// How many values it captures.
+    pub captures: usize,
+}

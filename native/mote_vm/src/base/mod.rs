@@ -1,0 +1,9 @@
+//! What everything else stands on, and what knows nothing of actors: locks and atomics that loom can take the place
+//! of (sync.rs), names, clocks, counters, and how much a machine may hold and a primitive may do.
+pub mod atom;
+pub mod clock;
+pub mod counters;
+pub mod ids;
+pub(crate) mod quota;
+pub(crate) mod sync;
+pub(crate) mod work;

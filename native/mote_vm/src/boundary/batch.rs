@@ -1,0 +1,303 @@
+//! Many messages from outside for one sponsor, in one piece: one lock, one look whether to wake, one row of words.
+//!
+//! Invariant: the actors that the messages are for, and those in them, are held until the batch is in an inbox.
+use crate::base::sync::Mutex;
+use crate::boundary::parcel::{self, Builder, Parcel};
+use crate::heap::Heap;
+use crate::values::handles::Target;
+use crate::values::handles::{Handles, Held};
+use crate::values::value::Value;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What batches are written on. It is used again: to get and give back as much for each batch takes longer than to write
+/// on it, and more so when another thread gives back than gets.
+#[derive(Default)]
+pub(crate) struct Paper {
+    words: Vec<Value>,
+    /// For each message where it ends.
+    ends: Vec<u32>,
+}
+
+/// How much is kept, and how many words on each at most.
+const PAPERS: usize = 4;
+const PAPER_WORDS: usize = 8 << 10;
+
+/// Paper without anything on it.
+#[derive(Default)]
+pub(crate) struct Papers(Mutex<Vec<Paper>>);
+
+impl Papers {
+    fn take(&self) -> Paper {
+        self.0.lock().pop().unwrap_or_default()
+    }
+
+    /// Keeps it, unless there is enough.
+    pub(crate) fn give(&self, mut paper: Paper) {
+        paper.words.clear();
+        paper.ends.clear();
+        if paper.words.capacity() <= PAPER_WORDS && paper.ends.capacity() <= PAPER_WORDS {
+            let mut papers = self.0.lock();
+            if papers.len() < PAPERS {
+                papers.push(paper);
+            }
+        }
+    }
+
+    /// Gives it all back.
+    pub(crate) fn clear(&self) {
+        let papers = std::mem::take(&mut *self.0.lock());
+        drop(papers);
+    }
+}
+
+/// The messages that are written, each for one actor, in their order. What they say is in a [`Builder`].
+#[derive(Default)]
+pub struct Letters {
+    ends: Vec<u32>,
+    /// The actors in their order, each with the number of its first message.
+    targets: Vec<(Target, usize)>,
+    held: Vec<Held>,
+}
+
+impl Letters {
+    /// None, and what to write the first one with.
+    pub(crate) fn on(papers: &Papers) -> (Letters, Builder) {
+        let Paper { words, ends } = papers.take();
+        let letters = Letters {
+            ends,
+            ..Letters::default()
+        };
+        (letters, Builder::written_on(words))
+    }
+
+    /// What is written from here on is for that actor.
+    pub fn address(&mut self, target: Held) {
+        self.targets.push((Target(target.actor), self.len()));
+        self.held.push(target);
+    }
+
+    /// A message ends, for the actor addressed last; without one it belongs to the next.
+    #[inline]
+    pub fn end(&mut self, builder: &Builder) {
+        if !self.targets.is_empty() {
+            self.ends.push(builder.len() as u32);
+        }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Puts them together with what they say.
+    pub fn seal(self, builder: Builder) -> Box<Batch> {
+        let (words, contents) = builder.open();
+        Box::new(Batch {
+            letters: self,
+            words,
+            contents,
+        })
+    }
+}
+
+/// See the head of this file.
+pub struct Batch {
+    letters: Letters,
+    words: Vec<Value>,
+    /// What goes with the words.
+    contents: Parcel,
+}
+
+impl Batch {
+    /// How many messages.
+    pub(crate) fn len(&self) -> usize {
+        self.letters.len()
+    }
+
+    /// Bytes that it holds outside of any heap, and will take in one. Those of messages that are forgotten count as long as
+    /// it has them.
+    pub(crate) fn bytes(&self) -> usize {
+        let Letters { ends, targets, .. } = &self.letters;
+        let words = 2 * size_of_val(self.words.as_slice());
+        size_of_val(ends.as_slice()) + size_of_val(targets.as_slice()) + words + self.outside()
+    }
+
+    /// What foreign values keep is of that.
+    pub(crate) fn outside(&self) -> usize {
+        self.contents.outside()
+    }
+
+    /// Forgets all but the first `n`.
+    pub(crate) fn truncate(&mut self, n: usize) {
+        self.letters.ends.truncate(n);
+    }
+
+    /// Whether all actors in it are of the machine of these handles.
+    pub(crate) fn is_for(&self, handles: &Arc<Handles>) -> bool {
+        self.contents.is_for(handles) && self.letters.held.iter().all(|held| held.is_of(handles))
+    }
+
+    /// What it holds: to be dropped when the batch is an inbox's.
+    pub(crate) fn take_held(&mut self) -> [Vec<Held>; 2] {
+        [
+            std::mem::take(&mut self.letters.held),
+            self.contents.take_held(),
+        ]
+    }
+
+    /// Shows the target of each message.
+    pub(crate) fn each_target(&self, mut show: impl FnMut(Target)) {
+        each(&self.letters.ends, &self.letters.targets, |target, _| {
+            show(target)
+        });
+    }
+
+    /// Shows every address in the messages.
+    pub(crate) fn each_address(&self, show: impl FnMut(Value)) {
+        parcel::each_address(&self.words, show);
+    }
+
+    /// Each message by itself.
+    pub(crate) fn split(self) -> Vec<(Target, Parcel)> {
+        let foreigns = self.contents.into_foreigns();
+        let mut parts = Vec::new();
+        each(&self.letters.ends, &self.letters.targets, |target, at| {
+            let words = self.words[at].to_vec();
+            parts.push((target, Parcel::new(words, foreigns.clone())));
+        });
+        parts
+    }
+
+    /// Makes the messages in `heap`, one after the other; what does not fit is `None`. What they were written on is left.
+    pub(crate) fn unpack(
+        self,
+        heap: &mut Heap,
+        scratch: &mut Vec<Value>,
+        mut deliver: impl FnMut(Target, Option<Value>),
+    ) -> Paper {
+        let Letters { ends, targets, .. } = self.letters;
+        let words = self.words;
+        let mut foreigns = self.contents.into_foreigns();
+        each(&ends, &targets, |target, at| {
+            let mark = heap.mark();
+            let made = parcel::unpack(&words[at], &mut foreigns, heap, scratch);
+            if made.is_none() {
+                heap.rewind(mark);
+                deliver(target, None);
+            } else {
+                deliver(target, Some(made));
+            }
+        });
+        Paper { words, ends }
+    }
+}
+
+/// Shows for each message its actor, and where it is in the words.
+fn each(ends: &[u32], targets: &[(Target, usize)], mut show: impl FnMut(Target, Range<usize>)) {
+    let mut from = 0;
+    for (i, (target, first)) in targets.iter().enumerate() {
+        let next = targets.get(i + 1).map_or(ends.len(), |(_, first)| *first);
+        for end in ends.iter().take(next).skip(*first) {
+            let end = *end as usize;
+            show(*target, from..end);
+            from = end;
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::heap::block::BlockPool;
+    use crate::values::actor::Actor;
+
+    /// Not to be looked at.
+    fn actor(n: usize) -> *const Actor {
+        (16 * n) as *const Actor
+    }
+
+    /// A batch of `{n}`, each for the actor of that number; what comes before the first one is for nobody.
+    fn batch(papers: &Papers, targets: &[usize]) -> Box<Batch> {
+        let handles = Arc::new(Handles::default());
+        let (mut letters, mut builder) = Letters::on(papers);
+        letters.end(&builder);
+        let mut last = None;
+        for &n in targets {
+            if last != Some(n) {
+                let key = handles.acquire(actor(n), None);
+                letters.address(handles.hold(key).expect("held"));
+                last = Some(n);
+            }
+            builder.tuple(1);
+            assert!(builder.integer(n as i64));
+            letters.end(&builder);
+        }
+        letters.seal(builder)
+    }
+
+    fn heap() -> Heap {
+        Heap::new(Arc::new(BlockPool::default()))
+    }
+
+    #[test]
+    fn each_message_is_for_the_actor_addressed_last() {
+        let targets = [3, 3, 1, 2, 2, 2, 1];
+        for accepted in [targets.len(), 4, 2, 1] {
+            let papers = Papers::default();
+            let mut shown = Vec::new();
+            let batch = || {
+                let mut batch = batch(&papers, &targets);
+                batch.truncate(accepted);
+                batch
+            };
+            batch().each_target(|target| shown.push(target.0));
+            let expected = targets[..accepted].iter();
+            assert!(shown.into_iter().eq(expected.clone().map(|n| actor(*n))));
+            let mut heap = heap();
+            let mut got = Vec::new();
+            batch().unpack(&mut heap, &mut Vec::new(), |target, message| {
+                let elements = message.and_then(Value::as_tuple).expect("room");
+                got.push((target.0, elements[0]));
+            });
+            let value = |n: &usize| (actor(*n), Value::fixnum(*n as i64));
+            assert!(got.into_iter().eq(expected.clone().map(value)));
+            let apart = batch().split().into_iter().map(|(target, parcel)| {
+                let message = parcel.unpack(&mut heap, &mut Vec::new());
+                (target.0, message.as_tuple().expect("room")[0])
+            });
+            assert!(apart.eq(expected.map(value)));
+        }
+    }
+
+    #[test]
+    fn paper_is_written_on_again_and_little_is_kept() {
+        let (papers, mut heap) = (Papers::default(), heap());
+        let mut used = |n: usize| {
+            let batch = batch(&papers, &vec![1; n]);
+            let place = batch.words.as_ptr();
+            papers.give(batch.unpack(&mut heap, &mut Vec::new(), |_, _| ()));
+            place
+        };
+        let place = used(1_000);
+        assert_eq!(used(1), place);
+        assert_eq!(used(1_000), place);
+        used(PAPER_WORDS + 1);
+        assert_eq!(papers.0.lock().len(), 0);
+        for _ in 0..2 * PAPERS {
+            let words = Vec::with_capacity(8);
+            papers.give(Paper {
+                words,
+                ..Paper::default()
+            });
+        }
+        assert_eq!(papers.0.lock().len(), PAPERS);
+        papers.clear();
+        assert_eq!(papers.0.lock().len(), 0);
+    }
+}

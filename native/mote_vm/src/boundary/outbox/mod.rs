@@ -1,0 +1,422 @@
+//! A bounded queue from many actors to one process outside, with one wake-up for all that has come since it last found
+//! nothing.
+//!
+//! Senders append to sheets under a lock, the reader takes one sheet at a time and reads it in peace. A sender never waits
+//! for room: a letter that finds the outbox full, or the machine's memory used up, is refused and counted.
+//!
+//! Invariants:
+//! 1. Letters of one sender are read in the order in which they were sent: they are appended in order, and the reader
+//!    takes the oldest sheet when its own is empty.
+//! 2. No wake-up is lost: the reader goes to sleep only after it has found, under the senders' lock, nothing there,
+//!    and has cleared `told` in that moment; the next sender finds it cleared, and wakes.
+//! 3. Between two times that the reader finds nothing, one wake-up is sent at most.
+//! 4. Never more than `capacity` letters wait: senders count what they have written under their lock, and the reader
+//!    counts what it has read. Each count has one writer at a time, and the reader's is on a cache line of its own: so
+//!    a letter costs one lock and no more.
+mod letters;
+mod sheets;
+
+pub use crate::base::quota::{Account, Charge};
+pub use letters::{Letters, Part, Plain, Row};
+
+use sheets::Sheets;
+
+use crate::base::sync::{AtomicU64, Mutex, MutexGuard, Relaxed};
+
+/// What became of a letter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Posted {
+    /// It waits to be read; whether the reader is to be woken.
+    Waits {
+        /// See above.
+        wake: bool,
+    },
+    /// There was no room.
+    Full,
+    /// There was no memory.
+    NoMemory,
+    /// Nobody reads any more.
+    Closed,
+    /// Nothing was written.
+    Declined,
+}
+
+struct Entrance<F> {
+    sheets: Sheets<F>,
+    /// The reader knows, or will know, that something is here.
+    told: bool,
+    closed: bool,
+    /// Letters that were ever written, and that found no room.
+    received: u64,
+    overflowed: u64,
+}
+
+/// What the reader has read, counted.
+#[repr(align(128))]
+struct Seen(AtomicU64);
+
+/// See the head of this file.
+pub struct Outbox<F> {
+    capacity: u64,
+    entrance: Mutex<Entrance<F>>,
+    /// The reader's sheet.
+    taken: Mutex<Letters<F>>,
+    /// Written under the reader's lock.
+    seen: Seen,
+}
+
+/// What an outbox has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutboxInfo {
+    /// Letters that may wait.
+    pub capacity: u64,
+    /// Letters that do.
+    pub waiting: u64,
+    /// Letters that have come so far.
+    pub received: u64,
+    /// Letters that found it full, or no memory.
+    pub overflowed: u64,
+    /// Nobody reads any more.
+    pub closed: bool,
+}
+
+/// Why reading came to an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// Nothing was left: a wake-up comes with the next letter.
+    Empty,
+    /// The reader had enough.
+    Enough,
+    /// Nothing was left, and nothing will come any more.
+    Closed,
+}
+
+/// Letters that nobody will read, to be dropped where that is no matter: there may be many.
+#[must_use]
+pub struct Lost<F> {
+    /// How many there are.
+    pub count: u64,
+    _letters: (Sheets<F>, Letters<F>),
+}
+
+/// The senders' lock, with what is written under it.
+pub struct Pen<'o, F> {
+    outbox: &'o Outbox<F>,
+    entrance: MutexGuard<'o, Entrance<F>>,
+}
+
+impl<F> Pen<'_, F> {
+    /// As [`Outbox::post`].
+    #[inline]
+    pub fn post(&mut self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
+        let entrance = &mut *self.entrance;
+        if entrance.closed {
+            return Posted::Closed;
+        }
+        if self.outbox.waiting(entrance) >= self.outbox.capacity {
+            entrance.overflowed += 1;
+            return Posted::Full;
+        }
+        let Some(sheet) = entrance.sheets.next() else {
+            entrance.overflowed += 1;
+            return Posted::NoMemory;
+        };
+        if !write(sheet) {
+            return Posted::Declined;
+        }
+        entrance.received += 1;
+        let wake = !std::mem::replace(&mut entrance.told, true);
+        Posted::Waits { wake }
+    }
+}
+
+impl<F> Outbox<F> {
+    /// An outbox for that many letters, charged to that account. What an embedder's copies take the embedder charges.
+    pub fn new(capacity: u64, account: Account) -> Outbox<F> {
+        let entrance = Entrance {
+            sheets: Sheets::new(account),
+            told: false,
+            closed: false,
+            received: 0,
+            overflowed: 0,
+        };
+        Outbox {
+            capacity,
+            entrance: Mutex::new(entrance),
+            taken: Mutex::new(Letters::default()),
+            seen: Seen(AtomicU64::new(0)),
+        }
+    }
+
+    /// Writes a letter; `write` writes one, or none and says so. It runs under the senders' lock.
+    pub fn post(&self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
+        self.pen().post(write)
+    }
+
+    /// There is no memory for a letter that the embedder has copied: it counts as one that found no room.
+    pub fn refuse(&self) -> Posted {
+        self.entrance.lock().overflowed += 1;
+        Posted::NoMemory
+    }
+
+    /// What writes letters, one after the other: other senders and the reader wait as long as it lives.
+    pub fn pen(&self) -> Pen<'_, F> {
+        Pen {
+            outbox: self,
+            entrance: self.entrance.lock(),
+        }
+    }
+
+    /// Reads letters part by part while `read` says that it wants another letter. It is asked before the first one, and
+    /// after each, with `None`.
+    pub fn take(&self, mut read: impl FnMut(Option<Part<'_, F>>) -> bool) -> Rest {
+        let mut taken = self.taken.lock();
+        let mut count = 0;
+        let rest = loop {
+            if taken.is_empty() && !self.refill(&mut taken) {
+                break self.nothing();
+            }
+            if !read(None) {
+                break Rest::Enough;
+            }
+            taken.read(|part| {
+                read(Some(part));
+            });
+            count += 1;
+        };
+        self.saw(count);
+        rest
+    }
+
+    /// How many letters wait.
+    fn waiting(&self, entrance: &Entrance<F>) -> u64 {
+        // Relaxed: an old count makes room later, never too much of it.
+        entrance.received - self.seen.0.load(Relaxed)
+    }
+
+    /// Counts letters as read; under the reader's lock.
+    fn saw(&self, count: u64) {
+        // Relaxed, and in two steps: there is one writer at a time.
+        self.seen
+            .0
+            .store(self.seen.0.load(Relaxed) + count, Relaxed);
+    }
+
+    /// Takes what senders have written.
+    fn refill(&self, taken: &mut Letters<F>) -> bool {
+        taken.clear();
+        let mut entrance = self.entrance.lock();
+        let found = entrance.sheets.exchange(taken);
+        // Invariant 2.
+        entrance.told = found;
+        found
+    }
+
+    fn nothing(&self) -> Rest {
+        match self.entrance.lock().closed {
+            true => Rest::Closed,
+            false => Rest::Empty,
+        }
+    }
+
+    /// Takes no more letters. The reader gets those that wait.
+    pub fn close(&self) {
+        self.entrance.lock().closed = true;
+    }
+
+    /// Takes no more letters, and nobody will read those that wait: they are the caller's, who drops them without a lock,
+    /// for what they hold may do anything when it goes.
+    pub fn abandon(&self) -> Lost<F> {
+        let mut taken = self.taken.lock();
+        let mut entrance = self.entrance.lock();
+        entrance.closed = true;
+        let count = self.waiting(&entrance);
+        self.saw(count);
+        let waiting = std::mem::take(&mut entrance.sheets);
+        Lost {
+            count,
+            _letters: (waiting, std::mem::take(&mut *taken)),
+        }
+    }
+
+    /// What it has seen.
+    pub fn info(&self) -> OutboxInfo {
+        let entrance = self.entrance.lock();
+        OutboxInfo {
+            capacity: self.capacity,
+            waiting: self.waiting(&entrance),
+            received: entrance.received,
+            overflowed: entrance.overflowed,
+            closed: entrance.closed,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    /// The letters of a reading, at most `max`.
+    fn take<F: Clone>(outbox: &Outbox<F>, max: usize) -> (Vec<F>, Rest) {
+        let (mut read, mut wanted) = (Vec::new(), max);
+        let rest = outbox.take(|part| match part {
+            None if wanted == 0 => false,
+            None => {
+                wanted -= 1;
+                true
+            }
+            Some(Part::Other(other)) => {
+                read.push(other);
+                true
+            }
+            Some(_) => unreachable!(),
+        });
+        (read, rest)
+    }
+
+    fn post<F>(outbox: &Outbox<F>, letter: F) -> Posted {
+        outbox.post(|letters| letters.add(letter))
+    }
+
+    #[test]
+    fn one_wake_up_for_all_that_has_come() {
+        let outbox = Outbox::new(10, Account::default());
+        let waits = |wake| Posted::Waits { wake };
+        assert_eq!(post(&outbox, 1), waits(true));
+        assert_eq!(post(&outbox, 2), waits(false));
+        assert_eq!(take(&outbox, 1), (vec![1], Rest::Enough));
+        assert_eq!(post(&outbox, 3), waits(false));
+        assert_eq!(take(&outbox, 2), (vec![2, 3], Rest::Empty));
+        assert_eq!(post(&outbox, 4), waits(true));
+        assert_eq!(take(&outbox, 5), (vec![4], Rest::Empty));
+        assert_eq!(take(&outbox, 5), (vec![], Rest::Empty));
+        assert_eq!(post(&outbox, 5), waits(true));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let outbox = Outbox::new(2, Account::default());
+        let posted: Vec<Posted> = (0..4).map(|n| post(&outbox, n)).collect();
+        assert_eq!(posted[2..], [Posted::Full, Posted::Full]);
+        assert_eq!(take(&outbox, 1).0, [0]);
+        assert_eq!(post(&outbox, 4), Posted::Waits { wake: false });
+        let info = outbox.info();
+        let figures = (info.waiting, info.received, info.overflowed);
+        assert_eq!(figures, (2, 3, 2));
+        assert_eq!(take(&outbox, 9).0, [1, 4]);
+    }
+
+    #[test]
+    fn a_closed_one_gives_what_waits_unless_nobody_is_left() {
+        let outbox = Outbox::new(9, Account::default());
+        post(&outbox, 1);
+        outbox.close();
+        assert_eq!(post(&outbox, 2), Posted::Closed);
+        assert_eq!(take(&outbox, 9), (vec![1], Rest::Closed));
+        let outbox = Outbox::new(9, Account::default());
+        (0..5).for_each(|n| assert_ne!(post(&outbox, n), Posted::Full));
+        take(&outbox, 2);
+        assert_eq!(outbox.abandon().count, 3);
+        assert_eq!(outbox.info().waiting, 0);
+        assert_eq!(take(&outbox, 9), (vec![], Rest::Closed));
+    }
+
+    /// Senders and a reader that sleeps whenever it finds nothing: everything comes, each sender's in order.
+    #[test]
+    fn many_senders_and_a_reader() {
+        let (senders, each) = if cfg!(miri) { (2, 30) } else { (4, 20_000) };
+        let outbox: Outbox<(usize, usize)> = Outbox::new(u64::MAX, Account::default());
+        let wakes = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut next = vec![0; senders];
+                while next.iter().sum::<usize>() < senders * each {
+                    let (letters, rest) = take(&outbox, 7);
+                    for (sender, n) in letters {
+                        assert_eq!(next[sender], n);
+                        next[sender] += 1;
+                    }
+                    if rest == Rest::Empty && next.iter().sum::<usize>() < senders * each {
+                        while wakes.load(SeqCst) == 0 {
+                            std::thread::park();
+                        }
+                        wakes.fetch_sub(1, SeqCst);
+                    }
+                }
+            });
+            let thread = reader.thread().clone();
+            for sender in 0..senders {
+                let (outbox, wakes, thread) = (&outbox, &wakes, thread.clone());
+                scope.spawn(move || {
+                    for n in 0..each {
+                        if post(outbox, (sender, n)) == (Posted::Waits { wake: true }) {
+                            wakes.fetch_add(1, SeqCst);
+                            thread.unpark();
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(outbox.info().waiting, 0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::base::sync::{AtomicU64, Ordering::SeqCst};
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A sender, and a reader that sleeps when it finds nothing: it always learns of everything, and is never woken
+    /// without a letter that it did not know of.
+    #[test]
+    fn no_wake_up_is_lost() {
+        loom::model(|| {
+            let outbox = Arc::new(Outbox::new(9, Account::default()));
+            let woken = Arc::new(AtomicU64::new(0));
+            let (o, w) = (outbox.clone(), woken.clone());
+            let sender = thread::spawn(move || {
+                for n in 0..2 {
+                    if o.post(|letters| letters.add(n)) == (Posted::Waits { wake: true }) {
+                        w.fetch_add(1, SeqCst);
+                    }
+                }
+            });
+            let (mut read, mut seen) = (0, 0);
+            while read < 2 {
+                // Asleep: only a wake-up makes it look.
+                if woken.load(SeqCst) == seen {
+                    thread::yield_now();
+                    continue;
+                }
+                seen += 1;
+                let rest = outbox.take(|part| {
+                    read += part.is_some() as u64;
+                    true
+                });
+                assert_eq!(rest, Rest::Empty);
+            }
+            sender.join().unwrap();
+            assert!(woken.load(SeqCst) <= 2);
+        });
+    }
+
+    /// A letter comes while the outbox closes: it is read, or its sender knows that it will not be.
+    #[test]
+    fn no_letter_is_lost_when_it_closes() {
+        loom::model(|| {
+            let outbox = Arc::new(Outbox::new(9, Account::default()));
+            let o = outbox.clone();
+            let sender = thread::spawn(move || o.post(|letters| letters.add(1)));
+            let lost = outbox.abandon().count;
+            let posted = sender.join().unwrap();
+            match posted {
+                Posted::Closed => assert_eq!(lost, 0),
+                _ => assert_eq!(lost, 1),
+            }
+        });
+    }
+}

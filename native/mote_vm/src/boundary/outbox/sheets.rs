@@ -1,0 +1,157 @@
+//! Letters on sheets of some thousand words each, which are read in the order in which they were written.
+//!
+//! Sheets that were read are written on again: one row of words that grows with what waits, and is given back when that was
+//! read, is fresh memory time and again, and to touch that takes longer than to write a letter.
+//!
+//! Sheets that are full and wait to be read are charged to the machine's quota.
+use super::letters::Letters;
+use crate::base::quota::{Account, Charge};
+use std::collections::VecDeque;
+use std::mem::{replace, take};
+
+/// Blank sheets that are kept.
+const KEPT: usize = 8;
+
+/// See the head of this file.
+pub(super) struct Sheets<F> {
+    /// The oldest first.
+    full: VecDeque<(Letters<F>, Charge)>,
+    /// The one that is written on.
+    open: Letters<F>,
+    blank: Vec<Letters<F>>,
+    account: Account,
+}
+
+impl<F> Default for Sheets<F> {
+    fn default() -> Sheets<F> {
+        Sheets {
+            full: VecDeque::new(),
+            open: Letters::default(),
+            blank: Vec::new(),
+            account: Account::default(),
+        }
+    }
+}
+
+impl<F> Sheets<F> {
+    /// None yet, charged to that account.
+    pub(super) fn new(account: Account) -> Sheets<F> {
+        Sheets {
+            account,
+            ..Sheets::default()
+        }
+    }
+
+    /// Where the next letter is written; `None` when there is no memory for it.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<&mut Letters<F>> {
+        if self.open.is_full() {
+            self.turn()?;
+        }
+        Some(&mut self.open)
+    }
+
+    #[cold]
+    fn turn(&mut self) -> Option<()> {
+        let charge = self.account.charge(Letters::<F>::BYTES)?;
+        let blank = self.blank.pop().unwrap_or_else(Letters::sheet);
+        let full = replace(&mut self.open, blank);
+        self.full.push_back((full, charge));
+        Some(())
+    }
+
+    /// Gives the oldest sheet for one that was read and is blank; whether there is one with anything on it.
+    pub(super) fn exchange(&mut self, read: &mut Letters<F>) -> bool {
+        if self.full.is_empty() && self.open.is_empty() {
+            return false;
+        }
+        let blank = take(read);
+        *read = match self.full.pop_front() {
+            Some((oldest, _)) => {
+                if self.blank.len() < KEPT {
+                    self.blank.push(blank);
+                }
+                oldest
+            }
+            None => replace(&mut self.open, blank),
+        };
+        true
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::base::quota::Quota;
+    use crate::boundary::outbox::Part;
+    use std::sync::Arc;
+
+    fn write(sheets: &mut Sheets<usize>, letters: std::ops::Range<usize>) {
+        letters.for_each(|n| assert!(sheets.next().is_some_and(|sheet| sheet.add(n))));
+    }
+
+    /// All that is there, in the order of reading, and how many sheets that was.
+    fn read(sheets: &mut Sheets<usize>, read: &mut Letters<usize>) -> (Vec<usize>, usize) {
+        let (mut found, mut count) = (Vec::new(), 0);
+        while sheets.exchange(read) {
+            count += 1;
+            while read.read(|part| match part {
+                Part::Other(n) => found.push(n),
+                _ => unreachable!(),
+            }) {}
+            read.clear();
+        }
+        (found, count)
+    }
+
+    #[test]
+    fn letters_are_read_in_their_order_over_sheets() {
+        let (mut sheets, mut reader) = (Sheets::default(), Letters::default());
+        let n = if cfg!(miri) { 5_000 } else { 100_000 };
+        write(&mut sheets, 0..n);
+        let (found, count) = read(&mut sheets, &mut reader);
+        assert!(found.into_iter().eq(0..n));
+        assert!(count > 1, "{count}");
+        assert_eq!(read(&mut sheets, &mut reader), (vec![], 0));
+        write(&mut sheets, 0..3);
+        assert_eq!(read(&mut sheets, &mut reader), (vec![0, 1, 2], 1));
+    }
+
+    #[test]
+    fn full_sheets_are_charged_until_they_are_read() {
+        let quota = Arc::new(Quota::new(10 * Letters::<usize>::BYTES));
+        let (mut sheets, mut reader) = (Sheets::new(Account::of(&quota)), Letters::default());
+        for _ in 0..2 {
+            let mut n = 0;
+            while sheets.next().is_some_and(|sheet| sheet.add(n)) {
+                n += 1;
+            }
+            assert_eq!(quota.held(), 9 * Letters::<usize>::BYTES);
+            let (found, count) = read(&mut sheets, &mut reader);
+            assert!(found.into_iter().eq(0..n), "what was written stays");
+            assert_eq!((count, quota.held()), (10, 0));
+        }
+        write(&mut sheets, 0..10_000);
+        assert!(quota.held() > 0);
+        drop(sheets);
+        assert_eq!(quota.held(), 0);
+    }
+
+    #[test]
+    fn what_was_read_is_written_on_again_and_little_is_kept() {
+        let (mut sheets, mut reader) = (Sheets::default(), Letters::default());
+        let n = if cfg!(miri) { 30_000 } else { 100_000 };
+        write(&mut sheets, 0..n);
+        read(&mut sheets, &mut reader);
+        assert_eq!(sheets.blank.len(), KEPT);
+        let mut known: Vec<_> = sheets.blank.iter().map(Letters::place).collect();
+        known.extend([sheets.open.place(), reader.place()]);
+        for _ in 0..3 {
+            write(&mut sheets, 0..5_000);
+            let full = sheets.full.iter().map(|(full, _)| full);
+            let all = full.chain([&sheets.open, &reader]);
+            assert!(all.map(Letters::place).all(|place| known.contains(&place)));
+            read(&mut sheets, &mut reader);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Writes parcels.
+use super::words::{Words, Written, FEW};
+use super::{Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, LIST, MAP, ON, TIMER, TUPLE};
+use crate::base::atom::Atom;
+use crate::base::ids::TimerId;
+use crate::values::foreign::ForeignRef;
+use crate::values::handles::Held;
+use crate::values::value::Value;
+
+/// Writes a parcel, parts before their contents.
+#[derive(Default)]
+pub struct Builder {
+    words: Written,
+    foreigns: Vec<ForeignRef>,
+    outside: usize,
+    held: Vec<Held>,
+}
+
+/// How far a builder was.
+#[derive(Clone, Copy)]
+pub struct BuilderMark {
+    words: usize,
+    foreigns: usize,
+    outside: usize,
+    held: usize,
+}
+
+impl Builder {
+    /// An empty builder.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// An empty builder that writes there.
+    pub(crate) fn written_on(words: Vec<Value>) -> Builder {
+        Builder {
+            words: Written::on(words),
+            ..Builder::default()
+        }
+    }
+
+    /// How many words were written: a measure of the work done.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Where it stands, for `rewind`.
+    pub fn mark(&self) -> BuilderMark {
+        BuilderMark {
+            words: self.words.len(),
+            foreigns: self.foreigns.len(),
+            outside: self.outside,
+            held: self.held.len(),
+        }
+    }
+
+    /// Forgets what was written since.
+    pub fn rewind(&mut self, mark: BuilderMark) {
+        self.words.truncate(mark.words);
+        self.foreigns.truncate(mark.foreigns);
+        self.outside = mark.outside;
+        self.held.truncate(mark.held);
+    }
+
+    /// What the foreign values in it keep outside of all heaps.
+    #[inline]
+    pub fn outside(&self) -> usize {
+        self.outside
+    }
+
+    /// Whether nothing was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An integer; `false` when it is outside of the fixnum range (then carry it as foreign).
+    #[must_use]
+    pub fn integer(&mut self, n: i64) -> bool {
+        match Value::integer(n) {
+            Some(value) => {
+                self.words.push(value.word());
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A finite float.
+    pub fn float(&mut self, f: f64) {
+        match Value::flonum(f) {
+            Some(value) => self.words.push(value.word()),
+            None => [f.to_bits(), FLOAT]
+                .into_iter()
+                .for_each(|word| self.words.push(word)),
+        }
+    }
+
+    /// An atom.
+    pub fn atom(&mut self, atom: Atom) {
+        self.words.push(Value::atom(atom).word());
+    }
+
+    /// `[]`
+    pub fn empty_list(&mut self) {
+        self.words.push(Value::EMPTY_LIST.word());
+    }
+
+    /// A list of `count` elements and a tail, which follow: first the elements in order, then the tail.
+    pub fn list(&mut self, count: usize) {
+        self.words.push(LIST | (count as u64) << COUNT_SHIFT);
+    }
+
+    /// A tuple of `count` elements, which follow in order.
+    pub fn tuple(&mut self, count: usize) {
+        self.words.push(TUPLE | (count as u64) << COUNT_SHIFT);
+    }
+
+    /// A map of `count` entries, which follow in any order, each as key and value.
+    pub fn map(&mut self, count: usize) {
+        self.words.push(MAP | (count as u64) << COUNT_SHIFT);
+    }
+
+    /// A binary.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.words.push(u64::from_ne_bytes(word));
+        }
+        self.words.push(BYTES | (bytes.len() as u64) << COUNT_SHIFT);
+    }
+
+    /// A value of the outside.
+    pub fn foreign(&mut self, foreign: ForeignRef) {
+        self.words
+            .push(FOREIGN | (self.foreigns.len() as u64) << COUNT_SHIFT);
+        self.outside += foreign.outside();
+        self.foreigns.push(foreign);
+    }
+
+    /// A timer's reference.
+    pub fn timer(&mut self, id: TimerId) {
+        let place = u64::from(id.thread) << 32 | u64::from(id.place);
+        self.words.push(id.serial);
+        self.words.push(TIMER | place << COUNT_SHIFT);
+    }
+
+    /// A reference that carries its sponsor: sponsor and address follow.
+    pub fn on(&mut self) {
+        self.words.push(ON);
+    }
+
+    /// The address of an actor of the machine that the parcel is for.
+    pub fn address(&mut self, held: Held) {
+        self.words.push(Value::address(held.actor).word());
+        self.held.push(held);
+    }
+
+    /// The words, of several parcels in a row, and a parcel of all that goes with them.
+    pub(crate) fn open(self) -> (Vec<Value>, Parcel) {
+        let contents = Parcel {
+            words: Words::Few([Value::UNDEFINED; FEW], 0),
+            foreigns: self.foreigns,
+            outside: self.outside,
+            held: self.held,
+        };
+        (self.words.open(), contents)
+    }
+
+    /// The parcel.
+    pub fn finish(self) -> Parcel {
+        Parcel {
+            words: self.words.finish(),
+            foreigns: self.foreigns,
+            outside: self.outside,
+            held: self.held,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A parcel becomes a value in a heap.
+use super::{BYTES, COUNT_SHIFT, FLOAT, FOREIGN, KIND, LIST, MAP, TIMER, TUPLE};
+use crate::base::ids::TimerId;
+use crate::heap::Heap;
+use crate::terms::map;
+use crate::values::foreign::ForeignRef;
+use crate::values::value::Value;
+
+#[inline]
+pub(crate) fn unpack(
+    words: &[Value],
+    foreigns: &mut [ForeignRef],
+    heap: &mut Heap,
+    stack: &mut Vec<Value>,
+) -> Value {
+    match row(words) {
+        Some(elements) => heap.tuple(elements.len(), |i| elements[i]),
+        None => unpack_any(words, foreigns, heap, stack),
+    }
+}
+
+/// The elements, if that is a tuple where each stands for itself: most messages are, and need no stack. Raw words cannot be
+/// taken for one, for the last word is a command then.
+fn row(words: &[Value]) -> Option<&[Value]> {
+    let (command, elements) = words.split_first()?;
+    let is_row = command.word() == TUPLE | (elements.len() as u64) << COUNT_SHIFT
+        && elements.iter().all(|element| !element.is_boxed());
+    is_row.then_some(elements)
+}
+
+fn unpack_any(
+    words: &[Value],
+    foreigns: &mut [ForeignRef],
+    heap: &mut Heap,
+    stack: &mut Vec<Value>,
+) -> Value {
+    stack.clear();
+    let mut rest = words;
+    while let Some((&value, before)) = rest.split_last() {
+        rest = before;
+        let word = value.word();
+        if !value.is_boxed() {
+            stack.push(value);
+            continue;
+        }
+        let count = (word >> COUNT_SHIFT) as usize;
+        let made = match word & KIND {
+            TUPLE => {
+                let from = stack.len().saturating_sub(count);
+                let made = heap.tuple(count, |i| take(stack, i));
+                stack.truncate(from);
+                made
+            }
+            LIST => {
+                // The tail lies deepest, the first element on top.
+                let from = stack.len().saturating_sub(count + 1);
+                let mut list = stack.get(from).copied().unwrap_or(Value::UNDEFINED);
+                for element in stack.iter().skip(from + 1) {
+                    list = heap.cons(*element, list);
+                    if list.is_none() {
+                        break;
+                    }
+                }
+                stack.truncate(from);
+                list
+            }
+            FLOAT => heap.float(f64::from_bits(raw(&mut rest))),
+            BYTES => {
+                let words = count.div_ceil(8).min(rest.len());
+                let (before, raw) = rest.split_at(rest.len() - words);
+                rest = before;
+                // SAFETY: `words` words hold at least `count` bytes (fewer only if the builder broke its promise,
+                // and then the length is clamped), and bytes have no alignment.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts(raw.as_ptr().cast::<u8>(), count.min(words * 8))
+                };
+                heap.bytes(bytes)
+            }
+            FOREIGN => match foreigns.get(count) {
+                Some(foreign) => heap.foreign(foreign.clone()),
+                None => Value::UNDEFINED,
+            },
+            TIMER => heap.timer(TimerId {
+                serial: raw(&mut rest),
+                thread: (count >> 32) as u16,
+                place: count as u32,
+            }),
+            MAP => {
+                let entries = (0..count).map(|i| (take(stack, 2 * i), take(stack, 2 * i + 1)));
+                let made = map::from_entries(heap, entries.collect());
+                stack.truncate(stack.len().saturating_sub(2 * count));
+                made
+            }
+            _ => {
+                let (sponsor, address) = (take(stack, 0), take(stack, 1));
+                stack.truncate(stack.len().saturating_sub(2));
+                heap.on(sponsor, address)
+            }
+        };
+        if made.is_none() {
+            return Value::NONE;
+        }
+        stack.push(made);
+    }
+    stack.pop().unwrap_or(Value::UNDEFINED)
+}
+
+/// The i-th value from the top.
+fn take(stack: &[Value], i: usize) -> Value {
+    match stack.len().checked_sub(i + 1) {
+        Some(at) => stack[at],
+        None => Value::UNDEFINED,
+    }
+}
+
+fn raw(rest: &mut &[Value]) -> u64 {
+    match rest.split_last() {
+        Some((&word, before)) => {
+            *rest = before;
+            word.word()
+        }
+        None => 0,
+    }
+}

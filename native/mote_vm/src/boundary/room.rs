@@ -1,0 +1,460 @@
+//! How much may wait in a sponsor, and who waits for room.
+//!
+//! Counted are all events and messages in the sponsor's inboxes and queues. Only the outside is refused at the bound:
+//! what comes from inside (a turn's own sends, `sendx`, events that follow their actor) always enters, for whoever is
+//! refused inside of a machine could neither wait (two sponsors would wait for each other) nor drop it. Their bound is
+//! the memory of the machine.
+//!
+//! Invariants:
+//! 1. A place is counted from before the message is in the inbox until its event has left the queue. Threads take
+//!    theirs off in batches, so the count is late, never low.
+//! 2. While somebody waits for room, nobody who comes later gets any: it is given in order, as permits, and a permit
+//!    is a place that is counted already. One that is dropped unused goes to the next.
+//! 3. No room is left unoffered: who gives places back looks for waiters afterwards, who puts a waiter down looks for
+//!    places afterwards, each with a sequentially consistent fence between its two steps: so one of them sees the other.
+//!    While somebody gives permits out, others leave it to them, who look again under the lock before they stop.
+//! 4. Places may be taken ahead (inbox.rs), never more than a sixteenth of those that are free: they count as taken, and
+//!    are given back with the next ones. Who uses one later asks again whether somebody waits.
+//! 5. A room that is closed gives permits to all who wait or come: they find out what has become of the sponsor by
+//!    trying again.
+use crate::base::sync::{
+    fence, AcqRel, Acquire, AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, Release, SeqCst,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+type Waiter = Box<dyn FnOnce(Permit) + Send>;
+
+/// One in so many free places may be taken ahead.
+const AHEAD: usize = 16;
+
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<(u64, Waiter)>,
+    given: u64,
+    /// Somebody gives permits out, and looks again before they stop: so that a permit that is dropped at once does
+    /// not lead ever deeper.
+    offering: bool,
+}
+
+/// See the head of this file.
+#[repr(align(128))]
+pub(crate) struct Room {
+    bound: usize,
+    /// Whether a caller that does not say otherwise waits for room.
+    pub(crate) patient: bool,
+    taken: AtomicUsize,
+    most: AtomicUsize,
+    refused: AtomicU64,
+    /// Whether the line is not empty.
+    awaited: AtomicBool,
+    closed: AtomicBool,
+    line: Mutex<Line>,
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room::new(usize::MAX, false)
+    }
+}
+
+impl Room {
+    pub(crate) fn new(bound: usize, patient: bool) -> Room {
+        Room {
+            bound,
+            patient,
+            taken: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            refused: AtomicU64::new(0),
+            awaited: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            line: Mutex::default(),
+        }
+    }
+
+    /// Takes a place for somebody from outside, if there is one, and places for up to so many in all while that leaves
+    /// most of what is free to others; how many.
+    pub(crate) fn enter_ahead(&self, most: usize) -> usize {
+        let taken = match self.awaited.load(Relaxed) {
+            true => 0,
+            false => self.take_ahead(most),
+        };
+        if taken == 0 && self.take_if_closed() {
+            return 1;
+        }
+        self.refused.fetch_add((taken == 0) as u64, Relaxed);
+        taken
+    }
+
+    fn take_ahead(&self, most: usize) -> usize {
+        // Relaxed: a hint.
+        let free = self.bound.saturating_sub(self.taken.load(Relaxed));
+        self.take_some((free / AHEAD).clamp(1, most), 1)
+    }
+
+    /// The same, with one of so many places that were taken ahead; not while somebody waits (invariant 2).
+    pub(crate) fn enter_by_place(&self, places: usize) -> bool {
+        if self.awaited.load(Relaxed) {
+            return false;
+        }
+        // Relaxed: for the figure. Whoever calls has taken the places, and nobody else can give them back.
+        self.record(self.taken.load(Relaxed) - (places - 1));
+        true
+    }
+
+    fn take_one(&self) -> bool {
+        self.take_some(1, 1) == 1
+    }
+
+    /// Takes `n` places, or as many as there are; how many. So many of them are used at once.
+    fn take_some(&self, n: usize, used: usize) -> usize {
+        // Relaxed: a hint, the exchange decides; orders come from fences (invariant 3) and the lock.
+        let mut taken = self.taken.load(Relaxed);
+        while taken < self.bound {
+            let some = n.min(self.bound - taken);
+            match self
+                .taken
+                .compare_exchange_weak(taken, taken + some, AcqRel, Relaxed)
+            {
+                Ok(_) => {
+                    self.record(taken + used.min(some));
+                    return some;
+                }
+                Err(now) => taken = now,
+            }
+        }
+        0
+    }
+
+    /// Takes a place beyond the bound (invariant 5).
+    fn take_if_closed(&self) -> bool {
+        let closed = self.closed.load(Acquire);
+        if closed {
+            self.add(1);
+        }
+        closed
+    }
+
+    /// Takes up to `n` places for somebody from outside; how many.
+    pub(crate) fn enter_some(&self, n: usize) -> usize {
+        if self.closed.load(Acquire) {
+            self.add(n);
+            return n;
+        }
+        let awaited = self.awaited.load(Relaxed);
+        let entered = if awaited { 0 } else { self.take_some(n, n) };
+        self.refused.fetch_add((n - entered) as u64, Relaxed);
+        entered
+    }
+
+    /// Takes `n` places, whether there are any or not.
+    pub(crate) fn add(&self, n: usize) {
+        let before = self.taken.fetch_add(n, AcqRel);
+        self.record(before + n);
+    }
+
+    /// Gives `n` places back.
+    pub(crate) fn leave(self: &Arc<Room>, n: usize) {
+        if n > 0 {
+            self.taken.fetch_sub(n, AcqRel);
+            fence(SeqCst);
+            if self.awaited.load(Relaxed) {
+                self.offer();
+            }
+        }
+    }
+
+    /// Puts the number of places that a thread's queue takes right: they were `before`, and are `now`; `left` others
+    /// have gone as well. Answers with `now`.
+    pub(crate) fn settle(self: &Arc<Room>, before: usize, now: usize, left: usize) -> usize {
+        match now.checked_sub(before + left) {
+            Some(0) => {}
+            Some(more) => self.add(more),
+            None => self.leave(before + left - now),
+        }
+        now
+    }
+
+    fn record(&self, taken: usize) {
+        // Relaxed: a figure for people. The look first, for the mark is seldom passed.
+        if taken > self.most.load(Relaxed) {
+            self.most.fetch_max(taken, Relaxed);
+        }
+    }
+
+    /// Calls `waiter` with a permit as soon as there is room, maybe at once. The number is for `forget`.
+    pub(crate) fn wait(self: &Arc<Room>, waiter: Waiter) -> u64 {
+        let mut line = self.line.lock();
+        line.given += 1;
+        let number = line.given;
+        line.waiting.push_back((number, waiter));
+        self.awaited.store(true, Relaxed);
+        drop(line);
+        fence(SeqCst);
+        self.offer();
+        number
+    }
+
+    /// Gives permits to those who wait, as long as there is room.
+    fn offer(self: &Arc<Room>) {
+        let mut line = self.line.lock();
+        if line.offering {
+            return;
+        }
+        line.offering = true;
+        while !line.waiting.is_empty() && (self.take_one() || self.take_if_closed()) {
+            let first = line.waiting.pop_front();
+            self.awaited.store(!line.waiting.is_empty(), Relaxed);
+            drop(line);
+            if let Some((_, waiter)) = first {
+                waiter(Permit(Some(self.clone())));
+            }
+            line = self.line.lock();
+        }
+        line.offering = false;
+    }
+
+    /// Drops a waiter that was not called yet.
+    pub(crate) fn forget(&self, number: u64) {
+        let mut line = self.line.lock();
+        let found = line.waiting.iter().position(|(n, _)| *n == number);
+        let waiter = found.and_then(|at| line.waiting.remove(at));
+        self.awaited.store(!line.waiting.is_empty(), Relaxed);
+        drop(line);
+        // Without the lock: what it holds may do anything when it goes.
+        drop(waiter);
+    }
+
+    /// Lets everybody in from now on.
+    pub(crate) fn close(self: &Arc<Room>) {
+        self.closed.store(true, Release);
+        fence(SeqCst);
+        if self.awaited.load(Relaxed) {
+            self.offer();
+        }
+    }
+
+    /// What waits, the most that ever did, and how often the outside was refused.
+    pub(crate) fn figures(&self) -> (usize, usize, u64) {
+        let most = self.most.load(Relaxed);
+        (self.taken.load(Relaxed), most, self.refused.load(Relaxed))
+    }
+}
+
+/// A place in a sponsor that was waited for. Dropped unused, it goes to who waits next.
+pub struct Permit(Option<Arc<Room>>);
+
+impl Permit {
+    /// The message has entered that room. If it is the permit's, its place is the message's from now on; otherwise it
+    /// is left over, to be dropped, for the message has taken one there.
+    #[must_use]
+    pub(crate) fn use_in(mut self, room: &Arc<Room>) -> Option<Permit> {
+        match &self.0 {
+            Some(own) if Arc::ptr_eq(own, room) => {
+                self.0 = None;
+                None
+            }
+            _ => {
+                room.add(1);
+                Some(self)
+            }
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some(room) = self.0.take() {
+            room.leave(1);
+        }
+    }
+}
+
+/// A place in the line of those who wait for room. Dropped, it is given up.
+pub struct InLine {
+    room: Arc<Room>,
+    number: u64,
+}
+
+impl InLine {
+    /// Waits in the line of a room.
+    pub(crate) fn wait(room: &Arc<Room>, waiter: Waiter) -> InLine {
+        let number = room.wait(waiter);
+        InLine {
+            room: room.clone(),
+            number,
+        }
+    }
+}
+
+impl Drop for InLine {
+    fn drop(&mut self) {
+        self.room.forget(self.number);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{channel, Receiver};
+
+    fn enter(room: &Room) -> bool {
+        room.enter_ahead(1) == 1
+    }
+
+    fn room(bound: usize) -> Arc<Room> {
+        Arc::new(Room::new(bound, false))
+    }
+
+    fn wait(room: &Arc<Room>) -> (InLine, Receiver<Permit>) {
+        let (tell, told) = channel();
+        let waiter = move |permit| {
+            // A receiver that is gone drops it.
+            let _ = tell.send(permit);
+        };
+        (InLine::wait(room, Box::new(waiter)), told)
+    }
+
+    #[test]
+    fn the_outside_is_refused_at_the_bound_and_the_inside_never() {
+        let room = room(2);
+        assert!(enter(&room) && enter(&room));
+        assert!(!enter(&room) && !enter(&room));
+        room.add(5);
+        assert_eq!(room.figures(), (7, 7, 2));
+        room.leave(5);
+        assert!(!enter(&room));
+        room.leave(1);
+        assert!(enter(&room));
+        assert_eq!(room.figures(), (2, 7, 3));
+    }
+
+    #[test]
+    fn a_queue_is_settled_in_one_step() {
+        let room = room(100);
+        room.add(10);
+        // Ten have come in, and were queued with three more.
+        assert_eq!(room.settle(0, 13, 10), 13);
+        assert_eq!(room.figures().0, 13);
+        assert_eq!(room.settle(13, 4, 0), 4);
+        assert_eq!(room.figures().0, 4);
+        assert_eq!(room.settle(4, 4, 0), 4);
+        assert_eq!(room.figures(), (4, 13, 0));
+    }
+
+    #[test]
+    fn room_is_given_in_order_and_nobody_is_overtaken() {
+        let room = room(1);
+        assert!(enter(&room));
+        let (_first, first) = wait(&room);
+        let (_second, second) = wait(&room);
+        assert!(first.try_recv().is_err());
+        room.leave(1);
+        let permit = first.try_recv().unwrap();
+        assert!(second.try_recv().is_err());
+        assert!(!enter(&room), "the place is counted already");
+        assert!(permit.use_in(&room).is_none());
+        assert_eq!(room.figures().0, 1);
+        room.leave(1);
+        drop(second.try_recv().unwrap());
+        assert!(enter(&room));
+    }
+
+    #[test]
+    fn a_permit_that_nobody_uses_goes_to_the_next() {
+        let room = room(1);
+        assert!(enter(&room));
+        let (first_in_line, first) = wait(&room);
+        let (second_in_line, second) = wait(&room);
+        let (_third, third) = wait(&room);
+        drop(first);
+        drop(second_in_line);
+        room.leave(1);
+        assert!(second.try_recv().is_err(), "it had given up");
+        assert!(third.try_recv().is_ok(), "the first one was dead");
+        drop(first_in_line);
+    }
+
+    #[test]
+    fn many_that_are_gone_do_not_lead_deep() {
+        let room = room(1);
+        assert!(enter(&room));
+        let gone: Vec<InLine> = (0..100_000).map(|_| wait(&room).0).collect();
+        room.leave(1);
+        assert_eq!(room.figures().0, 0);
+        // What is told is no longer in the line: giving it up is cheap.
+        drop(gone);
+    }
+
+    #[test]
+    fn a_permit_for_a_room_that_is_gone_counts_where_the_message_went() {
+        let (old, heir) = (room(1), room(1));
+        assert!(enter(&old));
+        let (_in_line, told) = wait(&old);
+        old.close();
+        let permit = told.try_recv().unwrap();
+        assert!(enter(&old), "a closed one refuses nobody");
+        drop(permit.use_in(&heir));
+        assert_eq!(heir.figures().0, 1);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::base::sync::AtomicBool;
+    use loom::thread;
+
+    fn enter(room: &Room) -> bool {
+        room.enter_ahead(1) == 1
+    }
+
+    /// A thread gives the only place back while somebody puts himself in the line: he is told in any case.
+    #[test]
+    fn no_waiter_is_forgotten() {
+        loom::model(|| {
+            let room = Arc::new(Room::new(1, false));
+            assert!(enter(&room));
+            let r = room.clone();
+            let leaver = thread::spawn(move || r.leave(1));
+            let told = loom::sync::Arc::new(AtomicBool::new(false));
+            let t = told.clone();
+            let waiter = move |permit: Permit| {
+                t.store(true, SeqCst);
+                drop(permit);
+            };
+            let in_line = InLine::wait(&room, Box::new(waiter));
+            leaver.join().unwrap();
+            assert!(told.load(SeqCst));
+            drop(in_line);
+            assert_eq!(room.figures().0, 0);
+        });
+    }
+
+    /// Somebody comes for the last place while another waits in line: one at a time is in, and who waits is told.
+    #[test]
+    fn the_bound_holds() {
+        loom::model(|| {
+            let room = Arc::new(Room::new(1, false));
+            let r = room.clone();
+            let comer = thread::spawn(move || {
+                if enter(&r) {
+                    assert_eq!(r.figures().0, 1);
+                    r.leave(1);
+                }
+            });
+            let told = loom::sync::Arc::new(AtomicBool::new(false));
+            let t = told.clone();
+            let in_line = InLine::wait(
+                &room,
+                Box::new(move |permit| {
+                    t.store(true, SeqCst);
+                    drop(permit);
+                }),
+            );
+            comer.join().unwrap();
+            assert!(told.load(SeqCst));
+            drop(in_line);
+        });
+    }
+}

@@ -1,0 +1,276 @@
+//! A thread's armed timers, which others may cancel and the outside may add to.
+//!
+//! The thread arms and fires under a lock that hardly anybody else ever takes. A timer's reference says where it is:
+//! which thread's, at which place of the wheel, and by a serial number which of all that were ever there.
+//!
+//! Invariants:
+//! 1. No two timers of a thread's number have the same serial: the thread's own are even, those from outside odd.
+//! 2. A timer is in exactly one wheel from when it is armed until it is taken out to fire or to be cancelled, also
+//!    while its thread ends: [`Timers::adopt`] holds both locks.
+//! 3. `next` is not later than any timer's time.
+mod wheel;
+
+use crate::base::ids::ThreadNumber;
+use crate::base::ids::TimerId;
+use crate::base::quota::Quota;
+use crate::boundary::parcel::Parcel;
+use crate::boundary::refusal::Refused;
+use crate::values::value::Value;
+use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use wheel::Wheel;
+
+/// A message on its way: from a turn, or from outside.
+pub(crate) enum Message {
+    Value(Value),
+    Parcel(Box<Parcel>),
+}
+
+impl Message {
+    /// What it is charged with beside its timer: a value is in a heap.
+    fn bytes(&self) -> usize {
+        match self {
+            Message::Value(_) => 0,
+            Message::Parcel(parcel) => parcel.bytes(),
+        }
+    }
+}
+
+/// A message that waits for its time.
+pub(crate) struct Timer {
+    pub(crate) target: Value,
+    pub(crate) message: Message,
+    serial: u64,
+    /// The reference that it had before its thread ended.
+    was: Option<Box<TimerId>>,
+}
+
+// SAFETY: the values are plain words; only dispatch threads and the collector look behind them.
+unsafe impl Send for Timer {}
+
+struct State {
+    wheel: Wheel<Timer>,
+    /// How many serial numbers were given to timers from outside, and to those of threads that have ended.
+    outside: u64,
+    own: u64,
+    /// Where timers are that were adopted, by their references.
+    adopted: FxHashMap<TimerId, u32>,
+    /// What the parcels in the wheel are charged with, and what the wheel is, with them.
+    parcels: usize,
+    charged: usize,
+    closed: bool,
+}
+
+/// See the head of this file.
+pub(crate) struct Timers {
+    state: Mutex<State>,
+    /// When the next one may be due; the greatest number when there is none.
+    next: AtomicU64,
+    /// How many there are; a hint.
+    len: AtomicU64,
+    quota: Arc<Quota>,
+}
+
+/// What a timer is charged with: its place in the wheel, twice for the room that the wheel grows by.
+pub(crate) const TIMER_BYTES: usize = 2 * Wheel::<Timer>::ENTRY;
+
+impl Timers {
+    /// What so many timers are charged with, without what they carry.
+    pub(crate) fn bytes_of(&self, timers: usize) -> usize {
+        timers * TIMER_BYTES
+    }
+
+    pub(crate) fn new(quota: Arc<Quota>) -> Timers {
+        let state = State {
+            wheel: Wheel::new(),
+            outside: 0,
+            own: 0,
+            adopted: FxHashMap::default(),
+            parcels: 0,
+            charged: 0,
+            closed: false,
+        };
+        Timers {
+            state: Mutex::new(state),
+            next: AtomicU64::new(u64::MAX),
+            len: AtomicU64::new(0),
+            quota,
+        }
+    }
+
+    /// The last serial number of the threads that had this number before.
+    pub(crate) fn last_serial(&self) -> u64 {
+        self.state.lock().own
+    }
+
+    /// Arms a timer of this thread's, under an even number; gives its place.
+    pub(crate) fn arm(&self, due: u64, serial: u64, target: Value, message: Value) -> u32 {
+        let mut state = self.state.lock();
+        let timer = Timer {
+            target,
+            message: Message::Value(message),
+            serial,
+            was: None,
+        };
+        let place = state.wheel.insert(due, timer);
+        self.note(&mut state);
+        place
+    }
+
+    /// Arms a timer from outside; also whether the thread must hear of it, for it may sleep for longer. Gives the message
+    /// back, for the caller to drop, when the thread has ended or there is no memory for the timer.
+    pub(crate) fn arm_from_outside(
+        &self,
+        thread: ThreadNumber,
+        due: u64,
+        target: Value,
+        message: Parcel,
+    ) -> Result<(TimerId, bool), (Refused, Parcel)> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return Err((Refused::Closed, message));
+        }
+        let bytes = TIMER_BYTES + message.bytes();
+        if !self.quota.take(bytes) {
+            return Err((Refused::NoMemory, message));
+        }
+        state.charged += bytes;
+        state.outside += 1;
+        let serial = state.outside << 1 | 1;
+        state.parcels += message.bytes();
+        let timer = Timer {
+            target,
+            message: Message::Parcel(Box::new(message)),
+            serial,
+            was: None,
+        };
+        let place = state.wheel.insert(due, timer);
+        // Under the lock: whoever has made it earlier than any other tells, and those that come later need not.
+        let before = self.next();
+        self.note(&mut state);
+        let id = TimerId {
+            serial,
+            thread,
+            place,
+        };
+        Ok((id, self.next() < before))
+    }
+
+    /// Takes a timer out before its time; gives when it is due. `None` when it is not here (any more).
+    pub(crate) fn cancel(&self, id: TimerId) -> Option<u64> {
+        let state = self.state.lock();
+        let here = |timer: &&Timer| timer.serial == id.serial && timer.was.is_none();
+        state.wheel.get(id.place).filter(here)?;
+        self.take(state, id.place)
+    }
+
+    /// The same for a timer of a thread that has ended.
+    pub(crate) fn cancel_adopted(&self, id: TimerId) -> Option<u64> {
+        let mut state = self.state.lock();
+        let place = state.adopted.remove(&id)?;
+        self.take(state, place)
+    }
+
+    fn take(&self, mut state: MutexGuard<'_, State>, place: u32) -> Option<u64> {
+        let (due, timer) = state.wheel.remove(place)?;
+        state.parcels -= timer.message.bytes();
+        self.note(&mut state);
+        drop(state);
+        // Without the lock: what the message holds may do anything when it goes.
+        drop(timer);
+        Some(due)
+    }
+
+    /// Takes out what is due at `now`, in order.
+    pub(crate) fn fire(&self, now: u64, due: &mut Vec<Timer>) {
+        let mut state = self.state.lock();
+        while let Some((_, timer)) = state.wheel.pop(now) {
+            if let Some(id) = &timer.was {
+                state.adopted.remove(id);
+            }
+            state.parcels -= timer.message.bytes();
+            due.push(timer);
+        }
+        self.note(&mut state);
+    }
+
+    /// Takes over the timers of `other`, a thread of that number that ends and has given serials up to `own`.
+    pub(crate) fn adopt(&self, other: &Timers, thread: ThreadNumber, own: u64) {
+        let mut state = self.state.lock();
+        let mut ending = other.state.lock();
+        ending.closed = true;
+        ending.own = own;
+        for (due, place, mut timer) in ending.wheel.drain() {
+            let id = TimerId {
+                serial: timer.serial,
+                thread,
+                place,
+            };
+            timer.was = Some(Box::new(id));
+            let place = state.wheel.insert(due, timer);
+            state.adopted.insert(id, place);
+        }
+        // What is taken out moves a wheel on; the next thread's time may be earlier.
+        ending.wheel = Wheel::new();
+        state.parcels += std::mem::take(&mut ending.parcels);
+        other.note(&mut ending);
+        self.note(&mut state);
+    }
+
+    /// A new thread of the same number begins.
+    pub(crate) fn open(&self) {
+        self.state.lock().closed = false;
+    }
+
+    /// When the next one may be due: a hint to others, exact for the thread itself but for what the outside adds.
+    pub(crate) fn next(&self) -> u64 {
+        // Relaxed: who adds from outside makes the thread look (inbox.rs).
+        self.next.load(Relaxed)
+    }
+
+    /// How many are armed.
+    pub(crate) fn len(&self) -> u64 {
+        // Relaxed: a number that guards nothing.
+        self.len.load(Relaxed)
+    }
+
+    /// Drops all: the machine ends.
+    pub(crate) fn clear(&self) {
+        let mut state = self.state.lock();
+        let left = std::mem::replace(&mut state.wheel, Wheel::new());
+        state.adopted.clear();
+        state.parcels = 0;
+        state.closed = true;
+        self.note(&mut state);
+        drop(state);
+        // Without the lock: what the messages hold may do anything when it goes.
+        drop(left);
+    }
+
+    /// Shows every target and message to the collector.
+    pub(crate) fn each(&self, mut show: impl FnMut(Value)) {
+        self.state.lock().wheel.each(|timer| {
+            show(timer.target);
+            match &timer.message {
+                Message::Value(message) => show(*message),
+                Message::Parcel(parcel) => parcel.each_address(&mut show),
+            }
+        });
+    }
+
+    fn note(&self, state: &mut State) {
+        self.next
+            .store(state.wheel.next().unwrap_or(u64::MAX), Relaxed);
+        let now = state.wheel.len();
+        self.len.store(now as u64, Relaxed);
+        let charge = now * TIMER_BYTES + state.parcels;
+        let before = std::mem::replace(&mut state.charged, charge);
+        match charge.checked_sub(before) {
+            Some(0) => {}
+            Some(more) => self.quota.take_anyway(more),
+            None => self.quota.give(before - charge),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Where the code of a behaviour is entered, and what it answers.
+use crate::values::actor::Actor;
+use crate::values::value::Value;
+use std::ffi::c_void;
+
+/// A compiled behaviour: runs a turn of the actor, which has begun, on the message. The first argument is the turn, whose
+/// type is of a later layer.
+pub(crate) type Entry = extern "C" fn(*mut c_void, *const Actor, Value) -> u32;
+
+/// What an [`Entry`] answers: the turn ended normally.
+pub(crate) const DONE: u32 = 0;
+/// The message matched no clause.
+pub(crate) const IGNORED: u32 = 1;
+/// It stopped in the middle: the turn says why.
+pub(crate) const STOPPED: u32 = 2;
+/// There is no native code: the interpreter is to run the turn, which has just begun.
+pub(crate) const ABSENT: u32 = 3;
+
+/// What stands in for native code until there is some.
+pub(crate) extern "C" fn absent(_: *mut c_void, _: *const Actor, _: Value) -> u32 {
+    ABSENT
+}

@@ -1,0 +1,32 @@
+//! What the program and the compiler hand to each other.
+use super::memory::CodeMemory;
+use super::program::{BehaviourSlot, FunctionSlot};
+use super::verify::Verified;
+use crate::values::actor::BehaviourId;
+use crate::values::value::Value;
+
+/// A unit to be compiled, with what the program installed for it.
+pub(crate) struct Job {
+    pub(crate) verified: Verified,
+    /// These live as long as the program.
+    pub(crate) constants: *const [Value],
+    pub(crate) functions: Vec<*const FunctionSlot>,
+    pub(crate) behaviours: Vec<*const BehaviourSlot>,
+    /// The slots of the unit's own functions, and the numbers of its behaviours.
+    pub(crate) own: Vec<*const FunctionSlot>,
+    pub(crate) ids: Vec<BehaviourId>,
+}
+
+// SAFETY: the pointers refer to what is shared and lives as long as the program, which whoever works on the job holds.
+unsafe impl Send for Job {}
+
+/// The native code of a unit.
+pub(crate) struct Compiled {
+    pub(crate) memory: CodeMemory,
+    /// Where each function starts.
+    pub(crate) functions: Vec<*const u8>,
+    /// Where each behaviour starts, if it was compiled.
+    pub(crate) behaviours: Vec<Option<*const u8>>,
+    /// How many functions and behaviours were not compiled.
+    pub(crate) refused: usize,
+}

@@ -1,0 +1,161 @@
+//! Maps from many entries at once: sorted, then packed level by level.
+//!
+//! Invariants:
+//! 1. No node is looked into before it is known that there was memory for it: whoever puts one entry after the other ends
+//!    at the first that is refused.
+use super::{entries, get, put, replace, Node, WIDTH};
+use crate::base::work::{Over, Work};
+use crate::heap::Heap;
+use crate::terms::prim::compare::key_order;
+use crate::terms::prim::sorting::{sort_in_runs, sort_slowly};
+use crate::values::value::Value;
+
+/// A map is put together anew when the other one has more than one in that many of its entries.
+pub(crate) const FEW: usize = 8;
+
+type Entry = (Value, Value);
+
+/// A map of what was accepted before, in any order, for which nobody pays; of several entries with the same key the last
+/// one counts, with its key: that may be another zero. `NONE` when the memory is exhausted.
+pub(crate) fn from_entries(heap: &mut Heap, all: Vec<Entry>) -> Value {
+    let all = sorted(all, &mut Work::free(), |_, later| later);
+    build(heap, all)
+}
+
+/// The same within a turn.
+pub(crate) fn from_pairs(heap: &mut Heap, all: Vec<Entry>) -> Value {
+    let all = sorted(all, &mut heap.work, |_, later| later);
+    build(heap, all)
+}
+
+/// A map of entries that are put one after the other: of several with the same key the last one counts, but the key stays
+/// the first one. `NONE` when the memory is exhausted.
+pub(crate) fn from_puts(heap: &mut Heap, all: Vec<Entry>) -> Value {
+    let all = sorted(all, &mut heap.work, |earlier, later| (earlier.0, later.1));
+    build(heap, all)
+}
+
+fn sorted(
+    mut all: Vec<Entry>,
+    work: &mut Work,
+    choose: impl Fn(Entry, Entry) -> Entry,
+) -> Result<Vec<Entry>, Over> {
+    let order = |a: &Entry, b: &Entry, work: &mut Work| key_order(a.0, b.0, work);
+    let ascending = all
+        .windows(2)
+        .all(|two| order(&two[0], &two[1], work).is_lt());
+    if !ascending {
+        // Stable, so that entries with the same key stay in order.
+        match all.iter().all(|entry| entry.0.is_immediate()) {
+            true => {
+                let order = |a: &Entry, b: &Entry| key_order(a.0, b.0, &mut Work::free());
+                sort_in_runs(&mut all, work, |run| run.sort_by(order), order)?
+            }
+            false => sort_slowly(&mut all, work, order)?,
+        }
+        all.dedup_by(|later, earlier| {
+            let again = order(earlier, later, work).is_eq();
+            if again {
+                *earlier = choose(*earlier, *later);
+            }
+            again
+        });
+    }
+    match work.is_over() {
+        true => Err(Over),
+        false => Ok(all),
+    }
+}
+
+fn build(heap: &mut Heap, all: Result<Vec<Entry>, Over>) -> Value {
+    let Ok(all) = all else {
+        return Value::NONE;
+    };
+    let (keys, items): (Vec<Value>, Vec<Value>) = all.into_iter().unzip();
+    packed(heap, keys, items)
+}
+
+/// All entries of both; those of `b` count where both have a key, with their keys. `NONE` when the memory is exhausted.
+pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
+    if b.size < a.size / FEW {
+        return put_each(heap, a, b, |heap, map, key, value| {
+            replace(heap, map, key, value)
+        });
+    }
+    if a.size < b.size / FEW {
+        return put_each(heap, b, a, |heap, map, key, value| {
+            match get(map, key, &mut heap.work) {
+                None => put(heap, map, key, value),
+                Some(_) => map.value,
+            }
+        });
+    }
+    let (mut keys, mut items) = (Vec::new(), Vec::new());
+    let (mut left, mut right) = (entries(a).peekable(), entries(b).peekable());
+    while let (Some(l), Some(r)) = (left.peek(), right.peek()) {
+        let order = key_order(l.0, r.0, &mut heap.work);
+        if heap.work.pass(1).is_err() {
+            return Value::NONE;
+        }
+        let l = if order.is_le() { left.next() } else { None };
+        let r = if order.is_ge() { right.next() } else { None };
+        keys.extend(r.or(l).map(|entry| entry.0));
+        items.extend(r.or(l).map(|entry| entry.1));
+    }
+    for (key, item) in left.chain(right) {
+        keys.push(key);
+        items.push(item);
+    }
+    packed(heap, keys, items)
+}
+
+/// The map with each of a few entries put to it in turn, as `put_one` does it.
+fn put_each(
+    heap: &mut Heap,
+    mut map: Node<'_>,
+    few: Node<'_>,
+    put_one: impl Fn(&mut Heap, Node<'_>, Value, Value) -> Value,
+) -> Value {
+    for (key, value) in entries(few) {
+        let made = put_one(heap, map, key, value);
+        if made.is_none() || heap.work.pass(1).is_err() {
+            return Value::NONE;
+        }
+        match Node::of(made) {
+            Some(node) => map = node,
+            None => unreachable!("a map with one entry more is a map"),
+        }
+    }
+    map.value
+}
+
+/// A map of entries that are in order.
+fn packed(heap: &mut Heap, mut keys: Vec<Value>, mut items: Vec<Value>) -> Value {
+    let mut level = 0;
+    loop {
+        let count = keys.len();
+        // At least one node; if several, then of nearly the same number of entries.
+        let nodes = count.div_ceil(WIDTH).max(1);
+        let (mut upper_keys, mut upper_items) = (Vec::new(), Vec::new());
+        for i in 0..nodes {
+            let range = count * i / nodes..count * (i + 1) / nodes;
+            let (keys, items) = (&keys[range.clone()], &items[range]);
+            let size = match level {
+                0 => keys.len(),
+                _ => items
+                    .iter()
+                    .filter_map(|child| Node::of(*child))
+                    .map(|child| child.size)
+                    .sum(),
+            };
+            let node = heap.map_node(level, size, keys.len(), |room| room.extend(keys, items));
+            if node.is_none() || nodes == 1 {
+                return node;
+            }
+            upper_keys.push(keys[0]);
+            upper_items.push(node);
+        }
+        (keys, items) = (upper_keys, upper_items);
+        level += 1;
+    }
+}

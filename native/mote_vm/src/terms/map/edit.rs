@@ -1,0 +1,212 @@
+//! Adding, replacing and removing one entry: the way from the root to its leaf is copied.
+//!
+//! `None` everywhere is memory that ran out.
+use super::{Node, Path, LEAST, WIDTH};
+use crate::base::work::Work;
+use crate::heap::Heap;
+use crate::values::value::Value;
+
+/// Entries that lie behind each other: keys, and as many items.
+type Run<'h> = (&'h [Value], &'h [Value]);
+
+/// What became of a node: one, or two when it had too many entries.
+#[derive(Clone, Copy)]
+enum Made {
+    One(Value),
+    Two(Value, Value),
+}
+
+/// The map with that value at that key, which stays the one that is there; `NONE` when the memory is exhausted.
+pub(crate) fn put(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
+    set(heap, map, key, value, |there| there)
+}
+
+/// The same with this very key: the one that is there may be another zero.
+pub(crate) fn replace(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
+    set(heap, map, key, value, |_| key)
+}
+
+fn set(
+    heap: &mut Heap,
+    map: Node<'_>,
+    key: Value,
+    value: Value,
+    choose: impl FnOnce(Value) -> Value,
+) -> Value {
+    let (mut path, leaf) = descend(map, key, &mut heap.work);
+    let (at, key, replaced) = match leaf.find(key, &mut heap.work) {
+        Ok(at) => (at, choose(leaf.keys[at]), 1),
+        Err(at) => (at, key, 0),
+    };
+    if replaced == 1 && leaf.items[at] == value && leaf.keys[at] == key {
+        // Nothing changes.
+        return map.value;
+    }
+    let added = 1 - replaced;
+    let entry = (&[key][..], &[value][..]);
+    up(|| {
+        let mut made = splice(heap, leaf, at, replaced, entry, leaf.size + added)?;
+        while let Some((parent, at)) = path.pop() {
+            made = adopt(heap, parent, at, 1, made, parent.size + added)?;
+        }
+        root(heap, made)
+    })
+}
+
+/// The map without that key; `NONE` when the memory is exhausted.
+pub(crate) fn delete(heap: &mut Heap, map: Node<'_>, key: Value) -> Value {
+    let (mut path, leaf) = descend(map, key, &mut heap.work);
+    let Ok(at) = leaf.find(key, &mut heap.work) else {
+        return map.value;
+    };
+    up(|| {
+        let mut made = splice(heap, leaf, at, 1, (&[], &[]), leaf.size - 1)?;
+        while let Some((parent, at)) = path.pop() {
+            let size = parent.size - 1;
+            let small = match made {
+                Made::One(node) => Node::of(node).filter(|node| node.keys.len() < LEAST),
+                Made::Two(..) => None,
+            };
+            made = match small {
+                // By invariant 3 the parent has another child.
+                Some(node) if at > 0 => {
+                    let joined = join(heap, parent.child(at - 1), node)?;
+                    adopt(heap, parent, at - 1, 2, joined, size)?
+                }
+                Some(node) => {
+                    let joined = join(heap, node, parent.child(1))?;
+                    adopt(heap, parent, 0, 2, joined, size)?
+                }
+                None => adopt(heap, parent, at, 1, made, size)?,
+            };
+        }
+        root(heap, made)
+    })
+}
+
+fn up(change: impl FnOnce() -> Option<Value>) -> Value {
+    change().unwrap_or(Value::NONE)
+}
+
+fn descend<'h>(map: Node<'h>, key: Value, work: &mut Work) -> (Path<'h>, Node<'h>) {
+    let mut path = Path::new();
+    let mut node = map;
+    while !node.is_leaf() {
+        let at = node.last_up_to(key, work);
+        path.push(node, at);
+        node = node.child(at);
+    }
+    (path, node)
+}
+
+/// The topmost node of what was made.
+fn root(heap: &mut Heap, made: Made) -> Option<Value> {
+    match made {
+        Made::Two(left, right) => {
+            let children = [left, right];
+            let [a, b] = children.map(|node| Node::of(node).map(|node| (node, node.keys[0])));
+            let ((a, key_a), (b, key_b)) = (a?, b?);
+            node(
+                heap,
+                a.level + 1,
+                a.size + b.size,
+                &[(&[key_a, key_b], &children)],
+            )
+        }
+        Made::One(mut value) => {
+            while let Some(node) = Node::of(value).filter(|n| !n.is_leaf() && n.keys.len() == 1) {
+                value = node.items[0];
+            }
+            Some(value)
+        }
+    }
+}
+
+/// `parent` with `made` in place of `replaced` children from `at` on.
+fn adopt(
+    heap: &mut Heap,
+    parent: Node<'_>,
+    at: usize,
+    replaced: usize,
+    made: Made,
+    size: usize,
+) -> Option<Made> {
+    let lowest = |node| Some(Node::of(node)?.keys[0]);
+    match made {
+        Made::One(one) => {
+            let entry = (&[lowest(one)?][..], &[one][..]);
+            splice(heap, parent, at, replaced, entry, size)
+        }
+        Made::Two(one, two) => {
+            let entries = (&[lowest(one)?, lowest(two)?][..], &[one, two][..]);
+            splice(heap, parent, at, replaced, entries, size)
+        }
+    }
+}
+
+/// A node with `with` in place of `replaced` entries from `at` on.
+fn splice(
+    heap: &mut Heap,
+    node: Node<'_>,
+    at: usize,
+    replaced: usize,
+    with: Run<'_>,
+    size: usize,
+) -> Option<Made> {
+    let before = (&node.keys[..at], &node.items[..at]);
+    let behind = (&node.keys[at + replaced..], &node.items[at + replaced..]);
+    pack(heap, node.level, size, [before, with, behind])
+}
+
+/// Two neighbours as one node if they fit, or as two of the same number of entries.
+fn join(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Option<Made> {
+    let runs = [(a.keys, a.items), (b.keys, b.items), (&[][..], &[][..])];
+    pack(heap, a.level, a.size + b.size, runs)
+}
+
+fn pack(heap: &mut Heap, level: u8, size: usize, runs: [Run<'_>; 3]) -> Option<Made> {
+    let count: usize = runs.iter().map(|run| run.0.len()).sum();
+    if count <= WIDTH {
+        return Some(Made::One(node(heap, level, size, &runs)?));
+    }
+    let half = count / 2;
+    let left = runs_of(runs, 0, half);
+    let right = runs_of(runs, half, count);
+    let left_size = match level {
+        0 => half,
+        _ => sizes(&left),
+    };
+    Some(Made::Two(
+        node(heap, level, left_size, &left)?,
+        node(heap, level, size - left_size, &right)?,
+    ))
+}
+
+/// What of the runs lies between two positions in all of them together.
+fn runs_of(runs: [Run<'_>; 3], from: usize, to: usize) -> [Run<'_>; 3] {
+    let mut start = 0;
+    runs.map(|(keys, items)| {
+        let range =
+            from.saturating_sub(start).min(keys.len())..to.saturating_sub(start).min(keys.len());
+        start += keys.len();
+        (&keys[range.clone()], &items[range])
+    })
+}
+
+fn sizes(runs: &[Run<'_>]) -> usize {
+    let children = runs.iter().flat_map(|run| run.1);
+    children
+        .filter_map(|child| Node::of(*child))
+        .map(|child| child.size)
+        .sum()
+}
+
+fn node(heap: &mut Heap, level: u8, size: usize, runs: &[Run<'_>]) -> Option<Value> {
+    let count = runs.iter().map(|run| run.0.len()).sum();
+    let made = heap.map_node(level, size, count, |entries| {
+        for (keys, items) in runs {
+            entries.extend(keys, items);
+        }
+    });
+    (!made.is_none()).then_some(made)
+}

@@ -1,0 +1,418 @@
+//! Reading binaries: integers, floats and parts at any bit. Putting them together is in build.rs.
+//!
+//! A position counts bits from the start. A specification of an integer or float is `bits * 4 + signed * 2 + little`.
+//! Whatever lies outside of the binary has no answer.
+use super::types::as_binary;
+use crate::heap::Heap;
+use crate::values::foreign::Wide;
+use crate::values::value::Value;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes that are shifted in one go.
+const AT_ONCE: usize = 1 << 12;
+/// The most bits of an integer.
+pub(crate) const INTEGER_BITS: usize = 64;
+
+/// How the bits of a number are to be understood.
+#[derive(Clone, Copy)]
+struct Spec {
+    bits: usize,
+    signed: bool,
+    little: bool,
+}
+
+impl Spec {
+    #[inline(always)]
+    fn of(spec: Value) -> Option<Spec> {
+        let spec = usize::try_from(spec.as_fixnum()?).ok()?;
+        Some(Spec {
+            bits: spec >> 2,
+            signed: spec & 2 != 0,
+            little: spec & 1 != 0,
+        })
+    }
+}
+
+/// That many bits from a position on, if they are there.
+#[inline(always)]
+fn range(bytes: &[u8], position: Value, bits: usize) -> Option<usize> {
+    let from = usize::try_from(position.as_fixnum()?).ok()?;
+    let end = from.checked_add(bits)?;
+    (end <= bytes.len() * 8).then_some(from)
+}
+
+/// An integer of `bytes` in big endian order, of at most 64 bits.
+#[inline(always)]
+fn big_endian(bytes: &[u8], from: usize, bits: usize) -> u64 {
+    if from.is_multiple_of(8) && bits == 32 {
+        // The usual length field.
+        let at = from / 8;
+        if let Some(Ok(word)) = bytes.get(at..at + 4).map(<[u8; 4]>::try_from) {
+            return u32::from_be_bytes(word).into();
+        }
+    }
+    let end = from + bits;
+    let all = bytes[from / 8..end.div_ceil(8)]
+        .iter()
+        .fold(0u128, |all, byte| all << 8 | u128::from(*byte));
+    let all = all >> (end.div_ceil(8) * 8 - end);
+    all as u64 & mask(bits)
+}
+
+fn mask(bits: usize) -> u64 {
+    match bits {
+        0 => 0,
+        _ => u64::MAX >> (64 - bits),
+    }
+}
+
+/// The same in little endian order: whole bytes from the lowest on, then what is left as the highest bits.
+fn little_endian(bytes: &[u8], from: usize, bits: usize) -> u64 {
+    let whole = bits / 8;
+    let low = (0..whole).fold(0, |n, i| n | big_endian(bytes, from + i * 8, 8) << (8 * i));
+    match bits % 8 {
+        0 => low,
+        rest => low | big_endian(bytes, from + whole * 8, rest) << (8 * whole),
+    }
+}
+
+/// The integer at a position.
+pub(crate) fn bin_int(heap: &mut Heap, binary: Value, position: Value, spec: Value) -> Value {
+    let number = || {
+        let (bytes, spec) = (as_binary(binary)?, Spec::of(spec)?);
+        if spec.bits > INTEGER_BITS {
+            return None;
+        }
+        let from = range(bytes, position, spec.bits)?;
+        let n = if spec.little {
+            little_endian(bytes, from, spec.bits)
+        } else {
+            big_endian(bytes, from, spec.bits)
+        };
+        Some((n, spec))
+    };
+    match number() {
+        // Without a sign it is a fixnum: the usual case.
+        Some((n, spec)) if !spec.signed && spec.bits <= 62 => Value::fixnum(n as i64),
+        Some((n, spec)) if spec.signed && spec.bits > 0 => {
+            let unused = 64 - spec.bits;
+            integer(heap, ((n << unused) as i64 >> unused).into())
+        }
+        Some((n, _)) => integer(heap, n.into()),
+        None => Value::NONE,
+    }
+}
+
+/// An integer of at most 64 bits.
+#[inline(always)]
+fn integer(heap: &mut Heap, n: i128) -> Value {
+    match Wide::new(n) {
+        Some(wide) => heap.foreign(Arc::new(wide)),
+        None => Value::fixnum(n as i64),
+    }
+}
+
+/// The finite float of 32 or 64 bits at a position.
+pub(crate) fn bin_float(heap: &mut Heap, binary: Value, position: Value, spec: Value) -> Value {
+    let number = || {
+        let (bytes, spec) = (as_binary(binary)?, Spec::of(spec)?);
+        let from = range(bytes, position, spec.bits)?;
+        let bits = match spec.bits {
+            32 | 64 if spec.little => little_endian(bytes, from, spec.bits),
+            32 | 64 => big_endian(bytes, from, spec.bits),
+            _ => return None,
+        };
+        let float = match spec.bits {
+            32 => f32::from_bits(bits as u32).into(),
+            _ => f64::from_bits(bits),
+        };
+        float.is_finite().then_some(float)
+    };
+    match number() {
+        Some(float) => heap.float(float),
+        None => Value::NONE,
+    }
+}
+
+/// So many bytes from a position on.
+pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: Value) -> Value {
+    let found = || {
+        let bytes = as_binary(binary)?;
+        let count = usize::try_from(count.as_fixnum()?).ok()?;
+        let from = range(bytes, position, count.checked_mul(8)?)?;
+        Some((bytes, from, count))
+    };
+    match found() {
+        Some((bytes, from, count)) if from.is_multiple_of(8) => {
+            heap.slice(binary, bytes, from / 8..from / 8 + count)
+        }
+        Some((bytes, from, count)) => {
+            if heap.work.count(count).is_err() || !heap.fits(count) {
+                return Value::NONE;
+            }
+            let byte = |i| big_endian(bytes, from + i * 8, 8) as u8;
+            let mut copied = Vec::with_capacity(count);
+            while copied.len() < count {
+                let some = copied.len()..count.min(copied.len() + AT_ONCE);
+                if heap.work.pass(some.len()).is_err() {
+                    return Value::NONE;
+                }
+                copied.extend(some.map(byte));
+            }
+            heap.owned_bytes(copied)
+        }
+        None => Value::NONE,
+    }
+}
+
+/// All from a position on, if that is a number of bytes.
+pub(crate) fn bin_rest(heap: &mut Heap, binary: Value, position: Value) -> Value {
+    let rest = || {
+        let bytes = as_binary(binary)?;
+        let from = usize::try_from(position.as_fixnum()?).ok()?;
+        // A binary ends with a whole byte, so what is left of it must begin with one.
+        (from.is_multiple_of(8) && from / 8 <= bytes.len()).then_some((bytes, from / 8))
+    };
+    match rest() {
+        Some((bytes, from)) => heap.slice(binary, bytes, from..bytes.len()),
+        None => Value::NONE,
+    }
+}
+
+/// The character in UTF-8 at a position.
+pub(crate) fn bin_utf8(binary: Value, position: Value) -> Value {
+    let character = || {
+        let bytes = as_binary(binary)?;
+        let from = range(bytes, position, 8)?;
+        let length = match big_endian(bytes, from, 8) {
+            0..0x80 => 1,
+            0xC0..0xE0 => 2,
+            0xE0..0xF0 => 3,
+            0xF0..0xF8 => 4,
+            _ => return None,
+        };
+        let from = range(bytes, position, length * 8).filter(|at| *at == from)?;
+        let mut encoded = [0; 4];
+        for (i, byte) in encoded[..length].iter_mut().enumerate() {
+            *byte = big_endian(bytes, from + i * 8, 8) as u8;
+        }
+        std::str::from_utf8(&encoded[..length]).ok()?.chars().next()
+    };
+    match character() {
+        Some(character) => Value::fixnum(u32::from(character).into()),
+        None => Value::NONE,
+    }
+}
+
+/// How many bits a character takes in UTF-8.
+pub(crate) fn utf8_bits(character: Value) -> Value {
+    match as_character(character) {
+        Some(character) => Value::fixnum(character.len_utf8() as i64 * 8),
+        None => Value::NONE,
+    }
+}
+
+pub(super) fn as_character(a: Value) -> Option<char> {
+    char::from_u32(u32::try_from(a.as_fixnum()?).ok()?)
+}
+
+/// `bit_size(binary)`
+pub(crate) fn bit_size(binary: Value) -> Value {
+    match as_binary(binary) {
+        Some(bytes) => Value::fixnum(bytes.len() as i64 * 8),
+        None => Value::NONE,
+    }
+}
+
+/// `binary_part(binary, start, length)`; a negative length means the bytes before the start.
+pub(crate) fn binary_part(heap: &mut Heap, binary: Value, start: Value, length: Value) -> Value {
+    let part = || -> Option<(&[u8], Range<usize>)> {
+        let bytes = as_binary(binary)?;
+        let (start, length) = (start.as_fixnum()?, length.as_fixnum()?);
+        // Fixnums have 63 bits: their sum fits.
+        let (from, to) = (start.min(start + length), start.max(start + length));
+        let range = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
+        (range.end <= bytes.len()).then_some((bytes, range))
+    };
+    match part() {
+        Some((bytes, range)) => heap.slice(binary, bytes, range),
+        None => Value::NONE,
+    }
+}
+
+/// `:binary.at(binary, index)`
+pub(crate) fn binary_at(binary: Value, index: Value) -> Value {
+    let at = || {
+        let bytes = as_binary(binary)?;
+        bytes
+            .get(usize::try_from(index.as_fixnum()?).ok()?)
+            .copied()
+    };
+    match at() {
+        Some(byte) => Value::fixnum(byte.into()),
+        None => Value::NONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::heap;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spec(bits: i64, signed: bool, little: bool) -> Value {
+        Value::fixnum(bits * 4 + i64::from(signed) * 2 + i64::from(little))
+    }
+
+    fn at(position: i64) -> Value {
+        Value::fixnum(position)
+    }
+
+    fn number(n: Value) -> Option<i128> {
+        let wide = n.is_boxed() && !n.is_none();
+        let wide = wide.then(|| n.as_foreign()?.as_any().downcast_ref::<Wide>());
+        n.as_fixnum()
+            .map(i128::from)
+            .or(wide.flatten().map(Wide::value))
+    }
+
+    #[test]
+    fn integers_in_both_orders() {
+        let mut heap = heap();
+        let binary = heap.bytes(&[0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xF0, 0xFF]);
+        let rows = [
+            (0, spec(8, false, false), 0x12),
+            (4, spec(8, false, false), 0x23),
+            (0, spec(12, false, false), 0x123),
+            (0, spec(12, false, true), 0x312),
+            (0, spec(32, false, false), 0x1234_5678),
+            (0, spec(32, false, true), 0x7856_3412),
+            (8, spec(16, true, false), 0x3456),
+            (32, spec(16, true, false), 0x9ABC - 0x10000),
+            (64, spec(8, true, true), -1),
+            (4, spec(64, false, false), 0x2345_6789_ABCD_EF0F),
+            (0, spec(64, false, true), 0xF0DE_BC9A_7856_3412),
+            (
+                0,
+                spec(64, true, true),
+                0xF0DE_BC9A_7856_3412 - (1i128 << 64),
+            ),
+            (72, spec(0, false, false), 0),
+        ];
+        for (position, spec, expected) in rows {
+            let found = bin_int(&mut heap, binary, at(position), spec);
+            assert_eq!(number(found), Some(expected), "{position} {expected:x}");
+        }
+        for (position, bits) in [
+            (65, 8),
+            (72, 1),
+            (-1, 8),
+            (0, 65),
+            (i64::MAX >> 2, 8),
+            (0, -8),
+        ] {
+            let spec = spec(bits, false, false);
+            assert!(bin_int(&mut heap, binary, at(position), spec).is_none());
+        }
+        assert!(bin_int(&mut heap, Value::NIL, at(0), spec(8, false, false)).is_none());
+    }
+
+    #[test]
+    fn floats_are_finite() {
+        let mut heap = heap();
+        let mut found = |bytes: &[u8], bits, little| {
+            let binary = heap.bytes(bytes);
+            bin_float(&mut heap, binary, at(0), spec(bits, true, little)).as_float_or_none()
+        };
+        assert_eq!(found(&1.5f64.to_be_bytes(), 64, false), Some(1.5));
+        assert_eq!(found(&1.0e300f64.to_le_bytes(), 64, true), Some(1.0e300));
+        assert_eq!(found(&0.25f32.to_be_bytes(), 32, false), Some(0.25));
+        assert_eq!(found(&f64::NAN.to_be_bytes(), 64, false), None);
+        assert_eq!(found(&f32::INFINITY.to_be_bytes(), 32, false), None);
+        assert_eq!(found(&[0; 8], 16, false), None);
+        assert_eq!(found(&[0; 7], 64, false), None);
+    }
+
+    impl Value {
+        fn as_float_or_none(self) -> Option<f64> {
+            if self.is_none() {
+                return None;
+            }
+            self.as_float()
+        }
+    }
+
+    #[test]
+    fn slices_share_and_keep_their_whole() {
+        let mut heap = heap();
+        for size in [200, 5000] {
+            let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
+            let whole = heap.bytes(&bytes);
+            let slice = bin_slice(&mut heap, whole, at(80), Value::fixnum(100));
+            assert_eq!(slice.as_bytes(), Some(&bytes[10..110]));
+            assert!(slice.sliced() == Some(whole));
+            let again = bin_rest(&mut heap, slice, at(160));
+            assert_eq!(again.as_bytes(), Some(&bytes[30..110]));
+            assert!(
+                again.sliced() == Some(whole),
+                "a slice of a slice is one of the whole"
+            );
+            assert_eq!(
+                again.as_bytes().map(<[u8]>::as_ptr),
+                Some(whole.as_bytes().unwrap()[30..].as_ptr())
+            );
+            let few = binary_part(&mut heap, again, Value::fixnum(80), Value::fixnum(-24));
+            assert_eq!(few.as_bytes(), Some(&bytes[86..110]));
+            assert!(few.sliced().is_none(), "few bytes are copied");
+            assert!(bin_rest(&mut heap, whole, at(0)) == whole);
+            let odd = bin_slice(&mut heap, whole, at(4), Value::fixnum(2));
+            assert_eq!(
+                odd.as_bytes(),
+                Some(&[bytes[0] << 4 | bytes[1] >> 4, bytes[1] << 4][..])
+            );
+            assert!(bin_rest(&mut heap, whole, at(4)).is_none());
+        }
+    }
+
+    #[test]
+    fn characters() {
+        let mut heap = heap();
+        let binary = heap.bytes("aß€😀".as_bytes());
+        let mut position = 0;
+        for expected in "aß€😀".chars() {
+            let found = bin_utf8(binary, at(position));
+            assert_eq!(found.as_fixnum(), Some(u32::from(expected).into()));
+            position += utf8_bits(found).fixnum_value();
+        }
+        assert!(bin_utf8(binary, at(position)).is_none());
+        for odd in [
+            &[0x80][..],
+            &[0xC3],
+            &[0xED, 0xA0, 0x80],
+            &[0xC0, 0x80],
+            &[0xF8, 1, 1, 1],
+        ] {
+            let binary = heap.bytes(odd);
+            assert!(bin_utf8(binary, at(0)).is_none(), "{odd:x?}");
+        }
+        assert!(
+            utf8_bits(Value::fixnum(0xD800)).is_none() && utf8_bits(Value::fixnum(-1)).is_none()
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
+
+        #[test]
+        fn any_bits(bytes in proptest::collection::vec(any::<u8>(), 0..20), from in 0usize..160, bits in 0usize..70) {
+            let mut heap = heap();
+            let binary = heap.bytes(&bytes);
+            let found = bin_int(&mut heap, binary, at(from as i64), spec(bits as i64, false, false));
+            let expected = (bits <= 64 && from + bits <= bytes.len() * 8).then(|| {
+                (from..from + bits).fold(0i128, |n, i| n << 1 | i128::from(bytes[i / 8] >> (7 - i % 8) & 1))
+            });
+            prop_assert_eq!(number(found), expected);
+        }
+    }
+}

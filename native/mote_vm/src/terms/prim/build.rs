@@ -1,0 +1,324 @@
+//! Putting binaries together.
+use super::binaries::{as_character, INTEGER_BITS};
+use super::types::as_binary;
+use crate::base::work::{Over, Work};
+use crate::heap::Heap;
+use crate::values::foreign::Wide;
+use crate::values::value::Value;
+
+/// Bytes that are copied while a primitive walks over one element of a list.
+pub(super) const COPIED: usize = 32;
+/// Bytes that are copied in one go.
+const AT_ONCE: usize = 1 << 16;
+
+/// What a segment is; the numbers are those of its specification.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Integer = 0,
+    Float = 1,
+    /// A whole binary.
+    Binary = 2,
+    /// The first bytes of a binary.
+    Part = 3,
+    Utf8 = 4,
+}
+
+struct Segment {
+    kind: Kind,
+    little: bool,
+    /// The size is that many times the value behind the segment's own.
+    dynamic: bool,
+    size: usize,
+}
+
+impl Segment {
+    /// `size * 32 + dynamic * 16 + little * 8 + kind`
+    fn of(spec: Value) -> Option<Segment> {
+        let spec = usize::try_from(spec.as_fixnum()?).ok()?;
+        use Kind::*;
+        Some(Segment {
+            kind: *[Integer, Float, Binary, Part, Utf8].get(spec & 7)?,
+            little: spec & 8 != 0,
+            dynamic: spec & 16 != 0,
+            size: spec >> 5,
+        })
+    }
+}
+
+/// Bits in a row, of which the last byte may not be full.
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    /// Bits in use of the last byte; 0 when it is full.
+    over: usize,
+    /// Elements that are paid for.
+    paid: usize,
+}
+
+impl Bits {
+    /// The lowest `bits` of a number, the highest first.
+    fn push(&mut self, n: u64, bits: usize) {
+        let mut left = bits;
+        while left > 0 {
+            let room = 8 - self.over;
+            let taken = room.min(left);
+            left -= taken;
+            let part = (n >> left) as u8 & (0xFFu16 >> (8 - taken)) as u8;
+            let part = part << (room - taken);
+            match self.over {
+                0 => self.bytes.push(part),
+                _ => *self.bytes.last_mut().expect("it is in use") |= part,
+            }
+            self.over = (self.over + taken) % 8;
+        }
+    }
+
+    fn number(&mut self, n: u64, bits: usize, little: bool) {
+        if !little {
+            return self.push(n, bits);
+        }
+        let whole = bits / 8;
+        for i in 0..whole {
+            self.push(n >> (8 * i), 8);
+        }
+        if !bits.is_multiple_of(8) {
+            self.push(n >> (8 * whole), bits % 8);
+        }
+    }
+
+    /// Pays for what is there, and for so many bytes more.
+    fn pay_for(&mut self, more: usize, work: &mut Work) -> Result<(), Over> {
+        // What was refused for memory is paid for, and not there.
+        let elements = self.paid.max((self.bytes.len() + more) / COPIED);
+        work.count(elements - self.paid)?;
+        self.paid = elements;
+        Ok(())
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        let Some((last, first)) = self.bytes.last_mut().zip(bytes.first()) else {
+            return self.bytes.extend_from_slice(bytes);
+        };
+        match self.over {
+            0 => self.bytes.extend_from_slice(bytes),
+            // Each byte ends what the one before has begun.
+            over => {
+                let shift = 8 - over;
+                *last |= first >> over;
+                let between = bytes.windows(2).map(|two| two[0] << shift | two[1] >> over);
+                self.bytes.extend(between);
+                self.bytes.push(bytes[bytes.len() - 1] << shift);
+            }
+        }
+    }
+}
+
+/// A binary of the values in a tuple, as a tuple of specifications says (see [`Segment`]). What is put together is paid
+/// for also if a later value does not fit.
+pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
+    let mut bits = Bits::default();
+    let built = put_together(heap, &mut bits, values, specs);
+    let paid = bits.pay_for(0, &mut heap.work);
+    match built.and(paid.ok()) {
+        Some(()) if bits.over == 0 => heap.owned_bytes(bits.bytes),
+        _ => Value::NONE,
+    }
+}
+
+fn put_together(heap: &mut Heap, bits: &mut Bits, values: Value, specs: Value) -> Option<()> {
+    let mut values = values.as_tuple()?.iter().copied();
+    for spec in specs.as_tuple()? {
+        let segment = Segment::of(*spec)?;
+        let value = values.next()?;
+        let size = match segment.dynamic {
+            true => usize::try_from(values.next()?.as_fixnum()?)
+                .ok()?
+                .checked_mul(segment.size)?,
+            false => segment.size,
+        };
+        heap.work.pass(1).ok()?;
+        add(heap, bits, &segment, value, size)?;
+    }
+    Some(())
+}
+
+fn add(
+    heap: &mut Heap,
+    bits: &mut Bits,
+    segment: &Segment,
+    value: Value,
+    size: usize,
+) -> Option<()> {
+    match segment.kind {
+        Kind::Integer if size <= INTEGER_BITS => {
+            bits.number(number_of(value)? as u64, size, segment.little)
+        }
+        Kind::Integer => return None,
+        Kind::Float => match size {
+            64 => bits.number(float(value)?.to_bits(), 64, segment.little),
+            32 => {
+                let float = float(value)? as f32;
+                bits.number(
+                    float.is_finite().then_some(float)?.to_bits().into(),
+                    32,
+                    segment.little,
+                );
+            }
+            _ => return None,
+        },
+        Kind::Binary => copy(heap, bits, as_binary(value)?)?,
+        Kind::Part => {
+            let bytes = as_binary(value)?;
+            let count = size.is_multiple_of(8).then_some(size / 8)?;
+            copy(heap, bits, bytes.get(..count)?)?;
+        }
+        Kind::Utf8 => {
+            let mut encoded = [0; 4];
+            bits.extend(as_character(value)?.encode_utf8(&mut encoded).as_bytes());
+        }
+    }
+    Some(())
+}
+
+/// Copies the bytes of a binary; pays for them before. Doubling a binary again and again ends at the quota, before it is
+/// done.
+fn copy(heap: &mut Heap, bits: &mut Bits, bytes: &[u8]) -> Option<()> {
+    bits.pay_for(bytes.len(), &mut heap.work).ok()?;
+    if !heap.fits(bits.bytes.len() + bytes.len()) {
+        return None;
+    }
+    for some in bytes.chunks(AT_ONCE) {
+        heap.work.pass(some.len() / COPIED).ok()?;
+        bits.extend(some);
+    }
+    Some(())
+}
+
+/// An integer of up to 64 bits.
+pub(super) fn number_of(value: Value) -> Option<i128> {
+    if let Some(n) = value.as_fixnum() {
+        return Some(n.into());
+    }
+    if !value.is_boxed() {
+        return None;
+    }
+    value.as_foreign()?.as_any().downcast_ref().map(Wide::value)
+}
+
+/// A number as a float.
+pub(super) fn float(value: Value) -> Option<f64> {
+    if let Some(n) = value.as_fixnum() {
+        return Some(n as f64);
+    }
+    if value.is_immediate() && !value.is_flonum() {
+        return None;
+    }
+    value.as_float()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::binaries::bin_int;
+    use super::super::testing::heap;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spec(kind: Kind, size: i64, little: bool, dynamic: bool) -> Value {
+        Value::fixnum(size * 32 + i64::from(dynamic) * 16 + i64::from(little) * 8 + kind as i64)
+    }
+
+    fn built(heap: &mut Heap, values: &[Value], specs: &[Value]) -> Option<Vec<u8>> {
+        let [values, specs] = [values, specs].map(|all| heap.tuple(all.len(), |i| all[i]));
+        let binary = bin_of(heap, values, specs);
+        (!binary.is_none()).then(|| binary.as_bytes().unwrap().to_vec())
+    }
+
+    #[test]
+    fn segments_of_all_kinds() {
+        let mut heap = heap();
+        let text = heap.bytes(b"hello");
+        let int = Value::fixnum;
+        let values = [
+            int(0x1FF),
+            int(-2),
+            int(1),
+            text,
+            text,
+            int(2),
+            int(0x20AC),
+            int(3),
+        ];
+        let specs = [
+            spec(Kind::Integer, 8, false, false),
+            spec(Kind::Integer, 16, true, false),
+            spec(Kind::Float, 32, false, false),
+            spec(Kind::Binary, 0, false, false),
+            spec(Kind::Part, 8, false, true),
+            spec(Kind::Utf8, 0, false, false),
+            spec(Kind::Integer, 8, false, false),
+        ];
+        let expected = [
+            &[0xFF, 0xFE, 0xFF, 0x3F, 0x80, 0, 0][..],
+            b"hellohe\xE2\x82\xAC\x03",
+        ]
+        .concat();
+        assert_eq!(built(&mut heap, &values, &specs), Some(expected));
+        assert_eq!(built(&mut heap, &[], &[]), Some(vec![]));
+    }
+
+    #[test]
+    fn what_does_not_fit_has_no_answer() {
+        let mut heap = heap();
+        let text = heap.bytes(b"hello");
+        let int = Value::fixnum;
+        let large = heap.float(1.0e300);
+        let rows: [(&[Value], Value); 13] = [
+            (&[int(1)], spec(Kind::Integer, 4, false, false)),
+            (&[int(1)], spec(Kind::Integer, 72, false, false)),
+            (&[text], spec(Kind::Integer, 8, false, false)),
+            (&[int(1)], spec(Kind::Binary, 0, false, false)),
+            (&[text, int(6)], spec(Kind::Part, 8, false, true)),
+            (&[text, int(-1)], spec(Kind::Part, 8, false, true)),
+            (&[text, Value::NIL], spec(Kind::Part, 8, false, true)),
+            (&[text], spec(Kind::Part, 8, false, true)),
+            (&[large], spec(Kind::Float, 32, false, false)),
+            (&[large], spec(Kind::Float, 16, false, false)),
+            (&[int(0xD800)], spec(Kind::Utf8, 0, false, false)),
+            (&[], spec(Kind::Integer, 8, false, false)),
+            (&[int(1)], Value::fixnum(7)),
+        ];
+        for (i, (values, spec)) in rows.into_iter().enumerate() {
+            assert_eq!(built(&mut heap, values, &[spec]), None, "row {i}");
+        }
+        let empty = heap.tuple(0, |_| Value::NIL);
+        assert!(bin_of(&mut heap, Value::NIL, empty).is_none());
+        assert!(bin_of(&mut heap, empty, Value::NIL).is_none());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
+
+        #[test]
+        fn integers_come_out_as_they_went_in(
+            numbers in proptest::collection::vec((any::<i32>(), 1i64..40, any::<bool>()), 0..8),
+        ) {
+            let mut heap = heap();
+            let total: i64 = numbers.iter().map(|(_, bits, _)| bits).sum();
+            let padding = (8 - total % 8) % 8;
+            let mut values: Vec<Value> = numbers.iter().map(|(n, ..)| Value::fixnum((*n).into())).collect();
+            let mut specs: Vec<Value> =
+                numbers.iter().map(|(_, bits, little)| spec(Kind::Integer, *bits, *little, false)).collect();
+            values.push(Value::fixnum(0));
+            specs.push(spec(Kind::Integer, padding, false, false));
+            let bytes = built(&mut heap, &values, &specs).unwrap();
+            let binary = heap.bytes(&bytes);
+            let mut position = 0;
+            for (n, bits, little) in numbers {
+                let spec = Value::fixnum(bits * 4 + i64::from(little));
+                let found = bin_int(&mut heap, binary, Value::fixnum(position), spec);
+                prop_assert_eq!(found.fixnum_value(), i64::from(n) & ((1 << bits) - 1));
+                position += bits;
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Equality and the order of all terms: `==`, `===`, `<`, `max` and so on.
+//!
+//! This is the walk through tuples, lists and maps; what it finds at their leaves is compared in order.rs, which also says
+//! what the order is.
+//!
+//! Terms may be a million levels deep or long, so nothing here recurses; and they may share parts so that they would
+//! be exponentially large written out, so long comparisons remember what they have compared.
+//!
+//! A turn pays for what is looked at: `work` grows by one for each element of tuples, lists (head and tail of each cell)
+//! and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries.
+//! What is one and the same cell is not looked into. Once the work is over (work.rs, invariant 2) the answer means nothing.
+//! Who compares to find a place among others has paid before (weight.rs).
+mod pairs;
+
+use super::build::COPIED;
+use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
+use super::types::as_binary;
+use crate::base::work::{Over, Work};
+use crate::values::value::Value;
+use pairs::{Pairs, Parts};
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
+
+/// What is asked about two terms.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    /// Their order; `1 == 1.0`.
+    Order,
+    /// Their order as keys of maps: equal is the same, and integers come before floats.
+    Key,
+    /// Whether they are equal.
+    Equal,
+    /// Whether they are the same.
+    Same,
+}
+
+impl Question {
+    /// The answer for two leaves whose words differ.
+    #[inline(always)]
+    fn leaves(self, a: Value, b: Value) -> Ordering {
+        match self {
+            Question::Order => order(a, b),
+            Question::Key => key_leaves(a, b),
+            Question::Equal => differing(!leaves_equal(a, b)),
+            Question::Same => differing(!leaves_same(a, b)),
+        }
+    }
+
+    /// Whether its steps were paid for before.
+    fn is_paid(self) -> bool {
+        self == Question::Key
+    }
+}
+
+/// The order of all terms. `Equal` is Elixir's `==`.
+#[inline(always)]
+pub(crate) fn compare(a: Value, b: Value, work: &mut Work) -> Ordering {
+    if Value::both_fixnum(a, b) {
+        // Tagging keeps the order.
+        return (a.word() as i64).cmp(&(b.word() as i64));
+    }
+    compare_slowly(a, b, work)
+}
+
+/// `a < b`
+#[inline(always)]
+pub(crate) fn less(a: Value, b: Value, work: &mut Work) -> bool {
+    compare(a, b, work).is_lt()
+}
+
+/// `a == b`: `1 == 1.0`, also inside of tuples and lists.
+#[inline(always)]
+pub(crate) fn equal(a: Value, b: Value, work: &mut Work) -> bool {
+    if a == b {
+        return true;
+    }
+    if Value::both_fixnum(a, b) {
+        return false;
+    }
+    equal_slowly(a, b, work)
+}
+
+/// `a === b`: the same type and value; floats by their bits, but for the zeros of some embedders.
+#[inline(always)]
+pub(crate) fn same(a: Value, b: Value, work: &mut Work) -> bool {
+    if a == b {
+        return true;
+    }
+    // What has no cell mostly has one word only: other word, other value.
+    if is_alone(a) || is_alone(b) {
+        return false;
+    }
+    same_slowly(a, b, work)
+}
+
+/// The order of keys in a map. Equal keys are the same key. Whoever asks has paid for it.
+#[inline(always)]
+pub(crate) fn key_order(a: Value, b: Value, work: &mut Work) -> Ordering {
+    if Value::both_fixnum(a, b) {
+        return (a.word() as i64).cmp(&(b.word() as i64));
+    }
+    walk(a, b, Question::Key, work)
+}
+
+/// The larger; the first if they are equal.
+#[inline(always)]
+pub(crate) fn max(a: Value, b: Value, work: &mut Work) -> Value {
+    if less(a, b, work) {
+        b
+    } else {
+        a
+    }
+}
+
+/// The smaller; the first if they are equal.
+#[inline(always)]
+pub(crate) fn min(a: Value, b: Value, work: &mut Work) -> Value {
+    if less(b, a, work) {
+        b
+    } else {
+        a
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn compare_slowly(a: Value, b: Value, work: &mut Work) -> Ordering {
+    walk(a, b, Question::Order, work)
+}
+
+#[cold]
+#[inline(never)]
+fn equal_slowly(a: Value, b: Value, work: &mut Work) -> bool {
+    walk(a, b, Question::Equal, work).is_eq()
+}
+
+#[cold]
+#[inline(never)]
+fn same_slowly(a: Value, b: Value, work: &mut Work) -> bool {
+    walk(a, b, Question::Same, work).is_eq()
+}
+
+/// For questions that only tell equal from different, and not which is less.
+fn differing(different: bool) -> Ordering {
+    if different {
+        Ordering::Less
+    } else {
+        Ordering::Equal
+    }
+}
+
+/// How many elements a comparison looks at before it begins to remember what it has found equal.
+const PATIENCE: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+/// Of a list's spine, or a tower of last elements, one pair in so many is remembered.
+const SPARSE: usize = 64;
+
+/// Bytes of binaries that are compared in one go.
+const MANY: usize = 1 << 20;
+/// Steps that were paid for before between two looks at the work.
+const PAID: isize = 1 << 10;
+
+/// Compares two terms depth first, from the left. The first difference is the answer.
+#[inline]
+fn walk(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
+    if a == b {
+        Ordering::Equal
+    } else if Parts::of(a, b).is_none() && bytes_in_both(a, b) < COPIED {
+        // The usual case needs none of what follows.
+        question.leaves(a, b)
+    } else {
+        walk_compound(a, b, question, work)
+    }
+}
+
+/// Of two binaries the size of the shorter one; 0 of anything else.
+#[inline(always)]
+fn bytes_in_both(a: Value, b: Value) -> usize {
+    if !a.is_boxed() || !b.is_boxed() {
+        return 0;
+    }
+    match (as_binary(a), as_binary(b)) {
+        (Some(a), Some(b)) => a.len().min(b.len()),
+        _ => 0,
+    }
+}
+
+/// [`walk`] for terms of any depth.
+///
+/// The stack is explicit, and grows only where something is left to compare behind a pair: a list's spine or a tower
+/// of last elements costs none.
+///
+/// A pair that is remembered and met again was found equal before (it cannot be still open, for that would be a
+/// cycle). So were two cells that were both found equal to a third: as many pairs are entered as there are cells, not
+/// as there are pairs of them, even where sharing makes the written-out terms exponentially large.
+///
+/// Of two maps of the same size all keys come before all values, as in Elixir.
+fn walk_compound(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
+    let mut steps = Steps::new(work, question.is_paid());
+    let order = walk_counting(a, b, question, &mut steps).unwrap_or(Ordering::Equal);
+    // Also where that is too much: it is over then.
+    let _ = steps.settle();
+    order
+}
+
+fn walk_counting(
+    a: Value,
+    b: Value,
+    question: Question,
+    steps: &mut Steps<'_>,
+) -> Result<Ordering, Over> {
+    let (a, b) = ([a], [b]);
+    let mut pairs = Pairs::of_cells(&a, &b, question);
+    let mut pending: Vec<Pairs> = Vec::new();
+    let mut alike = Alike::default();
+    loop {
+        while let Some((x, y)) = pairs.next() {
+            steps.take(1)?;
+            if x == y {
+                continue;
+            }
+            let question = pairs.question;
+            let Some(parts) = Parts::of(x, y) else {
+                match leaves(x, y, question, steps)? {
+                    Ordering::Equal => continue,
+                    different => return Ok(different),
+                }
+            };
+            let (n, m) = parts.sizes();
+            if n != m {
+                return Ok(n.cmp(&m));
+            }
+            let more = pairs.has_more();
+            if steps.looked_at() > PATIENCE {
+                let branches = more || matches!(parts, Parts::Maps(..));
+                if (branches || steps.looked_at().is_multiple_of(SPARSE))
+                    && !alike.join(x, y, question)
+                {
+                    continue;
+                }
+            }
+            let (first, then) = parts.pairs(question);
+            let rest = std::mem::replace(&mut pairs, first);
+            if more {
+                pending.push(rest);
+            }
+            pending.extend(then);
+        }
+        match pending.pop() {
+            Some(next) => pairs = next,
+            None => return Ok(Ordering::Equal),
+        }
+    }
+}
+
+/// The answer for two leaves whose words differ.
+#[inline(always)]
+fn leaves(a: Value, b: Value, question: Question, steps: &mut Steps<'_>) -> Result<Ordering, Over> {
+    let both = bytes_in_both(a, b);
+    steps.take(both / COPIED)?;
+    if both > MANY {
+        if let (Some(x), Some(y)) = (as_binary(a), as_binary(b)) {
+            return long_binaries(x, y, steps);
+        }
+    }
+    Ok(question.leaves(a, b))
+}
+
+/// The order of two binaries, by their bytes: whatever was asked.
+fn long_binaries(x: &[u8], y: &[u8], steps: &mut Steps<'_>) -> Result<Ordering, Over> {
+    for (x, y) in x.chunks(MANY).zip(y.chunks(MANY)) {
+        let both = x.len().min(y.len());
+        let order = x[..both].cmp(&y[..both]);
+        if order.is_ne() {
+            return Ok(order);
+        }
+        steps.work.pass(MANY / COPIED)?;
+    }
+    Ok(x.len().cmp(&y.len()))
+}
+
+/// Elements that a comparison has looked at.
+struct Steps<'w> {
+    work: &'w mut Work,
+    /// Somebody has paid for them before.
+    paid: bool,
+    /// Those that the work knows, the others, and how many of these there may be. The first pair is no element of
+    /// anything.
+    settled: usize,
+    more: isize,
+    most: isize,
+}
+
+impl Steps<'_> {
+    fn new(work: &mut Work, paid: bool) -> Steps<'_> {
+        let most = Steps::room(work, paid);
+        Steps {
+            work,
+            paid,
+            settled: 0,
+            more: -1,
+            most,
+        }
+    }
+
+    /// How many steps there are to the next look at the work.
+    fn room(work: &Work, paid: bool) -> isize {
+        match paid {
+            true => PAID,
+            false => isize::try_from(work.room()).unwrap_or(isize::MAX),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, steps: usize) -> Result<(), Over> {
+        self.more = self.more.saturating_add_unsigned(steps);
+        match self.more <= self.most {
+            true => Ok(()),
+            false => self.settle(),
+        }
+    }
+
+    /// Tells the work.
+    #[inline(never)]
+    fn settle(&mut self) -> Result<(), Over> {
+        let steps = usize::try_from(std::mem::take(&mut self.more)).unwrap_or(0);
+        self.settled = self.settled.saturating_add(steps);
+        match self.paid {
+            true => self.work.pass(steps)?,
+            false => self.work.count(steps)?,
+        }
+        self.most = Steps::room(self.work, self.paid);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn looked_at(&self) -> usize {
+        self.settled.saturating_add_signed(self.more)
+    }
+}
+
+/// Cells that were found equal, in classes (union and find). What is equal for one question need not be for another.
+#[derive(Default)]
+struct Alike(FxHashMap<(Value, Question), Value>);
+
+impl Alike {
+    /// Makes one class of two; `false` if they are one already.
+    fn join(&mut self, a: Value, b: Value, question: Question) -> bool {
+        let (a, b) = (self.head(a, question), self.head(b, question));
+        if a != b {
+            self.0.insert((a, question), b);
+        }
+        a != b
+    }
+
+    /// The head of a value's class. Makes the way there shorter for those who come later.
+    fn head(&mut self, value: Value, question: Question) -> Value {
+        let mut at = value;
+        while let Some(next) = self.0.get(&(at, question)).copied() {
+            if let Some(beyond) = self.0.get(&(next, question)).copied() {
+                self.0.insert((at, question), beyond);
+            }
+            at = next;
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Sorting what may be much: in runs that are short, then merged step by step (work.rs, invariant 3).
+use crate::base::work::{Over, Work};
+use std::cmp::Ordering;
+
+/// Values in a run that is sorted in one go: some milliseconds.
+pub(crate) const RUN: usize = 1 << 16;
+/// The same where comparing two may take long.
+const FEW: usize = 8;
+
+/// Sorts by an order that takes little time for each two; stable if `sort` is, which sorts a run.
+pub(crate) fn sort_in_runs<T: Copy>(
+    all: &mut Vec<T>,
+    work: &mut Work,
+    sort: impl Fn(&mut [T]),
+    order: impl Fn(&T, &T) -> Ordering,
+) -> Result<(), Over> {
+    for run in all.chunks_mut(RUN) {
+        sort(run);
+        work.pass(run.len())?;
+    }
+    merge_runs(all, RUN, work, |a, b, _| order(a, b))
+}
+
+/// Sorts by an order whose steps the work counts; stable. The order may answer anything once the work is over.
+pub(crate) fn sort_slowly<T: Copy>(
+    all: &mut Vec<T>,
+    work: &mut Work,
+    mut order: impl FnMut(&T, &T, &mut Work) -> Ordering,
+) -> Result<(), Over> {
+    for run in all.chunks_mut(FEW) {
+        for end in 1..run.len() {
+            let mut at = end;
+            while at > 0 && order(&run[at - 1], &run[at], work).is_gt() {
+                run.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+        work.pass(run.len())?;
+    }
+    merge_runs(all, FEW, work, order)
+}
+
+/// Merges runs of that length, each of them sorted.
+fn merge_runs<T: Copy>(
+    all: &mut Vec<T>,
+    mut length: usize,
+    work: &mut Work,
+    mut order: impl FnMut(&T, &T, &mut Work) -> Ordering,
+) -> Result<(), Over> {
+    let mut merged = Vec::new();
+    while length < all.len() {
+        merged.clear();
+        merged.reserve_exact(all.len());
+        for both in all.chunks(2 * length) {
+            let (mut left, mut right) = both.split_at(length.min(both.len()));
+            while let ([a, others @ ..], [b, more @ ..]) = (left, right) {
+                work.pass(1)?;
+                match order(a, b, work) {
+                    Ordering::Greater => {
+                        merged.push(*b);
+                        right = more;
+                    }
+                    _ => {
+                        merged.push(*a);
+                        left = others;
+                    }
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        std::mem::swap(all, &mut merged);
+        length *= 2;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn as_rust_sorts(all in proptest::collection::vec((0u8..20, any::<u16>()), 0..200)) {
+            let mut expected = all.clone();
+            expected.sort_by_key(|of| of.0);
+            let mut slowly = all.clone();
+            let sorted = sort_slowly(&mut slowly, &mut Work::free(), |a, b, _| a.0.cmp(&b.0));
+            prop_assert!(sorted.is_ok());
+            prop_assert_eq!(&slowly, &expected);
+            let mut runs = all;
+            runs.chunks_mut(4).for_each(|run| run.sort_by_key(|of| of.0));
+            let merged = merge_runs(&mut runs, 4, &mut Work::free(), |a, b, _| a.0.cmp(&b.0));
+            prop_assert!(merged.is_ok());
+            prop_assert_eq!(&runs, &expected);
+        }
+    }
+
+    #[test]
+    fn it_gives_up() {
+        let mut work = Work::free();
+        work.allow(0);
+        let order = |_: &i32, _: &i32, work: &mut Work| {
+            let _ = work.count(10);
+            Ordering::Greater
+        };
+        assert!(sort_slowly(&mut (0..100).collect(), &mut work, order).is_err());
+    }
+}

@@ -1,0 +1,246 @@
+//! `--`, the difference of two lists.
+//!
+//! Most immediate values are the same only as the same word, so those are counted in a table. Others are told apart at a glance
+//! (by a [`sketch`]), and those that look alike are in order: so an element is found after some comparisons, however many
+//! look like it. Both sides pay for each element as for a key of a map (weight.rs).
+use super::compare::key_order;
+use super::lists::{proper_length, Builder, Elements};
+use super::order::is_alone;
+use super::sorting::sort_slowly;
+use super::weight::place;
+use crate::base::work::{Over, Work};
+use crate::heap::Heap;
+use crate::values::value::{Value, FLONUM_ZERO};
+use rustc_hash::FxHasher;
+use std::collections::HashMap;
+use std::hash::Hasher;
+
+/// `left -- right`: for each element of `right`, the first `===` one in `left` goes. Shares what lies behind the last
+/// element that went.
+pub(crate) fn subtract(heap: &mut Heap, left: Value, right: Value) -> Value {
+    if proper_length(left, &mut heap.work).is_none() {
+        return Value::NONE;
+    }
+    let Ok(Some(mut unwanted)) = Unwanted::of(right, &mut heap.work) else {
+        return Value::NONE;
+    };
+    let mut list = Builder::new();
+    let mut elements = Elements::of(left);
+    while unwanted.count > 0 {
+        let Some(element) = elements.next() else {
+            break;
+        };
+        match unwanted.take(element, &mut heap.work) {
+            Ok(true) => {}
+            Ok(false) if list.push(heap, element).is_some() => {}
+            _ => return Value::NONE,
+        }
+    }
+    list.finish(elements.rest())
+}
+
+/// What `--` has still to remove. The tables are keyed by chance: nobody can choose elements that collide.
+struct Unwanted {
+    immediates: HashMap<Value, usize>,
+    /// By sketch: what looks alike, in order, with how many of each are still to be removed.
+    others: HashMap<u64, Vec<(Value, usize)>>,
+    count: usize,
+}
+
+impl Unwanted {
+    /// The elements of a proper list.
+    fn of(list: Value, work: &mut Work) -> Result<Option<Unwanted>, Over> {
+        let mut unwanted = Unwanted {
+            immediates: HashMap::default(),
+            others: HashMap::default(),
+            count: 0,
+        };
+        let mut elements = Elements::of(list);
+        for element in elements.by_ref() {
+            work.count(1)?;
+            place(element, work)?;
+            unwanted.count += 1;
+            if is_alone(element) {
+                *unwanted.immediates.entry(element).or_default() += 1;
+            } else {
+                let alike = unwanted.others.entry(sketch(element, DEPTH));
+                alike.or_default().push((element, 1));
+            }
+        }
+        if !elements.ended_properly() {
+            return Ok(None);
+        }
+        for alike in unwanted.others.values_mut() {
+            sort_slowly(alike, work, |a, b, work| key_order(a.0, b.0, work))?;
+            alike.dedup_by(|later, earlier| {
+                let again = key_order(earlier.0, later.0, work).is_eq();
+                if again {
+                    earlier.1 += later.1;
+                }
+                again
+            });
+        }
+        Ok(Some(unwanted))
+    }
+
+    /// Takes out one like `element`; whether there was one.
+    fn take(&mut self, element: Value, work: &mut Work) -> Result<bool, Over> {
+        work.pass(1)?;
+        place(element, work)?;
+        let left = if is_alone(element) {
+            self.immediates.get_mut(&element)
+        } else {
+            self.others
+                .get_mut(&sketch(element, DEPTH))
+                .and_then(|alike| {
+                    let at = alike.binary_search_by(|of| key_order(of.0, element, work));
+                    Some(&mut alike[at.ok()?].1)
+                })
+        };
+        match left {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                self.count -= 1;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// How deep a sketch looks, and at how many elements of each tuple and list.
+const DEPTH: u32 = 3;
+const BREADTH: usize = 4;
+
+/// A number that equal values have in common, and others rarely: what is seen at a glance.
+fn sketch(value: Value, depth: u32) -> u64 {
+    if value.is_immediate() {
+        return value.word();
+    }
+    let mut hasher = FxHasher::default();
+    if let Some(f) = value.as_float() {
+        // Both zeros are one number here.
+        if f == 0.0 {
+            return FLONUM_ZERO;
+        }
+        hasher.write_u64(f.to_bits());
+    } else if let Some(bytes) = value.as_bytes() {
+        hasher.write_usize(bytes.len());
+        hasher.write(&bytes[..bytes.len().min(32)]);
+    } else if depth == 0 {
+        return 0;
+    } else if let Some(elements) = value.as_tuple() {
+        hasher.write_usize(elements.len());
+        for element in elements.iter().take(BREADTH) {
+            hasher.write_u64(sketch(*element, depth - 1));
+        }
+    } else {
+        for element in Elements::of(value).take(BREADTH) {
+            hasher.write_u64(sketch(element, depth - 1));
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lists::{from_slice, member, reverse};
+    use super::super::testing::uncounted::same;
+    use super::super::testing::{elements, heap, model, model_of, Built, Model};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list(heap: &mut Heap, numbers: &[i64]) -> Value {
+        let values: Vec<Value> = numbers.iter().map(|n| Value::fixnum(*n)).collect();
+        from_slice(heap, &values)
+    }
+
+    fn numbers(list: Value) -> Vec<i64> {
+        let (elements, end) = elements(list);
+        assert!(end == Value::EMPTY_LIST);
+        elements.iter().map(|n| n.as_fixnum().unwrap()).collect()
+    }
+
+    #[test]
+    fn subtract_removes_the_first_of_each() {
+        let mut heap = heap();
+        let rows: [(&[i64], &[i64], &[i64]); 8] = [
+            (&[1, 2, 1, 3, 1], &[1, 1], &[2, 3, 1]),
+            (&[1, 2, 3], &[], &[1, 2, 3]),
+            (&[1, 2, 3], &[4], &[1, 2, 3]),
+            (&[1, 2, 3], &[3, 2, 1], &[]),
+            (&[1, 2, 3, 4], &[2], &[1, 3, 4]),
+            (&[1, 1], &[1, 1, 1], &[]),
+            (&[], &[1], &[]),
+            (&[5, 6], &[5], &[6]),
+        ];
+        for (left, right, expected) in rows {
+            let (left, right) = (list(&mut heap, left), list(&mut heap, right));
+            assert_eq!(numbers(subtract(&mut heap, left, right)), expected);
+        }
+        let proper = list(&mut heap, &[1]);
+        let improper = heap.cons(Value::fixnum(1), Value::NIL);
+        for (left, right) in [
+            (improper, proper),
+            (proper, improper),
+            (improper, Value::EMPTY_LIST),
+        ] {
+            assert!(subtract(&mut heap, left, right).is_none());
+        }
+        assert!(subtract(&mut heap, proper, Value::NIL).is_none());
+    }
+
+    #[test]
+    fn what_is_left_behind_the_last_removed_is_shared() {
+        let mut heap = heap();
+        let (left, right) = (list(&mut heap, &[1, 2, 3]), list(&mut heap, &[1]));
+        let (_, rest) = left.as_cons().unwrap();
+        assert!(subtract(&mut heap, left, right) == rest);
+        assert!(subtract(&mut heap, left, Value::EMPTY_LIST) == left);
+    }
+
+    #[test]
+    fn long_lists_take_linear_time() {
+        let many = if cfg!(miri) { 500 } else { 1_000_000 };
+        let mut heap = heap();
+        let all: Vec<i64> = (0..many).collect();
+        let left = list(&mut heap, &all);
+        let backwards = reverse(&mut heap, left);
+        assert!(subtract(&mut heap, left, backwards) == Value::EMPTY_LIST);
+        let pairs = |heap: &mut Heap, from: i64| {
+            let all = (from..from + many).map(|n| heap.tuple(2, |_| Value::fixnum(n)));
+            let all: Vec<Value> = all.collect();
+            from_slice(heap, &all)
+        };
+        let (left, right) = (pairs(&mut heap, 0), pairs(&mut heap, many / 2));
+        let rest = subtract(&mut heap, left, right);
+        assert_eq!(elements(rest).0.len(), many as usize / 2);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
+
+        #[test]
+        fn subtract_and_member_as_the_model_says(
+            left in proptest::collection::vec(model(), 0..12),
+            right in proptest::collection::vec(model(), 0..6),
+        ) {
+            let mut built = Built::new();
+            let mut expected = left.clone();
+            for unwanted in &right {
+                if let Some(at) = expected.iter().position(|m| model_of::same(m, unwanted)) {
+                    expected.remove(at);
+                }
+            }
+            let [left_list, right_list, expected] =
+                [left.clone(), right.clone(), expected].map(|m| built.value(&Model::List(m, None)));
+            let answer = subtract(&mut built.heap, left_list, right_list);
+            prop_assert!(same(answer, expected));
+            for unwanted in &right {
+                let found = left.iter().any(|m| model_of::same(m, unwanted));
+                let value = built.value(unwanted);
+                prop_assert!(member(&mut built.heap, value, left_list) == Value::boolean(found));
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Vectors: packed arrays of 64-bit floats or integers.
+//!
+//! A vector is what it is for Elixir, the struct `%Mote.Vector{type: :f64 | :i64, binary: bytes}`: a map whose bytes are
+//! the elements in little endian order. So it needs no cell of its own, and leaves and enters the machine as it is.
+//!
+//! Everything is of one type: floats with floats, integers with integers. A float that is not finite and an integer of
+//! more than 64 bits are no elements; a result with one of them has no answer.
+//!
+//! Here is what a vector is; parts.rs makes vectors and takes them apart, elementwise.rs calculates element by element,
+//! sums.rs makes one number of all, order.rs sorts.
+mod elementwise;
+mod order;
+mod parts;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use super::build::{number_of, COPIED};
+use super::types::as_binary;
+use crate::base::atom::Atom;
+use crate::heap::Heap;
+use crate::terms::map::{self, Node};
+use crate::values::foreign::Wide;
+use crate::values::value::Value;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use elementwise::vec_map2;
+pub(crate) use order::{vec_argmax, vec_argmin, vec_max, vec_min, vec_sort};
+pub(crate) use parts::{
+    vec_concat, vec_from_binary, vec_get, vec_new, vec_size, vec_slice, vec_to_binary, vec_to_list,
+};
+pub(crate) use sums::{vec_distance, vec_dot, vec_sum};
+
+/// Bytes of an element.
+const ELEMENT: usize = 8;
+/// Elements that are gone over between two looks whether the turn is to end (work.rs, invariant 3).
+const AT_ONCE: usize = 1 << 14;
+
+/// The atoms that make a vector.
+struct Names {
+    module: Value,
+    binary: Value,
+    structure: Value,
+    kind: Value,
+    f64: Value,
+    i64: Value,
+}
+
+fn names() -> &'static Names {
+    static NAMES: OnceLock<Names> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let atom = |name| Value::atom(Atom::new(name));
+        Names {
+            module: atom("Elixir.Mote.Vector"),
+            binary: atom("binary"),
+            structure: atom("__struct__"),
+            kind: atom("type"),
+            f64: atom("f64"),
+            i64: atom("i64"),
+        }
+    })
+}
+
+/// The elements of a vector.
+#[derive(Clone, Copy)]
+enum Vector<'h> {
+    Floats(&'h [[u8; ELEMENT]]),
+    Integers(&'h [[u8; ELEMENT]]),
+}
+use Vector::{Floats, Integers};
+
+impl<'h> Vector<'h> {
+    fn of(a: Value) -> Option<Vector<'h>> {
+        let names = names();
+        let map = Node::of(a).filter(|map| map.size == 3)?;
+        if map::named(map, names.structure)? != names.module {
+            return None;
+        }
+        let (elements, rest) = as_binary(map::named(map, names.binary)?)?.as_chunks();
+        let kind = map::named(map, names.kind)?;
+        match rest {
+            [] if kind == names.f64 => Some(Floats(elements)),
+            [] if kind == names.i64 => Some(Integers(elements)),
+            _ => None,
+        }
+    }
+
+    fn elements(self) -> &'h [[u8; ELEMENT]] {
+        match self {
+            Floats(elements) | Integers(elements) => elements,
+        }
+    }
+
+    fn kind(self) -> Value {
+        match self {
+            Floats(_) => names().f64,
+            Integers(_) => names().i64,
+        }
+    }
+
+    /// The value of an element.
+    fn value(self, heap: &mut Heap, element: &[u8; ELEMENT]) -> Value {
+        match self {
+            Floats(_) => float(heap, f64::from_le_bytes(*element)),
+            Integers(_) => integer(heap, i64::from_le_bytes(*element).into()),
+        }
+    }
+}
+
+/// The turn pays for going over so many elements: several are as fast as one of a list. None if it cannot.
+fn pay(heap: &mut Heap, elements: usize) -> Option<()> {
+    let price = elements.saturating_mul(ELEMENT) / COPIED;
+    heap.work.count(price).ok()
+}
+
+/// The vector, if it is one and the turn can pay for going over its elements.
+fn walked<'h>(heap: &mut Heap, a: Value) -> Option<Vector<'h>> {
+    let vector = Vector::of(a)?;
+    pay(heap, vector.elements().len())?;
+    Some(vector)
+}
+
+/// `value`, or no answer; the memory may be exhausted.
+fn or_none(value: Option<Value>) -> Value {
+    value.unwrap_or(Value::NONE)
+}
+
+fn float(heap: &mut Heap, f: f64) -> Value {
+    match f.is_finite() {
+        true => heap.float(f),
+        false => Value::NONE,
+    }
+}
+
+fn integer(heap: &mut Heap, n: i128) -> Value {
+    match i64::try_from(n) {
+        Ok(_) => match Wide::new(n) {
+            Some(wide) => heap.foreign(Arc::new(wide)),
+            None => Value::fixnum(n as i64),
+        },
+        Err(_) => Value::NONE,
+    }
+}
+
+fn as_float(a: Value) -> Option<f64> {
+    match a.as_fixnum() {
+        Some(n) => Some(n as f64),
+        None if a.is_flonum() || a.is_boxed() => a.as_float(),
+        None => None,
+    }
+}
+
+fn as_i64(a: Value) -> Option<i64> {
+    i64::try_from(number_of(a)?).ok()
+}
+
+/// A vector of these bytes, which may be another one's.
+fn made(heap: &mut Heap, kind: Value, binary: Value) -> Value {
+    if binary.is_none() {
+        return Value::NONE;
+    }
+    let names = names();
+    // In the order of their names.
+    let keys = [names.structure, names.binary, names.kind];
+    heap.map_node(0, 3, 3, |room| {
+        room.extend(&keys, &[names.module, binary, kind])
+    })
+}
+
+/// A vector of `n` floats that come in parts, if all of them are finite.
+fn floats<P>(heap: &mut Heap, n: usize, parts: impl Iterator<Item = P>) -> Value
+where
+    P: ExactSizeIterator<Item = f64>,
+{
+    let mut finite = true;
+    let bytes = bytes(heap, n, parts, |f| {
+        finite &= f.is_finite();
+        f.to_le_bytes()
+    });
+    let binary = or_none(bytes.filter(|_| finite).map(|b| heap.owned_bytes(b)));
+    made(heap, names().f64, binary)
+}
+
+/// A vector of `n` integers that come in parts, if there are all of them.
+fn integers<P>(heap: &mut Heap, n: usize, parts: impl Iterator<Item = P>) -> Value
+where
+    P: ExactSizeIterator<Item = Option<i64>>,
+{
+    let mut all = true;
+    let bytes = bytes(heap, n, parts, |n| {
+        all &= n.is_some();
+        n.unwrap_or(0).to_le_bytes()
+    });
+    let binary = or_none(bytes.filter(|_| all).map(|b| heap.owned_bytes(b)));
+    made(heap, names().i64, binary)
+}
+
+/// The bytes of `n` elements that come in parts of at most [`AT_ONCE`]; none if the turn is to end. They are made before they
+/// are charged, so what there is no memory for is not made.
+fn bytes<T, P>(
+    heap: &mut Heap,
+    n: usize,
+    parts: impl Iterator<Item = P>,
+    mut encode: impl FnMut(T) -> [u8; ELEMENT],
+) -> Option<Vec<u8>>
+where
+    P: ExactSizeIterator<Item = T>,
+{
+    if !heap.fits(n.saturating_mul(ELEMENT)) {
+        return None;
+    }
+    let mut all = Vec::with_capacity(n);
+    for part in parts {
+        heap.work.pass(part.len()).ok()?;
+        all.extend(part.map(&mut encode));
+    }
+    Some(all.into_flattened())
+}

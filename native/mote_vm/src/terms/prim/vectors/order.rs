@@ -1,0 +1,117 @@
+//! The least and the greatest element, and vectors in order.
+use super::super::sorting::sort_in_runs;
+use super::*;
+use crate::base::work::{Over, Work};
+use std::cmp::Ordering;
+
+/// Where the first of the least elements is, or of the greatest. `None` for no elements, or odd ones, and if the turn is to
+/// end.
+fn extreme(work: &mut Work, vector: Vector<'_>, greatest: bool) -> Option<usize> {
+    fn first<T: PartialOrd>(
+        work: &mut Work,
+        all: &[[u8; ELEMENT]],
+        greatest: bool,
+        of: impl Fn(&[u8; ELEMENT]) -> Option<T>,
+    ) -> Option<usize> {
+        let mut found: Option<(usize, T)> = None;
+        for (part, some) in all.chunks(AT_ONCE).enumerate() {
+            work.pass(some.len()).ok()?;
+            for (i, element) in some.iter().enumerate() {
+                let x = of(element)?;
+                let better = |best: &T| if greatest { *best < x } else { x < *best };
+                if found.as_ref().is_none_or(|(_, best)| better(best)) {
+                    found = Some((part * AT_ONCE + i, x));
+                }
+            }
+        }
+        found.map(|(i, _)| i)
+    }
+    match vector {
+        Floats(x) => first(work, x, greatest, |e| {
+            Some(f64::from_le_bytes(*e)).filter(|f| f.is_finite())
+        }),
+        Integers(x) => first(work, x, greatest, |e| Some(i64::from_le_bytes(*e))),
+    }
+}
+
+/// The vector, and where that is.
+fn extreme_of<'h>(heap: &mut Heap, a: Value, greatest: bool) -> Option<(Vector<'h>, usize)> {
+    let vector = walked(heap, a)?;
+    Some((vector, extreme(&mut heap.work, vector, greatest)?))
+}
+
+fn extreme_value(heap: &mut Heap, a: Value, greatest: bool) -> Value {
+    match extreme_of(heap, a, greatest) {
+        Some((vector, i)) => vector.value(heap, &vector.elements()[i]),
+        None => Value::NONE,
+    }
+}
+
+/// `Mote.Vector.min(vector)`
+pub(crate) fn vec_min(heap: &mut Heap, a: Value) -> Value {
+    extreme_value(heap, a, false)
+}
+
+/// `Mote.Vector.max(vector)`
+pub(crate) fn vec_max(heap: &mut Heap, a: Value) -> Value {
+    extreme_value(heap, a, true)
+}
+
+/// `Mote.Vector.argmin(vector)`: the index of the first of the least.
+pub(crate) fn vec_argmin(heap: &mut Heap, a: Value) -> Value {
+    or_none(extreme_of(heap, a, false).map(|(_, i)| Value::fixnum(i as i64)))
+}
+
+/// `Mote.Vector.argmax(vector)`
+pub(crate) fn vec_argmax(heap: &mut Heap, a: Value) -> Value {
+    or_none(extreme_of(heap, a, true).map(|(_, i)| Value::fixnum(i as i64)))
+}
+
+/// `Mote.Vector.sort(vector)`: ascending, and stable for the two zeros.
+pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
+    let Some(vector) = Vector::of(a) else {
+        return Value::NONE;
+    };
+    let n = vector.elements().len();
+    // In order, and the bytes of that.
+    let levels = n.checked_ilog2().unwrap_or(0) as usize;
+    if pay(heap, n.saturating_mul(levels)).is_none() || !heap.fits(2 * n * ELEMENT) {
+        return Value::NONE;
+    }
+    match vector {
+        Floats(x) => {
+            let mut sorted: Vec<f64> = x.iter().map(|e| f64::from_le_bytes(*e)).collect();
+            if !sorted.iter().all(|f| f.is_finite()) {
+                return Value::NONE;
+            }
+            // Finite floats always compare.
+            let order = |x: &f64, y: &f64| x.partial_cmp(y).unwrap_or(Ordering::Equal);
+            match sort_in_runs(&mut sorted, &mut heap.work, |run| run.sort_by(order), order) {
+                Ok(()) => floats(
+                    heap,
+                    n,
+                    sorted.chunks(AT_ONCE).map(|some| some.iter().copied()),
+                ),
+                Err(Over) => Value::NONE,
+            }
+        }
+        Integers(x) => {
+            let mut sorted: Vec<i64> = x.iter().map(|e| i64::from_le_bytes(*e)).collect();
+            match sort_in_runs(
+                &mut sorted,
+                &mut heap.work,
+                <[i64]>::sort_unstable,
+                i64::cmp,
+            ) {
+                Ok(()) => integers(
+                    heap,
+                    n,
+                    sorted
+                        .chunks(AT_ONCE)
+                        .map(|some| some.iter().copied().map(Some)),
+                ),
+                Err(Over) => Value::NONE,
+            }
+        }
+    }
+}

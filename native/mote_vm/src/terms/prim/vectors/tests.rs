@@ -1,0 +1,245 @@
+//! What vectors are, hold and answer.
+use super::super::lists::from_slice;
+use super::super::testing::{elements, heap, Built, Model};
+use super::*;
+
+fn vector(heap: &mut Heap, all: &[f64]) -> Value {
+    let all: Vec<Value> = all.iter().map(|f| heap.float(*f)).collect();
+    let list = from_slice(heap, &all);
+    vec_new(heap, names().f64, list)
+}
+
+fn integers_of(heap: &mut Heap, all: &[i64]) -> Value {
+    let parts = all.chunks(AT_ONCE);
+    integers(
+        heap,
+        all.len(),
+        parts.map(|some| some.iter().copied().map(Some)),
+    )
+}
+
+fn list_of(heap: &mut Heap, a: Value) -> Vec<Option<f64>> {
+    let list = vec_to_list(heap, a);
+    elements(list).0.into_iter().map(as_float).collect()
+}
+
+#[test]
+fn it_is_the_struct_that_elixir_has() {
+    let mut heap = heap();
+    let vector = vector(&mut heap, &[1.0, -2.5]);
+    let map = Node::of(vector).unwrap();
+    assert!(map::named(map, names().structure) == Some(names().module));
+    assert!(map::entries(map)
+        .map(|(key, _)| key.as_atom().unwrap().name())
+        .is_sorted());
+    assert!(vec_size(vector) == Value::fixnum(2));
+    assert_eq!(list_of(&mut heap, vector), [Some(1.0), Some(-2.5)]);
+    assert_eq!(
+        vec_to_binary(vector).as_bytes().unwrap()[8..],
+        (-2.5f64).to_le_bytes()
+    );
+}
+
+#[test]
+fn elements_and_parts() {
+    let mut heap = heap();
+    let all: Vec<f64> = (0..1000).map(f64::from).collect();
+    let whole = vector(&mut heap, &all);
+    let at = Value::fixnum;
+    assert_eq!(vec_get(&mut heap, whole, at(999)).as_float(), Some(999.0));
+    for odd in [at(1000), at(-1), Value::NIL] {
+        assert!(vec_get(&mut heap, whole, odd).is_none());
+    }
+    let part = vec_slice(&mut heap, whole, at(10), at(100));
+    assert_eq!(
+        list_of(&mut heap, part),
+        all[10..110].iter().copied().map(Some).collect::<Vec<_>>()
+    );
+    assert!(
+        vec_to_binary(part).sliced().is_some(),
+        "the bytes are shared"
+    );
+    assert!(vec_slice(&mut heap, whole, at(10), at(991)).is_none());
+    assert!(vec_slice(&mut heap, whole, at(i64::MAX >> 1), at(i64::MAX >> 1)).is_none());
+    let twice = vec_concat(&mut heap, part, part);
+    assert!(vec_size(twice) == at(200));
+}
+
+#[test]
+fn sums_of_floats_are_made_in_lanes() {
+    let mut heap = heap();
+    let all: Vec<f64> = (0..1001).map(|i| 1.0 / f64::from(i + 1)).collect();
+    let x = vector(&mut heap, &all);
+    let mut sums = [0.0; 8];
+    for (i, f) in all.iter().enumerate() {
+        sums[i % 8] += f * f;
+    }
+    let expected = sums.iter().fold(0.0, |sum, lane| sum + lane);
+    assert_eq!(vec_dot(&mut heap, x, x).as_float(), Some(expected));
+    assert_eq!(vec_distance(&mut heap, x, x).as_float(), Some(0.0));
+    let empty = vector(&mut heap, &[]);
+    assert_eq!(vec_sum(&mut heap, empty).as_float(), Some(0.0));
+    assert!(vec_dot(&mut heap, x, empty).is_none());
+}
+
+#[test]
+fn integers_have_64_bits_and_no_more() {
+    let mut heap = heap();
+    let x = integers_of(&mut heap, &[i64::MAX, 1, i64::MIN]);
+    assert!(vec_sum(&mut heap, x) == Value::fixnum(0));
+    let wide = vec_get(&mut heap, x, Value::fixnum(0));
+    assert_eq!(number_of(wide), Some(i64::MAX.into()));
+    let plus =
+        |heap: &mut Heap, n| vec_map2(heap, Value::atom(Atom::new("add")), x, Value::fixnum(n));
+    assert!(plus(&mut heap, 1).is_none() && plus(&mut heap, -1).is_none());
+    let same = plus(&mut heap, 0);
+    assert!(crate::terms::prim::testing::uncounted::same(same, x));
+    assert!(vec_dot(&mut heap, x, x).is_none());
+    assert!(vec_distance(&mut heap, x, x) == Value::fixnum(0));
+    assert!(
+        vec_argmin(&mut heap, x) == Value::fixnum(2)
+            && vec_argmax(&mut heap, x) == Value::fixnum(0)
+    );
+}
+
+#[test]
+fn what_has_no_answer() {
+    let mut heap = heap();
+    let (zero, one) = (vector(&mut heap, &[0.0]), vector(&mut heap, &[1.0]));
+    let ints = integers_of(&mut heap, &[1]);
+    let name = |name| Value::atom(Atom::new(name));
+    assert!(vec_map2(&mut heap, name("div"), one, zero).is_none());
+    assert!(vec_map2(&mut heap, name("add"), one, ints).is_none());
+    assert!(vec_map2(&mut heap, name("pow"), one, one).is_none());
+    assert!(vec_concat(&mut heap, one, ints).is_none());
+    let empty = vector(&mut heap, &[]);
+    assert!(vec_min(&mut heap, empty).is_none() && vec_argmax(&mut heap, empty).is_none());
+    let nan = heap.bytes(&f64::NAN.to_le_bytes());
+    assert!(vec_from_binary(&mut heap, names().f64, nan).is_none());
+    // Made by hand, past the check.
+    let odd = made(&mut heap, names().f64, nan);
+    assert!(vec_get(&mut heap, odd, Value::fixnum(0)).is_none());
+    assert!(vec_sort(&mut heap, odd).is_none() && vec_min(&mut heap, odd).is_none());
+    assert!(vec_sum(&mut heap, odd).is_none() && vec_to_list(&mut heap, odd).is_none());
+    let mut built = Built::new();
+    for model in [Model::Int(1), Model::Map(vec![]), Model::List(vec![], None)] {
+        let value = built.value(&model);
+        assert!(vec_size(value).is_none() && vec_sum(&mut heap, value).is_none());
+    }
+}
+
+#[test]
+fn from_tensors() {
+    let mut heap = heap();
+    let bytes = heap.bytes(&[0x00, 0x00, 0x80, 0x3F, 0xFF, 0xFF, 0xFF, 0xFF]);
+    let mut of = |letter, bits| {
+        let kind = heap.tuple(2, |i| {
+            if i == 0 {
+                Value::atom(Atom::new(letter))
+            } else {
+                Value::fixnum(bits)
+            }
+        });
+        let vector = vec_from_binary(&mut heap, kind, bytes);
+        (!vector.is_none()).then(|| list_of(&mut heap, vector))
+    };
+    assert_eq!(of("u", 8).map(|list| list.len()), Some(8));
+    assert_eq!(of("s", 32), Some(vec![Some(1_065_353_216.0), Some(-1.0)]));
+    assert_eq!(of("f", 32), None, "the second one is no number");
+    assert_eq!(of("bf", 16), None);
+}
+
+/// One that takes several looks.
+fn long(heap: &mut Heap) -> (Vec<f64>, Value, Value) {
+    let all: Vec<f64> = (0..3 * AT_ONCE + 3)
+        .map(|i| (i * 7919 % 50_021) as f64)
+        .collect();
+    let integers: Vec<i64> = all.iter().map(|f| *f as i64).collect();
+    let floats = vector(heap, &all);
+    (all, floats, integers_of(heap, &integers))
+}
+
+#[test]
+fn long_ones_are_the_same_part_by_part() {
+    let mut heap = heap();
+    let (all, floats, integers) = long(&mut heap);
+    let add = Value::atom(Atom::new("add"));
+    let mut sums = [0.0; 8];
+    for (i, f) in all.iter().enumerate() {
+        sums[i % 8] += f;
+    }
+    let sum: f64 = sums.iter().sum();
+    assert_eq!(vec_sum(&mut heap, floats).as_float(), Some(sum));
+    assert!(vec_sum(&mut heap, integers) == Value::fixnum(all.iter().map(|f| *f as i64).sum()));
+    let at = |greatest| {
+        let better = |a: f64, b: f64| if greatest { a > b } else { a < b };
+        let index = (1..all.len()).fold(
+            0,
+            |best, i| if better(all[i], all[best]) { i } else { best },
+        );
+        Value::fixnum(index as i64)
+    };
+    for vector in [floats, integers] {
+        assert!(vec_argmin(&mut heap, vector) == at(false));
+        assert!(vec_argmax(&mut heap, vector) == at(true));
+        let mut sorted = all.clone();
+        sorted.sort_by(f64::total_cmp);
+        let made = vec_sort(&mut heap, vector);
+        assert!(list_of(&mut heap, made)
+            .into_iter()
+            .eq(sorted.into_iter().map(Some)));
+        for other in [vector, vec_get(&mut heap, vector, Value::fixnum(1))] {
+            let made = vec_map2(&mut heap, add, vector, other);
+            let more =
+                |(i, f): (usize, &f64)| Some(f + if other == vector { all[i] } else { all[1] });
+            assert!(list_of(&mut heap, made)
+                .into_iter()
+                .eq(all.iter().enumerate().map(more)));
+        }
+        let twice = vec_concat(&mut heap, vector, vector);
+        let again = all.iter().chain(&all).copied().map(Some);
+        assert!(list_of(&mut heap, twice).into_iter().eq(again));
+    }
+}
+
+/// work.rs, invariant 3.
+#[test]
+fn they_look_whether_the_machine_stops() {
+    let mut heap = heap();
+    let (_, floats, integers) = long(&mut heap);
+    let list = vec_to_list(&mut heap, floats);
+    let binary = vec_to_binary(floats);
+    let add = Value::atom(Atom::new("add"));
+    type Step = fn(&mut Heap, [Value; 4]) -> Value;
+    let steps: [(&str, Step); 12] = [
+        ("sum", |heap, [v, ..]| vec_sum(heap, v)),
+        ("dot", |heap, [v, ..]| vec_dot(heap, v, v)),
+        ("distance", |heap, [v, ..]| vec_distance(heap, v, v)),
+        ("min", |heap, [v, ..]| vec_min(heap, v)),
+        ("argmax", |heap, [v, ..]| vec_argmax(heap, v)),
+        ("sort", |heap, [v, ..]| vec_sort(heap, v)),
+        ("add", |heap, [v, _, _, add]| vec_map2(heap, add, v, v)),
+        ("add one", |heap, [v, _, _, add]| {
+            vec_map2(heap, add, v, Value::fixnum(1))
+        }),
+        ("concat", |heap, [v, ..]| vec_concat(heap, v, v)),
+        ("new", |heap, [_, list, ..]| {
+            vec_new(heap, names().f64, list)
+        }),
+        ("to_list", |heap, [v, ..]| vec_to_list(heap, v)),
+        ("from_binary", |heap, [_, _, binary, _]| {
+            vec_from_binary(heap, names().f64, binary)
+        }),
+    ];
+    heap.work.end_with(Arc::new(true.into()));
+    for vector in [floats, integers] {
+        for (name, step) in &steps {
+            heap.work.allow(u64::MAX);
+            assert!(
+                step(&mut heap, [vector, list, binary, add]).is_none(),
+                "{name}"
+            );
+            assert!(heap.work.is_over(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a term weighs: how many elements would be compared to find it equal to another copy of it.
+//!
+//! That is the price of a key that has to find its place among others: comparing it with each of them takes less. It is
+//! known from the key alone, so everybody charges the same, whatever their maps look like inside.
+//!
+//! What is shared weighs as often as it is met; a walk that nobody can pay for ends (work.rs).
+use super::build::COPIED;
+use super::types::as_binary;
+use crate::base::work::{Over, Work};
+use crate::terms::map::Node;
+use crate::values::value::Value;
+
+/// How many times its weight a value costs that has to find its place among others.
+pub(crate) const PLACED: usize = 4;
+
+/// Counts what it costs to find a key's place.
+#[inline(always)]
+pub(crate) fn place(key: Value, work: &mut Work) -> Result<(), Over> {
+    match key.is_immediate() || key.is_address() {
+        true => Ok(()),
+        false => weigh(key, PLACED, work),
+    }
+}
+
+/// Counts so many times what the value weighs.
+#[inline(never)]
+pub(crate) fn weigh(value: Value, times: usize, work: &mut Work) -> Result<(), Over> {
+    let whole = [value];
+    let mut row: &[Value] = &whole;
+    // Grows only where something is left behind a part: not along a list's spine.
+    let mut rest: Vec<&[Value]> = Vec::new();
+    loop {
+        while let [value, others @ ..] = row {
+            row = others;
+            let Some((parts, more)) = opened(*value, times, work)? else {
+                continue;
+            };
+            for later in [row, more] {
+                if !later.is_empty() {
+                    rest.push(later);
+                }
+            }
+            row = parts;
+        }
+        match rest.pop() {
+            Some(next) => row = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+type Rows<'h> = (&'h [Value], &'h [Value]);
+
+/// The parts of a value that may weigh something themselves; counts them.
+#[inline(always)]
+fn opened<'h>(value: Value, times: usize, work: &mut Work) -> Result<Option<Rows<'h>>, Over> {
+    let mut opened = |elements: usize, parts: &'h [Value], more: &'h [Value]| {
+        work.count(elements.saturating_mul(times))?;
+        Ok(Some((parts, more)))
+    };
+    if value.is_immediate() || value.is_address() {
+        return Ok(None);
+    }
+    if value.is_cons() {
+        return opened(2, value.cons_cell(), &[]);
+    }
+    if let Some(elements) = value.as_tuple() {
+        return opened(elements.len(), elements, &[]);
+    }
+    if let Some(node) = Node::of(value) {
+        return match node.is_leaf() {
+            true => opened(2 * node.keys.len(), node.keys, node.items),
+            // Its keys are some of its children's.
+            false => opened(0, node.items, &[]),
+        };
+    }
+    if let Some(bytes) = as_binary(value) {
+        work.count((bytes.len() / COPIED).saturating_mul(times))?;
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{model, Built};
+    use super::*;
+    use crate::terms::prim::compare::equal;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
+
+        #[test]
+        fn a_value_weighs_what_it_costs_to_find_it_equal(model in model()) {
+            let mut built = Built::new();
+            let (a, b) = (built.value(&model), built.value(&model));
+            let (mut weight, mut compared) = (Work::free(), Work::free());
+            prop_assert!(weigh(a, 1, &mut weight).is_ok() && equal(a, b, &mut compared));
+            prop_assert_eq!(weight.counted(), compared.counted());
+        }
+    }
+
+    #[test]
+    fn what_is_shared_is_not_weighed_beyond_what_can_be_paid() {
+        let mut built = Built::new();
+        let tree = (0..100).fold(Value::NIL, |below, _| built.heap.tuple(2, |_| below));
+        let mut work = Work::free();
+        work.allow(1000);
+        assert!(weigh(tree, 1, &mut work).is_err());
+    }
+}

@@ -1,0 +1,3 @@
+//! What only this crate's own tests need.
+mod scarcity;
+pub(crate) mod still;

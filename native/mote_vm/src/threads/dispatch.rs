@@ -1,0 +1,310 @@
+//! One turn of one event: run it, then commit or abort.
+//!
+//! Invariants:
+//! 1. Who looks at a turn sees it when it is known what becomes of it (`Verdict`), and before anything of it is visible: a
+//!    turn that is to run once more is not shown, and of one that is aborted no address gets out (turn/staged.rs).
+use crate::base::atom::Atom;
+use crate::base::sync::Relaxed;
+use crate::code::entry;
+use crate::code::program::{BehaviourCode, Program};
+use crate::machine::Abort;
+use crate::threads::thread::Dispatch;
+use crate::turns::interpreter::{Aborted, End};
+use crate::turns::queue::Event;
+use crate::turns::turn::staged::Staged;
+use crate::turns::turn::{Stop, TimerStep, Turn};
+use crate::values::actor::BehaviourId;
+use crate::values::foreign::{Delivery, Messages, Outgoing};
+use crate::values::term::{ActorRef, Term};
+use crate::values::value::Value;
+use std::panic::resume_unwind;
+
+/// What becomes of a turn that has run.
+pub(crate) enum Verdict {
+    Commits,
+    /// The message matched no clause.
+    Ignored,
+    /// It is aborted, and why.
+    Aborted(Value),
+    /// It is to run from its beginning, by the thread if it is more than a stand-in may do, or by that of another sponsor.
+    Postponed,
+}
+
+impl Dispatch {
+    /// Runs the event's actor, which this thread owns or whose behaviour is safe; what the turn cost, in units of
+    /// a small turn. Between turns `turn.actor` is the last one's until the caller forgets it.
+    #[inline(always)]
+    pub(crate) fn turn_of(&mut self, event: Event) -> u64 {
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
+        let id = actor.header().behaviour();
+        self.turn.begin(event);
+        let entry = self.turn.program.entry(id);
+        let how = entry((&raw mut self.turn).cast(), actor, event.message);
+        if how == entry::DONE && self.turn.is_usual() {
+            self.turn.counts.turns += 1;
+            self.turn.commit();
+            return 1;
+        }
+        self.finish(event, id, how, |_, _, _| ())
+    }
+
+    /// The same, shown to `see` (invariant 1).
+    pub(crate) fn turn_seen_by(
+        &mut self,
+        event: Event,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
+    ) -> u64 {
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
+        let id = actor.header().behaviour();
+        self.turn.begin(event);
+        let entry = self.turn.program.entry(id);
+        let how = entry((&raw mut self.turn).cast(), actor, event.message);
+        self.finish(event, id, how, see)
+    }
+
+    /// Whatever a turn can come to whose native code, or what stands in for it, has answered `how`.
+    #[inline(never)]
+    fn finish(
+        &mut self,
+        event: Event,
+        id: BehaviourId,
+        how: u32,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
+    ) -> u64 {
+        let program: *const Program = &*self.turn.program;
+        // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
+        // the interpreter needs the turn mutably.
+        let behaviour = unsafe { (*program).behaviour(id) };
+        self.running = Some((behaviour, event.message));
+        let interpreted = self.turn.counts.interpreted;
+        let end = match how {
+            entry::DONE => Ok(End::Done),
+            entry::IGNORED => Ok(End::Ignored),
+            entry::ABSENT => self.interpret(behaviour, event),
+            _ => self.stopped(id, behaviour, event),
+        };
+        let verdict = self.verdict(end);
+        let units = match verdict {
+            Verdict::Postponed => {
+                self.turn.counts.interpreted = interpreted;
+                self.postpone(event)
+            }
+            _ => {
+                self.turn.counts.turns += 1;
+                see(self, behaviour, &verdict);
+                1
+            }
+        };
+        match verdict {
+            Verdict::Postponed => {}
+            Verdict::Commits => {
+                self.turn.commit();
+                self.turn.count_staged();
+                if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
+                    self.commit_outside();
+                }
+            }
+            Verdict::Ignored => {
+                self.turn.counts.ignored += 1;
+                self.turn.abort();
+            }
+            Verdict::Aborted(reason) => self.aborted(behaviour, event, reason),
+        }
+        self.turn.actor = std::ptr::null();
+        self.running = None;
+        units + self.turn.tidy_up() / 2
+    }
+
+    /// What is to become of a turn that has ended so.
+    fn verdict(&self, end: Result<End, Aborted>) -> Verdict {
+        match end {
+            Ok(End::Done) if self.turn.lacks_memory() => {
+                Verdict::Aborted(Value::atom(Atom::NO_MEMORY))
+            }
+            Ok(End::Done) if self.stands_in && self.sends_too_much() => Verdict::Postponed,
+            Ok(End::Done) => Verdict::Commits,
+            Ok(End::Ignored) => Verdict::Ignored,
+            Err(Aborted(reason)) if self.runs_again(reason) => Verdict::Postponed,
+            Err(Aborted(reason)) => Verdict::Aborted(reason),
+        }
+    }
+
+    /// Native code has stopped in the middle of the turn.
+    #[cold]
+    fn stopped(
+        &mut self,
+        id: BehaviourId,
+        behaviour: &BehaviourCode,
+        event: Event,
+    ) -> Result<End, Aborted> {
+        match self.turn.halt.stop {
+            Stop::Aborted => return Err(Aborted(self.turn.halt.reason)),
+            Stop::Panicked => {
+                let payload = self.turn.halt.payload.take();
+                resume_unwind(payload.unwrap_or_else(|| Box::new("a panic without a payload")));
+            }
+            Stop::NotReady => {}
+            Stop::Never => self.turn.program.forget_native(id),
+        }
+        // A turn has no footprints until it commits.
+        self.turn.undo();
+        self.turn.tidy_up();
+        self.turn.begin(event);
+        self.interpret(behaviour, event)
+    }
+
+    #[inline(never)]
+    fn interpret(&mut self, behaviour: &BehaviourCode, event: Event) -> Result<End, Aborted> {
+        self.turn.counts.interpreted += 1;
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
+        let registers = self.interpreter.registers();
+        let n = behaviour.captures as usize;
+        // SAFETY: a frame has room for captures and message (verify.rs); an actor's state is a pointer to as many
+        // captures as its behaviour has, if these are two or more.
+        unsafe {
+            match n {
+                0 => {}
+                1 => *registers = actor.state(),
+                _ => {
+                    let captures = actor.state().word() as *const Value;
+                    for i in 0..n {
+                        *registers.add(i) = *captures.add(i);
+                    }
+                }
+            }
+            *registers.add(n) = event.message;
+        }
+        self.interpreter.run(&mut self.turn, &behaviour.code)
+    }
+
+    /// The rest of a commit: timers and deliveries.
+    #[cold]
+    pub(crate) fn commit_outside(&mut self) {
+        // Before a reference can leave: it must say where its timer is.
+        self.commit_timers();
+        if self.turn.outside.is_empty() {
+            return;
+        }
+        // Whoever gets a message can read what had been done by then.
+        self.publish_counters();
+        let mut outside = std::mem::take(&mut self.turn.outside);
+        for run in outside.chunk_by(|a, b| a.target == b.target) {
+            self.deliver(run);
+        }
+        outside.clear();
+        self.turn.outside = outside;
+        // The turn is committed: what it sent stays.
+        self.turn.queue.forgive();
+    }
+
+    fn commit_timers(&mut self) {
+        let mut steps = std::mem::take(&mut self.turn.timers);
+        let machine = &self.turn.place.machine;
+        let station = &self.turn.place.station;
+        for step in steps.drain(..) {
+            match step {
+                TimerStep::Cancel(timer) => match (timer.as_timer(), timer.as_foreign()) {
+                    (Some(id), _) => drop(machine.cancel_timer(id)),
+                    (None, Some(elsewhere)) => elsewhere.cancel_timer(),
+                    // Nothing else is staged.
+                    (None, None) => {}
+                },
+                TimerStep::Arm {
+                    timer,
+                    milliseconds,
+                    target,
+                    message,
+                } => {
+                    let due = machine.clock().after(milliseconds);
+                    let serial = timer.as_timer().map_or(0, |id| id.serial);
+                    let place = station.timers.arm(due, serial, target, message);
+                    // SAFETY: made by the turn that is being committed.
+                    unsafe { timer.place_timer(station.number, place) };
+                }
+            }
+        }
+        self.turn.timers = steps;
+    }
+
+    /// Delivers what goes to one target in a row.
+    fn deliver(&mut self, run: &[Outgoing]) {
+        let Some(Outgoing { target, .. }) = run.first() else {
+            return;
+        };
+        if target.is_address() {
+            for outgoing in run {
+                let event = Event {
+                    target: target.address_pointer(),
+                    message: outgoing.message,
+                };
+                self.send_by(outgoing.sponsor, event);
+            }
+            return;
+        }
+        let Turn { place, counts, .. } = &mut self.turn;
+        let Some(foreign) = target.as_foreign() else {
+            counts.dropped += run.len() as u64;
+            return;
+        };
+        let messages = Messages(run.iter());
+        foreign.deliver_all(messages, &place.machine, &mut |delivery, count| {
+            *match delivery {
+                Delivery::Done => &mut counts.foreign_out,
+                Delivery::Dead => &mut counts.undelivered,
+                Delivery::Full => &mut counts.overflowed,
+                Delivery::NoAddress => &mut counts.dropped,
+            } += count;
+        });
+    }
+
+    /// Whether the turn would get further elsewhere, or with the fuel that the machine allows.
+    fn runs_again(&self, reason: Value) -> bool {
+        let is = |atom| reason == Value::atom(atom);
+        // A unit may abort with any reason: what is true besides tells whether it is meant.
+        let is_leaving = self.turn.place.sponsor.removed.load(Relaxed);
+        is(Atom::FUEL) && self.turn.is_short_of_fuel() || is(Atom::MOVED) && is_leaving
+    }
+
+    #[cold]
+    fn aborted(&mut self, behaviour: &BehaviourCode, event: Event, reason: Value) {
+        let counts = &mut self.turn.counts;
+        let kind = abort_kind(reason);
+        let counter = match kind {
+            Atom::FUEL => &mut counts.aborts_fuel,
+            Atom::STACK => &mut counts.aborts_stack,
+            Atom::NO_MEMORY => &mut counts.aborts_no_memory,
+            Atom::KILLED => &mut counts.aborts_killed,
+            Atom::RAISED => &mut counts.aborts_raised,
+            Atom::UNDEFINED_FUNCTION => &mut counts.aborts_undefined_function,
+            Atom::ABORT => &mut counts.aborts_explicit,
+            _ => &mut counts.aborts_match,
+        };
+        *counter += 1;
+        // Whoever killed it knows, and a machine that stops has nobody to tell.
+        if kind != Atom::STOPPED && kind != Atom::KILLED {
+            // Whoever is told can read what had been done by then: that there was an abort, and nothing of the turn.
+            self.turn.counts.creates = self.turn.savepoint.creates;
+            self.turn.place.station.counters.publish(&self.turn.counts);
+            // The reason may have been made by the turn: it is reported before the turn is forgotten.
+            let reported = self.turn.place.machine.report_abort(Abort {
+                sponsor: self.turn.place.sponsor.name,
+                module: behaviour.module,
+                behaviour: behaviour.name,
+                actor: ActorRef::new(event.target),
+                message: Term::new(event.message),
+                reason: Term::of(reason, Staged::undone(&self.turn)),
+            });
+            self.turn.counts.unreported += !reported as u64;
+        }
+        self.turn.abort();
+    }
+}
+
+/// The atom that says why: the reason itself or the first element of a tuple.
+fn abort_kind(reason: Value) -> Atom {
+    let first = reason.as_tuple().and_then(|t| t.first().copied());
+    first.unwrap_or(reason).as_atom().unwrap_or(Atom::ABORT)
+}

@@ -1,0 +1,18 @@
+//! Dispatch threads: where events wait for them (inbox.rs, station.rs), how they take turns (thread.rs, dispatch.rs),
+//! share work, sleep and wake, and how a test runs them in an order of its choice ([`seeded`]).
+pub(crate) mod backlog;
+pub(crate) mod dispatch;
+pub(crate) mod fault;
+pub(crate) mod inbox;
+pub(crate) mod parker;
+pub(crate) mod presence;
+pub(crate) mod quiescence;
+pub(crate) mod route;
+pub mod seeded;
+pub(crate) mod sharing;
+pub mod sponsor;
+pub(crate) mod spot;
+pub(crate) mod stand_in;
+pub(crate) mod station;
+pub(crate) mod thread;
+pub(crate) mod worth;

@@ -1,0 +1,57 @@
+//! Pseudo-random choices, counted: the first so many of them are made, the others are always the first alternative.
+use crate::terms::prim::random::Random;
+use parking_lot::Mutex;
+
+struct State {
+    random: Random,
+    left: u64,
+    made: u64,
+}
+
+/// See the head of this file.
+pub(crate) struct Choices(Mutex<State>);
+
+impl Choices {
+    pub(crate) fn new(seed: u64, most: u64) -> Choices {
+        Choices(Mutex::new(State {
+            random: Random::from_seed(seed),
+            left: most,
+            made: 0,
+        }))
+    }
+
+    /// One of `n` alternatives. Where there is only one, nothing is chosen.
+    pub(crate) fn choose(&self, n: usize) -> usize {
+        let mut state = self.0.lock();
+        if n < 2 || state.left == 0 {
+            return 0;
+        }
+        state.left -= 1;
+        state.made += 1;
+        state.random.below(n as u64) as usize
+    }
+
+    /// How many were made.
+    pub(crate) fn made(&self) -> u64 {
+        self.0.lock().made
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_chooses_the_same_until_no_choice_is_left() {
+        let made = |seed, most| {
+            let choices = Choices::new(seed, most);
+            let made: Vec<usize> = (0..50).map(|n| choices.choose(2 + n % 7)).collect();
+            (made, choices.made())
+        };
+        assert_eq!(made(1, u64::MAX), made(1, u64::MAX));
+        assert_ne!(made(1, u64::MAX).0, made(2, u64::MAX).0);
+        let (few, count) = made(1, 10);
+        assert_eq!((&few[..10], count), (&made(1, u64::MAX).0[..10], 10));
+        assert!(few[10..].iter().all(|choice| *choice == 0));
+    }
+}

@@ -1,0 +1,162 @@
+//! One dispatcher of a seeded machine.
+use crate::code::program::BehaviourCode;
+use crate::threads::fault::Fault;
+use crate::threads::presence::Presence;
+use crate::threads::thread::Dispatch;
+use crate::turns::queue::Event;
+use crate::values::value::Value;
+use std::any::Any;
+use std::sync::mpsc::Sender;
+
+/// See the head of this file.
+pub(crate) struct Fibre {
+    // Boxed: the collector gets its address.
+    pub(super) dispatch: Box<Dispatch>,
+    /// Told by being dropped when it has ended.
+    _ended: Sender<()>,
+}
+
+impl Fibre {
+    pub(crate) fn new(dispatch: Dispatch, ended: Sender<()>) -> Fibre {
+        Fibre {
+            dispatch: Box::new(dispatch),
+            _ended: ended,
+        }
+    }
+
+    fn presence(&self) -> &Presence {
+        &self.dispatch.turn.place.station.presence
+    }
+
+    /// Begins: whoever pushes something wakes the system thread.
+    pub(super) fn begin(&mut self) {
+        self.dispatch.turn.place.station.parker.open(true);
+        self.dispatch.turn.heap.join_collection();
+        self.dispatch.join_watches();
+        self.show();
+    }
+
+    /// Leaves its state to the collector, while another one runs.
+    pub(super) fn show(&mut self) {
+        let station = self.dispatch.turn.place.station.clone();
+        station.show(&mut *self.dispatch);
+    }
+
+    pub(super) fn has_events(&self) -> bool {
+        !self.dispatch.turn.queue.is_empty()
+    }
+
+    /// Whether messages from outside were taken in that wait to be admitted.
+    pub(super) fn has_arrivals(&self) -> bool {
+        !self.dispatch.arrivals.is_empty()
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        self.dispatch.turn.place.station.inbox.is_pending()
+    }
+
+    pub(super) fn number(&self) -> u16 {
+        self.dispatch.turn.place.station.number
+    }
+
+    /// Takes in what has come from others.
+    pub(super) fn take_in(&mut self) {
+        if self.is_pending() {
+            self.presence().wake();
+            self.dispatch.drain();
+            self.presence().sleep();
+        }
+    }
+
+    /// Does what callers want, and collects if it is due; whether it goes on.
+    pub(super) fn keep(&mut self) -> bool {
+        self.presence().wake();
+        let goes_on = self.dispatch.keep();
+        self.presence().sleep();
+        goes_on
+    }
+
+    /// Runs one turn.
+    pub(super) fn play(&mut self) {
+        self.presence().wake();
+        self.dispatch.play();
+        self.presence().sleep();
+    }
+
+    /// Takes one message from outside in; whether there was one.
+    pub(super) fn admit(&mut self) -> bool {
+        self.presence().wake();
+        let admitted = self.dispatch.admit();
+        self.presence().sleep();
+        admitted
+    }
+
+    /// Fires what is due, here or elsewhere.
+    pub(super) fn look_at_the_clock(&mut self) {
+        self.presence().wake();
+        self.dispatch.look_at_the_clock();
+        self.dispatch.hand_over_all();
+        self.presence().sleep();
+    }
+
+    /// Whether it has something for others.
+    pub(super) fn owes(&self) -> bool {
+        self.dispatch.owes()
+    }
+
+    /// What a panic in it means.
+    pub(super) fn fault(&self, payload: &(dyn Any + Send)) -> Fault {
+        let sponsor = self.dispatch.turn.place.sponsor.name;
+        Fault::of(payload, sponsor, self.dispatch.running_turn())
+    }
+
+    /// The end.
+    pub(super) fn end(self) {
+        self.presence().wake();
+        self.dispatch.leave();
+    }
+}
+
+impl Dispatch {
+    /// The turn that a panic has ended; none between turns, where no behaviour is to blame.
+    pub(crate) fn running_turn(&self) -> Option<(&BehaviourCode, Value)> {
+        let turn = self.running.filter(|_| !self.turn.actor.is_null());
+        // SAFETY: behaviour code lives as long as the program, which the machine holds.
+        turn.map(|(code, message)| (unsafe { &*code }, message))
+    }
+
+    fn keep(&mut self) -> bool {
+        self.keep_house();
+        self.answer_calls();
+        if self.retiring {
+            self.retire();
+            return false;
+        }
+        self.hand_over_all();
+        true
+    }
+
+    fn play(&mut self) {
+        let traces = self.turn.place.machine.attention().traces();
+        // What came in between was accepted before.
+        self.turn.queue.forgive();
+        if let Some(event) = self.next_event() {
+            if self.may_run(event) {
+                self.watched_turn(event, &traces);
+            }
+        }
+        self.hand_over_all();
+        self.publish();
+        let mark = self.turn.queue.mark();
+        self.turn.savepoint.queue = mark;
+    }
+
+    /// The event to run next: where a sponsor is to have several threads, any that waits.
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        if let Some(choices) = self.choices.as_ref().filter(|_| self.shuffled) {
+            let ahead = choices.choose(self.turn.queue.in_sight());
+            self.turn.queue.bring_forward(ahead);
+        }
+        self.turn.queue.pop()
+    }
+}

@@ -1,0 +1,344 @@
+//! Giving work away: private queues, shared on request and when it pays (Acar, Charguéraud, Rainey: private
+//! deques, PPoPP 2013).
+//!
+//! A busy thread looks at its request word between batches of turns, and inside a long turn where fuel is checked. It
+//! gives away half of its queue, with the actors that the events are for: they change owner with the events, so nobody
+//! claims anything. Events for actors of the asker all go, and those for others' actors it routes just as well
+//! (route.rs). It also wakes a sleeping sibling when what is queued will take longer than the waking (worth.rs), and
+//! gives it nothing before it asks: by then there may be nothing left, and what was given too early would wait for it.
+//!
+//! Invariants:
+//! 1. Only an actor's owner gives it away, and never the one whose turn is running.
+//! 2. An event is given, or goes back to where this thread will find it again; none is lost.
+//! 3. `waking` is set before the thread is woken, and cleared whenever the thread wakes and
+//!    before it sleeps: it never stays set on a thread that sleeps on.
+//! 4. A request is either answered or withdrawn: whoever cannot withdraw it any more was answered, and only they. It is
+//!    answered by who has something to give, and stands until then; who has asked in vain withdraws it.
+#[cfg(all(test, loom))]
+mod models;
+
+use crate::base::ids::ThreadNumber;
+use crate::base::sync::{AcqRel, AtomicU16, Relaxed};
+use crate::threads::parker::Waker;
+use crate::threads::station::Station;
+use crate::turns::queue::Event;
+use crate::turns::turn::Turn;
+use crate::values::actor::Actor;
+use std::sync::Arc;
+
+/// Work that is worth asking for, by a thread that is awake, in nanoseconds of estimated time.
+pub(crate) const WORTH_ASKING: u64 = 50_000;
+/// The most events given at once: touching their actors must not hold up the giver for long.
+const MOST: usize = 16 * 1024;
+/// How many neighbours in the queue go together: their actors often share cache lines.
+const STRIPE: usize = 32;
+/// Events that are looked at to find crowded actors, and how many of them make a crowd.
+const SAMPLE: usize = 64;
+const CROWD: usize = 4;
+/// For how many batches a thread shares nothing after most of what it looked at had to stay.
+const RELUCTANCE: u32 = 256;
+/// How many are looked at before those of them that go are handed over.
+const SECTION: usize = 1024;
+/// How far ahead the actors of events to be given are fetched into the cache.
+const AHEAD: usize = 16;
+
+/// The number of a thread without work that asks this one for some; 0 if none does.
+pub(crate) struct Request(AtomicU16);
+
+impl Request {
+    pub(crate) fn new() -> Request {
+        Request(AtomicU16::new(0))
+    }
+
+    /// Asks; `false` when somebody else asks already.
+    pub(crate) fn ask(&self, me: ThreadNumber) -> bool {
+        // AcqRel, also below: each step sees the last one whole (invariant 4).
+        self.0.compare_exchange(0, me, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Whether it still asks: a hint.
+    pub(crate) fn is_by(&self, me: ThreadNumber) -> bool {
+        self.0.load(Relaxed) == me
+    }
+
+    /// Asks no longer; `false` when it was answered.
+    pub(crate) fn withdraw(&self, me: ThreadNumber) -> bool {
+        self.0.compare_exchange(me, 0, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Who asks, if anybody: to be given something.
+    #[inline(always)]
+    pub(crate) fn answer(&self) -> Option<ThreadNumber> {
+        // Relaxed: a hint that saves the swap; the swap decides.
+        if self.0.load(Relaxed) == 0 {
+            return None;
+        }
+        Some(self.0.swap(0, AcqRel)).filter(|asker| *asker != 0)
+    }
+}
+
+impl Turn {
+    /// Answers a request for work, and wakes a sleeper if the backlog is worth it. Called between turns and, by
+    /// `refuel`, within one.
+    pub(crate) fn share(&mut self, backlog: u64) {
+        if self.place.sponsor.stations.len() == 1 {
+            return;
+        }
+        let station = &self.place.station;
+        if self.reluctance > 0 && self.actor.is_null() {
+            // Asked for or not: what would have to stay is not moved about again so soon.
+            self.reluctance -= 1;
+            station.backlog.store(0, Relaxed);
+            return;
+        }
+        // Relaxed, also below: hints, ordered by the announcement (invariant 3).
+        station.backlog.store(backlog, Relaxed);
+        // For less they wait.
+        if backlog >= WORTH_ASKING {
+            if let Some(asker) = station.request.answer() {
+                let asker = self.place.machine.stations().get(asker);
+                return self.give_half(&asker);
+            }
+        }
+        let sponsor = &self.place.sponsor;
+        if sponsor.asleep.load(Relaxed) > 0 && sponsor.worth_waking.pays(backlog) {
+            let mut stations = sponsor.stations.iter();
+            let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
+            if let Some(sleeper) = stations.find(asleep) {
+                sleeper.waking.store(true, Relaxed);
+                sleeper.wake();
+            }
+        }
+    }
+
+    /// Gives half of the committed events to another thread of the sponsor, which begins with the first of them while
+    /// the others are looked at.
+    fn give_half(&mut self, to: &Station) {
+        let committed = self.queue.mark_len(&self.savepoint.queue);
+        let between_turns = self.actor.is_null();
+        // Within a turn what is to stay can be put back into the last chunk only (queue.rs, invariant 4): what lies in
+        // more than one is divided where the half of it ends.
+        let divided = between_turns || self.queue.is_in_one_chunk();
+        let mut left = match divided {
+            true => committed.min(2 * MOST),
+            false => committed.div_ceil(2).min(MOST),
+        };
+        let looked_at = left;
+        let section = left.min(SECTION);
+        let mut crowded = None;
+        let (mut given, mut kept) = (Vec::with_capacity(section), Vec::with_capacity(left));
+        let mut taken = Vec::with_capacity(section);
+        while left > 0 {
+            let section = left.min(SECTION);
+            taken.extend((0..section).map_while(|_| self.queue.take_before(&self.savepoint.queue)));
+            left -= section;
+            if between_turns {
+                let crowded = &*crowded.get_or_insert_with(|| self.crowded(&taken));
+                let stripe = self.stripe(taken.len());
+                let stays = |i: usize, e: Event| {
+                    (i / stripe).is_multiple_of(2) || crowded.contains(&e.target)
+                };
+                self.divide(&taken, to, stays, &mut given, &mut kept);
+            } else {
+                let bound = self.bound_to_turn();
+                let stays = |i, e: Event| divided && i % 2 == 1 || e.target == bound;
+                self.divide(&taken, to, stays, &mut given, &mut kept);
+            }
+            taken.clear();
+            self.hand_over(to, &mut given, Waker::GoesOn);
+        }
+        let gone = looked_at - kept.len();
+        if gone < looked_at / 16 {
+            self.reluctance = RELUCTANCE;
+        }
+        self.counts.shares_given += (gone > 0) as u64;
+        if between_turns {
+            for event in kept {
+                self.queue.push(event.target, event.message);
+            }
+            self.savepoint.queue = self.queue.mark();
+        } else if divided {
+            self.queue.put_back_all(&kept);
+        } else {
+            let own = self.place.station.clone();
+            self.hand_over(&own, &mut kept, Waker::GoesOn);
+        }
+        // What left has a place there by now.
+        let queued = self.queue.mark_len(&self.savepoint.queue);
+        self.settle(queued, 0);
+    }
+
+    /// How many neighbours in the queue stay together when it is divided: half of what is queued first goes, and half of
+    /// what is queued last, for there is more to come of the first. Of long turns one at a time: what they report is
+    /// queued behind those that wait, however few of them are left.
+    fn stripe(&self, queued: usize) -> usize {
+        match self.long_turn {
+            0 => (queued / 4).clamp(1, STRIPE),
+            _ => 1,
+        }
+    }
+
+    /// The running actor, unless others may run it at the same time.
+    fn bound_to_turn(&self) -> *const Actor {
+        // SAFETY: the running actor is live: its event was queued.
+        let behaviour = unsafe { (*self.actor).header() }.behaviour();
+        match self.program.behaviour(behaviour).safe {
+            true => std::ptr::null(),
+            false => self.actor,
+        }
+    }
+
+    /// What stays is kept, the others are to be given, with their actors. What is for actors of the other thread goes in any
+    /// case: it would have to follow one by one.
+    fn divide(
+        &self,
+        taken: &[Event],
+        to: &Station,
+        stays: impl Fn(usize, Event) -> bool,
+        given: &mut Vec<Event>,
+        kept: &mut Vec<Event>,
+    ) {
+        for (i, &event) in taken.iter().enumerate() {
+            fetch(taken, i + AHEAD);
+            // SAFETY: targets of queued events are live.
+            let actor = unsafe { &*event.target };
+            let owner = actor.header().owner();
+            if owner != to.number && stays(i, event) {
+                kept.push(event);
+                continue;
+            }
+            // The actor goes with the event, unless it is not this thread's, or its turn is running.
+            if owner == self.place.station.number && event.target != self.actor {
+                actor.give(to.number);
+            }
+            given.push(event);
+        }
+    }
+
+    /// Actors that many of these events are for, but for every second one: given away, they would leave events
+    /// behind that have to follow them one by one, and soon come back the same way. When several are crowded, half
+    /// of them go all the same: there is work for two.
+    fn crowded(&mut self, events: &[Event]) -> Vec<*const Actor> {
+        if events.len() < CROWD {
+            return Vec::new();
+        }
+        // Each event once at most: a few events seen again and again would look like a crowd.
+        let step = events.len().div_ceil(SAMPLE);
+        let start = self.random.below(step as u64) as usize;
+        let sampled = events[start..].iter().step_by(step);
+        let mut sample: Vec<*const Actor> = sampled.map(|event| event.target).collect();
+        sample.sort_unstable();
+        let crowds = sample.chunk_by(|a, b| a == b).filter(|c| c.len() >= CROWD);
+        crowds.map(|crowd| crowd[0]).step_by(2).collect()
+    }
+
+    /// Puts events into another thread's inbox, or into the first sponsor's if that thread has ended.
+    pub(crate) fn hand_over(&self, to: &Station, events: &mut Vec<Event>, waker: Waker) {
+        if events.is_empty() {
+            return;
+        }
+        let machine = &self.place.machine;
+        if !to.push_events(events, waker) {
+            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+            let heir = machine.sponsors();
+            let _ = heir.first().lead().push_events(events, waker);
+        }
+    }
+}
+
+/// Fetches the actor of an event to come into the cache.
+#[inline(always)]
+fn fetch(events: &[Event], at: usize) {
+    if let Some(event) = events.get(at) {
+        crate::platform::prefetch::prefetch(event.target.cast());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::testing::still::Still;
+    use crate::values::actor::BehaviourId;
+    use crate::values::value::Value;
+
+    /// A thread of two, with events for as many actors of its own queued; its sibling is asleep.
+    fn busy_with(events: usize) -> (Still, Vec<*const Actor>) {
+        let mut still = Still::new(2);
+        let turn = &mut still.thread.turn;
+        let actors: Vec<_> = (0..events)
+            .map(|_| turn.create(BehaviourId::SINK, Value::NIL).address_pointer())
+            .collect();
+        for actor in &actors {
+            turn.queue.push(*actor, Value::NIL);
+        }
+        turn.savepoint.queue = turn.queue.mark();
+        (still, actors)
+    }
+
+    /// Which of the actors stayed with the thread when its sibling asked, and are next in its queue.
+    fn kept(still: &mut Still, actors: &[*const Actor], backlog: u64) -> Vec<usize> {
+        let turn = &mut still.thread.turn;
+        let (me, sibling) = {
+            let stations = &turn.place.sponsor.stations;
+            (stations[0].number, stations[1].number)
+        };
+        assert!(turn.place.station.request.ask(sibling));
+        turn.share(backlog);
+        // SAFETY: as they were made; nobody has collected them.
+        let owner = |at: usize| unsafe { (*actors[at]).header() }.owner();
+        let mut kept = Vec::new();
+        while let Some(event) = turn.queue.take_before(&turn.savepoint.queue) {
+            kept.extend(actors.iter().position(|actor| *actor == event.target));
+        }
+        // The running one has a safe behaviour: its event may go, while it stays.
+        let stays = |at: usize| kept.contains(&at) || actors[at] == turn.actor;
+        for at in 0..actors.len() {
+            assert_eq!(owner(at), if stays(at) { me } else { sibling });
+        }
+        kept
+    }
+
+    #[test]
+    fn of_small_turns_stripes_go_and_of_long_ones_every_second() {
+        let (mut still, actors) = busy_with(16);
+        let stripes = kept(&mut still, &actors, WORTH_ASKING);
+        assert_eq!(stripes, [0, 1, 2, 3, 8, 9, 10, 11]);
+        let (mut still, actors) = busy_with(5);
+        still.thread.turn.long_turn = 10_000;
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0, 2, 4]);
+    }
+
+    #[test]
+    fn behind_a_long_turn_every_second_goes_from_the_first_on() {
+        let (mut still, actors) = busy_with(5);
+        still.thread.turn.actor = actors[2];
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [1, 3]);
+        let (mut still, actors) = busy_with(1);
+        let (_other, running) = busy_with(1);
+        still.thread.turn.actor = running[0];
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0; 0]);
+    }
+
+    #[test]
+    fn what_is_for_actors_of_the_asker_goes() {
+        let (mut still, actors) = busy_with(16);
+        let sibling = still.thread.turn.place.sponsor.stations[1].number;
+        for at in [1, 3, 9] {
+            // SAFETY: as it was made; nobody has collected it.
+            unsafe { (*actors[at]).give(sibling) };
+        }
+        let stripes = kept(&mut still, &actors, WORTH_ASKING);
+        assert_eq!(stripes, [0, 2, 8, 10, 11]);
+    }
+
+    #[test]
+    fn what_is_nearly_done_stays_and_whoever_asks_sees_it() {
+        let (mut still, actors) = busy_with(4);
+        let all = kept(&mut still, &actors, WORTH_ASKING - 1);
+        assert_eq!(all, [0, 1, 2, 3]);
+        let place = &still.thread.turn.place;
+        let sibling = place.sponsor.stations[1].number;
+        assert!(!place.station.has_at_least(WORTH_ASKING));
+        assert!(place.station.request.withdraw(sibling));
+    }
+}

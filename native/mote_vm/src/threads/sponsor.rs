@@ -1,0 +1,252 @@
+//! Sponsors: named groups of dispatch threads inside one machine.
+use crate::base::atom::Atom;
+use crate::base::sync::{AtomicBool, Relaxed};
+use crate::boundary::room::Room;
+use crate::threads::station::Station;
+use crate::threads::worth::Worth;
+use crate::values::actor::SponsorId;
+use parking_lot::RwLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// How a sponsor is set up.
+#[derive(Clone, Debug)]
+pub struct SponsorConfig {
+    /// Its name.
+    pub name: Atom,
+    /// How many dispatch threads, at least 1.
+    pub threads: usize,
+    /// The cores that its threads are bound to, in turn; empty: not bound.
+    pub cores: Vec<usize>,
+    /// How many events may wait in it before messages from outside are refused.
+    pub inbox: usize,
+    /// Whether a sender outside that does not say otherwise waits for room.
+    pub patient: bool,
+}
+
+/// The numbers of the cores that this process may run on; none where the system does not say.
+pub fn cores() -> Vec<usize> {
+    crate::platform::cores::usable()
+}
+
+/// A running sponsor.
+pub(crate) struct Sponsor {
+    pub(crate) id: SponsorId,
+    pub(crate) name: Atom,
+    pub(crate) started: Instant,
+    /// Its threads; the first one takes what comes from elsewhere.
+    pub(crate) stations: Vec<Arc<Station>>,
+    /// How many of them are asleep: a hint.
+    pub(crate) asleep: AtomicUsize,
+    /// From how much work on they are woken.
+    pub(crate) worth_waking: Worth,
+    /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
+    pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
+    pub(crate) room: Arc<Room>,
+    ever_pinned: AtomicBool,
+}
+
+impl Sponsor {
+    pub(crate) fn new(
+        id: SponsorId,
+        name: Atom,
+        stations: Vec<Arc<Station>>,
+        room: Arc<Room>,
+    ) -> Sponsor {
+        Sponsor {
+            id,
+            name,
+            started: Instant::now(),
+            stations,
+            room,
+            asleep: AtomicUsize::new(0),
+            worth_waking: Worth::new(),
+            removed: Arc::default(),
+            ever_pinned: AtomicBool::new(false),
+        }
+    }
+
+    /// The thread that takes what comes from elsewhere.
+    pub(crate) fn lead(&self) -> &Arc<Station> {
+        &self.stations[0]
+    }
+}
+
+/// The sponsors of a machine. The first one is there from the start to the end.
+#[derive(Default)]
+pub(crate) struct Sponsors {
+    slots: RwLock<Vec<Slot>>,
+    /// Also in the first slot; here without a lock, for every message from outside asks for it.
+    first: OnceLock<Arc<Sponsor>>,
+}
+
+enum Slot {
+    Running(Arc<Sponsor>),
+    Free,
+    /// Removed, but actors are pinned to it: its number stands for the first sponsor now.
+    Gone,
+}
+
+/// Why a sponsor could not be added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AddError {
+    Exists,
+    /// So many of them are gone.
+    TooMany {
+        gone: usize,
+    },
+    TooManyThreads,
+}
+
+impl Sponsors {
+    /// Adds the sponsor that `make` builds for a free number.
+    pub(crate) fn add(
+        &self,
+        name: Atom,
+        make: impl FnOnce(SponsorId) -> Sponsor,
+    ) -> Result<Arc<Sponsor>, AddError> {
+        let mut slots = self.slots.write();
+        if running(&slots).any(|s| s.name == name) {
+            return Err(AddError::Exists);
+        }
+        let free = slots.iter().position(|slot| matches!(slot, Slot::Free));
+        let at = free.unwrap_or(slots.len());
+        if at >= SponsorId::LIMIT {
+            let gone = slots.iter().filter(|slot| matches!(slot, Slot::Gone));
+            return Err(AddError::TooMany { gone: gone.count() });
+        }
+        let sponsor = Arc::new(make(SponsorId(at as u16)));
+        self.first.get_or_init(|| sponsor.clone());
+        let slot = Slot::Running(sponsor.clone());
+        if at == slots.len() {
+            slots.push(slot);
+        } else {
+            slots[at] = slot;
+        }
+        Ok(sponsor)
+    }
+
+    /// Takes a sponsor out; the first one stays.
+    pub(crate) fn remove(&self, name: Atom) -> Option<Arc<Sponsor>> {
+        let mut slots = self.slots.write();
+        let found = running(&slots).find(|s| s.name == name)?.clone();
+        if found.id.0 == 0 {
+            return None;
+        }
+        found.removed.store(true, Relaxed);
+        slots[found.id.0 as usize] = Slot::Gone;
+        Some(found)
+    }
+
+    /// The threads of a removed sponsor have ended: its number and theirs may be given again, unless actors are
+    /// pinned to it; which of the two is the answer.
+    pub(crate) fn recycle(&self, sponsor: &Sponsor) -> bool {
+        let free = !sponsor.ever_pinned.load(Relaxed);
+        if free {
+            self.slots.write()[sponsor.id.0 as usize] = Slot::Free;
+        }
+        free
+    }
+
+    /// Notes that an actor is to be pinned to a sponsor, whose number is not given again then; none if it is gone.
+    pub(crate) fn pin(&self, is: impl Fn(&Sponsor) -> bool) -> Option<SponsorId> {
+        // The lock is held to the end: who takes the sponsor out finds the note.
+        let slots = self.slots.read();
+        let sponsor = running(&slots).find(|sponsor| is(sponsor))?;
+        // Relaxed: ordered by the lock.
+        sponsor.ever_pinned.store(true, Relaxed);
+        Some(sponsor.id)
+    }
+
+    pub(crate) fn by_name(&self, name: Atom) -> Option<Arc<Sponsor>> {
+        let slots = self.slots.read();
+        let found = running(&slots).find(|s| s.name == name);
+        found.cloned()
+    }
+
+    /// The sponsor of a number; the first one stands in for those that are gone.
+    pub(crate) fn by_id(&self, id: SponsorId) -> Arc<Sponsor> {
+        let slots = self.slots.read();
+        match slots.get(id.0 as usize) {
+            Some(Slot::Running(sponsor)) => sponsor.clone(),
+            _ => self.first().clone(),
+        }
+    }
+
+    /// The first sponsor.
+    pub(crate) fn first(&self) -> &Arc<Sponsor> {
+        match self.first.get() {
+            Some(sponsor) => sponsor,
+            None => unreachable!("a machine has its first sponsor before anything runs"),
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Sponsor>> {
+        running(&self.slots.read()).cloned().collect()
+    }
+}
+
+fn running(slots: &[Slot]) -> impl Iterator<Item = &Arc<Sponsor>> {
+    slots.iter().filter_map(|slot| match slot {
+        Slot::Running(sponsor) => Some(sponsor),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(sponsors: &Sponsors, name: &str) -> Result<Arc<Sponsor>, AddError> {
+        let name = Atom::new(name);
+        sponsors.add(name, |id| {
+            Sponsor::new(id, name, Vec::new(), Arc::default())
+        })
+    }
+
+    #[test]
+    fn names_are_unique_and_the_first_stays() {
+        let sponsors = Sponsors::default();
+        let first = add(&sponsors, "first").ok().unwrap();
+        add(&sponsors, "second").ok().unwrap();
+        assert_eq!(add(&sponsors, "second").err(), Some(AddError::Exists));
+        assert!(sponsors.remove(first.name).is_none());
+        assert!(sponsors.remove(Atom::new("second")).is_some());
+        assert!(sponsors.by_name(Atom::new("second")).is_none());
+    }
+
+    #[test]
+    fn who_finds_no_number_learns_how_many_are_not_given_again() {
+        let sponsors = Sponsors::default();
+        add(&sponsors, "first").ok().unwrap();
+        for _ in 1..SponsorId::LIMIT {
+            let other = add(&sponsors, "other").ok().unwrap();
+            assert_eq!(sponsors.pin(|s| s.name == other.name), Some(other.id));
+            sponsors.remove(other.name);
+            assert!(!sponsors.recycle(&other));
+        }
+        let gone = SponsorId::LIMIT - 1;
+        assert_eq!(
+            add(&sponsors, "other").err(),
+            Some(AddError::TooMany { gone })
+        );
+    }
+
+    #[test]
+    fn a_number_is_given_again_unless_actors_are_pinned_to_it() {
+        let sponsors = Sponsors::default();
+        add(&sponsors, "first").ok().unwrap();
+        let second = add(&sponsors, "second").ok().unwrap();
+        sponsors.remove(second.name);
+        assert_eq!(sponsors.by_id(second.id).name.name(), "first");
+        assert!(sponsors.recycle(&second));
+        let third = add(&sponsors, "third").ok().unwrap();
+        assert_eq!(third.id, second.id);
+        assert_eq!(sponsors.pin(|s| s.name == third.name), Some(third.id));
+        sponsors.remove(third.name);
+        assert!(!sponsors.recycle(&third));
+        assert_eq!(sponsors.pin(|s| s.id == third.id), None);
+        assert_ne!(add(&sponsors, "fourth").ok().unwrap().id, third.id);
+    }
+}

@@ -1,0 +1,287 @@
+//! Standing in: who waits for an answer runs the turns that lead to it, in place of the thread that sleeps.
+//!
+//! To wake a thread, and to be woken by it, takes ten to a hundred times as long as the turn between the two. A caller
+//! outside that has nothing else to do before it is answered saves both: while the thread that its message enters by is
+//! asleep, it is that thread for a moment (presence.rs), with its queue, its heap and its counters. What is more than a
+//! moment's work stays with the thread, which is woken for it then.
+//!
+//! Invariants:
+//! 1. The state of a sleeping thread is touched by one stand-in at a time, and by no collector meanwhile: the one is a
+//!    compare-and-swap on the presence, and the other waits until the thread is asleep or arrives (safepoint.rs).
+//! 2. A stand-in counts as an awake thread as long as it is there (quiescence.rs), and looks for what has come meanwhile
+//!    after it has gone, as a thread does that falls asleep (inbox.rs, invariant 3). If it leaves something to do it
+//!    leaves its count as well, once, until the thread has woken (`is_wanted`).
+//! 3. It may take little fuel, so it neither stays long nor needs much of the caller's stack: each call of the language
+//!    takes one unit, and a primitive that would take more than is left is not begun or ends soon (base/work.rs). A turn that
+//!    needs more leaves nothing behind and stays the first one of the queue.
+//! 4. Whatever it takes in it hands on before it leaves, or the thread is woken for that: also what comes between two of its
+//!    batches, and what is for others (`owes`).
+//! 5. It never sleeps, collects, or does what callers want done between turns. What takes long beside turns stays with the
+//!    thread as well: unpacking many messages or large ones, and making terms of large ones that leave the machine; the turn
+//!    that sends those is rolled back as one that needs more fuel.
+use crate::base::sync::{fence, Relaxed, SeqCst};
+use crate::machine::Machine;
+use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
+use crate::platform::stack;
+use crate::terms::view::View;
+use crate::threads::backlog::LONG;
+use crate::threads::fault::Fault;
+use crate::threads::station::Station;
+use crate::threads::thread::Dispatch;
+use crate::turns::marking::phase::Phase;
+use crate::turns::queue::Event;
+use crate::values::foreign::Class;
+use crate::values::term::Term;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::Instant;
+
+/// The most fuel of a turn, and the least for which it is worth trying.
+const MOST_FUEL: u64 = 512;
+const LEAST_FUEL: u64 = 64;
+/// How often it takes in what has come, and small turns each time.
+const ROUNDS: usize = 4;
+const BATCH: u64 = 32;
+/// Parts of terms that a turn may send to the outside, and bytes that count as one.
+const MOST_SENT: usize = 256;
+const BYTES_A_PART: usize = 64;
+/// Stack for everything that is not nested calls of the language.
+const OTHER_FRAMES: usize = 256 << 10;
+const _: () = assert!(LARGEST_BEHAVIOUR_FRAME <= OTHER_FRAMES / 2);
+
+/// The fuel that a turn may take on the calling thread; none if its stack is too small, or not known.
+pub(crate) fn fuel() -> Option<u64> {
+    let room = stack::left()?.checked_sub(OTHER_FRAMES)?;
+    let fuel = (room / (LARGEST_FRAME + 16)) as u64;
+    (fuel >= LEAST_FUEL).then_some(fuel.min(MOST_FUEL))
+}
+
+impl Machine {
+    /// Something has entered there that the caller waits for: it runs the turns, with so much fuel each, if the thread
+    /// sleeps; otherwise that is awake or is woken. `answered` says whether the caller has what it waits for.
+    pub(crate) fn stand_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) {
+        let is_thread_needed = self.stood_in(station, fuel, answered).unwrap_or(true);
+        // Whatever was announced it has taken, what is meant for the thread alone as well.
+        if is_thread_needed || station.inbox.is_pending() || station.summoned.load(Relaxed) {
+            station.unpark_if_asleep();
+        }
+    }
+
+    /// Whether there is more to do; nothing if it cannot stand in.
+    fn stood_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) -> Option<bool> {
+        let stand_in = station.presence.stand_in()?;
+        // As a thread that has just woken: safepoint.rs, invariant 2.
+        fence(SeqCst);
+        if self.safepoint().is_wanted() || self.is_stopping() {
+            return None;
+        }
+        // SAFETY: the thread is asleep in `stand_still`, and this is the only one who stands in for it (invariant 1).
+        let dispatch = unsafe { &mut *station.dispatch()? };
+        if !dispatch.may_be_stood_in_for() {
+            return None;
+        }
+        self.quiescence().add(1);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            dispatch.stand_in(fuel);
+            dispatch.is_needed() || !answered()
+        }));
+        let is_needed = *outcome.as_ref().unwrap_or(&true);
+        let was_wanted = dispatch.is_wanted;
+        dispatch.is_wanted |= is_needed;
+        let fault = outcome.as_ref().err().map(|payload| {
+            // As in thread.rs: before others can take over the actor.
+            self.stop();
+            let sponsor = dispatch.turn.place.sponsor.name;
+            Fault::of(&**payload, sponsor, dispatch.running_turn())
+        });
+        drop(stand_in);
+        if let Some(fault) = fault {
+            self.fault(fault);
+        }
+        if was_wanted || !is_needed {
+            self.quiescence().done(1);
+        }
+        Some(is_needed)
+    }
+}
+
+impl Dispatch {
+    /// Whether there is nothing but turns to run.
+    fn may_be_stood_in_for(&self) -> bool {
+        let collects = self.turn.place.machine.gc().phase() != Phase::None;
+        self.has_slept && !collects && !self.is_watched()
+    }
+
+    fn stand_in(&mut self, fuel: u64) {
+        self.awake_since = Instant::now();
+        self.turn.counts.stand_ins += 1;
+        let whole = self.turn.place.machine.fuel();
+        self.turn.allow(fuel.min(whole));
+        self.stands_in = true;
+        let batch = std::mem::replace(&mut self.batch, BATCH);
+        self.postponed = false;
+        let next_timer = self.turn.place.station.timers.next();
+        for _ in 0..ROUNDS {
+            if self.turn.place.station.inbox.is_pending() && !self.drain_little() {
+                self.postponed = true;
+            }
+            let over = self.turn.queue.is_empty() || self.postponed || self.has_other_duties();
+            if !over {
+                self.run_batch();
+            }
+            self.hand_over_all();
+            self.turn.savepoint.queue = self.turn.queue.mark();
+            if over {
+                break;
+            }
+        }
+        self.publish();
+        self.batch = batch;
+        self.stands_in = false;
+        self.turn.allow(whole);
+        // The thread sleeps until the timer that was the next one.
+        self.postponed |= self.turn.place.station.timers.next() < next_timer;
+    }
+
+    /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.
+    pub(crate) fn sends_too_much(&self) -> bool {
+        let mut left = MOST_SENT;
+        let outside = self.turn.outside.iter();
+        let mut sent = outside.map(|outgoing| Term::new(outgoing.message));
+        !sent.all(|message| is_small(message, &mut left))
+    }
+
+    /// A turn is to run from its beginning, when others see to the queue.
+    pub(crate) fn postpone(&mut self, event: Event) -> u64 {
+        self.turn.undo();
+        self.turn.queue.put_back(event);
+        self.postponed = true;
+        LONG
+    }
+
+    /// Whether the thread has to wake for what its stand-in leaves.
+    fn is_needed(&self) -> bool {
+        self.is_wanted
+            || self.postponed
+            || !self.turn.queue.is_empty()
+            || self.owes()
+            || self.has_other_duties()
+            || self.is_collection_due()
+    }
+}
+
+/// Whether a term has no more parts than are left, which are taken off. What cannot be looked into may be of any size.
+fn is_small(term: Term<'_>, left: &mut usize) -> bool {
+    let mut terms = vec![term];
+    while let Some(term) = terms.pop() {
+        let parts = match term.view() {
+            View::Cons(head, tail) => {
+                terms.extend([head, tail]);
+                1
+            }
+            View::Tuple(elements) if elements.len() <= *left => {
+                terms.extend(elements.iter());
+                1
+            }
+            View::Map(map) if map.len() <= *left => {
+                terms.extend(map.iter().flat_map(|(key, value)| [key, value]));
+                1
+            }
+            View::Bytes(bytes) => 1 + bytes.len() / BYTES_A_PART,
+            View::Tuple(_) | View::Map(_) => return false,
+            View::Foreign(foreign) => match foreign.class() {
+                Class::Reference | Class::Timer | Class::Port | Class::Address | Class::Pid => 1,
+                _ => return false,
+            },
+            _ => 1,
+        };
+        if parts > *left {
+            return false;
+        }
+        *left -= parts;
+    }
+    true
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use crate::base::sync::{AcqRel, AtomicBool, AtomicUsize, Relaxed, SeqCst};
+    use crate::threads::inbox::{Contents, Inbox};
+    use crate::threads::presence::Presence;
+    use crate::turns::queue::Event;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    #[derive(Default)]
+    struct Scene {
+        inbox: Inbox,
+        done: AtomicUsize,
+        summoned: AtomicBool,
+        stopping: AtomicBool,
+    }
+
+    impl Scene {
+        fn drain(&self) {
+            let mut contents = Contents::default();
+            self.inbox.drain(&mut contents);
+            self.done.fetch_add(contents.len(), Relaxed);
+        }
+    }
+
+    /// A caller asks and stands in, or wakes the sleeper, while somebody else stops the machine: what was asked is done, and
+    /// the sleeper ends, although the stand-in may have taken what told it to.
+    #[test]
+    fn neither_the_caller_nor_the_sleeper_is_forgotten() {
+        loom::model(|| {
+            let shared = Arc::new((Scene::default(), Presence::new()));
+            let s = shared.clone();
+            let sleeper = thread::spawn(move || {
+                let (scene, presence) = &*s;
+                loop {
+                    presence.wake();
+                    scene.summoned.swap(false, AcqRel);
+                    if scene.stopping.load(SeqCst) {
+                        return scene.drain();
+                    }
+                    scene.drain();
+                    presence.sleep();
+                    if !scene.inbox.is_pending() && !scene.stopping.load(SeqCst) {
+                        thread::park();
+                    }
+                }
+            });
+            let s = shared.clone();
+            let sleeping = sleeper.thread().clone();
+            let caller = thread::spawn(move || {
+                let (scene, presence) = &*s;
+                let event = Event {
+                    target: std::ptr::null(),
+                    message: crate::values::value::Value::NIL,
+                };
+                assert!(scene.inbox.push_events(&mut vec![event]).is_some());
+                let stand_in = presence.stand_in();
+                let is_needed = stand_in.is_none();
+                if stand_in.is_some() {
+                    let mut contents = Contents::default();
+                    assert!(scene.inbox.drain_little(&mut contents));
+                    scene.done.fetch_add(contents.len(), Relaxed);
+                }
+                drop(stand_in);
+                let waits = scene.inbox.is_pending() || scene.summoned.load(Relaxed);
+                if (is_needed || waits) && presence.is_asleep() {
+                    sleeping.unpark();
+                }
+            });
+            let (scene, presence) = &*shared;
+            scene.stopping.store(true, SeqCst);
+            scene.summoned.swap(true, AcqRel);
+            scene.inbox.announce();
+            if presence.is_asleep() {
+                sleeper.thread().unpark();
+            }
+            caller.join().unwrap();
+            sleeper.join().unwrap();
+            scene.drain();
+            assert_eq!(scene.done.load(Relaxed), 1);
+        });
+    }
+}

@@ -1,0 +1,225 @@
+//! A dispatch thread as the others see it, and the machine's register of them.
+//!
+//! Numbers of ended threads are given again: the new thread then owns what the old one owned.
+use crate::base::counters::{Counters, Counts};
+use crate::base::ids::ThreadNumber;
+use crate::base::quota::Quota;
+use crate::base::sync::{AcqRel, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
+use crate::boundary::batch::Batch;
+use crate::boundary::refusal::Refusal;
+use crate::boundary::room::Room;
+use crate::boundary::timers::Timers;
+use crate::platform::cores::{self, NOWHERE};
+use crate::threads::inbox::{Entry, Inbox, Wakes};
+use crate::threads::parker::{Parker, Waker};
+use crate::threads::presence::Presence;
+use crate::threads::quiescence::Quiescence;
+use crate::threads::sharing::Request;
+use crate::threads::thread::Dispatch;
+use crate::turns::queue::Event;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::Arc;
+
+/// One thread's public side. The parts that others write are on cache lines of their own.
+#[repr(align(128))]
+pub(crate) struct Station {
+    pub(crate) number: ThreadNumber,
+    pub(crate) presence: Apart<Presence>,
+    pub(crate) inbox: Inbox,
+    pub(crate) timers: Timers,
+    pub(crate) request: Apart<Request>,
+    /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
+    pub(crate) waking: AtomicBool,
+    /// The thread is to look around, and not only for what is in its inbox.
+    pub(crate) summoned: AtomicBool,
+    /// Estimated nanoseconds of queued work; written by the thread, a hint to others.
+    pub(crate) backlog: AtomicU64,
+    /// Events in the queue; as above.
+    pub(crate) queued: AtomicU64,
+    pub(crate) queue_bytes: AtomicUsize,
+    /// Whether there were more of them after the last batch than before; as above.
+    pub(crate) grows: AtomicBool,
+    /// The core that runs the thread, as of its last batch: a hint.
+    pub(crate) core: AtomicU32,
+    pub(crate) counters: Counters,
+    pub(crate) parker: Parker,
+    /// The thread's own side, good for the collector while the thread stands still; null before and after its life.
+    dispatch: AtomicPtr<Dispatch>,
+}
+
+impl Station {
+    fn new(number: ThreadNumber, quota: &Arc<Quota>, quiescence: &Arc<Quiescence>) -> Station {
+        Station {
+            number,
+            presence: Apart(Presence::new()),
+            inbox: Inbox::new(quota.clone(), quiescence.clone()),
+            timers: Timers::new(quota.clone()),
+            request: Apart(Request::new()),
+            waking: AtomicBool::new(false),
+            summoned: AtomicBool::new(false),
+            backlog: AtomicU64::new(0),
+            queued: AtomicU64::new(0),
+            queue_bytes: AtomicUsize::new(0),
+            grows: AtomicBool::new(false),
+            core: AtomicU32::new(NOWHERE),
+            counters: Counters::default(),
+            parker: Parker::new(),
+            dispatch: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    /// Takes things in again, for a new thread of this number.
+    pub(crate) fn open(&self, room: &Arc<Room>) {
+        self.inbox.open(room);
+        self.timers.open();
+    }
+
+    /// Shows the thread's own side to the collector: before each stop anew, for the thread's own use of it in between
+    /// makes older pointers bad. Null hides it. Called on the thread while it is awake.
+    pub(crate) fn show(&self, dispatch: *mut Dispatch) {
+        // Released: a thread that has only begun shows itself before it says for the first time that it is awake or
+        // asleep, so nothing else orders what it is made of before the collector's look at it.
+        self.dispatch
+            .store(dispatch, std::sync::atomic::Ordering::Release);
+    }
+
+    /// The thread's own side.
+    pub(crate) fn dispatch(&self) -> Option<*mut Dispatch> {
+        // Acquired: see `show`.
+        let dispatch = self.dispatch.load(std::sync::atomic::Ordering::Acquire);
+        (!dispatch.is_null()).then_some(dispatch)
+    }
+
+    /// What its thread has done, and what waits here.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            timers: self.timers.len(),
+            ..self.counters.read()
+        }
+    }
+
+    /// Adds an entry and wakes the thread if it sleeps.
+    pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
+        let wakes = self.inbox.push(entry)?;
+        self.pushed(wakes);
+        Ok(())
+    }
+
+    /// Something was pushed (inbox.rs).
+    pub(crate) fn pushed(&self, wakes: Wakes) {
+        if wakes {
+            self.unpark_if_asleep();
+        }
+    }
+
+    /// The same for a batch of messages from outside (inbox.rs).
+    pub(crate) fn push_batch(
+        &self,
+        batch: Box<Batch>,
+    ) -> Result<(usize, Option<Refusal>), Box<Batch>> {
+        let (entered, refused, wakes) = self.inbox.push_batch(batch)?;
+        self.pushed(wakes);
+        Ok((entered, refused))
+    }
+
+    /// Moves events in and wakes the thread if it sleeps; `false` when the thread has ended.
+    #[must_use]
+    pub(crate) fn push_events(&self, events: &mut Vec<Event>, waker: Waker) -> bool {
+        let wakes = self.inbox.push_events(events);
+        if wakes == Some(true) {
+            self.unpark_by(waker);
+        }
+        wakes.is_some()
+    }
+
+    /// Makes the thread look around.
+    pub(crate) fn wake(&self) {
+        // Release: whoever clears it sees what the thread is summoned for. A swap, so that it and the clearing have one order
+        // for everybody.
+        self.summoned.swap(true, AcqRel);
+        self.inbox.announce();
+        self.unpark_if_asleep();
+    }
+
+    pub(crate) fn unpark_if_asleep(&self) {
+        self.unpark_by(Waker::GoesOn);
+    }
+
+    fn unpark_by(&self, waker: Waker) {
+        // inbox.rs, invariant 3.
+        if self.presence.is_asleep() {
+            self.parker.unpark(waker);
+        }
+    }
+
+    /// Whether its thread is awake, and runs on the core that runs this: a hint. Never where the system does not say.
+    pub(crate) fn is_here(&self) -> bool {
+        let core = self.core.load(Ordering::Relaxed);
+        !self.presence.is_asleep() && core != NOWHERE && core == cores::here()
+    }
+
+    /// The thread has woken and will look around.
+    pub(crate) fn heed_summons(&self) {
+        // AcqRel, a swap: no look from after it is made before it.
+        self.summoned.swap(false, AcqRel);
+    }
+
+    /// Whether it seems worth asking for work.
+    pub(crate) fn has_at_least(&self, nanoseconds: u64) -> bool {
+        self.backlog.load(Relaxed) >= nanoseconds
+    }
+}
+
+/// All threads of a machine by number.
+pub(crate) struct Stations {
+    quota: Arc<Quota>,
+    quiescence: Arc<Quiescence>,
+    all: RwLock<Vec<Arc<Station>>>,
+    free: Mutex<Vec<ThreadNumber>>,
+}
+
+impl Stations {
+    pub(crate) fn new(quota: Arc<Quota>, quiescence: Arc<Quiescence>) -> Stations {
+        Stations {
+            quota,
+            quiescence,
+            all: RwLock::default(),
+            free: Mutex::default(),
+        }
+    }
+
+    /// A station for a new thread; `None` when all numbers are in use. The inbox of one that had another thread
+    /// before is still closed: who knew that one must not leave things here unless a thread comes for sure.
+    pub(crate) fn open(&self) -> Option<Arc<Station>> {
+        if let Some(number) = self.free.lock().pop() {
+            return Some(self.get(number));
+        }
+        let mut all = self.all.write();
+        let number = ThreadNumber::try_from(all.len() + 1).ok()?;
+        let station = Arc::new(Station::new(number, &self.quota, &self.quiescence));
+        all.push(station.clone());
+        Some(station)
+    }
+
+    /// The number may be given again: its thread has ended and its inbox is closed.
+    pub(crate) fn close(&self, number: ThreadNumber) {
+        self.free.lock().push(number);
+    }
+
+    /// The station of a number that may never have been given.
+    pub(crate) fn find(&self, number: ThreadNumber) -> Option<Arc<Station>> {
+        let at = (number as usize).checked_sub(1)?;
+        self.all.read().get(at).cloned()
+    }
+
+    /// The station of a number that was given.
+    pub(crate) fn get(&self, number: ThreadNumber) -> Arc<Station> {
+        self.all.read()[number as usize - 1].clone()
+    }
+
+    /// Every station that was ever opened.
+    pub(crate) fn all(&self) -> Vec<Arc<Station>> {
+        self.all.read().clone()
+    }
+}

@@ -1,0 +1,449 @@
+//! A dispatch thread: takes events and runs turns, batch after batch. What comes in (thread/intake.rs), what it does without
+//! events (thread/idle.rs) and how it ends (thread/ending.rs) are beside this.
+//!
+//! Invariants:
+//! 1. Between turns nothing is staged (turn.rs), and only between turns does the thread drain, fire timers, run
+//!    calls from outside and stop.
+//! 2. A panic is caught at the turn boundary; the thread then reports the fault and ends without another turn.
+//! 3. A thread falls asleep only with an empty queue and nothing to forward (`owes`); asleep, it touches no actor. What a
+//!    stand-in (stand_in.rs) leaves in the queue it is woken for.
+//! 4. A thread that ends gives its heap to the machine: others may hold what is in it (thread/ending.rs).
+//! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may, and in its sleep a
+//!    stand-in (`stand_still`).
+mod ending;
+pub(crate) mod idle;
+mod intake;
+
+use crate::base::ids::ThreadNumber;
+use crate::base::sync::Relaxed;
+use crate::boundary::parcel::Parcel;
+use crate::boundary::timers::Timer;
+use crate::boundary::trickle::Trickle;
+use crate::code::program::BehaviourCode;
+use crate::heap::pace::Stress;
+use crate::look::watch::Watch;
+use crate::platform::cores;
+use crate::threads::backlog::{Backlog, Batch, LONG};
+use crate::threads::fault::Fault;
+use crate::threads::inbox::Call;
+use crate::threads::inbox::{Contents, Done};
+use crate::threads::seeded::Choices;
+use crate::threads::spot::Spot;
+use crate::threads::station::Station;
+use crate::turns::interpreter::Interpreter;
+use crate::turns::marking::phase::Phase;
+use crate::turns::queue::Event;
+use crate::turns::turn::{Place, Turn};
+use crate::values::actor::Actor;
+use crate::values::handles::Target;
+use crate::values::value::Value;
+use std::collections::VecDeque;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
+const BATCH: u64 = 512;
+/// How far ahead the records of coming targets are fetched into the cache, and their captures.
+const PREFETCH_ACTOR: usize = 12;
+const PREFETCH_CAPTURES: usize = 6;
+
+/// The state of one dispatch thread.
+pub(crate) struct Dispatch {
+    pub(crate) turn: Turn,
+    pub(crate) interpreter: Interpreter,
+    /// The behaviour and the message of the turn that runs, if it is not native code alone that does: that cannot panic.
+    pub(crate) running: Option<(*const BehaviourCode, Value)>,
+    /// Events on their way to other threads, by number, and for which there are any.
+    pub(crate) forwards: Vec<Vec<Event>>,
+    pub(crate) addressed: Vec<ThreadNumber>,
+    /// The actor that an event was last forwarded for in this batch, and to whom. Others for it follow without a look
+    /// at its record: each look would take the cache line away from the owner, who writes to it turn by turn.
+    pub(crate) elsewhere: (*const Actor, ThreadNumber),
+    /// The stations of other threads, by number, as far as this one has met them; and those of its sponsor.
+    pub(crate) peers: Vec<Option<Arc<Station>>>,
+    pub(crate) siblings: Vec<Option<Arc<Station>>>,
+    /// Events whose actors other sponsors' threads want, until this one has run its batch: what it asked for itself
+    /// it uses before it gives it on, or two sponsors would only pass an actor to and fro.
+    pub(crate) wanted: Vec<(Event, ThreadNumber)>,
+    contents: Contents,
+    scratch: Vec<Value>,
+    /// Timers that fire; empty in between.
+    due: Vec<Timer>,
+    /// Until when its time is in the counters.
+    pub(crate) awake_since: Instant,
+    pub(crate) retiring: bool,
+    /// Who asked for a collection, to be called when that of this number is over.
+    pub(crate) collection_asked: Vec<(u64, Done)>,
+    /// What callers want done between two turns.
+    calls: Vec<Call>,
+    /// Of a seeded machine: what is left open is chosen, and messages from outside wait until they are admitted.
+    pub(crate) choices: Option<Arc<Choices>>,
+    /// Any event that waits may be the next.
+    pub(crate) shuffled: bool,
+    pub(crate) arrivals: VecDeque<(Target, Parcel)>,
+    /// Who counts this thread's turns.
+    pub(crate) watches: Vec<Watch>,
+    /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
+    pub(crate) batch: u64,
+    /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
+    shared: bool,
+    pub(crate) backlog: Backlog,
+    /// How much the queue grew in the last batch (backlog.rs).
+    pub(crate) growth: i64,
+    /// A sibling has woken it for work.
+    called: bool,
+    /// It has slept for a while, and nothing has come yet.
+    pub(crate) rests: bool,
+    /// Whether it has ever fallen asleep, and so begun.
+    pub(crate) has_slept: bool,
+    /// Whether a stand-in (stand_in.rs) runs this, and leaves something to do; and whether one has that has gone.
+    pub(crate) stands_in: bool,
+    pub(crate) postponed: bool,
+    pub(crate) is_wanted: bool,
+    /// How often in a row nothing has come in but messages whose senders would have stood in.
+    asked_only: u32,
+    trickle: Trickle,
+    /// How often in a row it has handed all its work over to a thread that is awake on the same core.
+    pub(crate) crowded: u32,
+    spot: Spot,
+}
+
+// SAFETY: `running` is only set while the owning thread runs a turn.
+unsafe impl Send for Dispatch {}
+
+impl Dispatch {
+    pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
+        let stress = turn.place.machine.pool().pace.config.stress;
+        let batch = if stress == Stress::Off { BATCH } else { 1 };
+        let mut siblings = Vec::new();
+        for station in &turn.place.sponsor.stations {
+            let at = station.number as usize;
+            siblings.resize(siblings.len().max(at + 1), None);
+            siblings[at] = Some(station.clone());
+        }
+        Dispatch {
+            turn,
+            interpreter,
+            due: Vec::new(),
+            running: None,
+            forwards: Vec::new(),
+            addressed: Vec::new(),
+            peers: Vec::new(),
+            siblings,
+            wanted: Vec::new(),
+            elsewhere: (std::ptr::null(), 0),
+            contents: Contents::default(),
+            scratch: Vec::new(),
+            awake_since: Instant::now(),
+            retiring: false,
+            collection_asked: Vec::new(),
+            calls: Vec::new(),
+            choices: None,
+            shuffled: false,
+            arrivals: VecDeque::new(),
+            watches: Vec::new(),
+            batch,
+            shared: false,
+            backlog: Backlog::new(),
+            growth: 0,
+            called: false,
+            rests: false,
+            has_slept: false,
+            stands_in: false,
+            postponed: false,
+            is_wanted: false,
+            asked_only: 0,
+            trickle: Trickle::default(),
+            crowded: 0,
+            spot: Spot::default(),
+        }
+    }
+
+    /// Runs until the machine stops, the sponsor is removed or a turn panics; `bound`: to a core.
+    pub(crate) fn run(mut self, bound: bool) {
+        let place = self.turn.place.clone();
+        place.station.parker.open(bound);
+        self.stand_still(idle::wake);
+        self.turn.heap.join_collection();
+        self.join_watches();
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
+        let fault = outcome.err().map(|payload| {
+            // Before others can take over an actor whose turn is neither done nor undone.
+            place.machine.stop();
+            Fault::of(&*payload, place.sponsor.name, self.running_turn())
+        });
+        self.leave();
+        if let Some(fault) = fault {
+            place.machine.fault(fault);
+        }
+        place.machine.quiescence().done(1);
+    }
+
+    fn dispatch(&mut self) {
+        // Whether it has worked since the last batch: looks at flags take no time, looks at the clock do.
+        let mut has_worked = true;
+        while !self.turn.place.machine.is_stopping() {
+            if self.turn.place.station.inbox.is_pending() {
+                self.drain();
+                has_worked = true;
+            }
+            if self.retiring {
+                self.answer_calls();
+                return self.retire();
+            }
+            self.look_at_the_clock();
+            let begin = match has_worked && self.has_siblings() {
+                true => Instant::now(),
+                false => self.awake_since,
+            };
+            let batch = self.run_batch();
+            let end = Instant::now();
+            self.rests &= batch.turns == 0;
+            let backlog = self.estimate(&batch, end - begin);
+            has_worked = self.hand_over_all() || self.collects();
+            self.publish_at(end, backlog);
+            self.look_where();
+            let mark = self.turn.queue.mark();
+            self.turn.savepoint.queue = mark;
+            self.turn.share(backlog);
+            self.keep_house();
+            self.answer_calls();
+            if self.turn.queue.is_empty() {
+                self.idle();
+            } else if self.is_paused() {
+                self.stay();
+            }
+        }
+    }
+
+    /// Stands still for a collection, or makes one if it is due.
+    pub(crate) fn keep_house(&mut self) {
+        if self.turn.place.machine.safepoint().is_wanted() {
+            self.stand_still(|place| place.machine.safepoint().arrive(&place.station));
+        }
+        self.collect_a_little();
+        let gc = self.turn.place.machine.gc();
+        let over = |asked: &mut (u64, Done)| gc.is_over(asked.0);
+        let told: Vec<_> = self.collection_asked.extract_if(.., over).collect();
+        told.into_iter().for_each(|(_, done)| done());
+    }
+
+    fn has_siblings(&self) -> bool {
+        self.turn.place.sponsor.stations.len() > 1
+    }
+
+    fn collects(&self) -> bool {
+        self.turn.place.machine.gc().phase() != Phase::None
+    }
+
+    /// What others want, and what is theirs; whether there was anything.
+    pub(crate) fn hand_over_all(&mut self) -> bool {
+        self.migrate();
+        self.flush()
+    }
+
+    /// Whether it has something that others want, or that is theirs.
+    pub(crate) fn owes(&self) -> bool {
+        !self.wanted.is_empty() || !self.addressed.is_empty()
+    }
+
+    /// Whether something is wanted of it between two turns.
+    pub(crate) fn has_other_duties(&self) -> bool {
+        self.retiring || !self.calls.is_empty() || !self.collection_asked.is_empty()
+    }
+
+    /// Does what callers want done between two turns.
+    pub(crate) fn answer_calls(&mut self) {
+        for call in std::mem::take(&mut self.calls) {
+            call(self);
+        }
+    }
+
+    /// Runs turns for a batch.
+    pub(crate) fn run_batch(&mut self) -> Batch {
+        if self.is_watched() {
+            return self.run_watched_batch();
+        }
+        let me = self.turn.place.station.number;
+        self.elsewhere = (std::ptr::null(), 0);
+        let before = self.turn.queue.len();
+        // What came in between was accepted before.
+        self.turn.queue.forgive();
+        // Apart, so that they stay in registers.
+        let (mut turns, mut units, mut last) = (0, 0, 0);
+        while units < self.batch && last < LONG {
+            let Some(event) = self.turn.queue.pop() else {
+                break;
+            };
+            self.prefetch();
+            // SAFETY: targets of queued events are live actors.
+            let mine = || unsafe { (*event.target).header().owner() } == me;
+            last = match event.target != self.elsewhere.0 && mine() || self.comes_here(event) {
+                true => self.turn_of(event),
+                false => 1,
+            };
+            units += last;
+            turns += 1;
+        }
+        self.turn.actor = std::ptr::null();
+        Batch {
+            turns,
+            units,
+            last,
+            queued: before,
+        }
+    }
+
+    /// The nanoseconds that the rest of the queue will take, after a batch that took so long; 0 where nobody could help.
+    fn estimate(&mut self, batch: &Batch, took: Duration) -> u64 {
+        let queued = self.turn.queue.len();
+        self.growth = batch.growth(queued);
+        if !self.has_siblings() {
+            return 0;
+        }
+        let backlog = self.backlog.after(batch, took.as_nanos() as u64, queued);
+        self.turn.long_turn = self.backlog.long_turn();
+        backlog
+    }
+
+    /// An event whose actor is not this thread's, as far as its record says: whether it runs here all the same.
+    #[cold]
+    #[inline(never)]
+    fn comes_here(&mut self, event: Event) -> bool {
+        self.turn.actor = std::ptr::null();
+        if event.target == self.elsewhere.0 {
+            self.forward_again(event);
+            return false;
+        }
+        self.route(event)
+    }
+
+    #[inline(always)]
+    fn prefetch(&mut self) {
+        let ahead = self.turn.queue.ahead(PREFETCH_CAPTURES, PREFETCH_ACTOR);
+        let Some((near, far)) = ahead else { return };
+        if far.target != self.elsewhere.0 {
+            crate::platform::prefetch::prefetch(far.target.cast());
+        }
+        if near.target != self.elsewhere.0 {
+            // SAFETY: targets of queued events are live. Whatever the state is, a prefetch of it cannot fault.
+            let state = unsafe { (*near.target).state() };
+            crate::platform::prefetch::prefetch(state.word() as *const u8);
+        }
+    }
+
+    /// Publishes what the thread has done.
+    pub(crate) fn publish_counters(&mut self) {
+        let turn = &mut self.turn;
+        let queued = turn.queue.len() as u64;
+        turn.counts.queue_high_water = turn.counts.queue_high_water.max(queued);
+        turn.place.station.counters.publish(&turn.counts);
+    }
+
+    /// Publishes counters, and that nobody need ask for work.
+    pub(crate) fn publish(&mut self) {
+        self.publish_at(Instant::now(), 0);
+    }
+
+    /// Publishes counters and what others may want to know before they ask for work, as of now.
+    fn publish_at(&mut self, now: Instant, backlog: u64) {
+        self.turn.counts.busy_ns += (now - self.awake_since).as_nanos() as u64;
+        self.awake_since = now;
+        self.publish_counters();
+        let turn = &mut self.turn;
+        let queued = (turn.queue.len() + self.arrivals.len()) as u64;
+        let station = &turn.place.station;
+        station.queued.store(queued, Relaxed);
+        station.backlog.store(backlog, Relaxed);
+        station.grows.store(self.growth > 0, Relaxed);
+        let core = cores::here();
+        station
+            .core
+            .store(core, std::sync::atomic::Ordering::Relaxed);
+        station
+            .queue_bytes
+            .store(turn.queue.bytes(), std::sync::atomic::Ordering::Relaxed);
+        turn.settle(queued as usize, 0);
+    }
+
+    /// Goes to another core if it shares the one that it runs on for no reason.
+    fn look_where(&mut self) {
+        let station = &self.turn.place.station;
+        let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
+        if self.spot.seen(core, self.awake_since) {
+            station.parker.step_aside();
+        }
+    }
+
+    /// Leaves this thread's own state to the collector while `stand` runs, in which the thread stands still, sleeps
+    /// or collects itself. The pointer that the collector gets comes from this very borrow, and nothing else is used
+    /// of it until `stand` has returned (invariant 5).
+    pub(crate) fn stand_still<R>(&mut self, stand: impl FnOnce(&Place) -> R) -> R {
+        let place = self.turn.place.clone();
+        place.station.show(self);
+        stand(&place)
+    }
+}
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests {
+    use super::*;
+    use crate::testing::still::Still;
+    use crate::threads::inbox::Entry;
+    use crate::threads::spot::Cores;
+    use crate::values::actor::BehaviourId;
+
+    #[test]
+    fn after_a_long_turn_others_are_expected() {
+        let mut still = Still::new(2);
+        let batch = Batch {
+            turns: 1,
+            units: LONG,
+            last: LONG,
+            queued: 3,
+        };
+        let took = 1_280;
+        let backlog = still.thread.estimate(&batch, Duration::from_nanos(took));
+        // Nothing waits, but what comes may be as long.
+        assert_eq!((backlog, still.thread.turn.long_turn), (0, took));
+    }
+
+    #[test]
+    fn whoever_runs_a_turn_rests_no_longer() {
+        for turns in [0, 1] {
+            let mut still = Still::new(1);
+            still.thread.stand_still(idle::wake);
+            let turn = &mut still.thread.turn;
+            for _ in 0..turns {
+                let actor = turn.create(BehaviourId::SINK, Value::NIL).address_pointer();
+                turn.queue.push(actor, Value::NIL);
+            }
+            turn.tidy_up();
+            still.thread.rests = true;
+            let end = Entry::Call(Box::new(|thread| thread.turn.place.machine.stop()));
+            assert!(still.thread.turn.place.station.push(end).is_ok());
+            still.thread.dispatch();
+            assert_eq!(still.thread.rests, turns == 0);
+            still.machine.quiescence().done(1);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_awake_is_counted_on_a_core() {
+        let mut still = Still::new(1);
+        let all = Cores::of_a_test();
+        still.thread.spot = Spot::among(all);
+        still.thread.stand_still(idle::wake);
+        let station = still.thread.turn.place.station.clone();
+        let end = Entry::Call(Box::new(|thread| thread.turn.place.machine.stop()));
+        assert!(station.push(end).is_ok());
+        still.thread.dispatch();
+        // Where the system does not say which core that is, on none.
+        let known = cores::here() != cores::NOWHERE;
+        assert_eq!((all.all_awake(), all.coming()), (known as u32, 0));
+        still.thread.sleep(Some(Duration::ZERO));
+        assert_eq!(all.all_awake(), 0);
+        still.machine.quiescence().done(1);
+    }
+}

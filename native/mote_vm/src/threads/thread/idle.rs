@@ -1,0 +1,324 @@
+//! What a dispatch thread does that has no events: it collects, asks its siblings for work, looks around, sleeps
+//! (thread.rs, invariant 3).
+use super::Dispatch;
+use crate::base::sync::Relaxed;
+use crate::threads::sharing::WORTH_ASKING;
+use crate::threads::station::Station;
+use crate::turns::marking::phase::Phase;
+use crate::turns::turn::Place;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a thread without work sleeps at most while a collection goes on.
+pub(crate) const NAP: Duration = Duration::from_micros(500);
+/// How long a machine has nothing to do before it counts as resting: more may come at once.
+pub(crate) const REST: Duration = Duration::from_millis(1);
+
+/// How long an idle thread looks for work before it sleeps.
+const SPIN: Duration = Duration::from_micros(20);
+/// The same, for a thread that has just had a share of its siblings' work.
+const LONG_SPIN: Duration = Duration::from_micros(200);
+/// For how long it asks one that may have nothing, and then, where that one has something, looks whether it is coming.
+const BEFORE_ANOTHER: Duration = Duration::from_micros(20);
+const GLANCE: Duration = Duration::from_micros(2);
+/// For how long it keeps its core to itself meanwhile.
+const AT_ONCE: Duration = Duration::from_micros(1);
+/// When nothing but questions has come in so many times in a row, it sleeps at once: the next one who asks stands in.
+const ENOUGH_ASKED: u32 = 8;
+/// How long an idle thread waits for the answer to a request for work; and for the share, once it is answered.
+const PATIENCE: Duration = Duration::from_micros(200);
+const ON_ITS_WAY: Duration = Duration::from_micros(50);
+
+impl Dispatch {
+    /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
+    /// due.
+    pub(super) fn idle(&mut self) {
+        if self.collect_a_little() {
+            return;
+        }
+        self.trickle.wait();
+        // Who would stand in is not waited for.
+        let watches = self.asked_only < ENOUGH_ASKED;
+        if self.look_for_work(if watches { SPIN } else { Duration::ZERO }) {
+            return;
+        }
+        // More of the same may come soon: waking costs more than a moment's patience.
+        if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
+            return;
+        }
+        let at_most = self.may_sleep();
+        if at_most != Some(Duration::ZERO) {
+            let worked = self.backlog.take_worked();
+            if self.called {
+                self.turn.place.sponsor.worth_waking.came_to(worked);
+            }
+            self.sleep(at_most);
+        }
+    }
+
+    /// How long there is nothing to do if nothing comes.
+    pub(crate) fn may_sleep(&self) -> Option<Duration> {
+        let place = &self.turn.place;
+        let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
+        let due = due.and_then(|due| place.machine.clock().until(due));
+        // Another thread may end the collection that somebody waits for at this very moment, and who asked is told here.
+        let collects = place.machine.gc().phase() != Phase::None || self.waits_for_collection();
+        let nap = collects.then_some(NAP);
+        let stale = place.machine.pool().reserve.until_stale();
+        let nap = nap.or_else(|| self.would_collect().then_some(REST));
+        let waits = due.into_iter().chain(self.until_look()).chain(nap);
+        waits.chain(stale).min()
+    }
+
+    /// Whether something has come in, or `seen`, watching until so long after `start`, when the thread had nothing to do
+    /// any more.
+    fn look_around(&self, start: Instant, until: Duration, seen: impl Fn() -> bool) -> bool {
+        let place = &self.turn.place;
+        loop {
+            if place.station.inbox.is_pending() || place.machine.is_stopping() || seen() {
+                return true;
+            }
+            let elapsed = start.elapsed();
+            if elapsed >= until {
+                return false;
+            }
+            // Who wants this core has something to do: a scheduler of the BEAM, perhaps, that the next message will come
+            // from. Not let in, it would wait for the end of a time slice. What comes at once is from another core.
+            match elapsed < AT_ONCE {
+                true => std::hint::spin_loop(),
+                false => std::thread::yield_now(),
+            }
+        }
+    }
+
+    /// Whether something has come in, or a sibling has given something, asking for that long.
+    fn look_for_work(&mut self, duration: Duration) -> bool {
+        let start = Instant::now();
+        loop {
+            let came = match self.whom_to_ask() {
+                Some(asked) => self.ask_for_work(&asked, start, duration),
+                None => self.look_around(start, duration, || false),
+            };
+            if came || start.elapsed() >= duration {
+                return came;
+            }
+        }
+    }
+
+    /// The sibling with the largest backlog.
+    fn whom_to_ask(&self) -> Option<Arc<Station>> {
+        let place = &self.turn.place;
+        let others = place.sponsor.stations.iter();
+        let others = others.filter(|s| s.number != place.station.number);
+        others.max_by_key(|s| s.backlog.load(Relaxed)).cloned()
+    }
+
+    /// Asks a sibling until so long after `start`, and for as long as it has something that is worth it: whether something
+    /// has come in. The request stands before there is anything: what comes to be there is given at once.
+    fn ask_for_work(&mut self, asked: &Station, start: Instant, duration: Duration) -> bool {
+        let me = self.turn.place.station.number;
+        let has_some = || asked.has_at_least(WORTH_ASKING);
+        if duration.is_zero() && !has_some() {
+            return self.look_around(start, duration, || false);
+        }
+        let since = start.elapsed();
+        if !asked.request.ask(me) {
+            return self.look_around(start, since + GLANCE, || false);
+        }
+        // Then perhaps another one has more.
+        let limit = duration.min(since + BEFORE_ANOTHER);
+        let answered = || !asked.request.is_by(me);
+        let mut came = self.look_around(start, limit, answered);
+        while !came && has_some() && start.elapsed() < since + PATIENCE {
+            came = self.look_around(start, start.elapsed() + GLANCE, answered);
+        }
+        // Who cannot withdraw was answered: the share is on its way, or there was nothing that could go.
+        let answered = !asked.request.withdraw(me);
+        if answered {
+            let on_its_way = start.elapsed() + ON_ITS_WAY;
+            came = self.look_around(start, on_its_way, || false);
+        }
+        self.turn.counts.shares_taken += (came && answered) as u64;
+        came
+    }
+
+    pub(super) fn sleep(&mut self, at_most: Option<Duration>) {
+        debug_assert!(self.turn.queue.is_empty() && !self.owes());
+        self.has_slept = true;
+        self.crowded = 0;
+        self.turn.counts.parks += 1;
+        self.turn.queue.rest();
+        self.publish();
+        self.spot.leave();
+        self.called = self.stand_still(|place| {
+            place
+                .sponsor
+                .asleep
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            // What was given while this thread was awake has come in, or is still to wake it (sharing.rs,
+            // invariant 3).
+            place.station.waking.store(false, Relaxed);
+            place.station.presence.sleep();
+            place.machine.quiescence().done(1);
+            if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
+                place.station.parker.park(at_most);
+            }
+            place
+                .sponsor
+                .asleep
+                .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+            let called = place.station.waking.load(Relaxed);
+            wake(place);
+            called
+        });
+        let now = Instant::now();
+        let slept = now - self.awake_since;
+        self.rests = slept >= REST && !self.turn.place.station.inbox.is_pending();
+        self.awake_since = now;
+        if std::mem::take(&mut self.is_wanted) {
+            self.turn.place.machine.quiescence().done(1);
+        }
+    }
+}
+
+/// Begins, or comes back from sleep.
+pub(super) fn wake(place: &Place) {
+    // Counted before it drains: quiescence.rs, invariant 1.
+    place.machine.quiescence().add(1);
+    place.station.presence.wake();
+    place.station.waking.store(false, Relaxed);
+    place.station.heed_summons();
+    place.machine.safepoint().check_in(&place.station);
+}
+
+#[cfg(all(test, not(miri), not(loom)))]
+mod tests {
+    use super::*;
+    use crate::testing::still::Still;
+    use crate::threads::inbox::Entry;
+
+    /// How long until something is wrong.
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn await_that(happens: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !happens() {
+            assert!(start.elapsed() < LONG);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Looks for work while others act, given the own station and those of the siblings: whether something came, and how
+    /// many shares were counted.
+    fn looked_while(
+        still: &mut Still,
+        act: impl FnOnce(&Station, &[Arc<Station>]) + Send,
+    ) -> (bool, u64) {
+        let place = still.thread.turn.place.clone();
+        let (asker, siblings) = (&place.station, &place.sponsor.stations[1..]);
+        let came = std::thread::scope(|scope| {
+            scope.spawn(|| act(asker, siblings));
+            still.thread.look_for_work(LONG)
+        });
+        (came, still.thread.turn.counts.shares_taken)
+    }
+
+    #[test]
+    fn a_request_stands_before_there_is_anything_to_be_had() {
+        let shared = || {
+            looked_while(&mut Still::new(2), |asker, siblings| {
+                await_that(|| siblings[0].request.answer() == Some(asker.number));
+                assert!(asker.push(Entry::Alarm).is_ok());
+            })
+        };
+        let start = Instant::now();
+        let mut looked = (true, 0);
+        // The system may hold up who answers for longer than the share is waited for.
+        while looked == (true, 0) {
+            assert!(start.elapsed() < LONG, "no share ever came");
+            looked = shared();
+        }
+        assert_eq!(looked, (true, 1));
+    }
+
+    #[test]
+    fn who_is_answered_and_given_nothing_asks_again() {
+        let looked = looked_while(&mut Still::new(2), |asker, siblings| {
+            for _ in 0..2 {
+                await_that(|| siblings[0].request.answer() == Some(asker.number));
+            }
+            await_that(|| siblings[0].request.is_by(asker.number));
+            // From elsewhere: no share.
+            assert!(asker.push(Entry::Alarm).is_ok());
+        });
+        assert_eq!(looked, (true, 0));
+    }
+
+    #[test]
+    fn who_has_asked_one_for_a_moment_asks_another_that_has_more_by_then() {
+        let looked = looked_while(&mut Still::new(3), |asker, siblings| {
+            for (has_none, has_some) in [(0, 1), (1, 0)] {
+                siblings[has_none].backlog.store(0, Relaxed);
+                siblings[has_some].backlog.store(1, Relaxed);
+                await_that(|| siblings[has_some].request.is_by(asker.number));
+            }
+            assert!(asker.push(Entry::Alarm).is_ok());
+        });
+        assert_eq!(looked, (true, 0));
+    }
+
+    #[test]
+    fn one_that_has_something_is_asked_with_patience() {
+        let mut still = Still::new(2);
+        let sibling = still.thread.turn.place.sponsor.stations[1].clone();
+        sibling.backlog.store(WORTH_ASKING, Relaxed);
+        let start = Instant::now();
+        assert!(!still.thread.look_for_work(Duration::ZERO));
+        assert!(start.elapsed() >= PATIENCE);
+        assert_eq!(sibling.request.answer(), None);
+    }
+
+    #[test]
+    fn who_has_asked_in_vain_withdraws() {
+        let mut still = Still::new(2);
+        assert!(!still.thread.look_for_work(SPIN));
+        assert_eq!(still.thread.turn.counts.shares_taken, 0);
+        let stations = &still.thread.turn.place.sponsor.stations;
+        assert_eq!(stations[1].request.answer(), None);
+    }
+
+    #[test]
+    fn who_sleeps_for_a_moment_without_work_has_rested() {
+        let mut still = Still::new(2);
+        still.thread.turn.place.machine.quiescence().add(1);
+        still.thread.sleep(Some(REST));
+        assert!(still.thread.rests);
+        let mut sleeps_shortly = || {
+            still.thread.sleep(Some(Duration::ZERO));
+            !still.thread.rests
+        };
+        // One of these does not take as long as a rest, whatever else runs.
+        assert!((0..1_000).any(|_| sleeps_shortly()));
+        still.machine.quiescence().done(1);
+    }
+
+    #[test]
+    fn who_is_woken_for_something_rests_no_longer() {
+        let mut still = Still::new(2);
+        let place = still.thread.turn.place.clone();
+        let quiescence = place.machine.quiescence();
+        quiescence.add(1);
+        place.station.parker.open(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                await_that(|| quiescence.is_quiet());
+                std::thread::sleep(REST);
+                assert!(place.station.push(Entry::Alarm).is_ok());
+            });
+            still.thread.sleep(Some(LONG));
+        });
+        assert!(!still.thread.rests);
+        place.station.parker.close();
+        quiescence.done(1);
+    }
+}

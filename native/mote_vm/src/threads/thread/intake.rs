@@ -1,0 +1,152 @@
+//! What comes to a dispatch thread from elsewhere becomes events: its inbox, messages from outside, timers that are due.
+//! Between turns only.
+use super::Dispatch;
+use crate::boundary::parcel::Parcel;
+use crate::boundary::timers::Message;
+use crate::threads::inbox::{Contents, Entry};
+use crate::values::handles::Target;
+use crate::values::value::Value;
+
+impl Dispatch {
+    /// Takes what has come from elsewhere.
+    pub(crate) fn drain(&mut self) {
+        let mut contents = std::mem::take(&mut self.contents);
+        self.turn.place.station.inbox.drain(&mut contents);
+        self.take_in(contents);
+    }
+
+    /// The same if it is little; whether it was.
+    pub(crate) fn drain_little(&mut self) -> bool {
+        let mut contents = std::mem::take(&mut self.contents);
+        let little = self.turn.place.station.inbox.drain_little(&mut contents);
+        self.take_in(contents);
+        little
+    }
+
+    fn take_in(&mut self, mut contents: Contents) {
+        self.show_unseen(&mut contents);
+        let taken = contents.len();
+        let outstanding = contents.outstanding();
+        if taken > 0 {
+            self.asked_only = if contents.asked == taken {
+                self.asked_only + 1
+            } else {
+                0
+            };
+        }
+        self.trickle.took(contents.only_sent());
+        let siblings = self.turn.place.sponsor.stations.len() > 1;
+        self.shared |= siblings && !contents.events.is_empty();
+        for event in contents.events.drain(..) {
+            self.turn.queue.push(event.target, event.message);
+        }
+        for entry in contents.entries.drain(..) {
+            match entry {
+                Entry::Inspect(target, look) => self.inspect(target, look),
+                Entry::Alarm => self.fire(),
+                Entry::Call(call) => self.calls.push(call),
+                Entry::Collect(done) => {
+                    let next = self.turn.place.machine.gc().next();
+                    self.collection_asked.push((next, done));
+                }
+                Entry::Migrate(event, to) => self.wanted.push((event, to)),
+                Entry::Retire => self.retiring = true,
+                Entry::Batch(batch) if self.choices.is_some() => {
+                    self.arrivals.extend(batch.split());
+                }
+                Entry::Batch(batch) => {
+                    let turn = &mut self.turn;
+                    let (counts, queue) = (&mut turn.counts, &mut turn.queue);
+                    let scratch = &mut self.scratch;
+                    // As in `unpack`.
+                    let paper = turn.heap.insist(|heap| {
+                        batch.unpack(heap, scratch, |target, message| {
+                            counts.foreign_in += 1;
+                            match message {
+                                Some(message) => queue.push(target.0, message),
+                                None => counts.aborts_no_memory += 1,
+                            }
+                        })
+                    });
+                    turn.place.machine.papers().give(paper);
+                }
+                Entry::Message(target, parcel) if self.choices.is_some() => {
+                    self.arrivals.push_back((target, parcel));
+                }
+                Entry::Message(target, parcel) => self.accept(target, parcel),
+            }
+        }
+        let left = taken + contents.places;
+        contents.reset();
+        self.contents = contents;
+        let queued = self.turn.queue.len() + self.arrivals.len();
+        self.turn.settle(queued, left);
+        self.turn.place.machine.quiescence().done(outstanding);
+    }
+
+    /// Queues a message from outside.
+    fn accept(&mut self, target: Target, parcel: Parcel) {
+        self.turn.counts.foreign_in += 1;
+        if let Some(message) = self.unpack(parcel) {
+            self.turn.queue.push(target.0, message);
+        }
+    }
+
+    /// Queues the next message from outside that waits for it; whether there was one.
+    pub(crate) fn admit(&mut self) -> bool {
+        let Some((target, parcel)) = self.arrivals.pop_front() else {
+            return false;
+        };
+        self.accept(target, parcel);
+        self.publish();
+        true
+    }
+
+    /// The value of a parcel, in this thread's heap; given up when the memory is exhausted.
+    fn unpack(&mut self, parcel: Parcel) -> Option<Value> {
+        let mark = self.turn.heap.mark();
+        let scratch = &mut self.scratch;
+        // It was accepted, and charged for: nothing but the system can refuse it now.
+        let value = self.turn.heap.insist(|heap| parcel.unpack(heap, scratch));
+        if value.is_none() {
+            self.turn.heap.rewind(mark);
+            self.turn.counts.aborts_no_memory += 1;
+            return None;
+        }
+        Some(value)
+    }
+
+    /// Fires what is due, if time passes by itself; otherwise whoever lets it pass rings.
+    pub(crate) fn look_at_the_clock(&mut self) {
+        let place = &self.turn.place;
+        let (next, clock) = (place.station.timers.next(), place.machine.clock());
+        if next < u64::MAX && clock.passes() && next <= clock.now() {
+            self.fire();
+        }
+    }
+
+    /// Turns due timers into events.
+    fn fire(&mut self) {
+        let place = &self.turn.place;
+        let now = place.machine.clock().now();
+        let mut due = std::mem::take(&mut self.due);
+        place.station.timers.fire(now, &mut due);
+        let before = self.turn.queue.mark();
+        for timer in due.drain(..) {
+            let message = match timer.message {
+                Message::Value(message) => Some(message),
+                Message::Parcel(parcel) => self.unpack(*parcel),
+            };
+            if let Some(message) = message {
+                self.turn.send(timer.target, message);
+            }
+        }
+        self.due = due;
+        self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
+        self.turn.count_staged();
+        self.turn.tidy_up();
+        if !self.turn.outside.is_empty() {
+            self.commit_outside();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! From how much waiting work on a sleeping sibling is woken: learnt, by each sponsor, from what came of it.
+//!
+//! To wake a thread holds up the waker for some microseconds, and the sleeper comes some tens of microseconds later.
+//! Whether there is anything left for it then, nobody knows: a tree that has grown for thirty microseconds may be done
+//! after forty or after forty thousand. But loads repeat themselves. So the sleeper says, before it sleeps again, for
+//! how long it had turns to run. If the waking was of use, less work is enough the next time: a load that always pays
+//! wakes its sibling at once. If it came to nothing, it takes more: a load that never pays is not held up for long.
+//!
+//! A useful waking gains several times of what a useless one costs, so it counts for more: of a mixed load one in four
+//! has to be of use. And one that a busy system makes late does little harm.
+use crate::base::sync::{AtomicU64, Relaxed};
+
+/// Nanoseconds of waiting work: at first, and the bounds within which it is learnt.
+const AT_FIRST: u64 = 60_000;
+const LEAST: u64 = 4_000;
+const MOST: u64 = 1_000_000;
+/// About what a waking costs the waker; one that was of use made up for that several times.
+const COST: u64 = 10_000;
+const USE: u64 = 4 * COST;
+
+/// What a sponsor has learnt. A hint: a lesson that gets lost between two threads is learnt the next time.
+pub(crate) struct Worth(AtomicU64);
+
+impl Worth {
+    pub(crate) fn new() -> Worth {
+        Worth(AtomicU64::new(AT_FIRST))
+    }
+
+    /// Whether so many nanoseconds of waiting work are enough.
+    #[inline(always)]
+    pub(crate) fn pays(&self, backlog: u64) -> bool {
+        backlog >= self.0.load(Relaxed)
+    }
+
+    /// A thread that was woken for work has run turns for so many nanoseconds, and goes back to sleep.
+    pub(crate) fn came_to(&self, worked: u64) {
+        let worth = self.0.load(Relaxed);
+        let learnt = match worked {
+            USE.. => worth / 2,
+            COST..USE => worth,
+            _ => worth + worth / 4,
+        };
+        self.0.store(learnt.clamp(LEAST, MOST), Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::testing::still::Still;
+    use std::time::{Duration, Instant};
+
+    /// How long anything may take before the test gives up.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// What is enough after wakings that came to this.
+    fn after(worked: impl IntoIterator<Item = u64>) -> u64 {
+        let worth = Worth::new();
+        worked.into_iter().for_each(|worked| worth.came_to(worked));
+        let enough = worth.0.load(Relaxed);
+        assert!(worth.pays(enough) && !worth.pays(enough - 1));
+        enough
+    }
+
+    #[test]
+    fn a_load_that_always_pays_wakes_at_once() {
+        assert_eq!(after([USE; 3]), AT_FIRST / 8);
+        assert_eq!(after([u64::MAX; 100]), LEAST);
+    }
+
+    #[test]
+    fn a_load_that_never_pays_stops_waking() {
+        assert_eq!(after([0]), AT_FIRST / 4 * 5);
+        assert_eq!(after([COST - 1; 100]), MOST);
+    }
+
+    #[test]
+    fn little_use_says_nothing() {
+        assert_eq!(after([COST, USE - 1]), AT_FIRST);
+    }
+
+    #[test]
+    fn of_a_mixed_load_one_waking_in_four_has_to_be_of_use() {
+        let mix = |of: usize| (0..40 * of).map(move |at| if at % of == 0 { USE } else { 0 });
+        assert!(after(mix(4)) < AT_FIRST);
+        assert!(after(mix(5)) > AT_FIRST);
+    }
+
+    /// Woken as by a sibling with work, which has none: the thread itself says so.
+    #[test]
+    fn a_thread_says_what_its_waking_came_to() {
+        let still = Still::new(2);
+        let sponsors = still.machine.sponsors();
+        let sponsor = sponsors.first();
+        let sleeper = &sponsor.stations[1];
+        let start = Instant::now();
+        while sponsor.worth_waking.pays(AT_FIRST) {
+            assert!(start.elapsed() < PATIENCE, "nothing was learnt");
+            if sleeper.presence.is_asleep() {
+                sleeper.waking.store(true, Relaxed);
+                sleeper.wake();
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_was_learnt_is_unlearnt() {
+        assert_eq!(after([0; 100].into_iter().chain([USE; 100])), LEAST);
+        assert_eq!(after([USE; 100].into_iter().chain([0; 100])), MOST);
+    }
+}

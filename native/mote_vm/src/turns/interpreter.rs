@@ -1,0 +1,481 @@
+//! Runs one turn's operations over a register stack.
+//!
+//! Everything unchecked here rests on code/verify.rs and code/lower.rs: register numbers are below the frame's
+//! size, targets and argument ranges within the code, every path ends in a terminator, every register is written
+//! before it is read. Depth is bounded by [`MAX_DEPTH`], so frames stay on the reserved register stack.
+//!
+//! Not here: what primitives compute (prim/), what commits mean (turn.rs).
+use crate::base::atom::Atom;
+use crate::base::work::Work;
+use crate::code::op::{Argument, Code, Op, Reg};
+use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::platform::pages;
+use crate::terms::prim::primitive::Primitive;
+use crate::terms::prim::random::Draws;
+use crate::terms::prim::{self, arith, compare};
+use crate::turns::turn::Turn;
+use crate::values::actor::BehaviourId;
+use crate::values::value::Value;
+use std::ptr::NonNull;
+
+/// How deep calls may nest; tail calls do not.
+pub(crate) const MAX_DEPTH: usize = 100_000;
+/// Registers of the largest frame: those of the IR and lowering's scratch ones.
+const LARGEST_FRAME: usize = 512 + 8;
+/// One frame more than the depth for the behaviour's own, and one for arguments in flight.
+const STACK_BYTES: usize =
+    (if cfg!(miri) { 64 } else { MAX_DEPTH } + 2) * LARGEST_FRAME * size_of::<Value>();
+const STACK_ALIGN: usize = align_of::<Value>();
+
+/// How a turn ended that was not aborted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It commits.
+    Done,
+    /// The message matched no clause.
+    Ignored,
+}
+
+/// Why a turn is aborted.
+pub(crate) struct Aborted(pub(crate) Value);
+
+impl Aborted {
+    const fn by(reason: Atom) -> Aborted {
+        Aborted(Value::atom(reason))
+    }
+}
+
+/// A thread's register stack and call frames.
+pub(crate) struct Interpreter {
+    stack: NonNull<Value>,
+    callers: Vec<(Frame, Reg)>,
+}
+
+// SAFETY: used by one thread at a time; between turns `callers` is empty.
+unsafe impl Send for Interpreter {}
+
+impl Interpreter {
+    /// `None` when the system has no address space for the register stack; its pages are taken when touched.
+    pub(crate) fn new() -> Option<Interpreter> {
+        let stack = NonNull::new(pages::map(STACK_BYTES, STACK_ALIGN)?)?.cast();
+        Some(Interpreter {
+            stack,
+            callers: Vec::new(),
+        })
+    }
+
+    /// The registers of a behaviour's frame: captures and message go there before [`Interpreter::run`].
+    #[inline(always)]
+    pub(crate) fn registers(&self) -> *mut Value {
+        self.stack.as_ptr()
+    }
+
+    /// Runs `code`, whose inputs are in [`Interpreter::registers`].
+    pub(crate) fn run(&mut self, turn: &mut Turn, code: &Code) -> Result<End, Aborted> {
+        self.callers.clear();
+        let mut frame = Frame::new(code, self.stack.as_ptr());
+        loop {
+            match frame.fetch() {
+                Op::Move { d, a } => frame.set(d, frame.get(a)),
+                Op::Constant { d, k } => frame.set(d, k),
+                Op::Add { d, a, b } => {
+                    let sum = arith::add(&mut turn.heap, frame.get(a), frame.get(b));
+                    frame.set(d, answered(turn, sum)?);
+                }
+                Op::AddConstant { d, a, k } => {
+                    let sum = arith::add(&mut turn.heap, frame.get(a), k);
+                    frame.set(d, answered(turn, sum)?);
+                }
+                Op::Sub { d, a, b } => {
+                    let difference = arith::sub(&mut turn.heap, frame.get(a), frame.get(b));
+                    frame.set(d, answered(turn, difference)?);
+                }
+                Op::SubConstant { d, a, k } => {
+                    let difference = arith::sub(&mut turn.heap, frame.get(a), k);
+                    frame.set(d, answered(turn, difference)?);
+                }
+                Op::Mul { d, a, b } => {
+                    let product = arith::mul(&mut turn.heap, frame.get(a), frame.get(b));
+                    frame.set(d, answered(turn, product)?);
+                }
+                Op::Primitive { p, d, a, b, c } => {
+                    let value = primitive(turn, p, frame.gather(p, [a, b, c]))?;
+                    frame.set(d, answered(turn, value)?);
+                }
+                Op::Guard { p, d, a, b, c, to } => {
+                    let value = primitive(turn, p, frame.gather(p, [a, b, c]))?;
+                    if value.is_none() {
+                        no_answer(turn)?;
+                        frame.go(to);
+                    } else {
+                        frame.set(d, value);
+                    }
+                }
+                Op::Compare { p, d, a, b, to } => {
+                    let holds = comparison(p, frame.get(a), frame.get(b), &mut turn.heap.work);
+                    turn.pay_for_work().map_err(Aborted::by)?;
+                    frame.set_or_go(d, holds, to);
+                }
+                Op::LtConstant { d, a, to, k } => {
+                    let holds = compare::less(frame.get(a), k, &mut turn.heap.work);
+                    frame.set_or_go(d, holds, to.into());
+                }
+                Op::LeConstant { d, a, to, k } => {
+                    let holds = !compare::less(k, frame.get(a), &mut turn.heap.work);
+                    frame.set_or_go(d, holds, to.into());
+                }
+                Op::GtConstant { d, a, to, k } => {
+                    let holds = compare::less(k, frame.get(a), &mut turn.heap.work);
+                    frame.set_or_go(d, holds, to.into());
+                }
+                Op::GeConstant { d, a, to, k } => {
+                    let holds = !compare::less(frame.get(a), k, &mut turn.heap.work);
+                    frame.set_or_go(d, holds, to.into());
+                }
+                Op::Tuple { d, elements } => {
+                    let count = elements.count as usize;
+                    let tuple = turn.heap.tuple(count, |i| frame.argument(elements.from, i));
+                    frame.set(d, made(tuple)?);
+                }
+                Op::Cons { d, a, b } => {
+                    let cons = turn.heap.cons(frame.get(a), frame.get(b));
+                    frame.set(d, made(cons)?);
+                }
+                Op::SelfAddress { d } => frame.set(d, Value::address(turn.actor)),
+                Op::Call {
+                    d,
+                    arguments,
+                    function,
+                } => {
+                    let (callee, arity) = callee(turn, function)?;
+                    if self.callers.len() >= MAX_DEPTH {
+                        return Err(Aborted::by(Atom::STACK));
+                    }
+                    self.callers.push((frame, d));
+                    frame.pass(arguments, arity);
+                    frame = Frame::new(callee, frame.beyond());
+                }
+                Op::TailCall {
+                    arguments,
+                    function,
+                } => {
+                    let (callee, arity) = callee(turn, function)?;
+                    // Arguments may read registers that others overwrite: they take the way beyond the frame.
+                    frame.pass(arguments, arity);
+                    frame.take_back(arity);
+                    frame = Frame::new(callee, frame.registers);
+                }
+                Op::Return { a } => {
+                    let value = frame.get(a);
+                    // Only functions return, and every function was called.
+                    let Some((caller, d)) = self.callers.pop() else {
+                        return Ok(End::Done);
+                    };
+                    frame = caller;
+                    frame.set(d, value);
+                }
+                Op::Jump { to } => frame.go(to),
+                Op::Branch { a, to } => {
+                    if frame.get(a) != Value::TRUE {
+                        frame.go(to);
+                    }
+                }
+                Op::Falsy { a, to } => {
+                    let value = frame.get(a);
+                    if value == Value::FALSE || value == Value::NIL {
+                        frame.go(to);
+                    }
+                }
+                Op::Match { a, b, to } => {
+                    let same = compare::same(frame.get(a), frame.get(b), &mut turn.heap.work);
+                    turn.pay_for_work().map_err(Aborted::by)?;
+                    if !same {
+                        frame.go(to);
+                    }
+                }
+                Op::MatchImmediate { a, to, k } => {
+                    if frame.get(a) != k {
+                        frame.go(to);
+                    }
+                }
+                Op::MatchTuple { a, d, count, to } => match frame.get(a).as_tuple() {
+                    Some(elements) if elements.len() == count as usize => {
+                        for (d, element) in (d..).zip(elements) {
+                            frame.set(d, *element);
+                        }
+                    }
+                    _ => frame.go(to),
+                },
+                Op::MatchCons { a, head, tail, to } => match frame.get(a).as_cons() {
+                    Some((first, rest)) => {
+                        frame.set(head, first);
+                        frame.set(tail, rest);
+                    }
+                    None => frame.go(to),
+                },
+                Op::Create {
+                    d,
+                    captures,
+                    behaviour,
+                } => {
+                    let (id, n) = current(behaviour)?;
+                    let state = frame.captured(turn, captures, n)?;
+                    frame.set(d, made(turn.create(id, state))?);
+                }
+                Op::CreateOne { d, a, behaviour } => {
+                    let (id, _) = current(behaviour)?;
+                    frame.set(d, made(turn.create(id, frame.get(a)))?);
+                }
+                Op::CreateOn {
+                    d,
+                    captures,
+                    behaviour,
+                } => {
+                    let (id, n) = current(behaviour)?;
+                    let state = frame.captured(turn, captures, n)?;
+                    let sponsor = frame.argument(captures, n);
+                    frame.set(d, made(turn.create_on(id, sponsor, state))?);
+                }
+                Op::Send { target, message } => turn.send(frame.get(target), frame.get(message)),
+                Op::SendConstant { target, message } => turn.send(frame.get(target), message),
+                Op::SendX {
+                    sponsor,
+                    target,
+                    message,
+                } => turn.sendx(frame.get(sponsor), frame.get(target), frame.get(message)),
+                Op::SendAfter {
+                    d,
+                    delay,
+                    target,
+                    message,
+                } => {
+                    let (target, message) = (frame.get(target), frame.get(message));
+                    let timer = turn.send_after(frame.get(delay), target, message);
+                    frame.set(d, made(timer)?);
+                }
+                Op::CancelTimer { d, timer } => {
+                    frame.set(d, turn.cancel_timer(frame.get(timer)));
+                }
+                Op::Become {
+                    captures,
+                    behaviour,
+                } => {
+                    let (id, n) = current(behaviour)?;
+                    let state = frame.captured(turn, captures, n)?;
+                    turn.become_next(id, state);
+                }
+                Op::BecomeOne { a, behaviour } => {
+                    let (id, _) = current(behaviour)?;
+                    turn.become_next(id, frame.get(a));
+                }
+                Op::BecomeSink => turn.become_next(BehaviourId::SINK, Value::NONE),
+                Op::Abort { a } => return Err(Aborted(frame.get(a))),
+                Op::Done => return Ok(End::Done),
+                Op::Ignore => return Ok(End::Ignored),
+            }
+        }
+    }
+}
+
+impl Drop for Interpreter {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and nothing else refers to it.
+        unsafe { pages::unmap(self.stack.as_ptr().cast(), STACK_BYTES, STACK_ALIGN) };
+    }
+}
+
+/// Running code and its registers. Unchecked: see the head of this file.
+#[derive(Clone, Copy)]
+struct Frame {
+    code: *const Code,
+    at: *const Op,
+    registers: *mut Value,
+}
+
+impl Frame {
+    #[inline(always)]
+    fn new(code: *const Code, registers: *mut Value) -> Frame {
+        // SAFETY: code lives as long as the program (program.rs, invariant 1).
+        let at = unsafe { (*code).ops.as_ptr() };
+        Frame {
+            code,
+            at,
+            registers,
+        }
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self) -> Op {
+        // SAFETY: paths end in a terminator, so there is an operation here, and one past it is at most the end.
+        unsafe {
+            let op = *self.at;
+            self.at = self.at.add(1);
+            op
+        }
+    }
+
+    #[inline(always)]
+    fn go(&mut self, to: u32) {
+        // SAFETY: targets are within the code.
+        self.at = unsafe { (*self.code).ops.as_ptr().add(to as usize) };
+    }
+
+    #[inline(always)]
+    fn get(&self, r: Reg) -> Value {
+        // SAFETY: `r` is below the frame's size, and written before it is read.
+        unsafe { *self.registers.add(r as usize) }
+    }
+
+    #[inline(always)]
+    fn set(&self, r: Reg, value: Value) {
+        // SAFETY: `r` is below the frame's size.
+        unsafe { *self.registers.add(r as usize) = value }
+    }
+
+    /// The result of a comparison, and the jump unless it holds.
+    #[inline(always)]
+    fn set_or_go(&mut self, d: Reg, holds: bool, to: u32) {
+        self.set(d, Value::boolean(holds));
+        if !holds {
+            self.go(to);
+        }
+    }
+
+    /// The i-th of the arguments that start at `from`.
+    #[inline(always)]
+    fn argument(&self, from: u32, i: usize) -> Value {
+        // SAFETY: lowering made the range from verified operands.
+        unsafe {
+            let code = &*self.code;
+            let Argument(word) = *code.arguments.get_unchecked(from as usize + i);
+            if word & Argument::CONSTANT == 0 {
+                *self.registers.add(word as usize)
+            } else {
+                *code.constants.add((word & !Argument::CONSTANT) as usize)
+            }
+        }
+    }
+
+    /// The arguments of a primitive; those beyond its arity are `NONE`, as their registers may not be written.
+    #[inline(always)]
+    fn gather(&self, p: Primitive, registers: [Reg; 3]) -> [Value; 3] {
+        let mut arguments = [Value::NONE; 3];
+        for i in 0..p.arity() {
+            arguments[i] = self.get(registers[i]);
+        }
+        arguments
+    }
+
+    /// The state of a behaviour with these `n` captures.
+    #[inline(always)]
+    fn captured(&self, turn: &mut Turn, from: u32, n: usize) -> Result<Value, Aborted> {
+        let state = turn.heap.captures(n, |i| self.argument(from, i));
+        state.ok_or(Aborted::by(Atom::NO_MEMORY))
+    }
+
+    /// Where the next frame starts.
+    #[inline(always)]
+    fn beyond(&self) -> *mut Value {
+        // SAFETY: the register stack has room for one frame more than calls can nest.
+        unsafe { self.registers.add((*self.code).registers as usize) }
+    }
+
+    /// Writes the `n` arguments at `from` to where the next frame starts.
+    #[inline(always)]
+    fn pass(&self, from: u32, n: usize) {
+        let beyond = self.beyond();
+        for i in 0..n {
+            let value = self.argument(from, i);
+            // SAFETY: as for `beyond`; a frame has room for its inputs.
+            unsafe { *beyond.add(i) = value };
+        }
+    }
+
+    /// Moves what `pass` wrote to the start of this frame.
+    #[inline(always)]
+    fn take_back(&self, n: usize) {
+        // SAFETY: both ranges are on the register stack; they do not overlap beyond what `copy` allows.
+        unsafe { std::ptr::copy(self.beyond(), self.registers, n) };
+    }
+}
+
+/// An allocation that may have failed.
+#[inline(always)]
+fn made(value: Value) -> Result<Value, Aborted> {
+    if value.is_none() {
+        return Err(Aborted::by(Atom::NO_MEMORY));
+    }
+    Ok(value)
+}
+
+/// What a primitive said; `:undefined` if it has no answer.
+#[inline(always)]
+fn answered(turn: &Turn, value: Value) -> Result<Value, Aborted> {
+    if value.is_none() {
+        no_answer(turn)?;
+        return Ok(Value::UNDEFINED);
+    }
+    Ok(value)
+}
+
+/// A primitive gave none: because memory ended, which ends the turn, or because there is no answer.
+#[cold]
+pub(crate) fn no_answer(turn: &Turn) -> Result<(), Aborted> {
+    if turn.heap.exhausted() {
+        return Err(Aborted::by(Atom::NO_MEMORY));
+    }
+    Ok(())
+}
+
+/// The code and arity of a function, for which this call spends fuel.
+#[inline(always)]
+fn callee(turn: &mut Turn, slot: *const FunctionSlot) -> Result<(*const Code, usize), Aborted> {
+    if turn.fuel == 0 {
+        turn.refuel().map_err(Aborted::by)?;
+    }
+    turn.fuel -= 1;
+    // SAFETY: operations refer to slots of the program (program.rs, invariant 1).
+    let slot = unsafe { &*slot };
+    match slot.code() {
+        Some(code) => Ok((code, slot.arity as usize)),
+        None => Err(Aborted::by(Atom::UNDEFINED_FUNCTION)),
+    }
+}
+
+/// The current version of a behaviour, and how many captures it has.
+#[inline(always)]
+fn current(slot: *const BehaviourSlot) -> Result<(BehaviourId, usize), Aborted> {
+    // SAFETY: operations refer to slots of the program (program.rs, invariant 1).
+    let slot = unsafe { &*slot };
+    match slot.id() {
+        Some(id) => Ok((id, slot.captures as usize)),
+        None => Err(Aborted::by(Atom::UNDEFINED_FUNCTION)),
+    }
+}
+
+#[inline(never)]
+pub(crate) fn primitive(
+    turn: &mut Turn,
+    p: Primitive,
+    arguments: [Value; 3],
+) -> Result<Value, Aborted> {
+    let clock = turn.place.machine.clock();
+    let draws = Draws(&mut turn.random, &turn.counts.turns);
+    let value = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
+    turn.pay_for_work().map_err(Aborted::by)?;
+    Ok(value)
+}
+
+#[inline(always)]
+pub(crate) fn comparison(p: Primitive, a: Value, b: Value, work: &mut Work) -> bool {
+    match p {
+        Primitive::Eq => compare::equal(a, b, work),
+        Primitive::Ne => !compare::equal(a, b, work),
+        Primitive::Same => compare::same(a, b, work),
+        Primitive::Differ => !compare::same(a, b, work),
+        Primitive::Lt => compare::less(a, b, work),
+        Primitive::Le => !compare::less(b, a, work),
+        Primitive::Gt => compare::less(b, a, work),
+        _ => !compare::less(a, b, work),
+    }
+}

@@ -1,0 +1,213 @@
+//! Marking: from the roots through everything they reach.
+//!
+//! Invariants:
+//! 1. A cell is scanned by whoever marks it; so each cell is scanned once.
+//! 2. All granules of a cell are marked, so that holes between marks are free. Of a large cell only the first.
+//! 3. What waits in the stack, the window and the spans is all that is left to scan of what this marker has met.
+use super::barrier::Reading;
+use super::span::Span;
+use crate::code::program::Program;
+use crate::heap::block::{large_bytes, GRANULE, PAYLOAD};
+use crate::heap::marks::{is_marked, mark};
+use crate::turns::marking::visitor::Visitor;
+use crate::values::actor::{Actor, Header};
+use crate::values::value::Value;
+
+/// Cells whose lines are on their way into the cache while others are scanned.
+const WINDOW: usize = 16;
+/// Cells with more parts are scanned piece by piece.
+const WIDE: usize = 256;
+
+/// What was met and counted so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Found {
+    pub(crate) actors: u64,
+    pub(crate) bytes: usize,
+}
+
+impl Found {
+    pub(crate) fn add(&mut self, other: Found) {
+        self.actors += other.actors;
+        self.bytes += other.bytes;
+    }
+
+    fn cell(&mut self, granules: usize) {
+        let bytes = granules * GRANULE;
+        self.bytes += match bytes <= PAYLOAD {
+            true => bytes,
+            false => large_bytes(bytes).unwrap_or(bytes),
+        };
+    }
+}
+
+/// See the head of this file.
+pub(crate) struct Marker<'w> {
+    program: &'w Program,
+    reading: &'w Reading,
+    number: u64,
+    pub(crate) stack: Vec<Value>,
+    pub(crate) spans: Vec<Span>,
+    window: [Value; WINDOW],
+    at: usize,
+    found: Found,
+}
+
+impl<'w> Marker<'w> {
+    /// A marker of that collection.
+    pub(crate) fn new(program: &'w Program, reading: &'w Reading, number: u64) -> Marker<'w> {
+        Marker {
+            program,
+            reading,
+            number,
+            stack: Vec::new(),
+            spans: Vec::new(),
+            window: [Value::NONE; WINDOW],
+            at: 0,
+            found: Found::default(),
+        }
+    }
+
+    /// Scans up to `cells` cells; fewer when nothing is left, or spans had nothing for a while. How many are left of the
+    /// number.
+    pub(crate) fn run(&mut self, mut cells: usize) -> usize {
+        // The window is empty when as many rounds in a row as it has places brought nothing.
+        let mut idle = 0;
+        while cells > 0 {
+            let next = self.next();
+            if !next.is_none() {
+                crate::platform::prefetch::prefetch(cell_of(next));
+            }
+            let ready = std::mem::replace(&mut self.window[self.at], next);
+            self.at = (self.at + 1) % WINDOW;
+            if !ready.is_none() {
+                self.scan(ready);
+                cells -= 1;
+            }
+            idle = if next.is_none() && ready.is_none() {
+                idle + 1
+            } else {
+                0
+            };
+            if idle >= WINDOW {
+                break;
+            }
+        }
+        cells
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Value {
+        if let Some(value) = self.stack.pop() {
+            return value;
+        }
+        // One piece at a time: it may be empty, and so may be many that follow.
+        if let Some(mut span) = self.spans.pop() {
+            if span.take(&mut self.stack) {
+                self.spans.push(span);
+            }
+            return self.stack.pop().unwrap_or(Value::NONE);
+        }
+        Value::NONE
+    }
+
+    /// Empties the window into the stack.
+    pub(crate) fn settle(&mut self) {
+        for value in &mut self.window {
+            if !value.is_none() {
+                self.stack.push(std::mem::replace(value, Value::NONE));
+            }
+        }
+    }
+
+    /// What was found since the last time.
+    pub(crate) fn found(&mut self) -> Found {
+        std::mem::take(&mut self.found)
+    }
+
+    #[inline(always)]
+    fn scan(&mut self, value: Value) {
+        let cell = cell_of(value);
+        // Spares the steps below for what is marked already.
+        if is_marked(cell, self.number) {
+            return;
+        }
+        if value.is_address() {
+            // SAFETY: a reachable actor is live.
+            let actor = unsafe { &*value.address_pointer() };
+            let held = self.reading.read(actor, || mark(cell, 1, self.number));
+            if let Some(held) = held {
+                let stack = &mut self.stack;
+                held_parts(self.program, self.number, &mut self.found, held, |value| {
+                    stack.value(value)
+                });
+            }
+        } else if let Some((head, tail)) = value.as_cons() {
+            if mark(cell, 1, self.number) {
+                self.found.cell(1);
+                self.stack.value(head);
+                self.stack.value(tail);
+            }
+        } else if mark(cell, value.boxed_granules(), self.number) {
+            self.found.cell(value.boxed_granules());
+            let parts = value.boxed_parts();
+            if parts.len() > WIDE {
+                self.spans.push(Span::parts(parts));
+            } else {
+                parts.iter().for_each(|part| self.stack.value(*part));
+            }
+            if parts.is_empty() {
+                let outside = value.as_foreign().map(|foreign| foreign.outside());
+                self.found.bytes += outside.unwrap_or(0);
+            }
+        }
+    }
+}
+
+/// Shows what an actor that was just marked held, and marks the captures, which are its own (actor.rs, invariant 3).
+pub(crate) fn held_parts(
+    program: &Program,
+    number: u64,
+    found: &mut Found,
+    (header, state): (Header, Value),
+    mut show: impl FnMut(Value),
+) {
+    found.actors += 1;
+    found.cell(1);
+    match program.behaviour(header.behaviour()).captures as usize {
+        0 => {}
+        1 => show(state),
+        n => {
+            let captures = state.word() as *const Value;
+            let granules = n.div_ceil(2);
+            mark(captures.cast(), granules, number);
+            found.cell(granules);
+            for i in 0..n {
+                // SAFETY: the state points to as many captures as the behaviour has.
+                show(unsafe { *captures.add(i) });
+            }
+        }
+    }
+}
+
+/// Gathers what is to be scanned.
+impl Visitor for Vec<Value> {
+    #[inline(always)]
+    fn value(&mut self, value: Value) {
+        if !value.is_immediate() && !value.is_none() {
+            self.push(value);
+        }
+    }
+}
+
+#[inline(always)]
+pub(crate) fn cell_of(value: Value) -> *const u8 {
+    if value.is_cons() {
+        value.cons_pointer().cast()
+    } else if value.is_address() {
+        value.address_pointer().cast()
+    } else {
+        value.boxed_pointer().cast()
+    }
+}
+
+const _: () = assert!(cfg!(loom) || std::mem::size_of::<Actor>() == GRANULE);

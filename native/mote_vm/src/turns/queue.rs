@@ -1,0 +1,483 @@
+//! The event queue of one thread: chunked arrays, first in, first out, with a staged end.
+//!
+//! Invariants:
+//! 1. `head ..= tail` walks the chunks' links; everything before `tail` is an initialised event.
+//! 2. While a turn runs, what lies behind its [`QueueMark`] is staged: an abort moves `tail` back, and a commit is
+//!    that nothing happens. Nobody pops during a turn.
+//! 3. Only the owning thread touches it.
+//! 4. When a collection begins it takes what is queued by chunk, all but the last one (`snapshot`, `keep`). Until it has
+//!    marked (`let_go`), emptied chunks of these are kept as they are.
+//! 5. Between `head` and `sight`, if that is behind it, lie events.
+mod chunk;
+#[cfg(test)]
+mod tests;
+
+use crate::heap::block::BlockPool;
+use crate::values::actor::Actor;
+use crate::values::value::Value;
+use chunk::{Chunk, Supply, EVENTS};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// A message on its way to an actor.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Event {
+    pub(crate) target: *const Actor,
+    pub(crate) message: Value,
+}
+
+const _: () = assert!(std::mem::size_of::<Event>() == 16);
+
+// SAFETY: two words of data; dispatch threads alone look behind the pointer.
+unsafe impl Send for Event {}
+
+/// See the head of this file.
+pub(crate) struct EventQueue {
+    head: *mut Event,
+    head_end: *mut Event,
+    tail: *mut Event,
+    tail_end: *mut Event,
+    /// Up to here, in the first chunk, events have been seen to lie; there may be more.
+    sight: *mut Event,
+    /// Chunks are numbered in the order in which they were linked: the numbers of the first and of the last one.
+    first: usize,
+    last: usize,
+    supply: Supply,
+    /// How many chunks from the head on a collection may still read, and those of them that are emptied.
+    kept: usize,
+    emptied: Vec<NonNull<Chunk>>,
+}
+
+// SAFETY: invariant 3; the chunks are the queue's own.
+unsafe impl Send for EventQueue {}
+
+/// Where the queue ended when a turn began.
+#[derive(Clone, Copy)]
+pub(crate) struct QueueMark {
+    tail: *mut Event,
+    tail_end: *mut Event,
+    /// The number of its chunk.
+    chunk: usize,
+}
+
+impl EventQueue {
+    /// Where the next event goes and where its chunk ends, for native code.
+    pub(crate) const TAIL: usize = std::mem::offset_of!(EventQueue, tail);
+    /// See `TAIL`.
+    pub(crate) const TAIL_END: usize = std::mem::offset_of!(EventQueue, tail_end);
+
+    pub(crate) fn new(pool: Arc<BlockPool>) -> EventQueue {
+        let mut queue = EventQueue {
+            head: std::ptr::null_mut(),
+            head_end: std::ptr::null_mut(),
+            tail: std::ptr::null_mut(),
+            tail_end: std::ptr::null_mut(),
+            sight: std::ptr::null_mut(),
+            first: 0,
+            last: 0,
+            supply: Supply::new(pool),
+            kept: 0,
+            emptied: Vec::new(),
+        };
+        let chunk = queue.supply.fresh();
+        queue.begin_with(chunk);
+        queue
+    }
+
+    /// Nothing is queued, and that chunk is the only one.
+    fn begin_with(&mut self, chunk: NonNull<Chunk>) {
+        self.head = Chunk::start(chunk);
+        self.head_end = Chunk::end(chunk);
+        self.tail = self.head;
+        self.tail_end = self.head_end;
+        self.sight = self.head;
+        self.last += 1;
+        self.first = self.last;
+    }
+
+    /// Whether events were pushed since the last time for which there was no memory in the quota.
+    #[inline(always)]
+    pub(crate) fn is_starved(&self) -> bool {
+        self.supply.memory.is_starved()
+    }
+
+    /// Forgets that: what was pushed had been accepted before.
+    #[inline(always)]
+    pub(crate) fn forgive(&mut self) {
+        self.supply.memory.forgive();
+    }
+
+    /// Nothing is queued for a while: keeps one small chunk at most, if that is possible.
+    pub(crate) fn rest(&mut self) {
+        if !self.is_empty() {
+            return;
+        }
+        self.supply.let_spare_go();
+        // SAFETY: `tail_end` ends a live chunk of this queue.
+        let last = unsafe { Chunk::ending(self.tail_end) };
+        // SAFETY: as above.
+        if unsafe { !(*last.as_ptr()).small } {
+            let chunk = self.supply.fresh();
+            self.begin_with(chunk);
+            self.supply.free(last);
+        }
+        self.supply.memory.rest();
+    }
+
+    /// Bytes of chunks held, spare ones included.
+    pub(crate) fn bytes(&self) -> usize {
+        self.supply.held() * std::mem::size_of::<Chunk>()
+    }
+
+    #[inline(always)]
+    pub(crate) fn push(&mut self, target: *const Actor, message: Value) {
+        if self.tail == self.tail_end {
+            self.extend();
+        }
+        // SAFETY: `tail` is before the end of its chunk.
+        unsafe {
+            self.tail.write(Event { target, message });
+            self.tail = self.tail.add(1);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        if self.head == self.tail {
+            return None;
+        }
+        if self.head == self.head_end {
+            self.next_chunk();
+        }
+        // SAFETY: head is before tail, so by invariant 1 an event is there.
+        let event = unsafe { self.head.read() };
+        // SAFETY: stays within the chunk or one past its last event.
+        self.head = unsafe { self.head.add(1) };
+        if self.head == self.tail {
+            // Nothing else is queued: start over at the front of the chunk, whose lines are in the cache.
+            // SAFETY: head and tail meet only in one chunk, whose end is `tail_end`.
+            let start = Chunk::start(unsafe { Chunk::ending(self.tail_end) });
+            self.head = start;
+            self.tail = start;
+            self.sight = start;
+        }
+        Some(event)
+    }
+
+    /// Puts the event back that was popped last; nothing was pushed since that is still there.
+    pub(crate) fn put_back(&mut self, event: Event) {
+        if self.is_empty() {
+            return self.push(event.target, event.message);
+        }
+        // SAFETY: others are queued, so `head` stands behind the event in its chunk.
+        unsafe {
+            self.head = self.head.sub(1);
+            self.head.write(event);
+        }
+    }
+
+    /// Whether what is queued, staged events included, lies in one chunk: then what was taken can be put back.
+    pub(crate) fn is_in_one_chunk(&self) -> bool {
+        self.head_end == self.tail_end
+    }
+
+    /// Puts some of the events back that `take_before` has taken last, while all lay in one chunk. That is the last one,
+    /// which no collection reads (invariant 4).
+    pub(crate) fn put_back_all(&mut self, events: &[Event]) {
+        // SAFETY: as many events at least were taken from the same chunk, and lay before `head`.
+        unsafe {
+            self.head = self.head.sub(events.len());
+            self.head
+                .copy_from_nonoverlapping(events.as_ptr(), events.len());
+        }
+    }
+
+    /// The oldest event from before `mark`, also while a turn has staged others behind it.
+    pub(crate) fn take_before(&mut self, mark: &QueueMark) -> Option<Event> {
+        if self.head == mark.tail {
+            return None;
+        }
+        if self.head == self.head_end {
+            self.next_chunk();
+        }
+        // SAFETY: head is before the mark's tail, so by invariant 1 an event is there.
+        let event = unsafe { self.head.read() };
+        // SAFETY: stays within the chunk or one past its last event.
+        self.head = unsafe { self.head.add(1) };
+        Some(event)
+    }
+
+    /// The events that will be popped after `near` and after `far` others, `far` being more, if they lie in the same
+    /// chunk; for prefetching.
+    #[inline(always)]
+    pub(crate) fn ahead(&mut self, near: usize, far: usize) -> Option<(Event, Event)> {
+        let at = self.head.wrapping_add(far);
+        if at >= self.sight {
+            self.sight = self.in_first_chunk();
+            if at >= self.sight {
+                return None;
+            }
+        }
+        // SAFETY: between `head` and `sight` events lie (invariant 5).
+        Some(unsafe { (self.head.add(near).read(), at.read()) })
+    }
+
+    /// Where the events in the first chunk end.
+    #[inline(always)]
+    fn in_first_chunk(&self) -> *mut Event {
+        if self.head_end == self.tail_end {
+            self.tail
+        } else {
+            self.head_end
+        }
+    }
+
+    /// How many events can be brought forward: those that lie in the same chunk as the first.
+    pub(crate) fn in_sight(&self) -> usize {
+        events_between(self.head, self.in_first_chunk())
+    }
+
+    /// Exchanges the first event and the one `ahead` of it, which is in sight.
+    pub(crate) fn bring_forward(&mut self, ahead: usize) {
+        if ahead > 0 && ahead < self.in_sight() {
+            // SAFETY: both are in the first chunk and before the tail, so events are there.
+            unsafe { std::ptr::swap(self.head, self.head.add(ahead)) };
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    /// How many events are queued, staged ones included. Nobody counts them as they come and go.
+    pub(crate) fn len(&self) -> usize {
+        self.mark_len(&self.mark())
+    }
+
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> QueueMark {
+        QueueMark {
+            tail: self.tail,
+            tail_end: self.tail_end,
+            chunk: self.last,
+        }
+    }
+
+    /// Moves a mark on to where the queue ends.
+    #[inline(always)]
+    pub(crate) fn advance(&self, mark: &mut QueueMark) {
+        match self.is_where(mark) {
+            true => mark.tail = self.tail,
+            false => *mark = self.mark(),
+        }
+    }
+
+    /// Whether the queue still ends in the mark's chunk.
+    #[inline(always)]
+    pub(crate) fn is_where(&self, mark: &QueueMark) -> bool {
+        mark.chunk == self.last
+    }
+
+    /// How many events were pushed since `mark`.
+    #[inline(always)]
+    pub(crate) fn pushed_since(&self, mark: &QueueMark) -> usize {
+        if self.is_where(mark) {
+            return events_between(mark.tail, self.tail);
+        }
+        self.pushed_beyond(mark)
+    }
+
+    #[cold]
+    fn pushed_beyond(&self, mark: &QueueMark) -> usize {
+        between(
+            (mark.tail, mark.tail_end, mark.chunk),
+            (self.tail, self.tail_end, self.last),
+        )
+    }
+
+    /// Shows every queued event; only between turns.
+    pub(crate) fn each(&self, show: impl FnMut(Event)) {
+        self.each_from(self.head, self.head_end, usize::MAX, show);
+    }
+
+    /// Shows the next `n` queued events, or all; how many. Only between turns.
+    pub(crate) fn first(&self, n: usize, show: impl FnMut(Event)) -> usize {
+        self.each_from(self.head, self.head_end, n, show)
+    }
+
+    /// Shows up to `n` events from `at` on, which is in the chunk that ends at `end`; how many.
+    fn each_from(
+        &self,
+        mut at: *mut Event,
+        mut end: *mut Event,
+        n: usize,
+        mut show: impl FnMut(Event),
+    ) -> usize {
+        let mut shown = 0;
+        while at != self.tail && shown < n {
+            if at == end {
+                // SAFETY: invariant 1: a chunk follows, as the tail is not reached.
+                let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
+                let Some(next) = next else { break };
+                (at, end) = (Chunk::start(next), Chunk::end(next));
+                continue;
+            }
+            // SAFETY: before the tail, so an event is there; one further stays in the chunk or is its end.
+            unsafe {
+                show(at.read());
+                at = at.add(1);
+            }
+            shown += 1;
+        }
+        shown
+    }
+
+    /// Shows what was pushed since `mark`.
+    pub(crate) fn each_since(&self, mark: &QueueMark, show: impl FnMut(Event)) {
+        self.each_from(mark.tail, mark.tail_end, usize::MAX, show);
+    }
+
+    /// Shows what is queued to a collection: the events of all chunks but the last as they lie there, which stay (invariant
+    /// 4) once `keep` is called; those of the last one by one. Only between turns.
+    pub(crate) fn snapshot(
+        &self,
+        mut lying: impl FnMut(*const Event, usize),
+        mut show: impl FnMut(Event),
+    ) {
+        let (mut at, mut end) = (self.head, self.head_end);
+        while end != self.tail_end {
+            // SAFETY: both lie in one chunk; the events between them are initialised (invariant 1).
+            let events = unsafe { end.offset_from_unsigned(at) };
+            if events > 0 {
+                lying(at, events);
+            }
+            // SAFETY: invariant 1: a chunk follows, as this is not the last one.
+            let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
+            let Some(next) = next else { return };
+            (at, end) = (Chunk::start(next), Chunk::end(next));
+        }
+        while at != self.tail {
+            // SAFETY: before the tail, so an event is there; one further stays in the chunk or is its end.
+            unsafe {
+                show(at.read());
+                at = at.add(1);
+            }
+        }
+    }
+
+    /// Keeps the chunks that `snapshot` has just shown.
+    pub(crate) fn keep(&mut self) {
+        let mut end = self.head_end;
+        while end != self.tail_end {
+            self.kept += 1;
+            // SAFETY: as in `snapshot`.
+            let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
+            let Some(next) = next else { return };
+            end = Chunk::end(next);
+        }
+    }
+
+    /// Keeps nothing any more.
+    pub(crate) fn let_go(&mut self) {
+        self.kept = 0;
+        while let Some(chunk) = self.emptied.pop() {
+            self.supply.recycle(chunk);
+        }
+    }
+
+    /// How many of the events from before `mark` are still queued.
+    pub(crate) fn mark_len(&self, mark: &QueueMark) -> usize {
+        between(
+            (self.head, self.head_end, self.first),
+            (mark.tail, mark.tail_end, mark.chunk),
+        )
+    }
+
+    /// Forgets what was pushed since `mark`.
+    pub(crate) fn rewind(&mut self, mark: QueueMark) {
+        if !self.is_where(&mark) {
+            // SAFETY: invariant 1; the marked chunk is linked to those staged behind it.
+            unsafe {
+                let mut next = (*Chunk::ending(mark.tail_end).as_ptr()).next.take();
+                while let Some(chunk) = next {
+                    next = (*chunk.as_ptr()).next.take();
+                    self.supply.recycle(chunk);
+                }
+            }
+        }
+        self.tail = mark.tail;
+        self.tail_end = mark.tail_end;
+        self.last = mark.chunk;
+        self.sight = self.head;
+        if self.is_starved() {
+            self.supply.give_up();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self) {
+        let chunk = self.supply.fresh();
+        // SAFETY: `tail_end` ends a live chunk of this queue.
+        unsafe { (*Chunk::ending(self.tail_end).as_ptr()).next = Some(chunk) };
+        self.tail = Chunk::start(chunk);
+        self.tail_end = Chunk::end(chunk);
+        self.last += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_chunk(&mut self) {
+        // SAFETY: head is not tail, so by invariant 1 a chunk follows; no event is left in this one.
+        unsafe {
+            let done = Chunk::ending(self.head_end);
+            if let Some(next) = (*done.as_ptr()).next.take() {
+                self.head = Chunk::start(next);
+                self.head_end = Chunk::end(next);
+                self.sight = self.head;
+                self.first += 1;
+                self.done_with(done);
+            }
+        }
+    }
+
+    fn done_with(&mut self, chunk: NonNull<Chunk>) {
+        if self.kept > 0 {
+            self.kept -= 1;
+            self.emptied.push(chunk);
+        } else {
+            self.supply.recycle(chunk);
+        }
+    }
+}
+
+/// How many events fit between two places in one chunk.
+#[inline(always)]
+fn events_between(from: *mut Event, to: *mut Event) -> usize {
+    (to.addr() - from.addr()) / size_of::<Event>()
+}
+
+/// How many events lie between two places, each of which is in a chunk that ends there and has that number.
+fn between(from: (*mut Event, *mut Event, usize), to: (*mut Event, *mut Event, usize)) -> usize {
+    if from.2 == to.2 {
+        return events_between(from.0, to.0);
+    }
+    let whole = (to.2 - from.2 - 1) * EVENTS;
+    events_between(from.0, from.1) + whole + EVENTS - events_between(to.0, to.1)
+}
+
+impl Drop for EventQueue {
+    fn drop(&mut self) {
+        self.let_go();
+        // SAFETY: `head_end` ends a live chunk.
+        let mut next = Some(unsafe { Chunk::ending(self.head_end) });
+        while let Some(chunk) = next {
+            // SAFETY: every linked chunk is live until freed here.
+            next = unsafe { (*chunk.as_ptr()).next };
+            self.supply.free(chunk);
+        }
+        self.supply.let_spare_go();
+    }
+}

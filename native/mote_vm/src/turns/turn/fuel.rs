@@ -1,0 +1,174 @@
+//! The fuel of a turn: spent by slices, between which a long turn looks around, and by primitives for what they walk over.
+use super::Turn;
+use crate::base::atom::Atom;
+use crate::base::sync::Relaxed;
+use crate::values::term::Term;
+
+/// Fuel between two looks around within a long turn: some microseconds at first, then half of what it has spent before,
+/// at last some tens of microseconds. Where long turns are expected the first look comes at once: a sibling that waits for
+/// what is queued behind them would be as late at its end as it was at its beginning.
+const EXPECTED: u64 = 32;
+const FIRST_SLICE: u64 = 256;
+pub(crate) const SLICE: u64 = 4096;
+const SELDOMER: u64 = 2;
+/// About what a unit of fuel takes, in nanoseconds.
+const UNIT: u64 = 10;
+
+impl Turn {
+    /// All the fuel of a turn.
+    pub(crate) fn fill_up(&mut self) {
+        let first = match self.long_turn {
+            0 => FIRST_SLICE,
+            _ => EXPECTED,
+        };
+        self.fuel = self.allowance.min(first);
+        self.reserve = self.allowance - self.fuel;
+        self.unlooked = 0;
+        self.heap.work.allow(self.allowance);
+    }
+
+    /// From now on each turn has so much fuel; between turns.
+    pub(crate) fn allow(&mut self, fuel: u64) {
+        self.allowance = fuel;
+        self.fill_up();
+    }
+
+    /// Whether turns have less fuel than the machine allows.
+    pub(crate) fn is_short_of_fuel(&self) -> bool {
+        self.allowance < self.place.machine.fuel()
+    }
+
+    /// How much fuel the turn has spent.
+    #[inline(always)]
+    pub(crate) fn spent(&self) -> u64 {
+        self.allowance - self.fuel - self.reserve
+    }
+
+    /// The slice is spent: looks around, then goes on with the next one, if there is one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuel(&mut self) -> Result<(), Atom> {
+        self.unusual = 1;
+        self.look()?;
+        if self.reserve == 0 {
+            return Err(Atom::FUEL);
+        }
+        if self.queue.is_starved() || self.has_staged_too_much() {
+            return Err(Atom::NO_MEMORY);
+        }
+        let spent = self.allowance - self.reserve;
+        let slice = (spent / SELDOMER).clamp(FIRST_SLICE, SLICE);
+        self.fuel = self.reserve.min(slice);
+        self.reserve -= self.fuel;
+        self.heap.work.allow(self.fuel + self.reserve);
+        // A turn this long may go on for as long again, and what is queued behind it may take as long, each; or as long as
+        // others took before.
+        let each = spent.saturating_mul(UNIT).max(self.long_turn);
+        self.share(match self.queue.mark_len(&self.savepoint.queue) as u64 {
+            0 => 0,
+            queued => each.saturating_mul(queued + 1),
+        });
+        Ok(())
+    }
+
+    /// Whether the turn is not to go on, whatever fuel it has.
+    fn look(&mut self) -> Result<(), Atom> {
+        self.unlooked = 0;
+        let machine = &self.place.machine;
+        if machine.is_stopping() {
+            return Err(Atom::STOPPED);
+        }
+        // The sponsor is removed: where its events go the turn runs once more.
+        if self.place.sponsor.removed.load(Relaxed) {
+            return Err(Atom::MOVED);
+        }
+        // The message of an event that is not over is kept by whoever collects.
+        match machine.outside().is_killed(Term::new(self.message)) {
+            true => Err(Atom::KILLED),
+            false => Ok(()),
+        }
+    }
+
+    /// Spends fuel for what a primitive has walked over.
+    #[inline(always)]
+    pub(crate) fn pay_for_work(&mut self) -> Result<(), Atom> {
+        match self.heap.work.is_none() {
+            true => Ok(()),
+            false => self.pay(),
+        }
+    }
+
+    /// Takes it from the reserve first, as what calls do to the slice says when to look around; but not for longer than
+    /// a slice without a look.
+    #[inline(never)]
+    fn pay(&mut self) -> Result<(), Atom> {
+        self.unusual = 1;
+        let price = self.heap.work.price();
+        if price > self.reserve + self.fuel {
+            // Or because it is to end (base/work.rs, invariant 2).
+            self.look()?;
+            (self.reserve, self.fuel) = (0, 0);
+            return Err(Atom::FUEL);
+        }
+        let beyond = price.saturating_sub(self.reserve);
+        self.reserve -= price - beyond;
+        self.fuel -= beyond;
+        self.heap.work.allow(self.fuel + self.reserve);
+        self.unlooked += price;
+        match self.unlooked < SLICE {
+            true => Ok(()),
+            false => self.look(),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{FIRST_SLICE, UNIT};
+    use crate::base::sync::Relaxed;
+    use crate::testing::still::Still;
+    use crate::values::actor::BehaviourId;
+    use crate::values::value::Value;
+
+    #[test]
+    fn where_long_turns_are_expected_the_first_look_comes_at_once() {
+        let mut still = Still::new(1);
+        let turn = &mut still.thread.turn;
+        let mut slices = |long_turn| {
+            turn.long_turn = long_turn;
+            turn.allow(1_000);
+            let mut slices = Vec::new();
+            loop {
+                slices.push(turn.fuel);
+                turn.fuel = 0;
+                if turn.refuel().is_err() {
+                    break (turn.tidy_up(), slices);
+                }
+            }
+        };
+        assert_eq!(slices(0), (1_000, vec![256, 256, 256, 232]));
+        assert_eq!(slices(10_000), (1_000, vec![32, 256, 256, 272, 184]));
+    }
+
+    /// What it says it has to do, to whoever may ask: the turn that runs is one of those that take as long.
+    #[test]
+    fn what_waits_behind_a_long_turn_takes_as_long_each() {
+        let mut still = Still::new(2);
+        let turn = &mut still.thread.turn;
+        let mut backlog = |queued, long_turn| {
+            for _ in 0..queued {
+                let actor = turn.create(BehaviourId::SINK, Value::NIL).address_pointer();
+                turn.queue.push(actor, Value::NIL);
+            }
+            turn.savepoint.queue = turn.queue.mark();
+            turn.long_turn = long_turn;
+            turn.allow(1_000);
+            turn.fuel = 0;
+            assert!(turn.refuel().is_ok());
+            turn.place.station.backlog.load(Relaxed)
+        };
+        assert_eq!(backlog(0, 7_000), 0);
+        assert_eq!(backlog(1, 7_000), 2 * 7_000);
+        assert_eq!(backlog(1, 0), 3 * FIRST_SLICE * UNIT);
+    }
+}

@@ -1,0 +1,222 @@
+//! The actor: an identity of exactly one granule.
+//!
+//! ```text
+//! header  bits  0..20  behaviour (0: sink)
+//!         bits 20..32  pinned sponsor + 1 (0: not pinned)
+//!         bits 32..48  owner: the number of the only thread that runs its turns (0: nobody yet)
+//! state   the captured value (one capture), or a pointer to the captured values (several), or 0 (none)
+//! ```
+//!
+//! Invariants:
+//! 1. Header and state change only at the commit of a turn of this actor, by its owner. The owner field changes
+//!    only by the owner's own hand (it gives the actor away), or by compare-and-swap from nobody, or from a thread
+//!    that is asleep (presence.rs). So an awake owner may read and write without atomic steps.
+//! 2. The pinned sponsor never changes.
+//! 3. The captures that the state points to belong to this actor alone and are never written again.
+//! 4. The state is written before the header that says how to read it (release); whoever reads the header of an
+//!    actor that it does not own (acquire) may read the state of a behaviour that never becomes.
+use crate::base::ids::ThreadNumber;
+use crate::base::sync::{Acquire, AtomicU64, Relaxed, Release};
+use crate::values::value::Value;
+
+/// The number of a behaviour in the machine's program; one number per installed version.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BehaviourId(pub(crate) u32);
+
+impl BehaviourId {
+    /// What ignores every message.
+    pub const SINK: BehaviourId = BehaviourId(0);
+    /// How many behaviours (versions counted) a machine can hold.
+    pub const LIMIT: usize = 1 << 20;
+}
+
+/// The number of a sponsor of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SponsorId(pub(crate) u16);
+
+impl SponsorId {
+    /// How many sponsors a machine can have had that actors were pinned to.
+    pub const LIMIT: usize = (1 << 12) - 1;
+}
+
+const BEHAVIOUR_MASK: u64 = BehaviourId::LIMIT as u64 - 1;
+const SPONSOR_SHIFT: u32 = 20;
+const SPONSOR_MASK: u64 = (1 << 12) - 1;
+const OWNER_SHIFT: u32 = 32;
+const OWNER_MASK: u64 = 0xFFFF << OWNER_SHIFT;
+
+/// An actor's record in the heap.
+#[repr(C, align(16))]
+pub struct Actor {
+    header: AtomicU64,
+    state: AtomicU64,
+}
+
+// Loom's atomics are larger.
+#[cfg(not(loom))]
+const _: () = assert!(std::mem::size_of::<Actor>() == 16);
+
+/// What an actor's header says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Header(u64);
+
+impl Header {
+    /// Of a new actor.
+    #[inline(always)]
+    pub(crate) fn new(
+        behaviour: BehaviourId,
+        pinned: Option<SponsorId>,
+        owner: ThreadNumber,
+    ) -> Header {
+        let pinned = pinned.map_or(0, |s| (s.0 as u64 + 1) << SPONSOR_SHIFT);
+        Header(behaviour.0 as u64 | pinned | (owner as u64) << OWNER_SHIFT)
+    }
+
+    #[inline(always)]
+    pub(crate) fn behaviour(self) -> BehaviourId {
+        BehaviourId((self.0 & BEHAVIOUR_MASK) as u32)
+    }
+
+    #[inline(always)]
+    pub(crate) fn owner(self) -> ThreadNumber {
+        (self.0 >> OWNER_SHIFT) as ThreadNumber
+    }
+
+    /// The same for an actor of another behaviour.
+    #[inline(always)]
+    pub(crate) fn of(self, behaviour: BehaviourId) -> Header {
+        Header(self.0 & !BEHAVIOUR_MASK | behaviour.0 as u64)
+    }
+
+    pub(crate) fn pinned(self) -> Option<SponsorId> {
+        let n = (self.0 >> SPONSOR_SHIFT) & SPONSOR_MASK;
+        n.checked_sub(1).map(|n| SponsorId(n as u16))
+    }
+
+    #[inline(always)]
+    fn with_owner(self, owner: ThreadNumber) -> Header {
+        Header(self.0 & !OWNER_MASK | (owner as u64) << OWNER_SHIFT)
+    }
+}
+
+impl Actor {
+    /// Where the state word is, for native code.
+    pub(crate) const STATE: usize = std::mem::offset_of!(Actor, state);
+
+    /// A fresh record.
+    #[inline(always)]
+    pub(crate) fn new(header: Header, state: Value) -> Actor {
+        Actor {
+            header: AtomicU64::new(header.0),
+            state: AtomicU64::new(state.word()),
+        }
+    }
+
+    /// The header; exact for the owner, others see an older one at worst.
+    #[inline(always)]
+    pub(crate) fn header(&self) -> Header {
+        // Acquire: invariant 4; and a thread may learn by nothing but this that the actor was given to it.
+        Header(self.header.load(Acquire))
+    }
+
+    /// The state word: one capture, or where the captures are.
+    #[inline(always)]
+    pub(crate) fn state(&self) -> Value {
+        Value::from_word(self.state.load(Relaxed))
+    }
+
+    /// The commit of a become, by the owner.
+    #[inline(always)]
+    pub(crate) fn set(&self, behaviour: BehaviourId, state: Value) {
+        let header = self.header.load(Relaxed);
+        self.state.store(state.word(), Relaxed);
+        // Release: invariant 4.
+        self.header
+            .store(header & !BEHAVIOUR_MASK | behaviour.0 as u64, Release);
+    }
+
+    /// Gives the actor to another thread, by the owner.
+    #[inline(always)]
+    pub(crate) fn give(&self, owner: ThreadNumber) {
+        let header = self.header().with_owner(owner);
+        // Release: the new owner finds the actor as this thread left it, also if it learns of it by the header.
+        self.header.store(header.0, Release);
+    }
+
+    /// Takes the actor, if the header is still `seen`, whose owner is nobody or a thread under visit.
+    pub(crate) fn take(&self, seen: Header, owner: ThreadNumber) -> bool {
+        // Acquire: what the last owner wrote. Relaxed on failure: it is read again.
+        self.header
+            .compare_exchange(seen.0, seen.with_owner(owner).0, Acquire, Relaxed)
+            .is_ok()
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    fn actor(owner: ThreadNumber) -> Arc<(Actor, UnsafeCell<u64>)> {
+        let header = Header::new(BehaviourId(1), None, owner);
+        Arc::new((Actor::new(header, Value::NONE), UnsafeCell::new(0)))
+    }
+
+    /// What a turn does to what the state points to.
+    fn turn(actor: &(Actor, UnsafeCell<u64>)) {
+        // SAFETY: the model checks that nobody else is here.
+        actor.1.with_mut(|captures| unsafe { *captures += 1 });
+        actor.0.set(BehaviourId(1), Value::NONE);
+    }
+
+    /// A thread that learns by nothing but the header that it is the owner now, from an older event in its own
+    /// queue, finds the actor as the giver left it; also when it gives it on.
+    #[test]
+    fn a_given_actor_is_complete_for_whoever_sees_that_it_owns_it() {
+        loom::model(|| {
+            let given = actor(1);
+            let threads: Vec<_> = [(2, Some(3)), (3, None)]
+                .into_iter()
+                .map(|(me, next)| {
+                    let actor = given.clone();
+                    thread::spawn(move || {
+                        if actor.0.header().owner() == me {
+                            match next {
+                                Some(next) => actor.0.give(next),
+                                None => turn(&actor),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            turn(&given);
+            given.0.give(2);
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+    }
+
+    /// A behaviour that never becomes may run anywhere, as soon as the header says so.
+    #[test]
+    fn a_safe_behaviour_finds_its_captures_without_owning() {
+        loom::model(|| {
+            let shared = actor(1);
+            let s = shared.clone();
+            let other = thread::spawn(move || {
+                if s.0.header().behaviour() == BehaviourId(2) {
+                    // SAFETY: written before the header that is seen.
+                    s.1.with(|captures| assert_eq!(unsafe { *captures }, 7));
+                }
+            });
+            // SAFETY: the model checks that nobody else is here.
+            shared.1.with_mut(|captures| unsafe { *captures = 7 });
+            shared.0.set(BehaviourId(2), Value::NONE);
+            shared.0.give(3);
+            other.join().unwrap();
+        });
+    }
+}

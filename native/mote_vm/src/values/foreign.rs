@@ -1,0 +1,208 @@
+//! What the machine can carry and deliver to, but not look into.
+//!
+//! Invariants:
+//! 1. A value is charged with what it keeps outside of all heaps ([`Foreign::outside`]) wherever it is: in a heap, in a
+//!    parcel that waits, in a timer's message; once in each. That number never changes while the value lives.
+use crate::base::atom::Atom;
+use crate::machine::Machine;
+use crate::values::term::Term;
+use crate::values::value::{Value, FIXNUM_MAX, FIXNUM_MIN};
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The kind of a foreign value, for type tests and for the order of all terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Class {
+    /// An integer outside the fixnum range.
+    BigInteger = 0,
+    /// A reference.
+    Reference = 1,
+    /// A function.
+    Function = 2,
+    /// A port.
+    Port = 3,
+    /// A process outside.
+    Pid = 4,
+    /// A map.
+    Map = 5,
+    /// A bitstring that is no binary.
+    Bitstring = 6,
+    /// A binary too long to live in the heap.
+    Binary = 7,
+    /// What takes messages and is neither an actor of this machine nor a process: an actor of another machine, a customer.
+    Address = 8,
+    /// A timer of another machine.
+    Timer = 9,
+}
+
+impl Class {
+    /// The class of that number.
+    pub fn from_number(n: u8) -> Option<Class> {
+        use Class::*;
+        [
+            BigInteger, Reference, Function, Port, Pid, Map, Bitstring, Binary, Address, Timer,
+        ]
+        .get(n as usize)
+        .copied()
+    }
+}
+
+/// What became of a message to the outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Delivery {
+    /// It was handed over.
+    Done,
+    /// Nobody is there any more.
+    Dead,
+    /// There is no room for it.
+    Full,
+    /// This value takes no messages at all.
+    NoAddress,
+}
+
+/// A message to something that is not simply an actor: a process, a customer, a reference with a sponsor.
+pub(crate) struct Outgoing {
+    pub(crate) sponsor: Value,
+    pub(crate) target: Value,
+    pub(crate) message: Value,
+}
+
+/// Messages of one turn, in their order.
+pub struct Messages<'m>(pub(crate) std::slice::Iter<'m, Outgoing>);
+
+impl<'m> Iterator for Messages<'m> {
+    type Item = Term<'m>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Term<'m>> {
+        self.0.next().map(|outgoing| Term::new(outgoing.message))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Messages<'_> {}
+
+/// A value of the outside. Shared by every heap cell and parcel that carries it; dropped with the last.
+pub trait Foreign: Send + Sync + 'static {
+    /// Its class.
+    fn class(&self) -> Class;
+    /// Whether `deliver` can ever succeed.
+    fn is_address(&self) -> bool {
+        false
+    }
+    /// Takes a message of a committed turn. Runs on a dispatch thread and must not block.
+    fn deliver(&self, _message: Term<'_>, _machine: &Machine) -> Delivery {
+        Delivery::NoAddress
+    }
+    /// The same for several of one turn, in their order: what became of how many goes to `told`.
+    fn deliver_all(
+        &self,
+        messages: Messages<'_>,
+        machine: &Machine,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        messages.for_each(|message| told(self.deliver(message, machine), 1));
+    }
+    /// The same address, but carrying that sponsor; `None` if it has no sponsor to choose.
+    fn on(&self, _sponsor: Atom) -> Option<ForeignRef> {
+        None
+    }
+    /// Cancels the timer of another machine, if it is one. Runs on a dispatch thread and must not block.
+    fn cancel_timer(&self) {}
+    /// The order among foreign values of the same class; `Equal` is Elixir's `===`.
+    fn compare(&self, other: &dyn Foreign) -> Ordering;
+    /// The order of a big integer against a float.
+    fn compare_float(&self, _f: f64) -> Ordering {
+        Ordering::Greater
+    }
+    /// Whether a big integer is negative.
+    fn is_negative(&self) -> bool {
+        false
+    }
+    /// The bytes of a binary.
+    fn bytes(&self) -> Option<&[u8]> {
+        None
+    }
+    /// About how many bytes it keeps outside of all heaps, what [`CARRIED`] stands for included.
+    fn outside(&self) -> usize {
+        CARRIED + self.bytes().map_or(0, <[u8]>::len)
+    }
+    /// For the embedder to get at its own type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A shared foreign value.
+pub type ForeignRef = Arc<dyn Foreign>;
+
+/// What any foreign value takes outside of its cell: its counts, the reference in the cell, and a place in the list of
+/// those that are to be dropped. As measured with integers of 64 bits, which are little more.
+pub const CARRIED: usize = 96;
+
+/// How many bytes a binary has; none of anything else.
+pub fn length(value: &ForeignRef) -> usize {
+    value.bytes().map_or(0, <[u8]>::len)
+}
+
+/// An integer outside of the fixnum range that fits 64 bits, signed or unsigned.
+pub struct Wide(i128);
+
+impl Wide {
+    /// The integer, if it is one of those.
+    pub fn new(n: i128) -> Option<Wide> {
+        let fits = n >= i64::MIN.into() && n <= u64::MAX.into();
+        let fixnum = n >= FIXNUM_MIN.into() && n <= FIXNUM_MAX.into();
+        (fits && !fixnum).then_some(Wide(n))
+    }
+
+    /// The integer.
+    pub fn value(&self) -> i128 {
+        self.0
+    }
+}
+
+impl Foreign for Wide {
+    fn class(&self) -> Class {
+        Class::BigInteger
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        match other.as_any().downcast_ref::<Wide>() {
+            Some(other) => self.0.cmp(&other.0),
+            None => other.compare(self).reverse(),
+        }
+    }
+    fn compare_float(&self, f: f64) -> Ordering {
+        // Floats beyond what an i128 holds saturate, and stay beyond 64 bits. The fraction decides at last.
+        let whole = f.trunc();
+        let fraction = 0.0f64.partial_cmp(&(f - whole)).unwrap_or(Ordering::Equal);
+        self.0.cmp(&(whole as i128)).then(fraction)
+    }
+    fn is_negative(&self) -> bool {
+        self.0 < 0
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Bytes kept outside of the heap because they are many.
+pub struct LongBytes(pub Box<[u8]>);
+
+impl Foreign for LongBytes {
+    fn class(&self) -> Class {
+        Class::Binary
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        self.bytes().cmp(&other.bytes())
+    }
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(&self.0)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,343 @@
+//! Addresses in the hands of the outside: roots, counted per actor.
+//!
+//! An actor has at most one entry here at a time, however many references exist outside, so equal addresses have
+//! equal keys. A key names its entry and proves itself by a serial number that nobody can guess; a key whose entry
+//! is gone, or that was made up, resolves to nothing.
+//!
+//! Invariants:
+//! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
+//! 2. A serial number is never given twice.
+//! 3. Whoever follows a key holds a reference of its own ([`Held`]), or the lock (`visit`), until the actor is a root by
+//!    other means: the one that the key stands for may be released at any time, for a key can be copied.
+//! 4. A collection walks the slots piece by piece. An entry that goes before the walk has come to it is noted down: so
+//!    it meets every actor that was held when it began.
+//! 5. The tables are charged to the machine's quota, as large as they have grown, until it ends; they do not shrink. Whoever
+//!    holds actors from outside cannot be refused here, but takes the room of what can.
+use crate::base::quota::Quota;
+use crate::base::sync::Apart;
+use crate::values::actor::{Actor, SponsorId};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// An actor that the sender holds a handle of.
+#[derive(Clone, Copy)]
+pub(crate) struct Target(pub(crate) *const Actor);
+
+// SAFETY: a plain address; only dispatch threads look behind it.
+unsafe impl Send for Target {}
+
+/// What stands for an actor outside of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Key {
+    /// Which entry.
+    pub slot: u32,
+    /// The proof.
+    pub serial: u128,
+}
+
+struct Slot {
+    actor: *const Actor,
+    pinned: Option<SponsorId>,
+    count: usize,
+    serial: u128,
+}
+
+#[derive(Default)]
+struct Inner {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    by_actor: FxHashMap<*const Actor, u32>,
+    given: u64,
+    /// How far the walk of a collection has come, and what was released before it (invariant 4).
+    walk: Option<usize>,
+    released: Vec<*const Actor>,
+    charged: usize,
+}
+
+impl Inner {
+    /// Bytes of the tables.
+    fn bytes(&self) -> usize {
+        let by_actor = self.by_actor.capacity() * size_of::<(*const Actor, u32)>();
+        self.slots.capacity() * (size_of::<Slot>() + size_of::<u32>()) + by_actor
+    }
+
+    /// The entry of a key, if there is one.
+    fn find(&mut self, key: Key) -> Option<&mut Slot> {
+        let entry = self.slots.get_mut(key.slot as usize)?;
+        (entry.serial == key.serial && entry.count > 0).then_some(entry)
+    }
+}
+
+/// See the head of this file.
+#[derive(Default)]
+pub(crate) struct Handles {
+    inner: Apart<Mutex<Inner>>,
+    quota: Arc<Quota>,
+    secrets: [RandomState; 2],
+}
+
+// SAFETY: the raw pointers are plain addresses here, never followed.
+unsafe impl Send for Handles {}
+// SAFETY: as above; everything else is behind the mutex.
+unsafe impl Sync for Handles {}
+
+impl Handles {
+    pub(crate) fn new(quota: Arc<Quota>) -> Handles {
+        Handles {
+            inner: Apart::default(),
+            quota,
+            secrets: Default::default(),
+        }
+    }
+
+    /// One more reference to `actor` from outside.
+    pub(crate) fn acquire(&self, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        if let Some(&slot) = inner.by_actor.get(&actor) {
+            let entry = &mut inner.slots[slot as usize];
+            entry.count += 1;
+            return Key {
+                slot,
+                serial: entry.serial,
+            };
+        }
+        inner.given += 1;
+        // Keyed hashes of a counter: unique enough to never repeat, and without the keys not to be guessed.
+        let [a, b] = &self.secrets;
+        let serial = (a.hash_one(inner.given) as u128) << 64 | b.hash_one(inner.given) as u128;
+        let entry = Slot {
+            actor,
+            pinned,
+            count: 1,
+            serial,
+        };
+        let slot = match inner.free.pop() {
+            Some(slot) => {
+                inner.slots[slot as usize] = entry;
+                slot
+            }
+            None => {
+                inner.slots.push(entry);
+                inner.slots.len() as u32 - 1
+            }
+        };
+        inner.by_actor.insert(actor, slot);
+        // Where entries went, a table counts a smaller capacity than it had, and takes as much as before.
+        let more = inner.bytes().saturating_sub(inner.charged);
+        if more > 0 {
+            self.quota.take_anyway(more);
+            inner.charged += more;
+        }
+        Key { slot, serial }
+    }
+
+    /// One reference less.
+    pub(crate) fn release(&self, key: Key) {
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        let Some(entry) = inner.find(key) else {
+            return;
+        };
+        entry.count -= 1;
+        if entry.count == 0 {
+            let entry = &inner.slots[key.slot as usize];
+            inner.by_actor.remove(&entry.actor);
+            inner.free.push(key.slot);
+            if inner.walk.is_some_and(|at| key.slot as usize >= at) {
+                inner.released.push(entry.actor);
+            }
+        }
+    }
+
+    /// One more reference to the actor of a key, if there is one (invariant 3).
+    pub(crate) fn hold(self: &Arc<Handles>, key: Key) -> Option<Held> {
+        let (actor, pinned) = self.count(key)?;
+        Some(Held {
+            key,
+            actor,
+            pinned,
+            handles: self.clone(),
+        })
+    }
+
+    /// Shows the actor of a key, if there is one, and keeps it meanwhile: `act` must be short, and neither let go of what
+    /// may hold an address nor ask for one, for nobody else gets at the handles before it is over.
+    pub(crate) fn visit<R>(
+        &self,
+        key: Key,
+        act: impl FnOnce(*const Actor, Option<SponsorId>) -> R,
+    ) -> Option<R> {
+        let mut inner = self.inner.lock();
+        let entry = inner.find(key)?;
+        Some(act(entry.actor, entry.pinned))
+    }
+
+    /// Whether the key stands for that actor.
+    pub(crate) fn is_of(&self, key: Key, actor: *const Actor) -> bool {
+        self.visit(key, |found, _| found == actor).unwrap_or(false)
+    }
+
+    fn count(&self, key: Key) -> Option<(*const Actor, Option<SponsorId>)> {
+        let mut inner = self.inner.lock();
+        let entry = inner.find(key)?;
+        entry.count += 1;
+        Some((entry.actor, entry.pinned))
+    }
+
+    /// Shows every actor that is referred to from outside.
+    pub(crate) fn each_actor(&self, show: impl FnMut(*const Actor)) {
+        self.inner.lock().by_actor.keys().copied().for_each(show);
+    }
+
+    /// A collection begins: whoever is held now is met by `walk` or `take_released`.
+    pub(crate) fn begin_walk(&self) {
+        let mut inner = self.inner.lock();
+        inner.walk = Some(0);
+        inner.released.clear();
+    }
+
+    /// Shows the next few actors; whether there are more. Only between `begin_walk` and the end of the walk.
+    pub(crate) fn walk(&self, slots: usize, mut show: impl FnMut(*const Actor)) -> bool {
+        let mut inner = self.inner.lock();
+        let Some(from) = inner.walk else { return false };
+        let to = inner.slots.len().min(from + slots);
+        let held = inner.slots[from..to].iter().filter(|slot| slot.count > 0);
+        held.for_each(|slot| show(slot.actor));
+        inner.walk = (to < inner.slots.len()).then_some(to);
+        inner.walk.is_some()
+    }
+
+    /// Those that were released before the walk had come to them.
+    pub(crate) fn take_released(&self) -> Vec<*const Actor> {
+        std::mem::take(&mut self.inner.lock().released)
+    }
+
+    /// The machine has ended, and its quota bounds nothing any more. The tables stay: keys are followed to the last.
+    pub(crate) fn discharge(&self) {
+        let charged = std::mem::take(&mut self.inner.lock().charged);
+        self.quota.give(charged);
+    }
+
+    /// How many actors are referred to from outside.
+    pub(crate) fn len(&self) -> usize {
+        self.inner.lock().by_actor.len()
+    }
+}
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        self.discharge();
+    }
+}
+
+/// A reference to an actor, given back when dropped.
+pub struct Held {
+    key: Key,
+    pub(crate) actor: *const Actor,
+    pub(crate) pinned: Option<SponsorId>,
+    handles: Arc<Handles>,
+}
+
+// SAFETY: the pointer is a plain address here, and the handles are shared between threads.
+unsafe impl Send for Held {}
+// SAFETY: as above; nothing of it changes.
+unsafe impl Sync for Held {}
+
+impl Held {
+    /// Whether the actor is of the machine that these handles are of.
+    pub(crate) fn is_of(&self, handles: &Arc<Handles>) -> bool {
+        Arc::ptr_eq(&self.handles, handles)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.handles.release(self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn actor(n: usize) -> *const Actor {
+        (n * 16) as *const Actor
+    }
+
+    fn found(handles: &Arc<Handles>, key: Key) -> Option<*const Actor> {
+        let held = handles.hold(key).map(|held| held.actor);
+        assert_eq!(handles.visit(key, |actor, _| actor), held);
+        held
+    }
+
+    #[test]
+    fn one_actor_has_one_key_while_it_is_held() {
+        let handles = Arc::new(Handles::default());
+        let key = handles.acquire(actor(1), None);
+        assert_eq!(handles.acquire(actor(1), None), key);
+        assert_ne!(handles.acquire(actor(2), None), key);
+        assert_eq!(found(&handles, key), Some(actor(1)));
+        handles.release(key);
+        assert_eq!(found(&handles, key), Some(actor(1)));
+        handles.release(key);
+        assert_eq!(found(&handles, key), None);
+        assert_eq!(handles.len(), 1);
+    }
+
+    #[test]
+    fn who_holds_an_actor_keeps_it_though_its_key_is_released() {
+        let handles = Arc::new(Handles::default());
+        let key = handles.acquire(actor(1), None);
+        let held = handles.hold(key);
+        handles.release(key);
+        let mut roots = Vec::new();
+        handles.each_actor(|actor| roots.push(actor));
+        assert_eq!(roots, [actor(1)]);
+        drop(held);
+        assert_eq!(handles.len(), 0);
+    }
+
+    #[test]
+    fn a_walk_meets_whoever_was_held_when_it_began() {
+        let handles = Arc::new(Handles::default());
+        let keys: Vec<Key> = (1..=10).map(|n| handles.acquire(actor(n), None)).collect();
+        handles.begin_walk();
+        let mut met = Vec::new();
+        assert!(handles.walk(3, |actor| met.push(actor)));
+        // Before the walk, and behind it.
+        for n in [0, 4, 9] {
+            handles.release(keys[n]);
+        }
+        handles.acquire(actor(11), None);
+        while handles.walk(3, |actor| met.push(actor)) {}
+        assert_eq!(handles.take_released(), [actor(5), actor(10)]);
+        met.extend([actor(5), actor(10)]);
+        assert!((1..=10).all(|n| met.contains(&actor(n))));
+        // The walk is over: nobody notes anything down any more.
+        handles.release(keys[1]);
+        assert!(handles.take_released().is_empty());
+    }
+
+    #[test]
+    fn forged_and_stale_keys_lead_to_nothing() {
+        let handles = Arc::new(Handles::default());
+        let key = handles.acquire(actor(1), None);
+        let forged = Key {
+            serial: key.serial ^ 1,
+            ..key
+        };
+        assert_eq!(found(&handles, forged), None);
+        handles.release(forged);
+        assert_eq!(found(&handles, key), Some(actor(1)));
+        handles.release(key);
+        let again = handles.acquire(actor(3), None);
+        assert_eq!(again.slot, key.slot);
+        assert_eq!(found(&handles, key), None);
+        handles.release(key);
+        assert_eq!(found(&handles, again), Some(actor(3)));
+    }
+}
