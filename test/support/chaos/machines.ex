@@ -28,8 +28,8 @@ defmodule Mote.Chaos.Machines do
   @doc "All that there are."
   def all, do: for(m <- 0..(length(Pool.get(:configs)) - 1), do: {m, at(m)})
 
-  @doc "The sort of an actor at a place."
-  def sort(sort, m), do: {sort, rem(m, length(Pool.get(:configs)))}
+  @doc "A sort of actors of a machine: those of its predecessor are none of them, however late they are put down."
+  def sort(sort, machine), do: {sort, machine}
 
   @impl true
   def init(configs) do
@@ -60,7 +60,7 @@ defmodule Mote.Chaos.Machines do
     machine = at(m)
     Pool.set(:machine_ended, true)
     Pool.excuse(machine)
-    for sort <- @sorts, do: Pool.clear(sort(sort, m))
+    for sort <- @sorts, do: Pool.clear(sort(sort, machine))
     fun.(machine)
 
     receive do

@@ -73,10 +73,11 @@ defmodule Mote.Chaos.Operations do
 
   defp message({:create, m, what, sponsor}, _lane) do
     with behaviour when behaviour != nil <- behaviour(what) do
+      machine = Machines.at(m)
       # A sponsor that there is not is the program's business.
-      address = Mote.create(Machines.at(m), behaviour, if(sponsor, do: [sponsor: sponsor], else: []))
+      address = Mote.create(machine, behaviour, if(sponsor, do: [sponsor: sponsor], else: []))
       sort = if is_tuple(what), do: elem(what, 0), else: what
-      Pool.put(Machines.sort(sort, m), address)
+      Pool.put(Machines.sort(sort, machine), address)
       Pool.put(:any, address)
     end
   end
@@ -205,7 +206,7 @@ defmodule Mote.Chaos.Operations do
   end
 
   defp message({:ask_all, m, sort, request, timeout}, _lane),
-    do: Mote.ask_all(Pool.all(Machines.sort(sort, m)), request, timeout)
+    do: Mote.ask_all(Pool.all(Machines.sort(sort, Machines.at(m))), request, timeout)
 
   defp message({:async, m, i, n, timeout}, _lane) do
     with keeper when keeper != nil <- actor(:keeper, m, i) do
@@ -261,7 +262,7 @@ defmodule Mote.Chaos.Operations do
 
   defp spin(until), do: if(System.monotonic_time(:microsecond) < until, do: spin(until))
 
-  defp actor(sort, m, i), do: Pool.pick(Machines.sort(sort, m), i)
+  defp actor(sort, m, i), do: Pool.pick(Machines.sort(sort, Machines.at(m)), i)
 
   defp tell(nil, _message), do: :nobody
   defp tell(actor, message), do: Mote.send(actor, message, timeout: 2_000)

@@ -13,7 +13,7 @@ defmodule Mote.Chaos.Operations.Processes do
 
   # Each asks when the one before it has been answered: one order, many senders.
   def run({:askers, m, i, processes, times}, _lane) do
-    with log when log != nil <- Pool.pick(Machines.sort(:log, m), i) do
+    with log when log != nil <- Pool.pick(Machines.sort(:log, Machines.at(m)), i) do
       for {pid, ref} <- askers(processes, log, times) do
         send(pid, :begin)
         {pid, ref}
