@@ -11,11 +11,6 @@ use std::path::Path;
 
 /// The arrows upwards that there still are, from file to file. This list only shrinks.
 const UPWARDS: &[(&str, &str)] = &[
-    // The place of a turn: its machine, its sponsor and the public side of its thread.
-    ("turns/turn", "machine"),
-    ("turns/turn", "threads/sponsor"),
-    ("turns/turn", "threads/station"),
-    ("turns/turn/fuel", "threads/sharing"),
     // A value of the outside is given the machine when it takes a message.
     ("values/foreign", "machine"),
     // A thread collects, a little after each batch: how is for gc to know.
@@ -40,6 +35,7 @@ const UPWARDS: &[(&str, &str)] = &[
     ("look/waiting", "machine"),
     ("threads/dispatch", "machine/contract"),
     ("threads/inbox", "machine/contract"),
+    ("threads/place", "machine"),
     ("threads/seeded/scheduler", "machine"),
     ("threads/stand_in", "machine"),
 ];

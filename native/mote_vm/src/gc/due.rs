@@ -11,7 +11,7 @@ use std::time::Duration;
 impl Dispatch {
     /// Whether a collection should begin.
     pub(crate) fn is_collection_due(&self) -> bool {
-        let pace = &self.turn.place.machine.pool().pace;
+        let pace = &self.place.machine.pool().pace;
         pace.is_due() && !pace.put_off(|| self.queued())
             || self.rests && self.would_collect()
             || self.until_look() == Some(Duration::ZERO)
@@ -20,7 +20,7 @@ impl Dispatch {
 
     /// Whether the machine has nothing to do, and will collect if that stays so for a moment.
     pub(crate) fn would_collect(&self) -> bool {
-        let pace = &self.turn.place.machine.pool().pace;
+        let pace = &self.place.machine.pool().pace;
         let is_due = pace.is_due_at_rest();
         if !self.turn.queue.is_empty() || !is_due && !pace.counts_queued() {
             return false;
@@ -32,7 +32,7 @@ impl Dispatch {
 
     /// Whether somebody waits for the end of a collection.
     pub(crate) fn collection_was_asked(&self) -> bool {
-        let gc = self.turn.place.machine.gc();
+        let gc = self.place.machine.gc();
         self.collection_asked
             .iter()
             .any(|asked| !gc.is_over(asked.0))
@@ -45,14 +45,14 @@ impl Dispatch {
 
     /// How long to wait before a collection looks whether somebody outside waits in vain.
     pub(crate) fn until_look(&self) -> Option<Duration> {
-        let machine = &self.turn.place.machine;
+        let machine = &self.place.machine;
         let newest = machine.outside().newest_question();
         machine.pool().pace.until_look(newest)
     }
 
     /// What the machine's threads have to do, as of their last batches.
     fn queued(&self) -> Queued {
-        let stations = self.turn.place.machine.stations().all();
+        let stations = self.place.machine.stations().all();
         Queued {
             events: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
             grows: stations.iter().any(|s| s.grows.load(Relaxed)),
@@ -73,7 +73,7 @@ mod tests {
         let mut still = Still::new(2);
         let min = GcConfig::default().min;
         still.machine.pool().pace.allocated(min / 2);
-        let other = still.thread.turn.place.sponsor.stations[1].clone();
+        let other = still.thread.place.sponsor.stations[1].clone();
         for (queued, rests) in [(1, false), (0, false), (1, true), (0, true)] {
             other.queued.store(queued, Relaxed);
             still.thread.rests = rests;
@@ -89,7 +89,7 @@ mod tests {
         let mut still = Still::new(2);
         let thread = &mut still.thread;
         assert_eq!(thread.may_sleep(), None);
-        let begun = thread.turn.place.machine.gc().begun.load(Relaxed);
+        let begun = thread.place.machine.gc().begun.load(Relaxed);
         thread.collection_asked.push((begun, Box::new(|| ())));
         assert!(!thread.collection_was_asked());
         assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));
@@ -102,7 +102,7 @@ mod tests {
         let pace = &still.machine.pool().pace;
         let min = GcConfig::default().min;
         let queue = |events| {
-            let stations = &still.thread.turn.place.sponsor.stations;
+            let stations = &still.thread.place.sponsor.stations;
             stations[1].queued.store(events, Relaxed);
         };
         let many = min as u64;
@@ -124,7 +124,7 @@ mod tests {
         still.thread.growth = -1;
         let thread = &still.thread;
         let pace = &still.machine.pool().pace;
-        let other = &thread.turn.place.sponsor.stations[1];
+        let other = &thread.place.sponsor.stations[1];
         other.queued.store(u64::from(u32::MAX), Relaxed);
         let min = GcConfig::default().min;
         for (allocated, is_due) in [(min, false), (min / 2, true)] {

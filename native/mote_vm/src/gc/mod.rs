@@ -129,7 +129,7 @@ impl Gc {
 impl Dispatch {
     /// What there is to do for collections between two batches of turns: whether there was anything.
     pub(crate) fn collect_a_little(&mut self) -> bool {
-        let machine = self.turn.place.machine.clone();
+        let machine = self.place.machine.clone();
         let gc = machine.gc();
         let stress = machine.pool().pace.config.stress;
         match gc.phase() {
@@ -181,7 +181,7 @@ impl Dispatch {
 
     /// Gives back what a machine that has done nothing for a while has kept; whether there was any.
     fn let_go_of_reserve(&mut self) -> bool {
-        let machine = self.turn.place.machine.clone();
+        let machine = self.place.machine.clone();
         let reserve = &machine.pool().reserve;
         let stale = self.turn.queue.is_empty() && reserve.until_stale() == Some(Duration::ZERO);
         if !stale || !reserve.forget() {
@@ -206,7 +206,7 @@ impl Dispatch {
     /// Stands still with all others for the beginning of a collection, or for its end, or both; or for another thread
     /// that does.
     fn stop_and_collect(&mut self) {
-        let machine = self.turn.place.machine.clone();
+        let machine = self.place.machine.clone();
         let start = Instant::now();
         self.stand_still(|place| {
             let safepoint = machine.safepoint();

@@ -103,7 +103,7 @@ mod tests {
 
     impl Still {
         fn push(&self, entry: Entry) {
-            assert!(self.thread.turn.place.station.inbox.push(entry).is_ok());
+            assert!(self.thread.place.station.inbox.push(entry).is_ok());
         }
 
         /// A parcel with that address in it, which it does not hold any more.
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn timers_are_roots_from_a_turn_and_from_outside() {
         let mut still = Still::new(1);
-        let station = still.thread.turn.place.station.clone();
+        let station = still.thread.place.station.clone();
         let value = |n| Value::address(actor(n));
         station.timers.arm(1 << 40, 2, value(1), value(2));
         let armed =
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn events_that_have_come_from_other_threads_are_roots() {
         let mut still = Still::new(1);
-        let station = still.thread.turn.place.station.clone();
+        let station = still.thread.place.station.clone();
         assert!(station.inbox.push_events(&mut vec![event(1, 2)]).is_some());
         assert_eq!(still.roots(), [1, 2]);
     }

@@ -14,7 +14,7 @@ use crate::values::term::Term;
 impl Dispatch {
     /// Looks at an actor here, where it is owned, or passes the look on to its owner.
     pub(crate) fn inspect(&mut self, target: Target, look: Look) {
-        let place = self.turn.place.clone();
+        let place = self.place.clone();
         // SAFETY: the caller resolved a handle, which keeps the actor.
         let actor = unsafe { &*target.0 };
         match self.settle(actor) {
@@ -26,7 +26,7 @@ impl Dispatch {
     }
 
     fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
-        let place = &self.turn.place;
+        let place = &self.place;
         let program = &self.turn.program;
         let pinned = actor.header().pinned();
         let (queued, all) = waiting::here(self, actor);

@@ -69,19 +69,19 @@ impl Machine {
 
 impl Dispatch {
     pub(crate) fn is_paused(&self) -> bool {
-        self.turn.place.machine.attention().is_paused()
+        self.place.machine.attention().is_paused()
     }
 
     /// Waits a moment: events are queued, so this is no sleep (thread.rs, invariant 3).
     pub(crate) fn stay(&mut self) {
-        let place = &self.turn.place;
+        let place = &self.place;
         if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
             std::thread::sleep(WAIT);
         }
     }
 
     fn step(&mut self, see: See) {
-        let machine = self.turn.place.machine.clone();
+        let machine = self.place.machine.clone();
         let mut see = Some(see);
         // What came in between was accepted before.
         self.turn.queue.forgive();

@@ -36,7 +36,7 @@ impl Machine {
 
 impl Dispatch {
     fn survey(&mut self, look: Look) {
-        let machine = self.turn.place.machine.clone();
+        let machine = self.place.machine.clone();
         let mut look = Some(look);
         while look.is_some() {
             // In vain if another thread collects at this moment: then it is waited for.

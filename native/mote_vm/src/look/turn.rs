@@ -10,6 +10,7 @@ use super::BehaviourName;
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
 use crate::threads::dispatch::Verdict;
+use crate::threads::sponsor::Sponsors;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
@@ -101,13 +102,13 @@ impl Dispatch {
         let mut effects = Effects::default();
         let outcome = match verdict {
             Verdict::Commits => {
-                let look = Look::at(&self.turn, Staged::certain(&self.turn));
+                let look = Look::at(self, Staged::certain(&self.turn));
                 look.at_effects(&mut effects);
                 look.at_new(event, None, &mut effects);
                 Outcome::Committed
             }
             Verdict::Aborted(reason) => {
-                let look = Look::at(&self.turn, Staged::undone(&self.turn));
+                let look = Look::at(self, Staged::undone(&self.turn));
                 look.at_new(event, Some(*reason), &mut effects);
                 Outcome::Aborted(look.seen(*reason))
             }
@@ -116,7 +117,7 @@ impl Dispatch {
         };
         let captures = captured(behaviour.captures as usize, actor.state());
         TurnSeen {
-            sponsor: self.turn.place.sponsor.name,
+            sponsor: self.place.sponsor.name,
             actor: ActorRef::new(event.target),
             behaviour: self.turn.program.name(actor.header().behaviour()),
             captures: captures.map(Term::new).collect(),
@@ -131,12 +132,17 @@ impl Dispatch {
 /// The look at what a turn has staged.
 struct Look<'m> {
     turn: &'m Turn,
+    sponsors: &'m Sponsors,
     staged: Staged<'m>,
 }
 
 impl<'m> Look<'m> {
-    fn at(turn: &'m Turn, staged: Staged<'m>) -> Look<'m> {
-        Look { turn, staged }
+    fn at(thread: &'m Dispatch, staged: Staged<'m>) -> Look<'m> {
+        Look {
+            turn: &thread.turn,
+            sponsors: thread.place.machine.sponsors(),
+            staged,
+        }
     }
 
     fn seen(&self, value: Value) -> Seen<'m> {
@@ -252,12 +258,11 @@ impl<'m> Look<'m> {
         let record = unsafe { &*actor };
         let header = record.header();
         let (behaviour, captures) = self.described(header.behaviour(), record.state());
-        let sponsors = self.turn.place.machine.sponsors();
         Created {
             actor: self.seen(Value::address(actor)),
             behaviour,
             captures,
-            pinned: header.pinned().map(|id| sponsors.by_id(id).name),
+            pinned: header.pinned().map(|id| self.sponsors.by_id(id).name),
         }
     }
 

@@ -24,7 +24,7 @@ const MOST: usize = 64 << 10;
 
 /// How many events wait for an actor with its owner, as far as one look goes, and whether these are all. Called on the owner.
 pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> (u64, bool) {
-    let inbox = &thread.turn.place.station.inbox;
+    let inbox = &thread.place.station.inbox;
     let (mut count, mut left) = (0, MOST);
     let mut show = |target: *const Actor| count += u64::from(target == actor);
     left -= thread.turn.queue.first(left, |event| show(event.target));

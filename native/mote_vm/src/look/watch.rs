@@ -134,7 +134,7 @@ impl Survey<'_> {
 impl Dispatch {
     /// For a thread that begins: takes part in the watches that go on.
     pub(crate) fn join_watches(&mut self) {
-        for watched in self.turn.place.machine.attention().watches() {
+        for watched in self.place.machine.attention().watches() {
             // A survey may have come to it before it was awake.
             if self.watches.iter().all(|watch| watch.of.id != watched.id) {
                 self.watches.push(Watch::new(watched));

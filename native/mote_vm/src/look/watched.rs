@@ -10,7 +10,7 @@ impl Dispatch {
     /// Whether turns must be looked at one by one, or not run at all.
     #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
-        !self.watches.is_empty() || self.turn.place.machine.attention().is_on()
+        !self.watches.is_empty() || self.place.machine.attention().is_on()
     }
 
     /// Runs turns for a batch.
@@ -20,7 +20,7 @@ impl Dispatch {
         if self.is_paused() {
             return Batch::of(self.turn.queue.len());
         }
-        let traces = self.turn.place.machine.attention().traces();
+        let traces = self.place.machine.attention().traces();
         let now = Instant::now();
         self.watches.retain(|watch| !watch.is_over(now));
         let mut batch = Batch::of(self.turn.queue.len());
@@ -44,7 +44,7 @@ impl Dispatch {
     pub(crate) fn may_run(&mut self, event: Event) -> bool {
         // SAFETY: targets of queued events are live actors.
         let owner = unsafe { (*event.target).header().owner() };
-        owner == self.turn.place.station.number || self.route(event)
+        owner == self.place.station.number || self.route(event)
     }
 
     /// Runs the turn, counts it and shows it, unless it is to run once more.
@@ -52,7 +52,7 @@ impl Dispatch {
         // SAFETY: as above.
         let id = unsafe { (*event.target).header().behaviour() };
         let behaviour = self.turn.program.behaviour(id);
-        let sponsor = self.turn.place.sponsor.name;
+        let sponsor = self.place.sponsor.name;
         let wanting: Vec<_> = traces
             .iter()
             .filter(|trace| trace.wants(event, behaviour, sponsor))
@@ -68,7 +68,7 @@ impl Dispatch {
             }
             let turn = thread.seen(event, behaviour, verdict);
             for (trace, number) in numbered {
-                trace.show(&thread.turn.place.machine, number, &turn);
+                trace.show(&thread.place.machine, number, &turn);
             }
         });
         if over {

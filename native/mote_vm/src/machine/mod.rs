@@ -65,7 +65,7 @@ struct Shared {
     seeded: Option<Arc<Seeded>>,
     outside: Box<dyn Outside>,
     fuel: u64,
-    clock: Clock,
+    clock: Arc<Clock>,
     compiler: Arc<Compiler>,
 }
 
@@ -102,7 +102,7 @@ impl Machine {
             seeded: Seeded::of(config.schedule).map(Arc::new),
             outside,
             fuel: config.fuel,
-            clock: Clock::new(config.clock),
+            clock: Arc::new(Clock::new(config.clock)),
             compiler: Arc::new(Compiler::new(config.tier)),
         }));
         machine.start_scheduler()?;
@@ -328,7 +328,7 @@ impl Machine {
         &self.0.papers
     }
 
-    pub(crate) fn clock(&self) -> &Clock {
+    pub(crate) fn clock(&self) -> &Arc<Clock> {
         &self.0.clock
     }
 

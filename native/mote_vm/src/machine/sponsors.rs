@@ -12,11 +12,12 @@ use crate::boundary::room::Room;
 use crate::machine::contract::{RemoveError, SponsorInfo, StartError};
 use crate::native::STACK_BYTES;
 use crate::threads::inbox::Entry;
+use crate::threads::place::Place;
 use crate::threads::seeded::{Fibre, Scheduler};
 use crate::threads::sponsor::{AddError, Sponsor, SponsorConfig};
 use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::Interpreter;
-use crate::turns::turn::{Place, Turn};
+use crate::turns::turn::Turn;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -72,8 +73,8 @@ impl Machine {
                 None => RandomState::new().hash_one(n),
             };
             let heap = self.0.leases.lend_new().ok_or(StartError::Stopped)?;
-            let turn = Turn::new(place, heap, seed);
-            let mut dispatch = Dispatch::new(turn, interpreter);
+            let turn = Turn::new(place.surroundings(), heap, seed);
+            let mut dispatch = Dispatch::new(place, turn, interpreter);
             if let Some(seeded) = &self.0.seeded {
                 dispatch.choices = Some(seeded.choices.clone());
                 dispatch.shuffled = config.threads > 1;

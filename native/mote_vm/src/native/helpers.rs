@@ -49,7 +49,7 @@ fn made(turn: &mut Turn, value: Value) -> Option<u64> {
 fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> u64 {
     carefully(turn, |turn| {
         let p = Primitive::from_number(p)?;
-        let clock = turn.place.machine.clock();
+        let clock = &turn.clock;
         let draws = Draws(&mut turn.random, &turn.counts.turns);
         let answer = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
         if let Err(reason) = turn.pay_for_work() {

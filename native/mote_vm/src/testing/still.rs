@@ -5,12 +5,13 @@ use crate::boundary::room::Room;
 use crate::machine::contract::{Abort, Config, Outside};
 use crate::machine::Machine;
 use crate::threads::fault::Fault;
+use crate::threads::place::Place;
 use crate::threads::seeded::Schedule;
 use crate::threads::sponsor::{Sponsor, SponsorConfig};
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::Interpreter;
-use crate::turns::turn::{Place, Turn};
+use crate::turns::turn::Turn;
 use crate::values::actor::SponsorId;
 use std::any::Any;
 use std::sync::Arc;
@@ -73,8 +74,8 @@ impl Still {
             station,
         };
         let heap = crate::heap::Heap::new(machine.shared_pool());
-        let turn = Turn::new(place, heap, 0);
-        let thread = Dispatch::new(turn, Interpreter::new().expect("memory"));
+        let turn = Turn::new(place.surroundings(), heap, 0);
+        let thread = Dispatch::new(place, turn, Interpreter::new().expect("memory"));
         Still { machine, thread }
     }
 }

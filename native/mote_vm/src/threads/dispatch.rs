@@ -12,7 +12,7 @@ use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
-use crate::turns::turn::{Stop, TimerStep, Turn};
+use crate::turns::turn::{Stop, TimerStep};
 use crate::values::actor::BehaviourId;
 use crate::values::foreign::{Delivery, Messages, Outgoing};
 use crate::values::term::{ActorRef, Term};
@@ -202,8 +202,8 @@ impl Dispatch {
 
     fn commit_timers(&mut self) {
         let mut steps = std::mem::take(&mut self.turn.timers);
-        let machine = &self.turn.place.machine;
-        let station = &self.turn.place.station;
+        let machine = &self.place.machine;
+        let station = &self.place.station;
         for step in steps.drain(..) {
             match step {
                 TimerStep::Cancel(timer) => match (timer.as_timer(), timer.as_foreign()) {
@@ -244,7 +244,8 @@ impl Dispatch {
             }
             return;
         }
-        let Turn { place, counts, .. } = &mut self.turn;
+        let Dispatch { place, turn, .. } = self;
+        let counts = &mut turn.counts;
         let Some(foreign) = target.as_foreign() else {
             counts.dropped += run.len() as u64;
             return;
@@ -264,7 +265,7 @@ impl Dispatch {
     fn runs_again(&self, reason: Value) -> bool {
         let is = |atom| reason == Value::atom(atom);
         // A unit may abort with any reason: what is true besides tells whether it is meant.
-        let is_leaving = self.turn.place.sponsor.removed.load(Relaxed);
+        let is_leaving = self.place.sponsor.removed.load(Relaxed);
         is(Atom::FUEL) && self.turn.is_short_of_fuel() || is(Atom::MOVED) && is_leaving
     }
 
@@ -287,10 +288,10 @@ impl Dispatch {
         if kind != Atom::STOPPED && kind != Atom::KILLED {
             // Whoever is told can read what had been done by then: that there was an abort, and nothing of the turn.
             self.turn.counts.creates = self.turn.savepoint.creates;
-            self.turn.place.station.counters.publish(&self.turn.counts);
+            self.place.station.counters.publish(&self.turn.counts);
             // The reason may have been made by the turn: it is reported before the turn is forgotten.
-            let reported = self.turn.place.machine.report_abort(Abort {
-                sponsor: self.turn.place.sponsor.name,
+            let reported = self.place.machine.report_abort(Abort {
+                sponsor: self.place.sponsor.name,
                 module: behaviour.module,
                 behaviour: behaviour.name,
                 actor: ActorRef::new(event.target),

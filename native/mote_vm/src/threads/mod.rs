@@ -5,6 +5,7 @@ pub(crate) mod dispatch;
 pub(crate) mod fault;
 pub(crate) mod inbox;
 pub(crate) mod parker;
+pub(crate) mod place;
 pub(crate) mod presence;
 pub(crate) mod quiescence;
 pub(crate) mod route;

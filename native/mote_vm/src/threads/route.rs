@@ -30,7 +30,7 @@ impl Dispatch {
     pub(crate) fn route(&mut self, event: Event) -> bool {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
-        let me = self.turn.place.station.number;
+        let me = self.place.station.number;
         loop {
             let header = actor.header();
             let owner = header.owner();
@@ -48,8 +48,8 @@ impl Dispatch {
                 }
             }
             if let Some(pinned) = header.pinned() {
-                let sponsor = self.turn.place.machine.sponsors().by_id(pinned);
-                if sponsor.id != self.turn.place.sponsor.id {
+                let sponsor = self.place.machine.sponsors().by_id(pinned);
+                if sponsor.id != self.place.sponsor.id {
                     let lead = sponsor.lead().number;
                     let inside = sponsor.stations.iter().any(|s| s.number == owner);
                     self.turn.counts.sendx += 1;
@@ -89,7 +89,7 @@ impl Dispatch {
 
     /// Makes this thread the owner of `actor` if it may be; otherwise says which thread is or should be.
     pub(crate) fn settle(&mut self, actor: &Actor) -> Option<Arc<Station>> {
-        let me = self.turn.place.station.number;
+        let me = self.place.station.number;
         loop {
             let header = actor.header();
             let owner = header.owner();
@@ -97,8 +97,8 @@ impl Dispatch {
                 return None;
             }
             if let Some(pinned) = header.pinned() {
-                let sponsor = self.turn.place.machine.sponsors().by_id(pinned);
-                if sponsor.id != self.turn.place.sponsor.id {
+                let sponsor = self.place.machine.sponsors().by_id(pinned);
+                if sponsor.id != self.place.sponsor.id {
                     return Some(sponsor.lead().clone());
                 }
             }
@@ -123,7 +123,7 @@ impl Dispatch {
         for (event, to) in wanted.drain(..) {
             // SAFETY: targets of queued events are live actors.
             let actor = unsafe { &*event.target };
-            if actor.header().owner() == self.turn.place.station.number {
+            if actor.header().owner() == self.place.station.number {
                 actor.give(to);
             }
             // If it is not this thread's, the asker looks again.
@@ -139,13 +139,13 @@ impl Dispatch {
             return;
         }
         let named = sponsor.as_atom();
-        let found = named.and_then(|name| self.turn.place.machine.sponsors().by_name(name));
+        let found = named.and_then(|name| self.place.machine.sponsors().by_name(name));
         match found {
             None => {
                 self.turn.counts.dropped += 1;
                 self.turn.counts.sends -= 1;
             }
-            Some(sponsor) if sponsor.id == self.turn.place.sponsor.id => {
+            Some(sponsor) if sponsor.id == self.place.sponsor.id => {
                 self.turn.queue.push(event.target, event.message);
             }
             Some(sponsor) => {
@@ -181,9 +181,9 @@ impl Dispatch {
             let (station, waker) = (self.peer(to), self.as_waker_of(to));
             let mut events = std::mem::take(&mut self.forwards[to as usize]);
             // One of the two moves, not both.
-            let me = self.turn.place.station.number;
+            let me = self.place.station.number;
             let is_here = waker == Waker::Rests && me < to && station.is_here();
-            self.turn.hand_over(&station, &mut events, waker);
+            self.place.hand_over(&station, &mut events, waker);
             // Empty again; its room is kept for the next ones.
             self.forwards[to as usize] = events;
             self.keep_apart(is_here);
@@ -199,13 +199,13 @@ impl Dispatch {
             return false;
         }
         self.crowded = 0;
-        self.turn.place.station.parker.step_aside()
+        self.place.station.parker.step_aside()
     }
 
     /// What this thread does next, once it has told another one what it has for it. A sibling that rests looks for a
     /// share of what it has just given, which takes a core for each of them; and who stands in goes on outside.
     fn as_waker_of(&self, other: ThreadNumber) -> Waker {
-        let place = &self.turn.place;
+        let place = &self.place;
         let rests = self.turn.queue.is_empty()
             && self.addressed.is_empty()
             && !place.station.inbox.is_pending()
@@ -227,7 +227,7 @@ impl Dispatch {
         if self.peers.len() <= at {
             self.peers.resize(at + 1, None);
         }
-        let stations = self.turn.place.machine.stations();
+        let stations = self.place.machine.stations();
         self.peers[at]
             .get_or_insert_with(|| stations.get(number))
             .clone()
@@ -244,7 +244,7 @@ mod tests {
     fn who_has_nothing_left_leaves_its_core_to_another_sponsor() {
         let mut still = Still::new(2);
         let thread = &mut still.thread;
-        let sibling = thread.turn.place.sponsor.stations[1].number;
+        let sibling = thread.place.sponsor.stations[1].number;
         let stranger = 1;
         assert_eq!(thread.as_waker_of(stranger), Waker::Rests);
         assert_eq!(thread.as_waker_of(sibling), Waker::GoesOn);
@@ -264,7 +264,7 @@ mod tests {
     fn threads_that_take_turns_on_one_core_part() {
         let mut still = Still::new(1);
         let thread = &mut still.thread;
-        thread.turn.place.station.parker.open(false);
+        thread.place.station.parker.open(false);
         // Where the system does not say where a thread runs, it can be taken nowhere.
         let known = cores::here() != NOWHERE;
         let many = known && cores::usable().len() > 1;
@@ -280,13 +280,13 @@ mod tests {
         assert!(!thread.keep_apart(false));
         let parted: Vec<bool> = parted(thread);
         assert_eq!(parted, last);
-        thread.turn.place.station.parker.close();
+        thread.place.station.parker.close();
     }
 
     #[test]
     fn who_is_asleep_is_not_here() {
         let still = Still::new(1);
-        let station = &still.thread.turn.place.station;
+        let station = &still.thread.place.station;
         let start = std::time::Instant::now();
         let is_here = || {
             station

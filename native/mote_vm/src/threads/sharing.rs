@@ -20,6 +20,7 @@ mod models;
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{AcqRel, AtomicU16, Relaxed};
 use crate::threads::parker::Waker;
+use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
@@ -77,17 +78,17 @@ impl Request {
     }
 }
 
-impl Turn {
+impl Place {
     /// Answers a request for work, and wakes a sleeper if the backlog is worth it. Called between turns and, by
     /// `refuel`, within one.
-    pub(crate) fn share(&mut self, backlog: u64) {
-        if self.place.sponsor.stations.len() == 1 {
+    pub(crate) fn share_some(&self, turn: &mut Turn, backlog: u64) {
+        if self.sponsor.stations.len() == 1 {
             return;
         }
-        let station = &self.place.station;
-        if self.reluctance > 0 && self.actor.is_null() {
+        let station = &self.station;
+        if turn.reluctance > 0 && turn.actor.is_null() {
             // Asked for or not: what would have to stay is not moved about again so soon.
-            self.reluctance -= 1;
+            turn.reluctance -= 1;
             station.backlog.store(0, Relaxed);
             return;
         }
@@ -96,11 +97,11 @@ impl Turn {
         // For less they wait.
         if backlog >= WORTH_ASKING {
             if let Some(asker) = station.request.answer() {
-                let asker = self.place.machine.stations().get(asker);
-                return self.give_half(&asker);
+                let asker = self.machine.stations().get(asker);
+                return self.give_half(turn, &asker);
             }
         }
-        let sponsor = &self.place.sponsor;
+        let sponsor = &self.sponsor;
         if sponsor.asleep.load(Relaxed) > 0 && sponsor.worth_waking.pays(backlog) {
             let mut stations = sponsor.stations.iter();
             let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
@@ -113,12 +114,12 @@ impl Turn {
 
     /// Gives half of the committed events to another thread of the sponsor, which begins with the first of them while
     /// the others are looked at.
-    fn give_half(&mut self, to: &Station) {
-        let committed = self.queue.mark_len(&self.savepoint.queue);
-        let between_turns = self.actor.is_null();
+    fn give_half(&self, turn: &mut Turn, to: &Station) {
+        let committed = turn.queue.mark_len(&turn.savepoint.queue);
+        let between_turns = turn.actor.is_null();
         // Within a turn what is to stay can be put back into the last chunk only (queue.rs, invariant 4): what lies in
         // more than one is divided where the half of it ends.
-        let divided = between_turns || self.queue.is_in_one_chunk();
+        let divided = between_turns || turn.queue.is_in_one_chunk();
         let mut left = match divided {
             true => committed.min(2 * MOST),
             false => committed.div_ceil(2).min(MOST),
@@ -130,44 +131,87 @@ impl Turn {
         let mut taken = Vec::with_capacity(section);
         while left > 0 {
             let section = left.min(SECTION);
-            taken.extend((0..section).map_while(|_| self.queue.take_before(&self.savepoint.queue)));
+            taken.extend((0..section).map_while(|_| turn.queue.take_before(&turn.savepoint.queue)));
             left -= section;
             if between_turns {
-                let crowded = &*crowded.get_or_insert_with(|| self.crowded(&taken));
-                let stripe = self.stripe(taken.len());
+                let crowded = &*crowded.get_or_insert_with(|| turn.crowded(&taken));
+                let stripe = turn.stripe(taken.len());
                 let stays = |i: usize, e: Event| {
                     (i / stripe).is_multiple_of(2) || crowded.contains(&e.target)
                 };
-                self.divide(&taken, to, stays, &mut given, &mut kept);
+                self.divide(turn, &taken, to, stays, &mut given, &mut kept);
             } else {
-                let bound = self.bound_to_turn();
+                let bound = turn.bound_to_turn();
                 let stays = |i, e: Event| divided && i % 2 == 1 || e.target == bound;
-                self.divide(&taken, to, stays, &mut given, &mut kept);
+                self.divide(turn, &taken, to, stays, &mut given, &mut kept);
             }
             taken.clear();
             self.hand_over(to, &mut given, Waker::GoesOn);
         }
         let gone = looked_at - kept.len();
         if gone < looked_at / 16 {
-            self.reluctance = RELUCTANCE;
+            turn.reluctance = RELUCTANCE;
         }
-        self.counts.shares_given += (gone > 0) as u64;
+        turn.counts.shares_given += (gone > 0) as u64;
         if between_turns {
             for event in kept {
-                self.queue.push(event.target, event.message);
+                turn.queue.push(event.target, event.message);
             }
-            self.savepoint.queue = self.queue.mark();
+            turn.savepoint.queue = turn.queue.mark();
         } else if divided {
-            self.queue.put_back_all(&kept);
+            turn.queue.put_back_all(&kept);
         } else {
-            let own = self.place.station.clone();
+            let own = self.station.clone();
             self.hand_over(&own, &mut kept, Waker::GoesOn);
         }
         // What left has a place there by now.
-        let queued = self.queue.mark_len(&self.savepoint.queue);
-        self.settle(queued, 0);
+        let queued = turn.queue.mark_len(&turn.savepoint.queue);
+        self.settle(turn, queued, 0);
     }
 
+    /// What stays is kept, the others are to be given, with their actors. What is for actors of the other thread goes in any
+    /// case: it would have to follow one by one.
+    fn divide(
+        &self,
+        turn: &Turn,
+        taken: &[Event],
+        to: &Station,
+        stays: impl Fn(usize, Event) -> bool,
+        given: &mut Vec<Event>,
+        kept: &mut Vec<Event>,
+    ) {
+        for (i, &event) in taken.iter().enumerate() {
+            fetch(taken, i + AHEAD);
+            // SAFETY: targets of queued events are live.
+            let actor = unsafe { &*event.target };
+            let owner = actor.header().owner();
+            if owner != to.number && stays(i, event) {
+                kept.push(event);
+                continue;
+            }
+            // The actor goes with the event, unless it is not this thread's, or its turn is running.
+            if owner == self.station.number && event.target != turn.actor {
+                actor.give(to.number);
+            }
+            given.push(event);
+        }
+    }
+
+    /// Puts events into another thread's inbox, or into the first sponsor's if that thread has ended.
+    pub(crate) fn hand_over(&self, to: &Station, events: &mut Vec<Event>, waker: Waker) {
+        if events.is_empty() {
+            return;
+        }
+        let machine = &self.machine;
+        if !to.push_events(events, waker) {
+            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+            let heir = machine.sponsors();
+            let _ = heir.first().lead().push_events(events, waker);
+        }
+    }
+}
+
+impl Turn {
     /// How many neighbours in the queue stay together when it is divided: half of what is queued first goes, and half of
     /// what is queued last, for there is more to come of the first. Of long turns one at a time: what they report is
     /// queued behind those that wait, however few of them are left.
@@ -188,33 +232,6 @@ impl Turn {
         }
     }
 
-    /// What stays is kept, the others are to be given, with their actors. What is for actors of the other thread goes in any
-    /// case: it would have to follow one by one.
-    fn divide(
-        &self,
-        taken: &[Event],
-        to: &Station,
-        stays: impl Fn(usize, Event) -> bool,
-        given: &mut Vec<Event>,
-        kept: &mut Vec<Event>,
-    ) {
-        for (i, &event) in taken.iter().enumerate() {
-            fetch(taken, i + AHEAD);
-            // SAFETY: targets of queued events are live.
-            let actor = unsafe { &*event.target };
-            let owner = actor.header().owner();
-            if owner != to.number && stays(i, event) {
-                kept.push(event);
-                continue;
-            }
-            // The actor goes with the event, unless it is not this thread's, or its turn is running.
-            if owner == self.place.station.number && event.target != self.actor {
-                actor.give(to.number);
-            }
-            given.push(event);
-        }
-    }
-
     /// Actors that many of these events are for, but for every second one: given away, they would leave events
     /// behind that have to follow them one by one, and soon come back the same way. When several are crowded, half
     /// of them go all the same: there is work for two.
@@ -231,19 +248,6 @@ impl Turn {
         let crowds = sample.chunk_by(|a, b| a == b).filter(|c| c.len() >= CROWD);
         crowds.map(|crowd| crowd[0]).step_by(2).collect()
     }
-
-    /// Puts events into another thread's inbox, or into the first sponsor's if that thread has ended.
-    pub(crate) fn hand_over(&self, to: &Station, events: &mut Vec<Event>, waker: Waker) {
-        if events.is_empty() {
-            return;
-        }
-        let machine = &self.place.machine;
-        if !to.push_events(events, waker) {
-            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
-            let heir = machine.sponsors();
-            let _ = heir.first().lead().push_events(events, waker);
-        }
-    }
 }
 
 /// Fetches the actor of an event to come into the cache.
@@ -258,6 +262,7 @@ fn fetch(events: &[Event], at: usize) {
 mod tests {
     use super::*;
     use crate::testing::still::Still;
+    use crate::threads::thread::Dispatch;
     use crate::values::actor::BehaviourId;
     use crate::values::value::Value;
 
@@ -277,13 +282,13 @@ mod tests {
 
     /// Which of the actors stayed with the thread when its sibling asked, and are next in its queue.
     fn kept(still: &mut Still, actors: &[*const Actor], backlog: u64) -> Vec<usize> {
-        let turn = &mut still.thread.turn;
+        let Dispatch { turn, place, .. } = &mut still.thread;
         let (me, sibling) = {
-            let stations = &turn.place.sponsor.stations;
+            let stations = &place.sponsor.stations;
             (stations[0].number, stations[1].number)
         };
-        assert!(turn.place.station.request.ask(sibling));
-        turn.share(backlog);
+        assert!(place.station.request.ask(sibling));
+        place.share_some(turn, backlog);
         // SAFETY: as they were made; nobody has collected them.
         let owner = |at: usize| unsafe { (*actors[at]).header() }.owner();
         let mut kept = Vec::new();
@@ -322,7 +327,7 @@ mod tests {
     #[test]
     fn what_is_for_actors_of_the_asker_goes() {
         let (mut still, actors) = busy_with(16);
-        let sibling = still.thread.turn.place.sponsor.stations[1].number;
+        let sibling = still.thread.place.sponsor.stations[1].number;
         for at in [1, 3, 9] {
             // SAFETY: as it was made; nobody has collected it.
             unsafe { (*actors[at]).give(sibling) };
@@ -336,7 +341,7 @@ mod tests {
         let (mut still, actors) = busy_with(4);
         let all = kept(&mut still, &actors, WORTH_ASKING - 1);
         assert_eq!(all, [0, 1, 2, 3]);
-        let place = &still.thread.turn.place;
+        let place = &still.thread.place;
         let sibling = place.sponsor.stations[1].number;
         assert!(!place.station.has_at_least(WORTH_ASKING));
         assert!(place.station.request.withdraw(sibling));

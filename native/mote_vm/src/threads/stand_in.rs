@@ -90,7 +90,7 @@ impl Machine {
         let fault = outcome.as_ref().err().map(|payload| {
             // As in thread.rs: before others can take over the actor.
             self.stop();
-            let sponsor = dispatch.turn.place.sponsor.name;
+            let sponsor = dispatch.place.sponsor.name;
             Fault::of(&**payload, sponsor, dispatch.running_turn())
         });
         drop(stand_in);
@@ -107,21 +107,21 @@ impl Machine {
 impl Dispatch {
     /// Whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
-        let collects = self.turn.place.machine.gc().phase() != Phase::None;
+        let collects = self.place.machine.gc().phase() != Phase::None;
         self.has_slept && !collects && !self.is_watched()
     }
 
     fn stand_in(&mut self, fuel: u64) {
         self.awake_since = Instant::now();
         self.turn.counts.stand_ins += 1;
-        let whole = self.turn.place.machine.fuel();
+        let whole = self.place.machine.fuel();
         self.turn.allow(fuel.min(whole));
         self.stands_in = true;
         let batch = std::mem::replace(&mut self.batch, BATCH);
         self.postponed = false;
-        let next_timer = self.turn.place.station.timers.next();
+        let next_timer = self.place.station.timers.next();
         for _ in 0..ROUNDS {
-            if self.turn.place.station.inbox.is_pending() && !self.drain_little() {
+            if self.place.station.inbox.is_pending() && !self.drain_little() {
                 self.postponed = true;
             }
             let over = self.turn.queue.is_empty() || self.postponed || self.has_other_duties();
@@ -139,7 +139,7 @@ impl Dispatch {
         self.stands_in = false;
         self.turn.allow(whole);
         // The thread sleeps until the timer that was the next one.
-        self.postponed |= self.turn.place.station.timers.next() < next_timer;
+        self.postponed |= self.place.station.timers.next() < next_timer;
     }
 
     /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.

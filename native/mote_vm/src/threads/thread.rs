@@ -27,13 +27,14 @@ use crate::threads::backlog::{Backlog, Batch, LONG};
 use crate::threads::fault::Fault;
 use crate::threads::inbox::Call;
 use crate::threads::inbox::{Contents, Done};
+use crate::threads::place::Place;
 use crate::threads::seeded::Choices;
 use crate::threads::spot::Spot;
 use crate::threads::station::Station;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
-use crate::turns::turn::{Place, Turn};
+use crate::turns::turn::Turn;
 use crate::values::actor::Actor;
 use crate::values::handles::Target;
 use crate::values::value::Value;
@@ -50,6 +51,7 @@ const PREFETCH_CAPTURES: usize = 6;
 
 /// The state of one dispatch thread.
 pub(crate) struct Dispatch {
+    pub(crate) place: Place,
     pub(crate) turn: Turn,
     pub(crate) interpreter: Interpreter,
     /// The behaviour and the message of the turn that runs, if it is not native code alone that does: that cannot panic.
@@ -113,16 +115,17 @@ pub(crate) struct Dispatch {
 unsafe impl Send for Dispatch {}
 
 impl Dispatch {
-    pub(crate) fn new(turn: Turn, interpreter: Interpreter) -> Dispatch {
-        let stress = turn.place.machine.pool().pace.config.stress;
+    pub(crate) fn new(place: Place, turn: Turn, interpreter: Interpreter) -> Dispatch {
+        let stress = place.machine.pool().pace.config.stress;
         let batch = if stress == Stress::Off { BATCH } else { 1 };
         let mut siblings = Vec::new();
-        for station in &turn.place.sponsor.stations {
+        for station in &place.sponsor.stations {
             let at = station.number as usize;
             siblings.resize(siblings.len().max(at + 1), None);
             siblings[at] = Some(station.clone());
         }
         Dispatch {
+            place,
             turn,
             interpreter,
             due: Vec::new(),
@@ -162,7 +165,7 @@ impl Dispatch {
 
     /// Runs until the machine stops, the sponsor is removed or a turn panics; `bound`: to a core.
     pub(crate) fn run(mut self, bound: bool) {
-        let place = self.turn.place.clone();
+        let place = self.place.clone();
         place.station.parker.open(bound);
         self.stand_still(idle::wake);
         self.turn.heap.join_collection();
@@ -183,8 +186,8 @@ impl Dispatch {
     fn dispatch(&mut self) {
         // Whether it has worked since the last batch: looks at flags take no time, looks at the clock do.
         let mut has_worked = true;
-        while !self.turn.place.machine.is_stopping() {
-            if self.turn.place.station.inbox.is_pending() {
+        while !self.place.machine.is_stopping() {
+            if self.place.station.inbox.is_pending() {
                 self.drain();
                 has_worked = true;
             }
@@ -206,7 +209,7 @@ impl Dispatch {
             self.look_where();
             let mark = self.turn.queue.mark();
             self.turn.savepoint.queue = mark;
-            self.turn.share(backlog);
+            self.place.share_some(&mut self.turn, backlog);
             self.keep_house();
             self.answer_calls();
             if self.turn.queue.is_empty() {
@@ -219,22 +222,22 @@ impl Dispatch {
 
     /// Stands still for a collection, or makes one if it is due.
     pub(crate) fn keep_house(&mut self) {
-        if self.turn.place.machine.safepoint().is_wanted() {
+        if self.place.machine.safepoint().is_wanted() {
             self.stand_still(|place| place.machine.safepoint().arrive(&place.station));
         }
         self.collect_a_little();
-        let gc = self.turn.place.machine.gc();
+        let gc = self.place.machine.gc();
         let over = |asked: &mut (u64, Done)| gc.is_over(asked.0);
         let told: Vec<_> = self.collection_asked.extract_if(.., over).collect();
         told.into_iter().for_each(|(_, done)| done());
     }
 
     fn has_siblings(&self) -> bool {
-        self.turn.place.sponsor.stations.len() > 1
+        self.place.sponsor.stations.len() > 1
     }
 
     fn collects(&self) -> bool {
-        self.turn.place.machine.gc().phase() != Phase::None
+        self.place.machine.gc().phase() != Phase::None
     }
 
     /// What others want, and what is theirs; whether there was anything.
@@ -265,7 +268,7 @@ impl Dispatch {
         if self.is_watched() {
             return self.run_watched_batch();
         }
-        let me = self.turn.place.station.number;
+        let me = self.place.station.number;
         self.elsewhere = (std::ptr::null(), 0);
         let before = self.turn.queue.len();
         // What came in between was accepted before.
@@ -338,7 +341,7 @@ impl Dispatch {
         let turn = &mut self.turn;
         let queued = turn.queue.len() as u64;
         turn.counts.queue_high_water = turn.counts.queue_high_water.max(queued);
-        turn.place.station.counters.publish(&turn.counts);
+        self.place.station.counters.publish(&turn.counts);
     }
 
     /// Publishes counters, and that nobody need ask for work.
@@ -353,7 +356,7 @@ impl Dispatch {
         self.publish_counters();
         let turn = &mut self.turn;
         let queued = (turn.queue.len() + self.arrivals.len()) as u64;
-        let station = &turn.place.station;
+        let station = &self.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
         station.grows.store(self.growth > 0, Relaxed);
@@ -364,12 +367,12 @@ impl Dispatch {
         station
             .queue_bytes
             .store(turn.queue.bytes(), std::sync::atomic::Ordering::Relaxed);
-        turn.settle(queued as usize, 0);
+        self.place.settle(turn, queued as usize, 0);
     }
 
     /// Goes to another core if it shares the one that it runs on for no reason.
     fn look_where(&mut self) {
-        let station = &self.turn.place.station;
+        let station = &self.place.station;
         let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
         if self.spot.seen(core, self.awake_since) {
             station.parker.step_aside();
@@ -380,7 +383,7 @@ impl Dispatch {
     /// or collects itself. The pointer that the collector gets comes from this very borrow, and nothing else is used
     /// of it until `stand` has returned (invariant 5).
     pub(crate) fn stand_still<R>(&mut self, stand: impl FnOnce(&Place) -> R) -> R {
-        let place = self.turn.place.clone();
+        let place = self.place.clone();
         place.station.show(self);
         stand(&place)
     }
@@ -421,8 +424,8 @@ mod tests {
             }
             turn.tidy_up();
             still.thread.rests = true;
-            let end = Entry::Call(Box::new(|thread| thread.turn.place.machine.stop()));
-            assert!(still.thread.turn.place.station.push(end).is_ok());
+            let end = Entry::Call(Box::new(|thread| thread.place.machine.stop()));
+            assert!(still.thread.place.station.push(end).is_ok());
             still.thread.dispatch();
             assert_eq!(still.thread.rests, turns == 0);
             still.machine.quiescence().done(1);
@@ -435,8 +438,8 @@ mod tests {
         let all = Cores::of_a_test();
         still.thread.spot = Spot::among(all);
         still.thread.stand_still(idle::wake);
-        let station = still.thread.turn.place.station.clone();
-        let end = Entry::Call(Box::new(|thread| thread.turn.place.machine.stop()));
+        let station = still.thread.place.station.clone();
+        let end = Entry::Call(Box::new(|thread| thread.place.machine.stop()));
         assert!(station.push(end).is_ok());
         still.thread.dispatch();
         // Where the system does not say which core that is, on none.

@@ -459,7 +459,7 @@ pub(crate) fn primitive(
     p: Primitive,
     arguments: [Value; 3],
 ) -> Result<Value, Aborted> {
-    let clock = turn.place.machine.clock();
+    let clock = &turn.clock;
     let draws = Draws(&mut turn.random, &turn.counts.turns);
     let value = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
     turn.pay_for_work().map_err(Aborted::by)?;

@@ -3,5 +3,6 @@
 //! [`marking`].
 pub(crate) mod interpreter;
 pub(crate) mod marking;
+pub(crate) mod overseer;
 pub(crate) mod queue;
 pub(crate) mod turn;

@@ -12,34 +12,27 @@ pub(crate) mod fuel;
 pub(crate) mod staged;
 
 use crate::base::atom::Atom;
+use crate::base::clock::Clock;
 use crate::base::counters::Counts;
+use crate::base::ids::ThreadNumber;
 use crate::base::ids::TimerId;
+use crate::base::quota::Quota;
 use crate::code::program::Program;
 use crate::heap::marks::mark;
 use crate::heap::{Heap, Mark};
-use crate::machine::Machine;
 use crate::terms::prim::random::Random;
 use crate::terms::prim::types::is_reference;
-use crate::threads::sponsor::Sponsor;
-use crate::threads::station::Station;
 use crate::turns::marking::barrier::before_become;
 use crate::turns::marking::mark::held_parts;
 use crate::turns::marking::visitor::Visitor;
-use crate::turns::marking::work::Log;
+use crate::turns::marking::work::{Log, Work};
+use crate::turns::overseer::{Overseer, Surroundings};
 use crate::turns::queue::{Event, EventQueue, QueueMark};
 use crate::values::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
 use std::any::Any;
 use std::sync::Arc;
-
-/// Where a thread stands: its machine, its sponsor, its own public side.
-#[derive(Clone)]
-pub(crate) struct Place {
-    pub(crate) machine: Machine,
-    pub(crate) sponsor: Arc<Sponsor>,
-    pub(crate) station: Arc<Station>,
-}
 
 /// What a commit does with timers, in the order of the program.
 pub(crate) enum TimerStep {
@@ -142,9 +135,18 @@ pub(crate) struct Turn {
     /// Batches to come in which nothing is shared (sharing.rs).
     pub(crate) reluctance: u32,
     /// How many of the queue's events have a place in the sponsor's room.
-    placed: usize,
+    pub(crate) placed: usize,
     pub(crate) program: Arc<Program>,
-    pub(crate) place: Place,
+    /// Whom it asks now and then, and what it knows of where it runs.
+    pub(crate) overseer: Arc<dyn Overseer>,
+    pub(crate) clock: Arc<Clock>,
+    thread: ThreadNumber,
+    sponsor: SponsorId,
+    quota: Arc<Quota>,
+    work: Arc<Work>,
+    /// The fuel that the machine allows.
+    full: u64,
+    timer_bytes: usize,
     /// How many timers this thread has staged: the serial number of the last one.
     pub(crate) timer_serial: u64,
 }
@@ -153,8 +155,9 @@ pub(crate) struct Turn {
 unsafe impl Send for Turn {}
 
 impl Turn {
-    pub(crate) fn new(place: Place, heap: Heap, seed: u64) -> Turn {
-        let queue = EventQueue::new(place.machine.shared_pool());
+    pub(crate) fn new(around: Surroundings, heap: Heap, seed: u64) -> Turn {
+        let quota = around.pool.quota.clone();
+        let queue = EventQueue::new(around.pool);
         let savepoint = Savepoint {
             heap: heap.mark(),
             queue: queue.mark(),
@@ -172,13 +175,13 @@ impl Turn {
                 reason: Value::NONE,
                 payload: None,
             },
-            birth: Header::new(BehaviourId::SINK, None, place.station.number),
+            birth: Header::new(BehaviourId::SINK, None, around.thread),
             actor: std::ptr::null(),
             message: Value::NONE,
             fuel: 0,
             reserve: 0,
             unlooked: 0,
-            allowance: place.machine.fuel(),
+            allowance: around.fuel,
             unusual: 0,
             asked: [0; 4],
             answer: 0,
@@ -189,12 +192,20 @@ impl Turn {
             long_turn: 0,
             reluctance: 0,
             placed: 0,
-            program: place.machine.program().clone(),
-            timer_serial: place.station.timers.last_serial(),
-            place,
+            program: around.program,
+            timer_serial: around.timer_serial,
+            overseer: around.overseer,
+            clock: around.clock,
+            thread: around.thread,
+            sponsor: around.sponsor,
+            quota,
+            work: around.work,
+            full: around.fuel,
+            timer_bytes: around.timer_bytes,
         };
-        turn.heap.work.end_with(turn.place.machine.stopping());
-        turn.heap.work.end_with(turn.place.sponsor.removed.clone());
+        for ends in around.ends {
+            turn.heap.work.end_with(ends);
+        }
         turn.fill_up();
         turn
     }
@@ -210,11 +221,6 @@ impl Turn {
         self.savepoint.creates = self.counts.creates;
     }
 
-    /// Puts right how many places the queue takes: `queued` events, and `left` others have gone.
-    pub(crate) fn settle(&mut self, queued: usize, left: usize) {
-        self.placed = self.place.sponsor.room.settle(self.placed, queued, left);
-    }
-
     /// Whether what the turn has sent and armed is more than there is memory for.
     #[inline(always)]
     pub(crate) fn lacks_memory(&self) -> bool {
@@ -228,16 +234,15 @@ impl Turn {
         let sent = self.outside.iter().filter(|out| out.target.is_address());
         let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
         let armed = self.timers.iter().filter(arms);
-        let armed = self.place.station.timers.bytes_of(armed.count());
-        let bytes = sent.count() * size_of::<Event>() + armed;
-        bytes > 0 && !self.place.machine.pool().quota.has(bytes)
+        let bytes = sent.count() * size_of::<Event>() + armed.count() * self.timer_bytes;
+        bytes > 0 && !self.quota.has(bytes)
     }
 
     /// A long turn's list of what is to leave at the commit is no way round the quota.
     fn has_staged_too_much(&self) -> bool {
         let bytes =
             self.outside.len() * size_of::<Outgoing>() + self.timers.len() * size_of::<TimerStep>();
-        bytes > STAGED && !self.place.machine.pool().quota.has(bytes)
+        bytes > STAGED && !self.quota.has(bytes)
     }
 
     /// Whether nothing but a commit is left to do for a turn that has ended well.
@@ -278,8 +283,7 @@ impl Turn {
         let cell = self.actor.cast();
         // SAFETY: the running actor is live: its event was queued.
         let actor = unsafe { &*self.actor };
-        let work = &self.place.machine.gc().work;
-        let held = before_become(work.readings(), actor, || mark(cell, 1, number));
+        let held = before_become(self.work.readings(), actor, || mark(cell, 1, number));
         if let Some(held) = held {
             let Log { values, found } = &mut self.log;
             held_parts(&self.program, number, found, held, |value| {
@@ -346,10 +350,9 @@ impl Turn {
     ) -> Value {
         self.counts.creates += 1;
         let named = sponsor.as_atom();
-        let sponsors = self.place.machine.sponsors();
-        let pinned = named.and_then(|name| sponsors.pin(|sponsor| sponsor.name == name));
-        let here = pinned.is_none_or(|id: SponsorId| id == self.place.sponsor.id);
-        let owner = if here { self.place.station.number } else { 0 };
+        let pinned = named.and_then(|name| self.overseer.pin(name));
+        let here = pinned.is_none_or(|id| id == self.sponsor);
+        let owner = if here { self.thread } else { 0 };
         self.heap
             .actor(Header::new(behaviour, pinned, owner), state)
     }
@@ -403,7 +406,7 @@ impl Turn {
         self.timer_serial += 1;
         let timer = self.heap.timer(TimerId {
             serial: self.timer_serial << 1,
-            thread: self.place.station.number,
+            thread: self.thread,
             place: u32::MAX,
         });
         if !timer.is_none() {

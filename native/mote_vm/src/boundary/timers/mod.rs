@@ -77,11 +77,6 @@ pub(crate) struct Timers {
 pub(crate) const TIMER_BYTES: usize = 2 * Wheel::<Timer>::ENTRY;
 
 impl Timers {
-    /// What so many timers are charged with, without what they carry.
-    pub(crate) fn bytes_of(&self, timers: usize) -> usize {
-        timers * TIMER_BYTES
-    }
-
     pub(crate) fn new(quota: Arc<Quota>) -> Timers {
         let state = State {
             wheel: Wheel::new(),

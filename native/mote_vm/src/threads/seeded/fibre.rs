@@ -25,12 +25,12 @@ impl Fibre {
     }
 
     fn presence(&self) -> &Presence {
-        &self.dispatch.turn.place.station.presence
+        &self.dispatch.place.station.presence
     }
 
     /// Begins: whoever pushes something wakes the system thread.
     pub(super) fn begin(&mut self) {
-        self.dispatch.turn.place.station.parker.open(true);
+        self.dispatch.place.station.parker.open(true);
         self.dispatch.turn.heap.join_collection();
         self.dispatch.join_watches();
         self.show();
@@ -38,7 +38,7 @@ impl Fibre {
 
     /// Leaves its state to the collector, while another one runs.
     pub(super) fn show(&mut self) {
-        let station = self.dispatch.turn.place.station.clone();
+        let station = self.dispatch.place.station.clone();
         station.show(&mut *self.dispatch);
     }
 
@@ -52,11 +52,11 @@ impl Fibre {
     }
 
     pub(super) fn is_pending(&self) -> bool {
-        self.dispatch.turn.place.station.inbox.is_pending()
+        self.dispatch.place.station.inbox.is_pending()
     }
 
     pub(super) fn number(&self) -> u16 {
-        self.dispatch.turn.place.station.number
+        self.dispatch.place.station.number
     }
 
     /// Takes in what has come from others.
@@ -106,7 +106,7 @@ impl Fibre {
 
     /// What a panic in it means.
     pub(super) fn fault(&self, payload: &(dyn Any + Send)) -> Fault {
-        let sponsor = self.dispatch.turn.place.sponsor.name;
+        let sponsor = self.dispatch.place.sponsor.name;
         Fault::of(payload, sponsor, self.dispatch.running_turn())
     }
 
@@ -137,7 +137,7 @@ impl Dispatch {
     }
 
     fn play(&mut self) {
-        let traces = self.turn.place.machine.attention().traces();
+        let traces = self.place.machine.attention().traces();
         // What came in between was accepted before.
         self.turn.queue.forgive();
         if let Some(event) = self.next_event() {

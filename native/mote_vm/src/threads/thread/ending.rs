@@ -10,7 +10,7 @@ impl Dispatch {
     /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor.
     pub(crate) fn retire(&mut self) {
         self.migrate();
-        let place = self.turn.place.clone();
+        let place = self.place.clone();
         let mut contents = Contents::default();
         place.station.inbox.close(&mut contents);
         self.show_unseen(&mut contents);
@@ -20,7 +20,7 @@ impl Dispatch {
         }
         let heir = place.machine.sponsors().first();
         let heir = heir.lead();
-        self.turn
+        self.place
             .hand_over(heir, &mut contents.events, Waker::GoesOn);
         for entry in contents.entries.drain(..) {
             place.machine.push(heir, entry);
@@ -40,7 +40,7 @@ impl Dispatch {
     /// The end: nothing of it runs any more.
     pub(crate) fn leave(mut self) {
         self.publish();
-        let place = self.turn.place.clone();
+        let place = self.place.clone();
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
         place.station.show(std::ptr::null_mut());
         let gc = place.machine.gc();

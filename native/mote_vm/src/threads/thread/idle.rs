@@ -2,10 +2,10 @@
 //! (thread.rs, invariant 3).
 use super::Dispatch;
 use crate::base::sync::Relaxed;
+use crate::threads::place::Place;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
 use crate::turns::marking::phase::Phase;
-use crate::turns::turn::Place;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,7 @@ impl Dispatch {
         if at_most != Some(Duration::ZERO) {
             let worked = self.backlog.take_worked();
             if self.called {
-                self.turn.place.sponsor.worth_waking.came_to(worked);
+                self.place.sponsor.worth_waking.came_to(worked);
             }
             self.sleep(at_most);
         }
@@ -58,7 +58,7 @@ impl Dispatch {
 
     /// How long there is nothing to do if nothing comes.
     pub(crate) fn may_sleep(&self) -> Option<Duration> {
-        let place = &self.turn.place;
+        let place = &self.place;
         let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
         let due = due.and_then(|due| place.machine.clock().until(due));
         // Another thread may end the collection that somebody waits for at this very moment, and who asked is told here.
@@ -73,7 +73,7 @@ impl Dispatch {
     /// Whether something has come in, or `seen`, watching until so long after `start`, when the thread had nothing to do
     /// any more.
     fn look_around(&self, start: Instant, until: Duration, seen: impl Fn() -> bool) -> bool {
-        let place = &self.turn.place;
+        let place = &self.place;
         loop {
             if place.station.inbox.is_pending() || place.machine.is_stopping() || seen() {
                 return true;
@@ -107,7 +107,7 @@ impl Dispatch {
 
     /// The sibling with the largest backlog.
     fn whom_to_ask(&self) -> Option<Arc<Station>> {
-        let place = &self.turn.place;
+        let place = &self.place;
         let others = place.sponsor.stations.iter();
         let others = others.filter(|s| s.number != place.station.number);
         others.max_by_key(|s| s.backlog.load(Relaxed)).cloned()
@@ -116,7 +116,7 @@ impl Dispatch {
     /// Asks a sibling until so long after `start`, and for as long as it has something that is worth it: whether something
     /// has come in. The request stands before there is anything: what comes to be there is given at once.
     fn ask_for_work(&mut self, asked: &Station, start: Instant, duration: Duration) -> bool {
-        let me = self.turn.place.station.number;
+        let me = self.place.station.number;
         let has_some = || asked.has_at_least(WORTH_ASKING);
         if duration.is_zero() && !has_some() {
             return self.look_around(start, duration, || false);
@@ -173,10 +173,10 @@ impl Dispatch {
         });
         let now = Instant::now();
         let slept = now - self.awake_since;
-        self.rests = slept >= REST && !self.turn.place.station.inbox.is_pending();
+        self.rests = slept >= REST && !self.place.station.inbox.is_pending();
         self.awake_since = now;
         if std::mem::take(&mut self.is_wanted) {
-            self.turn.place.machine.quiescence().done(1);
+            self.place.machine.quiescence().done(1);
         }
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         still: &mut Still,
         act: impl FnOnce(&Station, &[Arc<Station>]) + Send,
     ) -> (bool, u64) {
-        let place = still.thread.turn.place.clone();
+        let place = still.thread.place.clone();
         let (asker, siblings) = (&place.station, &place.sponsor.stations[1..]);
         let came = std::thread::scope(|scope| {
             scope.spawn(|| act(asker, siblings));
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn one_that_has_something_is_asked_with_patience() {
         let mut still = Still::new(2);
-        let sibling = still.thread.turn.place.sponsor.stations[1].clone();
+        let sibling = still.thread.place.sponsor.stations[1].clone();
         sibling.backlog.store(WORTH_ASKING, Relaxed);
         let start = Instant::now();
         assert!(!still.thread.look_for_work(Duration::ZERO));
@@ -283,14 +283,14 @@ mod tests {
         let mut still = Still::new(2);
         assert!(!still.thread.look_for_work(SPIN));
         assert_eq!(still.thread.turn.counts.shares_taken, 0);
-        let stations = &still.thread.turn.place.sponsor.stations;
+        let stations = &still.thread.place.sponsor.stations;
         assert_eq!(stations[1].request.answer(), None);
     }
 
     #[test]
     fn who_sleeps_for_a_moment_without_work_has_rested() {
         let mut still = Still::new(2);
-        still.thread.turn.place.machine.quiescence().add(1);
+        still.thread.place.machine.quiescence().add(1);
         still.thread.sleep(Some(REST));
         assert!(still.thread.rests);
         let mut sleeps_shortly = || {
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn who_is_woken_for_something_rests_no_longer() {
         let mut still = Still::new(2);
-        let place = still.thread.turn.place.clone();
+        let place = still.thread.place.clone();
         let quiescence = place.machine.quiescence();
         quiescence.add(1);
         place.station.parker.open(false);

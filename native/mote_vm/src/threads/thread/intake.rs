@@ -11,14 +11,14 @@ impl Dispatch {
     /// Takes what has come from elsewhere.
     pub(crate) fn drain(&mut self) {
         let mut contents = std::mem::take(&mut self.contents);
-        self.turn.place.station.inbox.drain(&mut contents);
+        self.place.station.inbox.drain(&mut contents);
         self.take_in(contents);
     }
 
     /// The same if it is little; whether it was.
     pub(crate) fn drain_little(&mut self) -> bool {
         let mut contents = std::mem::take(&mut self.contents);
-        let little = self.turn.place.station.inbox.drain_little(&mut contents);
+        let little = self.place.station.inbox.drain_little(&mut contents);
         self.take_in(contents);
         little
     }
@@ -35,7 +35,7 @@ impl Dispatch {
             };
         }
         self.trickle.took(contents.only_sent());
-        let siblings = self.turn.place.sponsor.stations.len() > 1;
+        let siblings = self.place.sponsor.stations.len() > 1;
         self.shared |= siblings && !contents.events.is_empty();
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
@@ -46,7 +46,7 @@ impl Dispatch {
                 Entry::Alarm => self.fire(),
                 Entry::Call(call) => self.calls.push(call),
                 Entry::Collect(done) => {
-                    let next = self.turn.place.machine.gc().next();
+                    let next = self.place.machine.gc().next();
                     self.collection_asked.push((next, done));
                 }
                 Entry::Migrate(event, to) => self.wanted.push((event, to)),
@@ -68,7 +68,7 @@ impl Dispatch {
                             }
                         })
                     });
-                    turn.place.machine.papers().give(paper);
+                    self.place.machine.papers().give(paper);
                 }
                 Entry::Message(target, parcel) if self.choices.is_some() => {
                     self.arrivals.push_back((target, parcel));
@@ -80,8 +80,8 @@ impl Dispatch {
         contents.reset();
         self.contents = contents;
         let queued = self.turn.queue.len() + self.arrivals.len();
-        self.turn.settle(queued, left);
-        self.turn.place.machine.quiescence().done(outstanding);
+        self.place.settle(&mut self.turn, queued, left);
+        self.place.machine.quiescence().done(outstanding);
     }
 
     /// Queues a message from outside.
@@ -118,7 +118,7 @@ impl Dispatch {
 
     /// Fires what is due, if time passes by itself; otherwise whoever lets it pass rings.
     pub(crate) fn look_at_the_clock(&mut self) {
-        let place = &self.turn.place;
+        let place = &self.place;
         let (next, clock) = (place.station.timers.next(), place.machine.clock());
         if next < u64::MAX && clock.passes() && next <= clock.now() {
             self.fire();
@@ -127,7 +127,7 @@ impl Dispatch {
 
     /// Turns due timers into events.
     fn fire(&mut self) {
-        let place = &self.turn.place;
+        let place = &self.place;
         let now = place.machine.clock().now();
         let mut due = std::mem::take(&mut self.due);
         place.station.timers.fire(now, &mut due);

@@ -1,8 +1,6 @@
 //! The fuel of a turn: spent by slices, between which a long turn looks around, and by primitives for what they walk over.
 use super::Turn;
 use crate::base::atom::Atom;
-use crate::base::sync::Relaxed;
-use crate::values::term::Term;
 
 /// Fuel between two looks around within a long turn: some microseconds at first, then half of what it has spent before,
 /// at last some tens of microseconds. Where long turns are expected the first look comes at once: a sibling that waits for
@@ -35,7 +33,7 @@ impl Turn {
 
     /// Whether turns have less fuel than the machine allows.
     pub(crate) fn is_short_of_fuel(&self) -> bool {
-        self.allowance < self.place.machine.fuel()
+        self.allowance < self.full
     }
 
     /// How much fuel the turn has spent.
@@ -64,29 +62,19 @@ impl Turn {
         // A turn this long may go on for as long again, and what is queued behind it may take as long, each; or as long as
         // others took before.
         let each = spent.saturating_mul(UNIT).max(self.long_turn);
-        self.share(match self.queue.mark_len(&self.savepoint.queue) as u64 {
+        let overseer = self.overseer.clone();
+        let backlog = match self.queue.mark_len(&self.savepoint.queue) as u64 {
             0 => 0,
             queued => each.saturating_mul(queued + 1),
-        });
+        };
+        overseer.share(self, backlog);
         Ok(())
     }
 
     /// Whether the turn is not to go on, whatever fuel it has.
     fn look(&mut self) -> Result<(), Atom> {
         self.unlooked = 0;
-        let machine = &self.place.machine;
-        if machine.is_stopping() {
-            return Err(Atom::STOPPED);
-        }
-        // The sponsor is removed: where its events go the turn runs once more.
-        if self.place.sponsor.removed.load(Relaxed) {
-            return Err(Atom::MOVED);
-        }
-        // The message of an event that is not over is kept by whoever collects.
-        match machine.outside().is_killed(Term::new(self.message)) {
-            true => Err(Atom::KILLED),
-            false => Ok(()),
-        }
+        self.overseer.may_go_on(self.message)
     }
 
     /// Spends fuel for what a primitive has walked over.
@@ -154,6 +142,7 @@ mod tests {
     #[test]
     fn what_waits_behind_a_long_turn_takes_as_long_each() {
         let mut still = Still::new(2);
+        let station = still.thread.place.station.clone();
         let turn = &mut still.thread.turn;
         let mut backlog = |queued, long_turn| {
             for _ in 0..queued {
@@ -165,7 +154,7 @@ mod tests {
             turn.allow(1_000);
             turn.fuel = 0;
             assert!(turn.refuel().is_ok());
-            turn.place.station.backlog.load(Relaxed)
+            station.backlog.load(Relaxed)
         };
         assert_eq!(backlog(0, 7_000), 0);
         assert_eq!(backlog(1, 7_000), 2 * 7_000);

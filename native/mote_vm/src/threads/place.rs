@@ -1,0 +1,72 @@
+//! Where a thread stands, and what its turns may ask of it.
+use crate::base::atom::Atom;
+use crate::base::sync::Relaxed;
+use crate::boundary::timers::TIMER_BYTES;
+use crate::machine::Machine;
+use crate::threads::sponsor::Sponsor;
+use crate::threads::station::Station;
+use crate::turns::overseer::{Overseer, Surroundings};
+use crate::turns::turn::Turn;
+use crate::values::actor::SponsorId;
+use crate::values::term::Term;
+use crate::values::value::Value;
+use std::sync::Arc;
+
+/// Where a thread stands: its machine, its sponsor, its own public side.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) machine: Machine,
+    pub(crate) sponsor: Arc<Sponsor>,
+    pub(crate) station: Arc<Station>,
+}
+
+impl Place {
+    /// The same, as its turns know it.
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        let machine = &self.machine;
+        Surroundings {
+            overseer: Arc::new(self.clone()),
+            thread: self.station.number,
+            sponsor: self.sponsor.id,
+            pool: machine.shared_pool(),
+            program: machine.program().clone(),
+            clock: machine.clock().clone(),
+            work: machine.gc().work.clone(),
+            fuel: machine.fuel(),
+            ends: [machine.stopping(), self.sponsor.removed.clone()],
+            timer_serial: self.station.timers.last_serial(),
+            timer_bytes: TIMER_BYTES,
+        }
+    }
+
+    /// Puts right how many places the turn's queue takes: `queued` events, and `left` others have gone.
+    pub(crate) fn settle(&self, turn: &mut Turn, queued: usize, left: usize) {
+        turn.placed = self.sponsor.room.settle(turn.placed, queued, left);
+    }
+}
+
+impl Overseer for Place {
+    fn may_go_on(&self, message: Value) -> Result<(), Atom> {
+        if self.machine.is_stopping() {
+            return Err(Atom::STOPPED);
+        }
+        // The sponsor is removed: where its events go the turn runs once more.
+        if self.sponsor.removed.load(Relaxed) {
+            return Err(Atom::MOVED);
+        }
+        // The message of an event that is not over is kept by whoever collects.
+        match self.machine.outside().is_killed(Term::new(message)) {
+            true => Err(Atom::KILLED),
+            false => Ok(()),
+        }
+    }
+
+    fn share(&self, turn: &mut Turn, backlog: u64) {
+        self.share_some(turn, backlog);
+    }
+
+    fn pin(&self, sponsor: Atom) -> Option<SponsorId> {
+        let sponsors = self.machine.sponsors();
+        sponsors.pin(|pinned| pinned.name == sponsor)
+    }
+}

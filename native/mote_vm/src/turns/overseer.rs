@@ -1,0 +1,43 @@
+//! What a turn asks of the thread that it runs on, now and then.
+use super::marking::work::Work;
+use super::turn::Turn;
+use crate::base::atom::Atom;
+use crate::base::clock::Clock;
+use crate::base::ids::ThreadNumber;
+use crate::code::program::Program;
+use crate::heap::block::BlockPool;
+use crate::values::actor::SponsorId;
+use crate::values::value::Value;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+/// The thread, as a turn knows it. Nothing of this is asked in a turn that is short.
+pub(crate) trait Overseer: Send + Sync {
+    /// Whether a turn on that message may go on, whatever fuel it has; why not.
+    fn may_go_on(&self, message: Value) -> Result<(), Atom>;
+
+    /// Others may have something of what is queued, which takes about that many nanoseconds.
+    fn share(&self, turn: &mut Turn, backlog: u64);
+
+    /// The sponsor of that name, which an actor is to be pinned to.
+    fn pin(&self, sponsor: Atom) -> Option<SponsorId>;
+}
+
+/// What a thread's turns are given once and for all.
+pub(crate) struct Surroundings {
+    pub(crate) overseer: Arc<dyn Overseer>,
+    pub(crate) thread: ThreadNumber,
+    pub(crate) sponsor: SponsorId,
+    pub(crate) pool: Arc<BlockPool>,
+    pub(crate) program: Arc<Program>,
+    pub(crate) clock: Arc<Clock>,
+    /// Where what a collection has still to see goes.
+    pub(crate) work: Arc<Work>,
+    /// The fuel of a turn.
+    pub(crate) fuel: u64,
+    /// What says that turns are to end: the machine stops, the sponsor is removed.
+    pub(crate) ends: [Arc<AtomicBool>; 2],
+    /// The serial number of the last timer that a thread of this number has staged, and what a timer is charged with.
+    pub(crate) timer_serial: u64,
+    pub(crate) timer_bytes: usize,
+}
