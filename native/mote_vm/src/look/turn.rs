@@ -91,7 +91,7 @@ pub struct Created<'m> {
 
 impl Dispatch {
     /// The turn that has just run, as it is about to be committed or undone.
-    pub(super) fn seen(
+    pub(crate) fn seen(
         &self,
         event: Event,
         behaviour: &BehaviourCode,

@@ -6,8 +6,8 @@
 use crate::base::atom::Atom;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
-use crate::machine::Abort;
 use crate::threads::thread::Dispatch;
+use crate::turns::abort::Abort;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
