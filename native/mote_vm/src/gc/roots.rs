@@ -84,8 +84,7 @@ mod tests {
     use crate::boundary::batch::Letters;
     use crate::boundary::parcel::{Builder, Parcel};
     use crate::testing::still::Still;
-    use crate::threads::watch::Watch;
-    use crate::threads::watch::Watched;
+    use crate::threads::watch::{Watch, Watched};
     use crate::turns::queue::Event;
     use crate::values::actor::Actor;
     use crate::values::handles::Target;

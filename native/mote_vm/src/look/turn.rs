@@ -16,8 +16,7 @@ use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
 use crate::turns::turn::{TimerStep, Turn};
 use crate::values::actor::{Actor, BehaviourId};
-use crate::values::term::ActorRef;
-use crate::values::term::Term;
+use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 
 /// Effects of one kind that are shown; and cells that are looked at for new actors.

@@ -13,10 +13,8 @@ use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
 use crate::turns::turn::{Stop, TimerStep};
 use crate::values::actor::BehaviourId;
-use crate::values::foreign::Outgoing;
-use crate::values::foreign::{Delivery, Messages};
-use crate::values::term::ActorRef;
-use crate::values::term::Term;
+use crate::values::foreign::{Delivery, Messages, Outgoing};
+use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 use std::panic::resume_unwind;
 
