@@ -10,7 +10,7 @@
 //! 3. Steps that are not counted one by one, but paid for by a price that is counted before (comparing keys to find a
 //!    place among others), look as often whether the machine stops. There are at most as many times more of them as what
 //!    is searched has levels.
-use crate::base::sync::{AtomicBool, Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
 /// Elements that a primitive walks over for one unit of fuel: about the time of a call.
