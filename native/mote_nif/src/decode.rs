@@ -4,10 +4,9 @@
 //! never native stack. What an aborted turn has made becomes `%Mote.Uncommitted{}`, which is nobody's address.
 use crate::atoms::{self, names};
 use crate::bridge::pin;
-use crate::foreign;
-use crate::maps;
 use crate::resources::Handle;
 use crate::terms;
+use crate::{foreign, maps};
 use mote_vm::base::atom::Atom;
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::Class;

@@ -6,10 +6,9 @@
 //!    the customer was passed to may be one of several who have it.
 use crate::atoms::{self, names};
 use crate::future::Cell;
-use crate::mail;
-use crate::message;
 use crate::own_term::OwnTerm;
 use crate::resources::MachineResource;
+use crate::{mail, message};
 use mote_vm::machine::{Abort, Machine};
 use mote_vm::values::handles::Key;
 use mote_vm::{ActorRef, Term as Value};

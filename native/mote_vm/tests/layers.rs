@@ -13,19 +13,17 @@ use std::path::Path;
 const UPWARDS: &[(&str, &str)] = &[
     // A value of the outside is given the machine when it takes a message.
     ("values/foreign", "machine"),
-    // A thread collects, a little after each batch: how is for gc to know.
-    ("threads/stand_in", "gc/due"),
+    // After a batch a thread collects a little, stays where the machine is paused, and shows who traces it what its turns
+    // did: how is for gc and look to know.
     ("threads/thread", "gc"),
     ("threads/thread/idle", "gc"),
-    ("threads/thread/idle", "gc/due"),
-    // A thread whose turns somebody watches runs them otherwise: how is for look to know.
-    ("threads/seeded/fibre", "look/watch"),
-    ("threads/seeded/fibre", "look/watched"),
-    ("threads/stand_in", "look/watched"),
     ("threads/thread", "look/pause"),
-    ("threads/thread", "look/watch"),
-    ("threads/thread", "look/watched"),
-    // `Machine` owns what gc and look work with, and they find it there.
+    ("threads/watched", "look/trace"),
+    // `Machine` owns what threads, gc and look work with, and they find it there.
+    ("threads/inbox", "machine/contract"),
+    ("threads/place", "machine"),
+    ("threads/seeded/scheduler", "machine"),
+    ("threads/stand_in", "machine"),
     ("gc/cycle", "machine"),
     ("gc/roots", "machine"),
     ("look/inspect", "machine/contract"),
@@ -33,11 +31,6 @@ const UPWARDS: &[(&str, &str)] = &[
     ("look/survey", "machine"),
     ("look/trace", "machine"),
     ("look/waiting", "machine"),
-    ("threads/dispatch", "machine/contract"),
-    ("threads/inbox", "machine/contract"),
-    ("threads/place", "machine"),
-    ("threads/seeded/scheduler", "machine"),
-    ("threads/stand_in", "machine"),
 ];
 
 /// As many files of a folder may import each other in one circle.
@@ -167,7 +160,7 @@ fn imports_are_found() {
     assert!(has("threads/station", "base/quota", "Quota"));
     assert!(has("terms/prim/compare", "base/work", "Work"));
     assert!(has("terms/map/walk", "terms/map", "Node"));
-    assert!(has("threads/dispatch", "machine/contract", "Abort"));
+    assert!(has("look/inspect", "machine/contract", "Look"));
     // By tests only.
     assert!(!has("base/quota", "boundary/timers", "Timers"));
 }

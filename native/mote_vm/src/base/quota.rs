@@ -153,8 +153,7 @@ mod tests {
         use crate::turns::queue::Event;
         use crate::values::actor::Actor;
         use crate::values::foreign::{LongBytes, CARRIED};
-        use crate::values::handles::Handles;
-        use crate::values::handles::Target;
+        use crate::values::handles::{Handles, Target};
         use crate::values::value::Value;
 
         /// Longer than what an inbox takes ahead.

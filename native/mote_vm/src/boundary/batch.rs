@@ -4,8 +4,7 @@
 use crate::base::sync::Mutex;
 use crate::boundary::parcel::{self, Builder, Parcel};
 use crate::heap::Heap;
-use crate::values::handles::Target;
-use crate::values::handles::{Handles, Held};
+use crate::values::handles::{Handles, Held, Target};
 use crate::values::value::Value;
 use std::ops::Range;
 use std::sync::Arc;

@@ -20,7 +20,6 @@
 //! What is dead is cleared away afterwards, also between turns (refuse.rs); then the next collection may begin.
 pub(crate) mod check;
 pub(crate) mod cycle;
-mod due;
 pub(crate) mod pauses;
 pub(crate) mod refuse;
 pub(crate) mod roots;
@@ -73,7 +72,7 @@ pub struct GcInfo {
 pub(crate) struct Gc {
     phase: AtomicU8,
     /// The number of the last one that has begun, and of the last one that is over.
-    begun: AtomicU64,
+    pub(crate) begun: AtomicU64,
     over: AtomicU64,
     info: Mutex<GcInfo>,
     pub(crate) work: Arc<Work>,

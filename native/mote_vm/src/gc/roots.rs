@@ -83,8 +83,8 @@ mod tests {
     use super::*;
     use crate::boundary::batch::Letters;
     use crate::boundary::parcel::{Builder, Parcel};
-    use crate::look::watch::{Watch, Watched};
     use crate::testing::still::Still;
+    use crate::threads::watch::{Watch, Watched};
     use crate::turns::queue::Event;
     use crate::values::actor::Actor;
     use crate::values::handles::Target;

@@ -5,7 +5,7 @@
 //! 1. `on` is set while the machine is paused or traced. It is set before whoever asked sends anything on, so a thread
 //!    that takes a message in has seen what was asked before the message was sent.
 use super::trace::Trace;
-use super::watch::Watched;
+use crate::threads::watch::Watched;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Attention {
         self.watches.lock().retain(|watched| watched.id != id);
     }
 
-    pub(super) fn watches(&self) -> Vec<Watched> {
+    pub(crate) fn watches(&self) -> Vec<Watched> {
         self.watches.lock().clone()
     }
 

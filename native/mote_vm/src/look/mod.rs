@@ -16,7 +16,6 @@ pub mod trace;
 pub mod turn;
 pub(crate) mod waiting;
 pub mod watch;
-pub(crate) mod watched;
 
 use crate::base::ids::BehaviourName;
 use crate::values::term::ActorRef;

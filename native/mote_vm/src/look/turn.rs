@@ -16,8 +16,7 @@ use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
 use crate::turns::turn::{TimerStep, Turn};
 use crate::values::actor::{Actor, BehaviourId};
-use crate::values::term::ActorRef;
-use crate::values::term::Term;
+use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 
 /// Effects of one kind that are shown; and cells that are looked at for new actors.
@@ -91,7 +90,7 @@ pub struct Created<'m> {
 
 impl Dispatch {
     /// The turn that has just run, as it is about to be committed or undone.
-    pub(super) fn seen(
+    pub(crate) fn seen(
         &self,
         event: Event,
         behaviour: &BehaviourCode,

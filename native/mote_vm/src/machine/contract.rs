@@ -14,9 +14,8 @@ pub use crate::native::tier::{NativeInfo, Tier};
 use crate::threads::fault::Fault;
 use crate::threads::seeded::Schedule;
 use crate::threads::sponsor::SponsorConfig;
-use crate::turns::turn::staged::Staged;
+pub use crate::turns::abort::Abort;
 use crate::values::actor::BehaviourId;
-use crate::values::term::ActorRef;
 use crate::values::term::Term;
 use std::any::Any;
 use std::sync::Arc;
@@ -40,22 +39,6 @@ pub trait Outside: Send + Sync + 'static {
     }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;
-}
-
-/// An aborted turn.
-pub struct Abort<'m> {
-    /// The sponsor whose thread it was.
-    pub sponsor: Atom,
-    /// The module of the behaviour.
-    pub module: Atom,
-    /// The behaviour.
-    pub behaviour: Atom,
-    /// The actor.
-    pub actor: ActorRef<'m>,
-    /// The message, which is consumed.
-    pub message: Term<'m>,
-    /// Why. It may have been made by the turn, of which nothing is left when this has been told.
-    pub reason: Term<'m, Staged<'m>>,
 }
 
 /// How a machine is set up.

@@ -2,8 +2,7 @@
 use super::Machine;
 use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::refusal::Refusal;
-use crate::boundary::refusal::Refused;
+use crate::boundary::refusal::{Refusal, Refused};
 use crate::threads::inbox::Entry;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;

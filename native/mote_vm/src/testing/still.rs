@@ -2,7 +2,7 @@
 use crate::base::atom::Atom;
 use crate::base::clock::ClockKind;
 use crate::boundary::room::Room;
-use crate::machine::contract::{Abort, Config, Outside};
+use crate::machine::contract::{Config, Outside};
 use crate::machine::Machine;
 use crate::threads::fault::Fault;
 use crate::threads::place::Place;
@@ -10,6 +10,7 @@ use crate::threads::seeded::Schedule;
 use crate::threads::sponsor::{Sponsor, SponsorConfig};
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
+use crate::turns::abort::Abort;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::turn::Turn;
 use crate::values::actor::SponsorId;

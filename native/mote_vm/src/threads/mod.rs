@@ -2,6 +2,7 @@
 //! share work, sleep and wake, and how a test runs them in an order of its choice ([`seeded`]).
 pub(crate) mod backlog;
 pub(crate) mod dispatch;
+pub(crate) mod due;
 pub(crate) mod fault;
 pub(crate) mod inbox;
 pub(crate) mod parker;
@@ -16,4 +17,6 @@ pub(crate) mod spot;
 pub(crate) mod stand_in;
 pub(crate) mod station;
 pub(crate) mod thread;
+pub(crate) mod watch;
+pub(crate) mod watched;
 pub(crate) mod worth;

@@ -1,6 +1,7 @@
 //! A turn: an actor takes one event from a queue and runs to the end, or not at all (turn.rs). The interpreter runs
 //! any code; native code is the next folder's. What a turn tells the collector that marks beside it is in
 //! [`marking`].
+pub(crate) mod abort;
 pub(crate) mod interpreter;
 pub(crate) mod marking;
 pub(crate) mod overseer;

@@ -2,8 +2,7 @@
 #![allow(dead_code)] // Each user takes what it needs.
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
-use mote_vm::heap::pace::GcConfig;
-use mote_vm::heap::pace::Stress;
+use mote_vm::heap::pace::{GcConfig, Stress};
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;

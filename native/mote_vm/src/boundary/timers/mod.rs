@@ -10,8 +10,7 @@
 //! 3. `next` is not later than any timer's time.
 mod wheel;
 
-use crate::base::ids::ThreadNumber;
-use crate::base::ids::TimerId;
+use crate::base::ids::{ThreadNumber, TimerId};
 use crate::base::quota::Quota;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::Refused;

@@ -2,7 +2,7 @@
 //!
 //! What a function of the unit usually answers is known (compile.rs); a call tests that it has, and goes on in the slow body
 //! otherwise.
-use super::tests::order;
+use super::truth::order;
 use super::{trusted, Body, Mode, Role, Target};
 use crate::code::ir::{Operand, Register};
 use crate::native::compile::Callee;

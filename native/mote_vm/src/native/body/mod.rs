@@ -22,7 +22,7 @@ mod numbers;
 mod positions;
 mod shapes;
 mod strides;
-mod tests;
+mod truth;
 mod ways;
 mod words;
 

@@ -9,8 +9,8 @@ macro_rules! primitives {
         ///
         /// "No answer" is `:undefined` in [`Instr::Op`] and a jump in [`Instr::GuardOp`].
         ///
-        /// [`Instr::Op`]: super::ir::Instr::Op
-        /// [`Instr::GuardOp`]: super::ir::Instr::GuardOp
+        /// [`Instr::Op`]: crate::code::ir::Instr::Op
+        /// [`Instr::GuardOp`]: crate::code::ir::Instr::GuardOp
         #[repr(u8)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Primitive {

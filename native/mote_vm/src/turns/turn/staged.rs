@@ -3,9 +3,7 @@
 //! Invariants:
 //! 1. Of a turn that is to be undone no address gets out, of an actor or of a timer, that the turn itself has made.
 use super::Turn;
-use crate::values::term::made;
-use crate::values::term::Origin;
-use crate::values::term::Uncommitted;
+use crate::values::term::{made, Origin, Uncommitted};
 use crate::values::value::Value;
 
 /// The term was made by a turn that has run, and is not committed yet or never will be.

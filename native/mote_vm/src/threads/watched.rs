@@ -1,5 +1,5 @@
 //! The loop of turns while somebody watches: the same as that in thread.rs, with a look at each turn.
-use super::trace::Trace;
+use crate::look::trace::Trace;
 use crate::threads::backlog::{Batch, LONG};
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
