@@ -127,7 +127,7 @@ defmodule Mote.Timer do
 
   # Between two moments everything is done: so the order is that of the moments, whatever the threads do.
   defp step(native, limit, deadline, context) do
-    case Native.machine_step(native, limit) do
+    case Native.machine_advance(native, limit) do
       true -> with :ok <- quiet(native, deadline, context), do: step(native, limit, deadline, context)
       false -> :ok
       :stopped -> {:error, Error.from(:stopped, context)}

@@ -1,7 +1,7 @@
 defmodule Mote.Machine.Postman do
   # Sends the messages to processes that a machine's threads leave to it: those that come in a rush, which a scheduler
   # sends several times cheaper than they do, and those to other nodes, which they cannot send at all
-  # (native/mote_nif/src/mail.rs). Lives until the threads have ended; what comes in a rush and is left then is sent by who
+  # (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; what comes in a rush and is left then is sent by who
   # joins the machine.
   #
   # Who sends to another node may have to wait for it. So each has a carrier, a process that sends what is for that node, in

@@ -3,43 +3,36 @@
 //! What a machine does is written in `mote_vm`. Here terms become values and values become terms, machines and
 //! addresses become resources, and messages find their process. Nothing here waits, and nothing here recurses over
 //! a term.
+//!
+//! The folders below are listed from the bottom to the top: each uses those before it and none of those after it
+//! (`mote_vm/tests/layers.rs` checks this too). A call of Elixir begins in `nifs`; `enter` finds its target and `codec` writes
+//! what it carries for the machine. What an actor sends to a process begins in `deliver`, and `codec` makes its terms.
 
-mod actor;
-mod aside;
-mod atoms;
-mod batch;
-mod bridge;
-mod customer;
-mod decode;
-mod drain;
-mod encode;
-mod fault;
-mod foreign;
-mod future;
-mod info;
-mod machine;
-mod mail;
-mod maps;
-mod message;
-mod order;
-mod outbox;
-mod own_term;
-mod pattern;
-mod question;
-mod read;
-mod repack;
-mod resources;
-mod room;
-mod survey;
-mod terms;
-mod timer;
-mod trace;
+/// Terms of the BEAM, wherever they are: looked into, made, kept, sent.
+mod term;
+
+/// What Elixir holds references to, and what machines carry of the BEAM.
+mod held;
+
+/// Terms become values, and values become terms.
+mod codec;
+
+/// What comes out of machines, on its way to processes.
+mod deliver;
+
+/// What processes put into machines.
+mod enter;
+
+/// What is seen of machines.
+mod look;
+
+mod nifs;
 
 use rustler::{Env, Term};
 
 /// Machines do with zeros what this node does.
 fn load(env: Env<'_>, _info: Term<'_>) -> bool {
-    mote_vm::distinguish_zeros(read::two_zeros(env));
+    mote_vm::distinguish_zeros(term::read::two_zeros(env));
     true
 }
 

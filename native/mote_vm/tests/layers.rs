@@ -40,6 +40,12 @@ fn sources() -> Sources {
     Sources::below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
+/// The crate that embeds this one, where there is more than this one.
+fn sources_of_the_nif() -> Option<Sources> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mote_nif/src");
+    path.exists().then(|| Sources::below(&path))
+}
+
 fn name(module: &[String]) -> String {
     module.join("/")
 }
@@ -94,8 +100,23 @@ fn imports_go_down() {
 }
 
 #[test]
+fn imports_of_the_nif_go_down() {
+    let found = sources_of_the_nif().map(|sources| upwards(&sources));
+    let wrong: Vec<_> = found.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "these lead upwards: {wrong:#?}");
+}
+
+#[test]
 fn no_circle_is_large() {
-    let sources = sources();
+    for sources in [Some(sources()), sources_of_the_nif()]
+        .into_iter()
+        .flatten()
+    {
+        circles_are_small(&sources);
+    }
+}
+
+fn circles_are_small(sources: &Sources) {
     let arrows = sources.imports();
     let mut large = Vec::new();
     for layer in sources.layers() {

@@ -1,0 +1,108 @@
+//! How much is done at once on a normal scheduler, and what is known of the terms before they are written.
+use crate::term::atoms::names;
+use crate::term::read::{list_cell, tuple_elements, word_of};
+use rustc_hash::FxHashMap;
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{schedule, Binary, Env, Term};
+
+/// The work that may be done on a normal scheduler: about a tenth of a millisecond.
+pub const NORMAL: usize = 4_000;
+
+/// From this size on, a term is copied on a dirty scheduler.
+pub const LARGE: usize = NORMAL;
+
+/// Parts of terms that take a hundredth of a time slice, in all.
+const PARTS_A_PERCENT: usize = 200;
+
+/// Why a term was not written.
+pub enum Halt {
+    /// It is too much for the budget.
+    Big,
+    /// There is a long binary in it of which it is not known what it keeps.
+    Long,
+}
+
+impl From<Halt> for BeamAtom {
+    fn from(halt: Halt) -> BeamAtom {
+        match halt {
+            Halt::Big => names::big(),
+            Halt::Long => names::long(),
+        }
+    }
+}
+
+/// How a term is written.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    pub budget: usize,
+    /// What long binaries and functions keep: a list of `{term, bytes}`; anything else where that is not known.
+    kept: Option<Term<'a>>,
+}
+
+impl<'a> Means<'a> {
+    /// On a normal scheduler, at first.
+    pub fn first() -> Means<'a> {
+        Means {
+            budget: NORMAL,
+            kept: None,
+        }
+    }
+
+    /// The same, when it was found out what long binaries keep.
+    pub fn again(kept: Term<'a>) -> Means<'a> {
+        let kept = Some(kept).filter(|kept| kept.is_list());
+        Means {
+            budget: NORMAL,
+            kept,
+        }
+    }
+
+    /// On a dirty scheduler.
+    pub fn dirty(kept: Term<'a>) -> Means<'a> {
+        Means {
+            budget: usize::MAX,
+            ..Means::again(kept)
+        }
+    }
+
+    pub fn known(self) -> Option<Kept> {
+        let mut rest = self.kept?;
+        let mut known = Kept::default();
+        while let Some((pair, tail)) = list_cell(rest) {
+            if let [term, bytes] = *tuple_elements(pair) {
+                // SAFETY: elements belong to the environment of their tuple.
+                let [term, bytes] =
+                    [term, bytes].map(|element| unsafe { Term::new(pair.get_env(), element) });
+                if let Ok(bytes) = bytes.decode() {
+                    known.insert(place(term), bytes);
+                }
+            }
+            rest = tail;
+        }
+        Some(known)
+    }
+}
+
+/// What long binaries and functions keep, by where they are.
+pub type Kept = FxHashMap<(usize, usize), usize>;
+
+/// Where a term is: the address and the length of a binary, the word of a function.
+pub fn place(term: Term<'_>) -> (usize, usize) {
+    match Binary::from_term(term) {
+        Ok(binary) => (binary.as_ptr().addr(), binary.len()),
+        // The same term in one call is the same word.
+        Err(_) => (word_of(term.as_c_arg()), 0),
+    }
+}
+
+/// Has the scheduler count what visiting so many parts has taken, on a normal one: otherwise a process that goes on and on
+/// with large terms would not be interrupted for long. Few are not worth a call.
+pub fn spent(env: Env<'_>, parts: usize) {
+    let percent = parts / PARTS_A_PERCENT;
+    if percent > 0 {
+        schedule::consume_timeslice(env, percent.min(100) as i32);
+    }
+}
+
+/// How many times its own bytes such a part may keep alive where it waits.
+pub const MOST_KEPT: usize = 2;

@@ -1,0 +1,35 @@
+//! The terms of foreign values.
+use crate::held::foreign::{
+    integer, Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
+};
+use crate::held::outbox::Writable;
+use crate::held::structs;
+use crate::term::make::bytes;
+use mote_vm::values::foreign::{ForeignRef, Wide};
+use rustler::{Encoder, Env, Term};
+
+/// The term of a foreign value.
+pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
+    let any = value.as_any();
+    if let Some(Process(pid)) = any.downcast_ref() {
+        pid.encode(env)
+    } else if let Some(Abroad(pid)) = any.downcast_ref() {
+        pid.to(env)
+    } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
+        opaque.term.to(env)
+    } else if let Some(Waiting(customer)) = any.downcast_ref() {
+        structs::customer(env, customer)
+    } else if let Some(Writable(outbox)) = any.downcast_ref() {
+        structs::outbox(env, outbox)
+    } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
+        elsewhere.term.to(env)
+    } else if let Some(TimerElsewhere { machine, timer }) = any.downcast_ref() {
+        structs::timer(env, machine.encode(env), *timer)
+    } else if let Some(wide) = any.downcast_ref::<Wide>() {
+        integer(env, wide)
+    } else if let Some(binary) = any.downcast_ref::<LongBinary>() {
+        binary.term.to(env)
+    } else {
+        bytes(env, value.bytes().unwrap_or_default())
+    }
+}

@@ -1,0 +1,459 @@
+//! Values of a machine on the way out to the BEAM.
+//!
+//! A value is walked with a stack of its own and built from the leaves up on a second one; nesting costs memory,
+//! never native stack. What an aborted turn has made becomes `%Mote.Uncommitted{}`, which is nobody's address.
+use crate::codec::budget::MOST_KEPT;
+use crate::codec::carried;
+use crate::held::bridge::pin;
+use crate::held::handle::Handle;
+use crate::held::{foreign, structs};
+use crate::term::atoms::{self, names};
+use crate::term::{make, maps};
+use mote_vm::base::atom::Atom;
+use mote_vm::machine::Machine;
+use mote_vm::values::foreign::Class;
+use mote_vm::{ActorRef, Committed, Origin, Term as Value, Uncommitted, View};
+use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
+use rustler::{Encoder, Env, Term};
+
+/// A step of the walk. The values are borrowed for the length of one call of [`Decoder::term`].
+enum Step<'m, O = Committed> {
+    Visit(Value<'m, O>),
+    Tuple(usize),
+    List(usize),
+    Map(usize),
+    /// The place of what is not shown.
+    More,
+}
+
+/// Longer tuples are never flat.
+const FLAT: usize = 8;
+
+/// What a term counts that may be large.
+pub const LARGE: usize = 1_000;
+
+/// Bytes of a term: an element of a list counts twice.
+const NODE: usize = size_of::<ErlNifTerm>();
+
+/// Longer parts of a binary that the BEAM has are shared with it.
+const SHARED_PART: usize = 512;
+
+/// Room for terms that is kept from one message to the next.
+const KEPT: usize = 4_096;
+
+/// How much of what an actor has captured is shown: a fraction of a millisecond.
+const LOOK: usize = 4_000;
+
+/// Bytes that cost as much as one term.
+const BYTES_PER_NODE: usize = 64;
+
+/// How much of a value is shown where it is only looked at.
+const GLANCE: usize = 200;
+
+/// How much of a list.
+const GLANCE_ELEMENTS: usize = 50;
+
+/// How much of a binary.
+const GLANCE_BYTES: usize = 256;
+
+/// Builds terms and keeps count of what they are made of.
+#[derive(Default)]
+pub struct Decoder {
+    nodes: usize,
+    /// Of these, those that only stand for what may be large; and bytes of binaries.
+    guessed: usize,
+    copied: usize,
+    /// Bytes of binaries that are not copied.
+    shared: usize,
+    holds: bool,
+    limited: bool,
+    /// How many terms may be made; the rest is not shown.
+    limit: Option<usize>,
+    waits: bool,
+    /// What an aborted turn has made and was met, by number.
+    uncommitted: Vec<usize>,
+    made: Vec<ErlNifTerm>,
+    /// Empty between two terms: only its room is kept.
+    steps: Vec<Step<'static>>,
+}
+
+/// The room of a list of steps, for steps of another time.
+fn emptied<'a, O, P>(mut steps: Vec<Step<'_, O>>) -> Vec<Step<'a, P>> {
+    steps.clear();
+    steps.shrink_to(KEPT);
+    // Nothing is left to be mapped; the allocation stays.
+    steps.into_iter().map(|_| Step::More).collect()
+}
+
+/// What has no parts and holds on to nothing.
+fn leaf<'a, 'm, O: Origin<'m>>(env: Env<'a>, value: Value<'m, O>) -> Option<Term<'a>> {
+    Some(match value.view() {
+        View::Integer(n) => n.encode(env),
+        View::Float(f) => f.encode(env),
+        View::Atom(atom) => atoms::to_term(env, atom),
+        View::EmptyList => Term::list_new_empty(env),
+        _ => return None,
+    })
+}
+
+impl Decoder {
+    /// Starts counting again.
+    pub fn start(&mut self) {
+        (self.nodes, self.guessed, self.copied, self.shared) = (0, 0, 0, 0);
+        self.holds = false;
+        self.limited = false;
+        self.uncommitted.clear();
+        self.limit = None;
+        self.made.clear();
+        self.made.shrink_to(KEPT);
+    }
+
+    /// What is built keeps something alive.
+    pub fn keep(&mut self) {
+        self.holds = true;
+    }
+
+    /// How many terms were made since.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// About how many bytes they take, what the machine has not looked into left out.
+    pub fn size(&self) -> usize {
+        (self.nodes - self.guessed) * NODE + self.copied + self.shared
+    }
+
+    /// A decoder for what waits, and is charged with its size: it shares no part of a binary that keeps much more than itself
+    /// alive.
+    pub fn for_what_waits() -> Decoder {
+        Decoder {
+            waits: true,
+            ..Decoder::default()
+        }
+    }
+
+    /// Whether one of them keeps an actor, a customer or a long binary alive.
+    pub fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// From here on only the beginning of each value, for reading.
+    pub fn glance<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        value: Value<'m, O>,
+    ) -> Term<'a> {
+        self.limited = true;
+        self.limit = Some(GLANCE);
+        (self.nodes, self.guessed) = (0, 0);
+        self.term(env, machine, value)
+    }
+
+    /// From here on only as much of all values together as makes a term soon. What is shown is as it is.
+    pub fn look(&mut self) {
+        self.limit = Some(LOOK);
+    }
+
+    /// The term of a value.
+    pub fn term<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        value: Value<'m, O>,
+    ) -> Term<'a> {
+        if let Some(term) = self.flat(env, value) {
+            return term;
+        }
+        let mut steps = emptied(std::mem::take(&mut self.steps));
+        steps.push(Step::Visit(value));
+        while let Some(step) = steps.pop() {
+            let term = match step {
+                Step::Visit(value) => match self.visit(env, machine, value, &mut steps) {
+                    Some(term) => term.as_c_arg(),
+                    None => continue,
+                },
+                Step::Tuple(count) => self.tuple(env, count),
+                Step::List(count) => self.list(env, count),
+                Step::Map(count) => self.map(env, count),
+                Step::More => names::more().to_term(env).as_c_arg(),
+            };
+            self.made.push(term);
+        }
+        self.steps = emptied(steps);
+        match self.made.pop() {
+            // SAFETY: made in `env` just now.
+            Some(term) => unsafe { Term::new(env, term) },
+            None => names::nil().to_term(env),
+        }
+    }
+
+    /// A leaf that stands for itself, or a tuple of some, as most messages are: made without any steps.
+    fn flat<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        value: Value<'m, O>,
+    ) -> Option<Term<'a>> {
+        let View::Tuple(elements) = value.view() else {
+            let term = leaf(env, value)?;
+            self.nodes += 1;
+            return Some(term);
+        };
+        let (from, count) = (self.made.len(), elements.len());
+        if count > FLAT {
+            return None;
+        }
+        for element in elements.iter() {
+            match leaf(env, element) {
+                Some(term) => self.made.push(term.as_c_arg()),
+                None => {
+                    self.made.truncate(from);
+                    return None;
+                }
+            }
+        }
+        self.nodes += 1 + count;
+        // SAFETY: made in `env` just now.
+        Some(unsafe { Term::new(env, self.tuple(env, count)) })
+    }
+
+    /// A leaf, or the steps that make it.
+    fn visit<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        value: Value<'m, O>,
+        steps: &mut Vec<Step<'m, O>>,
+    ) -> Option<Term<'a>> {
+        self.nodes += 1;
+        if self.full(0) {
+            return Some(names::more().to_term(env));
+        }
+        Some(match value.view() {
+            View::Integer(_) | View::Float(_) | View::Atom(_) | View::EmptyList => {
+                return leaf(env, value)
+            }
+            View::Bytes(bytes) => self.part(env, value, bytes),
+            View::Address(actor) => self.address(env, machine, actor, None),
+            View::Timer(timer) => {
+                self.holds = true;
+                match pin(machine) {
+                    Some(resource) => structs::timer(env, resource.encode(env), timer),
+                    // After the end: nobody could use it.
+                    None => names::nil().to_term(env),
+                }
+            }
+            View::Uncommitted(undone) => self.uncommitted(env, undone.into()),
+            View::On(sponsor, target) => self.on(env, machine, sponsor, target, steps)?,
+            View::Foreign(value) => {
+                self.holds |= value.class() != Class::Pid;
+                // Of a look the copying is counted, below.
+                if self.limit.is_none() && foreign::is_large(value) {
+                    self.nodes += LARGE;
+                    self.guessed += LARGE;
+                }
+                match value.class() {
+                    _ if !self.limited && !self.affords(foreign::copied(value)) => {
+                        names::more().to_term(env)
+                    }
+                    _ if !self.limited => {
+                        self.shared += foreign::kept(value);
+                        carried::to_term(env, value)
+                    }
+                    // Who only looks does not keep a promise alive.
+                    Class::Address if foreign::is_customer(value) => structs::lost_customer(env),
+                    Class::Reference | Class::Timer | Class::Port | Class::Address | Class::Pid => {
+                        carried::to_term(env, value)
+                    }
+                    Class::Binary => self.bytes(env, value.bytes().unwrap_or_default()),
+                    _ => names::more().to_term(env),
+                }
+            }
+            View::Tuple(elements) => {
+                if self.full(elements.len()) {
+                    return Some(names::more().to_term(env));
+                }
+                steps.push(Step::Tuple(elements.len()));
+                steps.extend(elements.iter().rev().map(Step::Visit));
+                return None;
+            }
+            View::Map(map) => {
+                if self.full(2 * map.len()) {
+                    return Some(names::more().to_term(env));
+                }
+                steps.push(Step::Map(map.len()));
+                let at = steps.len();
+                steps.extend(map.iter().map(|(key, _)| Step::Visit(key)));
+                steps.extend(map.iter().map(|(_, value)| Step::Visit(value)));
+                steps[at..].reverse();
+                return None;
+            }
+            View::Cons(..) => {
+                self.spine(value, steps);
+                return None;
+            }
+        })
+    }
+
+    fn full(&self, coming: usize) -> bool {
+        self.limit.is_some_and(|limit| self.nodes + coming > limit)
+    }
+
+    /// Whether there is room for what costs so much to copy; then it is spent, where there is a limit.
+    fn affords(&mut self, bytes: usize) -> bool {
+        let nodes = bytes / BYTES_PER_NODE;
+        if self.full(nodes) {
+            return false;
+        }
+        if self.limit.is_some() {
+            self.nodes += nodes;
+        }
+        true
+    }
+
+    /// Steps for the elements of a list and its tail.
+    fn spine<'m, O: Origin<'m>>(&mut self, list: Value<'m, O>, steps: &mut Vec<Step<'m, O>>) {
+        let at = steps.len();
+        steps.push(Step::List(0));
+        let (mut rest, mut cut) = (list, false);
+        let most = match (self.limited, self.limit) {
+            (true, _) => GLANCE_ELEMENTS,
+            // Each counts here and where it is visited.
+            (false, Some(limit)) => limit.saturating_sub(self.nodes) / 2,
+            (false, None) => usize::MAX,
+        };
+        while let View::Cons(head, tail) = rest.view() {
+            if steps.len() - at > most {
+                cut = true;
+                break;
+            }
+            steps.push(Step::Visit(head));
+            rest = tail;
+        }
+        let count = steps.len() - at - 1;
+        self.nodes += count;
+        steps.push(if cut { Step::More } else { Step::Visit(rest) });
+        steps[at] = Step::List(count);
+    }
+
+    fn tuple(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
+        let from = self.made.len() - count;
+        let elements = &self.made[from..];
+        // SAFETY: the elements are as many as counted and belong to `env`.
+        let tuple =
+            unsafe { enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), count as u32) };
+        self.made.truncate(from);
+        tuple
+    }
+
+    /// The tail lies deepest, the first element on top.
+    fn list(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
+        let from = self.made.len() - count - 1;
+        let mut list = self.made[from];
+        for head in &self.made[from + 1..] {
+            // SAFETY: head and tail belong to `env`.
+            list = unsafe { enif_make_list_cell(env.as_c_arg(), *head, list) };
+        }
+        self.made.truncate(from);
+        list
+    }
+
+    /// The keys lie below the values.
+    fn map(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
+        let from = self.made.len() - 2 * count;
+        let (keys, values) = self.made[from..].split_at(count);
+        let map = maps::make(env, keys, values, self.nodes);
+        self.made.truncate(from);
+        map
+    }
+
+    /// Part of a long binary is not copied, if the whole is shared with the BEAM.
+    fn part<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        value: Value<'m, O>,
+        bytes: &[u8],
+    ) -> Term<'a> {
+        let whole = match bytes.len() > SHARED_PART && !self.limited {
+            true => value.whole().filter(|whole| {
+                let keeps_little = foreign::kept(whole) <= MOST_KEPT * bytes.len();
+                keeps_little || !self.waits
+            }),
+            false => None,
+        };
+        match whole
+            .and_then(|whole| Some((foreign::kept(whole), foreign::part(env, whole, bytes)?)))
+        {
+            Some((kept, term)) => {
+                self.shared += kept;
+                self.holds = true;
+                term
+            }
+            None if !self.limited && !self.affords(bytes.len()) => names::more().to_term(env),
+            None => self.bytes(env, bytes),
+        }
+    }
+
+    fn bytes<'a>(&mut self, env: Env<'a>, bytes: &[u8]) -> Term<'a> {
+        let shown = match self.limited {
+            true => &bytes[..bytes.len().min(GLANCE_BYTES)],
+            false => bytes,
+        };
+        // Up to 64 bytes lie in the message itself.
+        self.holds |= shown.len() > 64;
+        self.copied += shown.len();
+        make::bytes(env, shown)
+    }
+
+    /// The address of an actor, which it keeps alive.
+    pub fn address<'a>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        actor: ActorRef<'_>,
+        sponsor: Option<Atom>,
+    ) -> Term<'a> {
+        self.holds = true;
+        match pin(machine) {
+            Some(resource) => {
+                let handle = Handle::new(resource.clone(), machine.acquire(actor));
+                structs::address(env, &resource, handle, sponsor)
+            }
+            // After the end: nobody could use it.
+            None => names::nil().to_term(env),
+        }
+    }
+
+    /// Numbered, so that each is itself wherever it is mentioned.
+    fn uncommitted<'a>(&mut self, env: Env<'a>, undone: Uncommitted<'_>) -> Term<'a> {
+        let met = self
+            .uncommitted
+            .iter()
+            .position(|one| *one == undone.identity());
+        let at = met.unwrap_or_else(|| {
+            self.uncommitted.push(undone.identity());
+            self.uncommitted.len() - 1
+        });
+        structs::uncommitted(env, undone.behaviour(), at + 1)
+    }
+
+    fn on<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &Machine,
+        sponsor: Value<'m, O>,
+        target: Value<'m, O>,
+        steps: &mut Vec<Step<'m, O>>,
+    ) -> Option<Term<'a>> {
+        match (sponsor.view(), target.view()) {
+            (View::Atom(sponsor), View::Address(actor)) => {
+                Some(self.address(env, machine, actor, Some(sponsor)))
+            }
+            // A process or a customer has no sponsor to go to.
+            _ => {
+                steps.push(Step::Visit(target));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Terms of the BEAM on the way into a machine.
+//!
+//! The term is walked with a stack of its own, in the order of a parcel: a tuple before its elements. The walk counts
+//! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
+//!
+//! A long binary is shared with the BEAM, not copied. But it may be part of a longer one that it keeps alive, and a NIF cannot
+//! see that. So the walk gives up at the first one, and is done again with what the calling process has found out: for each
+//! long binary how long what it keeps is.
+//!
+//! Invariants:
+//! 1. Nothing is walked or built on a normal scheduler for longer than that, and what is counts as work of the process: so
+//!    one that goes on and on is interrupted as any other.
+//! 2. A binary is shared only if what it keeps is known, and less than [`MOST_KEPT`] times its own bytes; it is charged with
+//!    all of that. Any other is copied, also one whose bytes do not begin with a byte, or whose last byte is not whole.
+//! 3. A function is charged with all that the binaries keep which it has captured.
+use crate::codec::budget::{place, spent, Halt, Kept, Means, MOST_KEPT, NORMAL};
+use crate::held::foreign::{
+    Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
+};
+use crate::held::machine::MachineResource;
+use crate::held::outbox::Writable;
+use crate::held::question::Customer;
+use crate::held::structs::{is_ours, known_struct, Struct};
+use crate::term::atoms::{self, Known};
+use crate::term::own_term::OwnTerm;
+use crate::term::read::{is_modest, list_cell, map_size, small_integer, tuple, wide};
+use mote_vm::base::atom::Atom;
+use mote_vm::boundary::parcel::Builder;
+use mote_vm::machine::Machine;
+use mote_vm::values::foreign::{Class, LongBytes};
+use mote_vm::values::handles::Held;
+use rustler::sys::ErlNifTerm;
+use rustler::{Binary, Env, LocalPid, MapIterator, ResourceArc, Term, TermType};
+use std::sync::Arc;
+
+/// Bytes of a binary that cost as much as one term.
+const BYTES_PER_NODE: usize = 64;
+
+/// Longer binaries are shared, not copied.
+const SHARED_BYTES: usize = 4_096;
+
+/// What a term costs that shares an environment.
+const FEW: usize = 5;
+
+/// What a term costs that gets an environment of its own, or that the machine has to look up.
+const OPAQUE: usize = 20;
+
+/// Writes terms for one machine.
+pub struct Encoder<'m, 'a> {
+    resource: &'m MachineResource,
+    machine: &'m Machine,
+    budget: usize,
+    /// What long binaries and functions keep, if that was found out.
+    kept: Option<Kept>,
+    atoms: Known,
+    stack: Vec<Term<'a>>,
+    /// What was written so far.
+    pub builder: Builder,
+}
+
+impl<'m, 'a> Encoder<'m, 'a> {
+    /// An encoder with these means.
+    pub fn new(
+        resource: &'m MachineResource,
+        machine: &'m Machine,
+        means: Means<'a>,
+    ) -> Encoder<'m, 'a> {
+        Encoder {
+            resource,
+            machine,
+            budget: means.budget,
+            kept: means.known(),
+            atoms: Known::here(),
+            stack: Vec::new(),
+            builder: Builder::new(),
+        }
+    }
+
+    /// Has the scheduler count what writing with the budget of a normal scheduler has taken so far.
+    pub fn count_spent(&self, env: Env<'_>) {
+        spent(env, NORMAL - self.budget.min(NORMAL));
+    }
+
+    fn spend(&mut self, nodes: usize) -> Result<(), Halt> {
+        self.budget = self.budget.checked_sub(nodes).ok_or(Halt::Big)?;
+        Ok(())
+    }
+
+    /// Begins `{customer, request}`; the request must follow.
+    pub fn request_of(&mut self, customer: &ResourceArc<Customer>) {
+        self.builder.tuple(2);
+        self.builder.foreign(Arc::new(Waiting(customer.clone())));
+    }
+
+    /// Writes a term.
+    #[inline]
+    pub fn term(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        // Most messages are tuples: to ask for the type first would be a call more.
+        match tuple(term) {
+            Some(elements) => {
+                self.spend(1)?;
+                self.tuple(term, elements)?;
+            }
+            None => self.one(term)?,
+        }
+        while let Some(term) = self.stack.pop() {
+            self.one(term)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        self.spend(1)?;
+        if self.leaf(term) {
+            return Ok(());
+        }
+        match term.get_type() {
+            TermType::Atom => self.builder.atom(atoms::number(term)),
+            TermType::Integer => return self.large_integer(term),
+            TermType::Float => match term.decode() {
+                Ok(f) => self.builder.float(f),
+                // Not reached: a float is one.
+                Err(_) => return self.opaque(term, Class::BigInteger),
+            },
+            TermType::Tuple => return self.tuple(term, tuple(term).unwrap_or(&[])),
+            TermType::List => return self.list(term),
+            TermType::Binary => return self.binary(term),
+            TermType::Map => return self.map(term),
+            TermType::Pid => match term.decode::<LocalPid>() {
+                Ok(pid) => self.builder.foreign(Arc::new(Process(pid))),
+                Err(_) => {
+                    self.spend(FEW)?;
+                    let pid = self.resource.nursery.copy(term);
+                    self.builder.foreign(Arc::new(Abroad(pid)));
+                }
+            },
+            TermType::Fun => {
+                return self.function(term);
+            }
+            TermType::Port => return self.small(term, Class::Port),
+            TermType::Ref => return self.reference(term),
+            TermType::Unknown => return self.opaque(term, Class::Reference),
+        }
+        Ok(())
+    }
+
+    fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
+        self.spend(OPAQUE)?;
+        let own = Opaque::alone(OwnTerm::copy(term), class);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    /// A function, with all that it keeps. How large it is cannot be seen from here.
+    fn function(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        let known = self.kept.as_ref().ok_or(Halt::Long)?;
+        let kept = known.get(&place(term)).copied().unwrap_or(0);
+        self.spend(NORMAL)?;
+        let own = Opaque::keeping(OwnTerm::copy(term), Class::Function, kept);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    /// A bitstring that is no binary: how large it is cannot be seen either. It is copied.
+    fn bits(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        self.spend(NORMAL)?;
+        let own = OwnTerm::unshared(term).unwrap_or_else(|| OwnTerm::copy(term));
+        let own = Opaque::alone(own, Class::Bitstring);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    /// As `opaque`, for terms that are small and hold on to nothing.
+    fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
+        self.spend(FEW)?;
+        let own = Opaque::small(self.resource.nursery.copy(term), class);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    fn reference(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        if is_ours(term) {
+            return self.opaque(term, Class::Reference);
+        }
+        self.spend(FEW)?;
+        let own = Opaque::small(self.resource.references.copy(term), Class::Reference);
+        self.builder.foreign(Arc::new(own));
+        Ok(())
+    }
+
+    /// An integer that is no leaf.
+    fn large_integer(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        if let Some(wide) = wide(term) {
+            self.builder.foreign(Arc::new(wide));
+            Ok(())
+        } else if is_modest(term) {
+            self.small(term, Class::BigInteger)
+        } else {
+            self.opaque(term, Class::BigInteger)
+        }
+    }
+
+    #[inline]
+    fn tuple(&mut self, term: Term<'a>, elements: &'a [ErlNifTerm]) -> Result<(), Halt> {
+        self.spend(elements.len())?;
+        self.builder.tuple(elements.len());
+        let env = term.get_env();
+        // SAFETY: elements belong to the environment of their tuple.
+        let term = |element: &ErlNifTerm| unsafe { Term::new(env, *element) };
+        let mut rest = elements;
+        // What is one word needs no stack: most messages are that and no more.
+        while let Some((first, others)) = rest.split_first() {
+            if !self.leaf(term(first)) {
+                break;
+            }
+            rest = others;
+        }
+        self.spend(elements.len() - rest.len())?;
+        if !rest.is_empty() {
+            self.stack.extend(rest.iter().rev().map(term));
+        }
+        Ok(())
+    }
+
+    /// Writes a small integer or an atom that was met lately; `false` for anything else. With as few calls as can be: each
+    /// takes as long as all the rest.
+    #[inline(always)]
+    fn leaf(&mut self, term: Term<'a>) -> bool {
+        if let Some(atom) = self.atoms.number(term) {
+            self.builder.atom(atom);
+            return true;
+        }
+        small_integer(term).is_some_and(|n| self.builder.integer(n))
+    }
+
+    fn list(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        let from = self.stack.len();
+        let mut rest = term;
+        while let Some((head, tail)) = list_cell(rest) {
+            self.spend(1)?;
+            self.stack.push(head);
+            rest = tail;
+        }
+        let count = self.stack.len() - from;
+        if count == 0 {
+            self.builder.empty_list();
+            return Ok(());
+        }
+        self.builder.list(count);
+        self.stack.push(rest);
+        self.stack[from..].reverse();
+        Ok(())
+    }
+
+    fn binary(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        let Ok(binary) = Binary::from_term(term) else {
+            return self.bits(term);
+        };
+        if binary.len() <= SHARED_BYTES {
+            self.spend(binary.len() / BYTES_PER_NODE)?;
+            self.builder.bytes(&binary);
+            return Ok(());
+        }
+        let known = self.kept.as_ref().ok_or(Halt::Long)?;
+        // One whose bytes were just put together for us is not there.
+        let kept = known.get(&place(term));
+        let shared = kept
+            .filter(|kept| **kept <= MOST_KEPT * binary.len())
+            .and_then(|kept| LongBinary::new(term, *kept));
+        match shared {
+            Some(shared) => {
+                self.builder.foreign(Arc::new(shared));
+                self.spend(OPAQUE)
+            }
+            None => {
+                self.spend(binary.len() / BYTES_PER_NODE)?;
+                let copy = LongBytes(binary.as_slice().into());
+                self.builder.foreign(Arc::new(copy));
+                Ok(())
+            }
+        }
+    }
+
+    fn map(&mut self, term: Term<'a>) -> Result<(), Halt> {
+        match known_struct(term) {
+            Some(Struct::Customer(customer)) => {
+                self.spend(FEW)?;
+                self.builder.foreign(Arc::new(Waiting(customer)));
+            }
+            Some(Struct::Address(machine, key, sponsor)) => {
+                self.spend(OPAQUE)?;
+                if !std::ptr::eq(&*machine, self.resource) {
+                    let term = OwnTerm::copy(term);
+                    let elsewhere = Elsewhere::new(term, machine, key, sponsor);
+                    self.builder.foreign(Arc::new(elsewhere));
+                } else if let Some(held) = self.machine.hold(key) {
+                    self.address(held, sponsor);
+                } else {
+                    self.opaque(term, Class::Map)?;
+                }
+            }
+            Some(Struct::Outbox(outbox)) => {
+                self.spend(FEW)?;
+                self.builder.foreign(Arc::new(Writable(outbox)));
+            }
+            Some(Struct::Timer(machine, timer)) => match std::ptr::eq(&*machine, self.resource) {
+                true => self.builder.timer(timer),
+                false => {
+                    self.spend(FEW)?;
+                    let elsewhere = TimerElsewhere { machine, timer };
+                    self.builder.foreign(Arc::new(elsewhere));
+                }
+            },
+            None => return self.entries(term),
+        }
+        Ok(())
+    }
+
+    fn address(&mut self, held: Held, sponsor: Option<Atom>) {
+        if let Some(sponsor) = sponsor {
+            self.builder.on();
+            self.builder.atom(sponsor);
+        }
+        self.builder.address(held);
+    }
+
+    fn entries(&mut self, map: Term<'a>) -> Result<(), Halt> {
+        self.spend(2 * map_size(map))?;
+        let from = self.stack.len();
+        match map.decode::<MapIterator>() {
+            Ok(entries) => self
+                .stack
+                .extend(entries.flat_map(|(key, value)| [key, value])),
+            // Not reached: a map is one.
+            Err(_) => return self.opaque(map, Class::Map),
+        }
+        self.builder.map((self.stack.len() - from) / 2);
+        self.stack[from..].reverse();
+        Ok(())
+    }
+}

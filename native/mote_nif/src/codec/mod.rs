@@ -1,0 +1,6 @@
+pub mod budget;
+pub mod carried;
+pub mod decode;
+pub mod encode;
+pub mod letters;
+pub mod repack;

@@ -1,0 +1,118 @@
+//! Values on the way from one machine to another.
+use crate::held::bridge::pin;
+use crate::held::foreign::{Elsewhere, TimerElsewhere};
+use crate::held::handle::Handle;
+use crate::held::machine::MachineResource;
+use crate::held::structs;
+use crate::term::own_term::OwnTerm;
+use mote_vm::base::atom::Atom;
+use mote_vm::base::ids::TimerId;
+use mote_vm::boundary::parcel::{Builder, Parcel};
+use mote_vm::machine::Machine;
+use mote_vm::values::foreign::ForeignRef;
+use mote_vm::{ActorRef, Term as Value, View};
+use rustler::ResourceArc;
+use std::sync::Arc;
+
+/// A value of the machine `from` as a parcel for the machine `there`.
+pub fn repack(
+    value: Value<'_>,
+    from: &Machine,
+    there: &ResourceArc<MachineResource>,
+    machine: &Machine,
+) -> Parcel {
+    let mut builder = Builder::new();
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        match value.view() {
+            View::Integer(n) => {
+                // The same range on both sides.
+                let _ = builder.integer(n);
+            }
+            View::Float(f) => builder.float(f),
+            View::Atom(atom) => builder.atom(atom),
+            View::EmptyList => builder.empty_list(),
+            View::Bytes(bytes) => builder.bytes(bytes),
+            View::Tuple(elements) => {
+                builder.tuple(elements.len());
+                stack.extend(elements.iter().rev());
+            }
+            View::Map(map) => {
+                builder.map(map.len());
+                let at = stack.len();
+                stack.extend(map.iter().flat_map(|(key, value)| [key, value]));
+                stack[at..].reverse();
+            }
+            View::Cons(..) => {
+                let at = stack.len();
+                let mut rest = value;
+                while let View::Cons(head, tail) = rest.view() {
+                    stack.push(head);
+                    rest = tail;
+                }
+                builder.list(stack.len() - at);
+                stack.push(rest);
+                stack[at..].reverse();
+            }
+            View::Address(actor) => address(&mut builder, from, actor, None),
+            View::Timer(timer) => timer_of(&mut builder, from, timer),
+            View::On(sponsor, target) => match (sponsor.view(), target.view()) {
+                (View::Atom(sponsor), View::Address(actor)) => {
+                    address(&mut builder, from, actor, Some(sponsor));
+                }
+                _ => stack.push(target),
+            },
+            View::Foreign(foreign) => at_home(&mut builder, foreign, there, machine),
+        }
+    }
+    builder.finish()
+}
+
+/// An address of `from` is one from elsewhere over there.
+fn address(builder: &mut Builder, from: &Machine, actor: ActorRef<'_>, sponsor: Option<Atom>) {
+    let made = pin(from).and_then(|resource| {
+        let key = from.acquire(actor);
+        let handle = Handle::new(resource.clone(), key);
+        let term = OwnTerm::make(|env| Some(structs::address(env, &resource, handle, sponsor)))?;
+        Some(Elsewhere::new(term, resource, key, sponsor))
+    });
+    match made {
+        Some(elsewhere) => builder.foreign(Arc::new(elsewhere)),
+        None => builder.atom(Atom::UNDEFINED),
+    }
+}
+
+/// A timer of `from` is one from elsewhere over there.
+fn timer_of(builder: &mut Builder, from: &Machine, timer: TimerId) {
+    match pin(from) {
+        Some(machine) => builder.foreign(Arc::new(TimerElsewhere { machine, timer })),
+        None => builder.atom(Atom::UNDEFINED),
+    }
+}
+
+/// What was from elsewhere here may be at home there.
+fn at_home(
+    builder: &mut Builder,
+    foreign: &ForeignRef,
+    there: &ResourceArc<MachineResource>,
+    machine: &Machine,
+) {
+    if let Some(elsewhere) = foreign.as_any().downcast_ref::<Elsewhere>() {
+        let (home, key) = elsewhere.home();
+        let at_home = home.as_c_arg() == there.as_c_arg();
+        if let Some(held) = at_home.then(|| machine.hold(key)).flatten() {
+            if let Some(sponsor) = elsewhere.sponsor() {
+                builder.on();
+                builder.atom(sponsor);
+            }
+            builder.address(held);
+            return;
+        }
+    }
+    if let Some(elsewhere) = foreign.as_any().downcast_ref::<TimerElsewhere>() {
+        if elsewhere.machine.as_c_arg() == there.as_c_arg() {
+            return builder.timer(elsewhere.timer);
+        }
+    }
+    builder.foreign(foreign.clone());
+}

@@ -1,0 +1,201 @@
+//! What becomes of messages to foreign values, and what they are to the machine besides.
+use crate::codec::repack::repack;
+use crate::deliver::mail;
+use crate::held::foreign::{
+    Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
+};
+use crate::held::order::compare;
+use crate::term::atoms::{self, names};
+use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
+use mote_vm::base::atom::Atom;
+use mote_vm::machine::{Machine, Refusal};
+use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef, Messages, CARRIED};
+use mote_vm::Term as Value;
+use rustler::sys::{enif_compare, enif_make_int64};
+use rustler::Encoder;
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// What a customer takes: a resource, what it shares with who asked, and its tag.
+const CUSTOMER: usize = 400;
+
+/// What the address of another machine's actor takes: a map, and the handle that keeps the actor.
+const ADDRESS: usize = 512;
+
+impl Foreign for Process {
+    fn class(&self) -> Class {
+        Class::Pid
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        let mut became = Delivery::Dead;
+        let told = &mut |delivery, _| became = delivery;
+        mail::send(machine, &self.0, std::iter::once(message), told);
+        became
+    }
+    fn deliver_all(
+        &self,
+        messages: Messages<'_>,
+        machine: &Machine,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        mail::send(machine, &self.0, messages, told);
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Abroad {
+    fn class(&self) -> Class {
+        Class::Pid
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn outside(&self) -> usize {
+        CARRIED + NURSED
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        mail::send_abroad(machine, &self.0, message)
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Opaque {
+    fn class(&self) -> Class {
+        self.class
+    }
+    fn outside(&self) -> usize {
+        CARRIED + self.bytes
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn compare_float(&self, f: f64) -> Ordering {
+        let float = OwnTerm::make(|env| Some(f.encode(env)));
+        float.map_or(Ordering::Greater, |f| {
+            // SAFETY: both terms are alive.
+            unsafe { enif_compare(self.term.raw(), f.raw()) }.cmp(&0)
+        })
+    }
+    fn is_negative(&self) -> bool {
+        // SAFETY: 0 is an immediate word, nothing is written to the environment.
+        unsafe { enif_compare(self.term.raw(), enif_make_int64(self.term.env(), 0)) < 0 }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for LongBinary {
+    fn class(&self) -> Class {
+        Class::Binary
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        self.bytes().cmp(&other.bytes())
+    }
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self.bytes)
+    }
+    fn outside(&self) -> usize {
+        CARRIED + ENVIRONMENT + self.kept
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Waiting {
+    fn class(&self) -> Class {
+        Class::Address
+    }
+    fn outside(&self) -> usize {
+        CARRIED + CUSTOMER
+    }
+    // What a killed future stands for has not begun, or sees here that nobody wants it any more.
+    fn is_address(&self) -> bool {
+        !self.0.is_future() || self.0.is_open()
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        match self.0.claim() && self.0.give(machine, message) {
+            true => Delivery::Done,
+            false => Delivery::Dead,
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Elsewhere {
+    fn class(&self) -> Class {
+        Class::Address
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn outside(&self) -> usize {
+        CARRIED + ENVIRONMENT + ADDRESS
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        let Some(there) = self.machine.running() else {
+            return Delivery::Dead;
+        };
+        let parcel = repack(message, machine, &self.machine, there);
+        // A sponsor that the other machine does not have any more: its first one stands in.
+        let sponsor = self.sponsor.and_then(|name| there.sponsor(name));
+        match there.send_between(self.key, sponsor, parcel) {
+            Ok(()) => Delivery::Done,
+            Err(Refusal::NoMemory) => Delivery::Full,
+            Err(_) => Delivery::Dead,
+        }
+    }
+    fn on(&self, sponsor: Atom) -> Option<ForeignRef> {
+        let term = OwnTerm::make(|env| {
+            let sponsor = atoms::to_term(env, sponsor);
+            self.term.to(env).map_put(names::sponsor(), sponsor).ok()
+        })?;
+        let sponsor = Some(sponsor).filter(|name| *name != Atom::NIL);
+        let (machine, key) = (self.machine.clone(), self.key);
+        Some(Arc::new(Elsewhere::new(term, machine, key, sponsor)))
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for TimerElsewhere {
+    fn class(&self) -> Class {
+        Class::Timer
+    }
+    fn cancel_timer(&self) {
+        if let Some(running) = self.machine.running() {
+            // Whether it was still armed is nobody's business here.
+            let _ = running.cancel_timer(self.timer);
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,285 @@
+//! Mail: messages of actors to processes that the machine's postman sends, a process of its own.
+//!
+//! What a dispatch thread sends itself costs it several times of what it costs a scheduler: its allocator is shared and
+//! locked, also by whoever frees the message, and it must hold the receiver against its end. So it sends itself what comes
+//! now and then, and leaves what comes in a rush here, in one row of words that the postman sends from.
+//!
+//! The BEAM lets native code send to processes of its own node only. What is for another node goes to the postman as a
+//! message, `{:mote_abroad, pid, message}`, in the order in which it was sent: the postman sees to the rest.
+//!
+//! Invariants:
+//! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
+//!    those that follow wait as well. It is among the `receivers` from before its messages can be taken until they have
+//!    been sent; and who sends them is the same to the BEAM (term/send.rs, invariant 1).
+//! 2. No wake-up is lost: the postman clears `told` only when it finds nothing, under the lock.
+//! 3. Nothing is lost: what the postman leaves behind is sent by who joins the machine, whose threads have ended then.
+//! 4. What waits is outstanding for the machine, from before it can be taken until it has been sent.
+use crate::codec::decode::Decoder;
+use crate::codec::letters::build;
+use crate::deliver::message::post;
+use crate::held::bridge::Bridge;
+use crate::held::mailbox::{Bag, Entrance, Mail};
+use crate::term::atoms::names;
+use crate::term::own_term::OwnTerm;
+use crate::term::send::send_as_nobody;
+use mote_vm::boundary::outbox::{Letters, Part};
+use mote_vm::machine::Machine;
+use mote_vm::values::foreign::Delivery;
+use mote_vm::Term as Value;
+use parking_lot::MutexGuard;
+use rustler::sys::ErlNifTerm;
+use rustler::thread::is_scheduler_thread;
+use rustler::{Encoder, Env, LocalPid, Term};
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// So many messages within so much time are a rush: about what the thread can send itself. The postman is awake by then.
+const RUSH: usize = 16;
+
+const RUSH_TIME: Duration = Duration::from_micros(50);
+
+/// Messages that are written while others wait: a microsecond or two.
+const AT_ONCE: usize = 64;
+
+/// Messages that the postman sends in one call: a tenth of a millisecond or two, and its share of a time slice.
+pub const ROUND: usize = 1_000;
+
+/// How quickly a thread sends to processes.
+#[derive(Clone, Copy, Default)]
+struct Pace {
+    count: usize,
+    since: Option<Instant>,
+    rush: bool,
+}
+
+thread_local! {
+    static PACE: Cell<Pace> = const { Cell::new(Pace { count: 0, since: None, rush: false }) };
+}
+
+/// Whether this thread is in a rush with so many more messages. The clock is not asked for what comes now and then.
+fn rushes(count: usize) -> bool {
+    let mut pace = PACE.get();
+    pace.count += count;
+    let full = pace.count >= RUSH;
+    if full || pace.rush {
+        let now = Instant::now();
+        pace.rush = pace.since.is_some_and(|since| now - since < RUSH_TIME);
+        if full {
+            (pace.count, pace.since) = (0, Some(now));
+        }
+    }
+    PACE.set(pace);
+    pace.rush || count >= RUSH
+}
+
+/// The mail of a machine.
+pub fn of(machine: &Machine) -> Option<&Mail> {
+    let bridge = machine.outside().as_any().downcast_ref::<Bridge>()?;
+    Some(&bridge.mail)
+}
+
+/// Sends messages of one turn to a process, in their order; what became of how many goes to `told`.
+pub fn send<'m>(
+    machine: &Machine,
+    pid: &LocalPid,
+    messages: impl ExactSizeIterator<Item = Value<'m>>,
+    told: &mut dyn FnMut(Delivery, u64),
+) {
+    match of(machine) {
+        Some(mail) if mail.takes(pid, messages.len()) => mail.leave(machine, pid, messages, told),
+        _ => messages.for_each(|message| told(outcome(send_one(machine, pid, message)), 1)),
+    }
+}
+
+/// Sends what `build` makes to a process: after what waits for it. Whether the process is there, as far as is known.
+pub fn tell(
+    machine: &Machine,
+    pid: &LocalPid,
+    build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+) -> bool {
+    let Some(mail) = of(machine).filter(|mail| mail.is_waited_for_by(pid)) else {
+        return post(pid, build);
+    };
+    if let Some(term) = OwnTerm::make(|env| Some(build(env, &mut Decoder::default()))) {
+        let mut entrance = mail.entrance.lock();
+        entrance.bag.letters.add(term);
+        mail.put(machine, pid, 1, entrance);
+    }
+    true
+}
+
+/// Has the postman send a message to a process of another node, of which nothing is known.
+pub fn send_abroad(machine: &Machine, pid: &OwnTerm, message: Value<'_>) -> Delivery {
+    let postman = of(machine).and_then(|mail| mail.postman.get());
+    outcome(postman.is_some_and(|postman| {
+        post(postman, |env, decoder| {
+            let message = decoder.term(env, machine, message);
+            (names::abroad(), pid.to(env), message).encode(env)
+        })
+    }))
+}
+
+fn send_one(machine: &Machine, pid: &LocalPid, message: Value<'_>) -> bool {
+    post(pid, |env, decoder| decoder.term(env, machine, message))
+}
+
+fn outcome(there: bool) -> Delivery {
+    match there {
+        true => Delivery::Done,
+        false => Delivery::Dead,
+    }
+}
+
+impl Mail {
+    /// How many messages wait.
+    pub fn waiting(&self) -> usize {
+        // Relaxed: a figure for people.
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Whether messages for that process wait.
+    fn is_waited_for_by(&self, pid: &LocalPid) -> bool {
+        // Acquire: who finds nothing sends after the postman has (`deliver`).
+        self.waiting.load(Ordering::Acquire) > 0 && self.entrance.lock().receivers.contains_key(pid)
+    }
+
+    /// Whether so many messages for that process are to wait.
+    fn takes(&self, pid: &LocalPid, count: usize) -> bool {
+        // A scheduler sends cheaply itself.
+        let rush = rushes(count) && self.postman.get().is_some() && !is_scheduler_thread();
+        rush || self.is_waited_for_by(pid)
+    }
+
+    fn leave<'m>(
+        &self,
+        machine: &Machine,
+        pid: &LocalPid,
+        mut messages: impl ExactSizeIterator<Item = Value<'m>>,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        while messages.len() > 0 {
+            let (mut count, mut declined) = (0, None);
+            let mut entrance = self.entrance.lock();
+            for message in messages.by_ref().take(AT_ONCE) {
+                if !entrance.bag.letters.write(message) {
+                    declined = Some(message);
+                    break;
+                }
+                count += 1;
+            }
+            self.put(machine, pid, count, entrance);
+            told(Delivery::Done, count as u64);
+            // Without the lock: it needs an environment.
+            if let Some(message) = declined {
+                let there = tell(machine, pid, |env, decoder| {
+                    decoder.term(env, machine, message)
+                });
+                told(outcome(there), 1);
+            }
+        }
+    }
+
+    /// Counts what has just been written.
+    fn put(
+        &self,
+        machine: &Machine,
+        pid: &LocalPid,
+        count: usize,
+        mut entrance: MutexGuard<'_, Entrance>,
+    ) {
+        if count == 0 {
+            return;
+        }
+        machine.leaving(count);
+        // Relaxed: the thread itself sees it, and others do not mind.
+        self.waiting.fetch_add(count, Ordering::Relaxed);
+        match entrance.bag.rows.back_mut() {
+            Some((last, row)) if last == pid => *row += count,
+            _ => {
+                entrance.bag.rows.push_back((*pid, count));
+                *entrance.receivers.entry(*pid).or_default() += 1;
+            }
+        }
+        let wake = !std::mem::replace(&mut entrance.told, true);
+        drop(entrance);
+        if let Some(postman) = self.postman.get().filter(|_| wake) {
+            post(postman, |env, _| names::mail().to_term(env));
+        }
+    }
+
+    /// Takes what has been left; whether there was anything.
+    fn refill(&self, taken: &mut Bag) -> bool {
+        taken.letters.clear();
+        let mut entrance = self.entrance.lock();
+        std::mem::swap(&mut entrance.bag, taken);
+        entrance.told = !taken.rows.is_empty();
+        entrance.told
+    }
+
+    /// Sends so many messages, in a NIF; whether there may be more.
+    pub fn deliver(&self, env: Env<'_>, machine: &Machine, at_most: usize) -> bool {
+        let mut taken = self.taken.lock();
+        let (mut count, mut undelivered) = (0, 0);
+        let (mut done, mut made) = (Vec::new(), Vec::new());
+        let more = loop {
+            let Some((pid, row)) = taken.rows.front().copied() else {
+                match self.refill(&mut taken) {
+                    true => continue,
+                    false => break false,
+                }
+            };
+            let now = row.min(at_most - count);
+            for _ in 0..now {
+                let there = send_letter(env, &pid, &mut taken.letters, &mut made);
+                undelivered += u64::from(!there);
+            }
+            count += now;
+            if now < row {
+                taken.rows[0].1 -= now;
+                break true;
+            }
+            taken.rows.pop_front();
+            done.push(pid);
+        };
+        let mut entrance = self.entrance.lock();
+        for pid in done {
+            if let Some(rows) = entrance.receivers.get_mut(&pid) {
+                *rows -= 1;
+                if *rows == 0 {
+                    entrance.receivers.remove(&pid);
+                }
+            }
+        }
+        drop(entrance);
+        // Release: what was sent, was sent before (`is_waited_for_by`).
+        self.waiting.fetch_sub(count, Ordering::Release);
+        machine.have_left(count, undelivered);
+        more
+    }
+}
+
+/// Sends the next letter, in a NIF. Whether the process is there.
+fn send_letter(
+    env: Env<'_>,
+    pid: &LocalPid,
+    letters: &mut Letters<OwnTerm>,
+    made: &mut Vec<ErlNifTerm>,
+) -> bool {
+    let mut whole = None;
+    letters.read(|part| match part {
+        // Nothing else is in a letter that has such a part.
+        Part::Other(own) => whole = Some(own),
+        part => {
+            let term = build(env, part, made);
+            made.push(term);
+        }
+    });
+    match (whole, made.pop()) {
+        (Some(own), _) => own.send(pid),
+        // SAFETY: the message belongs to the environment of the running NIF.
+        (None, Some(message)) => unsafe { send_as_nobody(pid, None, message) },
+        // No letter is empty.
+        (None, None) => true,
+    }
+}

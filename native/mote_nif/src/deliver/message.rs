@@ -1,0 +1,84 @@
+//! Messages to processes.
+//!
+//! A message is built in an environment of the thread's own: small ones are copied out of it, which is the cheapest way;
+//! big ones leave with the whole environment, so that they are not copied at all.
+use crate::codec::decode::Decoder;
+use crate::term::send::nobody;
+use rustler::sys::{enif_alloc_env, enif_clear_env, enif_free_env, enif_send, ErlNifEnv};
+use rustler::{Env, LocalPid, Term};
+use std::cell::RefCell;
+use std::ptr::null_mut;
+
+/// Messages between two times that the environment is cleared.
+const CLEAR_EVERY: u32 = 64;
+
+/// From this size on, a message leaves with its environment.
+const BIG: usize = 256;
+
+struct Outbox {
+    env: *mut ErlNifEnv,
+    /// Who sends on this thread.
+    sender: *mut ErlNifEnv,
+    used: u32,
+    decoder: Decoder,
+}
+
+thread_local! {
+    static OUTBOX: RefCell<Option<Outbox>> = const { RefCell::new(None) };
+}
+
+/// Sends what `build` makes, on any thread, as nobody. Whether the receiver is there.
+pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> bool {
+    OUTBOX.with(|outbox| {
+        // Taken out, so that whatever runs meanwhile may send as well.
+        let taken = outbox.borrow_mut().take();
+        let mut out = taken.unwrap_or_else(Outbox::new);
+        let sent = out.send(pid, build);
+        *outbox.borrow_mut() = Some(out);
+        sent
+    })
+}
+
+impl Outbox {
+    fn new() -> Outbox {
+        Outbox {
+            // SAFETY: allocating an environment has no conditions.
+            env: unsafe { enif_alloc_env() },
+            sender: nobody(),
+            used: 0,
+            decoder: Decoder::default(),
+        }
+    }
+
+    fn send(
+        &mut self,
+        pid: &LocalPid,
+        build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+    ) -> bool {
+        self.decoder.start();
+        let lifetime = ();
+        // SAFETY: the environment is ours alone, and `lifetime` gives this borrow of it a lifetime of its own.
+        let env = unsafe { Env::new(&lifetime, self.env) };
+        let message = build(env, &mut self.decoder).as_c_arg();
+        let leaves = self.decoder.nodes() > BIG;
+        let carrier = if leaves { self.env } else { null_mut() };
+        // SAFETY: the sender is as the head of this file says; the message belongs to our environment, which is cleared
+        // below if it left.
+        let sent = unsafe { enif_send(self.sender, pid.as_c_arg(), carrier, message) != 0 };
+        self.used += 1;
+        // What holds on to something must not linger here: it may be the last reference to it.
+        if leaves || self.decoder.holds() || self.used >= CLEAR_EVERY {
+            self.used = 0;
+            // SAFETY: no term of it is used any more.
+            unsafe { enif_clear_env(self.env) };
+        }
+        sent
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new`, freed only here.
+        unsafe { enif_free_env(self.env) };
+    }
+}

@@ -1,0 +1,127 @@
+//! What actors put into outboxes: messages that a process takes in batches, after one wake-up.
+use crate::codec::budget::LARGE;
+use crate::codec::decode::Decoder;
+use crate::deliver::message::post;
+use crate::held::order::compare;
+use crate::held::outbox::{Copied, Writable};
+use crate::held::structs;
+use crate::term::atoms::names;
+use crate::term::own_term::{OwnTerm, ENVIRONMENT};
+use mote_vm::boundary::outbox::Posted;
+use mote_vm::machine::Machine;
+use mote_vm::values::foreign::{Class, Delivery, Foreign, Messages};
+use mote_vm::Term as Value;
+use rustler::Encoder;
+use std::any::Any;
+use std::cmp::Ordering;
+
+/// Letters that are written while the reader waits: a microsecond or two.
+const AT_ONCE: usize = 64;
+
+impl Writable {
+    pub fn wake(&self) {
+        post(&self.0.owner, |env, decoder| {
+            decoder.keep();
+            (names::wake_up(), structs::outbox(env, &self.0)).encode(env)
+        });
+    }
+
+    /// A copy of a message; `None` when there is no memory for it.
+    fn copy(&self, message: Value<'_>, machine: &Machine) -> Option<Copied> {
+        let mut decoder = Decoder::for_what_waits();
+        let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
+        let charge = self.0.account.charge(ENVIRONMENT + decoder.size())?;
+        Some(Copied {
+            term,
+            _charge: charge,
+            large: decoder.nodes() > LARGE,
+        })
+    }
+
+    /// The machine had no memory for so many letters.
+    fn refused(&self, count: u64) {
+        if let Some(machine) = self.0.machine.any() {
+            machine.lacked_memory(count);
+        }
+    }
+}
+
+/// What a letter has come to, and whether the owner is to be woken.
+fn outcome(posted: Posted) -> (Delivery, bool) {
+    match posted {
+        Posted::Waits { wake } => (Delivery::Done, wake),
+        Posted::Full | Posted::NoMemory => (Delivery::Full, false),
+        Posted::Closed | Posted::Declined => (Delivery::Dead, false),
+    }
+}
+
+impl Foreign for Writable {
+    fn class(&self) -> Class {
+        Class::Address
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+        let outbox = &self.0.outbox;
+        let mut posted = outbox.post(|letters| letters.write(message));
+        if posted == Posted::Declined {
+            posted = match self.copy(message, machine) {
+                Some(copy) => outbox.post(|letters| letters.add(copy)),
+                None => outbox.refuse(),
+            };
+        }
+        if posted == Posted::NoMemory {
+            self.refused(1);
+        }
+        let (delivery, wake) = outcome(posted);
+        if wake {
+            self.wake();
+        }
+        delivery
+    }
+    fn deliver_all(
+        &self,
+        mut messages: Messages<'_>,
+        machine: &Machine,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        while messages.len() > 0 {
+            let (mut wakes, mut written, mut refused, mut declined) = (false, 0, 0, None);
+            let mut pen = self.0.outbox.pen();
+            for message in messages.by_ref().take(AT_ONCE) {
+                match pen.post(|letters| letters.write(message)) {
+                    Posted::Waits { wake } => {
+                        wakes |= wake;
+                        written += 1;
+                    }
+                    Posted::Declined => {
+                        declined = Some(message);
+                        break;
+                    }
+                    Posted::NoMemory => refused += 1,
+                    posted => told(outcome(posted).0, 1),
+                }
+            }
+            drop(pen);
+            told(Delivery::Done, written);
+            if refused > 0 {
+                told(Delivery::Full, refused);
+                self.refused(refused);
+            }
+            if wakes {
+                self.wake();
+            }
+            // Without the lock: it needs an environment.
+            if let Some(message) = declined {
+                told(self.deliver(message, machine), 1);
+            }
+        }
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

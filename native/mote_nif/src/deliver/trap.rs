@@ -1,0 +1,27 @@
+//! A customer on whom a dispatch thread panics, for the tests of what a fault does.
+use mote_vm::machine::Machine;
+use mote_vm::values::foreign::{Class, Delivery, Foreign};
+use mote_vm::Term as Value;
+use std::any::Any;
+use std::cmp::Ordering;
+
+/// A customer on whom a dispatch thread panics.
+pub struct Trap;
+
+impl Foreign for Trap {
+    fn class(&self) -> Class {
+        Class::Address
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn deliver(&self, _: Value<'_>, _: &Machine) -> Delivery {
+        panic!("a fault that a test asked for")
+    }
+    fn compare(&self, _: &dyn Foreign) -> Ordering {
+        Ordering::Less
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,141 @@
+//! Many messages in one call. They are written one after the other and enter together; who calls goes on with the rest.
+use crate::codec::budget::{spent, Means};
+use crate::codec::encode::Encoder as Writer;
+use crate::enter::target::refusal;
+use crate::held::machine::MachineResource;
+use crate::held::structs::{known_struct, Struct};
+use crate::term::atoms::names;
+use crate::term::read::{list_cell, tuple_elements};
+use mote_vm::base::atom::Atom as Name;
+use mote_vm::boundary::batch::Letters;
+use mote_vm::machine::{Entrance, Machine};
+use mote_vm::values::actor::SponsorId;
+use mote_vm::values::handles::{Held, Key};
+use rustler::{Atom, ResourceArc, Term};
+
+/// Messages that enter together.
+pub const BATCH: usize = 1_000;
+/// With so many bytes outside of heaps they are enough: what enters together is refused together when there is no memory
+/// for all of it.
+const BATCH_OUTSIDE: usize = 128 << 10;
+
+/// Where a pair leads.
+pub struct Aim {
+    pub machine: ResourceArc<MachineResource>,
+    key: Key,
+    sponsor: Option<Name>,
+}
+
+impl Aim {
+    pub fn of(pair: Term<'_>) -> Result<Aim, Atom> {
+        let [address, _] = tuple_elements(pair) else {
+            return Err(names::other());
+        };
+        // SAFETY: elements belong to the environment of their tuple.
+        match known_struct(unsafe { Term::new(pair.get_env(), *address) }) {
+            Some(Struct::Address(machine, key, sponsor)) => Ok(Aim {
+                machine,
+                key,
+                sponsor,
+            }),
+            _ => Err(names::other()),
+        }
+    }
+
+    /// The actor, and where messages for it enter.
+    pub fn take(
+        &self,
+        machine: &Machine,
+        named: Option<SponsorId>,
+    ) -> Result<(Held, Entrance), Atom> {
+        let own = match self.sponsor {
+            Some(name) => Some(machine.sponsor(name).ok_or_else(names::no_sponsor)?),
+            None => named,
+        };
+        let held = machine.hold(self.key).ok_or_else(names::unknown)?;
+        let entrance = machine.entrance_to(&held, own);
+        Ok((held, entrance))
+    }
+}
+
+/// Messages on their way to one entrance.
+pub struct Run<'m, 'a> {
+    machine: &'m Machine,
+    entrance: Entrance,
+    pub letters: Letters,
+    writer: Writer<'m, 'a>,
+    /// Why it does not go on.
+    pub why: Atom,
+}
+
+impl<'m, 'a> Run<'m, 'a> {
+    pub fn new(resource: &'m MachineResource, machine: &'m Machine, entrance: Entrance) -> Self {
+        let (letters, builder) = machine.letters();
+        let mut writer = Writer::new(resource, machine, Means::first());
+        writer.builder = builder;
+        Run {
+            machine,
+            entrance,
+            letters,
+            writer,
+            why: names::ok(),
+        }
+    }
+
+    /// What follows is for another actor, if messages for it go the same way.
+    pub fn turn_to(
+        &mut self,
+        pair: Term<'_>,
+        resource: &ResourceArc<MachineResource>,
+        named: Option<SponsorId>,
+    ) -> Result<(), Atom> {
+        let aim = Aim::of(pair)?;
+        if aim.machine.as_c_arg() != resource.as_c_arg() {
+            return Err(names::more_left());
+        }
+        let (held, entrance) = aim.take(self.machine, named)?;
+        if entrance != self.entrance {
+            return Err(names::more_left());
+        }
+        self.letters.address(held);
+        Ok(())
+    }
+
+    /// Whether the message was written, and another may be.
+    pub fn write(&mut self, message: Term<'a>) -> bool {
+        if self.letters.len() == BATCH || self.writer.builder.outside() >= BATCH_OUTSIDE {
+            self.why = names::more_left();
+            return false;
+        }
+        let mark = self.writer.builder.mark();
+        if let Err(halt) = self.writer.term(message) {
+            self.writer.builder.rewind(mark);
+            self.why = match self.letters.is_empty() {
+                true => halt.into(),
+                false => names::more_left(),
+            };
+            return false;
+        }
+        self.letters.end(&self.writer.builder);
+        true
+    }
+
+    /// Sends what was written of `list` up to `rest`: how many were accepted, what is left and why.
+    pub fn send(self, list: Term<'a>, rest: Term<'a>) -> (usize, Term<'a>, Atom) {
+        // A message costs more than its parts.
+        spent(list.get_env(), 2 * self.letters.len());
+        self.writer.count_spent(list.get_env());
+        let batch = self.letters.seal(self.writer.builder);
+        match self.machine.send_batch(&self.entrance, batch) {
+            (accepted, None) => (accepted, rest, self.why),
+            (accepted, Some(why)) => (accepted, after(list, accepted), refusal(why)),
+        }
+    }
+}
+
+/// The list behind its first `n` elements.
+fn after(list: Term<'_>, n: usize) -> Term<'_> {
+    (0..n).fold(list, |rest, _| {
+        list_cell(rest).map_or(rest, |(_, tail)| tail)
+    })
+}

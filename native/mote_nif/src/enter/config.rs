@@ -1,0 +1,69 @@
+//! What a machine is started with, and the constants of its code.
+use crate::held::foreign::{Abroad, Opaque, Process};
+use crate::term::atoms::{names, Name};
+use crate::term::own_term::OwnTerm;
+use crate::term::read::wide;
+use mote_vm::code::ir::OpaqueClass;
+use mote_vm::heap::pace::Stress;
+use mote_vm::threads::sponsor::SponsorConfig;
+use mote_vm::values::foreign::{Class, ForeignRef};
+use rustler::{Atom, Term, TermType};
+use std::sync::Arc;
+
+/// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
+/// senders wait for room.
+pub type SponsorTerm = (Name, usize, Vec<usize>, usize, bool);
+
+pub fn sponsor_config((Name(name), threads, cores, inbox, patient): SponsorTerm) -> SponsorConfig {
+    SponsorConfig {
+        name,
+        threads,
+        cores,
+        inbox,
+        patient,
+    }
+}
+
+pub fn stress_of(name: Atom) -> Stress {
+    if name == names::standing() {
+        Stress::Standing
+    } else if name == names::running() {
+        Stress::Running
+    } else {
+        Stress::Off
+    }
+}
+
+/// A constant of another kind than the machine's own, as it would be in a message.
+pub fn foreign(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
+    let mut integer = None;
+    let mut class = None;
+    let mut process = None;
+    let term = OwnTerm::make(|env| {
+        // SAFETY: units are code, and trusted with making atoms as any other code is.
+        let (term, _) = unsafe { env.binary_to_term_trusted(bytes) }?;
+        integer = wide(term);
+        class = class_of(term);
+        process = term.decode().ok();
+        Some(term)
+    })?;
+    Some(match (integer, process, class?) {
+        (Some(integer), _, _) => Arc::new(integer),
+        (_, Some(process), _) => Arc::new(Process(process)),
+        (_, _, Class::Pid) => Arc::new(Abroad(term)),
+        (_, _, class) => Arc::new(Opaque::alone(term, class)),
+    })
+}
+
+fn class_of(term: Term<'_>) -> Option<Class> {
+    match term.get_type() {
+        TermType::Integer => Some(Class::BigInteger),
+        TermType::Ref => Some(Class::Reference),
+        TermType::Fun => Some(Class::Function),
+        TermType::Port => Some(Class::Port),
+        TermType::Pid => Some(Class::Pid),
+        TermType::Map => Some(Class::Map),
+        TermType::Binary => Some(Class::Bitstring),
+        _ => None,
+    }
+}

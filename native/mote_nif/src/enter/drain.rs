@@ -1,0 +1,32 @@
+//! Waiting until a machine has nothing to do.
+//!
+//! The machine tells it on whatever thread is the last one busy, or stops it: that can be a thread of its own as well
+//! as a scheduler, and whoever forgets it must be told as well; so what is told is the dropping of a resource.
+use crate::held::machine::MachineResource;
+use crate::held::question::Customer;
+use crate::term::atoms::names;
+use crate::term::send::send_in;
+use rustler::{Env, Resource, ResourceArc};
+
+/// Somebody who waits; told when nobody holds it any more.
+pub struct Drain {
+    pub customer: ResourceArc<Customer>,
+    pub machine: ResourceArc<MachineResource>,
+}
+
+#[rustler::resource_impl]
+impl Resource for Drain {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+
+    fn destructor(self, env: Env<'_>) {
+        if self.customer.claim() {
+            let message = match self.machine.running() {
+                Some(_) => self.customer.tagged(env, names::ok().to_term(env)),
+                None => self
+                    .customer
+                    .failed(env, names::machine_down().to_term(env)),
+            };
+            send_in(env, self.customer.pid(), message);
+        }
+    }
+}

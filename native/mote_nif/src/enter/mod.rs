@@ -1,0 +1,10 @@
+pub mod batch;
+pub mod config;
+pub mod create;
+pub mod drain;
+pub mod future;
+pub mod letter;
+pub mod question;
+pub mod room;
+pub mod target;
+pub mod timer;

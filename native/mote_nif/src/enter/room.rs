@@ -1,0 +1,55 @@
+//! Waiting for room in a sponsor.
+//!
+//! As in drain.rs, what is told is the dropping of a resource: only destructors may send a message from anywhere.
+use crate::enter::target::Target;
+use crate::held::question::Customer;
+use crate::term::send::send_in;
+use mote_vm::boundary::parcel::Parcel;
+use mote_vm::boundary::room::{InLine, Permit};
+use parking_lot::Mutex;
+use rustler::{Atom, Encoder, Env, Resource, ResourceArc};
+
+/// Somebody who waits; told when nobody holds it any more.
+pub struct Hope {
+    pub customer: ResourceArc<Customer>,
+    pub permit: Mutex<Option<Permit>>,
+}
+
+#[rustler::resource_impl]
+impl Resource for Hope {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+
+    fn destructor(self, env: Env<'_>) {
+        let Some(permit) = self.permit.into_inner() else {
+            // Given up: nobody waits.
+            return;
+        };
+        if self.customer.claim() {
+            let permit = ResourceArc::new(Admission(Mutex::new(Some(permit))));
+            let message = self.customer.tagged(env, permit.encode(env));
+            send_in(env, self.customer.pid(), message);
+        }
+    }
+}
+
+/// The place of a process in the line. It is given up when the process dies or drops it.
+pub struct Place(pub Mutex<Option<InLine>>);
+
+#[rustler::resource_impl]
+impl Resource for Place {}
+
+/// Room for one message. It goes to the next in line when it is dropped unused.
+pub struct Admission(Mutex<Option<Permit>>);
+
+#[rustler::resource_impl]
+impl Resource for Admission {}
+
+impl Admission {
+    /// Sends with it; without it when it was used before.
+    pub fn send(&self, target: &Target<'_>, message: Parcel) -> Result<(), Atom> {
+        match self.0.lock().take() {
+            Some(permit) => target.send_permitted(permit, message),
+            None => target.send(message),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Where a message goes, and why it was not accepted.
+use crate::codec::budget::Means;
+use crate::codec::encode::Encoder as Writer;
+use crate::held::handle::parse_key;
+use crate::held::machine::{sponsor, MachineResource};
+use crate::term::atoms::names;
+use mote_vm::base::ids::TimerId;
+use mote_vm::boundary::parcel::Parcel;
+use mote_vm::boundary::room::Permit;
+use mote_vm::machine::{Inspection, Machine, Refusal};
+use mote_vm::values::actor::SponsorId;
+use mote_vm::values::handles::Key;
+use rustler::{Atom, Term};
+
+/// Why a message was not accepted.
+pub fn refusal(refusal: Refusal) -> Atom {
+    match refusal {
+        Refusal::Unknown => names::unknown(),
+        Refusal::NoMemory => names::no_memory(),
+        Refusal::Full { patient: false } => names::full(),
+        Refusal::Full { patient: true } => names::full_wait(),
+    }
+}
+
+/// What is done with an actor that is looked at.
+pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
+
+/// Where a message goes.
+pub struct Target<'a> {
+    /// The actor's machine.
+    pub resource: &'a MachineResource,
+    /// The same, running.
+    pub machine: &'a Machine,
+    /// The actor's key.
+    pub key: Key,
+    /// The sponsor that was named.
+    pub sponsor: Option<SponsorId>,
+}
+
+impl<'a> Target<'a> {
+    /// The fields of an address, or what is wrong with them.
+    pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
+        let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
+        let machine = resource.running().ok_or_else(names::stopped)?;
+        let key = parse_key(key).ok_or_else(names::unknown)?;
+        let sponsor = sponsor(machine, name)?;
+        Ok(Target {
+            resource,
+            machine,
+            key,
+            sponsor,
+        })
+    }
+
+    /// Sends, unless the actor is not known.
+    pub fn send(&self, message: Parcel) -> Result<(), Atom> {
+        let sent = self.machine.send(self.key, self.sponsor, message);
+        sent.map_err(refusal)
+    }
+
+    /// The same for a process that does nothing else before it is answered.
+    pub fn ask(&self, request: Parcel, answered: &dyn Fn() -> bool) -> Result<(), Atom> {
+        let sent = self.machine.ask(self.key, self.sponsor, request, answered);
+        sent.map_err(refusal)
+    }
+
+    /// The same, after waiting for room.
+    pub fn send_permitted(&self, permit: Permit, message: Parcel) -> Result<(), Atom> {
+        let sent = self
+            .machine
+            .send_permitted(permit, self.key, self.sponsor, message);
+        sent.map_err(refusal)
+    }
+
+    /// The same after so many milliseconds.
+    pub fn send_after(&self, milliseconds: u64, message: Parcel) -> Result<TimerId, Atom> {
+        let armed = self
+            .machine
+            .send_after(milliseconds, self.key, self.sponsor, message);
+        armed.map_err(refusal)
+    }
+
+    /// Looks at the actor between two turns.
+    pub fn inspect(&self, look: Look) -> Result<(), Atom> {
+        match self.machine.inspect(self.key, look) {
+            true => Ok(()),
+            false => Err(names::unknown()),
+        }
+    }
+}
+
+pub fn send_within<'a>(
+    target: (Term<'a>, Term<'a>, Term<'a>),
+    message: Term<'a>,
+    means: Means<'a>,
+) -> Atom {
+    let sent = Target::find(target).and_then(|target| {
+        let mut writer = Writer::new(target.resource, target.machine, means);
+        writer.term(message)?;
+        writer.count_spent(message.get_env());
+        let parcel = writer.builder.finish();
+        target.send(parcel)
+    });
+    sent.err().unwrap_or_else(names::ok)
+}

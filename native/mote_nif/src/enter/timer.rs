@@ -1,0 +1,34 @@
+//! Messages after some time.
+use crate::codec::budget::Means;
+use crate::codec::encode::Encoder as Writer;
+use crate::enter::target::Target;
+use crate::held::structs;
+use mote_vm::base::ids::TimerId;
+use rustler::{Atom, Encoder, Env, Term};
+
+pub fn send_after_within<'a>(
+    env: Env<'a>,
+    target: (Term<'a>, Term<'a>, Term<'a>),
+    message: Term<'a>,
+    milliseconds: u64,
+    means: Means<'a>,
+) -> Term<'a> {
+    match arm(target, message, milliseconds, means) {
+        // The term that there is already: each new one would be a reference of its own to the resource.
+        Ok(timer) => structs::timer(env, target.0, timer),
+        Err(word) => word.encode(env),
+    }
+}
+
+fn arm<'a>(
+    target: (Term<'a>, Term<'a>, Term<'a>),
+    message: Term<'a>,
+    milliseconds: u64,
+    means: Means<'a>,
+) -> Result<TimerId, Atom> {
+    let target = Target::find(target)?;
+    let mut writer = Writer::new(target.resource, target.machine, means);
+    writer.term(message)?;
+    writer.count_spent(message.get_env());
+    target.send_after(milliseconds, writer.builder.finish())
+}

@@ -1,0 +1,95 @@
+//! What takes long and comes to a thread of the BEAM that must not be held up: dropping much, telling many. A thread of
+//! its own does it.
+//!
+//! Destructors and monitors are called on normal schedulers, wherever what they are for was used; so what they find to be
+//! large they leave here.
+//!
+//! Invariants:
+//! 1. Jobs are done one after the other, in the order in which they came, by one thread, or by nobody else's: where there
+//!    is no thread to be had, by who brings them. None is forgotten: the thread ends only when it finds none, under the
+//!    lock, and says so there.
+//! 2. The library is not unloaded under the thread: from the first job on, it holds a resource of its own for ever.
+use parking_lot::{Condvar, Mutex};
+use rustler::{Resource, ResourceArc};
+use std::collections::VecDeque;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+/// So many parts are a tenth of a millisecond's work, or less: they are no reason to come here.
+pub const FEW: usize = 1_000;
+
+/// The thread waits so long for another job.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+struct Desk {
+    jobs: VecDeque<Job>,
+    /// The thread is there, and looks again before it goes.
+    attended: bool,
+}
+
+static DESK: Mutex<Desk> = Mutex::new(Desk {
+    jobs: VecDeque::new(),
+    attended: false,
+});
+
+static CALLED: Condvar = Condvar::new();
+
+/// Keeps the library loaded.
+struct Pin;
+
+#[rustler::resource_impl]
+impl Resource for Pin {}
+
+/// Has it done, some time soon. Waits for nobody.
+pub fn aside(job: impl FnOnce() + Send + 'static) {
+    static PIN: OnceLock<ResourceArc<Pin>> = OnceLock::new();
+    PIN.get_or_init(|| ResourceArc::new(Pin));
+    let mut desk = DESK.lock();
+    desk.jobs.push_back(Box::new(job));
+    let attended = std::mem::replace(&mut desk.attended, true);
+    drop(desk);
+    if attended {
+        CALLED.notify_one();
+        return;
+    }
+    let builder = thread::Builder::new().name("mote-aside".into());
+    if builder.spawn(attend).is_err() {
+        while let Some(job) = next(false) {
+            run(job);
+        }
+    }
+}
+
+/// Drops it, aside if it has many parts.
+pub fn let_go<T: Send + 'static>(it: T, parts: usize) {
+    match parts > FEW {
+        true => aside(move || drop(it)),
+        false => drop(it),
+    }
+}
+
+fn attend() {
+    while let Some(job) = next(true) {
+        run(job);
+    }
+}
+
+fn run(job: Job) {
+    // What fails there is for nobody to see, and no reason not to do the others.
+    let _ = catch_unwind(AssertUnwindSafe(job));
+}
+
+/// The next job; if there is none, nobody attends any more.
+fn next(patient: bool) -> Option<Job> {
+    let mut desk = DESK.lock();
+    if patient && desk.jobs.is_empty() {
+        CALLED.wait_for(&mut desk, PATIENCE);
+    }
+    let job = desk.jobs.pop_front();
+    desk.attended = job.is_some();
+    job
+}

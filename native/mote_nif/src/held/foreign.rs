@@ -1,0 +1,211 @@
+//! What a machine carries of the BEAM without looking into it: processes, customers, what is of other machines, and
+//! every term that is no value of the machine. What becomes of messages to them is in deliver/foreign.rs.
+use crate::held::machine::MachineResource;
+use crate::held::question::Customer;
+use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
+use mote_vm::base::atom::Atom;
+use mote_vm::base::ids::TimerId;
+use mote_vm::values::foreign::{length, Class, ForeignRef, Wide};
+use mote_vm::values::handles::Key;
+use mote_vm::{Term as Value, View};
+use rustler::sys::{enif_inspect_binary, enif_make_sub_binary, ErlNifBinary, ErlNifTerm};
+use rustler::{Encoder, Env, LocalPid, ResourceArc, Term};
+use std::mem::MaybeUninit;
+
+/// A term takes about so many times in a heap what it takes in the external format: of lists of small numbers eight times
+/// as much, of binaries as much.
+const HEAP_PER_WRITTEN: usize = 4;
+
+/// A process of this node.
+pub struct Process(pub LocalPid);
+
+/// A process of another node: its pid.
+pub struct Abroad(pub OwnTerm);
+
+/// A term with no other meaning here.
+pub struct Opaque {
+    pub term: OwnTerm,
+    pub class: Class,
+    large: bool,
+    /// What its term takes, about.
+    pub bytes: usize,
+}
+
+/// A binary that is worth not copying: shared with the BEAM.
+pub struct LongBinary {
+    pub term: OwnTerm,
+    /// Borrowed from `term`.
+    pub bytes: &'static [u8],
+    /// Bytes of the binary that it is part of, or is.
+    pub kept: usize,
+}
+
+/// Somebody who waits for an answer.
+pub struct Waiting(pub ResourceArc<Customer>);
+
+/// An actor of another machine. The term is its `%Mote.Address{}`, which keeps it alive.
+pub struct Elsewhere {
+    pub term: OwnTerm,
+    pub machine: ResourceArc<MachineResource>,
+    pub key: Key,
+    pub sponsor: Option<Atom>,
+}
+
+/// A timer of another machine.
+pub struct TimerElsewhere {
+    /// That machine.
+    pub machine: ResourceArc<MachineResource>,
+    /// Which of its timers.
+    pub timer: TimerId,
+}
+
+impl Waiting {
+    /// What tells customers apart.
+    pub fn identity(&self) -> usize {
+        self.0.as_c_arg() as usize
+    }
+}
+
+impl Opaque {
+    /// The word itself, good only while `self` is alive.
+    pub fn raw(&self) -> ErlNifTerm {
+        self.term.raw()
+    }
+
+    /// A term that may be large.
+    pub fn alone(term: OwnTerm, class: Class) -> Opaque {
+        Opaque::keeping(term, class, 0)
+    }
+
+    /// The same, of one that keeps so many bytes besides.
+    pub fn keeping(term: OwnTerm, class: Class, kept: usize) -> Opaque {
+        let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
+        let written = term.with(|term| term.to_binary().len());
+        let bytes = ENVIRONMENT + written * HEAP_PER_WRITTEN + kept;
+        Opaque {
+            term,
+            class,
+            large,
+            bytes,
+        }
+    }
+
+    /// A term that is known to be small.
+    pub fn small(term: OwnTerm, class: Class) -> Opaque {
+        Opaque {
+            term,
+            class,
+            large: false,
+            bytes: NURSED,
+        }
+    }
+}
+
+impl LongBinary {
+    /// A binary that keeps so many bytes; `None` of anything else.
+    pub fn new(term: Term<'_>, kept: usize) -> Option<LongBinary> {
+        let term = OwnTerm::copy(term);
+        let mut binary = MaybeUninit::uninit();
+        // SAFETY: on success the bytes are those of the copy, which lives as long as `term` and does not move.
+        unsafe {
+            if enif_inspect_binary(term.env(), term.raw(), binary.as_mut_ptr()) == 0 {
+                return None;
+            }
+            let binary: ErlNifBinary = binary.assume_init();
+            let bytes = std::slice::from_raw_parts(binary.data, binary.size);
+            Some(LongBinary { term, bytes, kept })
+        }
+    }
+}
+
+impl Elsewhere {
+    /// An address: its term, and what the term says.
+    pub fn new(
+        term: OwnTerm,
+        machine: ResourceArc<MachineResource>,
+        key: Key,
+        sponsor: Option<Atom>,
+    ) -> Elsewhere {
+        Elsewhere {
+            term,
+            machine,
+            key,
+            sponsor,
+        }
+    }
+
+    /// The sponsor that the address carries.
+    pub fn sponsor(&self) -> Option<Atom> {
+        self.sponsor
+    }
+
+    /// The machine that the actor lives in, and its key there.
+    pub fn home(&self) -> (&ResourceArc<MachineResource>, Key) {
+        (&self.machine, self.key)
+    }
+}
+
+/// Whether the term of a foreign value may be large.
+pub fn is_large(value: &ForeignRef) -> bool {
+    value
+        .as_any()
+        .downcast_ref()
+        .is_some_and(|opaque: &Opaque| opaque.large)
+}
+
+/// Whether somebody waits for it to be answered.
+pub fn is_customer(value: &ForeignRef) -> bool {
+    value.as_any().is::<Waiting>()
+}
+
+/// Who asks, if that is a request.
+pub fn customer_of(message: Value<'_>) -> Option<&Customer> {
+    let View::Tuple(elements) = message.view() else {
+        return None;
+    };
+    match elements.iter().next().map(Value::view) {
+        Some(View::Foreign(value)) => {
+            let waiting: &Waiting = value.as_any().downcast_ref()?;
+            Some(&waiting.0)
+        }
+        _ => None,
+    }
+}
+
+/// Bytes that are copied to make its term, about.
+pub fn copied(value: &ForeignRef) -> usize {
+    match value.as_any().is::<LongBinary>() {
+        true => 0,
+        false => value.outside(),
+    }
+}
+
+/// How many bytes a binary keeps: its own, or those of the one that it is part of. None of anything else.
+pub fn kept(value: &ForeignRef) -> usize {
+    match value.as_any().downcast_ref::<LongBinary>() {
+        Some(binary) => binary.kept,
+        None => length(value),
+    }
+}
+
+/// An integer of 64 bits.
+pub fn integer<'a>(env: Env<'a>, wide: &Wide) -> Term<'a> {
+    match u64::try_from(wide.value()) {
+        Ok(n) => n.encode(env),
+        Err(_) => (wide.value() as i64).encode(env),
+    }
+}
+
+/// Part of a binary that is shared with the BEAM; `None` if it is not shared.
+pub fn part<'a>(env: Env<'a>, whole: &ForeignRef, part: &[u8]) -> Option<Term<'a>> {
+    let binary = whole.as_any().downcast_ref::<LongBinary>()?;
+    let from = part.as_ptr().addr() - binary.bytes.as_ptr().addr();
+    let whole = binary.term.to(env).as_c_arg();
+    // SAFETY: `part` is among the bytes of `whole`, which belongs to `env`.
+    Some(unsafe {
+        Term::new(
+            env,
+            enif_make_sub_binary(env.as_c_arg(), whole, from, part.len()),
+        )
+    })
+}

@@ -1,0 +1,82 @@
+//! The keys of addresses and timers: what Elixir has of an actor, and keeps it alive by.
+use crate::held::machine::MachineResource;
+use mote_vm::base::ids::TimerId;
+use mote_vm::values::handles::Key;
+use rustler::{Binary, Resource, ResourceArc, Term};
+
+/// Bytes of an address's key. OTP 27 and later may copy binaries of up to 64 bytes into process heaps, and a copy
+/// does not hold the resource that keeps the actor alive; so keys are longer than their content.
+pub const KEY_BYTES: usize = 72;
+
+/// A reference to an actor, held by the key binaries that are made of it.
+pub struct Handle {
+    machine: ResourceArc<MachineResource>,
+    key: Key,
+    content: [u8; KEY_BYTES],
+}
+
+impl Handle {
+    /// Takes over a key that the caller acquired.
+    pub fn new(machine: ResourceArc<MachineResource>, key: Key) -> Handle {
+        let mut content = [0; KEY_BYTES];
+        content[..4].copy_from_slice(&key.slot.to_le_bytes());
+        content[4..20].copy_from_slice(&key.serial.to_le_bytes());
+        Handle {
+            machine,
+            key,
+            content,
+        }
+    }
+
+    /// What the key binary says.
+    pub fn content(&self) -> &[u8] {
+        &self.content
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Some(machine) = self.machine.any() {
+            machine.release(self.key);
+        }
+    }
+}
+
+/// The key in a key binary, which anybody can have made: only the machine knows whether it is one of its own.
+pub fn parse_key(key: Term<'_>) -> Option<Key> {
+    let binary = Binary::from_term(key).ok()?;
+    let bytes: &[u8; KEY_BYTES] = binary.as_slice().try_into().ok()?;
+    let (slot, rest) = bytes.split_first_chunk()?;
+    Some(Key {
+        slot: u32::from_le_bytes(*slot),
+        serial: u128::from_le_bytes(*rest.first_chunk()?),
+    })
+}
+
+/// Bytes of a timer's key.
+const TIMER_BYTES: usize = 14;
+
+/// What the key of a timer says.
+pub fn timer_key(timer: TimerId) -> [u8; TIMER_BYTES] {
+    let mut key = [0; TIMER_BYTES];
+    key[..8].copy_from_slice(&timer.serial.to_le_bytes());
+    key[8..10].copy_from_slice(&timer.thread.to_le_bytes());
+    key[10..].copy_from_slice(&timer.place.to_le_bytes());
+    key
+}
+
+/// The timer of a key, if it is one.
+pub fn parse_timer(key: Term<'_>) -> Option<TimerId> {
+    let binary = Binary::from_term(key).ok()?;
+    let bytes: &[u8; TIMER_BYTES] = binary.as_slice().try_into().ok()?;
+    let (serial, rest) = bytes.split_first_chunk()?;
+    let (thread, place) = rest.split_first_chunk()?;
+    Some(TimerId {
+        serial: u64::from_le_bytes(*serial),
+        thread: u16::from_le_bytes(*thread),
+        place: u32::from_le_bytes(*place.first_chunk()?),
+    })
+}

@@ -1,0 +1,149 @@
+//! A machine as Elixir refers to it, from its start until nobody does any more.
+//!
+//! Invariants:
+//! 1. A running machine holds its own resource (the pin, in bridge.rs) until it was joined, so the library is never
+//!    unloaded under its threads. Whoever joined releases the pin.
+//! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: what
+//!    is large when it goes, or is told to many, they leave to another thread (aside.rs).
+use crate::held::mailbox::Mail;
+use crate::held::question::Questions;
+use crate::term::atoms::{self, names};
+use crate::term::own_term::Nursery;
+use mote_vm::base::atom::Atom;
+use mote_vm::machine::Machine;
+use mote_vm::values::actor::SponsorId;
+use parking_lot::Mutex;
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{Env, LocalPid, Monitor, Resource, Term};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// How many more reports of aborts the process that answers for a machine wants: what it does not ask for is only
+/// counted, so its mailbox holds no more of them than that.
+#[derive(Default)]
+pub struct Reports(AtomicU32);
+
+impl Reports {
+    // Relaxed, both: a number that guards nothing.
+
+    /// Asks for that many, in place of what was left.
+    pub fn want(&self, count: u32) {
+        self.0.store(count, Relaxed);
+    }
+
+    /// Whether one more is wanted; then it must be sent.
+    pub fn take(&self) -> bool {
+        // A look goes ahead: while none is wanted, nobody writes to this word.
+        self.0.load(Relaxed) > 0
+            && self
+                .0
+                .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+                .is_ok()
+    }
+}
+
+/// One machine, from its start until nobody refers to it any more.
+pub struct MachineResource {
+    /// Set once, so that who sends takes no lock. It stays as long as the resource, though what it held in actors is given
+    /// back by a join.
+    machine: OnceLock<Machine>,
+    joined: AtomicBool,
+    /// Held while a unit is loaded, so that a unit is loaded once.
+    pub loading: Mutex<()>,
+    /// Held while somebody starts threads or waits for some to end: one at a time.
+    pub joining: Mutex<()>,
+    /// For small terms that the machine cannot look into.
+    pub nursery: Nursery,
+    /// For references, which may be some library's resources: so they have a place of their own, where few of them
+    /// keep each other.
+    pub references: Nursery,
+    /// For the tags of questions, which are plain references and gone soon: so many of them share an environment, for
+    /// making one takes longer than the rest of a question.
+    pub tags: Nursery,
+    /// The process that answers for it.
+    pub owner: LocalPid,
+    /// When it was started.
+    pub started: Instant,
+    /// What is asked from outside.
+    pub questions: Arc<Questions>,
+    /// What is reported.
+    pub reports: Arc<Reports>,
+    /// What waits to be sent to processes.
+    pub mail: Arc<Mail>,
+}
+
+impl MachineResource {
+    /// A machine that is not running yet.
+    pub fn new(owner: LocalPid) -> MachineResource {
+        MachineResource {
+            machine: OnceLock::new(),
+            joined: AtomicBool::new(false),
+            loading: Mutex::new(()),
+            joining: Mutex::new(()),
+            nursery: Nursery::new(64),
+            references: Nursery::new(16),
+            tags: Nursery::new(256),
+            owner,
+            started: Instant::now(),
+            questions: Arc::default(),
+            reports: Arc::default(),
+            mail: Arc::default(),
+        }
+    }
+
+    /// Makes it known as running.
+    pub fn set(&self, machine: Machine) {
+        // The first one stays.
+        let _ = self.machine.set(machine);
+    }
+
+    /// The machine, unless it was told to stop or has met a fault.
+    pub fn running(&self) -> Option<&Machine> {
+        self.machine.get().filter(|machine| !machine.is_stopping())
+    }
+
+    /// The machine, also while it stops; not after a join.
+    pub fn any(&self) -> Option<&Machine> {
+        // Acquire: who sees it finds everything joined.
+        let machine = self.machine.get();
+        machine.filter(|_| !self.joined.load(Acquire))
+    }
+
+    /// Tells it to stop.
+    pub fn stop(&self) {
+        if let Some(machine) = self.machine.get() {
+            machine.stop();
+        }
+    }
+
+    /// It was joined.
+    pub fn joined(&self) {
+        self.joined.store(true, Release);
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for MachineResource {
+    const IMPLEMENTS_DOWN: bool = true;
+
+    // The owner was killed. Its janitor joins; here the threads are only told, which waits for nobody.
+    fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
+        self.stop();
+    }
+}
+
+/// The sponsor of a name in a running machine; none of `nil`.
+pub fn sponsor(machine: &Machine, name: Term<'_>) -> Result<Option<SponsorId>, BeamAtom> {
+    if !name.is_atom() {
+        return Err(names::no_sponsor());
+    }
+    match atoms::number(name) {
+        Atom::NIL => Ok(None),
+        name => machine
+            .sponsor(name)
+            .map(Some)
+            .ok_or_else(names::no_sponsor),
+    }
+}

@@ -1,0 +1,35 @@
+//! What a machine's postman has still to send, and for whom (deliver/mail.rs has the invariants).
+use crate::term::own_term::OwnTerm;
+use mote_vm::boundary::outbox::Letters;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use rustler::LocalPid;
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicUsize;
+use std::sync::OnceLock;
+
+/// What waits, and for whom: how many in a row.
+#[derive(Default)]
+pub struct Bag {
+    pub letters: Letters<OwnTerm>,
+    pub rows: VecDeque<(LocalPid, usize)>,
+}
+
+#[derive(Default)]
+pub struct Entrance {
+    pub bag: Bag,
+    /// How many rows wait for each, those that the postman has taken included.
+    pub receivers: FxHashMap<LocalPid, usize>,
+    pub told: bool,
+}
+
+/// See the head of this file.
+#[derive(Default)]
+pub struct Mail {
+    pub postman: OnceLock<LocalPid>,
+    /// How many messages wait.
+    pub waiting: AtomicUsize,
+    pub entrance: Mutex<Entrance>,
+    /// What the postman has taken.
+    pub taken: Mutex<Bag>,
+}

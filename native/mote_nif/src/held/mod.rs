@@ -1,0 +1,11 @@
+pub mod aside;
+pub mod bridge;
+pub mod cell;
+pub mod foreign;
+pub mod handle;
+pub mod machine;
+pub mod mailbox;
+pub mod order;
+pub mod outbox;
+pub mod question;
+pub mod structs;

@@ -1,0 +1,72 @@
+//! An outbox as its process has it, and as actors have it. What they put into it is in deliver/outbox.rs.
+use crate::held::aside::let_go;
+use crate::held::machine::MachineResource;
+use crate::term::own_term::OwnTerm;
+use mote_vm::boundary::outbox::{Account, Charge, Outbox};
+use rustler::{Env, LocalPid, Monitor, Resource, ResourceArc};
+
+/// A message that is no small and plain value, and what it is charged with.
+pub struct Copied {
+    pub term: OwnTerm,
+    pub _charge: Charge,
+    /// Whether it takes long to copy.
+    pub large: bool,
+}
+
+impl AsRef<OwnTerm> for Copied {
+    fn as_ref(&self) -> &OwnTerm {
+        &self.term
+    }
+}
+
+/// An outbox, and the process that reads it.
+pub struct OutboxResource {
+    pub outbox: Outbox<Copied>,
+    pub account: Account,
+    pub owner: LocalPid,
+    pub machine: ResourceArc<MachineResource>,
+}
+
+impl OutboxResource {
+    /// The machine whose actors write to it.
+    pub fn machine(&self) -> &ResourceArc<MachineResource> {
+        &self.machine
+    }
+
+    /// Closes it, and forgets what waits; how many letters that was.
+    pub fn abandon(&self) -> u64 {
+        let lost = self.outbox.abandon();
+        let count = lost.count;
+        let_go(lost, count as usize);
+        count
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for OutboxResource {
+    const IMPLEMENTS_DESTRUCTOR: bool = true;
+    const IMPLEMENTS_DOWN: bool = true;
+
+    // The owner has ended: nobody reads any more.
+    fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
+        let lost = self.abandon();
+        if let Some(machine) = self.machine.any() {
+            machine.count_undelivered(lost);
+        }
+    }
+
+    // Nobody has it any more, to write or to read.
+    fn destructor(self, _env: Env<'_>) {
+        self.abandon();
+    }
+}
+
+/// An outbox as actors have it.
+pub struct Writable(pub ResourceArc<OutboxResource>);
+
+impl Writable {
+    /// What tells outboxes apart.
+    pub fn identity(&self) -> usize {
+        self.0.as_c_arg() as usize
+    }
+}

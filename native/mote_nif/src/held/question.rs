@@ -1,0 +1,313 @@
+//! Questions: who waits for one answer, who gives it, and what both share. How an answer gets there is in
+//! deliver/answer.rs.
+//!
+//! Invariants:
+//! 1. A question is left open once, by whoever claims the answer or gives up waiting; the claimant answers.
+//! 2. An abort answers a question only if it was that of who was asked, in a turn that was given the customer: others whom
+//!    the customer was passed to may be one of several who have it.
+use crate::held::cell::Cell;
+use crate::held::machine::MachineResource;
+use crate::term::atoms::names;
+use crate::term::own_term::OwnTerm;
+use mote_vm::values::handles::Key;
+use mote_vm::ActorRef;
+use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
+use std::sync::Arc;
+
+/// The questions to one machine, counted.
+#[derive(Default)]
+pub struct Questions {
+    asked: AtomicU64,
+    open: AtomicU64,
+    broken: AtomicU64,
+}
+
+impl Questions {
+    // Relaxed, all: numbers that guard nothing.
+    fn asked(&self) {
+        self.open.fetch_add(1, Relaxed);
+        self.asked.fetch_add(1, Relaxed);
+    }
+
+    /// One more is open, but none that actors could forget.
+    fn inquired(&self) {
+        self.open.fetch_add(1, Relaxed);
+    }
+
+    fn closed(&self) {
+        self.open.fetch_sub(1, Relaxed);
+    }
+
+    pub fn broken(&self) {
+        self.broken.fetch_add(1, Relaxed);
+    }
+
+    /// How many are open, and how many nobody could answer any more while the machine was running.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.open.load(Relaxed), self.broken.load(Relaxed))
+    }
+
+    /// The number of the newest one that actors could forget, if any is open at all.
+    pub fn newest(&self) -> Option<u64> {
+        (self.open.load(Relaxed) > 0).then(|| self.asked.load(Relaxed))
+    }
+}
+
+const OPEN: u8 = 0;
+
+const ANSWERED: u8 = 1;
+
+const CLOSED: u8 = 2;
+
+/// Whether a question is still open, for both sides of it; and where its answer is kept, if it is a future.
+pub struct Question {
+    state: AtomicU8,
+    questions: Arc<Questions>,
+    pub cell: Option<Cell>,
+}
+
+impl Question {
+    fn new(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
+        questions.asked();
+        Question::open(questions, cell)
+    }
+
+    /// One that the caller counts.
+    fn open(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
+        Arc::new(Question {
+            state: AtomicU8::new(OPEN),
+            questions: questions.clone(),
+            cell,
+        })
+    }
+
+    /// Where its answer is kept.
+    pub fn cell(&self) -> Option<&Cell> {
+        self.cell.as_ref()
+    }
+
+    /// Whether it has neither an answer nor been given up.
+    pub fn is_open(&self) -> bool {
+        self.state.load(Acquire) == OPEN
+    }
+
+    /// Claims the right to answer, once.
+    pub fn claim(&self) -> bool {
+        self.leave(ANSWERED)
+    }
+
+    // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
+    // state says so, for then a canceller would believe that nothing is on its way.
+    fn leave(&self, state: u8) -> bool {
+        let left = self
+            .state
+            .compare_exchange(OPEN, state, AcqRel, Acquire)
+            .is_ok();
+        if left {
+            self.questions.closed();
+        }
+        left
+    }
+
+    /// The end of it for who asked; the state that it was in.
+    fn close(&self) -> u8 {
+        // As in `leave`.
+        let state = self.state.swap(CLOSED, AcqRel);
+        if state == OPEN {
+            self.questions.closed();
+        }
+        state
+    }
+}
+
+/// What whoever closes a question has to expect.
+pub enum Closed {
+    /// Nothing: it was open.
+    Now,
+    /// The one message: it was sent, or is on its way.
+    Answered,
+    /// Nothing: it was closed before.
+    Before,
+}
+
+/// The side of who waits. It does not keep the customer, whose last reference gone means that nobody can answer.
+pub struct Asker(Arc<Question>);
+
+impl Asker {
+    /// What both sides share.
+    pub fn question(&self) -> &Arc<Question> {
+        &self.0
+    }
+
+    /// Gives up waiting, or has got the message.
+    pub fn close(&self) -> Closed {
+        match self.0.close() {
+            OPEN => Closed::Now,
+            ANSWERED => Closed::Answered,
+            _ => Closed::Before,
+        }
+    }
+
+    /// Whether it was closed: then there is no message to wait for.
+    pub fn is_closed(&self) -> bool {
+        self.0.state.load(Acquire) == CLOSED
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Asker {}
+
+/// Who was asked.
+pub enum Asked {
+    /// The machine itself, or another question.
+    Nobody,
+    Actor(Key),
+    /// An actor that nobody else knows: its identity, 0 before there is one.
+    Launched(AtomicUsize),
+}
+
+/// The side of who answers: one awaited answer.
+pub struct Customer {
+    pub pid: LocalPid,
+    /// Of the message; none of a future.
+    tag: Option<OwnTerm>,
+    pub question: Arc<Question>,
+    pub machine: ResourceArc<MachineResource>,
+    pub asked: Asked,
+}
+
+impl Customer {
+    /// A customer who waits in `pid` for a message with that tag from the actor of a key, and the side of that process.
+    pub fn asking(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+        asked: Key,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&machine.questions, None);
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Actor(asked))
+    }
+
+    /// The same, from nobody in particular.
+    pub fn new(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&machine.questions, None);
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Nobody)
+    }
+
+    /// The same, who waits for what the machine answers itself, or another question does: it is counted, but no reason to
+    /// look anew whether somebody waits in vain.
+    pub fn inquiring(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::open(&machine.questions, None);
+        machine.questions.inquired();
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Nobody)
+    }
+
+    /// The same, who waits for the machine itself: no actor can break that promise, so it is not looked for.
+    pub fn of_machine(
+        pid: LocalPid,
+        tag: Term<'_>,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&Arc::default(), None);
+        let tag = Some(machine.tags.copy(tag));
+        Customer::with(pid, tag, question, machine, Asked::Nobody)
+    }
+
+    /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.
+    pub fn future(
+        pid: LocalPid,
+        cell: Cell,
+        machine: ResourceArc<MachineResource>,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let question = Question::new(&machine.questions, Some(cell));
+        let asked = Asked::Launched(AtomicUsize::new(0));
+        Customer::with(pid, None, question, machine, asked)
+    }
+
+    fn with(
+        pid: LocalPid,
+        tag: Option<OwnTerm>,
+        question: Arc<Question>,
+        machine: ResourceArc<MachineResource>,
+        asked: Asked,
+    ) -> (ResourceArc<Customer>, Asker) {
+        let asker = Asker(question.clone());
+        let customer = Customer {
+            pid,
+            tag,
+            question,
+            machine,
+            asked,
+        };
+        (ResourceArc::new(customer), asker)
+    }
+
+    /// Claims the right to answer, once. The claimant must answer.
+    pub fn claim(&self) -> bool {
+        self.question.claim()
+    }
+
+    /// Whether it takes an answer.
+    pub fn is_open(&self) -> bool {
+        self.question.is_open()
+    }
+
+    /// Whether the answer is kept.
+    pub fn is_future(&self) -> bool {
+        self.question.cell.is_some()
+    }
+
+    /// Whether it is a future that was killed: also a call that nobody refers to any more, which has no effects that
+    /// anybody could miss.
+    pub fn is_killed(&self) -> bool {
+        let state = self.question.state.load(Acquire);
+        let cell = self.question.cell().filter(|_| state != OPEN);
+        cell.is_some_and(|cell| cell.is_killed(state == CLOSED))
+    }
+
+    /// Who asked.
+    pub fn pid(&self) -> &LocalPid {
+        &self.pid
+    }
+
+    /// Says who is asked, before that one can run.
+    pub fn is_for(&self, actor: ActorRef<'_>) {
+        if let Asked::Launched(identity) = &self.asked {
+            // Relaxed: the inbox that the request enters orders it before the turn.
+            identity.store(actor.identity(), Relaxed);
+        }
+    }
+
+    /// The message that carries an answer.
+    pub fn tagged<'a>(&self, env: Env<'a>, answer: Term<'a>) -> Term<'a> {
+        (self.tag_in(env), answer).encode(env)
+    }
+
+    /// The message that says why there will be no answer.
+    pub fn failed<'a>(&self, env: Env<'a>, reason: Term<'a>) -> Term<'a> {
+        (self.tag_in(env), names::failed(), reason).encode(env)
+    }
+
+    fn tag_in<'a>(&self, env: Env<'a>) -> Option<Term<'a>> {
+        self.tag.as_ref().map(|tag| tag.to(env))
+    }
+}

@@ -1,0 +1,175 @@
+//! The structs of Elixir that stand for what is held, both ways: made, and recognised.
+use crate::held::handle::{parse_key, parse_timer, timer_key, Handle};
+use crate::held::machine::MachineResource;
+use crate::held::outbox::OutboxResource;
+use crate::held::question::Customer;
+use crate::term::atoms::{self, names};
+use crate::term::make::{bytes, map};
+use crate::term::read::{self, map_size};
+use mote_vm::base::atom::Atom;
+use mote_vm::base::ids::{BehaviourName, TimerId};
+use mote_vm::machine::Machine;
+use mote_vm::values::handles::Key;
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{Encoder, Env, ResourceArc, Term};
+
+/// What a map says it is.
+pub enum Struct {
+    /// The address of an actor, and the sponsor that it carries.
+    Address(ResourceArc<MachineResource>, Key, Option<Atom>),
+    /// Somebody who waits for an answer.
+    Customer(ResourceArc<Customer>),
+    /// Where a process takes messages in batches.
+    Outbox(ResourceArc<OutboxResource>),
+    /// A timer of a machine.
+    Timer(ResourceArc<MachineResource>, TimerId),
+}
+
+/// Looks only at maps that have the size of our structs.
+pub fn known_struct(map: Term<'_>) -> Option<Struct> {
+    match map_size(map) {
+        4 if is_struct(map, names::address()) => {
+            let machine = read::get(map, names::machine())?.decode().ok()?;
+            let key = parse_key(read::get(map, names::key())?)?;
+            let sponsor = read::get(map, names::sponsor())?;
+            let sponsor = match sponsor.is_atom() {
+                true => Some(atoms::number(sponsor)).filter(|name| *name != Atom::NIL),
+                false => return None,
+            };
+            Some(Struct::Address(machine, key, sponsor))
+        }
+        3 if is_struct(map, names::timer()) => {
+            let machine = read::get(map, names::machine())?.decode().ok()?;
+            let timer = parse_timer(read::get(map, names::key())?)?;
+            Some(Struct::Timer(machine, timer))
+        }
+        3 if is_struct(map, names::outbox()) => {
+            let outbox = read::get(map, names::reference())?.decode().ok()?;
+            Some(Struct::Outbox(outbox))
+        }
+        2 if is_struct(map, names::customer()) => {
+            let customer = read::get(map, names::reference())?.decode().ok()?;
+            Some(Struct::Customer(customer))
+        }
+        _ => None,
+    }
+}
+
+fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
+    read::get(map, names::__struct__()).is_some_and(|found| found.as_c_arg() == name.as_c_arg())
+}
+
+/// Whether a reference is one of our own resources, which must not be kept longer than needed.
+pub fn is_ours(reference: Term<'_>) -> bool {
+    reference.try_get_resource::<Customer>().is_some()
+        || reference.try_get_resource::<MachineResource>().is_some()
+        || reference.try_get_resource::<OutboxResource>().is_some()
+}
+
+/// `%Mote.Address{}` of a handle.
+pub fn address<'a>(
+    env: Env<'a>,
+    machine: &ResourceArc<MachineResource>,
+    handle: Handle,
+    sponsor: Option<Atom>,
+) -> Term<'a> {
+    let handle = ResourceArc::new(handle);
+    let key = handle.make_binary(env, |handle| handle.content());
+    let sponsor = atoms::to_term(env, sponsor.unwrap_or(Atom::NIL));
+    map(
+        env,
+        [
+            (names::__struct__(), names::address().to_term(env)),
+            (names::machine(), machine.encode(env)),
+            (names::key(), key.to_term(env)),
+            (names::sponsor(), sponsor),
+        ],
+    )
+}
+
+/// `%Mote.Behaviour{}` of an actor with these captures, or `:sink`.
+pub fn behaviour<'a>(
+    env: Env<'a>,
+    machine: &Machine,
+    behaviour: BehaviourName,
+    captures: Term<'a>,
+) -> Term<'a> {
+    let name = atoms::to_term(env, behaviour.name);
+    if behaviour.module == Atom::NIL {
+        return name;
+    }
+    map(
+        env,
+        [
+            (names::__struct__(), names::behaviour().to_term(env)),
+            (names::module(), atoms::to_term(env, behaviour.module)),
+            (names::name(), name),
+            (
+                names::version(),
+                machine.module(behaviour.module).encode(env),
+            ),
+            (names::captures(), captures),
+        ],
+    )
+}
+
+/// `%Mote.Uncommitted{}`: an actor of an aborted turn, or a timer, which has no behaviour.
+pub fn uncommitted(env: Env<'_>, behaviour: Option<BehaviourName>, number: usize) -> Term<'_> {
+    let behaviour = behaviour.map(|behaviour| {
+        let [module, name] = [behaviour.module, behaviour.name].map(|a| atoms::to_term(env, a));
+        (module, name)
+    });
+    map(
+        env,
+        [
+            (names::__struct__(), names::uncommitted().to_term(env)),
+            (names::behaviour_key(), behaviour.encode(env)),
+            (names::number(), number.encode(env)),
+        ],
+    )
+}
+
+/// `%Mote.Timer{}`
+pub fn timer<'a>(env: Env<'a>, machine: Term<'a>, timer: TimerId) -> Term<'a> {
+    let key = bytes(env, &timer_key(timer));
+    map(
+        env,
+        [
+            (names::__struct__(), names::timer().to_term(env)),
+            (names::machine(), machine),
+            (names::key(), key),
+        ],
+    )
+}
+
+/// `%Mote.Outbox{}`
+pub fn outbox<'a>(env: Env<'a>, outbox: &ResourceArc<OutboxResource>) -> Term<'a> {
+    map(
+        env,
+        [
+            (names::__struct__(), names::outbox().to_term(env)),
+            (names::machine(), outbox.machine().encode(env)),
+            (names::reference(), outbox.encode(env)),
+        ],
+    )
+}
+
+/// `%Mote.Customer{}`
+pub fn customer<'a>(env: Env<'a>, customer: &ResourceArc<Customer>) -> Term<'a> {
+    customer_of(env, customer.encode(env))
+}
+
+/// A `%Mote.Customer{}` to look at, who cannot be answered.
+pub fn lost_customer(env: Env<'_>) -> Term<'_> {
+    customer_of(env, names::nil().to_term(env))
+}
+
+fn customer_of<'a>(env: Env<'a>, reference: Term<'a>) -> Term<'a> {
+    map(
+        env,
+        [
+            (names::__struct__(), names::customer().to_term(env)),
+            (names::reference(), reference),
+        ],
+    )
+}

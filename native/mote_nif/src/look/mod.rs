@@ -1,0 +1,3 @@
+pub mod info;
+pub mod survey;
+pub mod trace;

@@ -1,0 +1,81 @@
+//! Many messages in one call.
+use crate::enter::batch::{Aim, Run};
+use crate::enter::target::Target;
+use crate::held::machine::sponsor;
+use crate::term::atoms::names;
+use crate::term::read::{list_cell, tuple_elements, word_of};
+use rustler::{Encoder, Env, Term};
+
+/// Sends a list to one actor: how many were accepted, what is left, and why: `:ok` (nothing is), `:more` (call again),
+/// `:big` (the first one that is left is too much for this scheduler), or what `send` says.
+#[rustler::nif]
+fn send_many<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    messages: Term<'a>,
+) -> Term<'a> {
+    let found = Target::find((machine, key, sponsor)).and_then(|target| {
+        let held = target.machine.hold(target.key);
+        Ok((held.ok_or_else(names::unknown)?, target))
+    });
+    let (held, target) = match found {
+        Ok(found) => found,
+        Err(word) => return (0, messages, word).encode(env),
+    };
+    let entrance = target.machine.entrance_to(&held, target.sponsor);
+    let mut run = Run::new(target.resource, target.machine, entrance);
+    run.letters.address(held);
+    let mut rest = messages;
+    while let Some((message, tail)) = list_cell(rest) {
+        if !run.write(message) {
+            break;
+        }
+        rest = tail;
+    }
+    run.send(messages, rest).encode(env)
+}
+
+/// Sends `{address, message}` for each in a list, as `send_many`; also `:other`, when the first one that is left is for
+/// something else.
+#[rustler::nif]
+fn send_pairs<'a>(env: Env<'a>, pairs: Term<'a>, name: Term<'a>) -> Term<'a> {
+    let Some((first, _)) = list_cell(pairs) else {
+        return (0, pairs, names::ok()).encode(env);
+    };
+    let found = Aim::of(first).and_then(|aim| {
+        let machine = aim.machine.running().cloned();
+        let machine = machine.ok_or_else(names::stopped)?;
+        let named = sponsor(&machine, name)?;
+        let (_, entrance) = aim.take(&machine, named)?;
+        Ok((aim.machine, machine, named, entrance))
+    });
+    let (resource, machine, named, entrance) = match found {
+        Ok(found) => found,
+        Err(word) => return (0, pairs, word).encode(env),
+    };
+    let mut run = Run::new(&resource, &machine, entrance);
+    let mut last = None;
+    let mut rest = pairs;
+    while let Some((pair, tail)) = list_cell(rest) {
+        let [address, message] = tuple_elements(pair) else {
+            run.why = names::other();
+            break;
+        };
+        let word = word_of(*address);
+        if last != Some(word) {
+            if let Err(why) = run.turn_to(pair, &resource, named) {
+                run.why = why;
+                break;
+            }
+            last = Some(word);
+        }
+        // SAFETY: elements belong to the environment of their tuple.
+        if !run.write(unsafe { Term::new(env, *message) }) {
+            break;
+        }
+        rest = tail;
+    }
+    run.send(pairs, rest).encode(env)
+}

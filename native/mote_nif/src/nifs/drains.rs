@@ -1,0 +1,33 @@
+//! Waiting until a machine has nothing to do.
+use crate::enter::drain::Drain;
+use crate::held::machine::MachineResource;
+use crate::held::question::Customer;
+use crate::term::atoms::names;
+use mote_vm::machine::Ticket;
+use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+
+/// Waits in the calling process: `:ok` if it is quiet now, `:stopped`, or `{asker, ticket}`. Then it gets `{tag, :ok}`
+/// as soon as the machine has nothing to do, or `{tag, :mote_failed, :machine_down}`, unless the asker cancels first;
+/// then the ticket must be given back.
+#[rustler::nif]
+fn drain<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, tag: Term<'a>) -> Term<'a> {
+    let Some(running) = machine.running().cloned() else {
+        return names::stopped().encode(env);
+    };
+    if running.is_quiet() {
+        return names::ok().encode(env);
+    }
+    let (customer, asker) = Customer::new(env.pid(), tag, machine.clone());
+    let told = ResourceArc::new(Drain { customer, machine });
+    let Ticket(number) = running.when_quiet(Box::new(move || drop(told)));
+    (ResourceArc::new(asker), number).encode(env)
+}
+
+/// Gives back the ticket of a wait that was cancelled.
+#[rustler::nif]
+fn drain_forget(machine: &MachineResource, ticket: u64) -> Atom {
+    if let Some(running) = machine.any() {
+        running.forget(Ticket(ticket));
+    }
+    names::ok()
+}

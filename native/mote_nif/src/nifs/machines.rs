@@ -1,0 +1,201 @@
+//! Machines: start, stop, code, what they hold.
+use crate::deliver::mail::ROUND;
+use crate::enter::config::{foreign, sponsor_config, stress_of, SponsorTerm};
+use crate::held::bridge::{unpin, Bridge};
+use crate::held::machine::MachineResource;
+use crate::look::info;
+use crate::term::atoms::{self, names, Name};
+use mote_vm::base::clock::ClockKind;
+use mote_vm::heap::pace::GcConfig;
+use mote_vm::machine::{Config, Machine, RemoveError, StartError, Tier};
+use mote_vm::threads::seeded::Schedule;
+use mote_vm::threads::sponsor::cores;
+use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term};
+
+/// The numbers of the cores that this process may run on; none where the system does not say. Asked on a dirty
+/// scheduler: a normal one may itself be bound to a core.
+#[rustler::nif(name = "cores", schedule = "DirtyIo")]
+fn available_cores() -> Vec<usize> {
+    cores()
+}
+
+/// Starts a machine that belongs to the calling process: `{:ok, machine}` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_start<'a>(
+    env: Env<'a>,
+    name: String,
+    sponsors: Vec<SponsorTerm>,
+    fuel: u64,
+    memory: usize,
+    (min, factor, stress): (usize, f64, Atom),
+    (clock, schedule, tier): (Atom, Option<(u64, u64)>, Atom),
+) -> NifResult<Term<'a>> {
+    let resource = ResourceArc::new(MachineResource::new(env.pid()));
+    let config = Config {
+        name,
+        sponsors: sponsors.into_iter().map(sponsor_config).collect(),
+        fuel,
+        memory,
+        gc: GcConfig {
+            min,
+            factor,
+            stress: stress_of(stress),
+        },
+        clock: match clock == names::manual() {
+            true => ClockKind::Manual,
+            false => ClockKind::System,
+        },
+        schedule: match schedule {
+            Some((seed, choices)) => Schedule::Seeded { seed, choices },
+            None => Schedule::Threads,
+        },
+        tier: match tier == names::interp() {
+            true => Tier::Interpreter,
+            false => Tier::Native,
+        },
+    };
+    match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {
+        Ok(machine) => {
+            resource.set(machine);
+            if env.monitor(&resource, &env.pid()).is_none() {
+                resource.stop();
+            }
+            Ok((names::ok(), resource).encode(env))
+        }
+        Err(error) => Ok((names::error(), error.to_string()).encode(env)),
+    }
+}
+
+/// How many choices a seeded machine has made, `nil` for any other, or `:stopped`.
+#[rustler::nif]
+fn machine_choices<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    match machine.running() {
+        Some(running) => running.choices().encode(env),
+        None => names::stopped().encode(env),
+    }
+}
+
+/// Tells the threads to end. Waits for none, but wakes all.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_stop(machine: &MachineResource) -> Atom {
+    machine.stop();
+    names::ok()
+}
+
+/// Waits for the threads to end, and frees what the machine holds. For whoever answers for it, once it was stopped.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
+    let _one_at_a_time = machine.joining.lock();
+    if let Some(running) = machine.any() {
+        running.stop();
+        running.join();
+        // What the postman has left: in rounds, for it may be at it as well, on a normal scheduler.
+        while machine.mail.deliver(env, running, ROUND) {}
+        unpin(running);
+        machine.joined();
+    }
+    names::ok()
+}
+
+/// Adds a sponsor and starts its threads: `:ok`, `:stopped`, `:sponsor_exists` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_add_sponsor<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    sponsor: SponsorTerm,
+) -> Term<'a> {
+    let _not_while_joining = machine.joining.lock();
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let config = sponsor_config(sponsor);
+    match running.add_sponsor(&config) {
+        Ok(()) => names::ok().encode(env),
+        Err(StartError::Exists) => names::sponsor_exists().encode(env),
+        Err(StartError::Stopped) => names::stopped().encode(env),
+        Err(error) => (names::error(), error.to_string()).encode(env),
+    }
+}
+
+/// Removes a sponsor, and waits for its threads to end: what it has done in all, as in `machine_info`, or `:stopped`,
+/// `:no_sponsor` or `:first_sponsor`.
+#[rustler::nif(schedule = "DirtyIo")]
+fn machine_remove_sponsor<'a>(env: Env<'a>, machine: &MachineResource, name: Name) -> Term<'a> {
+    let _not_while_joining = machine.joining.lock();
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    match running.remove_sponsor(name.0) {
+        Ok(done) => info::sponsor(env, machine, &done),
+        Err(RemoveError::Unknown) => names::no_sponsor().encode(env),
+        Err(RemoveError::First) => names::first_sponsor().encode(env),
+    }
+}
+
+/// The process that answers for it, or `:unknown`.
+#[rustler::nif]
+fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
+    match machine.try_get_resource::<MachineResource>() {
+        Some(machine) => machine.owner.encode(env),
+        None => names::unknown().encode(env),
+    }
+}
+
+/// The names of its sponsors, the first one first, or `:stopped`.
+#[rustler::nif]
+fn machine_sponsors<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let names = running.sponsor_names().into_iter();
+    let names: Vec<_> = names.map(|name| atoms::to_term(env, name)).collect();
+    names.encode(env)
+}
+
+/// Asks for that many reports of aborted turns, each a message `{:mote_aborted, {sponsor, module, behaviour, reason,
+/// message}}` to the process that answers for the machine; at its start it sends none.
+#[rustler::nif]
+fn machine_reports(machine: &MachineResource, count: u32) -> Atom {
+    machine.reports.want(count);
+    names::ok()
+}
+
+/// What it holds and has done, or `:stopped`. There may be thousands of threads.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    match machine.running() {
+        Some(running) => info::machine(env, machine, &running.info(), running.is_paused()),
+        None => names::stopped().encode(env),
+    }
+}
+
+/// The hash of the module's code in the machine, or `nil`.
+#[rustler::nif]
+fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Name) -> Term<'a> {
+    match machine.running() {
+        Some(running) => running.module(module.0).encode(env),
+        None => names::stopped().encode(env),
+    }
+}
+
+/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn machine_load<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    module: Name,
+    hash: u64,
+    unit: Binary<'a>,
+) -> Term<'a> {
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let _one_at_a_time = machine.loading.lock();
+    if running.module(module.0) == Some(hash) {
+        return names::ok().encode(env);
+    }
+    match running.load(&unit, &foreign) {
+        Ok(_) => names::ok().encode(env),
+        Err(error) => (names::error(), error.to_string()).encode(env),
+    }
+}

@@ -1,0 +1,53 @@
+//! The functions of `Mote.Native`, and nothing else.
+//!
+//! What carries a term comes in up to three forms: for normal schedulers, which answers `:big` when the term is too much for
+//! them, and `:long` when there is a long binary in it; the same with what its long binaries keep (codec/encode.rs); and for
+//! dirty schedulers, with that or without.
+
+/// A function in the two forms for normal schedulers, which differ in the [`Means`](crate::codec::budget::Means) that they
+/// write a term with. The text is the name that both have in Elixir.
+macro_rules! in_two_forms {
+    ($(#[$about:meta])* $first:ident, $again:ident as $text:tt ($($args:tt)*) |$env:ident, $means:ident| $body:expr) => {
+        $(#[$about])*
+        #[rustler::nif]
+        fn $first<'a>(env: Env<'a>, $($args)*) -> Term<'a> {
+            let ($env, $means) = (env, Means::first());
+            $body
+        }
+
+        #[rustler::nif(name = $text)]
+        #[allow(clippy::too_many_arguments)] // What a NIF takes.
+        fn $again<'a>(env: Env<'a>, $($args)*, kept: Term<'a>) -> Term<'a> {
+            let ($env, $means) = (env, Means::again(kept));
+            $body
+        }
+    };
+}
+
+/// The same, and the form for dirty schedulers.
+macro_rules! in_three_forms {
+    ($(#[$about:meta])* $first:ident, $again:ident, $big:ident as $text:tt ($($args:tt)*) |$env:ident, $means:ident| $body:expr) => {
+        in_two_forms! { $(#[$about])* $first, $again as $text ($($args)*) |$env, $means| $body }
+
+        #[rustler::nif(schedule = "DirtyCpu")]
+        #[allow(clippy::too_many_arguments)] // What a NIF takes.
+        fn $big<'a>(env: Env<'a>, $($args)*, kept: Term<'a>) -> Term<'a> {
+            let ($env, $means) = (env, Means::dirty(kept));
+            $body
+        }
+    };
+}
+
+pub mod actors;
+pub mod batches;
+pub mod drains;
+pub mod fault;
+pub mod futures;
+pub mod machines;
+pub mod mail;
+pub mod outboxes;
+pub mod questions;
+pub mod room;
+pub mod surveys;
+pub mod timers;
+pub mod traces;

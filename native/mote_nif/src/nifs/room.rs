@@ -1,0 +1,76 @@
+//! Waiting for room in a sponsor.
+use crate::codec::budget::Means;
+use crate::codec::encode::Encoder as Writer;
+use crate::enter::room::{Admission, Hope, Place};
+use crate::enter::target::Target;
+use crate::held::machine::MachineResource;
+use crate::held::question::Customer;
+use crate::term::atoms::names;
+use parking_lot::Mutex;
+use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+
+/// Waits in the calling process for room where such a message enters: `{asker, place}`, or why not: `:stopped`,
+/// `:unknown`, `:no_sponsor`. Then it gets `{tag, admission}`, unless the asker cancels first or the place is dropped.
+#[rustler::nif]
+fn wait_for_room<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    let target = match Target::find((machine, key, sponsor)) {
+        Ok(target) => target,
+        Err(word) => return word.encode(env),
+    };
+    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
+        return names::unknown().encode(env);
+    };
+    let (customer, asker) = Customer::of_machine(env.pid(), tag, resource);
+    let hope = ResourceArc::new(Hope {
+        customer,
+        permit: Mutex::new(None),
+    });
+    let told = move |permit| {
+        *hope.permit.lock() = Some(permit);
+        drop(hope);
+    };
+    match target
+        .machine
+        .wait_for_room(target.key, target.sponsor, told)
+    {
+        Some(in_line) => {
+            let place = ResourceArc::new(Place(Mutex::new(Some(in_line))));
+            (ResourceArc::new(asker), place).encode(env)
+        }
+        None => names::unknown().encode(env),
+    }
+}
+
+/// Gives up a place in the line.
+#[rustler::nif]
+fn leave_line(place: &Place) -> Atom {
+    let in_line = place.0.lock().take();
+    // Without the lock: whoever waits may be dropped with it.
+    drop(in_line);
+    names::ok()
+}
+
+/// Sends as `send_big`, after waiting for room.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn send_permitted<'a>(
+    permit: &Admission,
+    machine: Term<'a>,
+    key: Term<'a>,
+    sponsor: Term<'a>,
+    message: Term<'a>,
+    kept: Term<'a>,
+) -> Atom {
+    let sent = Target::find((machine, key, sponsor)).and_then(|target| {
+        let mut writer = Writer::new(target.resource, target.machine, Means::dirty(kept));
+        writer.term(message)?;
+        let parcel = writer.builder.finish();
+        permit.send(&target, parcel)
+    });
+    sent.err().unwrap_or_else(names::ok)
+}

@@ -1,0 +1,136 @@
+//! Looking inside of a machine.
+use crate::deliver::message::post;
+use crate::enter::question::inquiry;
+use crate::enter::target::Target;
+use crate::held::handle::parse_key;
+use crate::held::machine::MachineResource;
+use crate::look::survey::{behaviour, figures, graph, show, survey};
+use crate::term::atoms::names;
+use rustler::{Encoder, Env, Term};
+use std::time::{Duration, Instant};
+
+/// `[{address, behaviour, events}]` of the actors that most events wait for. As all that follow: the asker's side of a
+/// question of the calling process, or `:stopped`.
+#[rustler::nif]
+fn machine_awaited<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) -> Term<'a> {
+    survey(env, machine, tag, move |env, decoder, survey| {
+        figures(env, decoder, survey.machine(), &survey.most_awaited(n))
+    })
+}
+
+/// `{[{behaviour, actors, bytes}], [{address, behaviour, bytes}]}`: what there is, and the `n` that hold most.
+#[rustler::nif]
+fn machine_census<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) -> Term<'a> {
+    survey(env, machine, tag, move |env, decoder, survey| {
+        let census = survey.census(n);
+        let populations: Vec<_> = census
+            .populations
+            .iter()
+            .map(|found| (behaviour(env, found.behaviour), found.actors, found.bytes))
+            .collect();
+        let greatest = figures(env, decoder, survey.machine(), &census.greatest);
+        (populations, greatest).encode(env)
+    })
+}
+
+/// Counts turns from now on, for that many milliseconds at most: `:ok`.
+#[rustler::nif]
+fn machine_watch<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    id: u64,
+    milliseconds: u64,
+    tag: Term<'a>,
+) -> Term<'a> {
+    survey(env, machine, tag, move |env, _, survey| {
+        let until = Instant::now() + Duration::from_millis(milliseconds);
+        survey.begin_watch(id, until);
+        names::ok().encode(env)
+    })
+}
+
+/// Ends that: `{turns, lost, [{behaviour, turns}], [{address, behaviour, turns}]}`.
+#[rustler::nif]
+fn machine_watched<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    id: u64,
+    n: usize,
+    tag: Term<'a>,
+) -> Term<'a> {
+    survey(env, machine, tag, move |env, decoder, survey| {
+        let machine = survey.machine().clone();
+        let counted = survey.end_watch(id, n);
+        let behaviours: Vec<_> = counted
+            .behaviours
+            .iter()
+            .map(|(name, turns)| (behaviour(env, *name), *turns))
+            .collect();
+        let actors = figures(env, decoder, &machine, &counted.actors);
+        (counted.turns, counted.lost, behaviours, actors).encode(env)
+    })
+}
+
+/// `{[{address, behaviour}], [{from, capture, to}], truncated}` of what can be reached from an actor, or why not.
+#[rustler::nif]
+fn actor_graph<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    depth: usize,
+    limit: usize,
+    tag: Term<'a>,
+) -> Term<'a> {
+    if let Err(word) = Target::find((machine, key, names::nil().to_term(env))) {
+        return word.encode(env);
+    }
+    let Some(key) = parse_key(key) else {
+        return names::unknown().encode(env);
+    };
+    survey(
+        env,
+        machine,
+        tag,
+        move |env, decoder, survey| match survey.graph(key, depth, limit) {
+            Some(found) => graph(env, decoder, survey.machine(), &found),
+            None => names::unknown().encode(env),
+        },
+    )
+}
+
+/// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes, complete}}`.
+#[rustler::nif]
+fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>) -> Term<'a> {
+    let target = match Target::find((machine, key, names::nil().to_term(env))) {
+        Ok(target) => target,
+        Err(word) => return word.encode(env),
+    };
+    inquiry(env, machine, tag, |customer| {
+        let customer = customer.clone();
+        target.inspect(Box::new(move |machine, seen| {
+            show(&customer, machine, seen)
+        }))
+    })
+}
+
+/// Collects: the answer, when it is done, is `:ok`. Otherwise as `actor_info`.
+#[rustler::nif]
+fn machine_collect<'a>(env: Env<'a>, machine: Term<'a>, tag: Term<'a>) -> Term<'a> {
+    let running = machine
+        .try_get_resource::<MachineResource>()
+        .and_then(MachineResource::running);
+    let Some(running) = running else {
+        return names::stopped().encode(env);
+    };
+    inquiry(env, machine, tag, |customer| {
+        let customer = customer.clone();
+        running.collect(move || {
+            if customer.claim() {
+                post(customer.pid(), |env, _| {
+                    customer.tagged(env, names::ok().encode(env))
+                });
+            }
+        });
+        Ok(())
+    })
+}

@@ -1,0 +1,52 @@
+//! Timers that processes arm and cancel, and the clock.
+use crate::codec::budget::Means;
+use crate::enter::timer::send_after_within;
+use crate::held::handle::parse_timer;
+use crate::held::machine::MachineResource;
+use crate::term::atoms::names;
+use rustler::{Encoder, Env, Term};
+
+in_three_forms! {
+    /// `%Mote.Timer{}`, or why not: `:big`, `:long`, `:stopped`, `:unknown`, `:no_sponsor`, `:no_memory`.
+    send_after, send_after_again, send_after_big as "send_after" (
+        machine: Term<'a>,
+        key: Term<'a>,
+        sponsor: Term<'a>,
+        message: Term<'a>,
+        milliseconds: u64
+    ) |env, means| send_after_within(env, (machine, key, sponsor), message, milliseconds, means)
+}
+
+/// The milliseconds that were left, `false` when it was not armed any more, `:unknown` when that is no timer.
+#[rustler::nif]
+fn cancel_timer<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>) -> Term<'a> {
+    let machine = machine.try_get_resource::<MachineResource>();
+    let (Some(machine), Some(timer)) = (machine, parse_timer(key)) else {
+        return names::unknown().encode(env);
+    };
+    let running = machine.running();
+    match running.and_then(|running| running.cancel_timer(timer)) {
+        Some(milliseconds) => milliseconds.encode(env),
+        None => false.encode(env),
+    }
+}
+
+/// The machine's time in milliseconds, or `:stopped`.
+#[rustler::nif]
+fn machine_now<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    match machine.running() {
+        Some(running) => running.now().encode(env),
+        None => names::stopped().encode(env),
+    }
+}
+
+/// Moves a manual clock on to the next moment, `limit` at most: whether there may be another. `:system` when the clock
+/// moves by itself, or `:stopped`.
+#[rustler::nif]
+fn machine_advance<'a>(env: Env<'a>, machine: &MachineResource, limit: u64) -> Term<'a> {
+    match machine.running().map(|running| running.step_clock(limit)) {
+        Some(Some(more)) => more.encode(env),
+        Some(None) => names::system().encode(env),
+        None => names::stopped().encode(env),
+    }
+}

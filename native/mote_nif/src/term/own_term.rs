@@ -1,0 +1,150 @@
+//! Terms that live as long as Rust wants them to, in environments that belong to no process.
+//!
+//! An environment costs some kilobytes, whatever is in it. So small terms share one: a [`Nursery`] copies a number of
+//! them into the same environment, which is freed with the last of them.
+//!
+//! Invariants:
+//! 1. Only one thread at a time writes to an environment: before it is shared, or under its nursery's lock.
+//! 2. A term never moves, and nothing of it changes, so it is read while others are written beside it.
+use crate::term::send::send_as_nobody;
+use parking_lot::Mutex;
+use rustler::sys::{enif_alloc_env, enif_free_env, enif_make_copy, ErlNifEnv, ErlNifTerm};
+use rustler::{Env, LocalPid, Term};
+use std::sync::Arc;
+
+/// What an environment takes, with little in it.
+pub const ENVIRONMENT: usize = 5 << 9;
+
+/// What a term of a [`Nursery`] takes, with its part of the environment.
+pub const NURSED: usize = 128;
+
+struct OwnEnv(*mut ErlNifEnv);
+
+// SAFETY: freed once, by whichever thread is last, which enif_free_env allows; written as invariant 1 says.
+unsafe impl Send for OwnEnv {}
+
+// SAFETY: as above.
+unsafe impl Sync for OwnEnv {}
+
+impl OwnEnv {
+    fn new() -> OwnEnv {
+        // SAFETY: allocating an environment has no conditions.
+        OwnEnv(unsafe { enif_alloc_env() })
+    }
+}
+
+impl Drop for OwnEnv {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new`, freed only here.
+        unsafe { enif_free_env(self.0) };
+    }
+}
+
+/// See the head of this file. A clone is the same term.
+#[derive(Clone)]
+pub struct OwnTerm {
+    env: Arc<OwnEnv>,
+    term: ErlNifTerm,
+}
+
+impl OwnTerm {
+    /// A copy of `term`, by itself.
+    pub fn copy(term: Term<'_>) -> OwnTerm {
+        OwnTerm::copy_to(Arc::new(OwnEnv::new()), term)
+    }
+
+    /// A copy that shares nothing, not even large binaries, by way of the external format.
+    pub fn unshared(term: Term<'_>) -> Option<OwnTerm> {
+        let written = term.to_binary();
+        OwnTerm::make(|env| {
+            // SAFETY: the bytes are those of a term of this node.
+            let read = unsafe { env.binary_to_term_trusted(&written) };
+            read.map(|(term, _)| term)
+        })
+    }
+
+    /// The caller alone writes to `env`.
+    fn copy_to(env: Arc<OwnEnv>, term: Term<'_>) -> OwnTerm {
+        // SAFETY: invariant 1.
+        let term = unsafe { enif_make_copy(env.0, term.as_c_arg()) };
+        OwnTerm { env, term }
+    }
+
+    /// A term built in its own environment.
+    pub fn make(build: impl for<'a> FnOnce(Env<'a>) -> Option<Term<'a>>) -> Option<OwnTerm> {
+        let env = OwnEnv::new();
+        let lifetime = ();
+        // SAFETY: nobody else has the environment; `lifetime` gives this borrow of it a lifetime of its own.
+        let term = build(unsafe { Env::new(&lifetime, env.0) })?.as_c_arg();
+        let env = Arc::new(env);
+        Some(OwnTerm { env, term })
+    }
+
+    /// A copy in `env`.
+    pub fn to<'a>(&self, env: Env<'a>) -> Term<'a> {
+        // SAFETY: the term is alive as long as `self`; the copy belongs to `env`.
+        unsafe { Term::new(env, enif_make_copy(env.as_c_arg(), self.term)) }
+    }
+
+    /// Sends it, with its environment if nobody else is there. Whether the process is there.
+    pub fn send(self, pid: &LocalPid) -> bool {
+        // Kept until it has been sent, either way.
+        let own = Arc::try_unwrap(self.env);
+        let carrier = own.as_ref().ok().map(|alone| alone.0);
+        // SAFETY: the message belongs to the carrier, which is cleared by this and freed afterwards, or it is copied.
+        unsafe { send_as_nobody(pid, carrier, self.term) }
+    }
+
+    /// Lets `look` read it where it is.
+    pub fn with<R>(&self, look: impl for<'a> FnOnce(Term<'a>) -> R) -> R {
+        let lifetime = ();
+        // SAFETY: the environment lives as long as `self`, and reading writes nothing to it (invariant 2); `lifetime`
+        // gives this borrow of it a lifetime of its own.
+        look(unsafe { Term::new(Env::new(&lifetime, self.env.0), self.term) })
+    }
+
+    /// The word itself, good only while `self` is alive.
+    pub fn raw(&self) -> ErlNifTerm {
+        self.term
+    }
+
+    /// The environment, for calls that want one and write nothing to it.
+    pub fn env(&self) -> *mut ErlNifEnv {
+        self.env.0
+    }
+}
+
+impl AsRef<OwnTerm> for OwnTerm {
+    fn as_ref(&self) -> &OwnTerm {
+        self
+    }
+}
+
+/// Where small terms come together. What holds on to something else (functions, long binaries, addresses) does not
+/// belong here: it would live as long as its neighbours.
+pub struct Nursery {
+    sharers: usize,
+    /// The environment that is filled at present, and how many terms it has.
+    place: Mutex<Option<(Arc<OwnEnv>, usize)>>,
+}
+
+impl Nursery {
+    /// A nursery where that many terms share an environment.
+    pub fn new(sharers: usize) -> Nursery {
+        Nursery {
+            sharers,
+            place: Mutex::new(None),
+        }
+    }
+
+    /// A copy of a small term.
+    pub fn copy(&self, term: Term<'_>) -> OwnTerm {
+        let mut place = self.place.lock();
+        let (env, count) = place.take().unwrap_or_else(|| (Arc::new(OwnEnv::new()), 0));
+        let own = OwnTerm::copy_to(env.clone(), term);
+        if count + 1 < self.sharers {
+            *place = Some((env, count + 1));
+        }
+        own
+    }
+}

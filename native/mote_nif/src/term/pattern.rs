@@ -1,0 +1,91 @@
+//! Patterns of messages: terms of atoms, numbers, binaries, tuples and lists, where `:_` stands for anything.
+//!
+//! Invariant: a pattern has no term in it. It is matched again and again, and to look into a term may take memory that only goes
+//! with its environment.
+use crate::term::atoms::{self, names};
+use crate::term::read::{list_cell, small_integer, tuple_elements};
+use mote_vm::base::atom::Atom;
+use mote_vm::{Term as Value, View};
+use rustler::{Binary, Term, TermType};
+
+/// A part of a pattern: a tuple and a list's cell before what is in them.
+enum Part {
+    Anything,
+    Atom(Atom),
+    /// None if the machine has no such integer.
+    Integer(Option<i64>),
+    Float(f64),
+    Bytes(Box<[u8]>),
+    Tuple(usize),
+    EmptyList,
+    Cell,
+}
+
+/// See the head of this file.
+pub struct Pattern(Vec<Part>);
+
+impl Pattern {
+    /// The pattern that a term is, if it is one.
+    pub fn of(term: Term<'_>) -> Option<Pattern> {
+        let mut parts = Vec::new();
+        let mut rest = vec![term];
+        while let Some(term) = rest.pop() {
+            parts.push(match term.get_type() {
+                TermType::Atom if names::anything() == term => Part::Anything,
+                TermType::Atom => Part::Atom(atoms::number(term)),
+                TermType::Integer => Part::Integer(small_integer(term)),
+                TermType::Float => Part::Float(term.decode().ok()?),
+                TermType::Binary => Part::Bytes(Binary::from_term(term).ok()?.as_slice().into()),
+                TermType::Tuple => {
+                    let elements = tuple_elements(term);
+                    let env = term.get_env();
+                    // SAFETY: elements belong to the environment of their tuple.
+                    let term = |element: &_| unsafe { Term::new(env, *element) };
+                    rest.extend(elements.iter().rev().map(term));
+                    Part::Tuple(elements.len())
+                }
+                TermType::List => match list_cell(term) {
+                    Some((head, tail)) => {
+                        rest.extend([tail, head]);
+                        Part::Cell
+                    }
+                    None => Part::EmptyList,
+                },
+                _ => return None,
+            });
+        }
+        Some(Pattern(parts))
+    }
+
+    /// Whether a value is like that.
+    pub fn matches(&self, value: Value<'_>) -> bool {
+        let mut rest = vec![value];
+        self.0.iter().all(|part| {
+            rest.pop()
+                .is_some_and(|value| part.matches(value, &mut rest))
+        })
+    }
+}
+
+impl Part {
+    /// Whether a value is like that; what is in it is to be matched by the parts that follow.
+    fn matches<'m>(&self, value: Value<'m>, rest: &mut Vec<Value<'m>>) -> bool {
+        match (self, value.view()) {
+            (Part::Anything, _) | (Part::EmptyList, View::EmptyList) => true,
+            (Part::Atom(atom), View::Atom(other)) => *atom == other,
+            (Part::Integer(n), View::Integer(other)) => *n == Some(other),
+            (Part::Float(f), View::Float(other)) => *f == other,
+            (Part::Bytes(bytes), View::Bytes(other)) => **bytes == *other,
+            (Part::Bytes(bytes), View::Foreign(other)) => other.bytes() == Some(&**bytes),
+            (Part::Tuple(count), View::Tuple(elements)) if *count == elements.len() => {
+                rest.extend(elements.iter().rev());
+                true
+            }
+            (Part::Cell, View::Cons(head, tail)) => {
+                rest.extend([tail, head]);
+                true
+            }
+            _ => false,
+        }
+    }
+}
