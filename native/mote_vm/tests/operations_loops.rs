@@ -1,5 +1,5 @@
 //! Loops that count: what they hand on to themselves is not tested for overflow in native code where it cannot overflow
-//! within a slice of fuel (`counters` in native/flow.rs). Here it begins at the edges, on both tiers.
+//! within a slice of fuel (`counters` in native/dataflow.rs). Here it begins at the edges, on both tiers.
 #[path = "support/build.rs"]
 mod build;
 #[path = "support/encode.rs"]

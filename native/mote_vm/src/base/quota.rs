@@ -145,7 +145,7 @@ mod tests {
         use crate::boundary::refusal::Refused;
         use crate::boundary::room::Room;
         use crate::boundary::timers::{Message, Timers, TIMER_BYTES};
-        use crate::gc::refuse::{Cleared, Refuse};
+        use crate::gc::garbage::{Cleared, Garbage};
         use crate::heap::block::{BlockPool, BLOCK};
         use crate::heap::pace::Pace;
         use crate::heap::Heap;
@@ -452,12 +452,12 @@ mod tests {
                 assert!(!parcel.unpack(&mut heap, &mut Vec::new()).is_none());
             }
             assert!(pool.quota.held() >= BLOCK + least);
-            let refuse = Refuse::default();
+            let garbage = Garbage::default();
             for number in 1..=2 {
                 heap.start_marking(number);
-                refuse.begin();
-                refuse.foreigns(heap.sweep());
-                while refuse.clear_some(&pool, number) == Cleared::Some {}
+                garbage.begin();
+                garbage.foreigns(heap.sweep());
+                while garbage.clear_some(&pool, number) == Cleared::Some {}
             }
             // It was live for the first, as everything that is made while it marks, and nobody has marked it for the second.
             assert_eq!(pool.quota.held(), 0);

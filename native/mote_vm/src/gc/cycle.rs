@@ -185,10 +185,10 @@ impl<'m> Stopped<'m> {
             .iter()
             .any(|thread| thread.collection_was_asked());
         pool.reserve.collected(pool.take_peak(), asked);
-        let refuse = &self.gc.refuse;
-        refuse.begin();
+        let garbage = &self.gc.garbage;
+        garbage.begin();
         let sweep = |heap: &mut Heap| {
-            refuse.foreigns(heap.sweep());
+            garbage.foreigns(heap.sweep());
             if self.stress != Stress::Off {
                 heap.spoil();
             }

@@ -17,11 +17,11 @@
 //! 4. Callers outside never stop. They have no heap at the moment at which a collection begins or ends (`Leases`), and
 //!    what they are about to send is held by handles.
 //!
-//! What is dead is cleared away afterwards, also between turns (refuse.rs); then the next collection may begin.
+//! What is dead is cleared away afterwards, also between turns (garbage.rs); then the next collection may begin.
 pub(crate) mod check;
 pub(crate) mod cycle;
+pub(crate) mod garbage;
 pub(crate) mod pauses;
-pub(crate) mod refuse;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
 
@@ -30,9 +30,9 @@ use crate::heap::pace::Stress;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::phase::Phase;
 use crate::turns::marking::work::Work;
+use garbage::{Cleared, Garbage};
 use parking_lot::{Mutex, MutexGuard};
 pub use pauses::Pauses;
-use refuse::{Cleared, Refuse};
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Cells that a thread marks after a batch of turns, and when it has no turns to run.
 const SLICE: usize = 1024;
 const IDLE_SLICE: usize = 8 * 1024;
-/// Steps of clearing away at a time (refuse.rs).
+/// Steps of clearing away at a time (garbage.rs).
 const CLEARINGS: usize = 8;
 /// Cells marked after a turn, and in a pause, where marking beside turns is what is tested.
 const STRESS_SLICE: usize = 4;
@@ -76,7 +76,7 @@ pub(crate) struct Gc {
     over: AtomicU64,
     info: Mutex<GcInfo>,
     pub(crate) work: Arc<Work>,
-    pub(crate) refuse: Refuse,
+    pub(crate) garbage: Garbage,
     /// How many threads of the system run at once.
     pub(crate) cores: usize,
 }
@@ -89,7 +89,7 @@ impl Gc {
             over: AtomicU64::new(0),
             info: Mutex::default(),
             work: Arc::new(Work::new(program)),
-            refuse: Refuse::default(),
+            garbage: Garbage::default(),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
         }
     }
@@ -163,7 +163,7 @@ impl Dispatch {
                 let number = gc.begun.load(SeqCst);
                 let all = stress != Stress::Off || machine.pool().is_short();
                 for _ in 0..if all { usize::MAX } else { CLEARINGS } {
-                    match gc.refuse.clear_some(machine.pool(), number) {
+                    match gc.garbage.clear_some(machine.pool(), number) {
                         Cleared::Some => {}
                         Cleared::Elsewhere => return false,
                         Cleared::All => {
@@ -187,7 +187,7 @@ impl Dispatch {
             return false;
         }
         let gc = machine.gc();
-        gc.refuse.trim_again();
+        gc.garbage.trim_again();
         // As after a collection. None begins meanwhile: this thread does not stand still.
         gc.set_phase(Phase::Clearing);
         true

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 /// Bytes that are charged ahead.
 const AHEAD: usize = 16 << 10;
 
-/// The foreign values made since the last collection; older ones are the machine's (gc/refuse.rs).
+/// The foreign values made since the last collection; older ones are the machine's (gc/garbage.rs).
 #[derive(Default)]
 pub(super) struct Foreigns {
     pub(super) cells: Vec<ForeignCell>,

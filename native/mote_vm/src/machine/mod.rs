@@ -134,7 +134,7 @@ impl Machine {
         self.0.compiler.close();
         // Callers outside have some too, and threads that another caller has taken out of the list.
         self.0.leases.close(|| {
-            self.0.gc.refuse.drop_all(&self.0.pool);
+            self.0.gc.garbage.drop_all(&self.0.pool);
             // SAFETY: invariant 2: no heap is left, none is lent any more, and without one nothing reads values.
             unsafe { self.0.pool.free_everything() }
         });

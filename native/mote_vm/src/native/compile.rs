@@ -3,10 +3,10 @@
 //! What cannot be compiled (its frame or itself is too large) is not an error: a function then stops the native code
 //! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
 use super::body::{Body, Calls, Role};
-use super::flow::Flow;
-use super::learned::{Learned, Subject};
+use super::dataflow::Dataflow;
 use super::link::{link, Piece};
 use super::stubs::Stubs;
+use super::unit_facts::{Subject, UnitFacts};
 use super::{host, layout, LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
 use crate::code::job::Compiled;
 use crate::code::program::{BehaviourSlot, FunctionSlot};
@@ -80,12 +80,12 @@ impl<'a> Unit<'a> {
 }
 
 /// A function of the unit, and what is known of its registers; nothing if it is too large.
-pub(super) type Looked<'a> = Option<(Subject<'a>, Flow)>;
+pub(super) type Looked<'a> = Option<(Subject<'a>, Dataflow)>;
 
 /// Compiles a unit; `None` where the host is not supported or has no memory.
 pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
     let verified = unit.verified;
-    let learned = Learned::of(verified, unit.constants);
+    let learned = UnitFacts::of(verified, unit.constants);
     let functions: Vec<Looked<'_>> = (0..verified.functions.len())
         .map(|index| learned.function(index).map(looked_at))
         .collect();
@@ -134,8 +134,8 @@ pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
     })
 }
 
-fn looked_at(subject: Subject<'_>) -> (Subject<'_>, Flow) {
-    let flow = Flow::of(&subject);
+fn looked_at(subject: Subject<'_>) -> (Subject<'_>, Dataflow) {
+    let flow = Dataflow::of(&subject);
     (subject, flow)
 }
 
@@ -158,7 +158,7 @@ impl<'a> Compiler<'a> {
         piece
     }
 
-    fn built(&mut self, subject: &Subject<'a>, flow: &Flow, role: Role) -> Option<Piece> {
+    fn built(&mut self, subject: &Subject<'a>, flow: &Dataflow, role: Role) -> Option<Piece> {
         let largest = match role {
             Role::Function { unboxed: true, .. } => LARGEST_FRAME - BOXING_FRAME,
             Role::Function { .. } => LARGEST_FRAME,
@@ -180,7 +180,7 @@ impl<'a> Compiler<'a> {
 
     /// The form of a function that answers words, where it answers floats as they are otherwise.
     fn boxing_form(&mut self, interface: &Subject<'a>, index: usize) -> Option<Piece> {
-        let flow = Flow::of(interface);
+        let flow = Dataflow::of(interface);
         let role = Role::Function {
             index,
             unboxed: false,

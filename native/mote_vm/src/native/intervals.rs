@@ -4,13 +4,13 @@
 //! handed on follow intervals for what the round makes of it, operation by operation: rounding keeps order, so that the
 //! ends, calculated as the loop does, hold for all between them. If what is handed on lies in the intervals that it came
 //! from, it does so in every round.
-use super::counted::Counted;
-use super::flow::Flow;
+use super::counted_loops::Counted;
+use super::dataflow::Dataflow;
+use super::facts::State;
 use super::kinds::Kinds;
-use super::known::State;
-use super::learned::Subject;
 use super::linear::Linear;
 use super::plan::Plan;
+use super::unit_facts::Subject;
 use crate::code::ir::{Instr, Operand};
 use crate::terms::prim::arith;
 use crate::terms::prim::primitive::Primitive;
@@ -68,7 +68,11 @@ impl Interval {
 }
 
 /// If all floats of a loop stay finite when those that it begins with are in one interval: that interval.
-pub(super) fn beginning(counted: &Counted, subject: &Subject<'_>, flow: &Flow) -> Option<Interval> {
+pub(super) fn beginning(
+    counted: &Counted,
+    subject: &Subject<'_>,
+    flow: &Dataflow,
+) -> Option<Interval> {
     let mut beginnings = BEGINNINGS.into_iter();
     beginnings.find(|begun| {
         let floats = flow.inputs.iter().map(|kinds| *kinds == Kinds::FLOAT);
@@ -96,7 +100,7 @@ pub(super) fn beginning(counted: &Counted, subject: &Subject<'_>, flow: &Flow) -
 fn round(
     counted: &Counted,
     subject: &Subject<'_>,
-    flow: &Flow,
+    flow: &Dataflow,
     before: &[Option<Interval>],
 ) -> Option<Vec<Option<Interval>>> {
     let mut floats = vec![None; subject.registers as usize];

@@ -1,7 +1,7 @@
 //! What registers of a loop hold that counts: an integer parameter, and how far it has got.
-use super::flow::Flow;
+use super::dataflow::Dataflow;
+use super::facts::SMALL;
 use super::kinds::Kinds;
-use super::known::SMALL;
 use crate::code::ir::{Instr, Operand};
 use crate::terms::prim::primitive::Primitive;
 use crate::values::value::Value;
@@ -12,7 +12,7 @@ pub(super) struct Linear(Vec<Option<(u16, i64)>>);
 
 impl Linear {
     /// At the start of a round.
-    pub(super) fn start(flow: &Flow, registers: u16) -> Linear {
+    pub(super) fn start(flow: &Dataflow, registers: u16) -> Linear {
         let mut held = vec![None; registers as usize];
         for (i, kinds) in flow.inputs.iter().enumerate() {
             held[i] = (*kinds == Kinds::FIXNUM).then_some((i as u16, 0));
@@ -66,7 +66,7 @@ impl Linear {
     }
 
     /// At the start of the next round. What no counter and not the same is is not followed.
-    pub(super) fn hand_on(&mut self, handed: &[Operand], flow: &Flow) {
+    pub(super) fn hand_on(&mut self, handed: &[Operand], flow: &Dataflow) {
         let steps = self.steps(handed, flow);
         self.0.fill(None);
         for (i, step) in steps.into_iter().enumerate() {
@@ -75,7 +75,7 @@ impl Linear {
     }
 
     /// By how much each parameter has grown when it is handed on, if it is followed.
-    pub(super) fn steps(&self, handed: &[Operand], flow: &Flow) -> Vec<Option<i64>> {
+    pub(super) fn steps(&self, handed: &[Operand], flow: &Dataflow) -> Vec<Option<i64>> {
         let step = |(i, arg): (usize, &Operand)| {
             let (param, ahead) = self.of(*arg)?;
             (param == i as u16 && (ahead == 0 || flow.steps[i])).then_some(ahead)

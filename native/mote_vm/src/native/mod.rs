@@ -11,31 +11,31 @@
 //! 3. A turn is undone and run again by the interpreter when its native code cannot go on. So whatever is not
 //!    compiled, not yet or never, is the interpreter's, and the outcome of a turn does not depend on the tier.
 //! 4. No native frame is larger than [`LARGEST_FRAME`], or [`LARGEST_BEHAVIOUR_FRAME`]; what would have a larger one is
-//!    refused, and so is what would take the compiler too long (learned.rs). Refused code is the interpreter's.
+//!    refused, and so is what would take the compiler too long (unit_facts.rs). Refused code is the interpreter's.
 //! 5. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
-mod again;
 mod body;
 mod compile;
-mod counted;
-mod flow;
-mod glance;
+mod counted_loops;
+mod dataflow;
+mod early_answer;
+mod facts;
 mod helpers;
 mod host;
 mod intervals;
 mod kinds;
-mod known;
 mod layout;
-mod learned;
 mod linear;
 mod link;
 mod live;
-mod pass;
+mod loop_carried;
+mod loop_nest;
+mod path;
 mod plan;
 mod range;
 mod stubs;
 pub(crate) mod tier;
-mod trace;
-mod way;
+mod transfer;
+mod unit_facts;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use helpers::asked as helper;

@@ -1,6 +1,6 @@
 //! How the fast body computes a primitive, by what is known of its operands.
+use super::facts::State;
 use super::kinds::Kinds;
-use super::known::State;
 use crate::code::ir::Operand;
 use crate::terms::prim::primitive::Primitive;
 use crate::values::value::Value;

@@ -1,6 +1,7 @@
 //! Dispatch threads: where events wait for them (inbox.rs, station.rs), how they take turns (thread.rs, dispatch.rs),
 //! share work, sleep and wake, and how a test runs them in an order of its choice ([`seeded`]).
 pub(crate) mod backlog;
+pub(crate) mod core_balance;
 pub(crate) mod dispatch;
 pub(crate) mod due;
 pub(crate) mod fault;
@@ -13,10 +14,9 @@ pub(crate) mod route;
 pub mod seeded;
 pub(crate) mod sharing;
 pub mod sponsor;
-pub(crate) mod spot;
 pub(crate) mod stand_in;
 pub(crate) mod station;
 pub(crate) mod thread;
+pub(crate) mod wake_threshold;
 pub(crate) mod watch;
 pub(crate) mod watched;
-pub(crate) mod worth;

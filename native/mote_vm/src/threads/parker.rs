@@ -19,7 +19,7 @@ mod models;
 use crate::base::sync::thread::{self, Thread};
 use crate::base::sync::{Mutex, RwLock};
 use crate::platform::cores;
-use crate::threads::spot::{Cores, CORES};
+use crate::threads::core_balance::{Cores, CORES};
 use std::time::Duration;
 
 /// See the head of this file.

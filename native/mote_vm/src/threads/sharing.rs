@@ -4,7 +4,7 @@
 //! A busy thread looks at its request word between batches of turns, and inside a long turn where fuel is checked. It
 //! gives away half of its queue, with the actors that the events are for: they change owner with the events, so nobody
 //! claims anything. Events for actors of the asker all go, and those for others' actors it routes just as well
-//! (route.rs). It also wakes a sleeping sibling when what is queued will take longer than the waking (worth.rs), and
+//! (route.rs). It also wakes a sleeping sibling when what is queued will take longer than the waking (wake_threshold.rs), and
 //! gives it nothing before it asks: by then there may be nothing left, and what was given too early would wait for it.
 //!
 //! Invariants:

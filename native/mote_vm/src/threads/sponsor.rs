@@ -3,7 +3,7 @@ use crate::base::atom::Atom;
 use crate::base::sync::{AtomicBool, Relaxed};
 use crate::boundary::room::Room;
 use crate::threads::station::Station;
-use crate::threads::worth::Worth;
+use crate::threads::wake_threshold::WakeThreshold;
 use crate::values::actor::SponsorId;
 use parking_lot::RwLock;
 use std::sync::atomic::AtomicUsize;
@@ -40,7 +40,7 @@ pub(crate) struct Sponsor {
     /// How many of them are asleep: a hint.
     pub(crate) asleep: AtomicUsize,
     /// From how much work on they are woken.
-    pub(crate) worth_waking: Worth,
+    pub(crate) worth_waking: WakeThreshold,
     /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
     pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
     pub(crate) room: Arc<Room>,
@@ -61,7 +61,7 @@ impl Sponsor {
             stations,
             room,
             asleep: AtomicUsize::new(0),
-            worth_waking: Worth::new(),
+            worth_waking: WakeThreshold::new(),
             removed: Arc::default(),
             ever_pinned: AtomicBool::new(false),
         }

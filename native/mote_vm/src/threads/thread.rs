@@ -23,11 +23,11 @@ use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
 use crate::platform::cores;
 use crate::threads::backlog::{Backlog, Batch, LONG};
+use crate::threads::core_balance::CoreBalance;
 use crate::threads::fault::Fault;
 use crate::threads::inbox::{Call, Contents, Done};
 use crate::threads::place::Place;
 use crate::threads::seeded::Choices;
-use crate::threads::spot::Spot;
 use crate::threads::station::Station;
 use crate::threads::watch::Watch;
 use crate::turns::interpreter::Interpreter;
@@ -107,7 +107,7 @@ pub(crate) struct Dispatch {
     trickle: Trickle,
     /// How often in a row it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
-    spot: Spot,
+    core: CoreBalance,
 }
 
 // SAFETY: `running` is only set while the owning thread runs a turn.
@@ -158,7 +158,7 @@ impl Dispatch {
             asked_only: 0,
             trickle: Trickle::default(),
             crowded: 0,
-            spot: Spot::default(),
+            core: CoreBalance::default(),
         }
     }
 
@@ -373,7 +373,7 @@ impl Dispatch {
     fn look_where(&mut self) {
         let station = &self.place.station;
         let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
-        if self.spot.seen(core, self.awake_since) {
+        if self.core.seen(core, self.awake_since) {
             station.parker.step_aside();
         }
     }
@@ -392,8 +392,8 @@ impl Dispatch {
 mod tests {
     use super::*;
     use crate::testing::still::Still;
+    use crate::threads::core_balance::Cores;
     use crate::threads::inbox::Entry;
-    use crate::threads::spot::Cores;
     use crate::values::actor::BehaviourId;
 
     #[test]
@@ -435,7 +435,7 @@ mod tests {
     fn a_thread_that_is_awake_is_counted_on_a_core() {
         let mut still = Still::new(1);
         let all = Cores::of_a_test();
-        still.thread.spot = Spot::among(all);
+        still.thread.core = CoreBalance::among(all);
         still.thread.stand_still(idle::wake);
         let station = still.thread.place.station.clone();
         let end = Entry::Call(Box::new(|thread| thread.place.machine.stop()));

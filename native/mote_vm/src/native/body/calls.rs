@@ -6,7 +6,7 @@ use super::truth::order;
 use super::{trusted, Body, Mode, Role, Target};
 use crate::code::ir::{Operand, Register};
 use crate::native::compile::Callee;
-use crate::native::glance::{Called, Glance, Source};
+use crate::native::early_answer::{Called, EarlyAnswer, Source};
 use crate::native::kinds::Kinds;
 use crate::native::layout;
 use crate::turns::turn::Stop;
@@ -95,13 +95,13 @@ impl Body<'_, '_> {
     }
 
     /// What a call comes to before it is made.
-    fn glance(&self, callee: Callee, expected: Kinds, args: &[Operand]) -> Option<Glance> {
+    fn glance(&self, callee: Callee, expected: Kinds, args: &[Operand]) -> Option<EarlyAnswer> {
         // A float would have to be taken out of its word on both ways.
         if self.mode == Mode::Slow || expected == Kinds::FLOAT {
             return None;
         }
         let arguments: Vec<Kinds> = args.iter().map(|arg| self.kinds(*arg)).collect();
-        Glance::at(&Called {
+        EarlyAnswer::at(&Called {
             code: &self.unit.verified.functions[callee.own()?].code,
             constants: self.subject.constants,
             arguments: &arguments,
@@ -109,25 +109,25 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Goes to `answered` with the answer and the budget where the call need not be made, and on otherwise.
-    fn look(&mut self, glance: &Glance, words: &[Value], answered: Block) {
+    /// Condition to `answered` with the answer and the budget where the call need not be made, and on otherwise.
+    fn look(&mut self, glance: &EarlyAnswer, words: &[Value], answered: Block) {
         let called = self.next_block();
         self.look_once(glance, words, called, answered);
         self.b.switch_to_block(called);
         self.b.seal_block(called);
     }
 
-    fn look_once(&mut self, glance: &Glance, words: &[Value], called: Block, answered: Block) {
+    fn look_once(&mut self, glance: &EarlyAnswer, words: &[Value], called: Block, answered: Block) {
         match glance {
-            Glance::Call => {
+            EarlyAnswer::Call => {
                 self.b.ins().jump(called, &[]);
             }
-            Glance::Answer(source) => {
+            EarlyAnswer::Answer(source) => {
                 let answer = self.word_from(*source, words);
                 let budget = self.b.use_var(self.budget);
                 self.b.ins().jump(answered, &[answer.into(), budget.into()]);
             }
-            Glance::If {
+            EarlyAnswer::If {
                 primitive,
                 left,
                 right,
@@ -156,7 +156,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Goes on if a call has answered what it usually does. One test also finds out that it has stopped. If `deeper`, the
+    /// Condition on if a call has answered what it usually does. One test also finds out that it has stopped. If `deeper`, the
     /// budget is still the callee's.
     fn expect(&mut self, usual: Value, value: Value, deeper: bool) {
         let (next, other) = (self.next_block(), self.b.create_block());
@@ -289,7 +289,7 @@ impl Body<'_, '_> {
         let values: Vec<Value> = (args.iter().zip(&floats))
             .map(|(arg, float)| match (float, arg) {
                 (false, _) => self.word(*arg),
-                // flow.rs has confirmed that it is unboxed, or a constant.
+                // dataflow.rs has confirmed that it is unboxed, or a constant.
                 (true, Operand::Register(r)) => self.b.use_var(self.floats[*r as usize]),
                 (true, Operand::Constant(_)) => {
                     let f = self.constant_of(*arg).as_float().unwrap_or(f64::NAN);

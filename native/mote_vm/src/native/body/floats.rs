@@ -21,7 +21,7 @@ const INFINITE: i64 = (f64::INFINITY.to_bits() << 1) as i64;
 impl Body<'_, '_> {
     /// A primitive on floats; leaves the fast body when there is no answer, or something is no number.
     pub(super) fn floats(&mut self, d: Register, p: Primitive, args: &[Operand]) -> Value {
-        // As flow.rs has it: these take integers as well, the others are taken for floats by their company.
+        // As dataflow.rs has it: these take integers as well, the others are taken for floats by their company.
         if let (Primitive::Fdiv, Some(inverse)) = (p, self.exact_inverse(args)) {
             if let Some(float) = self.counter_as_float(args[0], inverse) {
                 return float;
@@ -82,7 +82,7 @@ impl Body<'_, '_> {
             Operand::Register(r) => r,
             Operand::Constant(_) => {
                 let value = self.constant_of(arg);
-                // Anything else is no number, and flow.rs plans nothing of the kind.
+                // Anything else is no number, and dataflow.rs plans nothing of the kind.
                 let f = crate::terms::prim::arith::as_f64(value).unwrap_or(f64::NAN);
                 return self.b.ins().f64const(f);
             }
@@ -165,7 +165,8 @@ impl Body<'_, '_> {
             P::Fdiv => self.b.ins().fdiv(a, b),
             P::Sqrt => self.b.ins().sqrt(a),
             _ => {
-                let function = math::function(p).expect("flow.rs plans nothing else for floats");
+                let function =
+                    math::function(p).expect("dataflow.rs plans nothing else for floats");
                 self.outside(function, args, F64)
             }
         }

@@ -11,17 +11,17 @@
 use super::{Body, Calls, Here, Mode};
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::native::compile::Callee;
-use crate::native::flow::Flow;
+use crate::native::dataflow::Dataflow;
+use crate::native::facts::State;
 use crate::native::kinds::Kinds;
-use crate::native::known::State;
-use crate::native::learned::Subject;
+use crate::native::unit_facts::Subject;
 use crate::values::value::FIXNUM_MAX;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Variable;
 use std::mem::{swap, take};
 
-/// Instructions of the largest function that is made in line ([`Flow::size`]), and calls in it.
+/// Instructions of the largest function that is made in line ([`Dataflow::size`]), and calls in it.
 const LARGEST: usize = 16;
 const CALLS: usize = 2;
 /// How deep functions in line nest, and how deep those that call themselves do.
@@ -33,7 +33,7 @@ const MOST: usize = 64;
 /// What belongs to one activation of a function, while the body is at another.
 pub(super) struct Activation<'a> {
     pub(super) subject: &'a Subject<'a>,
-    pub(super) flow: &'a Flow,
+    pub(super) flow: &'a Dataflow,
     state: State,
     here: Vec<Here>,
     pub(super) words: Vec<Variable>,
@@ -68,7 +68,7 @@ impl<'a> Body<'a, '_> {
         callee: Callee,
         expected: Kinds,
         args: &[Operand],
-    ) -> Option<&'a (Subject<'a>, Flow)> {
+    ) -> Option<&'a (Subject<'a>, Dataflow)> {
         let index = callee.own()?;
         let looked = self.functions[index].as_ref()?;
         let (subject, flow) = looked;
@@ -110,7 +110,7 @@ impl<'a> Body<'a, '_> {
         &mut self,
         d: Register,
         args: &[Operand],
-        (subject, flow): &'a (Subject<'a>, Flow),
+        (subject, flow): &'a (Subject<'a>, Dataflow),
         expected: Kinds,
     ) {
         let given = self.given(args, flow);
@@ -155,7 +155,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// What a function in line is called with.
-    pub(super) fn given(&mut self, args: &[Operand], to: &Flow) -> Vec<Given> {
+    pub(super) fn given(&mut self, args: &[Operand], to: &Dataflow) -> Vec<Given> {
         let args = args.iter().zip(&to.inputs);
         args.map(|(arg, kinds)| match *kinds {
             Kinds::FLOAT => Given::Float(self.machine_float(*arg)),
@@ -278,7 +278,7 @@ impl<'a> Body<'a, '_> {
     pub(super) fn activation(
         &mut self,
         subject: &'a Subject<'a>,
-        flow: &'a Flow,
+        flow: &'a Dataflow,
         inlined: Option<Inlined>,
     ) -> Activation<'a> {
         let registers = subject.registers as usize;
@@ -299,7 +299,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Goes over to another activation, and leaves this one there.
+    /// Condition over to another activation, and leaves this one there.
     pub(super) fn switch(&mut self, other: &mut Activation<'a>) {
         debug_assert!(!self.unproven);
         self.before.clear();

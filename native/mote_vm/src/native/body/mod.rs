@@ -8,31 +8,31 @@
 //! Registers are variables of Cranelift's SSA construction, one for the value's word and one for the machine float.
 //! [`Here`] says which of them hold at the current point; edges convert to what their target expects.
 //!
-//! Here: the walk over the instructions. Edges are in ways.rs, moves in words.rs, the operations in the other files of this
+//! Here: the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other files of this
 //! folder.
-mod abreast;
-mod asked;
 mod binaries;
 mod budget;
 mod calls;
+mod edges;
 mod effects;
 mod floats;
+mod helper_calls;
 mod inline;
+mod lanes;
 mod numbers;
 mod positions;
 mod shapes;
-mod strides;
 mod truth;
-mod ways;
+mod unroll;
 mod words;
 
 use super::compile::{Looked, Unit};
-use super::flow::Flow;
+use super::dataflow::Dataflow;
+use super::facts::State;
 use super::kinds::Kinds;
-use super::known::State;
 use super::layout;
-use super::learned::Subject;
 use super::plan::Plan;
+use super::unit_facts::Subject;
 use crate::code::entry;
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::terms::prim::primitive::Primitive;
@@ -46,7 +46,7 @@ use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use inline::{Activation, Inlined};
 use positions::Positions;
-use strides::Stride;
+use unroll::Unrolled;
 
 /// What the code is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub(super) struct Body<'a, 'b> {
     unit: &'a Unit<'a>,
     functions: &'a [Looked<'a>],
     subject: &'a Subject<'a>,
-    flow: &'a Flow,
+    flow: &'a Dataflow,
     role: Role,
     mode: Mode,
     /// What is known in the fast body; unused in the slow one.
@@ -142,7 +142,7 @@ pub(super) struct Body<'a, 'b> {
     again: Option<Block>,
     fast_again: Option<Block>,
     /// Several rounds of a loop, while they are compiled.
-    stride: Option<Stride>,
+    stride: Option<Unrolled>,
     strides_left: Variable,
     /// Where a loop tries strides again that calls others, and the budget that its plain round has begun with.
     abreast_again: Option<Block>,
@@ -176,7 +176,7 @@ impl<'a, 'b> Body<'a, 'b> {
         b: FunctionBuilder<'b>,
         unit: &'a Unit<'a>,
         functions: &'a [Looked<'a>],
-        (subject, flow, role): (&'a Subject<'a>, &'a Flow, Role),
+        (subject, flow, role): (&'a Subject<'a>, &'a Dataflow, Role),
         calls: Calls,
         config: TargetFrontendConfig,
     ) -> bool {
@@ -198,7 +198,7 @@ impl<'a, 'b> Body<'a, 'b> {
         unit: &'a Unit<'a>,
         functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
-        flow: &'a Flow,
+        flow: &'a Dataflow,
         index: usize,
         config: TargetFrontendConfig,
     ) {
@@ -224,7 +224,7 @@ impl<'a, 'b> Body<'a, 'b> {
         unit: &'a Unit<'a>,
         functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
-        flow: &'a Flow,
+        flow: &'a Dataflow,
         role: Role,
     ) -> (Self, Vec<Value>) {
         let entry = b.create_block();
@@ -361,7 +361,7 @@ impl<'a, 'b> Body<'a, 'b> {
         for (i, instruction) in subject.code.iter().enumerate() {
             let label = i as Label;
             let block = match self.mode {
-                // Also where the jumps that flow.rs has met were left out: what is known here is what it knows.
+                // Also where the jumps that dataflow.rs has met were left out: what is known here is what it knows.
                 Mode::Fast if reached && self.flow.labels[i].is_some() => {
                     Some(self.block_of(Target::Fast(label)))
                 }
@@ -391,7 +391,7 @@ impl<'a, 'b> Body<'a, 'b> {
         }
     }
 
-    /// Goes on in a block that was jumped to.
+    /// Condition on in a block that was jumped to.
     fn arrive(&mut self, label: Label, block: Block) {
         self.b.switch_to_block(block);
         // Jumps go forward, and the fast body is complete before the slow one: all that lead here are there.

@@ -117,7 +117,7 @@ impl Body<'_, '_> {
             P::Bnot => self.b.ins().bxor_imm_s(a, -2),
             P::Max => self.b.ins().smax(a, b),
             P::Min => self.b.ins().smin(a, b),
-            _ => unreachable!("flow.rs plans nothing else for fixnums"),
+            _ => unreachable!("dataflow.rs plans nothing else for fixnums"),
         }
     }
 

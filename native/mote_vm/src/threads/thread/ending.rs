@@ -49,7 +49,7 @@ impl Dispatch {
         let queue = std::mem::replace(&mut self.turn.queue, nothing);
         if gc.phase() == Phase::Marking {
             gc.work.flush(&mut self.turn.log);
-            gc.refuse.queue(queue);
+            gc.garbage.queue(queue);
         } else {
             drop(queue);
         }

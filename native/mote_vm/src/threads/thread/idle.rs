@@ -149,7 +149,7 @@ impl Dispatch {
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish();
-        self.spot.leave();
+        self.core.leave();
         self.called = self.stand_still(|place| {
             place
                 .sponsor

@@ -75,22 +75,22 @@ fn take_one(count: &AtomicU32, most_left: u32) -> bool {
 }
 
 /// Where a thread is counted.
-pub(crate) struct Spot {
+pub(crate) struct CoreBalance {
     all: &'static Cores,
     core: Option<Core>,
     shared_since: Option<Instant>,
     rests_until: Option<Instant>,
 }
 
-impl Default for Spot {
-    fn default() -> Spot {
-        Spot::among(&CORES)
+impl Default for CoreBalance {
+    fn default() -> CoreBalance {
+        CoreBalance::among(&CORES)
     }
 }
 
-impl Spot {
-    pub(crate) fn among(all: &'static Cores) -> Spot {
-        Spot {
+impl CoreBalance {
+    pub(crate) fn among(all: &'static Cores) -> CoreBalance {
+        CoreBalance {
             all,
             core: None,
             shared_since: None,
@@ -154,7 +154,7 @@ impl Spot {
     }
 }
 
-impl Drop for Spot {
+impl Drop for CoreBalance {
     fn drop(&mut self) {
         self.leave();
     }
@@ -181,10 +181,10 @@ impl Cores {
 mod tests {
     use super::*;
 
-    fn spots<const N: usize>(usable: Vec<usize>) -> [Spot; N] {
+    fn spots<const N: usize>(usable: Vec<usize>) -> [CoreBalance; N] {
         let all = Cores::of_a_test();
         all.usable.set(usable).expect("not asked yet");
-        [(); N].map(|()| Spot::among(all))
+        [(); N].map(|()| CoreBalance::among(all))
     }
 
     #[test]

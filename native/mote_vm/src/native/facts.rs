@@ -20,7 +20,7 @@ pub(super) struct Known {
 }
 
 /// The largest constant that is small: a slice of rounds with such steps stays far below the room that is tested
-/// ([`counters`](super::flow::Flow::counters)).
+/// ([`counters`](super::dataflow::Dataflow::counters)).
 pub(super) const SMALL: i64 = 1 << 20;
 
 impl Known {

@@ -1,6 +1,7 @@
-//! Several rounds of a loop at once: strides of a loop that counts (counted.rs).
+//! Unrolled loops: several rounds at once of a loop that counts (counted_loops.rs). Those that are made at once are a
+//! **stride**.
 //!
-//! A stride has the rounds of the plain loop one behind the other, or abreast (abreast.rs). How many strides there is fuel
+//! A stride has the rounds of the plain loop one after the other, or in lanes (lanes.rs). How many strides there is fuel
 //! for, and how many there are before the loop ends, is calculated before the first of them; what they count is how many of
 //! them are left, from which fuel and counters follow where they are asked for.
 //!
@@ -12,11 +13,12 @@
 //!    computed from them, and no way depends on one.
 use super::{Body, Target};
 use crate::code::ir::{Instr, Label, Operand};
-use crate::native::counted::{Bound, Counted, DISTANCE, ROUNDS};
+use crate::native::counted_loops::{Bound, Counted, DISTANCE, ROUNDS};
 use crate::native::intervals::{self, Interval};
 use crate::native::kinds::Kinds;
 use crate::native::linear::Linear;
-use crate::native::way::Limit;
+use crate::native::loop_nest::LoopNest;
+use crate::native::path::Limit;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
@@ -24,7 +26,7 @@ use cranelift_frontend::Variable;
 use std::rc::Rc;
 
 /// A stride that is being compiled.
-pub(super) struct Stride {
+pub(super) struct Unrolled {
     /// Where what is not usual goes.
     pub(super) given_up: Block,
     pub(super) counted: Rc<Counted>,
@@ -48,24 +50,80 @@ pub(super) struct Counter {
     pub(super) float: Variable,
 }
 
+/// What strides of a loop are.
+struct Strides<'a> {
+    /// The loops in its rounds, if there are any: then the rounds of a stride are made in lanes.
+    nest: Option<LoopNest<'a>>,
+    counted: Rc<Counted>,
+    /// What its floats are to lie in at first, if none of them can get out of the finite ones then.
+    beginning: Option<Interval>,
+    /// The fuel of a stride.
+    price: i64,
+}
+
+/// What is known before the first stride: how many there are, and the parameters before and after them.
+struct Start {
+    count: Value,
+    begun: Vec<Value>,
+    ends: Vec<Option<Value>>,
+    left_at_end: Value,
+}
+
+/// What a stride begins with.
+struct Begun {
+    /// How many strides are left, with this one.
+    left: Value,
+    words: Vec<Value>,
+    floats: Vec<Option<Value>>,
+}
+
 impl<'a> Body<'a, '_> {
     /// From the start of a loop to its plain form, by strides as far as they go.
     pub(super) fn strides(&mut self, plain: Block) {
-        let trace = self.trace();
-        let counted = match &trace {
-            Some(trace) => Some(trace.counted.clone()),
-            None => Counted::of(self.subject, self.flow, false).map(Rc::new),
-        };
-        let Some(counted) = counted else {
+        let Some(strides) = self.strides_of_loop() else {
             self.b.ins().jump(plain, &[]);
             return;
         };
-        let beginning = match trace {
+        let start = self.admit(&strides, plain);
+        // What strides need of counters as floats is known when they are compiled; it is made before them.
+        let (before, head) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(before, &[]);
+        self.b.seal_block(before);
+        self.b.switch_to_block(head);
+        let begun = self.begin_stride(&strides, &start);
+        let (stride, done) = self.stride(&strides, begun.left, head);
+        self.done(done, &start, plain);
+        self.give_up(stride.given_up, &strides, &start, begun, plain);
+        self.b.switch_to_block(before);
+        self.before_strides(&start, stride.counters, head);
+        self.state = self.flow.start();
+        self.before.clear();
+        self.unproven = false;
+    }
+
+    /// What strides of this loop would be, if it counts.
+    fn strides_of_loop(&self) -> Option<Strides<'a>> {
+        let nest = self.nest();
+        let counted = match &nest {
+            Some(nest) => nest.counted.clone(),
+            None => Rc::new(Counted::of(self.subject, self.flow, false)?),
+        };
+        let beginning = match nest {
             Some(_) => None,
             None => intervals::beginning(&counted, self.subject, self.flow),
         };
-        let price = ROUNDS * trace.as_ref().map_or(1, |trace| trace.price);
-        if let Some(beginning) = beginning {
+        let price = ROUNDS * nest.as_ref().map_or(1, |nest| nest.price);
+        Some(Strides {
+            nest,
+            counted,
+            beginning,
+            price,
+        })
+    }
+
+    /// Goes to the plain loop unless at least one stride is certain; how many are.
+    fn admit(&mut self, strides: &Strides<'a>, plain: Block) -> Start {
+        if let Some(beginning) = strides.beginning {
             for (i, kinds) in self.flow.inputs.iter().enumerate() {
                 if *kinds == Kinds::FLOAT {
                     let float = self.b.use_var(self.floats[i]);
@@ -74,15 +132,15 @@ impl<'a> Body<'a, '_> {
                 }
             }
         }
-        if let Some(trace) = &trace {
-            self.may_go_abreast(trace, plain);
+        if let Some(nest) = &strides.nest {
+            self.admit_lanes(nest, plain);
         }
         let budget = self.b.use_var(self.budget);
         let begun: Vec<Value> = self.words();
-        let enough = self.has_fuel_for(budget, price);
+        let enough = self.has_fuel_for(budget, strides.price);
         self.unless_plain(enough, plain);
-        let mut strides = self.fuel_for(budget, price);
-        for bound in &counted.bounds {
+        let mut count = self.fuel_for(budget, strides.price);
+        for bound in &strides.counted.bounds {
             let distance = self.distance(bound, &begun);
             let near = self.is_near(distance);
             self.unless_plain(near, plain);
@@ -90,45 +148,57 @@ impl<'a> Body<'a, '_> {
             let stride = self.b.ins().iconst(I64, 2 * ROUNDS * bound.step);
             let before = self.b.ins().udiv(distance, stride);
             let before = self.b.ins().iadd_imm_s(before, 1);
-            strides = self.b.ins().umin(strides, before);
+            count = self.b.ins().umin(count, before);
         }
-        let spent = self.b.ins().imul_imm_s(strides, price);
+        let spent = self.b.ins().imul_imm_s(count, strides.price);
         let left_at_end = self.b.ins().isub(budget, spent);
-        let ends: Vec<Option<Value>> = (counted.steps.iter().zip(&begun))
-            .map(|(step, word)| step.map(|step| self.ahead(*word, step, strides)))
+        let ends = (strides.counted.steps.iter().zip(&begun))
+            .map(|(step, word)| step.map(|step| self.ahead(*word, step, count)))
             .collect();
+        Start {
+            count,
+            begun,
+            ends,
+            left_at_end,
+        }
+    }
 
-        // What strides need of counters as floats is known when they are compiled; it is made before them.
-        let (before, head) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().jump(before, &[]);
-        self.b.seal_block(before);
-        self.b.switch_to_block(head);
+    /// The parameters at the head of a stride: counters follow from how many strides are left.
+    fn begin_stride(&mut self, strides: &Strides<'a>, start: &Start) -> Begun {
         let left = self.b.use_var(self.strides_left);
-        for (i, (step, end)) in counted.steps.iter().zip(&ends).enumerate() {
+        for (i, (step, end)) in strides.counted.steps.iter().zip(&start.ends).enumerate() {
             if let (Some(step), Some(end)) = (step, end) {
                 let word = self.ahead(*end, -step, left);
                 self.b.def_var(self.words[i], word);
             }
         }
         let words = self.words();
-        let floats: Vec<Option<Value>> = (self.flow.inputs.iter().zip(&self.floats))
+        let floats = (self.flow.inputs.iter().zip(&self.floats))
             .map(|(kinds, float)| (*kinds == Kinds::FLOAT).then(|| self.b.use_var(*float)))
             .collect();
+        Begun {
+            left,
+            words,
+            floats,
+        }
+    }
 
+    /// The rounds of a stride, and back to its head while any are left; where it goes on when none is.
+    fn stride(&mut self, strides: &Strides<'a>, left: Value, head: Block) -> (Unrolled, Block) {
         let given_up = self.b.create_block();
         self.b.set_cold_block(given_up);
         self.state = self.flow.start();
-        self.stride = Some(Stride {
+        self.stride = Some(Unrolled {
             given_up,
             linear: Linear::start(self.flow, self.subject.registers),
-            counted: counted.clone(),
+            counted: strides.counted.clone(),
             rounds: ROUNDS,
             counters: Vec::new(),
-            finite: beginning.is_some(),
+            finite: strides.beginning.is_some(),
             sum: None,
         });
-        match &trace {
-            Some(trace) => self.abreast(trace),
+        match &strides.nest {
+            Some(nest) => self.lanes(nest),
             None => (0..ROUNDS).for_each(|_| self.round()),
         }
         let stride = self.stride.as_ref().expect("it was begun above");
@@ -142,46 +212,59 @@ impl<'a> Body<'a, '_> {
         self.b.def_var(self.strides_left, fewer);
         let done = self.b.create_block();
         self.b.ins().brif(fewer, head, &[], done, &[]);
+        (stride, done)
+    }
 
+    /// After the last stride: the plain loop makes the rounds that are left.
+    fn done(&mut self, done: Block, start: &Start, plain: Block) {
         self.b.switch_to_block(done);
         self.b.seal_block(done);
-        self.b.def_var(self.budget, left_at_end);
-        for (i, end) in ends.into_iter().enumerate() {
-            if let Some(end) = end {
+        self.b.def_var(self.budget, start.left_at_end);
+        for (i, end) in start.ends.iter().enumerate() {
+            if let Some(end) = *end {
                 self.b.def_var(self.words[i], end);
             }
         }
         self.b.ins().jump(plain, &[]);
+    }
 
+    /// Out of the middle of a stride: the plain loop makes its rounds, with what it was begun with.
+    fn give_up(
+        &mut self,
+        given_up: Block,
+        strides: &Strides<'a>,
+        start: &Start,
+        begun: Begun,
+        plain: Block,
+    ) {
         self.b.switch_to_block(given_up);
-        let unspent = self.b.ins().imul_imm_s(left, price);
-        let budget = self.b.ins().iadd(left_at_end, unspent);
+        let unspent = self.b.ins().imul_imm_s(begun.left, strides.price);
+        let budget = self.b.ins().iadd(start.left_at_end, unspent);
         self.b.def_var(self.budget, budget);
-        for (i, float) in floats.into_iter().enumerate() {
+        for (i, float) in begun.floats.into_iter().enumerate() {
             match float {
                 Some(float) => self.b.def_var(self.floats[i], float),
-                None => self.b.def_var(self.words[i], words[i]),
+                None => self.b.def_var(self.words[i], begun.words[i]),
             }
         }
         self.b.ins().jump(plain, &[]);
+    }
 
-        self.b.switch_to_block(before);
-        self.b.def_var(self.strides_left, strides);
-        for counter in stride.counters {
-            let float = self.fixnum_as_float(begun[counter.param as usize]);
+    /// Before the first stride: counters as floats, which its rounds asked for.
+    fn before_strides(&mut self, start: &Start, counters: Vec<Counter>, head: Block) {
+        self.b.def_var(self.strides_left, start.count);
+        for counter in counters {
+            let float = self.fixnum_as_float(start.begun[counter.param as usize]);
             let power = self.b.ins().f64const(counter.power);
             let float = self.b.ins().fmul(float, power);
             self.b.def_var(counter.float, float);
         }
         self.b.ins().jump(head, &[]);
         self.b.seal_block(head);
-        self.state = self.flow.start();
-        self.before.clear();
-        self.unproven = false;
     }
 
     /// At the end of a stride, for the next one.
-    pub(super) fn counters_go_on(&mut self, stride: &Stride) {
+    pub(super) fn counters_go_on(&mut self, stride: &Unrolled) {
         for counter in &stride.counters {
             let float = self.b.use_var(counter.float);
             let by = self.b.ins().f64const(counter.by);

@@ -24,9 +24,9 @@ struct Heaps {
 
 /// See the head of this file.
 #[derive(Default)]
-pub(crate) struct Refuse(Mutex<Heaps>);
+pub(crate) struct Garbage(Mutex<Heaps>);
 
-impl Refuse {
+impl Garbage {
     /// Foreign cells of a heap that was swept.
     pub(crate) fn foreigns(&self, cells: Vec<ForeignCell>) {
         if !cells.is_empty() {

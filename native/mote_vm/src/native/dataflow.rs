@@ -6,16 +6,16 @@
 //!
 //! The knowledge is of the fast body: it includes what the fast body itself has tested, leaving for the slow one when
 //! a test fails. About the slow body nothing is assumed.
-use super::again::Again;
+use super::facts::{Known, State};
 use super::kinds::Kinds;
-use super::known::{Known, State};
-use super::learned::Subject;
 use super::live::{live, Registers};
+use super::loop_carried::LoopCarried;
 use super::range::Range;
+use super::unit_facts::Subject;
 use crate::code::ir::{Instr, Label};
 
 /// What is known of a code.
-pub(super) struct Flow {
+pub(super) struct Dataflow {
     /// What the fast body takes for granted of the parameters; tested before it is entered.
     pub(super) inputs: Vec<Kinds>,
     /// What holds where jumps lead, for those that anything jumps to.
@@ -38,7 +38,7 @@ pub(super) struct Flow {
     registers: u16,
 }
 
-/// See [`Flow::size`].
+/// See [`Dataflow::size`].
 fn size(code: &[Instr]) -> usize {
     let mut aborts = vec![false; code.len() + 1];
     for (at, instruction) in code.iter().enumerate().rev() {
@@ -54,9 +54,9 @@ fn size(code: &[Instr]) -> usize {
         .count()
 }
 
-impl Flow {
-    pub(super) fn of(subject: &Subject<'_>) -> Flow {
-        let mut flow = Flow {
+impl Dataflow {
+    pub(super) fn of(subject: &Subject<'_>) -> Dataflow {
+        let mut flow = Dataflow {
             inputs: vec![Kinds::ANY; subject.inputs as usize],
             labels: Vec::new(),
             live: live(subject.code),
@@ -120,8 +120,8 @@ impl Flow {
         }
     }
 
-    fn run(&mut self, subject: &Subject<'_>) -> Again {
-        let mut again = Again {
+    fn run(&mut self, subject: &Subject<'_>) -> LoopCarried {
+        let mut again = LoopCarried {
             passed: vec![None; self.inputs.len()],
             steps: vec![None; self.inputs.len()],
             used_as: vec![Kinds::NONE; self.inputs.len()],
@@ -180,7 +180,7 @@ impl Flow {
     }
 
     /// Takes back what does not come round; whether all did.
-    fn confirm(&mut self, again: &Again) -> bool {
+    fn confirm(&mut self, again: &LoopCarried) -> bool {
         let mut all = true;
         for (input, passed) in self.inputs.iter_mut().zip(&again.passed) {
             let holds = passed.is_none_or(|known| match *input {
@@ -198,7 +198,7 @@ impl Flow {
 
 impl State {
     /// Where an instruction can be jumped to, what is known there.
-    pub(super) fn arrive(&mut self, at: Label, flow: &Flow) {
+    pub(super) fn arrive(&mut self, at: Label, flow: &Dataflow) {
         if let Some(known) = &flow.labels[at as usize] {
             self.clone_from(known);
         }

@@ -116,7 +116,7 @@ impl Body<'_, '_> {
         self.b.ins().jump(block, &[]);
     }
 
-    /// Goes to a target if the condition holds, and on in a new block otherwise.
+    /// Condition to a target if the condition holds, and on in a new block otherwise.
     pub(super) fn leave_if(&mut self, condition: Value, target: Target) {
         let next = self.next_block();
         let block = self.departure(target);
@@ -126,7 +126,7 @@ impl Body<'_, '_> {
         self.b.seal_block(next);
     }
 
-    /// Goes on in a new block if the condition holds, and to a target otherwise.
+    /// Condition on in a new block if the condition holds, and to a target otherwise.
     pub(super) fn leave_unless(&mut self, condition: Value, target: Target) {
         let next = self.next_block();
         let block = self.departure(target);

@@ -1,13 +1,13 @@
 //! Loops that count towards a bound: several of their rounds are certain before the first of them is begun.
 //!
-//! Such a loop has one way round (way.rs), and it ends only where a comparison of a counter ([`Flow::steps`]) says so. As
+//! Such a loop has one way round (path.rs), and it ends only where a comparison of a counter ([`Dataflow::steps`]) says so. As
 //! a counter goes one way in equal steps, the comparison for the last of some rounds answers for all of them. What the
-//! native code makes of that is in body/strides.rs; here it is found out, without compiling anything. One that calls
-//! others is followed into them by trace.rs.
-use super::flow::Flow;
+//! native code makes of that is in body/unroll.rs; here it is found out, without compiling anything. One that calls
+//! others is followed into them by loop_nest.rs.
+use super::dataflow::Dataflow;
 use super::kinds::Kinds;
-use super::learned::Subject;
-use super::way::{Goes, Limit, Way};
+use super::path::{Condition, Limit, Path};
+use super::unit_facts::Subject;
 use crate::code::ir::{Instr, Label, Operand};
 use crate::terms::prim::primitive::Primitive;
 
@@ -53,7 +53,7 @@ pub(super) struct Bound {
 
 impl Counted {
     /// If it is one; its round may have `calls` or not.
-    pub(super) fn of(subject: &Subject<'_>, flow: &Flow, calls: bool) -> Option<Counted> {
+    pub(super) fn of(subject: &Subject<'_>, flow: &Dataflow, calls: bool) -> Option<Counted> {
         let code = subject.code;
         if !flow.loops || flow.size > LONGEST || !flow.steps.contains(&true) {
             return None;
@@ -67,7 +67,7 @@ impl Counted {
         let Instr::TailCall { args, .. } = &code[end] else {
             return None;
         };
-        let round = Way::to(end, subject, flow, calls)?;
+        let round = Path::to(end, subject, flow, calls)?;
         let handed = (args.iter()).map(|arg| round.state.operand(*arg, subject.constants));
         let handed: Vec<_> = handed.collect();
         let as_expected = args.iter().enumerate().all(|(i, arg)| match arg {
@@ -77,7 +77,7 @@ impl Counted {
         if !as_expected {
             return None;
         }
-        let bounds: Option<Vec<Bound>> = (round.goes.iter())
+        let bounds: Option<Vec<Bound>> = (round.taken_if.iter())
             .map(|goes| Bound::of(goes, &round, args))
             .collect();
         let fixed = handed.iter().enumerate();
@@ -86,7 +86,7 @@ impl Counted {
             fixed: fixed
                 .map(|(i, known)| known.param == Some(i as u16))
                 .collect(),
-            exit: round.goes.first().map(|goes| goes.at),
+            exit: round.taken_if.first().map(|goes| goes.at),
             round: round.computes,
             handed: args.clone(),
             bounds: bounds?,
@@ -103,7 +103,7 @@ impl Counted {
 
 impl Bound {
     /// What a condition of a round asks of the last one of a stride, if that answers for all.
-    fn of(goes: &Goes, round: &Way<'_>, args: &[Operand]) -> Option<Bound> {
+    fn of(goes: &Condition, round: &Path<'_>, args: &[Operand]) -> Option<Bound> {
         use Primitive as P;
         let (counter, ahead) = goes.counter;
         let (param, step) = round.linear.of(args[counter as usize])?;

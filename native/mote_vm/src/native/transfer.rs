@@ -1,9 +1,9 @@
 //! What holds after an instruction, by what held before it.
+use super::facts::{Fact, Known, Order, State};
 use super::kinds::Kinds;
-use super::known::{Fact, Known, Order, State};
-use super::learned::Subject;
 use super::plan::Plan;
 use super::range::{opposite, turned, Range};
+use super::unit_facts::Subject;
 use crate::code::ir::{Instr, Operand, Register};
 use crate::terms::prim::primitive::Primitive;
 use crate::values::value::Value;

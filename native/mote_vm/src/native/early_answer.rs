@@ -13,7 +13,7 @@ use crate::values::value::Value;
 const TESTS: usize = 3;
 
 /// What the first instructions of a function come to.
-pub(super) enum Glance {
+pub(super) enum EarlyAnswer {
     /// More than that: the call is made.
     Call,
     Answer(Source),
@@ -22,8 +22,8 @@ pub(super) enum Glance {
         primitive: Primitive,
         left: Source,
         right: Source,
-        yes: Box<Glance>,
-        no: Box<Glance>,
+        yes: Box<EarlyAnswer>,
+        no: Box<EarlyAnswer>,
     },
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Called<'a> {
     pub(super) expected: Kinds,
 }
 
-impl Glance {
+impl EarlyAnswer {
     /// `None` if the call is made in any case.
-    pub(super) fn at(called: &Called<'_>) -> Option<Glance> {
+    pub(super) fn at(called: &Called<'_>) -> Option<EarlyAnswer> {
         let arguments = (0..called.arguments.len()).map(|i| Held::Value(Source::Argument(i)));
         let held = arguments.map(Some).collect();
         let glance = called.from(0, held, TESTS);
@@ -61,15 +61,15 @@ impl Glance {
 
     fn answers(&self) -> bool {
         match self {
-            Glance::Call => false,
-            Glance::Answer(_) => true,
-            Glance::If { yes, no, .. } => yes.answers() || no.answers(),
+            EarlyAnswer::Call => false,
+            EarlyAnswer::Answer(_) => true,
+            EarlyAnswer::If { yes, no, .. } => yes.answers() || no.answers(),
         }
     }
 }
 
 impl Called<'_> {
-    fn from(&self, start: Label, mut held: Vec<Option<Held>>, tests: usize) -> Glance {
+    fn from(&self, start: Label, mut held: Vec<Option<Held>>, tests: usize) -> EarlyAnswer {
         let mut at = start as usize;
         loop {
             let decided = match &self.code[at] {
@@ -87,20 +87,20 @@ impl Called<'_> {
                     Some(Held::Test(primitive, left, right)) => {
                         Some((primitive, left, right, *label))
                     }
-                    _ => return Glance::Call,
+                    _ => return EarlyAnswer::Call,
                 },
                 Instr::Match { left, right, label } => {
                     match (self.integer(*left, &held), self.integer(*right, &held)) {
                         (Some(left), Some(right)) => Some((Primitive::Same, left, right, *label)),
-                        _ => return Glance::Call,
+                        _ => return EarlyAnswer::Call,
                     }
                 }
                 Instr::Return { value } => {
                     return match self.held(*value, &held) {
                         Some(Held::Value(source)) if self.kinds(source).is(self.expected) => {
-                            Glance::Answer(source)
+                            EarlyAnswer::Answer(source)
                         }
-                        _ => Glance::Call,
+                        _ => EarlyAnswer::Call,
                     };
                 }
                 other => {
@@ -108,7 +108,7 @@ impl Called<'_> {
                     let test = operation
                         .and_then(|(dst, p, args)| Some((dst, self.tested(p, args, &held)?)));
                     let Some((dst, test)) = test else {
-                        return Glance::Call;
+                        return EarlyAnswer::Call;
                     };
                     set(&mut held, dst, Some(test));
                     None
@@ -117,9 +117,9 @@ impl Called<'_> {
             at += 1;
             if let Some((primitive, left, right, label)) = decided {
                 if tests == 0 {
-                    return Glance::Call;
+                    return EarlyAnswer::Call;
                 }
-                return Glance::If {
+                return EarlyAnswer::If {
                     primitive,
                     left,
                     right,

@@ -1,19 +1,19 @@
-//! Several rounds of a loop beside each other, where they make inner loops: a stride of a loop that trace.rs has followed.
+//! Several rounds of a loop beside each other, where they make inner loops: a stride of a loop that loop_nest.rs has followed.
 //!
 //! Each round is a **lane**: activations of its own of all that it calls, in line. All lanes come to an inner loop first,
 //! then its rounds are made once, each for all lanes, and so on; what needs what the round before hands on comes last, lane
 //! behind lane. So chains of operations that wait for each other are as many as there are lanes, and a processor that has
 //! nothing to do but to wait for one of them goes on with the others. Each lane computes what its round would.
 //!
-//! It is a stride like others (strides.rs): for all that it calls fuel and depth are there before it.
+//! It is a stride like others (unroll.rs): for all that it calls fuel and depth are there before it.
 use super::inline::{Activation, Given};
-use super::strides::Stride;
+use super::unroll::Unrolled;
 use super::{Body, Calls, Target};
 use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::native::counted::ROUNDS;
+use crate::native::counted_loops::ROUNDS;
 use crate::native::kinds::Kinds;
 use crate::native::linear::Linear;
-use crate::native::trace::{Inner, Step, Trace};
+use crate::native::loop_nest::{Inner, LoopNest, Step};
 use crate::values::value::{Value as Word, FIXNUM_MAX};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -29,21 +29,21 @@ struct Lane<'a>(Vec<(Activation<'a>, Linear)>);
 
 impl<'a> Body<'a, '_> {
     /// How the rounds of this loop can be made abreast, if they can.
-    pub(super) fn trace(&self) -> Option<Trace<'a>> {
+    pub(super) fn nest(&self) -> Option<LoopNest<'a>> {
         match self.calls {
-            Calls::InLine => Trace::of(self.subject, self.flow, self.functions),
+            Calls::InLine => LoopNest::of(self.subject, self.flow, self.functions),
             Calls::Made => None,
         }
     }
 
     /// Before the first stride: what plain rounds come back to, and what they need not test.
-    pub(super) fn may_go_abreast(&mut self, trace: &Trace<'a>, plain: Block) {
+    pub(super) fn admit_lanes(&mut self, nest: &LoopNest<'a>, plain: Block) {
         let again = self.b.create_block();
         self.b.ins().jump(again, &[]);
         self.b.switch_to_block(again);
         self.abreast_again = Some(again);
         let budget = self.b.use_var(self.budget);
-        let deep = self.has_depth_for(budget, trace.depth);
+        let deep = self.has_depth_for(budget, nest.depth);
         self.unless_plain(deep, plain);
         for i in 0..self.flow.inputs.len() {
             if self.flow.steps[i] {
@@ -86,9 +86,9 @@ impl<'a> Body<'a, '_> {
     }
 
     /// The rounds of a stride.
-    pub(super) fn abreast(&mut self, trace: &Trace<'a>) {
-        let mut lanes: Vec<Lane<'a>> = (0..ROUNDS).map(|i| self.lane(trace, i)).collect();
-        for (steps, inner) in &trace.early {
+    pub(super) fn lanes(&mut self, nest: &LoopNest<'a>) {
+        let mut lanes: Vec<Lane<'a>> = (0..ROUNDS).map(|i| self.lane(nest, i)).collect();
+        for (steps, inner) in &nest.prologue {
             for lane in &mut lanes {
                 self.steps(lane, steps);
             }
@@ -97,15 +97,15 @@ impl<'a> Body<'a, '_> {
         let mut before = (self.words.clone(), self.floats.clone());
         for lane in &mut lanes {
             let own = (lane.0[0].0.words.clone(), lane.0[0].0.floats.clone());
-            for i in &trace.handed_late {
+            for i in &nest.carried_in {
                 self.hand_over(*i, &before, &own);
             }
-            self.steps(lane, &trace.late);
-            self.in_frame(lane, 0, |body| body.hand_on(&trace.counted.handed));
+            self.steps(lane, &nest.epilogue);
+            self.in_frame(lane, 0, |body| body.hand_on(&nest.counted.handed));
             before = own;
         }
         let own = (self.words.clone(), self.floats.clone());
-        for (i, step) in trace.counted.steps.iter().enumerate() {
+        for (i, step) in nest.counted.steps.iter().enumerate() {
             if step.is_none() {
                 self.hand_over(i, &before, &own);
             }
@@ -113,9 +113,9 @@ impl<'a> Body<'a, '_> {
     }
 
     /// A round of the stride, before it begins.
-    fn lane(&mut self, trace: &Trace<'a>, round: i64) -> Lane<'a> {
-        let counted = &trace.counted;
-        let frames = trace.frames.iter().enumerate().map(|(i, frame)| {
+    fn lane(&mut self, nest: &LoopNest<'a>, round: i64) -> Lane<'a> {
+        let counted = &nest.counted;
+        let frames = nest.frames.iter().enumerate().map(|(i, frame)| {
             let activation = self.activation(frame.subject, frame.flow, None);
             let registers = frame.subject.registers;
             let linear = match i {
@@ -171,7 +171,7 @@ impl<'a> Body<'a, '_> {
         swap(&mut self.current_stride().linear, linear);
     }
 
-    fn current_stride(&mut self) -> &mut Stride {
+    fn current_stride(&mut self) -> &mut Unrolled {
         self.stride.as_mut().expect("lanes are those of a stride")
     }
 
@@ -221,7 +221,7 @@ impl<'a> Body<'a, '_> {
                 function,
                 args,
             } => (*dst, *function, args),
-            _ => unreachable!("trace.rs enters where there is a call"),
+            _ => unreachable!("loop_nest.rs enters where there is a call"),
         }
     }
 
@@ -279,7 +279,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(before);
         self.b.switch_to_block(head);
         let left = self.b.use_var(left_now);
-        let stride = Stride {
+        let stride = Unrolled {
             given_up: self.current_stride().given_up,
             counted: inner.counted.clone(),
             rounds: 1,

@@ -1,18 +1,18 @@
 //! One way through a code, on which nothing has effects and nothing but comparisons of counters decides.
-use super::flow::Flow;
+use super::dataflow::Dataflow;
+use super::facts::State;
 use super::kinds::Kinds;
-use super::known::State;
-use super::learned::Subject;
 use super::linear::{integer, Linear};
 use super::plan::Plan;
 use super::range::{opposite, turned};
+use super::unit_facts::Subject;
 use crate::code::ir::{Instr, Label, Operand};
 use crate::terms::prim::primitive::Primitive;
 
 /// The way to one instruction of a code.
-pub(super) struct Way<'a> {
+pub(super) struct Path<'a> {
     subject: &'a Subject<'a>,
-    flow: &'a Flow,
+    flow: &'a Dataflow,
     /// Whether there may be calls on it, and functions of the platform.
     calls: bool,
     /// What is known at its end.
@@ -22,11 +22,11 @@ pub(super) struct Way<'a> {
     /// The instructions on it that compute something, in order; calls, too.
     pub(super) computes: Vec<Label>,
     /// The conditions under which it is gone.
-    pub(super) goes: Vec<Goes>,
+    pub(super) taken_if: Vec<Condition>,
 }
 
 /// A condition under which a way is gone.
-pub(super) struct Goes {
+pub(super) struct Condition {
     pub(super) at: Label,
     pub(super) p: Primitive,
     pub(super) counter: (u16, i64),
@@ -48,15 +48,15 @@ enum Said {
     Compared(Primitive, Operand, Operand),
 }
 
-impl<'a> Way<'a> {
+impl<'a> Path<'a> {
     /// The way to an instruction; `None` if there are several, or if on it more is done than may be.
     pub(super) fn to(
         end: usize,
         subject: &'a Subject<'a>,
-        flow: &'a Flow,
+        flow: &'a Dataflow,
         calls: bool,
-    ) -> Option<Way<'a>> {
-        let mut way = Way {
+    ) -> Option<Path<'a>> {
+        let mut way = Path {
             subject,
             flow,
             calls,
@@ -64,7 +64,7 @@ impl<'a> Way<'a> {
             linear: Linear::start(flow, subject.registers),
             said: vec![None; subject.registers as usize],
             computes: Vec::new(),
-            goes: Vec::new(),
+            taken_if: Vec::new(),
         };
         way.follow(end)?;
         Some(way)
@@ -177,7 +177,7 @@ impl<'a> Way<'a> {
             },
         };
         let at = at as Label;
-        self.goes.push(Goes {
+        self.taken_if.push(Condition {
             at,
             p,
             counter,

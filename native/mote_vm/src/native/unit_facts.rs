@@ -4,7 +4,7 @@
 //! Invariants:
 //! 1. A code is looked at, and compiled, only if that takes little: what the compiler does grows with the registers that
 //!    each instruction has to keep ([`LARGEST_SPREAD`]). What is larger is refused before any of it is done.
-use super::flow::Flow;
+use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::live::{live, Registers};
 use crate::code::ir::{Instr, Label};
@@ -23,7 +23,7 @@ const BOXING_ARITY: u32 = 16;
 const ROUNDS: usize = 3;
 
 /// What was found out of the functions of a unit, by index.
-pub(super) struct Learned<'a> {
+pub(super) struct UnitFacts<'a> {
     verified: &'a Verified,
     constants: &'a [Value],
     /// What they usually answer: integers, until it is found out.
@@ -46,7 +46,7 @@ pub(super) struct Subject<'a> {
     pub(super) inputs: u16,
     /// Which function it is; behaviours are none. Only of functions may parameters be taken for granted.
     pub(super) index: Option<usize>,
-    learned: &'a Learned<'a>,
+    learned: &'a UnitFacts<'a>,
 }
 
 impl Subject<'_> {
@@ -77,10 +77,10 @@ impl Subject<'_> {
     }
 }
 
-impl<'a> Learned<'a> {
-    pub(super) fn of(verified: &'a Verified, constants: &'a [Value]) -> Learned<'a> {
+impl<'a> UnitFacts<'a> {
+    pub(super) fn of(verified: &'a Verified, constants: &'a [Value]) -> UnitFacts<'a> {
         let functions = verified.functions.len();
-        let mut learned = Learned {
+        let mut learned = UnitFacts {
             verified,
             constants,
             returns: vec![Kinds::FIXNUM; functions],
@@ -150,7 +150,7 @@ impl<'a> Learned<'a> {
                 .map(|kinds| vec![Kinds::NONE; kinds.len()])
                 .collect();
             for index in 0..verified.functions.len() {
-                let flow = self.function(index).map(|subject| Flow::of(&subject));
+                let flow = self.function(index).map(|subject| Dataflow::of(&subject));
                 let answers = flow.as_ref().map(|flow| flow.answers);
                 self.returns[index] = answers.unwrap_or(Kinds::ANY);
                 for (import, kinds) in flow.map_or(Vec::new(), |flow| flow.calls) {

@@ -19,11 +19,11 @@ const COST: u64 = 10_000;
 const USE: u64 = 4 * COST;
 
 /// What a sponsor has learnt. A hint: a lesson that gets lost between two threads is learnt the next time.
-pub(crate) struct Worth(AtomicU64);
+pub(crate) struct WakeThreshold(AtomicU64);
 
-impl Worth {
-    pub(crate) fn new() -> Worth {
-        Worth(AtomicU64::new(AT_FIRST))
+impl WakeThreshold {
+    pub(crate) fn new() -> WakeThreshold {
+        WakeThreshold(AtomicU64::new(AT_FIRST))
     }
 
     /// Whether so many nanoseconds of waiting work are enough.
@@ -55,7 +55,7 @@ mod tests {
 
     /// What is enough after wakings that came to this.
     fn after(worked: impl IntoIterator<Item = u64>) -> u64 {
-        let worth = Worth::new();
+        let worth = WakeThreshold::new();
         worked.into_iter().for_each(|worked| worth.came_to(worked));
         let enough = worth.0.load(Relaxed);
         assert!(worth.pays(enough) && !worth.pays(enough - 1));

@@ -1,20 +1,20 @@
-//! Loops whose rounds make other loops: several rounds can be made abreast (body/abreast.rs) if what they do is certain.
+//! Loops whose rounds make other loops: several rounds can be made abreast (body/lanes.rs) if what they do is certain.
 //!
-//! Such a loop counts (counted.rs), and its round calls functions of the unit that have one way to their end, or are loops
+//! Such a loop counts (counted_loops.rs), and its round calls functions of the unit that have one way to their end, or are loops
 //! that count themselves, from a constant to a constant: then it is known how many rounds they make. So a round is a list
 //! of steps through the **frames** of what it calls, and the rounds of the inner loops are the same for all.
 //!
 //! What a round does up to the end of its last inner loop needs nothing that the round before computes: it has counters
 //! and what all rounds are handed alike.
 use super::compile::Looked;
-use super::counted::{Counted, ROUNDS};
-use super::flow::Flow;
+use super::counted_loops::{Counted, ROUNDS};
+use super::dataflow::Dataflow;
+use super::facts::State;
 use super::intervals::{self, Interval};
 use super::kinds::Kinds;
-use super::known::State;
-use super::learned::Subject;
 use super::linear::integer;
-use super::way::{Limit, Way};
+use super::path::{Limit, Path};
+use super::unit_facts::Subject;
 use crate::code::ir::{Instr, Label, Operand, Register};
 use crate::turns::turn::fuel::SLICE;
 use crate::values::value::FIXNUM_MAX;
@@ -26,16 +26,16 @@ const LONGEST: usize = 48;
 /// How deep calls in it nest.
 const LEVELS: i64 = 3;
 
-pub(super) struct Trace<'a> {
+pub(super) struct LoopNest<'a> {
     pub(super) counted: Rc<Counted>,
     /// The first one is the loop's.
     pub(super) frames: Vec<Frame<'a>>,
     /// What a round does before what the round before it hands on is needed: steps to an inner loop, and that.
-    pub(super) early: Vec<(Vec<Step>, Inner)>,
-    /// What it does then.
-    pub(super) late: Vec<Step>,
-    /// The parameters that are needed then.
-    pub(super) handed_late: Vec<usize>,
+    pub(super) prologue: Vec<(Vec<Step>, Inner)>,
+    /// The rest of the round, which does.
+    pub(super) epilogue: Vec<Step>,
+    /// The parameters that the rest reads.
+    pub(super) carried_in: Vec<usize>,
     /// Fuel that a round spends, and how deep its calls nest.
     pub(super) price: i64,
     pub(super) depth: i64,
@@ -45,7 +45,7 @@ pub(super) struct Trace<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'a> {
     pub(super) subject: &'a Subject<'a>,
-    pub(super) flow: &'a Flow,
+    pub(super) flow: &'a Dataflow,
 }
 
 pub(super) enum Step {
@@ -73,13 +73,13 @@ pub(super) struct Inner {
     pub(super) within: Interval,
 }
 
-impl<'a> Trace<'a> {
+impl<'a> LoopNest<'a> {
     /// If the rounds of a loop can be made abreast.
     pub(super) fn of(
         subject: &'a Subject<'a>,
-        flow: &'a Flow,
+        flow: &'a Dataflow,
         functions: &'a [Looked<'a>],
-    ) -> Option<Trace<'a>> {
+    ) -> Option<LoopNest<'a>> {
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         if !flow.loops || !subject.code.iter().any(calls) {
             return None;
@@ -88,21 +88,21 @@ impl<'a> Trace<'a> {
         let mut tracer = Tracer {
             functions,
             frames: vec![Frame { subject, flow }],
-            early: Vec::new(),
+            prologue: Vec::new(),
             steps: Vec::new(),
             count: 0,
             price: 1,
             depth: 0,
         };
         tracer.follow(0, &counted.round, 0)?;
-        let handed_late = handed_late(&counted, subject.code, &tracer.early)?;
-        let worth = !tracer.early.is_empty() && ROUNDS * tracer.price <= SLICE as i64;
-        worth.then_some(Trace {
+        let carried_in = carried_in(&counted, subject.code, &tracer.prologue)?;
+        let worth = !tracer.prologue.is_empty() && ROUNDS * tracer.price <= SLICE as i64;
+        worth.then_some(LoopNest {
             counted: Rc::new(counted),
             frames: tracer.frames,
-            early: tracer.early,
-            late: tracer.steps,
-            handed_late,
+            prologue: tracer.prologue,
+            epilogue: tracer.steps,
+            carried_in,
             price: tracer.price,
             depth: tracer.depth,
         })
@@ -111,14 +111,14 @@ impl<'a> Trace<'a> {
 
 /// The parameters that the round before computes and that are still what it handed on after the early steps; `None` if one
 /// of these steps needs them.
-fn handed_late(
+fn carried_in(
     counted: &Counted,
     code: &[Instr],
-    early: &[(Vec<Step>, Inner)],
+    prologue: &[(Vec<Step>, Inner)],
 ) -> Option<Vec<usize>> {
     let same = |i: usize| counted.steps[i].is_some() || counted.fixed[i];
-    let mut late: Vec<usize> = (0..counted.handed.len()).filter(|i| !same(*i)).collect();
-    for step in early.iter().flat_map(|(steps, _)| steps) {
+    let mut epilogue: Vec<usize> = (0..counted.handed.len()).filter(|i| !same(*i)).collect();
+    for step in prologue.iter().flat_map(|(steps, _)| steps) {
         let (at, reads, writes) = match step {
             Step::Compute { frame: 0, at } => (at, true, true),
             Step::Enter { frame: 0, at, .. } => (at, true, false),
@@ -128,7 +128,7 @@ fn handed_late(
         let instruction = &code[*at as usize];
         let mut needed = false;
         instruction.for_each_operand(|operand| {
-            let is_late = |r: Register| late.contains(&(r as usize));
+            let is_late = |r: Register| epilogue.contains(&(r as usize));
             needed |= matches!(operand, Operand::Register(r) if is_late(r));
         });
         if reads && needed {
@@ -136,16 +136,16 @@ fn handed_late(
         }
         if writes {
             let written = instruction.written();
-            late.retain(|i| !written.iter().any(|range| range.contains(&(*i as u32))));
+            epilogue.retain(|i| !written.iter().any(|range| range.contains(&(*i as u32))));
         }
     }
-    Some(late)
+    Some(epilogue)
 }
 
 struct Tracer<'a> {
     functions: &'a [Looked<'a>],
     frames: Vec<Frame<'a>>,
-    early: Vec<(Vec<Step>, Inner)>,
+    prologue: Vec<(Vec<Step>, Inner)>,
     /// Since the last inner loop.
     steps: Vec<Step>,
     count: usize,
@@ -205,13 +205,13 @@ impl<'a> Tracer<'a> {
         if subject.code[end + 1..].iter().any(is_end) {
             return None;
         }
-        let way = Way::to(end, subject, flow, !flow.loops)?;
+        let way = Path::to(end, subject, flow, !flow.loops)?;
         if flow.loops {
             let begun = args.iter().map(|arg| integer(*arg, caller.constants));
             let inner = inner_loop(to, begun.collect(), &way, self.frames[to])?;
             self.price += inner.rounds;
-            self.early.push((take(&mut self.steps), inner));
-        } else if !way.goes.is_empty() {
+            self.prologue.push((take(&mut self.steps), inner));
+        } else if !way.taken_if.is_empty() {
             return None;
         }
         self.follow(to, &way.computes, level)?;
@@ -242,12 +242,14 @@ fn is_float_constant(operand: Operand, kinds: &Kinds) -> bool {
 fn inner_loop(
     frame: usize,
     begun: Vec<Option<i64>>,
-    last: &Way<'_>,
+    last: &Path<'_>,
     of: Frame<'_>,
 ) -> Option<Inner> {
     let counted = Counted::of(of.subject, of.flow, false)?;
     // Nothing but the first comparison that ends a round leads there.
-    let [goes] = &last.goes[..] else { return None };
+    let [goes] = &last.taken_if[..] else {
+        return None;
+    };
     if counted.exit != Some(goes.at) {
         return None;
     }

@@ -1,12 +1,12 @@
 //! What comes round in a loop, and as what it is used.
+use super::facts::{Known, State};
 use super::kinds::Kinds;
-use super::known::{Known, State};
 use crate::code::ir::{Instr, Operand};
 use crate::values::value::Value;
 
 /// What a loop passes to itself, by parameter; nothing where it passes the parameter on. And as what kinds of number
 /// it uses them.
-pub(super) struct Again {
+pub(super) struct LoopCarried {
     pub(super) passed: Vec<Option<Known>>,
     /// Whether that is always the parameter itself, a small step further.
     pub(super) steps: Vec<Option<bool>>,
@@ -15,7 +15,7 @@ pub(super) struct Again {
     pub(super) either: Vec<bool>,
 }
 
-impl Again {
+impl LoopCarried {
     pub(super) fn pass(&mut self, state: &State, args: &[Operand], constants: &[Value]) {
         for (i, arg) in args.iter().enumerate() {
             let mut known = state.operand(*arg, constants);
