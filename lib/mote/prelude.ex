@@ -85,6 +85,22 @@ defmodule Mote.Prelude do
       split: 2,
       take: 2
     ],
+    MapSet => [
+      delete: 2,
+      difference: 2,
+      disjoint?: 2,
+      equal?: 2,
+      intersection: 2,
+      member?: 2,
+      new: 0,
+      new: 1,
+      put: 2,
+      size: 1,
+      subset?: 2,
+      symmetric_difference: 2,
+      union: 2
+    ],
+    Range => [new: 2, new: 3, shift: 2, size: 1],
     Keyword => [
       delete: 2,
       drop: 2,
@@ -199,7 +215,8 @@ defmodule Mote.Prelude do
     ],
     Keyword => [update: 4, update!: 3],
     List => [foldl: 3, foldr: 3, update_at: 3],
-    Map => [filter: 2, get_lazy: 3, merge: 3, put_new_lazy: 3, reject: 2]
+    Map => [filter: 2, get_lazy: 3, merge: 3, put_new_lazy: 3, reject: 2],
+    MapSet => [filter: 2, new: 2, reject: 2]
   }
 
   # What cannot have its own name there, since Kernel or a primitive has it.

@@ -129,7 +129,6 @@ defmodule Mote.Raised do
   defp call(:range, {a, b, step}), do: "#{show(a)}..#{show(b)}//#{show(step)}"
   defp call(:neg, {a}), do: "-#{show(a)}"
   defp call(:map_update, {map, key, value}), do: "%{#{show(map)} | #{show(key)} => #{show(value)}}"
-  defp call(:to_list, {a}), do: "Enum.to_list(#{show(a)})"
 
   defp call(operation, arguments) do
     name =

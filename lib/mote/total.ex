@@ -38,6 +38,7 @@ defmodule Mote.Total do
     Mote.Total.Term,
     Mote.Total.Sequence,
     Mote.Total.Maps,
+    Mote.Total.Enumerable,
     Mote.Total.Binaries,
     Mote.Total.Vectors
   ]

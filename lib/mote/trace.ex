@@ -148,7 +148,8 @@ defmodule Mote.Trace do
 
     with {:ok, native} <- Machine.fetch(machine),
          context = [machine: machine, survey: true, sponsor: sponsor],
-         {:ok, turn} <- Question.put(native, @timeout, context, &Native.machine_step_turn(native, sponsor, &1)) do
+         {:ok, turn} <-
+           Question.put(native, @timeout, context, &Native.machine_step_turn(native, sponsor, &1)) do
       if turn == :idle, do: :idle, else: {:ok, turn}
     end
   end

@@ -208,6 +208,49 @@ defmodule Mote.PreludeCases do
     Keyword.pop(kw, key)
     Keyword.pop(kw, key, t)
     """,
+    "MapSet and Range" => """
+    MapSet.new()
+    MapSet.new(terms)
+    MapSet.new(i..n//2)
+    MapSet.new(l, &rem(&1, 3))
+    MapSet.put(MapSet.new(l), t)
+    MapSet.delete(MapSet.new(l), i)
+    MapSet.member?(MapSet.new(l), i)
+    MapSet.size(MapSet.new(terms))
+    MapSet.equal?(MapSet.new(l), MapSet.new(Enum.reverse(l)))
+    MapSet.equal?(MapSet.new(l), MapSet.new(ints))
+    MapSet.union(MapSet.new(l), MapSet.new(ints))
+    MapSet.intersection(MapSet.new(l), MapSet.new(ints))
+    MapSet.difference(MapSet.new(l), MapSet.new(ints))
+    MapSet.symmetric_difference(MapSet.new(l), MapSet.new(ints))
+    MapSet.subset?(MapSet.new(l), MapSet.new(l ++ ints))
+    MapSet.subset?(MapSet.new(l), MapSet.new(ints))
+    MapSet.disjoint?(MapSet.new(l), MapSet.new(ints))
+    MapSet.filter(MapSet.new(l), &(&1 > i))
+    MapSet.reject(MapSet.new(l), &(&1 > i))
+    MapSet.to_list(MapSet.new(l))
+    Enum.map(MapSet.new(l), &(&1 * 2))
+    Enum.into(l, MapSet.new([i]))
+    for x <- MapSet.new(l), x > i, into: MapSet.new(), do: rem(x, 5)
+    {i in MapSet.new(l), Enum.member?(MapSet.new(terms), t), Enum.count(MapSet.new(ints))}
+    i..n
+    i..n//(n_more + 1)
+    [1..3, 3..1//-1, i..i, {1..i, n..2//-1}]
+    Range.new(i, n)
+    Range.new(i, n, n_more + 1)
+    Range.size(i..n//2)
+    Range.size(i..n//-3)
+    Range.shift(i..n//2, n_more)
+    %{r: i..n//2}.r.step
+    Enum.map([i..n//1, n..i//-2], fn range -> {Enum.sum(range), Enum.count(range), Enum.to_list(range)} end)
+    Enum.map([i..n//1, n..i//-2, 1..9//4], &{n_more in &1, Enum.member?(&1, i), t in &1})
+    for range <- [i..n, 2..n//3], x <- range, do: x
+    Enum.map([0..1, n..n_more, -2..-1], fn range -> Enum.slice(terms, range) end)
+    Enum.map([0..1, n..n_more, -2..-1], &String.slice(s, &1))
+    Enum.zip(1..3, [1..2, 2..1//-1])
+    Tuple.append({1}, 1..2)
+    case i..n//2 do (first..last//step -> {first, last, step}) end
+    """,
     "Tuple and Integer" => """
     Tuple.append(tuple, t)
     Tuple.delete_at(tuple, 0)

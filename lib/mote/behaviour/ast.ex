@@ -67,14 +67,19 @@ defmodule Mote.Behaviour.AST do
     op(line, :map_of, [tuple(line, Enum.flat_map(pairs, fn {key, value} -> [key, value] end))])
   end
 
-  @doc "What a loop or a function of Enum goes through: the pairs of a map; a list as it is."
+  @doc """
+  What a loop or a function of Enum goes through: the pairs of a map, the members of a set, the integers of a range; a list
+  as it is.
+  """
   def elements({:lit, _, list} = source) when is_list(list), do: source
   def elements({:cons, _, _, _} = source), do: source
-  def elements(source), do: op(line(source), :to_list, [source])
+  def elements(source), do: op(line(source), :elements, [source])
 
   @doc "A primitive operation, calculated at once if its operands are literal and it has an answer."
   def op(line, primitive, args) do
-    with true <- primitive != :on and Primitives.pure?(primitive) and Enum.all?(args, &literal?/1),
+    # The list of a range may be longer than anybody wants to have in the code.
+    with true <-
+           primitive not in [:on, :elements] and Primitives.pure?(primitive) and Enum.all?(args, &literal?/1),
          {:ok, value} <- Mote.Total.answer(primitive, Enum.map(args, &value/1)) do
       {:lit, line, value}
     else

@@ -223,7 +223,7 @@ defmodule Mote.Behaviour.Loops do
           refutable ++
           [
             {:clause, l, {:lit, l, []}, [], level.result},
-            {:clause, l, {:any, l}, [], {:none, l, :to_list, [{:var, l, list}]}}
+            {:clause, l, {:any, l}, [], {:none, l, :elements, [{:var, l, list}]}}
           ]
 
       {:case, l, {:var, l, list}, clauses, :case_clause}

@@ -5,7 +5,10 @@ defmodule Mote.Behaviour.Syntax do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Warnings}
-  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Functions, Hints, Loops, Maps, Pattern, With}
+  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Functions, Hints, Loops, Maps, Pattern, Ranges, With}
+
+  # As text, since formatters differ in how they write the atom.
+  @stepped String.to_atom("..//")
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -145,6 +148,8 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:is_map_key, _, [map, key], env),
     do: AST.op(env.line, :map_has_key, exprs([map, key], env))
 
+  defp node(:.., _, [first, last], %{context: nil} = env), do: Ranges.value(first, last, nil, env)
+  defp node(@stepped, _, [first, last, step], %{context: nil} = env), do: Ranges.value(first, last, step, env)
   defp node(:in, _, [value, source], env), do: Calls.member(value, source, env)
   defp node(:for, _, args, env), do: Loops.for(args, env)
   defp node(:with, _, [_ | _] = args, env), do: With.expr(args, env)

@@ -1,5 +1,5 @@
 defmodule Mote.Prelude.Enum do
-  # Functions of Enum that take no functions, over lists and maps. A range is a list by the time it comes here.
+  # Functions of Enum that take no functions, over whatever `Enum.to_list/1` takes.
   # They equal Elixir's own for arguments that those take; `Mote.Prelude` has the table.
   @moduledoc false
   use Mote.Behaviour
@@ -80,6 +80,9 @@ defmodule Mote.Prelude.Enum do
   end
 
   # Of a range, which is no value: the compiler takes it apart.
+  # What first..last is where the first one is greater: it counts upwards here, as it always has in Elixir.
+  defpure slice(source, first..last//-1), do: slice_range(source, first, last, 1)
+  defpure slice(source, first..last//step), do: slice_range(source, first, last, step)
   defpure slice_range(source, first, last), do: slice_range(source, first, last, 1)
 
   defpure slice_range(source, first, last, step) when step > 0 do
@@ -172,6 +175,9 @@ defmodule Mote.Prelude.Enum do
 
   defpure into(source, target) when is_binary(target),
     do: target <> joined(Enum.to_list(source), [], "")
+
+  defpure into(source, %MapSet{map: map} = set),
+    do: %{set | map: Map.merge(map, Map.new(for(x <- Enum.to_list(source), do: {x, []})))}
 
   defpure into(source, target), do: Map.merge(target, Map.new(Enum.to_list(source)))
 

@@ -120,6 +120,8 @@ defmodule Mote.Prelude.String do
 
   defpure slice(text, start, amount), do: Enum.join(Enum.slice(graphemes(text), start, amount))
 
+  defpure slice(text, first..last//-1), do: slice_range(text, first, last, 1)
+  defpure slice(text, first..last//step), do: slice_range(text, first, last, step)
   defpure slice_range(text, first, last), do: slice_range(text, first, last, 1)
 
   defpure slice_range(text, first, last, step),

@@ -37,11 +37,6 @@ defmodule Mote.Total.Sequence do
 
   def reverse(list), do: if(proper?(list), do: :lists.reverse(list), else: @none)
 
-  # As far as it is searched, a list must be proper.
-  def member(value, [head | tail]), do: Term.same(head, value) or member(value, tail)
-  def member(_, []), do: false
-  def member(_, _), do: @none
-
   def subtract(left, right) do
     if proper?(left) and proper?(right), do: Enum.reduce(right, left, &delete/2), else: @none
   end

@@ -7,6 +7,7 @@ defmodule Mote.Total.Work do
   # agree on for what came from outside.
   @moduledoc false
 
+  import Mote.Total.Enumerable, only: [is_range: 3]
   import Mote.Total.Term, only: [is_value_map: 1]
   import Mote.Total.Vectors, only: [is_vector: 1]
 
@@ -35,7 +36,7 @@ defmodule Mote.Total.Work do
              :map_of,
              :map_keys
            ] ++
-             [:map_values, :map_new, :map_merge, :to_list, :bin_slice, :vec_new, :vec_from_binary] ++
+             [:map_values, :map_new, :map_merge, :to_list, :elements, :bin_slice, :vec_new, :vec_from_binary] ++
              [:vec_to_list, :vec_concat, :vec_map2, :vec_dot, :vec_distance, :vec_sum, :vec_min, :vec_max] ++
              [:vec_argmin, :vec_argmax, :vec_sort]
 
@@ -84,6 +85,16 @@ defmodule Mote.Total.Work do
   defp work(:reverse, [list], _), do: spine(list, 0)
   defp work(:tuple_to_list, [tuple], _), do: size(tuple)
   defp work(:list_to_tuple, [list], _), do: spine(list, 0)
+  defp work(:member, [_, %Range{}], _), do: 0
+
+  defp work(:member, [value, %MapSet{map: map}], most) when is_value_map(map),
+    do: weight([value], @placed, 0, most)
+
+  defp work(:member, [_, %{__struct__: _}], _), do: 0
+
+  defp work(:member, [value, map], most) when is_value_map(map),
+    do: member(Mote.Total.Maps.to_list(map), value, map_size(map), most)
+
   defp work(:member, [value, list], most), do: member(list, value, 0, most)
 
   defp work(:put_elem, [tuple, i, _], _) when is_tuple(tuple) and i in 0..(tuple_size(tuple) - 1)//1,
@@ -106,6 +117,14 @@ defmodule Mote.Total.Work do
 
   defp work(name, [map], _) when name in [:map_keys, :map_values, :to_list] and is_value_map(map),
     do: map_size(map)
+
+  defp work(:elements, [%Range{first: first, last: last, step: step}], _)
+       when is_range(first, last, step),
+       do: Range.size(first..last//step)
+
+  defp work(:elements, [%MapSet{map: map}], _) when is_value_map(map), do: map_size(map)
+  defp work(:elements, [%{__struct__: _}], _), do: 0
+  defp work(:elements, [map], _) when is_value_map(map), do: map_size(map)
 
   defp work(:map_new, [pairs], most) when is_list(pairs), do: pairs(pairs, 0, most)
 

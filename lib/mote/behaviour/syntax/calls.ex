@@ -4,11 +4,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
-  alias Mote.Behaviour.Syntax.{Effects, Hints, Loops, Maps, Templates}
+  alias Mote.Behaviour.Syntax.{Effects, Hints, Loops, Maps, Ranges, Templates}
   alias Mote.Prelude
-
-  # As text, since formatters differ in how they write the atom.
-  @stepped String.to_atom("..//")
 
   # What `vec_map2` does with each pair of elements.
   @vector_pairs [:add, :sub, :mul, :div, :min, :max]
@@ -48,6 +45,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
     primitive = Primitives.remote(module, name, arity)
 
     cond do
+      primitive == :elements -> AST.elements(Loops.listed(hd(args), env))
       primitive -> AST.op(env.line, primitive, Syntax.exprs(args, env))
       module == Kernel -> Syntax.expr({name, meta, args}, env)
       module == :erlang -> erlang(name, args, meta, env)
@@ -79,26 +77,21 @@ defmodule Mote.Behaviour.Syntax.Calls do
        when form in [:fn, :&],
        do: Templates.call(Mote.Prelude.Inline.Enum, :with_index_by, [source, fun], env)
 
-  # A range is no value: where one is written as an argument it becomes its list.
-  defp prelude({:pure, module, name}, args, env) do
-    args = Enum.map(args, &Loops.listed(&1, env))
-    {:call, env.line, {module, name, length(args)}, args}
-  end
+  defp prelude({:pure, module, name}, args, env),
+    do: {:call, env.line, {module, name, length(args)}, Syntax.exprs(args, env)}
 
   defp prelude({:template, module, name}, args, env), do: Templates.call(module, name, args, env)
 
-  # By a range, which is no value: by its parts.
+  # A range that is written in place need not be made.
   defp slice(module, [source, range], env) do
-    case range(range, env) do
-      {:ok, first, last, step} ->
-        parts = Enum.reject([first, last, step], &is_nil/1)
-        args = [Loops.listed(source, env) | Syntax.exprs(parts, env)]
-        {:call, env.line, {Module.concat(Prelude, module), :slice_range, length(args)}, args}
+    {name, parts} =
+      case Ranges.parts(range, env) do
+        {:ok, first, last, step} -> {:slice_range, Enum.reject([first, last, step], &is_nil/1)}
+        :error -> {:slice, [range]}
+      end
 
-      :error ->
-        what = "#{inspect(module)}.slice/2 wants a range written in place, first..last, got: "
-        Error.raise_at(env, env.line, what <> Macro.to_string(range))
-    end
+    args = Syntax.exprs([source | parts], env)
+    {:call, env.line, {Module.concat(Prelude, module), name, length(args)}, args}
   end
 
   defp vectors(name, args, env),
@@ -237,7 +230,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   # The list comes first in Elixir, the value in the primitive; a list that does something keeps its place.
   defp member_call([list, value], env) do
-    list = AST.elements(Syntax.expr(list, env))
+    list = Syntax.expr(list, env)
     value = Syntax.expr(value, env)
 
     if AST.simple?(list) or AST.simple?(value) do
@@ -253,10 +246,10 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
-  @doc "`value in source`, a list or a literal range."
+  @doc "`value in source`."
   def member(value, source, env) do
-    case range(source, env) do
-      {:ok, first, last, step} -> in_range(value, first, last, step, env)
+    case Ranges.parts(source, env) do
+      {:ok, first, last, step} -> Ranges.member(value, first, last, step, env)
       :error -> in_list(value, source, env)
     end
   end
@@ -272,87 +265,5 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp in_list(value, source, env),
-    do: AST.op(env.line, :member, [Syntax.expr(value, env), AST.elements(Syntax.expr(source, env))])
-
-  # Operands are used several times: in a body they get names first; in a guard, where nothing can be bound, they
-  # have no effects and are simply repeated.
-  defp in_range(value, first, last, step, env) do
-    operands = Enum.map([value, first, last], &Syntax.expr(&1, env))
-    step = step && Syntax.expr(step, env)
-
-    if env.context == :guard or Enum.all?(operands, &AST.simple?/1) do
-      range_test(operands, step, env)
-    else
-      {matches, reads} =
-        operands
-        |> Enum.map(fn operand ->
-          variable = Syntax.fresh(:operand)
-          {{:match, env.line, {:bind, env.line, variable}, operand}, {:var, env.line, variable}}
-        end)
-        |> Enum.unzip()
-
-      AST.block(env.line, matches ++ [range_test(reads, step, env)])
-    end
-  end
-
-  defp range_test([x, a, b], step, env) do
-    l = env.line
-    test = &AST.op(l, &1, &2)
-    all = fn tests -> Enum.reduce(Enum.reverse(tests), &conj(l, &1, &2)) end
-    up = [test.(:ge, [x, a]), test.(:le, [x, b])]
-    down = [test.(:le, [x, a]), test.(:ge, [x, b])]
-    integers = for e <- [a, b], do: test.(:is_integer, [e])
-
-    inside =
-      case {step, a, b} do
-        {nil, {:lit, _, first}, {:lit, _, last}} ->
-          all.(if first <= last, do: up, else: down)
-
-        {nil, _, _} ->
-          disj(l, all.([test.(:le, [a, b]) | up]), all.([test.(:gt, [a, b]) | down]))
-
-        {{:lit, _, n}, _, _} when is_integer(n) and n != 0 ->
-          on_step = test.(:eq, [test.(:irem, [test.(:sub, [x, a]), step]), {:lit, l, 0}])
-          all.(if(n > 0, do: up, else: down) ++ if(abs(n) == 1, do: [], else: [on_step]))
-
-        _ ->
-          Error.raise_at(env, l, "the step of a range on the right of in must be a literal integer, not 0")
-      end
-
-    inside = all.([test.(:is_integer, [x]), inside])
-
-    # Bounds that are no integers: no answer in a body, a failure in a guard.
-    cond do
-      Enum.all?(integers, &match?({:lit, _, true}, &1)) -> inside
-      env.context == :guard -> all.(integers ++ [inside])
-      true -> {:if, l, all.(integers), inside, {:none, l, :range, [a, b | List.wrap(step)]}}
-    end
-  end
-
-  defp conj(_, {:lit, _, true}, b), do: b
-  defp conj(_, b, {:lit, _, true}), do: b
-  defp conj(l, a, b), do: {:and, l, a, b}
-
-  defp disj(l, a, b), do: {:or, l, a, b}
-
-  @doc "Whether an AST is a range `a..b` or `a..b//s`."
-  def range(ast, env) do
-    case ast do
-      {:.., _, [first, last]} -> {:ok, first, last, nil}
-      {@stepped, _, [first, last, step]} -> {:ok, first, last, step}
-      {:@, _, _} -> ast |> Macro.expand(env) |> struct_range()
-      _ -> :error
-    end
-  end
-
-  # A module attribute that holds a range comes back as the AST of its struct.
-  defp struct_range({:%{}, _, fields}) when is_list(fields) do
-    case Map.new(fields) do
-      %{__struct__: Range, first: first, last: last, step: step} -> {:ok, first, last, step}
-      %{__struct__: Range, first: first, last: last} -> {:ok, first, last, nil}
-      _ -> :error
-    end
-  end
-
-  defp struct_range(_), do: :error
+    do: AST.op(env.line, :member, Syntax.exprs([value, source], env))
 end

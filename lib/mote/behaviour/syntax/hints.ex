@@ -30,7 +30,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     inspect: "to_string/1 makes text of binaries, atoms and numbers",
     dbg: "send what you want to see to a customer",
     binding: "name the variables",
-    ..: "a range is no value here; it can be the source of a loop or the right side of in",
     ^: "a pinned variable belongs into a pattern",
     |: "it belongs into a list, [head | tail]",
     when: "a guard belongs behind the pattern of a clause",
@@ -39,16 +38,13 @@ defmodule Mote.Behaviour.Syntax.Hints do
     "::": "it belongs into a segment of <<…>>"
   }
 
-  # As text, since formatters differ in how they write the atom.
-  @stepped %{String.to_atom("..//") => @constructs.".."}
-
   @definitions Map.new(
                  [:def, :defp, :defmacro, :defmacrop, :defguard, :defguardp, :defdelegate] ++
                    [:defmodule, :defimpl, :defprotocol, :defstruct, :defexception, :defoverridable],
                  &{&1, "definitions belong into the module, outside of behaviours"}
                )
 
-  @hints @constructs |> Map.merge(@stepped) |> Map.merge(@definitions)
+  @hints Map.merge(@constructs, @definitions)
 
   @doc "Why a construct is not available, or nil."
   @spec construct(atom, arity) :: String.t() | nil
@@ -149,9 +145,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
       Access ->
         "#{text} is not available in a behaviour: write map[key] or get_in(map, keys)"
-
-      MapSet ->
-        "#{text} is not available in a behaviour: use a map with the elements as keys"
 
       Mote ->
         what = if usage = usage(name), do: "write #{usage}", else: @functions

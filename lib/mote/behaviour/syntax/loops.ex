@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Syntax.{Calls, Functions}
+  alias Mote.Behaviour.Syntax.{Functions, Ranges}
 
   @enum [map: 2, each: 2, filter: 2, reduce: 3, sum: 1]
 
@@ -158,7 +158,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   end
 
   defp source(ast, env) do
-    case Calls.range(ast, env) do
+    case Ranges.parts(ast, env) do
       {:ok, first, last, step} ->
         [first, last, step] = Enum.map([first, last, step], &(&1 && Syntax.expr(&1, env)))
         {:range, env.line, first, last, step}

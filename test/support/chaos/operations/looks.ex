@@ -4,7 +4,10 @@ defmodule Mote.Chaos.Operations.Looks do
   alias Mote.Chaos.{Machines, Pool}
 
   def run({:info, m}, _lane), do: Mote.info(Machines.at(m))
-  def run({:info_actor, m, sort, i}, _lane), do: about(Pool.pick(Machines.sort(sort, Machines.at(m)), i), &Mote.info/1)
+
+  def run({:info_actor, m, sort, i}, _lane),
+    do: about(Pool.pick(Machines.sort(sort, Machines.at(m)), i), &Mote.info/1)
+
   def run({:info_kept, i}, _lane), do: about(Pool.pick(:kept, i), &Mote.info/1)
   def run({:top, m, by, ms}, _lane), do: kept(Mote.top(Machines.at(m), by: by, for: ms))
   def run({:behaviours, m, ms}, _lane), do: Mote.behaviours(Machines.at(m), for: ms)

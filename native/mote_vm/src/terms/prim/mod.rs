@@ -13,6 +13,7 @@ pub(crate) mod binaries;
 pub(crate) mod bits;
 pub(crate) mod build;
 pub(crate) mod compare;
+pub(crate) mod enumerable;
 pub(crate) mod lists;
 pub(crate) mod maps;
 pub(crate) mod math;
@@ -105,7 +106,7 @@ pub(crate) fn apply(
         P::Length => lists::length(heap, a),
         P::Append => lists::append(heap, a, b),
         P::Reverse => lists::reverse(heap, a),
-        P::Member => lists::member(heap, a, b),
+        P::Member => enumerable::member(heap, a, b),
         P::Subtract => subtract::subtract(heap, a, b),
 
         P::MapOf => maps::map_of(heap, a),
@@ -121,6 +122,7 @@ pub(crate) fn apply(
         P::MapNew => maps::map_new(heap, a),
         P::MapMerge => maps::map_merge(heap, a, b),
         P::ToList => maps::to_list(heap, a),
+        P::Elements => enumerable::elements(heap, a),
 
         P::BinOf => build::bin_of(heap, a, b),
         P::BinInt => binaries::bin_int(heap, a, b, c),

@@ -141,6 +141,7 @@ primitives! {
     MapNew = 110, "map_new", 1;
     MapMerge = 111, "map_merge", 2;
     ToList = 112, "to_list", 1;
+    Elements = 113, "elements", 1;
     BinOf = 120, "bin_of", 2;
     BinInt = 121, "bin_int", 3;
     BinFloat = 122, "bin_float", 3;

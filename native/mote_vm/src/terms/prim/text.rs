@@ -7,6 +7,9 @@ use crate::values::value::Value;
 /// From here on not every integer is a float, and floats are written with an exponent.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
+/// Digits behind the fewest: when the first of these is a 5 and the others are zeros, so are all that follow.
+const NEARLY_ALL: usize = 20;
+
 /// `to_string(a)`: of binaries, atoms, integers of up to 64 bits and floats.
 pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
     if as_binary(a).is_some() {
@@ -28,10 +31,7 @@ pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
 /// The fewest digits that make this float and no other, with a point; with an exponent where that is shorter, as Erlang
 /// writes it.
 fn written(f: f64) -> String {
-    let scientific = format!("{:e}", f.abs());
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (digits, exponent) = fewest_digits(f.abs());
     let (first, rest) = digits.split_at(1);
     let rest = if rest.is_empty() { "0" } else { rest };
     let scientific = format!("{first}.{rest}e{exponent}");
@@ -41,6 +41,36 @@ fn written(f: f64) -> String {
         true => format!("{sign}{decimal}"),
         false => format!("{sign}{scientific}"),
     }
+}
+
+/// The fewest digits that make this float, and the exponent of the first one. Of two that are equally near it is the one
+/// that is even, as in Erlang and not in Rust.
+fn fewest_digits(f: f64) -> (String, i32) {
+    let (digits, exponent) = digits_of(&format!("{f:e}"));
+    let n = digits.len();
+    let (exact, _) = digits_of(&format!("{f:.*e}", n + NEARLY_ALL));
+    let (kept, cut) = exact.split_at(n);
+    let is_half = cut.starts_with('5') && cut[1..].bytes().all(|digit| digit == b'0');
+    let last = digits.as_bytes()[n - 1];
+    if !is_half || last.is_multiple_of(2) {
+        return (digits, exponent);
+    }
+    let other = match kept == digits {
+        true => last + 1,
+        false => last - 1,
+    };
+    let other = format!("{}{}", &digits[..n - 1], other as char);
+    match format!("0.{other}e{}", exponent + 1).parse() == Ok(f) {
+        true => (other, exponent),
+        false => (digits, exponent),
+    }
+}
+
+/// The digits of a number that is written with an exponent, and the exponent.
+fn digits_of(scientific: &str) -> (String, i32) {
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
+    let digits = mantissa.chars().filter(|c| *c != '.').collect();
+    (digits, exponent.parse().unwrap_or(0))
 }
 
 /// The digits with the point behind the first one, moved by so much to the right.
@@ -96,6 +126,8 @@ mod tests {
             (-0.001_234_567_89, "-0.00123456789"),
             (9_007_199_254_740_991.0, "9007199254740991.0"),
             (9_007_199_254_740_992.0, "9.007199254740992e15"),
+            (1_195_969_155_291_910.25, "1195969155291910.2"),
+            (1_195_969_155_291_910.75, "1195969155291910.8"),
             (f64::MAX, "1.7976931348623157e308"),
             (5e-324, "5.0e-324"),
         ];

@@ -1,0 +1,132 @@
+defmodule Mote.Behaviour.Syntax.Ranges do
+  # Ranges: as values, which are the structs that they are in Elixir, and what is written in place, which is looked at by its
+  # parts without being made.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+
+  # As text, since formatters differ in how they write the atom.
+  @stepped String.to_atom("..//")
+
+  @doc "The value of `first..last` or `first..last//step`."
+  @spec value(Macro.t(), Macro.t(), Macro.t() | nil, Macro.Env.t()) :: AST.expr()
+  def value(first, last, step, env) do
+    {matches, [a, b | step]} = named([first, last | List.wrap(step)], env)
+    AST.block(env.line, matches ++ [made(env.line, a, b, step)])
+  end
+
+  defp made(l, a, b, step) do
+    up = AST.op(l, :le, [a, b])
+
+    direction =
+      case {step, up} do
+        {[step], _} -> step
+        {[], {:lit, _, true}} -> {:lit, l, 1}
+        {[], {:lit, _, false}} -> {:lit, l, -1}
+        {[], _} -> {:if, l, up, {:lit, l, 1}, {:lit, l, -1}}
+      end
+
+    fields = [__struct__: {:lit, l, Range}, first: a, last: b, step: direction]
+    range = AST.map(l, for({key, value} <- fields, do: {{:lit, l, key}, value}))
+    tests = for part <- [a, b | step], do: AST.op(l, :is_integer, [part])
+    tests = tests ++ for part <- step, do: AST.op(l, :differ, [part, {:lit, l, 0}])
+
+    case all(l, tests) do
+      {:lit, _, true} -> range
+      test -> {:if, l, test, range, {:none, l, :range, [a, b | step]}}
+    end
+  end
+
+  @doc "Whether a value is in a range, given by its parts."
+  @spec member(Macro.t(), Macro.t(), Macro.t(), Macro.t() | nil, Macro.Env.t()) :: AST.expr()
+  def member(value, first, last, step, env) do
+    step = step && Syntax.expr(step, env)
+
+    # In a guard nothing can be bound, and nothing has effects: there operands are repeated.
+    if env.context == :guard do
+      range_test(Syntax.exprs([value, first, last], env), step, env)
+    else
+      {matches, operands} = named([value, first, last], env)
+      AST.block(env.line, matches ++ [range_test(operands, step, env)])
+    end
+  end
+
+  # Operands that are used several times are calculated once, and in their order.
+  defp named(asts, env) do
+    operands = Syntax.exprs(asts, env)
+
+    if Enum.all?(operands, &AST.simple?/1) do
+      {[], operands}
+    else
+      operands
+      |> Enum.map(fn operand ->
+        variable = Syntax.fresh(:operand)
+        {{:match, env.line, {:bind, env.line, variable}, operand}, {:var, env.line, variable}}
+      end)
+      |> Enum.unzip()
+    end
+  end
+
+  defp range_test([x, a, b], step, env) do
+    l = env.line
+    test = &AST.op(l, &1, &2)
+    up = [test.(:ge, [x, a]), test.(:le, [x, b])]
+    down = [test.(:le, [x, a]), test.(:ge, [x, b])]
+    integers = for e <- [a, b], do: test.(:is_integer, [e])
+
+    inside =
+      case {step, a, b} do
+        {nil, {:lit, _, first}, {:lit, _, last}} ->
+          all(l, if(first <= last, do: up, else: down))
+
+        {nil, _, _} ->
+          disj(l, all(l, [test.(:le, [a, b]) | up]), all(l, [test.(:gt, [a, b]) | down]))
+
+        {{:lit, _, n}, _, _} when is_integer(n) and n != 0 ->
+          on_step = test.(:eq, [test.(:irem, [test.(:sub, [x, a]), step]), {:lit, l, 0}])
+          all(l, if(n > 0, do: up, else: down) ++ if(abs(n) == 1, do: [], else: [on_step]))
+
+        _ ->
+          Error.raise_at(env, l, "the step of a range on the right of in must be a literal integer, not 0")
+      end
+
+    inside = all(l, [test.(:is_integer, [x]), inside])
+
+    # Bounds that are no integers: no answer in a body, a failure in a guard.
+    cond do
+      Enum.all?(integers, &match?({:lit, _, true}, &1)) -> inside
+      env.context == :guard -> all(l, integers ++ [inside])
+      true -> {:if, l, all(l, integers), inside, {:none, l, :range, [a, b | List.wrap(step)]}}
+    end
+  end
+
+  defp all(l, tests), do: tests |> Enum.reverse() |> Enum.reduce(&conj(l, &1, &2))
+
+  defp conj(_, {:lit, _, true}, b), do: b
+  defp conj(_, b, {:lit, _, true}), do: b
+  defp conj(l, a, b), do: {:and, l, a, b}
+
+  defp disj(l, a, b), do: {:or, l, a, b}
+
+  @doc "The parts of a range `a..b` or `a..b//s` that is written in place: `{:ok, first, last, step or nil}`."
+  @spec parts(Macro.t(), Macro.Env.t()) :: {:ok, Macro.t(), Macro.t(), Macro.t() | nil} | :error
+  def parts(ast, env) do
+    case ast do
+      {:.., _, [first, last]} -> {:ok, first, last, nil}
+      {@stepped, _, [first, last, step]} -> {:ok, first, last, step}
+      {:@, _, _} -> ast |> Macro.expand(env) |> struct_range()
+      _ -> :error
+    end
+  end
+
+  # A module attribute that holds a range comes back as the AST of its struct.
+  defp struct_range({:%{}, _, fields}) when is_list(fields) do
+    case Map.new(fields) do
+      %{__struct__: Range, first: first, last: last, step: step} -> {:ok, first, last, step}
+      %{__struct__: Range, first: first, last: last} -> {:ok, first, last, nil}
+      _ -> :error
+    end
+  end
+
+  defp struct_range(_), do: :error
+end

@@ -1,0 +1,33 @@
+defmodule Mote.Total.Enumerable do
+  # What loops and functions of Enum go through: lists, maps, and the structs MapSet and Range. Gives `@none` where there is no
+  # answer, as of any other struct.
+  @moduledoc false
+  import Mote.Total.Term, only: [is_value_map: 1]
+
+  alias Mote.Total.{Maps, Term}
+
+  @none Mote.Total.None.value()
+
+  @doc "Whether a struct is a range that the BEAM takes for one."
+  defguard is_range(first, last, step)
+           when is_integer(first) and is_integer(last) and is_integer(step) and step != 0
+
+  def elements(%Range{first: first, last: last, step: step}) when is_range(first, last, step),
+    do: Enum.to_list(first..last//step)
+
+  def elements(%MapSet{map: map}) when is_value_map(map), do: Term.sorted_keys(map)
+  def elements(%{__struct__: _}), do: @none
+  def elements(other), do: Maps.to_list(other)
+
+  # As far as it is searched, a list must be proper.
+  def member(value, [head | tail]), do: Term.same(head, value) or member(value, tail)
+  def member(_, []), do: false
+
+  def member(value, %Range{first: first, last: last, step: step}) when is_range(first, last, step),
+    do: is_integer(value) and value in first..last//step
+
+  def member(value, %MapSet{map: map}) when is_value_map(map), do: is_map_key(map, value)
+  def member(_, %{__struct__: _}), do: @none
+  def member(value, map) when is_value_map(map), do: member(value, Maps.to_list(map))
+  def member(_, _), do: @none
+end

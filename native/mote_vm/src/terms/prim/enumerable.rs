@@ -1,0 +1,183 @@
+//! What loops and functions of `Enum` go through: lists, maps, and the two structs that Elixir's programs have instead of
+//! them, `MapSet` and `Range`. They are maps to the machine, with the keys that Elixir gives them.
+use super::lists::{self, Builder};
+use super::maps;
+use crate::base::atom::Atom;
+use crate::heap::Heap;
+use crate::terms::map::{self, named, Node};
+use crate::values::value::Value;
+use std::sync::OnceLock;
+
+struct Names {
+    structure: Value,
+    set: Value,
+    members: Value,
+    range: Value,
+    first: Value,
+    last: Value,
+    step: Value,
+}
+
+fn names() -> &'static Names {
+    static NAMES: OnceLock<Names> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let atom = |name| Value::atom(Atom::new(name));
+        Names {
+            structure: atom("__struct__"),
+            set: atom("Elixir.MapSet"),
+            members: atom("map"),
+            range: atom("Elixir.Range"),
+            first: atom("first"),
+            last: atom("last"),
+            step: atom("step"),
+        }
+    })
+}
+
+/// `Enum.to_list(a)`. No answer for any other struct: it says itself how it is gone through, and a machine cannot ask it.
+pub(crate) fn elements(heap: &mut Heap, a: Value) -> Value {
+    let names = names();
+    let Some(map) = Node::of(a) else {
+        return maps::to_list(heap, a);
+    };
+    match map::get(map, names.structure, &mut heap.work) {
+        None => maps::to_list(heap, a),
+        Some(name) if name == names.set => match named(map, names.members) {
+            Some(members) => maps::map_keys(heap, members),
+            None => Value::NONE,
+        },
+        Some(name) if name == names.range => integers(heap, map).unwrap_or(Value::NONE),
+        Some(_) => Value::NONE,
+    }
+}
+
+/// `value in a`, and `Enum.member?(a, value)`.
+pub(crate) fn member(heap: &mut Heap, value: Value, a: Value) -> Value {
+    let names = names();
+    let Some(map) = Node::of(a) else {
+        return lists::member(heap, value, a);
+    };
+    match map::get(map, names.structure, &mut heap.work) {
+        None => {
+            let pairs = maps::to_list(heap, a);
+            lists::member(heap, value, pairs)
+        }
+        Some(name) if name == names.set => match named(map, names.members) {
+            Some(members) => maps::map_has_key(&mut heap.work, members, value),
+            None => Value::NONE,
+        },
+        Some(name) if name == names.range => match parts(map) {
+            Some(range) => Value::boolean(value.as_fixnum().is_some_and(|n| holds(range, n))),
+            None => Value::NONE,
+        },
+        Some(_) => Value::NONE,
+    }
+}
+
+/// First, last and step of a range.
+fn parts(range: Node<'_>) -> Option<(i64, i64, i64)> {
+    let names = names();
+    let integer = |key| named(range, key)?.as_fixnum();
+    let step = integer(names.step).filter(|step| *step != 0)?;
+    Some((integer(names.first)?, integer(names.last)?, step))
+}
+
+fn holds((first, last, step): (i64, i64, i64), n: i64) -> bool {
+    let between = if step > 0 {
+        first <= n && n <= last
+    } else {
+        last <= n && n <= first
+    };
+    between && (n - first) % step == 0
+}
+
+/// The integers of a range.
+fn integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
+    let (first, last, step) = parts(range)?;
+    // No difference of two fixnums overflows.
+    let steps = (last - first) / step;
+    let backwards = (last < first) != (step < 0) && last != first;
+    let count = if backwards { 0 } else { steps as usize + 1 };
+    heap.work.count(count).ok()?;
+    let mut list = Builder::new();
+    for i in 0..count {
+        list.push(heap, Value::fixnum(first + i as i64 * step))?;
+        heap.work.pass(1).ok()?;
+    }
+    Some(list.finish(Value::EMPTY_LIST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{elements as listed, heap};
+    use super::*;
+
+    fn structure(heap: &mut Heap, fields: &[(Value, Value)]) -> Value {
+        map::from_puts(heap, fields.to_vec())
+    }
+
+    fn range(first: i64, last: i64, step: i64) -> Option<Vec<i64>> {
+        let (mut heap, names) = (heap(), names());
+        heap.work.allow(1_000);
+        let [first, last, step] = [first, last, step].map(Value::fixnum);
+        let fields = [
+            (names.structure, names.range),
+            (names.first, first),
+            (names.last, last),
+            (names.step, step),
+        ];
+        let range = structure(&mut heap, &fields);
+        let list = elements(&mut heap, range);
+        let integers = |list| {
+            listed(list)
+                .0
+                .iter()
+                .filter_map(|n| n.as_fixnum())
+                .collect()
+        };
+        (!list.is_none()).then(|| integers(list))
+    }
+
+    #[test]
+    fn ranges_are_lists_of_their_integers() {
+        assert_eq!(range(1, 3, 1), Some(vec![1, 2, 3]));
+        assert_eq!(range(3, 1, -1), Some(vec![3, 2, 1]));
+        assert_eq!(range(1, 6, 2), Some(vec![1, 3, 5]));
+        assert_eq!(range(2, 1, 1), Some(vec![]));
+        assert_eq!(range(1, 2, -1), Some(vec![]));
+        assert_eq!(range(7, 7, -5), Some(vec![7]));
+        assert_eq!(range(1, 3, 0), None);
+        let edge = crate::values::value::FIXNUM_MAX;
+        assert_eq!(range(edge - 1, edge, 1), Some(vec![edge - 1, edge]));
+    }
+
+    #[test]
+    fn ranges_hold_their_integers() {
+        assert!(holds((1, 5, 2), 3) && holds((5, 1, -2), 1) && holds((2, 2, 9), 2));
+        assert!(!holds((1, 5, 2), 2) && !holds((5, 1, 1), 3) && !holds((1, 5, 1), 6));
+    }
+
+    /// One of all fixnums is paid for before anything of it is made.
+    #[test]
+    fn a_range_is_paid_for() {
+        use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
+        assert_eq!(range(FIXNUM_MIN, FIXNUM_MAX, 1), None);
+    }
+
+    #[test]
+    fn sets_are_lists_of_their_members_and_other_structs_are_nothing() {
+        let (mut heap, names) = (heap(), names());
+        let [one, two] = [1, 2].map(Value::fixnum);
+        let members = structure(&mut heap, &[(two, Value::EMPTY_LIST), (one, Value::NIL)]);
+        let fields = [(names.structure, names.set), (names.members, members)];
+        let set = structure(&mut heap, &fields);
+        let list = elements(&mut heap, set);
+        assert!(listed(list).0 == [one, two]);
+        for name in [names.members, names.range, names.set] {
+            let other = structure(&mut heap, &[(names.structure, name)]);
+            assert!(elements(&mut heap, other).is_none());
+        }
+        let list = elements(&mut heap, members);
+        assert_eq!(listed(list).0.len(), 2);
+    }
+}
