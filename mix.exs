@@ -134,7 +134,8 @@ defmodule Mote.MixProject do
         Mote.Total,
         Mote.Vector,
         Mote.Turn,
-        Mote.Abort
+        Mote.Abort,
+        Mote.Raised
       ],
       Machines: [Mote.Machine, Mote.Sponsor, Mote.Address, Mote.Customer, Mote.Timer, Mote.Error],
       "Crossing the boundary": [Mote.Ask, Mote.Outbox, ~r/^Mote.Future/],
@@ -144,7 +145,8 @@ defmodule Mote.MixProject do
         Mote.Graph,
         Mote.IEx,
         Mote.Inspection,
-        Mote.Telemetry
+        Mote.Telemetry,
+        Mote.Uncommitted
       ],
       Measuring: [~r/^Mote.Measure/],
       Testing: [~r/^Mote.Test/, ~r/^Mote.Reference/]
