@@ -89,9 +89,15 @@ defmodule Mote.MixProject do
       "rust.lint": ["cmd --cd native cargo clippy --workspace --all-targets --locked -- -D warnings"],
       # The NIF's symbols exist only inside the BEAM, so its crate does not link as a test program.
       "rust.test": ["cmd --cd native cargo test -p mote_vm -p mote_baseline --locked"],
+      "mote.bench": of_bench("mote.bench"),
+      "mote.demo": of_bench("mote.demo"),
+      "mote.report": of_bench("mote.report"),
       ci: ["cmd bin/test"]
     ]
   end
+
+  # A task of the project in bench/, which is built first.
+  defp of_bench(task), do: ["run --no-start bench/load.exs", task]
 
   defp package do
     [
@@ -128,7 +134,8 @@ defmodule Mote.MixProject do
         Mote.Total,
         Mote.Vector,
         Mote.Turn,
-        Mote.Abort
+        Mote.Abort,
+        Mote.Raised
       ],
       Machines: [Mote.Machine, Mote.Sponsor, Mote.Address, Mote.Customer, Mote.Timer, Mote.Error],
       "Crossing the boundary": [Mote.Ask, Mote.Outbox, ~r/^Mote.Future/],
@@ -138,7 +145,8 @@ defmodule Mote.MixProject do
         Mote.Graph,
         Mote.IEx,
         Mote.Inspection,
-        Mote.Telemetry
+        Mote.Telemetry,
+        Mote.Uncommitted
       ],
       Measuring: [~r/^Mote.Measure/],
       Testing: [~r/^Mote.Test/, ~r/^Mote.Reference/]

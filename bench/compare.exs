@@ -3,6 +3,10 @@
 # Benchee times the stages of a run; its hooks start a machine for all runs of a size, and make the actors of each, outside
 # of the time.
 # Its memory figures see the heap of a BEAM process only, so they are not asked for: see `mix mote.bench`.
+
+# Run from the root, the project in this directory is not built yet.
+if Mix.Project.config()[:app] == :mote, do: Code.require_file("load.exs", __DIR__)
+
 defmodule Mote.Bench.Compare do
   alias Mote.Bench.{Options, Variant}
 

@@ -473,15 +473,7 @@ defmodule Mote do
   The names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running.
   """
   @spec sponsors(Machine.t()) :: [atom]
-  def sponsors(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         names when is_list(names) <- Native.machine_sponsors(native) do
-      names
-    else
-      {:error, error} -> raise error
-      :stopped -> raise Error.from(:stopped, machine: machine)
-    end
-  end
+  defdelegate sponsors(machine), to: Machine
 
   @doc """
   Waits until the machine is quiet, at most `timeout` milliseconds (or `:infinity`).

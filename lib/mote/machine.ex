@@ -113,6 +113,19 @@ defmodule Mote.Machine do
   end
 
   @doc false
+  # See `Mote.sponsors/1`.
+  @spec sponsors(t) :: [atom]
+  def sponsors(machine) do
+    with {:ok, native} <- fetch(machine),
+         names when is_list(names) <- Native.machine_sponsors(native) do
+      names
+    else
+      {:error, error} -> raise error
+      :stopped -> raise Error.from(:stopped, machine: machine)
+    end
+  end
+
+  @doc false
   # What a machine is called.
   @spec label(t) :: String.t()
   def label(%__MODULE__{name: nil, pid: pid}), do: inspect(pid)

@@ -28,7 +28,7 @@ defmodule Mote.Sponsor do
   def get(machine, name) do
     machine = Machine.handle(machine)
 
-    if name in Mote.sponsors(machine),
+    if name in Machine.sponsors(machine),
       do: %__MODULE__{machine: machine, name: name},
       else: raise(Error.from(:no_sponsor, machine: machine, sponsor: name))
   end

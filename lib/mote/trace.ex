@@ -199,7 +199,7 @@ defmodule Mote.Trace do
   defp sponsor!(_machine, nil), do: :ok
 
   defp sponsor!(machine, name) do
-    known = Mote.sponsors(machine)
+    known = Machine.sponsors(machine)
     if name not in known, do: raise(Error.from(:no_sponsor, machine: machine, sponsor: name, known: known))
   end
 

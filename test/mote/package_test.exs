@@ -30,7 +30,7 @@ defmodule Mote.PackageTest do
     assert "native/Cargo.lock" in files
     for crate <- ~w(vm nif plot baseline), do: assert("native/mote_#{crate}/Cargo.toml" in files)
 
-    for file <- files, part <- ~w(/tests/ /fuzz/ /support/ /target/ priv/ .so) do
+    for file <- files, part <- ~w(bench/ /tests/ /fuzz/ /support/ /target/ priv/ .so) do
       refute String.contains?(file, part), "#{file} does not belong into the package"
     end
 

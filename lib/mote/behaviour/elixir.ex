@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Elixir do
   # Last pass towards Elixir: the checked, loop-free Mote AST -> plain functions of the user's module. They compute
   # with `Mote.Total`, stage their effects with `Mote.Turn.Stage` and spend fuel exactly where the machine does.
-  # Patterns, clauses and guards are in `elixir/match.ex`.
+  # Patterns, clauses and guards are in `elixir/match.ex`, what all of it is made of in `elixir/forms.ex`.
   #
   # Generated: `name/captures` giving the behaviour and `__mote_turn__/3` for behaviours; `name/arity` and, for
   # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module. What other modules are
@@ -9,7 +9,7 @@ defmodule Mote.Behaviour.Elixir do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Delegate, Flow, IR}
-  alias Mote.Behaviour.Elixir.Match
+  alias Mote.Behaviour.Elixir.{Forms, Match}
 
   @doc "The code to be put at the end of the module."
   @spec unit(map, [map], [module], binary, non_neg_integer) :: Macro.t()
@@ -129,7 +129,7 @@ defmodule Mote.Behaviour.Elixir do
   end
 
   defp public(%Code{} = code) do
-    params = Enum.map(code.params, &variable/1)
+    params = Enum.map(code.params, &Forms.variable/1)
     default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
 
     quote generated: true, line: code.line do
@@ -147,7 +147,7 @@ defmodule Mote.Behaviour.Elixir do
   defp terms(n), do: List.duplicate(quote(do: term), n)
 
   defp function(%Code{} = code) do
-    params = Enum.map(code.params, &variable/1)
+    params = Enum.map(code.params, &Forms.variable/1)
     definer = if code.public, do: :def, else: :defp
     head = {hidden(code.name), [line: code.line, generated: true], params}
 
@@ -160,7 +160,7 @@ defmodule Mote.Behaviour.Elixir do
   defp hidden(name), do: :"mote #{name}"
 
   defp turn(%Code{} = code) do
-    {captures, [message]} = code.params |> Enum.map(&variable/1) |> Enum.split(-1)
+    {captures, [message]} = code.params |> Enum.map(&Forms.variable/1) |> Enum.split(-1)
 
     quote generated: true, line: code.line do
       def __mote_turn__(unquote(code.name), {unquote_splicing(captures)}, unquote(message)) do
@@ -191,21 +191,20 @@ defmodule Mote.Behaviour.Elixir do
   @spec expr(AST.expr()) :: Macro.t()
   def expr(node)
 
-  def expr({:lit, _, value}), do: literal(value)
-  def expr({:var, _, v}), do: variable(v)
-  def expr({:tuple, _, es}), do: {:{}, generated(), Enum.map(es, &expr/1)}
-  def expr({:cons, _, h, t}), do: [{:|, generated(), [expr(h), expr(t)]}]
+  def expr({tag, _, _} = node) when tag in [:lit, :var], do: Forms.simple(node)
+  def expr({:tuple, _, es}), do: {:{}, Forms.generated(), Enum.map(es, &expr/1)}
+  def expr({:cons, _, h, t}), do: [{:|, Forms.generated(), [expr(h), expr(t)]}]
 
   # Elixir would warn about values that nobody looks at.
   def expr({:block, _, es}) do
     {init, [last]} = Enum.split(es, -1)
-    {:__block__, generated(), Enum.map(Enum.reject(init, &AST.simple?/1) ++ [last], &expr/1)}
+    {:__block__, Forms.generated(), Enum.map(Enum.reject(init, &AST.simple?/1) ++ [last], &expr/1)}
   end
 
-  def expr({:op, l, primitive, es}), do: op(primitive, es, l)
+  def expr({:op, l, primitive, es}), do: Forms.op(primitive, es, Enum.map(es, &expr/1), l)
 
   def expr({:must, l, {_, _, primitive} = where, es}),
-    do: remote(Mote.Total.Must, primitive, [Macro.escape(where) | Enum.map(es, &expr/1)], l)
+    do: Forms.remote(Mote.Total.Must, primitive, [Macro.escape(where) | Enum.map(es, &expr/1)], l)
 
   def expr({:and, l, a, b}) do
     quote generated: true, line: l do
@@ -257,29 +256,31 @@ defmodule Mote.Behaviour.Elixir do
   def expr({:cond, l, clauses}) do
     clauses =
       for {test, body} <- clauses do
-        {:->, generated(l), [[expr(test)], expr(body)]}
+        {:->, Forms.generated(l), [[expr(test)], expr(body)]}
       end
 
-    last = {:->, generated(l), [[true], expr({:abort, l, {:lit, l, :cond_clause}})]}
-    {:cond, generated(l), [[do: clauses ++ [last]]]}
+    last = {:->, Forms.generated(l), [[true], expr({:abort, l, {:lit, l, :cond_clause}})]}
+    {:cond, Forms.generated(l), [[do: clauses ++ [last]]]}
   end
 
-  def expr({:match, l, {:bind, _, v}, e}), do: {:=, generated(l), [variable(v), expr(e)]}
+  def expr({:match, l, {:bind, _, v}, e}), do: {:=, Forms.generated(l), [Forms.variable(v), expr(e)]}
   def expr({:match, l, pattern, e}), do: Match.match(pattern, expr(e), :badmatch, l)
   def expr({:match, l, pattern, e, fail}), do: Match.match(pattern, expr(e), fail, l)
-  def expr({:case, l, e, clauses, fail}), do: Match.clauses(clauses, expr(e), fail, l)
+
+  def expr({:case, l, e, clauses, fail}),
+    do: clauses |> Enum.map(&clause/1) |> Match.clauses(expr(e), fail, l)
 
   def expr({:abort, l, e}), do: stage(:abort, [expr(e)], l)
 
   def expr({:call, l, function, es}) do
     {before, args} = arguments(es, l)
     call = call(function, args, l)
-    {:__block__, generated(l), before ++ [stage(:enter, [], l), stage(:leave, [call], l)]}
+    {:__block__, Forms.generated(l), before ++ [stage(:enter, [], l), stage(:leave, [call], l)]}
   end
 
   def expr({:tail_call, l, function, es}) do
     {before, args} = arguments(es, l)
-    {:__block__, generated(l), before ++ [stage(:tick, [], l), call(function, args, l)]}
+    {:__block__, Forms.generated(l), before ++ [stage(:tick, [], l), call(function, args, l)]}
   end
 
   def expr({:self, l}), do: stage(:me, [], l)
@@ -295,6 +296,8 @@ defmodule Mote.Behaviour.Elixir do
   def expr({:cancel_timer, l, timer}), do: stage(:cancel_timer, [expr(timer)], l)
   def expr({:become, l, behaviour, es}), do: stage(:become, [behaviour(behaviour, es, l)], l)
 
+  defp clause({:clause, l, pattern, guards, body}), do: {:clause, l, pattern, guards, expr(body)}
+
   # Arguments are calculated before the call goes one deeper.
   defp arguments(es, l) do
     {args, before} =
@@ -304,101 +307,26 @@ defmodule Mote.Behaviour.Elixir do
         if AST.simple?(e) do
           {expr(e), before}
         else
-          temporary = {:"arg#{n}", [generated: true, counter: unique()], __MODULE__}
-          {temporary, [{:=, generated(l), [temporary, expr(e)]} | before]}
+          temporary = {:"arg#{n}", [generated: true, counter: Forms.unique()], __MODULE__}
+          {temporary, [{:=, Forms.generated(l), [temporary, expr(e)]} | before]}
         end
       end)
 
     {Enum.reverse(before), args}
   end
 
-  defp call({nil, name, _}, args, l), do: {hidden(name), generated(l), args}
-  defp call({module, name, _}, args, l), do: remote(module, hidden(name), args, l)
+  defp call({nil, name, _}, args, l), do: {hidden(name), Forms.generated(l), args}
+  defp call({module, name, _}, args, l), do: Forms.remote(module, hidden(name), args, l)
 
   defp behaviour(:sink, _, _), do: :sink
 
   defp behaviour({nil, name, _}, es, l),
-    do: remote({:__MODULE__, [], nil}, name, Enum.map(es, &expr/1), l)
+    do: Forms.remote({:__MODULE__, [], nil}, name, Enum.map(es, &expr/1), l)
 
-  defp behaviour({module, name, _}, es, l), do: remote(module, name, Enum.map(es, &expr/1), l)
+  defp behaviour({module, name, _}, es, l), do: Forms.remote(module, name, Enum.map(es, &expr/1), l)
 
-  defp stage(name, args, l), do: remote(Mote.Turn.Stage, name, args, l)
-
-  @doc "A number for a variable of the generated code."
-  def unique, do: System.unique_integer([:positive])
-
-  @doc "A call of a function of another module."
-  def remote(module, name, args, l),
-    do: {{:., generated(l), [module, name]}, generated(l), args}
-
-  @doc "The variable of a name and number."
-  def variable({name, n}), do: {name, [generated: true, counter: n], __MODULE__}
+  defp stage(name, args, l), do: Forms.remote(Mote.Turn.Stage, name, args, l)
 
   # In heads that people see in their editor the names are plain.
   defp user_variable({name, _}), do: {name, [generated: true], nil}
-
-  @doc "Metadata of generated code, which the compiler shall not warn about."
-  def generated(line \\ 0), do: [generated: true, line: line]
-
-  @doc "The code of a constant."
-  def literal(value) do
-    # Older releases of OTP take -0.0 in a literal for 0.0.
-    if negative_zero?(value),
-      do: remote(:erlang, :binary_to_term, [:erlang.term_to_binary(value)], 0),
-      else: Macro.escape(value)
-  end
-
-  @doc "Whether there is a -0.0 somewhere in a term."
-  def negative_zero?(value) when is_float(value), do: <<value::float>> == <<1::1, 0::63>>
-  def negative_zero?([head | tail]), do: negative_zero?(head) or negative_zero?(tail)
-  def negative_zero?(value) when is_tuple(value), do: value |> Tuple.to_list() |> negative_zero?()
-  def negative_zero?(value) when is_map(value), do: value |> :maps.to_list() |> negative_zero?()
-  def negative_zero?(_), do: false
-
-  # -- primitives ----------------------------------------------------------------------------------------------
-
-  @native [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
-            [:is_binary, :is_bitstring, :is_function, :is_pid]
-
-  @comparisons %{eq: :==, ne: :"/=", lt: :<, le: :"=<", gt: :>, ge: :>=}
-
-  @compared [:same, :differ | Map.keys(@comparisons)]
-
-  defp op(primitive, es, l) do
-    case native(primitive, es) do
-      nil -> remote(Mote.Total, primitive, Enum.map(es, &expr/1), l)
-      name -> remote(:erlang, name, Enum.map(es, &expr/1), l)
-    end
-  end
-
-  @doc """
-  The function of `:erlang` that does the same as a primitive with these operands, or nil.
-
-  An address is a struct here, so it would sort wrongly against most terms, but not against numbers and atoms. And to
-  compare two terms of any size costs fuel.
-  """
-  def native(primitive, es) do
-    # A comparison of comparisons is something that Elixir warns about.
-    if primitive in @compared and Enum.any?(es, &match?({:op, _, op, _} when op in @compared, &1)),
-      do: nil,
-      else: native_function(primitive, es)
-  end
-
-  defp native_function(primitive, _) when primitive in @native, do: primitive
-
-  defp native_function(primitive, [a, b]) when is_map_key(@comparisons, primitive),
-    do: if(scalar?(a) or scalar?(b), do: @comparisons[primitive])
-
-  defp native_function(:same, [a, b]), do: if(exact?(a) or exact?(b), do: :"=:=")
-  defp native_function(:differ, [a, b]), do: if(exact?(a) or exact?(b), do: :"=/=")
-  defp native_function(_, _), do: nil
-
-  defp scalar?({:lit, _, value}), do: is_number(value) or is_atom(value)
-  defp scalar?(_), do: false
-
-  @doc "Whether a literal equals only what the BEAM, in every release, says it equals."
-  def exact?({:lit, _, value}),
-    do: is_integer(value) or is_atom(value) or is_binary(value) or value == []
-
-  def exact?(_), do: false
 end

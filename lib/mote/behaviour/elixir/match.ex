@@ -6,14 +6,14 @@ defmodule Mote.Behaviour.Elixir.Match do
   # integers have no bounds) becomes a test in the clause, and the clauses behind it a function that is called when it fails.
   @moduledoc false
 
-  alias Mote.Behaviour.Elixir, as: Plain
   alias Mote.Behaviour.{AST, Primitives}
+  alias Mote.Behaviour.Elixir.Forms
 
   @doc "`pattern = value` that aborts when it does not match; binds for what follows."
   def match(pattern, value, fail, l) do
     {native, tests, _} = loosen(pattern, 0)
     whole = {:whole, [generated: true], __MODULE__}
-    bound = pattern |> AST.bound() |> Enum.map(&Plain.variable/1)
+    bound = pattern |> AST.bound() |> Enum.map(&Forms.variable/1)
     abort = failure(fail, whole, l)
     result = {:{}, [], [whole | bound]}
 
@@ -26,12 +26,12 @@ defmodule Mote.Behaviour.Elixir.Match do
           end
       end
 
-    {:__block__, Plain.generated(l), [found, whole]}
+    {:__block__, Forms.generated(l), [found, whole]}
   end
 
-  @doc "A case over clauses; `fail` says what happens when none fits."
+  @doc "A case over clauses, whose bodies are code; `fail` says what happens when none fits."
   def clauses(clauses, value, fail, l) do
-    subject = {:subject, [generated: true, counter: Plain.unique()], __MODULE__}
+    subject = {:subject, [generated: true, counter: Forms.unique()], __MODULE__}
 
     quote generated: true, line: l do
       unquote(subject) = unquote(value)
@@ -45,17 +45,17 @@ defmodule Mote.Behaviour.Elixir.Match do
     case Enum.split_while(clauses, &(&1.tests == [] and &1.guard == nil)) do
       {native, []} ->
         all = Enum.map(native, &arrow(&1, &1.body)) ++ [otherwise(failure(fail, subject, l), l)]
-        {:case, Plain.generated(l), [subject, [do: all]]}
+        {:case, Forms.generated(l), [subject, [do: all]]}
 
       {native, [loose | rest]} ->
-        next = {:next, [generated: true, counter: Plain.unique()], __MODULE__}
-        go_on = {{:., Plain.generated(l), [next]}, Plain.generated(l), []}
+        next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
+        go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
         body = tested(loose.tests, guarded(loose.guard, loose.body, go_on), go_on)
         all = Enum.map(native, &arrow(&1, &1.body)) ++ [arrow(loose, body), otherwise(go_on, l)]
 
         quote generated: true, line: l do
           unquote(next) = fn -> unquote(chain_rest(rest, subject, fail, l)) end
-          unquote({:case, Plain.generated(l), [subject, [do: all]]})
+          unquote({:case, Forms.generated(l), [subject, [do: all]]})
         end
     end
   end
@@ -75,37 +75,37 @@ defmodule Mote.Behaviour.Elixir.Match do
       tests: tests,
       when: if(native_guards, do: Enum.map(guards, &native_guard/1), else: []),
       guard: if(native_guards, do: nil, else: guards),
-      body: Plain.expr(body)
+      body: body
     }
   end
 
-  defp arrow(%{when: []} = c, body), do: {:->, Plain.generated(c.line), [[c.pattern], body]}
+  defp arrow(%{when: []} = c, body), do: {:->, Forms.generated(c.line), [[c.pattern], body]}
 
   defp arrow(%{when: guards} = c, body) do
-    guard = guards |> Enum.reverse() |> Enum.reduce(&{:when, Plain.generated(c.line), [&1, &2]})
-    {:->, Plain.generated(c.line), [[{:when, Plain.generated(c.line), [c.pattern, guard]}], body]}
+    guard = guards |> Enum.reverse() |> Enum.reduce(&{:when, Forms.generated(c.line), [&1, &2]})
+    {:->, Forms.generated(c.line), [[{:when, Forms.generated(c.line), [c.pattern, guard]}], body]}
   end
 
-  defp otherwise(body, l), do: {:->, Plain.generated(l), [[{:_, Plain.generated(l), nil}], body]}
+  defp otherwise(body, l), do: {:->, Forms.generated(l), [[{:_, Forms.generated(l), nil}], body]}
 
   defp failure(:ignore, _, _), do: :ignored
 
   defp failure(:function_clause, _, l),
-    do: Plain.remote(Mote.Turn.Stage, :abort, [:function_clause], l)
+    do: Forms.remote(Mote.Turn.Stage, :abort, [:function_clause], l)
 
   defp failure({:raised, where}, subject, l) do
-    reason = {:{}, [], [:raised, Plain.literal(where), {:{}, [], [subject]}]}
-    Plain.remote(Mote.Turn.Stage, :abort, [reason], l)
+    reason = {:{}, [], [:raised, Forms.literal(where), {:{}, [], [subject]}]}
+    Forms.remote(Mote.Turn.Stage, :abort, [reason], l)
   end
 
-  defp failure(reason, subject, l), do: Plain.remote(Mote.Turn.Stage, :abort, [{reason, subject}], l)
+  defp failure(reason, subject, l), do: Forms.remote(Mote.Turn.Stage, :abort, [{reason, subject}], l)
 
   defp tested([], yes, _), do: yes
 
   defp tested(tests, yes, no) do
-    [first | others] = for {a, b} <- tests, do: Plain.remote(Mote.Total, :same, [a, b], 0)
+    [first | others] = for {a, b} <- tests, do: Forms.remote(Mote.Total, :same, [a, b], 0)
     # As the machine does: what comes after the first difference costs nothing.
-    all = Enum.reduce(others, first, &Plain.remote(:erlang, :andalso, [&2, &1], 0))
+    all = Enum.reduce(others, first, &Forms.remote(:erlang, :andalso, [&2, &1], 0))
 
     quote generated: true do
       case unquote(all) do
@@ -119,11 +119,11 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   # The pattern without what the BEAM may match differently, and the equalities to test instead.
   defp loosen({:any, _}, n), do: {{:_, [generated: true], nil}, [], n}
-  defp loosen({:bind, _, v}, n), do: {Plain.variable(v), [], n}
-  defp loosen({:pin, _, v}, n), do: equal(Plain.variable(v), n)
+  defp loosen({:bind, _, v}, n), do: {Forms.variable(v), [], n}
+  defp loosen({:pin, _, v}, n), do: equal(Forms.variable(v), n)
 
   defp loosen({:lit, _, value} = lit, n) do
-    if Plain.exact?(lit), do: {value, [], n}, else: equal(Plain.literal(value), n)
+    if Forms.exact?(lit), do: {value, [], n}, else: equal(Forms.literal(value), n)
   end
 
   defp loosen({:tuple, _, ps}, n) do
@@ -145,7 +145,7 @@ defmodule Mote.Behaviour.Elixir.Match do
   # An address is a struct here, and no map.
   defp loosen({:map, _, pairs}, n) do
     map = {:"part#{n}", [generated: true], __MODULE__}
-    is_map = {Plain.remote(Mote.Total, :is_map, [map], 0), true}
+    is_map = {Forms.remote(Mote.Total, :is_map, [map], 0), true}
 
     {pairs, {tests, n}} =
       Enum.map_reduce(pairs, {[is_map], n + 1}, fn {key, p}, acc ->
@@ -156,7 +156,7 @@ defmodule Mote.Behaviour.Elixir.Match do
     paid =
       for {native, _} <- pairs,
           weighs?(native),
-          do: {Plain.remote(Mote.Total, :map_has_key, [map, unpinned(native)], 0), true}
+          do: {Forms.remote(Mote.Total, :map_has_key, [map, unpinned(native)], 0), true}
 
     {{:=, [generated: true], [map, {:%{}, [generated: true], pairs}]}, tests ++ paid, n}
   end
@@ -181,14 +181,14 @@ defmodule Mote.Behaviour.Elixir.Match do
         %{value: value} -> loosen(value, n)
       end
 
-    sizes = for {:var, _, v} <- [s.size], s.kind == :int, do: at_most(Plain.variable(v), s.unit)
+    sizes = for {:var, _, v} <- [s.size], s.kind == :int, do: at_most(Forms.variable(v), s.unit)
     {{:"::", [generated: true], [value, options(s, bound)]}, {tests ++ more ++ sizes, n}}
   end
 
   # The machine's integers have 64 bits at most.
   defp at_most(size, unit) do
-    bits = Plain.remote(Mote.Total, :mul, [size, unit], 0)
-    {Plain.remote(Mote.Total, :le, [bits, 64], 0), true}
+    bits = Forms.remote(Mote.Total, :mul, [size, unit], 0)
+    {Forms.remote(Mote.Total, :le, [bits, 64], 0), true}
   end
 
   defp options(%{kind: :binary, value: {:lit, _, text}}, _) when is_binary(text), do: option(:binary)
@@ -203,7 +203,7 @@ defmodule Mote.Behaviour.Elixir.Match do
     size =
       case s.size do
         {:lit, _, n} -> n
-        {:var, _, v} -> if(v in bound, do: Plain.variable(v), else: Mote.Sized.outer(Plain.variable(v)))
+        {:var, _, v} -> if(v in bound, do: Forms.variable(v), else: Mote.Sized.outer(Forms.variable(v)))
       end
 
     all = [option(type), {:size, [], [size]}, {:unit, [], [s.unit]}] ++ flags
@@ -214,12 +214,12 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   # Elixir warns of zeros in patterns that have no sign.
   defp key({:lit, _, zero}) when is_float(zero) and zero == 0.0 do
-    sign = if Plain.negative_zero?(zero), do: :-, else: :+
+    sign = if Forms.negative_zero?(zero), do: :-, else: :+
     {sign, [generated: true, context: __MODULE__, imports: [{1, Kernel}]], [0.0]}
   end
 
-  defp key({:lit, _, value}), do: Plain.literal(value)
-  defp key({:pin, _, v}), do: {:^, [generated: true], [Plain.variable(v)]}
+  defp key({:lit, _, value}), do: Forms.literal(value)
+  defp key({:pin, _, v}), do: {:^, [generated: true], [Forms.variable(v)]}
 
   defp loosen_part(pattern, {tests, n}) do
     {pattern, more, n} = loosen(pattern, n)
@@ -235,11 +235,11 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   @native_partial [:hd, :tl, :tuple_size, :not]
 
-  defp native?({tag, _, _} = e) when tag in [:lit, :var], do: not Plain.negative_zero?(value(e))
+  defp native?({tag, _, _} = e) when tag in [:lit, :var], do: not Forms.negative_zero?(value(e))
   defp native?({tag, _, a, b}) when tag in [:and, :or], do: native?(a) and native?(b)
 
   defp native?({:op, _, primitive, es}) do
-    (Plain.native(primitive, es) != nil or primitive in @native_partial) and Enum.all?(es, &native?/1)
+    (Forms.native(primitive, es) != nil or primitive in @native_partial) and Enum.all?(es, &native?/1)
   end
 
   defp native?(_), do: false
@@ -248,15 +248,15 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp value(_), do: nil
 
   defp native_guard({:and, l, a, b}),
-    do: Plain.remote(:erlang, :andalso, [native_guard(a), native_guard(b)], l)
+    do: Forms.remote(:erlang, :andalso, [native_guard(a), native_guard(b)], l)
 
   defp native_guard({:or, l, a, b}),
-    do: Plain.remote(:erlang, :orelse, [native_guard(a), native_guard(b)], l)
+    do: Forms.remote(:erlang, :orelse, [native_guard(a), native_guard(b)], l)
 
   defp native_guard({:op, l, primitive, es}),
-    do: Plain.remote(:erlang, Plain.native(primitive, es) || primitive, Enum.map(es, &native_guard/1), l)
+    do: Forms.remote(:erlang, Forms.native(primitive, es) || primitive, Enum.map(es, &native_guard/1), l)
 
-  defp native_guard(e), do: Plain.expr(e)
+  defp native_guard(e), do: Forms.simple(e)
 
   defp guarded(nil, yes, _), do: yes
 
@@ -267,7 +267,7 @@ defmodule Mote.Behaviour.Elixir.Match do
       end
 
     [first | others] = tests
-    any = Enum.reduce(others, first, &Plain.remote(:erlang, :orelse, [&2, &1], 0))
+    any = Enum.reduce(others, first, &Forms.remote(:erlang, :orelse, [&2, &1], 0))
 
     quote generated: true do
       case unquote(any) do
@@ -300,24 +300,24 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   defp answer({:op, l, primitive, es}) do
     if Primitives.always?(primitive) and Enum.all?(es, &AST.simple?/1) do
-      {:ok, Plain.expr({:op, l, primitive, es})}
+      {:ok, Forms.op(primitive, es, Enum.map(es, &Forms.simple/1), l)}
     else
-      with_answers(es, &Plain.remote(Mote.Total, :answer, [primitive, &1], l))
+      with_answers(es, &Forms.remote(Mote.Total, :answer, [primitive, &1], l))
     end
   end
 
   defp answer({:tuple, _, es}), do: with_answers(es, &{:ok, {:{}, [], &1}})
   defp answer({:cons, _, h, t}), do: with_answers([h, t], fn [h, t] -> {:ok, [{:|, [], [h, t]}]} end)
-  defp answer(e), do: {:ok, Plain.expr(e)}
+  defp answer(e), do: {:ok, Forms.simple(e)}
 
   defp with_answers(es, make, done \\ [])
   defp with_answers([], make, done), do: make.(Enum.reverse(done))
 
   defp with_answers([e | es], make, done) do
     if AST.simple?(e) do
-      with_answers(es, make, [Plain.expr(e) | done])
+      with_answers(es, make, [Forms.simple(e) | done])
     else
-      value = {:value, [generated: true, counter: Plain.unique()], __MODULE__}
+      value = {:value, [generated: true, counter: Forms.unique()], __MODULE__}
 
       quote generated: true do
         case unquote(answer(e)) do

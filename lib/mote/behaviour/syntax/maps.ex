@@ -62,7 +62,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   defp key(ast, env) do
     with {:lit, _, value} = key <- Syntax.expr(ast, %{env | context: :guard}),
-         true <- is_float(value) or not Mote.Behaviour.Elixir.negative_zero?(value) do
+         true <- is_float(value) or not Mote.Behaviour.Elixir.Forms.negative_zero?(value) do
       key
     else
       _ ->

@@ -78,7 +78,7 @@ defmodule Mix.Tasks.Mote.Bench do
     case Options.parse(argv) do
       {:ok, %Options{programs: []}} -> list()
       {:ok, options} -> measure(options)
-      {:error, message} -> Mix.raise(message <> " (see mix help mote.bench)")
+      {:error, message} -> Mix.raise(message <> " (see mix help mote.bench in bench/)")
     end
   end
 

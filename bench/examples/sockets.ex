@@ -1,8 +1,7 @@
 defmodule Mote.Bench.Programs.Sockets do
   # n connections of the example, both ends in this node, all open at once: what one takes while it waits, in the heap of
   # the machine and in the memory of the OS process; then every client sends packets, each when the one before came back
-  # from an actor that echoes. It is here and not with the other programs because a dependency is built without
-  # examples.
+  # from an actor that echoes. It is not with the other programs because it is compiled only where examples are.
   @moduledoc false
 
   use Mote.Bench.Program,

@@ -71,7 +71,7 @@ defmodule Mix.Tasks.Mote.Report do
     if invalid != [],
       do:
         Mix.raise(
-          "there is no option #{elem(hd(invalid), 0)}, or it needs a value (see mix help mote.report)"
+          "there is no option #{elem(hd(invalid), 0)}, or it needs a value (see mix help mote.report in bench/)"
         )
 
     if Keyword.get(opts, :runs, 1) < 1, do: Mix.raise("--runs must be at least 1, got: #{opts[:runs]}")

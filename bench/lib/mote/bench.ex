@@ -1,8 +1,6 @@
 defmodule Mote.Bench do
   # The list of the programs that `mix mote.bench` measures; a new one is a file under `bench/programs/` and a
   # line here. How they are run is in `runner.ex`, how the figures are shown in `report.ex`.
-  #
-  # It is part of the package: whoever has Mote can measure it on the machine that it shall run on.
   @moduledoc false
 
   alias Mote.Bench.Programs
@@ -55,7 +53,7 @@ defmodule Mote.Bench do
     Programs.Quota
   ]
 
-  # Programs of examples: they are not there where Mote is a dependency.
+  # Programs of examples: they are not there where examples are not compiled.
   @of_examples [Programs.Sockets]
 
   @doc "Every program, in the order in which they are listed and run."

@@ -31,9 +31,14 @@ defmodule Mix.Tasks.Mote.Demo do
   @impl true
   def run(argv) do
     case OptionParser.parse(argv, strict: @switches) do
-      {given, [], []} -> given |> Enum.flat_map(&option/1) |> show()
-      {_, [other | _], _} -> Mix.raise("mix mote.demo takes no #{inspect(other)} (see mix help mote.demo)")
-      {_, _, [{option, _} | _]} -> Mix.raise("no option or no value: #{option} (see mix help mote.demo)")
+      {given, [], []} ->
+        given |> Enum.flat_map(&option/1) |> show()
+
+      {_, [other | _], _} ->
+        Mix.raise("mix mote.demo takes no #{inspect(other)} (see mix help mote.demo in bench/)")
+
+      {_, _, [{option, _} | _]} ->
+        Mix.raise("no option or no value: #{option} (see mix help mote.demo in bench/)")
     end
   end
 

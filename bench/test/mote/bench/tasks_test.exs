@@ -14,6 +14,12 @@ defmodule Mote.Bench.TasksTest do
     assert output =~ ~r/^  idle +--n 1_000_000,10_000_000 /m
   end
 
+  test "commands are there in the project above, and print their figures only" do
+    mix = &System.cmd("mix", &1, cd: "..", env: [{"MIX_ENV", "test"}])
+    assert {"  program" <> _, 0} = mix.(["mote.bench"])
+    assert {"bench\tvariant" <> _, 0} = mix.(~w(mote.bench ring --n 100 --runs 1 --format tsv))
+  end
+
   test "mix mote.bench prints tab separated values and nothing else" do
     argv = ~w(fork_bomb --depth 4,5 --runs 1 --compare beam --format tsv)
     [header | lines] = silently(fn -> Bench.run(argv) end) |> String.split("\n", trim: true)

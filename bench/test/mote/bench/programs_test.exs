@@ -72,7 +72,7 @@ defmodule Mote.Bench.ProgramsTest do
                ~w(collecting gc_pause quota sockets)
 
     assert Bench.fetch("unknown") == :error
-    page = File.read!("bench/README.md")
+    page = File.read!("README.md")
     assert Enum.reject(names, &(page =~ "`#{&1}`")) == []
   end
 

@@ -4,7 +4,7 @@ defmodule Mote.Bench.Computer do
 
   alias Mote.Bench.{Memory, Report}
 
-  @root Path.expand("../../..", __DIR__)
+  @root Path.expand("../../../..", __DIR__)
 
   @doc "Lines of name and value, for people."
   @spec describe() :: [{String.t(), String.t()}]
@@ -53,7 +53,7 @@ defmodule Mote.Bench.Computer do
     if commit = commit(), do: "#{version}, commit #{commit}", else: version
   end
 
-  # Of Mote's own repository only: as a dependency it is in somebody else's.
+  # Of Mote's own repository only: what was unpacked without one may be in somebody else's.
   defp commit do
     with true <- File.exists?(Path.join(@root, ".git")),
          git when git != nil <- System.find_executable("git"),
