@@ -380,6 +380,45 @@ defmodule Mote.QuotaTest do
     end
   end
 
+  describe "a message that is far larger written out than in the machine" do
+    # The same pair in both places of a pair, and so on: 2^depth leaves.
+    @shared Mote.Compile.module("""
+            defpure nested(0, x), do: x
+            defpure nested(n, x), do: nested(n - 1, {x, x})
+
+            defactor teller(to) do
+              {:tell, depth} -> send to, nested(depth, 1)
+              word -> send to, word
+            end
+
+            defactor counter(n) do
+              {customer, :get} -> send customer, n
+              _ -> become counter(n + 1)
+            end
+            """)
+
+    test "is lost and counted, and those around it arrive" do
+      machine = start_supervised!({Mote, memory: 64 * @megabyte})
+      teller = Mote.create(machine, @shared.teller(self()))
+      for word <- [:before, {:tell, 3}, {:tell, 60}, {:tell, 10}, :after], do: Mote.send(teller, word)
+      assert_receive :before, 5_000
+      assert_receive {{{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}, 5_000
+      assert_receive {{_, _}, {_, _}}, 5_000
+      assert_receive :after, 5_000
+      assert Mote.info(machine).counters.overflowed == 1
+    end
+
+    test "is lost on its way to another machine as well" do
+      [here, there] = for id <- [:here, :there], do: start_supervised!({Mote, memory: 64 * @megabyte, id: id})
+      counter = Mote.create(there, @shared.counter(0))
+      teller = Mote.create(here, @shared.teller(counter))
+      for depth <- [3, 60, 5], do: Mote.send(teller, {:tell, depth})
+      assert Mote.drain(here) == :ok and Mote.drain(there) == :ok
+      assert Mote.ask(counter, :get) == {:ok, 2}
+      assert Mote.info(here).counters.overflowed == 1
+    end
+  end
+
   describe "an outbox" do
     for {what, times, each} <- [{:large, 3, 1_000}, {:small, 25, 20_000}] do
       test "is bounded by the quota, and taking from it makes room: #{what} messages" do

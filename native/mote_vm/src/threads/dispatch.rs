@@ -3,10 +3,13 @@
 //! Invariants:
 //! 1. Who looks at a turn sees it when it is known what becomes of it (`Verdict`), and before anything of it is visible: a
 //!    turn that is to run once more is not shown, and of one that is aborted no address gets out (turn/staged.rs).
+//! 2. What leaves the machine is no larger, written out, than all that the machine holds (terms/written.rs): a commit takes as
+//!    long and as much memory as what is delivered, and nobody pays for either.
 use crate::base::atom::Atom;
 use crate::base::sync::Relaxed;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
+use crate::terms::written::exceeds;
 use crate::threads::thread::Dispatch;
 use crate::turns::abort::Abort;
 use crate::turns::interpreter::{Aborted, End};
@@ -250,15 +253,26 @@ impl Dispatch {
             counts.dropped += run.len() as u64;
             return;
         };
-        let messages = Messages(run.iter());
-        foreign.deliver_all(messages, &place.machine, &mut |delivery, count| {
-            *match delivery {
-                Delivery::Done => &mut counts.foreign_out,
-                Delivery::Dead => &mut counts.undelivered,
-                Delivery::Full => &mut counts.overflowed,
-                Delivery::NoAddress => &mut counts.dropped,
-            } += count;
-        });
+        let words = || place.machine.pool().quota.held() / size_of::<Value>();
+        let mut rest = run;
+        while !rest.is_empty() {
+            // Before anything of it is written: that could take more memory than there is (terms/written.rs).
+            let too_large = rest.iter().position(|out| exceeds(out.message, words));
+            let (now, later) = rest.split_at(too_large.unwrap_or(rest.len()));
+            let told = &mut |delivery, count| {
+                *match delivery {
+                    Delivery::Done => &mut counts.foreign_out,
+                    Delivery::Dead => &mut counts.undelivered,
+                    Delivery::Full => &mut counts.overflowed,
+                    Delivery::NoAddress => &mut counts.dropped,
+                } += count;
+            };
+            if !now.is_empty() {
+                foreign.deliver_all(Messages(now.iter()), &place.machine, told);
+            }
+            rest = later.get(1..).unwrap_or_default();
+            counts.overflowed += later.len() as u64 - rest.len() as u64;
+        }
     }
 
     /// Whether the turn would get further elsewhere, or with the fuel that the machine allows.

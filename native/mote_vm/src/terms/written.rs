@@ -1,0 +1,128 @@
+//! How large a value is when it is written out, as messages to the outside are: what it has in several places is written
+//! several times. A few turns make a value that is a million times larger then than in the heap.
+use super::map::{entries, Node};
+use crate::values::value::Value;
+
+/// As many parts may be written out whatever the machine holds: milliseconds.
+const ANYWAY: usize = 1 << 17;
+
+/// Whether a value, written out, has more parts than that, and more than `all` of the machine's words are.
+pub(crate) fn exceeds(value: Value, all: impl FnOnce() -> usize) -> bool {
+    if is_plain(value) {
+        return false;
+    }
+    let mut walk = Walk {
+        left: ANYWAY,
+        parts: Vec::new(),
+    };
+    let is_small = walk.visit(value) && walk.on();
+    if is_small {
+        return false;
+    }
+    walk.left = all().saturating_sub(ANYWAY);
+    !walk.on()
+}
+
+/// A value without parts, or a tuple of such values, as most messages are.
+#[inline(always)]
+fn is_plain(value: Value) -> bool {
+    let plain = |value: &Value| value.is_immediate();
+    plain(&value) || (value.as_tuple()).is_some_and(|elements| elements.iter().all(plain))
+}
+
+struct Walk<'h> {
+    left: usize,
+    /// Parts that are still to be visited.
+    parts: Vec<Parts<'h>>,
+}
+
+enum Parts<'h> {
+    Row(&'h [Value]),
+    /// The rest of a list.
+    List(Value),
+    Value(Value),
+}
+
+impl Walk<'_> {
+    /// Visits what is left to visit; `false` when there is too much, and then it can go on from there.
+    fn on(&mut self) -> bool {
+        while let Some(parts) = self.parts.pop() {
+            let next = match parts {
+                Parts::Value(value) => Some(value),
+                Parts::Row(row) => row.split_first().map(|(first, rest)| {
+                    self.parts.push(Parts::Row(rest));
+                    *first
+                }),
+                Parts::List(list) => Some(match list.as_cons() {
+                    Some((head, tail)) => {
+                        self.parts.push(Parts::List(tail));
+                        head
+                    }
+                    None => list,
+                }),
+            };
+            if let Some(value) = next {
+                if !self.visit(value) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Counts a value; `false`, and it is still to be visited, when nothing is left.
+    fn visit(&mut self, value: Value) -> bool {
+        let Some(left) = self.left.checked_sub(1) else {
+            self.parts.push(Parts::Value(value));
+            return false;
+        };
+        self.left = left;
+        if value.is_cons() {
+            self.parts.push(Parts::List(value));
+        } else if let Some(elements) = value.as_tuple() {
+            self.parts.push(Parts::Row(elements));
+        } else if let Some(map) = Node::of(value) {
+            let pairs = entries(map).flat_map(|(key, value)| [key, value]);
+            self.parts.extend(pairs.map(Parts::Value));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::prim::testing::heap;
+    use super::*;
+    use crate::terms::map::from_puts;
+
+    #[test]
+    fn what_is_shared_counts_each_time() {
+        let mut heap = heap();
+        let mut value = Value::fixnum(1);
+        for depth in 1..=40 {
+            value = heap.tuple(2, |_| value);
+            // So many parts: the tuples and their leaves.
+            let parts = (1usize << (depth + 1)) - 1;
+            if parts > ANYWAY && depth < 22 {
+                assert!(!exceeds(value, || parts), "{depth}");
+                assert!(exceeds(value, || parts - 1), "{depth}");
+            } else if parts <= ANYWAY {
+                assert!(!exceeds(value, || 0), "{depth}");
+            }
+        }
+        assert!(exceeds(value, || 1 << 20));
+    }
+
+    #[test]
+    fn lists_and_maps_have_parts() {
+        let mut heap = heap();
+        let mut list = Value::EMPTY_LIST;
+        for _ in 0..ANYWAY {
+            list = heap.cons(Value::NIL, list);
+        }
+        // The list, its elements, and its end.
+        assert!(exceeds(list, || ANYWAY + 1) && !exceeds(list, || ANYWAY + 2));
+        let map = from_puts(&mut heap, vec![(Value::NIL, list), (Value::TRUE, list)]);
+        assert!(!exceeds(map, || 2 * ANYWAY + 7) && exceeds(map, || 2 * ANYWAY + 6));
+    }
+}
