@@ -52,8 +52,8 @@ defmodule Mote do
   @doc """
   Starts a machine, linked to the calling process.
 
-  As any `GenServer` that traps exits it ends when the process that started it ends, also when that ends normally. One that
-  is to outlive who needs it belongs under a supervisor: see `child_spec/1`.
+  As any `GenServer` that traps exits it ends when the process that started it ends, also when that ends normally. A machine that
+  should outlive the process that started it belongs under a supervisor: see `child_spec/1`.
 
   Options:
 
@@ -297,7 +297,7 @@ defmodule Mote do
   @doc """
   Asks several actors the same at once, with one deadline for all; options as for `ask/3`.
 
-  Gives what `ask/3` would give for each, in the order of the addresses. At the deadline what is still open is
+  Returns what `ask/3` would give for each, in the order of the addresses. At the deadline what is still open is
   cancelled.
   """
   @spec ask_all([Address.t()], term, Ask.options()) :: [Ask.result()]
@@ -348,7 +348,7 @@ defmodule Mote do
   @doc """
   Waits for the answer to a question of `async/3`; `nil` if there is none in time, and then it can still come.
 
-  Gives `{:error, error}` where `Task.yield/2` gives `{:exit, reason}`. Raises `ArgumentError` as `await/2` does. To wait and
+  Returns `{:error, error}` where `Task.yield/2` gives `{:exit, reason}`. Raises `ArgumentError` as `await/2` does. To wait and
   then give up:
 
       Mote.yield(ask, 1_000) || Mote.ignore(ask)
@@ -367,7 +367,7 @@ defmodule Mote do
   @doc """
   Cancels a question of `async/3`: nothing of it reaches the mailbox any more.
 
-  Gives the answer if it has come already, `nil` otherwise. There is no more to shut down: a turn cannot be
+  Returns the answer if it has come already, `nil` otherwise. There is no more to shut down: a turn cannot be
   interrupted, and what it answers is thrown away.
   """
   @spec ignore(Ask.t()) :: Ask.result() | nil
@@ -619,7 +619,7 @@ defmodule Mote do
       or `:iex`, which writes them as text to where the calling process writes;
     * `:limit` - how many turns are shown (default 100). The one after the last is `{:mote_trace, ref, :limit}`.
 
-  Gives a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone. What is sent
+  Returns a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone. What is sent
   to the machine after this is traced; turns that run already may not be, and those that `step/2` runs are shown to whoever
   steps, not to traces.
 

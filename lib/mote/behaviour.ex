@@ -179,8 +179,8 @@ defmodule Mote.Behaviour do
   @doc """
   Runs one turn of the plain Elixir version of a behaviour and gives what it did, a `Mote.Turn`.
 
-  Nothing is sent or created: the effects are only listed. Raises `ArgumentError` for what is no behaviour, and for options
-  that are none. Options:
+  Nothing is sent or created: the effects are only listed. Raises `ArgumentError` if the first argument is not a behaviour
+  or an option is unknown. Options:
 
     * `self`: the address of the actor, or an atom that stands for it (default a `Mote.Reference.Address` with id 0);
     * `fuel`: calls, tail calls and loop steps it may make (default 10,000,000);

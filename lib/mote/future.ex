@@ -212,7 +212,7 @@ defmodule Mote.Future do
   end
 
   @doc """
-  Gives the value of a future, after waiting for it at most `timeout` milliseconds (default `:infinity`).
+  Returns the value of a future, after waiting for it at most `timeout` milliseconds (default `:infinity`).
 
   Raises `Mote.Error` when there is none: see above, and `:timeout`.
   """
@@ -231,7 +231,7 @@ defmodule Mote.Future do
   end
 
   @doc """
-  Gives the value of a future, or why there is none, without waiting; `nil` as long as it is not finished.
+  Returns the value of a future, or why there is none, without waiting; `nil` as long as it is not finished.
   """
   @spec poll(t) :: {:ok, term} | {:error, Error.t()} | nil
   def poll(%__MODULE__{} = future) do
@@ -388,7 +388,7 @@ defmodule Mote.Future do
   Calls `fun` in an environment of its own: futures that the block starts run in a new sponsor of the machine.
 
   When the block ends, in whatever way, and also when its process is killed, the futures that are not finished are
-  killed, the sponsor is removed, and no other future starts in it. Finished ones keep their values. Gives what `fun`
+  killed, the sponsor is removed, and no other future starts in it. Finished ones keep their values. Returns what `fun`
   gives. Options:
 
     * `:max_threads` - how many futures may run at once: the threads of the sponsor (default `:cores`);

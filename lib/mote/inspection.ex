@@ -71,7 +71,7 @@ defmodule Mote.Inspection do
     * `:for` - for `:turns`, how many milliseconds they are counted (default #{@while});
     * `:timeout` - milliseconds to wait for the machine, each time (default #{@timeout}).
 
-  Gives a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under the name that
+  Returns a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under the name that
   was asked by. While it counts turns it keeps a table of 4,096 actors for each thread; if more actors run, figures can
   be too low, by one for each 4,096 turns of that thread at most, and an actor with more turns than that is not missed.
   Turns of sponsors that are removed meanwhile are not counted. An actor that is in the result lives as long as the result
@@ -108,7 +108,7 @@ defmodule Mote.Inspection do
   @doc """
   The behaviours that are alive in a machine, the most frequent first.
 
-  Gives a list of maps: `behaviour` (module, name, number of captures; versions of one module together), `actors`, how
+  Returns a list of maps: `behaviour` (module, name, number of captures; versions of one module together), `actors`, how
   many have it now, `bytes`, what they hold, and `turns`, how many they ran in `:for` milliseconds just before.
 
   Options: `:for` (default #{@while}; 0 counts no turns and does not wait) and `:timeout`, as for `top/2`. A behaviour

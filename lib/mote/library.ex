@@ -18,7 +18,7 @@ defmodule Mote.Library do
       **target** takes any message. The actor or the actors that a behaviour is about come first, then the rest, and
       milliseconds last.
     * Errors are answers `{:error, reason}`. A message that is not of the shape that an actor takes is ignored, and
-      counted; whoever asks so is told `:broken_promise`.
+      counted; a caller that asks this way gets `:broken_promise`.
     * A customer gets one answer, also if a service answers more than once, where it says nothing else.
     * Answers go to a tag that was made for the request, an address that nobody can make up; so answers that are late or of
       another request do not count.

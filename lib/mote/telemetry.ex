@@ -204,7 +204,7 @@ defmodule Mote.Telemetry do
 
     * `:level` - nothing below it is logged (default `:info`); Logger's own level goes before it.
 
-  Gives `{:error, :already_exists}` when it is attached already.
+  Returns `{:error, :already_exists}` when it is attached already.
 
       iex> Mote.Telemetry.attach_default_logger(level: :warning)
       :ok

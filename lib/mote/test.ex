@@ -56,8 +56,8 @@ defmodule Mote.Test do
 
   For each seed a machine is started and paused; `graph` gets it, creates actors, sends to them, and gives whatever
   `property` needs. Then the machine runs until it is quiet, and `property` is called with what `graph` gave. It may ask
-  actors; it fails when it gives `false` or `nil`, raises (as `assert` does), exits (as `Mote.await/2` does) or throws. Not
-  in `graph`, for nothing runs yet: asking and waiting.
+  actors; it fails when it gives `false` or `nil`, raises (as `assert` does), exits (as `Mote.await/2` does) or throws. `graph` must not
+  ask or wait, since nothing runs yet.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices, and among all that fail the one with the
   fewest turns is taken (not if it did not end in time: each time would take as long again). `Mote.Test.Failure` is raised,
@@ -73,7 +73,7 @@ defmodule Mote.Test do
     * `:timeout` - milliseconds that a run may take until it is quiet (default #{@timeout}); one that takes longer fails;
     * everything else goes to `Mote.start_link/1`; `:sponsors` is `#{inspect(@sponsors)}` if nothing is said.
 
-  Gives `:ok`.
+  Returns `:ok`.
 
       iex> defmodule Doc.Last do
       ...>   use Mote.Behaviour

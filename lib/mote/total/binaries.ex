@@ -1,5 +1,5 @@
 defmodule Mote.Total.Binaries do
-  # The primitives on binaries. Gives `@none` where there is no answer. What the numbers of a specification mean is
+  # The primitives on binaries. Returns `@none` where there is no answer. What the numbers of a specification mean is
   # written down in guides/ir.md.
   @moduledoc false
   import Kernel, except: [bit_size: 1, binary_part: 3, to_string: 1]

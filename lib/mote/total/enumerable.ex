@@ -1,5 +1,5 @@
 defmodule Mote.Total.Enumerable do
-  # What loops and functions of Enum go through: lists, maps, and the structs MapSet and Range. Gives `@none` where there is no
+  # What loops and functions of Enum go through: lists, maps, and the structs MapSet and Range. Returns `@none` where there is no
   # answer, as of any other struct.
   @moduledoc false
   import Mote.Total.Term, only: [is_value_map: 1]

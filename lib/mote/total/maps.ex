@@ -1,5 +1,5 @@
 defmodule Mote.Total.Maps do
-  # The primitives on maps. Gives `@none` where there is no answer. Whatever goes through a map does so in the order of
+  # The primitives on maps. Returns `@none` where there is no answer. Whatever goes through a map does so in the order of
   # its keys, as the machine does, and not in the BEAM's own, which differs between releases.
   @moduledoc false
   import Kernel, except: [map_size: 1, to_list: 1]

@@ -1,5 +1,5 @@
 defmodule Mote.Total.Number do
-  # The arithmetic of behaviours: 63-bit integers and finite floats. Gives `@none` where there is no answer;
+  # The arithmetic of behaviours: 63-bit integers and finite floats. Returns `@none` where there is no answer;
   # `Mote.Total` turns that into `:undefined`. Integers outside the range are carried, never calculated with.
   @moduledoc false
   import Kernel, except: [abs: 1, round: 1, trunc: 1, floor: 1, ceil: 1]

@@ -1,5 +1,5 @@
 defmodule Mote.Total.Sequence do
-  # The primitives on lists, tuples and binaries. Gives `@none` where there is no answer.
+  # The primitives on lists, tuples and binaries. Returns `@none` where there is no answer.
   @moduledoc false
   import Kernel,
     except: [hd: 1, tl: 1, length: 1, tuple_size: 1, elem: 2, put_elem: 3, byte_size: 1]

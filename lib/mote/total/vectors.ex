@@ -1,5 +1,5 @@
 defmodule Mote.Total.Vectors do
-  # The primitives on vectors (`Mote.Vector`). Gives `@none` where there is no answer. The order in which floats are
+  # The primitives on vectors (`Mote.Vector`). Returns `@none` where there is no answer. The order in which floats are
   # added up is that of the machine, or the sums would differ: see guides/ir.md.
   @moduledoc false
   import Mote.Sized, only: [sized: 1]

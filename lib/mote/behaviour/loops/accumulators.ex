@@ -38,7 +38,7 @@ defmodule Mote.Behaviour.Loops.Accumulators do
   def each_value({:cond, l, clauses}, fun),
     do: {:cond, l, for({test, body} <- clauses, do: {test, each_value(body, fun)})}
 
-  # Gives nothing.
+  # Returns nothing.
   def each_value({:abort, _, _} = abort, _), do: abort
 
   def each_value(tuple, fun) do
