@@ -32,10 +32,11 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, ranges, `in`, `for` (also `for <<x <- binary>>`, with
-  `into:` and `reduce:`), and most of the pure functions of `Enum`, `List`, `Map`, `MapSet`, `Keyword`, `Tuple`, `Range`, `Integer` and `String`, which are listed below. Functions
-  that they are given are written where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code
-  around them. Macros are expanded. On top of it there are
+  `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, ranges, `in`, `for` (also `for <<x
+  <- binary>>`, with `into:` and `reduce:`), and most of the pure functions of `Enum`, `List`, `Map`, `MapSet`,
+  `Keyword`, `Tuple`, `Range`, `Integer` and `String`, which are listed below. Functions as arguments are written
+  where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code around them. Macros are
+  expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
     * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in another order than those of
@@ -91,12 +92,12 @@ defmodule Mote.Behaviour do
 
   ## What bodies may call
 
-  Functions made with `defpure`, of this and of other modules, and with `defpurep`, of this one; macros that become what is listed here; and what follows. What
-  is part of `Mote.Prelude`, Elixir's library written in the language itself, is loaded with the first module that calls it.
-  Left out are functions that have effects or depend on a process or a node, `Stream`, whose values are functions,
-  and what needs tables of Unicode. Functions that count characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) know those
-  of Latin, Greek, Cyrillic, Chinese, Japanese and Korean text and symbols, and abort the turn with
-  `{:unsupported_character, text}` at others.
+  Functions made with `defpure`, of this and of other modules, and with `defpurep`, of this one; macros that become
+  what is listed here; and what follows. What is part of `Mote.Prelude`, Elixir's library written in the language
+  itself, is loaded with the first module that calls it. Left out are functions that have effects or depend on a
+  process or a node, `Stream`, whose values are functions, and what needs tables of Unicode. Functions that count
+  characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) know those of Latin, Greek, Cyrillic, Chinese,
+  Japanese and Korean text and symbols, and abort the turn with `{:unsupported_character, text}` at others.
 
   #{Mote.Behaviour.Listing.text()}
   """
