@@ -199,12 +199,12 @@ mod tests {
                 None => assert!(
                     !(0..=55).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80..=82 | 90 | 100..=112 | 120..=130 | 140..=156)
+                        && !matches!(number, 80..=82 | 90 | 100..=113 | 120..=130 | 140..=156)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 56 + 18 + 4 + 13 + 11 + 17);
+        assert_eq!(Primitive::ALL.len(), 56 + 18 + 4 + 14 + 11 + 17);
     }
 
     #[test]
