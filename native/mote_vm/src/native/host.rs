@@ -16,7 +16,7 @@ pub(crate) fn is_supported() -> bool {
 }
 
 fn make() -> Option<OwnedTargetIsa> {
-    // Layout and relocations (layout.rs, code_memory.rs) are written for these.
+    // Layout and relocations (layout.rs, code/memory.rs) are written for these.
     let known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
     if !known || !code::can_be_published() {
         return None;
