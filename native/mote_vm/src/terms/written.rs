@@ -6,28 +6,56 @@ use crate::values::value::Value;
 /// As many parts may be written out whatever the machine holds: milliseconds.
 const ANYWAY: usize = 1 << 17;
 
+/// Cells of a small value, and how deep they are nested.
+const SMALL: usize = 64;
+const NESTED: usize = 6;
+
 /// Whether a value, written out, has more parts than that, and more than `all` of the machine's words are.
 pub(crate) fn exceeds(value: Value, all: impl FnOnce() -> usize) -> bool {
-    if is_plain(value) {
+    if is_small(value, &mut { SMALL }, NESTED) {
         return false;
     }
     let mut walk = Walk {
         left: ANYWAY,
         parts: Vec::new(),
     };
-    let is_small = walk.visit(value) && walk.on();
-    if is_small {
+    if walk.visit(value) && walk.on() {
         return false;
     }
     walk.left = all().saturating_sub(ANYWAY);
     !walk.on()
 }
 
-/// A value without parts, or a tuple of such values, as most messages are.
-#[inline(always)]
-fn is_plain(value: Value) -> bool {
-    let plain = |value: &Value| value.is_immediate();
-    plain(&value) || (value.as_tuple()).is_some_and(|elements| elements.iter().all(plain))
+/// Whether a value has few parts, nested no deeper than that, as most messages: seen without memory for a walk.
+fn is_small(value: Value, left: &mut usize, depth: usize) -> bool {
+    if value.is_immediate() {
+        return true;
+    }
+    let (Some(fewer), Some(depth)) = (left.checked_sub(1), depth.checked_sub(1)) else {
+        return false;
+    };
+    *left = fewer;
+    if let Some(elements) = value.as_tuple() {
+        return elements.len() <= SMALL && are_small(elements, left, depth);
+    }
+    if let Some(map) = Node::of(value) {
+        let leaf = map.is_leaf() && are_small(map.keys, left, depth);
+        return leaf && are_small(map.items, left, depth);
+    }
+    let mut rest = value;
+    while let Some((head, tail)) = rest.as_cons() {
+        if !is_small(head, left, depth) || *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        rest = tail;
+    }
+    // What has no parts, or the end of a list.
+    rest == value || is_small(rest, left, depth)
+}
+
+fn are_small(row: &[Value], left: &mut usize, depth: usize) -> bool {
+    row.iter().all(|part| is_small(*part, left, depth))
 }
 
 struct Walk<'h> {
@@ -93,6 +121,7 @@ impl Walk<'_> {
 mod tests {
     use super::super::prim::testing::heap;
     use super::*;
+    use crate::heap::Heap;
     use crate::terms::map::from_puts;
 
     #[test]
@@ -111,6 +140,26 @@ mod tests {
             }
         }
         assert!(exceeds(value, || 1 << 20));
+    }
+
+    #[test]
+    fn what_is_small_is_seen_at_once() {
+        let mut heap = heap();
+        let small = |value| is_small(value, &mut { SMALL }, NESTED);
+        let binary = heap.bytes(&[7; 100]);
+        let pair = heap.tuple(2, |_| binary);
+        assert!(small(Value::NIL) && small(binary) && small(pair));
+        let map = from_puts(&mut heap, vec![(Value::NIL, pair), (Value::TRUE, binary)]);
+        assert!(small(map));
+        let list = |heap: &mut Heap, n, end| (0..n).fold(end, |list, _| heap.cons(binary, list));
+        let (few, many) = (
+            list(&mut heap, 30, binary),
+            list(&mut heap, 40, Value::EMPTY_LIST),
+        );
+        assert!(small(few) && !small(many));
+        let deep = (0..NESTED).fold(binary, |value, _| heap.tuple(1, |_| value));
+        let wide = heap.tuple(SMALL + 1, |_| Value::NIL);
+        assert!(!small(deep) && !small(wide));
     }
 
     #[test]
