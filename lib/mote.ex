@@ -22,21 +22,23 @@ defmodule Mote do
   ## Messages
 
   Any term can be sent. The machine works on integers of 63 bits, floats, atoms, tuples, lists, maps, binaries, vectors
-  (`Mote.Vector`) and addresses; every other term it carries as it is, and gives back equal. A send to an actor waits only
-  if that was asked for: see `:on_full` in `send/3` and `add_sponsor/3`.
+  (`Mote.Vector`) and addresses. It carries every other term as it is, and returns an equal one. A send to an actor waits only
+  on request: see `:on_full` in `send/3` and `add_sponsor/3`.
 
-  Sends from one process to one actor arrive in order in a sponsor with one thread, which is what a machine has unless it
-  is given others. A sponsor with several threads promises no order between two events, not even of a `send/3` and the
-  `ask/3` after it; an actor that needs it is pinned to a sponsor with one thread (`:sponsor` in `create/3`).
+  Messages from one process to one actor arrive in order in a sponsor with one thread, which is the default. A sponsor with
+  several threads promises no order between two events, not even between a `send/3` and the `ask/3` after it. Pin an actor that
+  needs an order to a sponsor with one thread (`:sponsor` in `create/3`).
 
-  Addresses, pids and customers go both ways inside of messages. An actor that sends to a pid sends a plain message.
-  If the process is gone, the message is gone too, and counted: `undelivered` in `Mote.Counters`. A process of another node
-  is sent to as well, by a process of this one, in the order in which a thread has sent; whether it is there is not known.
+  Addresses, pids and customers go both ways inside messages. An actor that sends to a pid sends a plain message.
+  If the process is gone, the message is lost and counted as `undelivered` (see `Mote.Counters`). Pids of other nodes work
+  too: a local process relays the message, in order, but cannot tell whether it arrived. What a message has in several
+  places is written out several times on its way to a process. A message that would then be larger than all that the machine
+  holds is lost and counted as `overflowed`.
 
   ## Errors
 
-  What can only be a mistake in the program raises `ArgumentError`. What can happen in a correct program is a
-  `Mote.Error`: returned where a function gives `{:error, error}`, raised elsewhere.
+  A mistake in the calling program raises `ArgumentError`. What can happen in a correct program is a `Mote.Error`. Functions
+  that can return `{:error, error}` return it; the others raise it.
   """
 
   import Kernel, except: [send: 2]
@@ -52,8 +54,8 @@ defmodule Mote do
   @doc """
   Starts a machine, linked to the calling process.
 
-  As any `GenServer` that traps exits it ends when the process that started it ends, also when that ends normally. A machine that
-  should outlive the process that started it belongs under a supervisor: see `child_spec/1`.
+  Like any `GenServer` that traps exits, it ends when the process that started it ends, even if that ends normally. A machine
+  that should outlive the process that started it belongs under a supervisor: see `child_spec/1`.
 
   Options:
 
@@ -66,7 +68,7 @@ defmodule Mote do
     * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 32 MiB),
       and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
       of the two counts;
-    * `:schedule` - `{:seeded, seed}` for turns in an order that the seed decides and that can be had again, for tests:
+    * `:schedule` - `{:seeded, seed}` for turns in a reproducible order that the seed decides, for tests:
       see `Mote.Test` (default `:threads`);
     * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);
     * `:tier` - `:native`, the default, compiles behaviours to machine code, in the background: a new one is interpreted
@@ -106,15 +108,15 @@ defmodule Mote do
   end
 
   @doc """
-  Creates an actor with a behaviour and gives its address.
+  Creates an actor with a behaviour and returns its address.
 
-  The code of the behaviour's module, and of the modules that it refers to, is loaded into the machine when it is
+  The code of the behaviour's module, and of the modules that it refers to, is loaded into the machine if it is
   not there yet. Options:
 
     * `:sponsor` - pins the actor to a sponsor: its events always run there.
 
   Raises `Mote.Error` when the machine is not running or has no memory left, and when the code of the behaviour is
-  gone or of another version; raises `ArgumentError` for what is no behaviour or no machine.
+  gone or of another version; raises `ArgumentError` if the behaviour or the machine is something else.
   """
   @spec create(Machine.t(), Behaviour.t(), keyword) :: Address.t()
   def create(machine, behaviour, opts \\ [])
