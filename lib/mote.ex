@@ -139,21 +139,21 @@ defmodule Mote do
   end
 
   @doc """
-  Sends a message and returns at once: `:ok`, when the machine has accepted it.
+  Sends a message and returns at once, with `:ok` if the machine has accepted it.
 
   The target is an address, a customer or a pid. Options:
 
     * `:sponsor` - the sponsor in which the cascade of this message runs. A reference made with `on/2` has its own,
-      and a pinned actor stays where it is. Without any of these it is the machine's first sponsor;
-    * `:on_full` - what to do when the sponsor is full (see `add_sponsor/3`): `:error`, or `:wait` in the calling
-      process until there is room. Without it the sponsor's own `:on_full` says;
-    * `:timeout` - how long to wait then, in milliseconds, or `:infinity` (default 5000).
+      and a pinned actor stays where it is. The default is the machine's first sponsor;
+    * `:on_full` - what to do when the sponsor is full (see `add_sponsor/3`): return an error (`:error`), or let the calling
+      process wait until there is room (`:wait`). The default is the sponsor's own `:on_full`;
+    * `:timeout` - how long to wait in that case, in milliseconds, or `:infinity` (default 5000).
 
-  What was not accepted gives `{:error, error}` with the reason `:overloaded`, or `:no_memory` when the machine's
-  `:memory` is used up. What was accepted is never dropped.
+  If the message is not accepted, returns `{:error, error}` with the reason `:overloaded`, or `:no_memory` if the machine's
+  `:memory` is used up. An accepted message is never dropped.
 
-  Raises `Mote.Error` when the address's machine is not running or has no sponsor of that name, and `ArgumentError`
-  for what is no address.
+  Raises `Mote.Error` if the address's machine is not running or has no sponsor of that name, and `ArgumentError` if the
+  target is something else.
   """
   @spec send(Address.t() | Customer.t() | pid, term, send_options()) :: :ok | {:error, Error.t()}
   def send(target, message, opts \\ [])
@@ -186,11 +186,11 @@ defmodule Mote do
   end
 
   @doc """
-  Sends many messages to one actor: much cheaper than one by one.
+  Sends many messages to one actor, which is much cheaper than sending them one by one.
 
-  They are accepted in their order. Options and errors are those of `send/3`; when the sponsor is full it gives
-  `{:error, error}`, and `error.context.accepted` says how many were accepted: the first ones, and no others. So does
-  a `Mote.Error` that is raised.
+  They are accepted in their order. Options and errors are those of `send/3`. If the sponsor is full, returns
+  `{:error, error}`. Then `error.context.accepted` says how many messages were accepted; these are always the first ones. A
+  `Mote.Error` that is raised has the same figure.
   """
   @spec send_many(Address.t(), [term], send_options()) :: :ok | {:error, Error.t()}
   def send_many(address, messages, opts), do: Batch.send_many(address, messages, opts)
@@ -198,7 +198,7 @@ defmodule Mote do
   @doc """
   Sends many messages: `send_many(address, messages)` to one actor, `send_many([{address, message}, …], opts)` to many.
 
-  As `send_many/3`. Cheapest is what goes to one sponsor of one machine in a row.
+  Like `send_many/3`. Consecutive messages to one sponsor of one machine are the cheapest.
 
       :ok = Mote.send_many(counter, for(n <- 1..1_000, do: {:add, n}))
       :ok = Mote.send_many(for counter <- counters, do: {counter, {:add, 1}})
@@ -210,11 +210,11 @@ defmodule Mote do
   def send_many(address, messages), do: Batch.send_many(address, messages, [])
 
   @doc """
-  Sends everything that an enumerable gives to one actor, and says how many that were.
+  Sends all elements of an enumerable to one actor, and returns how many there were.
 
-  Messages are taken and sent some hundreds at a time. When the sponsor is full it waits for room, and takes no more
-  meanwhile: so a stream is not faster than the actor, up to what may wait. With `on_full: :error`, or after
-  `:timeout` milliseconds of waiting for one message, it gives `{:error, error}` as `send_many/3` does.
+  Messages are taken and sent some hundreds at a time. When the sponsor is full, the caller waits for room and takes no more
+  elements meanwhile. So a stream is no faster than the actor, apart from the messages that may wait. With `on_full: :error`,
+  or after waiting `:timeout` milliseconds for one message, returns `{:error, error}` as `send_many/3` does.
 
   Options are those of `send/3`, with `on_full: :wait` as default.
   """
@@ -223,22 +223,21 @@ defmodule Mote do
   defdelegate cast_stream(address, messages, opts \\ []), to: Batch
 
   @doc """
-  Sends a message after so many milliseconds; gives the timer.
+  Sends a message after the given number of milliseconds. Returns the timer.
 
-  The option `:sponsor` is as in `send/3`. Raises `Mote.Error` and `ArgumentError` as that does, and also the error
-  `:no_memory` when the machine's `:memory` is used up: then nothing is armed. A timer is no message that waits in an
-  inbox, so `:inbox` does not refuse it; when it is due, its message counts there and is not refused any more. See
-  `Mote.Timer` for what timers promise.
+  The option `:sponsor` is as in `send/3`. Raises `Mote.Error` and `ArgumentError` as `send/3` does. If the machine's `:memory`
+  is used up, no timer is armed, and a `Mote.Error` with the reason `:no_memory` is raised. `:inbox` does not refuse timers. When
+  a timer is due, its message counts towards `:inbox`, but is not refused either. See `Mote.Timer` for what timers promise.
   """
   @spec send_after(Address.t(), term, non_neg_integer, sponsor: atom) :: Timer.t()
   def send_after(address, message, milliseconds, opts \\ []),
     do: Timer.send_after(address, message, milliseconds, sponsor!(opts, "send_after/4"))
 
   @doc """
-  Cancels a timer: gives the whole milliseconds that were left, never more than it was armed with, or `false` when it has
+  Cancels a timer. Returns the whole milliseconds that were left, never more than it was armed with, or `false` if it has
   fired or was cancelled before.
 
-  Raises `ArgumentError` for what is no timer.
+  Raises `ArgumentError` if the argument is not a timer.
   """
   @spec cancel_timer(Timer.t()) :: non_neg_integer | false
   defdelegate cancel_timer(timer), to: Timer, as: :cancel
@@ -252,9 +251,9 @@ defmodule Mote do
   @doc """
   Lets time pass in a machine that was started with `clock: :manual`.
 
-  Everything that comes due is sent in its order, each at its moment, and what comes of it is done before the next moment;
-  what was going on before is done first. When it gives `:ok` the machine is quiet, as after `drain/2`, whose errors
-  are the errors here; the timeout is for all of it. Raises `ArgumentError` for a machine with another clock.
+  The machine first finishes what it was doing. Then each timer that comes due is sent at its moment, in order, and everything
+  that follows from it is finished before the next moment. After `:ok` the machine is quiet, as after `drain/2`. The errors
+  are those of `drain/2`, and the timeout covers all of it. Raises `ArgumentError` for a machine with another clock.
   """
   @spec advance(Machine.t(), non_neg_integer, timeout) :: :ok | {:error, Error.t()}
   def advance(machine, milliseconds, timeout \\ @timeout), do: Timer.advance(machine, milliseconds, timeout)
@@ -267,10 +266,9 @@ defmodule Mote do
     * `:timeout` - the same (default 5000);
     * `:sponsor` - as in `send/3`.
 
-  Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that was given the question was; the message says why),
-  `:broken_promise` (everybody who had the customer is gone), `:unknown_sponsor`, `:unknown_address`, `:overloaded` (the
-  sponsor is full) and `:no_memory`. An answer that comes too late is thrown away
-  and never reaches the mailbox.
+  Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that took the question was aborted; the message says why),
+  `:broken_promise` (nothing refers to the customer any more), `:unknown_sponsor`, `:unknown_address`, `:overloaded` (the
+  sponsor is full) and `:no_memory`. A late answer is discarded and never reaches the mailbox.
 
       iex> defmodule Doc.Adder do
       ...>   use Mote.Behaviour
@@ -291,24 +289,25 @@ defmodule Mote do
   defdelegate ask(address, request, timeout_or_opts \\ @timeout), to: Ask
 
   @doc """
-  As `ask/3`, but gives the answer itself and raises `Mote.Error`.
+  Like `ask/3`, but returns the answer itself, and raises `Mote.Error`.
   """
   @spec ask!(Address.t(), term, Ask.options()) :: term
   defdelegate ask!(address, request, timeout_or_opts \\ @timeout), to: Ask
 
   @doc """
-  Asks several actors the same at once, with one deadline for all; options as for `ask/3`.
+  Asks several actors the same question at once, with one deadline for all. Options are those of `ask/3`.
 
-  Returns what `ask/3` would give for each, in the order of the addresses. At the deadline what is still open is
+  Returns what `ask/3` would return for each, in the order of the addresses. Questions that are still open at the deadline are
   cancelled.
   """
   @spec ask_all([Address.t()], term, Ask.options()) :: [Ask.result()]
   defdelegate ask_all(addresses, request, timeout_or_opts \\ @timeout), to: Ask
 
   @doc """
-  Puts a question as `ask/3` does, but does not wait: `await/2` and others do, in the same process. See `Mote.Ask`.
+  Asks a question as `ask/3` does, but does not wait. Wait with `await/2` or one of its relatives, in the same process. See
+  `Mote.Ask`.
 
-  The only option is `:sponsor`. Raises `Mote.Error` when the question cannot be put.
+  The only option is `:sponsor`. Raises `Mote.Error` if the question cannot be asked.
 
       iex> defmodule Doc.Doubling do
       ...>   use Mote.Behaviour
