@@ -329,17 +329,17 @@ defmodule Mote do
   defdelegate async(address, request, opts \\ []), to: Ask
 
   @doc """
-  Waits for the answer to a question of `async/3`, and gives it.
+  Waits for the answer to a question of `async/3`, and returns it.
 
-  Exits as `Task.await/2` does, with `{reason, {Mote, :await, [ask, timeout]}}`, when there is none. The reason
-  is `:timeout`, `{:aborted, {module, behaviour}, reason}`, or another one of `Mote.Error`. The question is cancelled then. Raises `ArgumentError` in another process than that
-  which asked, and when the answer was given before, or taken by a `receive`.
+  If there is no answer, cancels the question and exits as `Task.await/2` does, with `{reason, {Mote, :await, [ask, timeout]}}`.
+  The reason is `:timeout`, `{:aborted, {module, behaviour}, reason}`, or another one of `Mote.Error`. Raises `ArgumentError` in
+  a process other than the one that asked, and if the answer was returned before or taken by a `receive`.
   """
   @spec await(Ask.t(), timeout) :: term
   defdelegate await(ask, timeout \\ @timeout), to: Ask
 
   @doc """
-  As `await/2` for several questions, with one deadline for all; gives the answers in the order of the questions.
+  Like `await/2` for several questions, with one deadline for all. Returns the answers in the order of the questions.
 
   As soon as one fails, all of them are cancelled.
   """
@@ -347,9 +347,9 @@ defmodule Mote do
   defdelegate await_many(asks, timeout \\ @timeout), to: Ask
 
   @doc """
-  Waits for the answer to a question of `async/3`; `nil` if there is none in time, and then it can still come.
+  Waits for the answer to a question of `async/3`. Returns `nil` if there is none in time; it can still come later.
 
-  Returns `{:error, error}` where `Task.yield/2` gives `{:exit, reason}`. Raises `ArgumentError` as `await/2` does. To wait and
+  Returns `{:error, error}` where `Task.yield/2` returns `{:exit, reason}`. Raises `ArgumentError` as `await/2` does. To wait and
   then give up:
 
       Mote.yield(ask, 1_000) || Mote.ignore(ask)
@@ -358,28 +358,27 @@ defmodule Mote do
   defdelegate yield(ask, timeout \\ @timeout), to: Ask
 
   @doc """
-  As `yield/2` for several questions, with one deadline for all; gives each with what came of it.
+  Like `yield/2` for several questions, with one deadline for all. Returns each question with its result.
 
-  One that was answered or given up before has `nil`, and is not waited for: see `Mote.Ask` for how to poll.
+  A question that was answered or cancelled before has the result `nil`, and is not waited for. `Mote.Ask` shows how to poll.
   """
   @spec yield_many([Ask.t()], timeout) :: [{Ask.t(), Ask.result() | nil}]
   defdelegate yield_many(asks, timeout \\ @timeout), to: Ask
 
   @doc """
-  Cancels a question of `async/3`: nothing of it reaches the mailbox any more.
+  Cancels a question of `async/3`, so that nothing of it reaches the mailbox any more.
 
-  Returns the answer if it has come already, `nil` otherwise. There is no more to shut down: a turn cannot be
-  interrupted, and what it answers is thrown away.
+  Returns the answer if it has come already, and `nil` otherwise. A turn that is working on the answer is not interrupted. Its
+  answer is discarded.
   """
   @spec ignore(Ask.t()) :: Ask.result() | nil
   defdelegate ignore(ask), to: Ask
 
   @doc """
-  A reference that carries its sponsor: whoever sends to it, the message runs in that sponsor.
+  Returns a reference that carries its sponsor. Messages to it run in that sponsor, whoever sends them.
 
-  So a reply comes home, whichever sponsor it is sent from. The name is looked up when something is sent. Customers,
-  pids and outboxes have no sponsor to go to, and are given back as they are. Within a behaviour it is
-  `on(sponsor, address)`.
+  So a reply comes home, whichever sponsor it is sent from. The name is looked up when a message is sent. Customers, pids and
+  outboxes have no sponsor to go to, and are returned as they are. Within a behaviour, write `on(sponsor, address)`.
   """
   @spec on(atom, target) :: target when target: Address.t() | Customer.t() | Outbox.t() | pid
   def on(sponsor, %Address{} = address), do: %{address | sponsor: Sponsor.name!(sponsor)}
@@ -403,16 +402,16 @@ defmodule Mote do
       (default 1). A single-threaded sponsor is strictly first in, first out;
     * `:pin` - `true` to bind its threads to the cores that the system gives this node, one after the other, or a list
       of core numbers to choose from (default `false`: they run where the system puts them);
-    * `:inbox` - how many events may wait in it, in its inboxes and queues together, when a message comes from outside:
-      beyond that it is not accepted (default `:infinity`: how much waits in a healthy program is for it to know, and
-      the machine's `:memory` is a bound as well). What turns send is never refused; see the guide *Memory*;
-    * `:on_full` - what senders do then that do not say otherwise: `:error` (the default) or `:wait`; see `send/3`.
+    * `:inbox` - how many events may wait in its inboxes and queues together. Beyond that, messages from outside are not
+      accepted (default `:infinity`, since only the program knows how much waits when all is well, and the machine's `:memory`
+      is a bound as well). Messages that turns send are never refused; see the guide *Memory*;
+    * `:on_full` - the default of the option of `send/3` with that name: `:error` (the default) or `:wait`.
 
-  Errors are `:sponsor_exists`, `:machine_down` and `:start`: the system did not give what its threads need (each
-  has some 800 MB of address space for its stacks, of which little is ever used), and the machine goes on without it. A
-  machine has 4,095 sponsors at most; the number of one that was removed is given again only if no actor was ever pinned to
-  it. Raises `ArgumentError` for bad options, and when the machine's `:memory` is less than 4 MiB for each of its threads
-  and 4 MiB more.
+  Errors are `:sponsor_exists`, `:machine_down` and `:start`. The last one says that the system did not provide what the threads
+  need, and the machine goes on without the sponsor. (Each thread has some 800 MB of address space for its stacks, of which
+  little is ever used.) A machine has at most 4,095 sponsors. The number of a removed sponsor is reused only if no actor was
+  ever pinned to it. Raises `ArgumentError` for bad options, and if the machine's `:memory` is less than 4 MiB for each of its
+  threads and 4 MiB more.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.add_sponsor(machine, :multi, threads: 2)
@@ -438,11 +437,11 @@ defmodule Mote do
   end
 
   @doc """
-  Removes a sponsor from a running machine, and waits for its threads to end: some milliseconds at most.
+  Removes a sponsor from a running machine, and waits for its threads to end, which takes some milliseconds at most.
 
-  Nothing is lost: the events and timers that wait there go to the machine's first sponsor, and so does from then on
-  what is sent to actors that are pinned to the removed one. A turn that takes long is given up and runs once more there,
-  from its beginning. What names the removed sponsor in a `sendx` or `on` is no address any more.
+  Nothing is lost. The events and timers that wait there move to the machine's first sponsor. From then on, so do messages to
+  actors that are pinned to the removed one. A long turn is given up and runs once more in the first sponsor, from its beginning.
+  A `sendx` or `on` that names the removed sponsor has no address any more.
 
   Errors are `:unknown_sponsor`, `:first_sponsor` (the first one stays) and `:machine_down`.
   """
