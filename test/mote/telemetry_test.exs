@@ -117,12 +117,20 @@ defmodule Mote.TelemetryTest do
       Mote.ask!(Mote.create(machine, Holders.litter()), 1_000)
       Mote.gc(machine)
       assert memory_in_use(machine) > 0
-      {measurements, _} = next(machine, [:machine, :gc])
-      assert %{count: 1, last_pause: pause, longest_pause: longest, live_actors: 1} = measurements
-      assert pause > 0 and longest >= pause
+      assert %{count: count, last_pause: pause, longest_pause: longest} = last_collection(machine)
+      assert count > 0 and pause > 0 and longest >= pause
       # No collection, no event.
       next(machine, [:machine, :memory])
       refute_received {[:mote, :machine, :gc], _, _, %{machine: ^machine}}
+    end
+
+    # On a busy host the caller waits so long that the machine looks whether it waits in vain: a collection in the middle of
+    # the turn, which finds what the turn has just made.
+    defp last_collection(machine) do
+      case next(machine, [:machine, :gc]) do
+        {%{live_actors: 1} = measurements, _} -> measurements
+        {%{live_actors: more}, _} when more > 1 -> last_collection(machine)
+      end
     end
 
     # The first of them may come before anything is in use.
