@@ -255,7 +255,8 @@ defmodule Mote.Generators do
 
   @doc """
   The same with the module compiled: `outside`, the messages that left in order, `states` of the first actors, and
-  `counters`. Addresses are numbered in the order in which they show up.
+  `counters`. Addresses are numbered in the order in which they show up. `outside` and `states` are `:too_large` where they
+  could not be compared.
   """
   def run_reference(%Program{} = program, module, opts) do
     {actors, ref} =
@@ -274,10 +275,28 @@ defmodule Mote.Generators do
         end
       end
 
-    {outside, states} = normalise({for({_, message} <- Reference.outside(ref), do: message), states})
+    seen = {for({_, message} <- Reference.outside(ref), do: message), states}
+    {outside, states} = if few_parts?(seen), do: normalise(seen), else: {:too_large, :too_large}
     counters = Reference.counters(ref)
     %{outside: outside, states: states, counters: counters, finished: Reference.pending(ref) == 0}
   end
+
+  # A term in which the same part is found many times may be small here and without end to whoever goes through it.
+  @most_parts 1_000_000
+
+  @doc "Whether a run of the reference can be compared with others."
+  @spec comparable?(map) :: boolean
+  def comparable?(run), do: run.outside != :too_large
+
+  # Parts that are shared are counted wherever they are found.
+  defp few_parts?(term), do: room(term, @most_parts) > 0
+
+  # How many parts there is room for beside these.
+  defp room(_, room) when room <= 0, do: 0
+  defp room([head | tail], room), do: room(tail, room(head, room - 1))
+  defp room(tuple, room) when is_tuple(tuple), do: tuple |> Tuple.to_list() |> room(room)
+  defp room(map, room) when is_map(map), do: map |> Map.to_list() |> room(room)
+  defp room(_, room), do: room - 1
 
   @doc """
   Runs a program on a machine with one thread: `outside` and `counters` as in the reference, which says how many messages

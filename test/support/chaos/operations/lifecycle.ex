@@ -78,18 +78,21 @@ defmodule Mote.Chaos.Operations.Lifecycle do
   defp agree(program, tier, fuel) do
     Generators.with_module(program, fn module ->
       plain = Generators.run_reference(program, module, fuel: fuel)
-      {:ok, machine} = Mote.start_link(fuel: fuel, tier: tier, gc: [min: 10_000])
-      pest = spawn_link(fn -> pester(machine) end)
-      seen = Generators.run_machine(program, module, machine, length(plain.outside))
-      Process.unlink(pest)
-      Process.exit(pest, :kill)
-      Mote.resume(machine)
-      Mote.stop(machine)
-
-      if seen.outside != plain.outside,
-        do:
-          Findings.found(:agree, %{machine: seen.outside, reference: plain.outside, program: program.source})
+      if Generators.comparable?(plain), do: agree(program, module, plain, fuel: fuel, tier: tier)
     end)
+  end
+
+  defp agree(program, module, plain, opts) do
+    {:ok, machine} = Mote.start_link([gc: [min: 10_000]] ++ opts)
+    pest = spawn_link(fn -> pester(machine) end)
+    seen = Generators.run_machine(program, module, machine, length(plain.outside))
+    Process.unlink(pest)
+    Process.exit(pest, :kill)
+    Mote.resume(machine)
+    Mote.stop(machine)
+
+    if seen.outside != plain.outside,
+      do: Findings.found(:agree, %{machine: seen.outside, reference: plain.outside, program: program.source})
   end
 
   defp pester(machine) do
