@@ -146,6 +146,7 @@ defmodule Mote.GCTest do
         assert Mote.ask!(hoard, 100_000) == :kept
 
         held = fill(machine, [])
+
         # Less than all of it: a collection that was under way when there was no room may have made some since.
         assert Mote.info(machine).memory.heap in (20 * @megabyte)..(32 * @megabyte)
         assert length(held) > 1_000

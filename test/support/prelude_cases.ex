@@ -114,7 +114,10 @@ defmodule Mote.PreludeCases do
     get_in(%{a: map, b: kw}, [:a, i])
     Kernel.get_in(%{a: map, b: kw}, [:b, key])
     Kernel.put_in(%{a: map}, [:a, i], t)
+    Kernel.put_in(kw, [key], t)
+    Kernel.put_in(%{a: kw}, [:a, key], t)
     Kernel.**(i, n)
+    Kernel.**(i + 8, n_in)
     {i ** n, f ** 2, 2 ** (f / 1.0e5)}
     tap(i, fn x -> x + 1 end) + then(i, &(&1 * 2))
     Enum.into(texts, "", &to_string/1)
@@ -315,6 +318,8 @@ defmodule Mote.PreludeCases do
     Integer.parse(s <> to_string(number))
     Integer.to_string(number)
     Integer.to_string(number, n + 2)
+    String.split(u, "")
+    String.replace(s, "", pad)
     """
   }
 

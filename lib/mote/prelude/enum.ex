@@ -27,9 +27,9 @@ defmodule Mote.Prelude.Enum do
     end
   end
 
-  defpure fetch(source, index) when index >= 0, do: nth(Enum.to_list(source), index)
+  defpure fetch(source, index) when is_integer(index) and index >= 0, do: nth(Enum.to_list(source), index)
 
-  defpure fetch(source, index) do
+  defpure fetch(source, index) when is_integer(index) do
     list = Enum.to_list(source)
     index = length(list) + index
     if index < 0, do: :error, else: nth(list, index)
@@ -43,37 +43,37 @@ defmodule Mote.Prelude.Enum do
 
   # -- parts ---------------------------------------------------------------------------------------------------
 
-  defpure take(source, n) when n >= 0, do: take_first(Enum.to_list(source), n, [])
+  defpure take(source, n) when is_integer(n) and n >= 0, do: take_first(Enum.to_list(source), n, [])
 
-  defpure take(source, n) do
+  defpure take(source, n) when is_integer(n) do
     list = Enum.to_list(source)
     drop_first(list, length(list) + n)
   end
 
   defpure take_first([x | rest], n, taken) when n > 0, do: take_first(rest, n - 1, [x | taken])
-  defpure take_first(_, _, taken), do: Enum.reverse(taken)
+  defpure take_first(list, n, taken) when n <= 0 or list == [], do: Enum.reverse(taken)
 
-  defpure drop(source, n) when n >= 0, do: drop_first(Enum.to_list(source), n)
+  defpure drop(source, n) when is_integer(n) and n >= 0, do: drop_first(Enum.to_list(source), n)
 
-  defpure drop(source, n) do
+  defpure drop(source, n) when is_integer(n) do
     list = Enum.to_list(source)
     take_first(list, length(list) + n, [])
   end
 
   defpure drop_first([_ | rest], n) when n > 0, do: drop_first(rest, n - 1)
-  defpure drop_first(list, _), do: list
+  defpure drop_first(list, n) when n <= 0 or list == [], do: list
 
-  defpure split(source, n) when n >= 0, do: split_at(Enum.to_list(source), n, [])
+  defpure split(source, n) when is_integer(n) and n >= 0, do: split_at(Enum.to_list(source), n, [])
 
-  defpure split(source, n) do
+  defpure split(source, n) when is_integer(n) do
     list = Enum.to_list(source)
     split_at(list, length(list) + n, [])
   end
 
   defpure split_at([x | rest], n, taken) when n > 0, do: split_at(rest, n - 1, [x | taken])
-  defpure split_at(list, _, taken), do: {Enum.reverse(taken), list}
+  defpure split_at(list, n, taken) when n <= 0 or list == [], do: {Enum.reverse(taken), list}
 
-  defpure slice(source, start, amount) do
+  defpure slice(source, start, amount) when is_integer(start) and is_integer(amount) and amount >= 0 do
     list = Enum.to_list(source)
     start = if start < 0, do: max(length(list) + start, 0), else: start
     take_first(drop_first(list, start), amount, [])
@@ -85,7 +85,7 @@ defmodule Mote.Prelude.Enum do
   defpure slice(source, first..last//step), do: slice_range(source, first, last, step)
   defpure slice_range(source, first, last), do: slice_range(source, first, last, 1)
 
-  defpure slice_range(source, first, last, step) when step > 0 do
+  defpure slice_range(source, first, last, step) when is_integer(first) and is_integer(last) and step > 0 do
     list = Enum.to_list(source)
     size = length(list)
     first = if first < 0, do: max(first + size, 0), else: first
@@ -95,25 +95,30 @@ defmodule Mote.Prelude.Enum do
   end
 
   defpure take_every(_, 0), do: []
-  defpure take_every(source, nth), do: every(Enum.to_list(source), nth, 0, [])
+
+  defpure take_every(source, nth) when is_integer(nth) and nth > 0,
+    do: every(Enum.to_list(source), nth, 0, [])
 
   defpure every([], _, _, taken), do: Enum.reverse(taken)
   defpure every([x | rest], nth, 0, taken), do: every(rest, nth, nth - 1, [x | taken])
   defpure every([_ | rest], nth, n, taken), do: every(rest, nth, n - 1, taken)
 
   defpure drop_every(source, 0), do: Enum.to_list(source)
-  defpure drop_every(source, nth), do: others(Enum.to_list(source), nth, 0, [])
+
+  defpure drop_every(source, nth) when is_integer(nth) and nth > 0,
+    do: others(Enum.to_list(source), nth, 0, [])
 
   defpure others([], _, _, kept), do: Enum.reverse(kept)
   defpure others([_ | rest], nth, 0, kept), do: others(rest, nth, nth - 1, kept)
   defpure others([x | rest], nth, n, kept), do: others(rest, nth, n - 1, [x | kept])
 
-  defpure chunk_every(source, n) when n > 0, do: chunks(Enum.to_list(source), n, [])
+  defpure chunk_every(source, n) when is_integer(n) and n > 0, do: chunks(Enum.to_list(source), n, [])
 
   defpure chunk_every(source, n, step), do: chunk_every(source, n, step, [])
 
-  defpure chunk_every(source, n, step, leftover) when n > 0 and step > 0,
-    do: steps(Enum.to_list(source), n, step, leftover, [])
+  defpure chunk_every(source, n, step, leftover)
+          when is_integer(n) and n > 0 and is_integer(step) and step > 0,
+          do: steps(Enum.to_list(source), n, step, leftover, [])
 
   defpure steps([], _, _, _, chunks), do: Enum.reverse(chunks)
 
@@ -130,7 +135,7 @@ defmodule Mote.Prelude.Enum do
 
   defpure chunks([], _, chunks), do: Enum.reverse(chunks)
 
-  defpure chunks(list, n, chunks) do
+  defpure chunks([_ | _] = list, n, chunks) do
     {chunk, rest} = split_at(list, n, [])
     chunks(rest, n, [chunk | chunks])
   end
@@ -149,7 +154,7 @@ defmodule Mote.Prelude.Enum do
   defpure zip(a, b), do: pairs(Enum.to_list(a), Enum.to_list(b), [])
 
   defpure pairs([x | xs], [y | ys], pairs), do: pairs(xs, ys, [{x, y} | pairs])
-  defpure pairs(_, _, pairs), do: Enum.reverse(pairs)
+  defpure pairs(xs, ys, pairs) when xs == [] or ys == [], do: Enum.reverse(pairs)
 
   defpure zip(sources),
     do: rows(for(source <- Enum.to_list(sources), do: Enum.to_list(source)), [])
@@ -157,7 +162,7 @@ defmodule Mote.Prelude.Enum do
   defpure rows(lists, rows) do
     if lists == [] or any_in?(for(list <- lists, do: list == [])),
       do: Enum.reverse(rows),
-      else: rows(for([_ | rest] <- lists, do: rest), [List.to_tuple(for([x | _] <- lists, do: x)) | rows])
+      else: rows(for(list <- lists, do: tl(list)), [List.to_tuple(for(list <- lists, do: hd(list))) | rows])
   end
 
   defpure unzip(source), do: unpaired(Enum.reverse(Enum.to_list(source)), [], [])
@@ -166,7 +171,7 @@ defmodule Mote.Prelude.Enum do
   defpure unpaired([{x, y} | rest], xs, ys), do: unpaired(rest, [x | xs], [y | ys])
 
   defpure with_index(source), do: indexed(Enum.to_list(source), 0, [])
-  defpure with_index(source, offset), do: indexed(Enum.to_list(source), offset, [])
+  defpure with_index(source, offset) when is_integer(offset), do: indexed(Enum.to_list(source), offset, [])
 
   defpure indexed([], _, done), do: Enum.reverse(done)
   defpure indexed([x | rest], i, done), do: indexed(rest, i + 1, [{x, i} | done])
@@ -179,7 +184,8 @@ defmodule Mote.Prelude.Enum do
   defpure into(source, %MapSet{map: map} = set),
     do: %{set | map: Map.merge(map, Map.new(for(x <- Enum.to_list(source), do: {x, []})))}
 
-  defpure into(source, target), do: Map.merge(target, Map.new(Enum.to_list(source)))
+  defpure into(source, target) when not is_map_key(target, :__struct__),
+    do: Map.merge(target, Map.new(Enum.to_list(source)))
 
   defpure intersperse(source, separator), do: between(Enum.to_list(source), separator, [])
 
@@ -191,7 +197,7 @@ defmodule Mote.Prelude.Enum do
 
   defpure join(source), do: join(source, "")
 
-  defpure join(source, joiner),
+  defpure join(source, joiner) when is_binary(joiner),
     do: joined(for(x <- Enum.to_list(source), do: to_string(x)), [], joiner)
 
   # Neighbours first, so that no text is copied more often than there are doublings.
@@ -204,13 +210,15 @@ defmodule Mote.Prelude.Enum do
   # -- order and number ----------------------------------------------------------------------------------------
 
   defpure max(source) do
-    [x | rest] = Enum.to_list(source)
-    Enum.reduce(rest, x, fn y, x -> if x >= y, do: x, else: y end)
+    case Enum.to_list(source) do
+      [x | rest] when is_list(rest) -> Enum.reduce(rest, x, fn y, x -> if x >= y, do: x, else: y end)
+    end
   end
 
   defpure min(source) do
-    [x | rest] = Enum.to_list(source)
-    Enum.reduce(rest, x, fn y, x -> if x <= y, do: x, else: y end)
+    case Enum.to_list(source) do
+      [x | rest] when is_list(rest) -> Enum.reduce(rest, x, fn y, x -> if x <= y, do: x, else: y end)
+    end
   end
 
   defpure min_max(source) do

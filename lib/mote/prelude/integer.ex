@@ -36,25 +36,34 @@ defmodule Mote.Prelude.Integer do
   defpure text(n) when is_integer(n), do: to_string(n)
 
   defpure text(n, base) when is_integer(n) and base in 2..36 do
-    text = Enum.map_join(digits(abs(n), base), &<<if(&1 < 10, do: ?0 + &1, else: ?A + &1 - 10)>>)
+    # Each digit by itself: the least integer has no opposite.
+    text =
+      Enum.map_join(digits(n, base), fn digit ->
+        digit = abs(digit)
+        <<if(digit < 10, do: ?0 + digit, else: ?A + digit - 10)>>
+      end)
+
     if n < 0, do: "-" <> text, else: text
   end
 
-  defpure parse(<<sign, c, _::binary>> = text) when sign in [?+, ?-] and c in ?0..?9 do
-    {n, rest} = parsed(text, 1, 0)
-    {if(sign == ?-, do: -n, else: n), rest}
-  end
-
-  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 0)
+  defpure parse(<<?-, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, -1, 0)
+  defpure parse(<<?+, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, 1, 0)
+  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 1, 0)
   defpure parse(text) when is_binary(text), do: :error
 
-  defpure parsed(text, at, n) do
-    case binary_part(text, at, byte_size(text) - at) do
-      <<c, _::binary>> when c in ?0..?9 -> parsed(text, at + 1, n * 10 + c - ?0)
-      rest -> {n, rest}
+  # With its sign from the first digit on: the least integer has no opposite.
+  defpure parsed(text, at, _, n) when at == byte_size(text), do: {n, ""}
+
+  defpure parsed(text, at, sign, n) do
+    case :binary.at(text, at) do
+      c when c in ?0..?9 -> parsed(text, at + 1, sign, n * 10 + sign * (c - ?0))
+      _ -> {n, binary_part(text, at, byte_size(text) - at)}
     end
   end
 
   defpure undigits(digits), do: undigits(digits, 10)
-  defpure undigits(digits, base), do: Enum.reduce(digits, 0, fn digit, n -> n * base + digit end)
+
+  defpure undigits(digits, base) when is_list(digits) and is_integer(base) and base >= 2 do
+    Enum.reduce(digits, 0, fn digit, n when is_integer(digit) and digit < base -> n * base + digit end)
+  end
 end

@@ -9,11 +9,25 @@ defmodule Mote.Prelude.Kernel do
   defpure inside(container, [key]), do: Access.get(container, key)
   defpure inside(container, [key | rest]), do: inside(Access.get(container, key), rest)
 
-  defpure put_inside(map, [key], value) when is_map(map), do: Map.put(map, key, value)
+  defpure put_inside(container, [key], value), do: put(container, key, value)
 
-  defpure put_inside(map, [key | rest], value) when is_map(map),
-    do: Map.put(map, key, put_inside(Access.get(map, key), rest, value))
+  defpure put_inside(container, [key | rest], value),
+    do: put(container, key, put_inside(Access.get(container, key), rest, value))
 
-  defpure power(base, exponent) when is_integer(base) and is_integer(exponent), do: Whole.pow(base, exponent)
+  defpure put(map, key, value) when is_map(map) and not is_map_key(map, :__struct__),
+    do: Map.put(map, key, value)
+
+  defpure put(list, key, value) when is_list(list) and is_atom(key), do: put_first(list, key, value, list, [])
+
+  # The first of the key's values is replaced, and the others stay.
+  defpure put_first([], key, value, list, _), do: [{key, value} | list]
+  defpure put_first([{k, _} | rest], k, value, _, before), do: Enum.reverse(before) ++ [{k, value} | rest]
+
+  defpure put_first([{_, _} = pair | rest], key, value, list, before),
+    do: put_first(rest, key, value, list, [pair | before])
+
+  defpure power(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
+    do: Whole.pow(base, exponent)
+
   defpure power(base, exponent), do: :math.pow(base, exponent)
 end

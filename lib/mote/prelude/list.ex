@@ -14,8 +14,12 @@ defmodule Mote.Prelude.List do
   defpure delete_at(list, index), do: elem(pop_at(list, index, nil), 1)
 
   defpure pop_at(list, index), do: pop_at(list, index, nil)
-  defpure pop_at(list, index, default) when index < 0, do: pop_from_end(list, length(list) + index, default)
-  defpure pop_at(list, index, default), do: pop(list, index, default, [])
+
+  defpure pop_at(list, index, default) when is_integer(index) and index >= 0,
+    do: pop(list, index, default, [])
+
+  defpure pop_at(list, index, default) when is_integer(index),
+    do: pop_from_end(list, length(list) + index, default)
 
   defpure pop_from_end(list, index, default) when index < 0, do: {default, list}
   defpure pop_from_end(list, index, default), do: pop(list, index, default, [])
@@ -24,26 +28,28 @@ defmodule Mote.Prelude.List do
   defpure pop([x | rest], 0, _, before), do: {x, Enum.reverse(before) ++ rest}
   defpure pop([x | rest], n, default, before), do: pop(rest, n - 1, default, [x | before])
 
-  defpure insert_at(list, index, value) when index < 0,
+  defpure insert_at(list, index, value) when is_integer(index) and index >= 0,
+    do: insert(list, index, value, [])
+
+  defpure insert_at(list, index, value) when is_integer(index),
     do: insert(list, max(length(list) + index + 1, 0), value, [])
 
-  defpure insert_at(list, index, value), do: insert(list, index, value, [])
-
   defpure insert([x | rest], n, value, before) when n > 0, do: insert(rest, n - 1, value, [x | before])
-  defpure insert(list, _, value, before), do: Enum.reverse(before) ++ [value | list]
+  defpure insert(list, _, value, before) when is_list(list), do: Enum.reverse(before) ++ [value | list]
 
-  defpure replace_at(list, index, value) when index < 0 do
+  defpure replace_at(list, index, value) when is_integer(index) and index >= 0,
+    do: replace(list, index, value, [])
+
+  defpure replace_at(list, index, value) when is_integer(index) do
     index = length(list) + index
     if index < 0, do: list, else: replace(list, index, value, [])
   end
-
-  defpure replace_at(list, index, value), do: replace(list, index, value, [])
 
   defpure replace([], _, _, before), do: Enum.reverse(before)
   defpure replace([_ | rest], 0, value, before), do: Enum.reverse(before) ++ [value | rest]
   defpure replace([x | rest], n, value, before), do: replace(rest, n - 1, value, [x | before])
 
-  defpure duplicate(x, n) when n >= 0, do: copies(x, n, [])
+  defpure duplicate(x, n) when is_integer(n) and n >= 0, do: copies(x, n, [])
 
   defpure copies(_, 0, list), do: list
   defpure copies(x, n, list), do: copies(x, n - 1, [x | list])
@@ -59,23 +65,24 @@ defmodule Mote.Prelude.List do
   defpure last([_ | rest], default), do: last(rest, default)
 
   defpure flatten(list), do: flatten(list, [])
-  defpure flatten(list, tail), do: Enum.reverse(leaves(list, [])) ++ tail
+  defpure flatten(list, tail) when is_list(tail), do: Enum.reverse(leaves(list, [])) ++ tail
 
   # As deep as the lists nest, however long they are.
   defpure leaves([], found), do: found
   defpure leaves([x | rest], found) when is_list(x), do: leaves(rest, leaves(x, found))
   defpure leaves([x | rest], found), do: leaves(rest, [x | found])
 
-  defpure starts_with?(_, []), do: true
+  defpure starts_with?(list, []) when is_list(list), do: true
   defpure starts_with?([x | xs], [y | ys]) when x === y, do: starts_with?(xs, ys)
-  defpure starts_with?([_ | _], _), do: false
-  defpure starts_with?([], _), do: false
+  defpure starts_with?(list, [_ | _]) when is_list(list), do: false
 
   defpure wrap(nil), do: []
   defpure wrap(list) when is_list(list), do: list
   defpure wrap(other), do: [other]
 
-  defpure zip(lists), do: Walk.rows(lists, [])
+  defpure zip(lists) do
+    Walk.rows(Enum.map(lists, fn list when is_list(list) -> list end), [])
+  end
 
   # -- of tuples with a key ------------------------------------------------------------------------------------
 
@@ -88,7 +95,7 @@ defmodule Mote.Prelude.List do
 
   defpure keyed?(x, key, place), do: is_tuple(x) and tuple_size(x) > place and elem(x, place) == key
 
-  defpure keysort(list, place) do
+  defpure keysort(list, place) when is_list(list) do
     keyed = for x <- list, do: [{elem(x, place), x}]
     Walk.values(Walk.sorted_keyed(keyed, []), [])
   end

@@ -3,9 +3,10 @@ defmodule Mote.Prelude.Map do
   @moduledoc false
   use Mote.Behaviour
 
-  defpure drop(map, keys), do: Enum.reduce(keys, map, fn key, map -> Map.delete(map, key) end)
+  defpure drop(map, keys) when is_map(map) and is_list(keys),
+    do: Enum.reduce(keys, map, fn key, map -> Map.delete(map, key) end)
 
-  defpure take(map, keys) do
+  defpure take(map, keys) when is_map(map) and is_list(keys) do
     Enum.reduce(keys, %{}, fn key, taken ->
       if is_map_key(map, key), do: Map.put(taken, key, Map.fetch!(map, key)), else: taken
     end)
@@ -21,7 +22,7 @@ defmodule Mote.Prelude.Map do
   defpure pop!(map, key), do: {Map.fetch!(map, key), Map.delete(map, key)}
   defpure replace!(map, key, value), do: %{map | key => value}
   defpure replace(map, key, value), do: if(is_map_key(map, key), do: Map.put(map, key, value), else: map)
-  defpure from_keys(keys, value), do: Map.new(for(key <- keys, do: {key, value}))
+  defpure from_keys(keys, value) when is_list(keys), do: Map.new(for(key <- keys, do: {key, value}))
   defpure from_struct(%{__struct__: _} = struct), do: Map.delete(struct, :__struct__)
-  defpure equal?(a, b), do: a === b
+  defpure equal?(a, b) when is_map(a) and is_map(b), do: a === b
 end

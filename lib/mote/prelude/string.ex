@@ -8,7 +8,9 @@ defmodule Mote.Prelude.String do
 
   defpure starts_with?(text, prefixes) when is_list(prefixes), do: any_prefix?(text, prefixes)
 
-  defpure starts_with?(text, prefix) do
+  defpure starts_with?(text, prefix), do: prefix?(text, prefix)
+
+  defpure prefix?(text, prefix) do
     n = byte_size(prefix)
     byte_size(text) >= n and binary_part(text, 0, n) === prefix
   end
@@ -16,23 +18,27 @@ defmodule Mote.Prelude.String do
   defpure any_prefix?(_, []), do: false
 
   defpure any_prefix?(text, [p | rest]),
-    do: if(starts_with?(text, p), do: true, else: any_prefix?(text, rest))
+    do: if(prefix?(text, p), do: true, else: any_prefix?(text, rest))
 
   defpure ends_with?(text, suffixes) when is_list(suffixes), do: any_suffix?(text, suffixes)
 
-  defpure ends_with?(text, suffix) do
+  defpure ends_with?(text, suffix), do: suffix?(text, suffix)
+
+  defpure suffix?(text, suffix) do
     n = byte_size(suffix)
     byte_size(text) >= n and binary_part(text, byte_size(text) - n, n) === suffix
   end
 
   defpure any_suffix?(_, []), do: false
-  defpure any_suffix?(text, [s | rest]), do: if(ends_with?(text, s), do: true, else: any_suffix?(text, rest))
+  defpure any_suffix?(text, [s | rest]), do: if(suffix?(text, s), do: true, else: any_suffix?(text, rest))
 
   defpure contains?(text, parts) when is_list(parts), do: any_part?(text, parts)
   defpure contains?(text, part), do: found(text, part, 0) != nil
 
   defpure any_part?(_, []), do: false
-  defpure any_part?(text, [part | rest]), do: if(contains?(text, part), do: true, else: any_part?(text, rest))
+
+  defpure any_part?(text, [part | rest]),
+    do: if(found(text, part, 0) != nil, do: true, else: any_part?(text, rest))
 
   # The first place of a part at `at` or behind it, nil if there is none.
   defpure found(text, part, at) do
@@ -43,7 +49,8 @@ defmodule Mote.Prelude.String do
     end
   end
 
-  defpure split(text, part) when is_binary(part) and part != "", do: parts(text, part, 0, [])
+  defpure split(text, ""), do: ["" | Characters.graphemes(text) ++ [""]]
+  defpure split(text, part) when is_binary(part), do: parts(text, part, 0, [])
 
   defpure parts(text, part, from, done) do
     case found(text, part, from) do
@@ -52,8 +59,7 @@ defmodule Mote.Prelude.String do
     end
   end
 
-  defpure replace(text, part, new) when is_binary(part) and part != "",
-    do: Enum.join(parts(text, part, 0, []), new)
+  defpure replace(text, part, new) when is_binary(new), do: Enum.join(split(text, part), new)
 
   defpure split(text, part, options), do: trimmed(split(text, part), options)
 
@@ -61,10 +67,10 @@ defmodule Mote.Prelude.String do
   defpure trimmed(parts, trim: false), do: parts
   defpure trimmed(parts, trim: true), do: for(part <- parts, part != "", do: part)
 
-  defpure replace_prefix(text, prefix, new),
+  defpure replace_prefix(text, prefix, new) when is_binary(new),
     do: if(starts_with?(text, prefix), do: new <> from(text, byte_size(prefix)), else: text)
 
-  defpure replace_suffix(text, suffix, new) do
+  defpure replace_suffix(text, suffix, new) when is_binary(new) do
     if ends_with?(text, suffix),
       do: binary_part(text, 0, byte_size(text) - byte_size(suffix)) <> new,
       else: text
@@ -72,7 +78,7 @@ defmodule Mote.Prelude.String do
 
   defpure from(text, at), do: binary_part(text, at, byte_size(text) - at)
 
-  defpure duplicate(text, n), do: Enum.join(List.duplicate(text, n))
+  defpure duplicate(text, n) when is_binary(text), do: Enum.join(List.duplicate(text, n))
 
   # -- letters of ASCII ----------------------------------------------------------------------------------------
 
@@ -97,14 +103,14 @@ defmodule Mote.Prelude.String do
 
   defpure trim(text, part), do: trim_trailing(trim_leading(text, part), part)
 
-  defpure trim_leading(text, part) do
-    if part != "" and starts_with?(text, part),
+  defpure trim_leading(text, part) when part != "" do
+    if prefix?(text, part),
       do: trim_leading(from(text, byte_size(part)), part),
       else: text
   end
 
-  defpure trim_trailing(text, part) do
-    if part != "" and ends_with?(text, part),
+  defpure trim_trailing(text, part) when part != "" do
+    if suffix?(text, part),
       do: trim_trailing(binary_part(text, 0, byte_size(text) - byte_size(part)), part),
       else: text
   end
@@ -136,13 +142,13 @@ defmodule Mote.Prelude.String do
   defpure padding(text, count, padding) when is_binary(padding),
     do: padding(text, count, graphemes(padding))
 
-  defpure padding(text, count, [_ | _] = padding),
+  defpure padding(text, count, [_ | _] = padding) when is_integer(count) and count >= 0,
     do: Enum.join(padded(count - Enum.count(graphemes(text)), padding, padding, []))
 
-  defpure padded(missing, [part | rest], all, done) when missing > 0,
-    do: padded(missing - 1, if(rest == [], do: all, else: rest), all, [part | done])
+  defpure padded(missing, _, _, done) when missing <= 0, do: Enum.reverse(done)
 
-  defpure padded(_, _, _, done), do: Enum.reverse(done)
+  defpure padded(missing, [part | rest], all, done) when is_binary(part),
+    do: padded(missing - 1, if(rest == [], do: all, else: rest), all, [part | done])
 
   defpure codepoints(text), do: points(text, [])
 
@@ -150,20 +156,20 @@ defmodule Mote.Prelude.String do
   defpure points(<<c::utf8, rest::binary>>, done), do: points(rest, [<<c::utf8>> | done])
   defpure points(<<byte, rest::binary>>, done), do: points(rest, [<<byte>> | done])
 
-  defpure to_charlist(text), do: for(<<c::utf8>> <- codepoints(text), do: c)
+  defpure to_charlist(text), do: Enum.map(codepoints(text), fn <<c::utf8>> -> c end)
 
   # -- numbers -------------------------------------------------------------------------------------------------
 
-  defpure to_integer(<<?-, rest::binary>>) when rest != "", do: -number(rest, 0, 0)
-  defpure to_integer(<<?+, rest::binary>>) when rest != "", do: number(rest, 0, 0)
-  defpure to_integer(text) when text != "", do: number(text, 0, 0)
+  defpure to_integer(<<?-, rest::binary>>) when rest != "", do: number(rest, 0, -1, 0)
+  defpure to_integer(<<?+, rest::binary>>) when rest != "", do: number(rest, 0, 1, 0)
+  defpure to_integer(text) when text != "", do: number(text, 0, 1, 0)
 
-  defpure number(text, at, n) when at == byte_size(text), do: n
+  defpure number(text, at, _, n) when at == byte_size(text), do: n
 
-  # Aborts where something else than a digit is.
-  defpure number(text, at, n) do
+  # With its sign from the first digit on: the least integer has no opposite. Aborts where something else than a digit is.
+  defpure number(text, at, sign, n) do
     case :binary.at(text, at) do
-      c when c >= ?0 and c <= ?9 -> number(text, at + 1, n * 10 + c - ?0)
+      c when c >= ?0 and c <= ?9 -> number(text, at + 1, sign, n * 10 + sign * (c - ?0))
     end
   end
 end

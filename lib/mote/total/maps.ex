@@ -52,6 +52,8 @@ defmodule Mote.Total.Maps do
   def map_values(map) when is_value_map(map), do: for(key <- Term.sorted_keys(map), do: Map.fetch!(map, key))
   def map_values(_), do: @none
 
+  # What structs are gone through as are no pairs, or seldom.
+  def map_new(%{__struct__: _}), do: @none
   def map_new(map) when is_value_map(map), do: map
 
   def map_new(pairs) when length(pairs) >= 0 do

@@ -3,6 +3,7 @@ defmodule Mote.Behaviour.PreludeTest do
   # in a machine by interpreter and by native code.
   use ExUnit.Case, async: true
   use ExUnitProperties
+  import ExUnit.CaptureIO
 
   alias Mote.{Interpret, Prelude}
   alias Mote.PreludeCases, as: Cases
@@ -72,6 +73,78 @@ defmodule Mote.Behaviour.PreludeTest do
 
       for {expression, i} <- Enum.with_index(cases), do: check(expression, i, module, actors)
     end
+  end
+
+  # One argument is none that the function is for.
+  @wrong [
+    1.5,
+    -1,
+    0,
+    :a,
+    nil,
+    true,
+    {},
+    [],
+    [:a],
+    [nil],
+    [1 | 2],
+    "",
+    "é",
+    <<255>>,
+    <<1::3>>,
+    %{},
+    %{a: 1},
+    1..3
+  ]
+
+  # Whether all of each list is looked at.
+  defp unlike?(expression, [1 | 2]), do: expression =~ ~r/concat|zip/
+  defp unlike?(_, _), do: false
+
+  for {group, n} <- Enum.with_index(Cases.groups()) do
+    @tag timeout: 180_000
+    test "of #{group}: where Elixir raises a turn is aborted" do
+      cases = Enum.filter(Cases.of(unquote(group)), &(Cases.variables(&1) != []))
+      module = compiled(cases, unquote(n), :abort)
+
+      # Elixir warns of some that it still takes.
+      capture_io(:stderr, fn ->
+        for {expression, i} <- Enum.with_index(cases), do: check_wrong(expression, i, module)
+      end)
+
+      Mote.Compile.purge(module)
+    end
+  end
+
+  defp check_wrong(expression, i, module) do
+    variables = Cases.variables(expression)
+    arguments = StreamData.fixed_list(Enum.map(variables, &Cases.generator/1))
+    wrong = {StreamData.member_of(variables), StreamData.member_of(@wrong)}
+
+    {:ok, _} =
+      StreamData.check_all(
+        StreamData.tuple({arguments, StreamData.tuple(wrong)}),
+        [initial_seed: :os.timestamp(), max_runs: @runs],
+        fn {arguments, {variable, value}} ->
+          bindings = variables |> Enum.zip(arguments) |> Keyword.put(variable, value)
+          arguments = Enum.map(variables, &bindings[&1])
+
+          if not unlike?(expression, value) and raises?(expression, bindings) do
+            place = "#{expression} of #{inspect(bindings, charlists: :as_lists)}"
+            answer = Mote.Turn.run(fn -> {:value, apply(module, :"mote v#{i}", arguments)} end).outcome
+            assert match?({:abort, _}, answer), "#{place}: #{inspect(answer)}"
+          end
+
+          {:ok, nil}
+        end
+      )
+  end
+
+  defp raises?(expression, bindings) do
+    _ = expected(expression, bindings)
+    false
+  rescue
+    _ -> true
   end
 
   # Deeper than a stack of the machine is: a function that needs stack for each element would abort the turn.
@@ -171,8 +244,23 @@ defmodule Mote.Behaviour.PreludeTest do
     assert_raise ArgumentError, fn -> Interpret.call(module, :f, [[a: 1]]) end
   end
 
+  test "the least integer is read and written" do
+    least = -4_611_686_018_427_387_904
+
+    module =
+      Mote.Compile.module("""
+      defpure read(text), do: {String.to_integer(text), Integer.parse(text)}
+      defpure written(n, base), do: {Integer.to_string(n), Integer.to_string(n, base)}
+      """)
+
+    assert module.read("#{least}") == {least, {least, ""}}
+
+    for base <- [2, 10, 36],
+        do: assert(module.written(least, base) == {"#{least}", Integer.to_string(least, base)})
+  end
+
   # A function for each case, and a behaviour that calls it for who asks.
-  defp compiled(cases, n) do
+  defp compiled(cases, n, errors \\ :undefined) do
     functions =
       for {expression, i} <- Enum.with_index(cases),
           do: "defpure v#{i}(#{parameters(expression)}) do\n#{expression}\nend\n"
@@ -185,7 +273,8 @@ defmodule Mote.Behaviour.PreludeTest do
 
     Mote.Compile.module(
       "#{functions}\ndefactor server() do\n#{clauses}\nend",
-      "@n #{n}; _ = @n; require Integer"
+      "@n #{n}; _ = @n; require Integer",
+      errors
     )
   end
 

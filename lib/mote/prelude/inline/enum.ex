@@ -129,7 +129,9 @@ defmodule Mote.Prelude.Inline.Enum do
     end
   end
 
-  deftemplate map_every(source, nth, fun), do: every_in(Enum.to_list(source), nth, 0, [], fun)
+  deftemplate map_every(source, nth, fun) when is_integer(nth) and nth >= 0,
+    do: every_in(Enum.to_list(source), nth, 0, [], fun)
+
   deftemplate every_in(list, 0, _, _, fun), do: list
   deftemplate every_in([], _, _, done, fun), do: Enum.reverse(done)
   deftemplate every_in([x | rest], nth, 0, done, fun), do: every_in(rest, nth, nth - 1, [fun.(x) | done], fun)
@@ -179,7 +181,7 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate map_join(source, fun),
     do: Mote.Prelude.Enum.joined(texts(Enum.to_list(source), [], fun), [], "")
 
-  deftemplate map_join(source, joiner, fun),
+  deftemplate map_join(source, joiner, fun) when is_binary(joiner),
     do: Mote.Prelude.Enum.joined(texts(Enum.to_list(source), [], fun), [], joiner)
 
   deftemplate texts([], done, fun), do: Enum.reverse(done)
@@ -193,11 +195,11 @@ defmodule Mote.Prelude.Inline.Enum do
 
   deftemplate zip_with(a, b, fun), do: zip_in(Enum.to_list(a), Enum.to_list(b), [], fun)
   deftemplate zip_in([x | xs], [y | ys], done, fun), do: zip_in(xs, ys, [fun.(x, y) | done], fun)
-  deftemplate zip_in(_, _, done, fun), do: Enum.reverse(done)
+  deftemplate zip_in(xs, ys, done, fun) when xs == [] or ys == [], do: Enum.reverse(done)
 
   deftemplate zip_reduce(a, b, acc, fun), do: zip_acc(Enum.to_list(a), Enum.to_list(b), acc, fun)
   deftemplate zip_acc([x | xs], [y | ys], acc, fun), do: zip_acc(xs, ys, fun.(x, y, acc), fun)
-  deftemplate zip_acc(_, _, acc, fun), do: acc
+  deftemplate zip_acc(xs, ys, acc, fun) when xs == [] or ys == [], do: acc
 
   # -- maps ----------------------------------------------------------------------------------------------------
 

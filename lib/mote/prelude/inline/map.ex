@@ -3,21 +3,21 @@ defmodule Mote.Prelude.Inline.Map do
   @moduledoc false
   use Mote.Behaviour.Template
 
-  deftemplate filter(map, fun), do: chosen(Enum.to_list(map), map, fun)
+  deftemplate filter(map, fun) when is_map(map), do: chosen(Enum.to_list(map), map, fun)
 
   deftemplate chosen([], map, fun), do: map
 
   deftemplate chosen([{key, _} = pair | rest], map, fun),
     do: chosen(rest, if(fun.(pair), do: map, else: Map.delete(map, key)), fun)
 
-  deftemplate reject(map, fun), do: left(Enum.to_list(map), map, fun)
+  deftemplate reject(map, fun) when is_map(map), do: left(Enum.to_list(map), map, fun)
 
   deftemplate left([], map, fun), do: map
 
   deftemplate left([{key, _} = pair | rest], map, fun),
     do: left(rest, if(fun.(pair), do: Map.delete(map, key), else: map), fun)
 
-  deftemplate merge(a, b, fun), do: merged(Enum.to_list(b), a, fun)
+  deftemplate merge(a, b, fun) when is_map(a) and is_map(b), do: merged(Enum.to_list(b), a, fun)
 
   deftemplate merged([], map, fun), do: map
 

@@ -51,6 +51,14 @@ pub(crate) fn elements(heap: &mut Heap, a: Value) -> Value {
     }
 }
 
+/// `Map.new(a)`. No answer for structs: what they are gone through as are no pairs, or seldom.
+pub(crate) fn map_new(heap: &mut Heap, a: Value) -> Value {
+    match Node::of(a) {
+        Some(map) if map::get(map, names().structure, &mut heap.work).is_some() => Value::NONE,
+        _ => maps::map_new(heap, a),
+    }
+}
+
 /// `value in a`, and `Enum.member?(a, value)`.
 pub(crate) fn member(heap: &mut Heap, value: Value, a: Value) -> Value {
     let names = names();

@@ -119,7 +119,7 @@ pub(crate) fn apply(
         P::MapSize => maps::map_size(a),
         P::MapKeys => maps::map_keys(heap, a),
         P::MapValues => maps::map_values(heap, a),
-        P::MapNew => maps::map_new(heap, a),
+        P::MapNew => enumerable::map_new(heap, a),
         P::MapMerge => maps::map_merge(heap, a, b),
         P::ToList => maps::to_list(heap, a),
         P::Elements => enumerable::elements(heap, a),
