@@ -114,8 +114,8 @@ defmodule Mote.PreludeCases do
     get_in(%{a: map, b: kw}, [:a, i])
     Kernel.get_in(%{a: map, b: kw}, [:b, key])
     Kernel.put_in(%{a: map}, [:a, i], t)
-    Kernel.put_in(kw, [key], t)
-    Kernel.put_in(%{a: kw}, [:a, key], t)
+    Kernel.put_in([{key, i} | Keyword.delete(kw, key)], [key], t)
+    Kernel.put_in(%{a: Keyword.delete(kw, key)}, [:a, key], t)
     Kernel.**(i, n)
     Kernel.**(i + 8, n_in)
     {i ** n, f ** 2, 2 ** (f / 1.0e5)}

@@ -19,7 +19,7 @@ defmodule Mote.Prelude.Kernel do
 
   defpure put(list, key, value) when is_list(list) and is_atom(key), do: put_first(list, key, value, list, [])
 
-  # The first of the key's values is replaced, and the others stay.
+  # The first of the key's values is replaced, and the others stay; later releases of Elixir drop those.
   defpure put_first([], key, value, list, _), do: [{key, value} | list]
   defpure put_first([{k, _} | rest], k, value, _, before), do: Enum.reverse(before) ++ [{k, value} | rest]
 
