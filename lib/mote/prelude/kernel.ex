@@ -5,6 +5,7 @@ defmodule Mote.Prelude.Kernel do
 
   alias Mote.Prelude.Access
   alias Mote.Prelude.Integer, as: Whole
+  alias Mote.Prelude.Keyword, as: Pairs
 
   defpure inside(container, [key]), do: Access.get(container, key)
   defpure inside(container, [key | rest]), do: inside(Access.get(container, key), rest)
@@ -17,14 +18,11 @@ defmodule Mote.Prelude.Kernel do
   defpure put(map, key, value) when is_map(map) and not is_map_key(map, :__struct__),
     do: Map.put(map, key, value)
 
-  defpure put(list, key, value) when is_list(list) and is_atom(key), do: put_first(list, key, value, list, [])
-
-  # The first of the key's values is replaced, and the others stay; later releases of Elixir drop those.
-  defpure put_first([], key, value, list, _), do: [{key, value} | list]
-  defpure put_first([{k, _} | rest], k, value, _, before), do: Enum.reverse(before) ++ [{k, value} | rest]
-
-  defpure put_first([{_, _} = pair | rest], key, value, list, before),
-    do: put_first(rest, key, value, list, [pair | before])
+  # The first of the key's values is replaced, and the others stay; later releases of Elixir drop those. What is no keyword
+  # list has no keys, and aborts.
+  defpure put(list, key, value) when is_list(list) and is_atom(key) do
+    if key in Pairs.keys(list), do: List.keyreplace(list, key, 0, {key, value}), else: [{key, value} | list]
+  end
 
   defpure power(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
     do: Whole.pow(base, exponent)

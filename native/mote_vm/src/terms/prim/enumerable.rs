@@ -181,6 +181,7 @@ mod tests {
         let set = structure(&mut heap, &fields);
         let list = elements(&mut heap, set);
         assert!(listed(list).0 == [one, two]);
+        assert!(map_new(&mut heap, set).is_none() && map_new(&mut heap, members) == members);
         for name in [names.members, names.range, names.set] {
             let other = structure(&mut heap, &[(names.structure, name)]);
             assert!(elements(&mut heap, other).is_none());
