@@ -7,7 +7,7 @@ patience = [
   formatters: [ExUnit.CLIFormatter, Mote.StillRunning]
 ]
 
-# A process that takes four gigabytes ends, and says where it was: without that the system would end the node, in silence.
+# A process that takes four gigabytes is ended, and its test fails: without that the system would end the node, in silence.
 :erlang.system_flag(:max_heap_size, %{size: div(4_000_000_000, 8), kill: true, error_logger: true})
 
 if System.get_env("MOTE_GC_STRESS", "0") in ["", "0"],
