@@ -1,0 +1,124 @@
+//! What no program can make last: finding keys that are large, and compiling and loading code that is.
+
+use crate::programs::{r, Assembler};
+use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
+use mote_vm::code::ir::{Instr, Operand, Unit};
+use mote_vm::machine::Tier;
+use mote_vm::terms::prim::primitive::Primitive;
+
+fn op(dst: u16, primitive: Primitive, args: Vec<Operand>) -> Instr {
+    Instr::Op {
+        dst,
+        primitive,
+        args,
+    }
+}
+
+/// A behaviour that looks `n` times for a key that written out has 2^40 elements.
+fn keys() -> Unit {
+    let mut a = Assembler::default();
+    let (zero, one, forty) = (a.int(0), a.int(1), a.int(40));
+    let tree = a.function_used("tree", 2);
+    let look = a.function_used("look", 3);
+    let end = Instr::Match {
+        left: r(0),
+        right: zero,
+        label: 2,
+    };
+    let less = |dst| op(dst, Primitive::Sub, vec![r(0), one]);
+    let code = vec![
+        end.clone(),
+        Instr::Return { value: r(1) },
+        less(2),
+        Instr::Tuple {
+            dst: 3,
+            elements: vec![r(1), r(1)],
+        },
+        Instr::TailCall {
+            function: tree,
+            args: vec![r(2), r(3)],
+        },
+    ];
+    a.function("tree", 2, 4, code);
+    let code = vec![
+        end,
+        Instr::Return { value: zero },
+        less(3),
+        op(4, Primitive::MapGet, vec![r(1), r(2), zero]),
+        Instr::TailCall {
+            function: look,
+            args: vec![r(3), r(1), r(2)],
+        },
+    ];
+    a.function("look", 3, 5, code);
+    let call = |dst, function, args| Instr::Call {
+        dst,
+        function,
+        args,
+    };
+    let code = vec![
+        call(1, tree, vec![forty, zero]),
+        call(2, tree, vec![forty, zero]),
+        Instr::Tuple {
+            dst: 3,
+            elements: vec![r(1), one],
+        },
+        op(4, Primitive::MapOf, vec![r(3)]),
+        call(5, look, vec![r(0), r(4), r(2)]),
+        Instr::Done,
+    ];
+    a.behaviour("keys", 0, 6, code);
+    a.unit()
+}
+
+#[test]
+fn large_keys_are_paid_for() {
+    let rig = Rig::new(&[("main", 1)], keys());
+    for _ in 0..2 {
+        let actor = rig.create("keys", 0, |_| ());
+        rig.send(actor, integers(&[1_000_000]));
+        let aborted = rig.world.lock().unwrap().aborts.recv_timeout(PATIENCE);
+        assert_eq!(aborted.unwrap(), "keys :fuel");
+        // Once more as native code.
+        rig.machine.wait_for_compiler();
+    }
+}
+
+/// A behaviour with five hundred values at once.
+fn wide() -> Unit {
+    let mut a = Assembler::default();
+    let registers = 500u16;
+    let mut code: Vec<Instr> = (2..registers)
+        .map(|d| op(d, Primitive::Mul, vec![r(1), a.int(d.into())]))
+        .collect();
+    for start in [2, 252] {
+        code.push(Instr::Tuple {
+            dst: 501,
+            elements: (start..start + 248).map(r).collect(),
+        });
+        code.push(Instr::Send {
+            target: r(0),
+            message: r(501),
+        });
+    }
+    code.push(Instr::Done);
+    a.behaviour("wide", 1, 502, code);
+    a.behaviour("small", 0, 1, vec![Instr::Done]);
+    a.unit()
+}
+
+#[test]
+fn what_keeps_too_much_is_left_to_the_interpreter() {
+    let rig = Rig::new(&[("main", 1)], wide());
+    rig.machine.wait_for_compiler();
+    let native = rig.machine.info().native;
+    if native.tier == Tier::Native {
+        assert_eq!((native.compiled, native.refused), (1, 1));
+        assert!(native.code_bytes < 1 << 14);
+    }
+    let tap = Tap::new();
+    let actor = rig.create("wide", 1, |b| b.foreign(foreign(&tap)));
+    rig.send(actor, integers(&[2]));
+    rig.quiet();
+    assert_eq!(tap.count(), 2);
+}

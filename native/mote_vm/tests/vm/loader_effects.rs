@@ -1,0 +1,254 @@
+//! The rules for endings, effects and safety: what is refused, and the nearest thing that is accepted.
+
+use crate::build::{branch, everything, k, mov, r, ret, Build, MODULE};
+use crate::judge::{accepted, behaviour, constants, function, op, refused};
+use mote_vm::code::error::{CodeName, CodeProblem, LoadError};
+use mote_vm::code::ir::{Constant, Instr, Unit};
+use mote_vm::code::verify::verify;
+use mote_vm::terms::prim::primitive::Primitive;
+
+#[test]
+fn every_path_ends() {
+    assert_eq!(refused(&function(vec![])), (0, CodeProblem::NoEnd));
+    assert_eq!(
+        refused(&function(vec![mov(1, r(0))])),
+        (1, CodeProblem::NoEnd)
+    );
+    let unit = behaviour(vec![branch(r(0), 2), Instr::Done, mov(1, r(0))]);
+    assert_eq!(refused(&unit), (3, CodeProblem::NoEnd));
+    for end in [Instr::Done, Instr::Ignore, Instr::Abort { reason: k(0) }] {
+        accepted(&behaviour(vec![end]));
+    }
+    for end in [ret(k(0)), Instr::Abort { reason: k(0) }] {
+        accepted(&function(vec![end]));
+    }
+    // A become is no end.
+    let unit = behaviour(vec![Instr::BecomeSink]);
+    assert_eq!(refused(&unit), (1, CodeProblem::NoEnd));
+}
+
+#[test]
+fn behaviours_and_functions_end_each_in_their_way() {
+    for effects in [false, true] {
+        for (end, name) in [(Instr::Done, "done"), (Instr::Ignore, "ignore")] {
+            let mut unit = function(vec![end]);
+            unit.functions[0].effects = effects;
+            assert_eq!(refused(&unit), (0, CodeProblem::BehaviourOnly(name)));
+        }
+    }
+    let unit = behaviour(vec![ret(r(0))]);
+    assert_eq!(refused(&unit), (0, CodeProblem::FunctionOnly("return")));
+    let mut b = Build::new();
+    let f = b.uses(MODULE, "f", 1);
+    let tail_call = Instr::TailCall {
+        function: f,
+        args: vec![r(0)],
+    };
+    let b = b.function("f", 1, vec![tail_call.clone()]);
+    accepted(&b.0);
+    let unit = b.behaviour("b", 0, vec![tail_call]).0;
+    assert_eq!(refused(&unit), (0, CodeProblem::FunctionOnly("tail_call")));
+}
+
+#[test]
+fn effects_need_the_flag() {
+    let mut b = Build::new();
+    let c = b.creates("Elixir.Other", "b", 0);
+    let empty = b.0;
+    let (target, message) = (r(0), k(0));
+    let effects = [
+        Instr::SelfAddress { dst: 1 },
+        Instr::Create {
+            dst: 1,
+            behaviour: c,
+            captures: vec![],
+        },
+        Instr::CreateOn {
+            dst: 1,
+            behaviour: c,
+            captures: vec![],
+            sponsor: k(0),
+        },
+        Instr::Send { target, message },
+        Instr::SendX {
+            sponsor: k(0),
+            target,
+            message,
+        },
+        Instr::SendAfter {
+            dst: 1,
+            delay: k(0),
+            target,
+            message,
+        },
+        Instr::CancelTimer {
+            dst: 1,
+            timer: target,
+        },
+        Instr::Become {
+            behaviour: c,
+            captures: vec![],
+        },
+        Instr::BecomeSink,
+    ];
+    for effect in effects {
+        let code = vec![effect, ret(k(0))];
+        accepted(&Build(empty.clone()).effects("f", 1, code.clone()).0);
+        let unit = Build(empty.clone()).function("f", 1, code).0;
+        assert_eq!(refused(&unit), (0, CodeProblem::Effect));
+    }
+    // References that carry their sponsor, and chance, are no effects.
+    accepted(&function(vec![
+        op(1, Primitive::On, vec![k(0), r(0)]),
+        op(2, Primitive::Random, vec![]),
+        Instr::Abort { reason: r(2) },
+    ]));
+}
+
+#[test]
+fn effects_are_called_by_effects_only() {
+    let mut b = Build::new();
+    let g = b.uses(MODULE, "g", 0);
+    let far = b.uses("Elixir.Other", "g", 0);
+    let empty = b.effects("g", 0, vec![ret(k(0))]).0;
+    let calls = |function| {
+        [
+            vec![
+                Instr::Call {
+                    dst: 1,
+                    function,
+                    args: vec![],
+                },
+                ret(r(1)),
+            ],
+            vec![Instr::TailCall {
+                function,
+                args: vec![],
+            }],
+        ]
+    };
+    for code in calls(g) {
+        accepted(&Build(empty.clone()).effects("f", 1, code.clone()).0);
+        let unit = Build(empty.clone()).function("f", 1, code.clone()).0;
+        assert_eq!(refused(&unit), (0, CodeProblem::EffectCall(g)));
+        // Without the flag on the callee nothing is wrong.
+        let mut unit = unit;
+        unit.functions[0].effects = false;
+        accepted(&unit);
+    }
+    for code in calls(far) {
+        accepted(&Build(empty.clone()).function("f", 1, code).0);
+    }
+}
+
+#[test]
+fn safe_behaviours_never_become() {
+    let mut b = Build::new();
+    let me = b.creates(MODULE, "b", 0);
+    let empty = b.0;
+    for instr in [
+        Instr::Become {
+            behaviour: me,
+            captures: vec![],
+        },
+        Instr::BecomeSink,
+    ] {
+        let code = vec![branch(r(0), 2), instr, Instr::Done];
+        accepted(&Build(empty.clone()).behaviour("b", 0, code.clone()).0);
+        let unit = Build(empty.clone()).safe("b", 0, code).0;
+        assert_eq!(refused(&unit), (1, CodeProblem::Unsafe));
+    }
+    let code = vec![
+        Instr::Create {
+            dst: 1,
+            behaviour: me,
+            captures: vec![],
+        },
+        Instr::Done,
+    ];
+    accepted(&Build(empty.clone()).safe("b", 0, code.clone()).0);
+    // To claim less than is true is no lie.
+    accepted(&Build(empty).behaviour("b", 0, code).0);
+}
+
+#[test]
+fn safe_behaviours_call_nothing_that_becomes() {
+    // The behaviour calls f0, each f calls the next, the last one does `last`; the calls form a cycle as well.
+    let chain = |last: Instr, safe: bool| {
+        let mut b = Build::new();
+        let f: Vec<u32> = (0..4)
+            .map(|i| b.uses(MODULE, &format!("f{i}"), 0))
+            .collect();
+        let call = |function| Instr::Call {
+            dst: 0,
+            function,
+            args: vec![],
+        };
+        let tail_call = |function| Instr::TailCall {
+            function,
+            args: vec![],
+        };
+        let code = vec![mov(1, k(0)), call(f[0]), Instr::Done];
+        b = if safe {
+            b.safe("b", 0, code)
+        } else {
+            b.behaviour("b", 0, code)
+        };
+        b.effects("f0", 0, vec![call(f[1]), ret(r(0))])
+            .effects("f1", 0, vec![tail_call(f[2])])
+            .effects("f2", 0, vec![call(f[0]), tail_call(f[3])])
+            .effects("f3", 0, vec![last, ret(k(0))])
+            .0
+    };
+    accepted(&chain(Instr::SelfAddress { dst: 0 }, true));
+    accepted(&chain(Instr::BecomeSink, false));
+    assert_eq!(
+        refused(&chain(Instr::BecomeSink, true)),
+        (1, CodeProblem::Unsafe)
+    );
+}
+
+#[test]
+fn messages_say_where() {
+    let message = |unit: &Unit| verify(unit).unwrap_err().to_string();
+    assert_eq!(
+        message(&function(vec![mov(1, r(0)), ret(r(2))])),
+        "function \"f\"/1, instruction 1: register 2 is read, but not every path has written it"
+    );
+    assert_eq!(
+        message(
+            &Build::new()
+                .safe("cell", 2, vec![Instr::BecomeSink, Instr::Done])
+                .0
+        ),
+        "behaviour \"cell\"/2, instruction 0: it may become, and the behaviour is flagged safe"
+    );
+    assert_eq!(
+        message(&constants(vec![Constant::Nil, Constant::Tuple(vec![1])])),
+        "constant 1: constant 1 is not an earlier one"
+    );
+    let twice = Build::new()
+        .function("f", 1, vec![ret(k(0))])
+        .function("f", 1, vec![ret(k(0))]);
+    assert_eq!(message(&twice.0), "function \"f\"/1: it is there twice");
+}
+
+#[test]
+fn names_in_errors_tell_functions_from_behaviours() {
+    let mut unit = everything();
+    unit.behaviours[1].code[10] = Instr::SelfAddress { dst: 0 };
+    let Err(LoadError::Code {
+        code,
+        instruction,
+        problem,
+    }) = verify(&unit)
+    else {
+        panic!("accepted");
+    };
+    let name = CodeName {
+        behaviour: true,
+        name: "fan".to_owned(),
+        arity: 0,
+    };
+    assert_eq!((code, instruction, problem), (name, 11, CodeProblem::NoEnd));
+}

@@ -1,0 +1,208 @@
+//! Reading slices of binaries, which native code does in line, against the interpreter: at every kind of position, in
+//! binaries of every kind, with what is usual and what is not.
+
+use crate::build::{k, mov, r, Build};
+use crate::encode::encode;
+use crate::hearing::heard;
+use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::machine::Tier;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
+use Primitive as P;
+
+/// Registers: who listens, the binary, the operands, the result.
+const BINARY: u16 = 1;
+const OPERANDS: [u16; 2] = [2, 3];
+const RESULT: u16 = 4;
+
+/// A turn in the making, and what each of its messages is about.
+struct Turn {
+    build: Build,
+    code: Vec<Instr>,
+    labels: Vec<String>,
+}
+
+impl Turn {
+    fn new() -> Turn {
+        Turn {
+            build: Build::new(),
+            code: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+
+    fn integer(&mut self, n: i64) -> Operand {
+        k(self.build.constant(Constant::Integer(n)))
+    }
+
+    /// Text of that many bytes.
+    fn text(&mut self, size: usize) -> Operand {
+        let bytes = (0..size).map(|i| b'!' + (i % 90) as u8).collect();
+        k(self.build.constant(Constant::Binary(bytes)))
+    }
+
+    fn op(&mut self, dst: u16, primitive: P, args: Vec<Operand>) {
+        self.code.push(Instr::Op {
+            dst,
+            primitive,
+            args,
+        });
+    }
+
+    fn tell(&mut self, label: String) {
+        self.code.push(Instr::Send {
+            target: r(0),
+            message: r(RESULT),
+        });
+        self.labels.push(label);
+    }
+
+    /// The primitive on the binary and the operands: as constants and in registers, with and without a place to go to.
+    fn read(&mut self, label: &str, p: P, operands: &[Operand]) {
+        let registers: Vec<Operand> = OPERANDS[..operands.len()].iter().map(|d| r(*d)).collect();
+        for (to, from) in OPERANDS.iter().zip(operands) {
+            self.code.push(mov(*to, *from));
+        }
+        // What a register is known to hold is not looked at; a specification is always a constant.
+        let mixed = match (p, operands) {
+            (P::BinInt, [_, spec]) => vec![registers[0], *spec],
+            _ => registers,
+        };
+        for (form, operands) in [("constants", operands.to_vec()), ("registers", mixed)] {
+            let args: Vec<Operand> = [r(BINARY)].into_iter().chain(operands).collect();
+            self.op(RESULT, p, args.clone());
+            self.tell(format!("{label}, {form}"));
+            self.code.push(mov(RESULT, k(1)));
+            let next = self.code.len() as u32 + 1;
+            self.code.push(Instr::GuardOp {
+                dst: RESULT,
+                primitive: p,
+                args,
+                label: next,
+            });
+            self.tell(format!("{label}, {form}, in a guard"));
+        }
+    }
+
+    /// Everything about the binary in its register, which has about that many bytes.
+    fn read_all(&mut self, name: &str, size: i64) {
+        let bytes = [1, size - 26, size - 25, size - 4, size - 1, size + 1];
+        let mut positions: Vec<i64> = bytes.iter().map(|n| n * 8).collect();
+        positions.extend([1, 12, -8, FIXNUM_MIN, FIXNUM_MAX & !7]);
+        self.read_at(name, size, &positions);
+    }
+
+    /// Everything at these positions, and at what is none.
+    fn read_at(&mut self, name: &str, size: i64, positions: &[i64]) {
+        let mut at: Vec<(String, Operand)> = Vec::new();
+        for position in [0, size * 8].iter().chain(positions) {
+            at.push((position.to_string(), self.integer(*position)));
+        }
+        at.push(("[]".to_owned(), k(1)));
+        for (position, operand) in at {
+            for (bits, flags) in [
+                (8, 0),
+                (16, 0),
+                (16, 1),
+                (32, 0),
+                (32, 1),
+                (32, 2),
+                (24, 0),
+                (64, 0),
+            ] {
+                let spec = self.integer(bits * 4 + flags);
+                let label = format!("{bits} bits ({flags}) at {position} of {name}");
+                self.read(&label, P::BinInt, &[operand, spec]);
+            }
+            for count in [0, 24, 25, size - 1, size, size + 1, -1, FIXNUM_MAX] {
+                let count_of = self.integer(count);
+                let label = format!("{count} bytes at {position} of {name}");
+                self.read(&label, P::BinSlice, &[operand, count_of]);
+            }
+            self.read(
+                &format!("[] bytes at {position} of {name}"),
+                P::BinSlice,
+                &[operand, k(1)],
+            );
+            self.read(
+                &format!("the rest at {position} of {name}"),
+                P::BinRest,
+                &[operand],
+            );
+        }
+    }
+
+    fn judge(mut self) {
+        self.code.push(Instr::Done);
+        let unit = encode(&self.build.behaviour("all", 0, self.code).0);
+        let [interpreted, native] =
+            [Tier::Interpreter, Tier::Native].map(|tier| heard(&unit, tier, 1 << 40));
+        assert_eq!(interpreted.messages.len(), self.labels.len());
+        for (i, label) in self.labels.iter().enumerate() {
+            assert_eq!(
+                Some(&interpreted.messages[i]),
+                native.messages.get(i),
+                "interpreted and native: {label}"
+            );
+        }
+        assert_eq!(interpreted, native);
+    }
+}
+
+#[test]
+fn slices() {
+    for size in [25, 51] {
+        let mut turn = Turn::new();
+        let whole = turn.text(300);
+        let (from, count) = (turn.integer(56), turn.integer(size));
+        turn.op(BINARY, P::BinSlice, vec![whole, from, count]);
+        turn.read_all(&format!("a slice of {size}"), size);
+        turn.judge();
+    }
+}
+
+/// A slice that native code has made is one like any other.
+#[test]
+fn slices_of_slices() {
+    let mut turn = Turn::new();
+    let whole = turn.text(150);
+    let operands = [8, 140, 16, 100].map(|n| turn.integer(n));
+    turn.op(BINARY, P::BinSlice, vec![whole, operands[0], operands[1]]);
+    turn.op(
+        BINARY,
+        P::BinSlice,
+        vec![r(BINARY), operands[2], operands[3]],
+    );
+    turn.op(BINARY, P::BinRest, vec![r(BINARY), operands[0]]);
+    turn.read_at("a slice of a slice", 99, &[8, 99 * 8 - 25 * 8]);
+    turn.judge();
+}
+
+#[test]
+fn whole_binaries() {
+    for size in [0, 24, 40, 300] {
+        let mut turn = Turn::new();
+        let whole = turn.text(size);
+        turn.code.push(mov(BINARY, whole));
+        turn.read_at(&format!("a binary of {size}"), size as i64, &[8]);
+        turn.judge();
+    }
+}
+
+#[test]
+fn what_is_no_binary() {
+    for odd in [
+        Constant::Integer(40),
+        Constant::Float(1e300),
+        Constant::Nil,
+        Constant::Tuple(vec![0, 1, 0]),
+        Constant::Map(vec![(0, 1)]),
+    ] {
+        let mut turn = Turn::new();
+        let name = format!("{odd:?}");
+        let odd = turn.build.constant(odd);
+        turn.code.push(mov(BINARY, k(odd)));
+        turn.read_at(&name, 30, &[]);
+        turn.judge();
+    }
+}

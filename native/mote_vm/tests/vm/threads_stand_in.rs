@@ -1,0 +1,423 @@
+//! Whoever waits for an answer runs the turns while the thread sleeps: a moment's work, and nothing is lost or done twice.
+//!
+//! Under miri too, on the interpreter: `bin/prove miri`.
+// Elsewhere it is not known how much stack a caller has, and the thread is woken.
+#![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
+
+use crate::programs::{r, Assembler};
+use crate::rig::{
+    self, foreign, int, integers, long, stressed, until, Finally, Rig, Tap, PATIENCE,
+};
+use crate::world;
+use mote_vm::base::clock::ClockKind;
+use mote_vm::boundary::parcel::Parcel;
+use mote_vm::code::ir::{Instr, Unit};
+use mote_vm::look::trace::{Filter, Witness};
+use mote_vm::look::turn::{Outcome, TurnSeen};
+use mote_vm::machine::{Machine, SponsorInfo};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::handles::Key;
+use mote_vm::Term;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::{channel, Receiver};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+/// Far more than a stand-in may spend.
+const LONG: i64 = 20_000;
+
+/// `tell(tap)`: passes on. `work(tap)`: works as many steps, then passes on. `later(tap)`: passes on after as many
+/// milliseconds. `both(actor)`: passes on, and 0 behind it. `mark(tap)`: tells 0. `count(tap, n)`: passes on, and counts.
+/// `arm(actor)`: passes on by sponsor `other`, after five milliseconds.
+fn unit() -> Unit {
+    let mut a = Assembler::default();
+    let spin = rig::spin(&mut a);
+    let count = a.behaviour_used("count", 2);
+    let (zero, one) = (a.int(0), a.int(1));
+    let send = |target, message| Instr::Send { target, message };
+    a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
+    let work = Instr::Call {
+        dst: 2,
+        function: spin,
+        args: vec![r(1)],
+    };
+    let code = vec![send(r(0), r(1)), work, Instr::Done];
+    a.behaviour("work", 1, 3, code);
+    let after = Instr::SendAfter {
+        dst: 2,
+        delay: r(1),
+        target: r(0),
+        message: r(1),
+    };
+    a.behaviour("later", 1, 3, vec![after, Instr::Done]);
+    let both = vec![send(r(0), r(1)), send(r(0), zero), Instr::Done];
+    a.behaviour("both", 1, 2, both);
+    a.behaviour("mark", 1, 2, vec![send(r(0), zero), Instr::Done]);
+    let (other, five) = (a.atom("other"), a.int(5));
+    let code = vec![
+        Instr::Op {
+            dst: 2,
+            primitive: Primitive::On,
+            args: vec![other, r(0)],
+        },
+        Instr::SendAfter {
+            dst: 3,
+            delay: five,
+            target: r(2),
+            message: r(1),
+        },
+        Instr::Done,
+    ];
+    a.behaviour("arm", 1, 4, code);
+    let code = vec![
+        Instr::Op {
+            dst: 3,
+            primitive: Primitive::Add,
+            args: vec![r(1), one],
+        },
+        send(r(0), r(2)),
+        Instr::Become {
+            behaviour: count,
+            captures: vec![r(0), r(3)],
+        },
+        Instr::Done,
+    ];
+    a.behaviour("count", 2, 4, code);
+    a.unit()
+}
+
+fn rig(threads: usize) -> Rig {
+    Rig::new(&[("main", threads)], unit())
+}
+
+/// A tap that says what came, and on which thread.
+fn tap() -> (Arc<Tap>, Receiver<(String, ThreadId)>) {
+    let (tell, told) = channel();
+    let tap = Tap::with(move |message, _| {
+        let _ = tell.send((world::show(message), std::thread::current().id()));
+    });
+    (tap, told)
+}
+
+fn teller(rig: &Rig, name: &str, tap: &Arc<Tap>) -> Key {
+    rig.create(name, 1, |b| b.foreign(foreign(tap)))
+}
+
+/// Waits until all threads have begun, and sleep.
+fn asleep(rig: &Rig) {
+    until(|| {
+        let sponsors = rig.machine.info().sponsors;
+        let begun = |s: &SponsorInfo| s.threads.iter().all(|counts| counts.parks > 0);
+        sponsors
+            .iter()
+            .all(|s| begun(s) && s.asleep == s.threads.len())
+    });
+}
+
+fn ask(rig: &Rig, target: Key, request: Parcel) {
+    rig.machine
+        .ask(target, None, request, &|| true)
+        .expect("room");
+}
+
+fn stand_ins(rig: &Rig) -> u64 {
+    rig.machine.info().counts().stand_ins
+}
+
+#[test]
+fn who_waits_runs_the_turns_of_a_sleeper() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let tell = teller(&rig, "tell", &tap);
+    asleep(&rig);
+    let parks = rig.threads("main")[0].parks;
+    for n in 1..=10 {
+        asleep(&rig);
+        ask(&rig, tell, integers(&[n]));
+        let (message, thread) = told.try_recv().expect("it is done");
+        assert_eq!(message, n.to_string());
+        assert_eq!(thread, std::thread::current().id());
+    }
+    let counts = rig.threads("main")[0];
+    assert_eq!((counts.stand_ins, counts.turns), (10, 10));
+    if !stressed() {
+        assert_eq!(counts.parks, parks);
+    }
+}
+
+#[test]
+fn a_long_turn_is_left_to_the_thread_and_stays_the_first() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let work = teller(&rig, "work", &tap);
+    let both = rig.create("both", 1, |b| rig::address(&rig.machine, b, work));
+    for round in 0..20 {
+        asleep(&rig);
+        ask(&rig, both, integers(&[LONG + round]));
+        let (message, thread) = told.recv_timeout(PATIENCE).expect("told");
+        assert_eq!(message, (LONG + round).to_string());
+        assert_ne!(thread, std::thread::current().id());
+        let (message, _) = told.recv_timeout(PATIENCE).expect("told");
+        assert_eq!(message, "0");
+        rig.quiet();
+    }
+    // It was begun twice, but it was one turn, and no turn was aborted.
+    let counts = rig.threads("main")[0];
+    assert_eq!((counts.turns, counts.aborts_fuel), (60, 0));
+    assert!(counts.stand_ins > 0);
+    assert!(rig.world.lock().unwrap().aborts.try_recv().is_err());
+}
+
+/// Unpacking and sending on take their time as well.
+#[test]
+fn what_is_large_is_left_to_the_thread() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let (tell, mark) = (teller(&rig, "tell", &tap), teller(&rig, "mark", &tap));
+    let thread_of = |actor: Key, size: usize| {
+        asleep(&rig);
+        ask(&rig, actor, integers(&vec![1; size]));
+        rig.quiet();
+        told.recv_timeout(PATIENCE).expect("told").1
+    };
+    let me = std::thread::current().id();
+    assert_eq!(thread_of(tell, 100), me);
+    assert_ne!(thread_of(tell, 300), me);
+    assert_eq!(thread_of(mark, 300), me);
+    assert_ne!(thread_of(mark, 10_000), me);
+    assert_eq!(thread_of(tell, 100), me);
+    assert_eq!(rig.turns(), 5);
+}
+
+#[test]
+fn what_is_left_to_the_thread_is_waited_for() {
+    let rig = rig(1);
+    let tap = Tap::new();
+    let work = teller(&rig, "work", &tap);
+    let rounds = if long() { 20_000 } else { 500 };
+    for round in 1..=rounds {
+        if round % 3 == 0 {
+            asleep(&rig);
+        }
+        ask(&rig, work, integers(&[LONG]));
+        rig.quiet();
+        assert_eq!(tap.count(), round);
+    }
+    assert!(stand_ins(&rig) > 0);
+}
+
+#[test]
+fn the_sleeper_hears_of_a_timer() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let later = teller(&rig, "later", &tap);
+    asleep(&rig);
+    ask(&rig, later, integers(&[3]));
+    assert_eq!(stand_ins(&rig), 1);
+    assert!(told.recv_timeout(PATIENCE).is_ok());
+}
+
+#[test]
+fn who_is_not_answered_wakes_the_thread() {
+    let rig = rig(1);
+    let (tap, _told) = tap();
+    let tell = teller(&rig, "tell", &tap);
+    asleep(&rig);
+    let parks = rig.threads("main")[0].parks;
+    rig.machine
+        .ask(tell, None, integers(&[1]), &|| false)
+        .expect("room");
+    until(|| rig.threads("main")[0].parks > parks);
+    rig.quiet();
+}
+
+#[test]
+fn a_panic_is_a_fault_of_the_machine_and_spares_the_caller() {
+    let rig = rig(1);
+    let tap = Tap::with(|_, _| panic!("broken"));
+    let tell = teller(&rig, "tell", &tap);
+    asleep(&rig);
+    ask(&rig, tell, integers(&[1]));
+    let fault = rig.world.lock().unwrap().faults.recv_timeout(PATIENCE);
+    assert_eq!(fault.expect("a fault"), "broken by main in tell");
+    assert!(rig.machine.is_stopping());
+    rig.machine.join();
+    assert_eq!(rig.machine.info().mapped_bytes, 0);
+}
+
+/// Somebody asks, and stands in; while its first turn runs, `meanwhile` lets something come for the thread.
+fn ask_while(rig: &Arc<Rig>, meanwhile: impl Fn(&Rig) + Send + Sync + 'static) {
+    let weak = Arc::downgrade(rig);
+    let busy = Tap::with(move |_, _| meanwhile(&weak.upgrade().expect("a rig")));
+    let tell = teller(rig, "tell", &busy);
+    asleep(rig);
+    let before = stand_ins(rig);
+    ask(rig, tell, integers(&[0]));
+    assert_eq!(stand_ins(rig), before + 1);
+}
+
+/// What a stand-in takes in after its last batch is handed on before the machine says that it is quiet.
+#[test]
+fn an_actor_that_is_wanted_meanwhile_is_given_away() {
+    if stressed() {
+        // A sleeper that collects is not stood in for.
+        return;
+    }
+    let rig = Arc::new(Rig::new(&[("main", 1), ("other", 1)], unit()));
+    let heard = Tap::new();
+    let wanted = teller(&rig, "tell", &heard);
+    // Owned by the thread of the first sponsor from here on.
+    rig.send(wanted, integers(&[1]));
+    rig.quiet();
+    ask_while(&rig, move |rig| {
+        let before = rig.threads("other")[0].migrations;
+        rig.send_by("other", wanted, integers(&[2]));
+        until(|| rig.threads("other")[0].migrations > before);
+    });
+    rig.quiet();
+    assert_eq!(heard.count(), 2);
+}
+
+#[test]
+fn what_is_due_meanwhile_elsewhere_gets_there() {
+    if stressed() {
+        return;
+    }
+    let sponsors = [("main", 1), ("other", 1)];
+    let rig = Arc::new(Rig::by(ClockKind::Manual, &sponsors, unit()));
+    let heard = Tap::new();
+    let told = teller(&rig, "tell", &heard);
+    let arm = rig.create("arm", 1, |b| rig::address(&rig.machine, b, told));
+    rig.send(arm, integers(&[1]));
+    rig.quiet();
+    ask_while(&rig, |rig| {
+        assert_eq!(rig.machine.step_clock(5), Some(true));
+    });
+    rig.quiet();
+    assert_eq!(heard.count(), 1);
+}
+
+struct Watcher(Arc<Mutex<Vec<bool>>>);
+
+impl Witness for Watcher {
+    fn wants(&self, _: Term<'_>) -> bool {
+        true
+    }
+    fn turn(&self, _: &Machine, _: u64, turn: &TurnSeen<'_>) -> bool {
+        let committed = matches!(turn.outcome, Outcome::Committed);
+        self.0.lock().unwrap().push(committed);
+        true
+    }
+    fn limit(&self, _: &Machine) {}
+}
+
+/// A trace that begins while somebody stands in shows a turn that is left to the thread once: as it ends there.
+#[test]
+fn a_turn_that_is_left_to_the_thread_is_shown_once() {
+    if stressed() {
+        return;
+    }
+    let rig = Arc::new(rig(1));
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let work = teller(&rig, "work", &Tap::new());
+    let seen = shown.clone();
+    ask_while(&rig, move |rig| {
+        let watcher = Watcher(seen.clone());
+        rig.machine
+            .trace(Filter::default(), u64::MAX, Box::new(watcher));
+        rig.send(work, integers(&[LONG]));
+    });
+    rig.quiet();
+    assert_eq!(*shown.lock().unwrap(), [true]);
+}
+
+/// Several threads ask one counter, and send to it, for some milliseconds, while collections come between.
+fn rush(rig: &Rig, count: Key, each: i64) {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _over = Finally(|| over.store(true, SeqCst));
+        scope.spawn(|| {
+            while !over.load(SeqCst) {
+                rig.machine.collect(|| ());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let askers: Vec<_> = (0..3)
+            .map(|asker| {
+                scope.spawn(move || {
+                    for n in 0..each {
+                        match asker {
+                            0 if n % 7 == 0 => rig.send(count, integers(&[n])),
+                            _ => ask(rig, count, integers(&[n])),
+                        }
+                        if n % 64 == 0 {
+                            std::thread::sleep(Duration::from_micros(50));
+                        }
+                    }
+                })
+            })
+            .collect();
+        askers.into_iter().for_each(|asker| asker.join().unwrap());
+    });
+    rig.quiet();
+}
+
+/// Every message is one turn. Whether the thread sleeps when somebody asks is chance: so until some have stood in.
+#[test]
+fn nothing_is_lost_or_done_twice() {
+    let each: i64 = match long() {
+        true => 200_000,
+        false if cfg!(miri) => 30,
+        false => 3_000,
+    };
+    for threads in [1, 2] {
+        let rig = rig(threads);
+        let tap = Tap::new();
+        let count = rig.create("count", 2, |b| {
+            b.foreign(foreign(&tap));
+            int(b, 0);
+        });
+        for round in 1..=100 {
+            rush(&rig, count, each);
+            let sent = 3 * each as u64 * round;
+            assert_eq!((tap.count(), rig.turns()), (sent, sent));
+            assert_eq!(rig.captures(count)[1], sent.to_string());
+            if stand_ins(&rig) > 0 {
+                break;
+            }
+            // Under stress the thread collects all the time.
+            assert!(round < 100 || stressed(), "nobody has stood in");
+        }
+    }
+}
+
+/// The machine stops while callers stand in: all come back, and all memory is given back.
+#[test]
+fn a_machine_stops_under_its_stand_ins() {
+    let rounds = match long() {
+        true => 500,
+        false if cfg!(miri) => 2,
+        false => 20,
+    };
+    for _ in 0..rounds {
+        let rig = rig(1);
+        let tap = Tap::new();
+        let tell = teller(&rig, "tell", &tap);
+        asleep(&rig);
+        std::thread::scope(|scope| {
+            let _stops = Finally(|| rig.machine.stop());
+            for _ in 0..2 {
+                let rig = &rig;
+                scope.spawn(move || {
+                    while !rig.machine.is_stopping() {
+                        ask(rig, tell, integers(&[1]));
+                    }
+                });
+            }
+            until(|| tap.count() > 10);
+        });
+        rig.machine.join();
+        assert_eq!(rig.machine.info().mapped_bytes, 0);
+    }
+}
