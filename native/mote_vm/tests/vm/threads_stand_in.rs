@@ -1,6 +1,4 @@
 //! Whoever waits for an answer runs the turns while the thread sleeps: a moment's work, and nothing is lost or done twice.
-//!
-//! Under miri too, on the interpreter: `bin/prove miri`.
 // Elsewhere it is not known how much stack a caller has, and the thread is woken.
 #![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
 
