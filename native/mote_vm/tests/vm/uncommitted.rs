@@ -2,7 +2,7 @@
 
 use crate::encode;
 use crate::programs::{r, Assembler};
-use crate::rig::{self, address, foreign, integers, quiet, Tap, PATIENCE};
+use crate::rig::{self, address, foreign, integers, quiet, until, Tap, PATIENCE};
 use crate::world;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
@@ -149,7 +149,10 @@ fn unit() -> Unit {
     a.unit()
 }
 
-fn machine(keeper: &Keeper, memory: usize) -> Machine {
+/// Both, whatever `MOTE_TIER` says: each has its own way of writing down what a turn has done when it stops.
+const TIERS: [Tier; 2] = [Tier::Interpreter, Tier::Native];
+
+fn machine(keeper: &Keeper, memory: usize, tier: Tier) -> Machine {
     let config = Config {
         name: "test".to_string(),
         sponsors: vec![world::sponsor("main", 1)],
@@ -158,11 +161,12 @@ fn machine(keeper: &Keeper, memory: usize) -> Machine {
         gc: Default::default(),
         clock: ClockKind::Manual,
         schedule: Schedule::Threads,
-        tier: Tier::best(),
+        tier,
     };
     let machine = Machine::start(config, Box::new(keeper.clone())).expect("starts");
     let unit = encode::encode(&unit());
     machine.load(&unit, &|_, _| None).expect("loads");
+    until(|| machine.info().native.pending == 0);
     machine
 }
 
@@ -191,32 +195,36 @@ fn fail(machine: &Machine) -> Key {
 
 #[test]
 fn the_reason_of_an_abort_has_no_address_of_what_the_turn_has_made() {
-    let keeper = Keeper::default();
-    let machine = machine(&keeper, usize::MAX);
-    let old = fail(&machine);
-    let notes = keeper.taken();
-    assert_eq!(notes.seen, [REASON]);
-    assert!(notes.held.iter().all(|key| *key == old));
-    end(&machine);
+    for tier in TIERS {
+        let keeper = Keeper::default();
+        let machine = machine(&keeper, usize::MAX, tier);
+        let old = fail(&machine);
+        let notes = keeper.taken();
+        assert_eq!(notes.seen, [REASON]);
+        assert!(notes.held.iter().all(|key| *key == old));
+        end(&machine);
+    }
 }
 
 #[test]
 fn a_trace_shows_an_aborted_turn_with_what_there_would_have_been() {
-    let (keeper, tracer) = (Keeper::default(), Keeper::default());
-    let machine = machine(&keeper, usize::MAX);
-    machine.trace(Filter::default(), u64::MAX, Box::new(tracer.clone()));
-    let old = fail(&machine);
-    let notes = tracer.taken();
-    assert_eq!(notes.seen[0], format!("{REASON}: [\"no fill\"], 0 sent"));
-    assert!(notes.held.iter().all(|key| *key == old));
-    end(&machine);
+    for tier in TIERS {
+        let (keeper, tracer) = (Keeper::default(), Keeper::default());
+        let machine = machine(&keeper, usize::MAX, tier);
+        machine.trace(Filter::default(), u64::MAX, Box::new(tracer.clone()));
+        let old = fail(&machine);
+        let notes = tracer.taken();
+        assert_eq!(notes.seen[0], format!("{REASON}: [\"no fill\"], 0 sent"));
+        assert!(notes.held.iter().all(|key| *key == old));
+        end(&machine);
+    }
 }
 
 /// That there is no memory for what a turn has armed is found out at its commit.
 #[test]
 fn a_trace_shows_a_turn_that_ends_for_want_of_memory_as_aborted() {
     let (keeper, tracer) = (Keeper::default(), Keeper::default());
-    let machine = machine(&keeper, 16 << 20);
+    let machine = machine(&keeper, 16 << 20, Tier::best());
     let tap = Tap::new();
     let later = rig::create(&machine, "later", 1, None, |b| b.foreign(foreign(&tap)));
     let turn = || {

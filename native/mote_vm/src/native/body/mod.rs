@@ -440,6 +440,8 @@ impl<'a, 'b> Body<'a, 'b> {
             }
             Instr::Abort { reason } => {
                 let reason = self.word(*reason);
+                // A trace shows what the turn would have created.
+                self.write_down();
                 self.halt(Stop::Aborted, Some(reason));
                 self.go(Target::Stopped);
             }
