@@ -71,14 +71,34 @@ defmodule Mote.Raised do
 
   # -- what Elixir does -----------------------------------------------------------------------------------------------
 
-  # A shift by much would be calculated.
-  defp attempt(:bsl, [a, n]) when is_integer(a) and is_integer(n), do: {:raised, too_large()}
+  # Invariants: whoever asks for an exception may be the process of a machine, so
+  # 1. nothing takes longer than to go through the arguments;
+  # 2. no struct is gone through by its own code: that may go on for ever, exit, or read a file.
+
+  # What goes through its last argument by a protocol.
+  @protocols %{
+    member: Enumerable,
+    reverse: Enumerable,
+    elements: Enumerable,
+    map_new: Enumerable,
+    to_string: String.Chars
+  }
 
   defp attempt(operation, arguments) do
-    {:answer, elixir(operation, arguments)}
+    {:answer, if(long?(operation, arguments), do: :unknown, else: elixir(operation, arguments))}
   rescue
     exception -> {:raised, exception}
   end
+
+  # A shift by much would be calculated.
+  defp long?(:bsl, [a, n]) when is_integer(a) and is_integer(n), do: raise(too_large())
+
+  defp long?(operation, arguments) when is_map_key(@protocols, operation) do
+    value = List.last(arguments)
+    (is_struct(value) or is_function(value)) and @protocols[operation].impl_for(value) != nil
+  end
+
+  defp long?(_operation, _arguments), do: false
 
   defp elixir(tag, [left]) when tag in [:and, :or], do: raise(BadBooleanError, term: left, operator: tag)
   defp elixir(:badmatch, [value]), do: raise(MatchError, term: value)
@@ -142,5 +162,14 @@ defmodule Mote.Raised do
 
   defp called(name, arguments), do: "#{name}(#{arguments |> Tuple.to_list() |> Enum.map_join(", ", &show/1)})"
 
-  defp show(term), do: inspect(term, limit: 5, printable_limit: 100)
+  defp show(term), do: printed(term, limit: 5, printable_limit: 100)
+
+  @doc false
+  # As `inspect/2`, also where the code of a struct exits or throws.
+  @spec printed(term, keyword) :: String.t()
+  def printed(term, opts \\ []) do
+    inspect(term, opts)
+  catch
+    _, _ -> inspect(term, [structs: false] ++ opts)
+  end
 end

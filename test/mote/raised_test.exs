@@ -30,6 +30,13 @@ defmodule Mote.RaisedTest do
     defactor clock(), do: ({customer, ms} -> send(customer, send_after(ms, self(), :tick)))
 
     defpure first(list), do: hd(list)
+
+    defactor walker() do
+      {customer, {:sum, collection}} -> send(customer, Enum.sum(collection))
+      {customer, {:new, collection}} -> send(customer, Map.new(collection))
+      {customer, {:text, collection}} -> send(customer, to_string(collection))
+      {customer, :ping} -> send(customer, :pong)
+    end
   end
 
   defmodule Careless do
@@ -87,6 +94,29 @@ defmodule Mote.RaisedTest do
 
       assert {:abort, {:raised, {_, _, :send_after}, {:soon}}} =
                Mote.Behaviour.turn(Actors.clock(), {self(), :soon}).outcome
+    end
+
+    # The exception is made by the process of the machine and by whoever asked: neither may go through what has no end, nor
+    # read a file.
+    test "is told at once, whatever it was to go through", %{machine: machine} do
+      endless = [
+        1..0x3FFFFFFFFFFFFFFF,
+        1..0x4000000000000000,
+        IO.stream(:stdio, :line),
+        File.stream!("/dev/zero", [], 1_000_000)
+      ]
+
+      walker = Mote.create(machine, Actors.walker())
+
+      for collection <- endless, how <- [:sum, :new, :text] do
+        began = System.monotonic_time(:millisecond)
+        assert {:error, %Error{} = error} = Mote.ask(walker, {how, collection})
+        assert error.reason == :aborted
+        assert Mote.ask!(walker, :ping) == :pong
+        assert System.monotonic_time(:millisecond) - began < 5_000
+      end
+
+      assert Mote.info(machine).counters.aborts_match == 0
     end
 
     test "of a future says so, and a function raises in plain Elixir", %{machine: machine} do

@@ -43,10 +43,24 @@ fn unit() -> Unit {
         Instr::Done,
     ];
     a.behaviour("shifted", 0, 4, code);
+    // What it is sent first, it removes from what it is sent then.
+    let removes = a.behaviour_used("removes", 1);
+    let kept = Instr::Become {
+        behaviour: removes,
+        captures: vec![r(0)],
+    };
+    a.behaviour("keeps", 0, 1, vec![kept, Instr::Done]);
+    let code = vec![op(2, Primitive::Subtract, vec![r(1), r(0)]), Instr::Done];
+    a.behaviour("removes", 1, 3, code);
     a.unit()
 }
 
-/// The most that the process has ever had in memory.
+/// The most that the process has had in memory since then is the most that it has now.
+fn forget_peak() {
+    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
+}
+
+/// The most that the process has ever had in memory, or since `forget_peak`.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -71,4 +85,29 @@ fn what_a_primitive_makes_of_a_long_binary_is_refused_before_it_is_made() {
         let counts = rig.machine.info().counts();
         assert_eq!(counts.aborts_no_memory + counts.aborts_fuel, 1, "{name}");
     }
+}
+
+#[test]
+fn what_a_list_is_compared_with_is_refused_before_it_is_made() {
+    let rig = Rig::under(Stress::Off, 32 * MIB, &[("main", 1)], unit());
+    let list = |n: i64| {
+        let mut list = Builder::new();
+        list.list(n as usize);
+        (0..n).for_each(|i| assert!(list.integer(i)));
+        list.empty_list();
+        list.finish()
+    };
+    let actor = rig.create("keeps", 0, |_| ());
+    rig.send(actor, list(1_200_000));
+    rig.quiet();
+    forget_peak();
+    let before = peak();
+    rig.send(actor, list(1));
+    rig.quiet();
+    assert!(
+        peak() < before + 24 * MIB,
+        "{} MiB more",
+        (peak() - before) / MIB
+    );
+    assert_eq!(rig.machine.info().counts().aborts_no_memory, 1);
 }

@@ -9,6 +9,7 @@ use crate::heap::Heap;
 use crate::terms::prim::compare::key_order;
 use crate::terms::prim::sorting::{sort_in_runs, sort_slowly};
 use crate::values::value::Value;
+use std::cmp::Ordering;
 
 /// A map is put together anew when the other one has more than one in that many of its entries.
 pub(crate) const FEW: usize = 8;
@@ -19,20 +20,20 @@ type Entry = (Value, Value);
 /// one counts, with its key: that may be another zero. `NONE` when the memory is exhausted.
 pub(crate) fn from_entries(heap: &mut Heap, all: Vec<Entry>) -> Value {
     let all = sorted(all, &mut Work::free(), |_, later| later);
-    build(heap, all)
+    build(heap, all, |_, _| Ok(()))
 }
 
 /// The same within a turn.
 pub(crate) fn from_pairs(heap: &mut Heap, all: Vec<Entry>) -> Value {
     let all = sorted(all, &mut heap.work, |_, later| later);
-    build(heap, all)
+    build(heap, all, within_turn)
 }
 
 /// A map of entries that are put one after the other: of several with the same key the last one counts, but the key stays
 /// the first one. `NONE` when the memory is exhausted.
 pub(crate) fn from_puts(heap: &mut Heap, all: Vec<Entry>) -> Value {
     let all = sorted(all, &mut heap.work, |earlier, later| (earlier.0, later.1));
-    build(heap, all)
+    build(heap, all, within_turn)
 }
 
 fn sorted(
@@ -43,10 +44,13 @@ fn sorted(
     let order = |a: &Entry, b: &Entry, work: &mut Work| key_order(a.0, b.0, work);
     let ascending = all
         .windows(2)
-        .all(|two| order(&two[0], &two[1], work).is_lt());
+        .all(|two| work.pass(1).is_ok() && order(&two[0], &two[1], work).is_lt());
     if !ascending {
         // Stable, so that entries with the same key stay in order.
-        match all.iter().all(|entry| entry.0.is_immediate()) {
+        match all
+            .iter()
+            .all(|entry| entry.0.is_immediate() && work.pass(1).is_ok())
+        {
             true => {
                 let order = |a: &Entry, b: &Entry| key_order(a.0, b.0, &mut Work::free());
                 sort_in_runs(&mut all, work, |run| run.sort_by(order), order)?
@@ -54,7 +58,7 @@ fn sorted(
             false => sort_slowly(&mut all, work, order)?,
         }
         all.dedup_by(|later, earlier| {
-            let again = order(earlier, later, work).is_eq();
+            let again = work.pass(1).is_ok() && order(earlier, later, work).is_eq();
             if again {
                 *earlier = choose(*earlier, *later);
             }
@@ -67,12 +71,18 @@ fn sorted(
     }
 }
 
-fn build(heap: &mut Heap, all: Result<Vec<Entry>, Over>) -> Value {
-    let Ok(all) = all else {
-        return Value::NONE;
-    };
-    let (keys, items): (Vec<Value>, Vec<Value>) = all.into_iter().unzip();
-    packed(heap, keys, items)
+/// So many steps, after which the turn may be to end.
+type Steps = fn(&mut Heap, usize) -> Result<(), Over>;
+
+fn within_turn(heap: &mut Heap, steps: usize) -> Result<(), Over> {
+    heap.work.pass(steps)
+}
+
+fn build(heap: &mut Heap, all: Result<Vec<Entry>, Over>, pass: Steps) -> Value {
+    match all {
+        Ok(all) => packed(heap, all, pass),
+        Err(Over) => Value::NONE,
+    }
 }
 
 /// All entries of both; those of `b` count where both have a key, with their keys. `NONE` when the memory is exhausted.
@@ -90,23 +100,26 @@ pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
             }
         });
     }
-    let (mut keys, mut items) = (Vec::new(), Vec::new());
+    let most = a.size + b.size;
+    if !heap.fits(most * size_of::<Entry>()) {
+        return Value::NONE;
+    }
+    let mut all = Vec::with_capacity(most);
     let (mut left, mut right) = (entries(a).peekable(), entries(b).peekable());
-    while let (Some(l), Some(r)) = (left.peek(), right.peek()) {
-        let order = key_order(l.0, r.0, &mut heap.work);
+    loop {
+        let order = match (left.peek(), right.peek()) {
+            (Some(l), Some(r)) => key_order(l.0, r.0, &mut heap.work),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return packed(heap, all, within_turn),
+        };
         if heap.work.pass(1).is_err() {
             return Value::NONE;
         }
         let l = if order.is_le() { left.next() } else { None };
         let r = if order.is_ge() { right.next() } else { None };
-        keys.extend(r.or(l).map(|entry| entry.0));
-        items.extend(r.or(l).map(|entry| entry.1));
+        all.extend(r.or(l));
     }
-    for (key, item) in left.chain(right) {
-        keys.push(key);
-        items.push(item);
-    }
-    packed(heap, keys, items)
 }
 
 /// The map with each of a few entries put to it in turn, as `put_one` does it.
@@ -129,33 +142,44 @@ fn put_each(
     map.value
 }
 
-/// A map of entries that are in order.
-fn packed(heap: &mut Heap, mut keys: Vec<Value>, mut items: Vec<Value>) -> Value {
+/// A map of entries that are in order. `NONE` when the memory is exhausted, and if the turn is to end.
+fn packed(heap: &mut Heap, mut all: Vec<Entry>, pass: Steps) -> Value {
     let mut level = 0;
     loop {
-        let count = keys.len();
+        let count = all.len();
         // At least one node; if several, then of nearly the same number of entries.
         let nodes = count.div_ceil(WIDTH).max(1);
-        let (mut upper_keys, mut upper_items) = (Vec::new(), Vec::new());
+        let mut upper = Vec::with_capacity(nodes);
         for i in 0..nodes {
-            let range = count * i / nodes..count * (i + 1) / nodes;
-            let (keys, items) = (&keys[range.clone()], &items[range]);
-            let size = match level {
-                0 => keys.len(),
-                _ => items
-                    .iter()
-                    .filter_map(|child| Node::of(*child))
-                    .map(|child| child.size)
-                    .sum(),
-            };
-            let node = heap.map_node(level, size, keys.len(), |room| room.extend(keys, items));
+            let some = &all[count * i / nodes..count * (i + 1) / nodes];
+            let node = packed_node(heap, level, some);
             if node.is_none() || nodes == 1 {
                 return node;
             }
-            upper_keys.push(keys[0]);
-            upper_items.push(node);
+            if pass(heap, some.len()).is_err() {
+                return Value::NONE;
+            }
+            upper.push((some[0].0, node));
         }
-        (keys, items) = (upper_keys, upper_items);
+        all = upper;
         level += 1;
     }
+}
+
+/// A node of entries that are in order: of values, or of the nodes below.
+fn packed_node(heap: &mut Heap, level: u8, all: &[Entry]) -> Value {
+    let size = match level {
+        0 => all.len(),
+        _ => {
+            let below = all.iter().filter_map(|(_, child)| Node::of(*child));
+            below.map(|child| child.size).sum()
+        }
+    };
+    let (mut keys, mut items) = ([Value::NIL; WIDTH], [Value::NIL; WIDTH]);
+    for (i, (key, item)) in all.iter().enumerate() {
+        (keys[i], items[i]) = (*key, *item);
+    }
+    heap.map_node(level, size, all.len(), |room| {
+        room.extend(&keys[..all.len()], &items[..all.len()])
+    })
 }

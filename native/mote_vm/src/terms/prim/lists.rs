@@ -88,11 +88,11 @@ impl Builder {
     }
 }
 
-/// The list of those elements; `NONE` when the memory is exhausted.
+/// The list of those elements; `NONE` when the memory is exhausted, and if the turn is to end.
 pub(crate) fn from_slice(heap: &mut Heap, elements: &[Value]) -> Value {
     let mut list = Builder::new();
     for element in elements {
-        if list.push(heap, *element).is_none() {
+        if list.push(heap, *element).is_none() || heap.work.pass(1).is_err() {
             return Value::NONE;
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Whoever has a key looked for pays for its weight first (weight.rs): keys without parts weigh nothing.
 use super::lists::{Builder, Elements};
+use super::sorting::push;
 use super::weight::{place, weigh, PLACED};
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;
@@ -107,22 +108,22 @@ pub(crate) fn map_new(heap: &mut Heap, a: Value) -> Value {
     if Node::of(a).is_some() {
         return a;
     }
-    match pairs(a, &mut heap.work) {
+    match pairs(heap, a) {
         Some(pairs) => map::from_pairs(heap, pairs),
         None => Value::NONE,
     }
 }
 
 /// The pairs of a proper list. One that is odd is the last that is paid for.
-fn pairs(list: Value, work: &mut Work) -> Option<Vec<(Value, Value)>> {
+fn pairs(heap: &mut Heap, list: Value) -> Option<Vec<(Value, Value)>> {
     let mut pairs = Vec::new();
     let mut elements = Elements::of(list);
     for element in elements.by_ref() {
-        work.count(PLACED).ok()?;
+        heap.work.count(PLACED).ok()?;
         match element.as_tuple() {
             Some([key, value]) => {
-                place(*key, work).ok()?;
-                pairs.push((*key, *value));
+                place(*key, &mut heap.work).ok()?;
+                push(heap, &mut pairs, (*key, *value))?;
             }
             _ => return None,
         }
@@ -142,9 +143,10 @@ pub(crate) fn map_merge(heap: &mut Heap, a: Value, b: Value) -> Value {
 fn merging(a: Node<'_>, b: Node<'_>, work: &mut Work) -> Result<(), Over> {
     work.count((a.size + b.size).min(a.size.min(b.size) * PLACED * FEW))?;
     let mut weighed = |map: Node<'_>, times| {
-        let keys = entries(map).map(|(key, _)| key);
-        keys.filter(|key| !key.is_immediate())
-            .try_for_each(|key| weigh(key, times, work))
+        entries(map).try_for_each(|(key, _)| match key.is_immediate() {
+            true => work.pass(1),
+            false => weigh(key, times, work),
+        })
     };
     if b.size < a.size / FEW {
         weighed(b, PLACED)

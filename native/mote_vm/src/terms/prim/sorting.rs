@@ -1,11 +1,27 @@
-//! Sorting what may be much: in runs that are short, then merged step by step (work.rs, invariant 3).
+//! Sorting what may be much: in runs that are short, then merged step by step (work.rs, invariant 3). What is sorted lies
+//! beside the heap, so the quota is asked for it (quota.rs, invariant 4).
 use crate::base::work::{Over, Work};
+use crate::heap::Heap;
 use std::cmp::Ordering;
 
 /// Values in a run that is sorted in one go: some milliseconds.
 pub(crate) const RUN: usize = 1 << 16;
 /// The same where comparing two may take long.
 const FEW: usize = 8;
+
+/// Adds what is to be sorted later; `None` where there is no memory for all of it and for its sorting.
+#[inline(always)]
+pub(crate) fn push<T>(heap: &mut Heap, all: &mut Vec<T>, one: T) -> Option<()> {
+    if all.len() == all.capacity() {
+        let room = all.capacity().max(FEW) * 2;
+        if !heap.fits(2 * room * size_of::<T>()) {
+            return None;
+        }
+        all.reserve_exact(room - all.len());
+    }
+    all.push(one);
+    Some(())
+}
 
 /// Sorts by an order that takes little time for each two; stable if `sort` is, which sorts a run.
 pub(crate) fn sort_in_runs<T: Copy>(

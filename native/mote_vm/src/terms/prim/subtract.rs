@@ -1,18 +1,17 @@
 //! `--`, the difference of two lists.
 //!
-//! Most immediate values are the same only as the same word, so those are counted in a table. Others are told apart at a glance
-//! (by a [`sketch`]), and those that look alike are in order: so an element is found after some comparisons, however many
-//! look like it. Both sides pay for each element as for a key of a map (weight.rs).
+//! What is to be removed is sorted, by a [`sketch`] that tells most values apart at a glance, and in their order where they look
+//! alike: so an element is found after some comparisons, however many look like it. Both sides pay for each element as for a
+//! key of a map (weight.rs).
 use super::compare::key_order;
 use super::lists::{proper_length, Builder, Elements};
-use super::order::is_alone;
-use super::sorting::sort_slowly;
+use super::sorting::{push, sort_slowly};
 use super::weight::place;
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;
 use crate::values::value::{Value, FLONUM_ZERO};
 use rustc_hash::FxHasher;
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::hash::Hasher;
 
 /// `left -- right`: for each element of `right`, the first `===` one in `left` goes. Shares what lies behind the last
@@ -21,7 +20,7 @@ pub(crate) fn subtract(heap: &mut Heap, left: Value, right: Value) -> Value {
     if proper_length(left, &mut heap.work).is_none() {
         return Value::NONE;
     }
-    let Ok(Some(mut unwanted)) = Unwanted::of(right, &mut heap.work) else {
+    let Some(mut unwanted) = Unwanted::of(right, heap) else {
         return Value::NONE;
     };
     let mut list = Builder::new();
@@ -39,66 +38,75 @@ pub(crate) fn subtract(heap: &mut Heap, left: Value, right: Value) -> Value {
     list.finish(elements.rest())
 }
 
-/// What `--` has still to remove. The tables are keyed by chance: nobody can choose elements that collide.
+/// What `--` has still to remove.
 struct Unwanted {
-    immediates: HashMap<Value, usize>,
-    /// By sketch: what looks alike, in order, with how many of each are still to be removed.
-    others: HashMap<u64, Vec<(Value, usize)>>,
+    /// In order, each once.
+    all: Vec<Alike>,
     count: usize,
 }
 
+/// An element, and how many like it are still to be removed.
+#[derive(Clone, Copy)]
+struct Alike {
+    sketch: u64,
+    element: Value,
+    left: usize,
+}
+
+impl Alike {
+    fn order(&self, sketch: u64, element: Value, work: &mut Work) -> Ordering {
+        let glance = self.sketch.cmp(&sketch);
+        glance.then_with(|| key_order(self.element, element, work))
+    }
+}
+
 impl Unwanted {
-    /// The elements of a proper list.
-    fn of(list: Value, work: &mut Work) -> Result<Option<Unwanted>, Over> {
-        let mut unwanted = Unwanted {
-            immediates: HashMap::default(),
-            others: HashMap::default(),
-            count: 0,
-        };
+    /// The elements of a proper list. `None` for another, and if the turn is to end.
+    fn of(list: Value, heap: &mut Heap) -> Option<Unwanted> {
+        let mut all = Vec::new();
         let mut elements = Elements::of(list);
         for element in elements.by_ref() {
-            work.count(1)?;
-            place(element, work)?;
-            unwanted.count += 1;
-            if is_alone(element) {
-                *unwanted.immediates.entry(element).or_default() += 1;
-            } else {
-                let alike = unwanted.others.entry(sketch(element, DEPTH));
-                alike.or_default().push((element, 1));
-            }
+            heap.work.count(1).ok()?;
+            place(element, &mut heap.work).ok()?;
+            let sketch = sketch(element, DEPTH);
+            let left = 1;
+            push(
+                heap,
+                &mut all,
+                Alike {
+                    sketch,
+                    element,
+                    left,
+                },
+            )?;
         }
         if !elements.ended_properly() {
-            return Ok(None);
+            return None;
         }
-        for alike in unwanted.others.values_mut() {
-            sort_slowly(alike, work, |a, b, work| key_order(a.0, b.0, work))?;
-            alike.dedup_by(|later, earlier| {
-                let again = key_order(earlier.0, later.0, work).is_eq();
-                if again {
-                    earlier.1 += later.1;
-                }
-                again
-            });
-        }
-        Ok(Some(unwanted))
+        let (count, work) = (all.len(), &mut heap.work);
+        sort_slowly(&mut all, work, |a, b, work| {
+            a.order(b.sketch, b.element, work)
+        })
+        .ok()?;
+        all.dedup_by(|later, earlier| {
+            let again =
+                work.pass(1).is_ok() && earlier.order(later.sketch, later.element, work).is_eq();
+            earlier.left += usize::from(again);
+            again
+        });
+        (!work.is_over()).then_some(Unwanted { all, count })
     }
 
     /// Takes out one like `element`; whether there was one.
     fn take(&mut self, element: Value, work: &mut Work) -> Result<bool, Over> {
         work.pass(1)?;
         place(element, work)?;
-        let left = if is_alone(element) {
-            self.immediates.get_mut(&element)
-        } else {
-            self.others
-                .get_mut(&sketch(element, DEPTH))
-                .and_then(|alike| {
-                    let at = alike.binary_search_by(|of| key_order(of.0, element, work));
-                    Some(&mut alike[at.ok()?].1)
-                })
-        };
-        match left {
-            Some(left) if *left > 0 => {
+        let sketch = sketch(element, DEPTH);
+        let found = self
+            .all
+            .binary_search_by(|alike| alike.order(sketch, element, work));
+        match found.map(|at| &mut self.all[at].left) {
+            Ok(left) if *left > 0 => {
                 *left -= 1;
                 self.count -= 1;
                 Ok(true)

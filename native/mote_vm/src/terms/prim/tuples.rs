@@ -27,7 +27,7 @@ pub(crate) fn elem(a: Value, index: Value) -> Value {
 /// `put_elem(a, index, value)`
 pub(crate) fn put_elem(heap: &mut Heap, a: Value, index: Value, value: Value) -> Value {
     match position(a, index) {
-        Some((elements, at)) if heap.work.count(elements.len()).is_ok() => heap.tuple(
+        Some((elements, at)) if heap.work.count(elements.len()).is_ok() => heap.long_tuple(
             elements.len(),
             |i| {
                 if i == at {
@@ -66,7 +66,7 @@ pub(crate) fn list_to_tuple(heap: &mut Heap, a: Value) -> Value {
         Some(n) if n <= TUPLE_LIMIT => {
             let mut elements = lists::Elements::of(a);
             // The list was just measured, so there are n elements.
-            heap.tuple(n, |_| elements.next().unwrap_or(Value::UNDEFINED))
+            heap.long_tuple(n, |_| elements.next().unwrap_or(Value::UNDEFINED))
         }
         _ => Value::NONE,
     }

@@ -67,6 +67,22 @@ pub(crate) fn vec_argmax(heap: &mut Heap, a: Value) -> Value {
     or_none(extreme_of(heap, a, true).map(|(_, i)| Value::fixnum(i as i64)))
 }
 
+/// What the elements are. `None` for odd ones, and if the turn is to end.
+fn numbers<T>(
+    work: &mut Work,
+    all: &[[u8; ELEMENT]],
+    of: impl Fn(&[u8; ELEMENT]) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut numbers = Vec::with_capacity(all.len());
+    for some in all.chunks(AT_ONCE) {
+        work.pass(some.len()).ok()?;
+        for element in some {
+            numbers.push(of(element)?);
+        }
+    }
+    Some(numbers)
+}
+
 /// `Mote.Vector.sort(vector)`: ascending, and stable for the two zeros.
 pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
     let Some(vector) = Vector::of(a) else {
@@ -80,10 +96,10 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
     }
     match vector {
         Floats(x) => {
-            let mut sorted: Vec<f64> = x.iter().map(|e| f64::from_le_bytes(*e)).collect();
-            if !sorted.iter().all(|f| f.is_finite()) {
+            let finite = |e: &_| Some(f64::from_le_bytes(*e)).filter(|f| f.is_finite());
+            let Some(mut sorted) = numbers(&mut heap.work, x, finite) else {
                 return Value::NONE;
-            }
+            };
             // Finite floats always compare.
             let order = |x: &f64, y: &f64| x.partial_cmp(y).unwrap_or(Ordering::Equal);
             match sort_in_runs(&mut sorted, &mut heap.work, |run| run.sort_by(order), order) {
@@ -96,7 +112,10 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
             }
         }
         Integers(x) => {
-            let mut sorted: Vec<i64> = x.iter().map(|e| i64::from_le_bytes(*e)).collect();
+            let Some(mut sorted) = numbers(&mut heap.work, x, |e| Some(i64::from_le_bytes(*e)))
+            else {
+                return Value::NONE;
+            };
             match sort_in_runs(
                 &mut sorted,
                 &mut heap.work,
