@@ -98,6 +98,7 @@ defmodule Mote.Prelude do
       size: 1,
       subset?: 2,
       symmetric_difference: 2,
+      to_list: 1,
       union: 2
     ],
     Range => [new: 2, new: 3, shift: 2, size: 1],

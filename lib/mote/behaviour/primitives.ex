@@ -105,7 +105,7 @@ defmodule Mote.Behaviour.Primitives do
     {111, :map_merge, 2, :partial, [{Map, :merge}]},
     {112, :to_list, 1, :partial, [{Map, :to_list}]},
     # What loops and functions of Enum go through.
-    {113, :elements, 1, :partial, [{Enum, :to_list}, {MapSet, :to_list}]},
+    {113, :elements, 1, :partial, [{Enum, :to_list}]},
     # Of a tuple of values and one of specifications: spelled `<<…>>` and `<>`.
     {120, :bin_of, 2, :partial, []},
     # The next five are what binary patterns are made of.

@@ -14,7 +14,7 @@ defmodule Mote.Prelude.Integer do
     if rem(a, b) != 0 and a < 0 != b < 0, do: div(a, b) - 1, else: div(a, b)
   end
 
-  defpure gcd(a, 0), do: abs(a)
+  defpure gcd(a, 0) when is_integer(a), do: abs(a)
   defpure gcd(a, b), do: gcd(b, rem(a, b))
 
   defpure pow(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
@@ -27,8 +27,8 @@ defmodule Mote.Prelude.Integer do
   defpure power(base, n, product), do: power(base * base, div(n, 2), base * product)
 
   defpure digits(n), do: digits(n, 10)
-  defpure digits(0, _), do: [0]
-  defpure digits(n, base) when base >= 2, do: digits_of(n, base, [])
+  defpure digits(0, base) when is_integer(base) and base >= 2, do: [0]
+  defpure digits(n, base) when is_integer(base) and base >= 2, do: digits_of(n, base, [])
 
   defpure digits_of(0, _, digits), do: digits
   defpure digits_of(n, base, digits), do: digits_of(div(n, base), base, [rem(n, base) | digits])

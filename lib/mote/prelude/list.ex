@@ -80,41 +80,44 @@ defmodule Mote.Prelude.List do
   defpure wrap(list) when is_list(list), do: list
   defpure wrap(other), do: [other]
 
-  defpure zip(lists) do
+  defpure zip(lists) when is_list(lists) do
     Walk.rows(Enum.map(lists, fn list when is_list(list) -> list end), [])
   end
 
   # -- of tuples with a key ------------------------------------------------------------------------------------
 
   defpure keyfind(list, key, place), do: keyfind(list, key, place, nil)
-  defpure keyfind([], _, _, default), do: default
 
-  defpure keyfind([x | rest], key, place, default) do
-    if keyed?(x, key, place), do: x, else: keyfind(rest, key, place, default)
+  defpure keyfind(list, key, place, default) when is_integer(place) and place >= 0,
+    do: found(list, key, place, default)
+
+  defpure found([], _, _, default), do: default
+
+  defpure found([x | rest], key, place, default) do
+    if keyed?(x, key, place), do: x, else: found(rest, key, place, default)
   end
 
   defpure keyed?(x, key, place), do: is_tuple(x) and tuple_size(x) > place and elem(x, place) == key
 
-  defpure keysort(list, place) when is_list(list) do
+  defpure keysort(list, place) when is_list(list) and is_integer(place) and place >= 0 do
     keyed = for x <- list, do: [{elem(x, place), x}]
     Walk.values(Walk.sorted_keyed(keyed, []), [])
   end
 
-  defpure keymember?([], _, _), do: false
-
-  defpure keymember?([x | rest], key, place),
-    do: if(keyed?(x, key, place), do: true, else: keymember?(rest, key, place))
-
-  defpure keydelete(list, key, place), do: keyed(list, key, place, [], [], [])
-  defpure keyreplace(list, key, place, new), do: keyed(list, key, place, [new], [], [])
-  defpure keystore(list, key, place, new), do: keyed(list, key, place, [new], [new], [])
+  defpure keymember?(list, key, place), do: keyfind(list, key, place, nil) != nil
+  defpure keydelete(list, key, place), do: keyed(list, key, place, [], [])
+  defpure keyreplace(list, key, place, new), do: keyed(list, key, place, [new], [])
+  defpure keystore(list, key, place, new), do: keyed(list, key, place, [new], [new])
 
   # With other elements in place of the first that has the key, or at the end if none has.
-  defpure keyed([], _, _, _, missing, before), do: Enum.reverse(before) ++ missing
+  defpure keyed(list, key, place, instead, missing) when is_integer(place) and place >= 0,
+    do: changed(list, key, place, instead, missing, [])
 
-  defpure keyed([x | rest], key, place, instead, missing, before) do
+  defpure changed([], _, _, _, missing, before), do: Enum.reverse(before) ++ missing
+
+  defpure changed([x | rest], key, place, instead, missing, before) do
     if keyed?(x, key, place),
       do: Enum.reverse(before) ++ instead ++ rest,
-      else: keyed(rest, key, place, instead, missing, [x | before])
+      else: changed(rest, key, place, instead, missing, [x | before])
   end
 end

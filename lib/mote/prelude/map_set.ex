@@ -13,6 +13,7 @@ defmodule Mote.Prelude.MapSet do
   defpure delete(%MapSet{map: map} = set, member), do: %{set | map: Map.delete(map, member)}
   defpure member?(%MapSet{map: map}, member), do: is_map_key(map, member)
   defpure size(%MapSet{map: map}), do: map_size(map)
+  defpure to_list(%MapSet{map: map}), do: Map.keys(map)
   defpure equal?(%MapSet{map: a}, %MapSet{map: b}), do: a === b
   defpure union(%MapSet{map: a} = set, %MapSet{map: b}), do: %{set | map: Map.merge(a, b)}
 

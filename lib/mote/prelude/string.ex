@@ -6,7 +6,8 @@ defmodule Mote.Prelude.String do
 
   alias Mote.Prelude.Characters
 
-  defpure starts_with?(text, prefixes) when is_list(prefixes), do: any_prefix?(text, prefixes)
+  defpure starts_with?(text, prefixes) when is_binary(text) and is_list(prefixes),
+    do: any_prefix?(text, prefixes)
 
   defpure starts_with?(text, prefix), do: prefix?(text, prefix)
 
@@ -20,7 +21,8 @@ defmodule Mote.Prelude.String do
   defpure any_prefix?(text, [p | rest]),
     do: if(prefix?(text, p), do: true, else: any_prefix?(text, rest))
 
-  defpure ends_with?(text, suffixes) when is_list(suffixes), do: any_suffix?(text, suffixes)
+  defpure ends_with?(text, suffixes) when is_binary(text) and is_list(suffixes),
+    do: any_suffix?(text, suffixes)
 
   defpure ends_with?(text, suffix), do: suffix?(text, suffix)
 
@@ -32,7 +34,7 @@ defmodule Mote.Prelude.String do
   defpure any_suffix?(_, []), do: false
   defpure any_suffix?(text, [s | rest]), do: if(suffix?(text, s), do: true, else: any_suffix?(text, rest))
 
-  defpure contains?(text, parts) when is_list(parts), do: any_part?(text, parts)
+  defpure contains?(text, parts) when is_binary(text) and is_list(parts), do: any_part?(text, parts)
   defpure contains?(text, part), do: found(text, part, 0) != nil
 
   defpure any_part?(_, []), do: false

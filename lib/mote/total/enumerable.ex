@@ -17,6 +17,7 @@ defmodule Mote.Total.Enumerable do
 
   def elements(%MapSet{map: map}) when is_value_map(map), do: Term.sorted_keys(map)
   def elements(%{__struct__: _}), do: @none
+  def elements(list) when is_list(list), do: list
   def elements(other), do: Maps.to_list(other)
 
   # As far as it is searched, a list must be proper.

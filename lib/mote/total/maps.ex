@@ -65,8 +65,6 @@ defmodule Mote.Total.Maps do
   def map_merge(a, b) when is_value_map(a) and is_value_map(b), do: Map.merge(a, b)
   def map_merge(_, _), do: @none
 
-  def to_list(list) when is_list(list), do: list
-
   def to_list(map) when is_value_map(map),
     do: for(key <- Term.sorted_keys(map), do: {key, Map.fetch!(map, key)})
 

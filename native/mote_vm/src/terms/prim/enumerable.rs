@@ -34,11 +34,15 @@ fn names() -> &'static Names {
     })
 }
 
-/// `Enum.to_list(a)`. No answer for any other struct: it says itself how it is gone through, and a machine cannot ask it.
+/// `Enum.to_list(a)`: a list, proper or not, is itself. No answer for any other struct: it says itself how it is gone through,
+/// and a machine cannot ask it.
 pub(crate) fn elements(heap: &mut Heap, a: Value) -> Value {
     let names = names();
     let Some(map) = Node::of(a) else {
-        return maps::to_list(heap, a);
+        return match a.is_cons() || a == Value::EMPTY_LIST {
+            true => a,
+            false => Value::NONE,
+        };
     };
     match map::get(map, names.structure, &mut heap.work) {
         None => maps::to_list(heap, a),

@@ -158,11 +158,8 @@ fn merging(a: Node<'_>, b: Node<'_>, work: &mut Work) -> Result<(), Over> {
     }
 }
 
-/// `Enum.to_list(a)`: the pairs of a map in the order of the keys; a list, proper or not, is itself.
+/// `Map.to_list(a)`: the pairs of a map in the order of the keys.
 pub(crate) fn to_list(heap: &mut Heap, a: Value) -> Value {
-    if a.is_cons() || a == Value::EMPTY_LIST {
-        return a;
-    }
     list(heap, a, |heap, key, value| {
         heap.tuple(2, |i| if i == 0 { key } else { value })
     })
@@ -226,7 +223,7 @@ mod tests {
         }
         assert!(map_of(&mut heap, triple).is_none() && map_of(&mut heap, number(1)).is_none());
         assert!(to_list(&mut heap, number(1)).is_none());
-        assert!(to_list(&mut heap, improper) == improper);
+        assert!(to_list(&mut heap, improper).is_none());
     }
 
     fn number_at(i: usize) -> Value {
