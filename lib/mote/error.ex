@@ -178,7 +178,8 @@ defmodule Mote.Error do
   def from(:broken_promise, context) do
     new(
       :broken_promise,
-      "there will be no answer: everybody who had the customer has dropped it without answering",
+      "there will be no answer: everybody who had the customer has dropped it without answering. " <>
+        "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both",
       context
     )
   end

@@ -183,6 +183,8 @@ defmodule Mote.Library.Cells do
   Never more than `capacity` items are in it; who puts more waits for the answer. So one that puts the next item when the
   one before was answered is not faster than those who take. With a capacity of 0 every put waits for a take.
 
+  A take that gave up or died, as after the timeout of `Mote.ask/3`, is still in the queue: the item that it is given is lost.
+
       iex> {:ok, machine} = Mote.start_link()
       iex> buffer = Mote.create(machine, Mote.Library.bounded_buffer(1))
       iex> [first, second] = for item <- [:a, :b], do: Mote.async(buffer, {:put, item})
