@@ -21,6 +21,7 @@ defmodule Mote.Turn do
 
   import Mote.Raised, only: [is_raised: 1]
 
+  alias Mote.Total.{Term, Work}
   alias Mote.Turn.Stage
 
   defstruct outcome: :commit,
@@ -62,7 +63,7 @@ defmodule Mote.Turn do
     outer = opts |> options!() |> Stage.open()
 
     try do
-      outcome = guarded(fun)
+      outcome = guarded(fn -> paid(fun.()) end)
       {effects, become, fuel} = Stage.contents()
 
       case outcome do
@@ -121,6 +122,23 @@ defmodule Mote.Turn do
   defp valid?(:self, value), do: (is_atom(value) and value != nil) or Mote.Total.is_address(value)
   defp valid?(:addresses, value), do: is_function(value, 0)
   defp valid?(_, value), do: is_integer(value) and value >= 0
+
+  # What leaves the machine is written out when the turn ends.
+  defp paid(:commit) do
+    {effects, _become, _fuel} = Stage.contents()
+    Work.pay_for_messages(for {target, message} <- sent(effects), Term.leaves?(target), do: message)
+    :commit
+  end
+
+  defp paid(other), do: other
+
+  defp sent(effects) do
+    Enum.flat_map(effects, fn
+      {:send, target, message} -> [{target, message}]
+      {:sendx, _sponsor, target, message} -> [{target, message}]
+      _effect -> []
+    end)
+  end
 
   defp guarded(fun) do
     fun.()

@@ -400,19 +400,23 @@ defmodule Mote.QuotaTest do
     test "is lost and counted, and those around it arrive" do
       machine = start_supervised!({Mote, memory: 64 * @megabyte})
       teller = Mote.create(machine, @shared.teller(self()))
-      for word <- [:before, {:tell, 3}, {:tell, 60}, {:tell, 10}, :after], do: Mote.send(teller, word)
+      for word <- [:before, {:tell, 3}, {:tell, 24}, {:tell, 10}, :after], do: Mote.send(teller, word)
       assert_receive :before, 5_000
       assert_receive {{{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}, 5_000
       assert_receive {{_, _}, {_, _}}, 5_000
       assert_receive :after, 5_000
-      assert Mote.info(machine).counters.overflowed == 1
+      assert %{overflowed: 1, aborts_fuel: 0} = Mote.info(machine).counters
+      # Writing that out is more than a turn can pay for.
+      Mote.send(teller, {:tell, 60})
+      assert Mote.drain(machine) == :ok
+      assert %{overflowed: 1, aborts_fuel: 1} = Mote.info(machine).counters
     end
 
     test "is lost on its way to another machine as well" do
       [here, there] = for id <- [:here, :there], do: start_supervised!({Mote, memory: 64 * @megabyte, id: id})
       counter = Mote.create(there, @shared.counter(0))
       teller = Mote.create(here, @shared.teller(counter))
-      for depth <- [3, 60, 5], do: Mote.send(teller, {:tell, depth})
+      for depth <- [3, 24, 5], do: Mote.send(teller, {:tell, depth})
       assert Mote.drain(here) == :ok and Mote.drain(there) == :ok
       assert Mote.ask(counter, :get) == {:ok, 2}
       assert Mote.info(here).counters.overflowed == 1

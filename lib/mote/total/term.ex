@@ -55,6 +55,10 @@ defmodule Mote.Total.Term do
   def is_address(a) when is_address_struct(a), do: true
   def is_address(a), do: :erlang.is_pid(a)
 
+  @doc "Whether what is sent to it leaves the machine, as far as plain Elixir knows: every actor's address is of this one."
+  def leaves?(%struct{}) when struct in [Address, On, Mote.Address], do: false
+  def leaves?(target), do: is_address(target)
+
   def on(sponsor, %On{} = on) when :erlang.is_atom(sponsor), do: %{on | sponsor: sponsor}
 
   def on(sponsor, %Mote.Address{} = address) when :erlang.is_atom(sponsor),

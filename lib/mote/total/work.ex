@@ -55,6 +55,13 @@ defmodule Mote.Total.Work do
   def built(bytes) when bytes > @free * @bytes, do: if(Stage.fuel(), do: spend(div(bytes, @bytes)))
   def built(_), do: :ok
 
+  @doc "Pays for messages that leave the machine, within a turn: for all of each, but for the bytes of binaries."
+  @spec pay_for_messages([term]) :: :ok | integer
+  def pay_for_messages(messages) do
+    most = (Stage.fuel() + 1) * @elements + @free
+    spend(Enum.reduce(messages, 0, &written_out(&1, &2, most)))
+  end
+
   @doc "Pays for a primitive, within a turn."
   def pay(name, a), do: if(big?(a), do: charge(name, [a]))
 
@@ -254,6 +261,20 @@ defmodule Mote.Total.Work do
 
   defp list([_ | _], _, n, _), do: n
   defp list(rest, times, n, most), do: weight([rest], times, n, most)
+
+  defp written_out(_, n, most) when n > most, do: n
+  defp written_out([head | tail], n, most), do: written_out(tail, written_out(head, n + 2, most), most)
+
+  defp written_out(tuple, n, most) when is_tuple(tuple),
+    do: tuple |> Tuple.to_list() |> Enum.reduce(n + tuple_size(tuple), &written_out(&1, &2, most))
+
+  defp written_out(map, n, most) when is_value_map(map) do
+    Enum.reduce(Map.to_list(map), n + 2 * map_size(map), fn {key, value}, n ->
+      written_out(value, written_out(key, n, most), most)
+    end)
+  end
+
+  defp written_out(_, n, _), do: n
 
   # The pair itself is no element of anything.
   defp compared(a, b, question, n, most), do: compared([{[a], [b], question}], n - 1, most)

@@ -12,6 +12,12 @@ defmodule Mote.Values.FuelTest do
       {customer, {work, n, x}} -> send customer, {:done, repeat(work, n, x)}
     end
 
+    defactor teller() do
+      {customer, {n, to, x}} ->
+        for _ <- 1..n, do: send(to, x)
+        send customer, {:done, n}
+    end
+
     defpure repeat(_, 0, _), do: :ok
 
     defpure repeat(work, n, x) do
@@ -33,7 +39,12 @@ defmodule Mote.Values.FuelTest do
     use Mote.Behaviour, errors: :undefined
 
     defactor price() do
-      {work, a, b} -> once(work, a, b)
+      {:tell, to, x} ->
+        send to, x
+        send to, {x, x}
+
+      {work, a, b} ->
+        once(work, a, b)
     end
 
     defpure once(:length, a, _), do: length(a)
@@ -147,7 +158,11 @@ defmodule Mote.Values.FuelTest do
 
       # One less is too little, and nothing is too much.
       assert Behaviour.turn(Priced.price(), {work, a, b}, fuel: plain.fuel).outcome == :commit
-      assert Behaviour.turn(Priced.price(), {work, a, b}, fuel: plain.fuel - 1).outcome == {:abort, :fuel}
+
+      if plain.fuel > 0 do
+        less = [fuel: plain.fuel - 1]
+        assert Behaviour.turn(Priced.price(), {work, a, b}, less).outcome == {:abort, :fuel}
+      end
     end
   end
 
@@ -190,6 +205,7 @@ defmodule Mote.Values.FuelTest do
       constant({[:join, :bits, :join_odd, :bytes], pairs(bytes)}),
       constant({@comparisons, pairs(some)}),
       constant({[:member, :subtract], pairs(list_of(some, max_length: 5))}),
+      constant({[:tell], {constant(self()), scale(some, &(&1 * 10))}}),
       constant({@vectors, pairs(vectors)})
     ])
   end
@@ -230,6 +246,25 @@ defmodule Mote.Values.FuelTest do
   defp nearly(binary) when is_binary(binary), do: binary <> "x"
   defp nearly({a, b}), do: {a, nearly(b)}
   defp nearly(other), do: other
+
+  test "what is sent out many times is paid for as often" do
+    Process.flag(:message_queue_data, :off_heap)
+    list = Enum.to_list(1..10_000)
+
+    for tier <- [:interp, :native] do
+      machine = start_supervised!({Mote, tier: tier, id: make_ref()})
+      {:ok, _} = Generators.load(machine, Walks)
+      teller = Mote.create(machine, Walks.teller())
+      # A hundred times for nothing else; then more than the fuel of a turn is enough for.
+      assert {:done, 100} = Mote.ask!(teller, {100, self(), list})
+      for _ <- 1..100, do: assert_receive(^list)
+      assert {:error, %Mote.Error{reason: :aborted} = error} = Mote.ask(teller, {5_000, self(), list})
+      assert error.context.reason == :fuel
+      refute_received ^list
+    end
+
+    assert Behaviour.turn(Walks.teller(), {self(), {5_000, self(), list}}).outcome == {:abort, :fuel}
+  end
 
   defmodule Shared do
     use Mote.Behaviour, errors: :undefined

@@ -121,7 +121,15 @@ impl Dispatch {
     }
 
     /// What is to become of a turn that has ended so.
-    fn verdict(&self, end: Result<End, Aborted>) -> Verdict {
+    fn verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
+        let end = match end {
+            Ok(End::Done) if !self.turn.outside.is_empty() => {
+                let paid = self.turn.pay_for_messages();
+                paid.map(|()| End::Done)
+                    .map_err(|reason| Aborted(Value::atom(reason)))
+            }
+            end => end,
+        };
         match end {
             Ok(End::Done) if self.turn.lacks_memory() => {
                 Verdict::Aborted(Value::atom(Atom::NO_MEMORY))

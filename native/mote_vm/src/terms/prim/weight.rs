@@ -25,6 +25,17 @@ pub(crate) fn place(key: Value, work: &mut Work) -> Result<(), Over> {
 /// Counts so many times what the value weighs.
 #[inline(never)]
 pub(crate) fn weigh(value: Value, times: usize, work: &mut Work) -> Result<(), Over> {
+    count::<true>(value, times, work)
+}
+
+/// Counts the elements of a value that is written out. Of its long binaries nothing is.
+#[inline(never)]
+pub(crate) fn written_out(value: Value, work: &mut Work) -> Result<(), Over> {
+    count::<false>(value, 1, work)
+}
+
+#[inline(always)]
+fn count<const BYTES: bool>(value: Value, times: usize, work: &mut Work) -> Result<(), Over> {
     let whole = [value];
     let mut row: &[Value] = &whole;
     // Grows only where something is left behind a part: not along a list's spine.
@@ -32,7 +43,7 @@ pub(crate) fn weigh(value: Value, times: usize, work: &mut Work) -> Result<(), O
     loop {
         while let [value, others @ ..] = row {
             row = others;
-            let Some((parts, more)) = opened(*value, times, work)? else {
+            let Some((parts, more)) = opened::<BYTES>(*value, times, work)? else {
                 continue;
             };
             for later in [row, more] {
@@ -53,7 +64,11 @@ type Rows<'h> = (&'h [Value], &'h [Value]);
 
 /// The parts of a value that may weigh something themselves; counts them.
 #[inline(always)]
-fn opened<'h>(value: Value, times: usize, work: &mut Work) -> Result<Option<Rows<'h>>, Over> {
+fn opened<'h, const BYTES: bool>(
+    value: Value,
+    times: usize,
+    work: &mut Work,
+) -> Result<Option<Rows<'h>>, Over> {
     let mut opened = |elements: usize, parts: &'h [Value], more: &'h [Value]| {
         work.count(elements.saturating_mul(times))?;
         Ok(Some((parts, more)))
@@ -74,7 +89,7 @@ fn opened<'h>(value: Value, times: usize, work: &mut Work) -> Result<Option<Rows
             false => opened(0, node.items, &[]),
         };
     }
-    if let Some(bytes) = as_binary(value) {
+    if let Some(bytes) = as_binary(value).filter(|_| BYTES) {
         work.count((bytes.len() / COPIED).saturating_mul(times))?;
     }
     Ok(None)

@@ -1,6 +1,7 @@
 //! The fuel of a turn: spent by slices, between which a long turn looks around, and by primitives for what they walk over.
 use super::Turn;
 use crate::base::atom::Atom;
+use crate::terms::prim::weight::written_out;
 
 /// Fuel between two looks around within a long turn: some microseconds at first, then half of what it has spent before,
 /// at last some tens of microseconds. Where long turns are expected the first look comes at once: a sibling that waits for
@@ -84,6 +85,17 @@ impl Turn {
             true => Ok(()),
             false => self.pay(),
         }
+    }
+
+    /// Spends fuel for the messages that leave the machine: at the commit all of each is written out, as often as it is sent.
+    #[cold]
+    pub(crate) fn pay_for_messages(&mut self) -> Result<(), Atom> {
+        let outside = self.outside.iter();
+        let mut leaving = outside.filter(|sent| sent.target.as_foreign().is_some());
+        let work = &mut self.heap.work;
+        // What is too much is found out by paying.
+        let _ = leaving.try_for_each(|sent| written_out(sent.message, work));
+        self.pay_for_work()
     }
 
     /// Takes it from the reserve first, as what calls do to the slice says when to look around; but not for longer than
