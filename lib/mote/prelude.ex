@@ -239,6 +239,24 @@ defmodule Mote.Prelude do
              end
            )
 
+  @modules Map.merge(
+             Map.new(Map.keys(@pure), &{Module.concat(Mote.Prelude, &1), &1}),
+             Map.new(Map.keys(@templates), &{Module.concat(Mote.Prelude.Inline, &1), &1})
+           )
+
+  @written @names
+           |> Map.new(fn {{module, name}, here} -> {{Module.concat(Mote.Prelude, module), here}, name} end)
+           |> Map.put({Mote.Prelude.Inline.Enum, :with_index_by}, :with_index)
+
+  @doc "What users call a function that is written in `module` of the prelude; nil where `module` is none of those."
+  @spec called(module | nil, atom) :: {module, atom} | nil
+  def called(module, name) do
+    case @modules do
+      %{^module => public} -> {public, Map.get(@written, {module, name}, name)}
+      _ -> nil
+    end
+  end
+
   @doc "Where `module.name/arity` is written, and by what name; or nil."
   @spec entry(module, atom, arity) :: {:pure | :template, module, atom} | nil
   def entry(module, name, arity), do: Map.get(@entries, {module, name, arity})

@@ -18,8 +18,9 @@ defmodule Mote.Raised do
   @typedoc "The reason of such an abort."
   @type reason :: {:raised, {module, line :: non_neg_integer, operation}, arguments :: tuple}
 
-  @typedoc "An operation, or what has fitted nothing: that is its only argument."
-  @type operation :: atom | {:function_clause, name :: atom, arity}
+  @typedoc "An operation, or what has fitted nothing: that is its only argument; or a function of Elixir's library."
+  @type operation ::
+          atom | {:function_clause, name :: atom | {module, name :: atom}, arity} | {module, name :: atom}
 
   @low -0x4000000000000000
   @high 0x3FFFFFFFFFFFFFFF
@@ -31,16 +32,26 @@ defmodule Mote.Raised do
 
   @doc "The exception of a reason."
   @spec exception(reason) :: Exception.t()
+  def exception({:raised, {_module, _line, {:function_clause, {Enum, _name}, _arity}}, {[]}}),
+    do: %Enum.EmptyError{}
+
+  def exception({:raised, {_module, _line, {:function_clause, {module, name}, arity}}, _arguments}),
+    do: %FunctionClauseError{module: module, function: name, arity: arity}
+
   def exception({:raised, {module, _line, {:function_clause, name, arity}}, _arguments}),
     do: %FunctionClauseError{module: module, function: name, arity: arity}
 
-  def exception({:raised, {_module, _line, operation}, arguments}) do
-    case attempt(operation, Tuple.to_list(arguments)) do
-      {:raised, exception} -> exception
-      {:answer, n} when is_integer(n) and n not in @low..@high -> too_large()
-      _an_answer -> %ArgumentError{message: "#{call(operation, arguments)} has no answer in a machine"}
-    end
+  def exception({:raised, {_module, _line, {module, name}}, arguments}) when is_atom(module) do
+    {name, arguments} = library(name, Tuple.to_list(arguments))
+    arity = length(arguments)
+
+    if small?(arguments) and Code.ensure_loaded?(module) and function_exported?(module, name, arity),
+      do: told({module, name}, arguments),
+      else: %FunctionClauseError{module: module, function: name, arity: arity}
   end
+
+  def exception({:raised, {_module, _line, operation}, arguments}),
+    do: told(operation, Tuple.to_list(arguments))
 
   @doc "A reason as one line; any other reason of an abort as Elixir shows it."
   @spec format(reason | term) :: String.t()
@@ -48,13 +59,34 @@ defmodule Mote.Raised do
 
   def format({:raised, {module, line, operation}, arguments} = reason) when is_raised(reason) do
     exception = exception(reason)
-    [message | _] = exception |> Exception.message() |> String.split([":\n", "\n", ". This protocol"])
+    message = exception |> Exception.message() |> in_line()
     call = call(operation, arguments)
     about = if String.contains?(message, call), do: message, else: "#{message}: #{call}"
     "** (#{inspect(exception.__struct__)}) #{place(module)}:#{line}: #{about}"
   end
 
   def format(reason), do: inspect(reason)
+
+  defp told(operation, arguments) do
+    case attempt(operation, arguments) do
+      {:raised, exception} ->
+        exception
+
+      {:answer, n} when is_integer(n) and n not in @low..@high ->
+        too_large()
+
+      _an_answer ->
+        %ArgumentError{message: "#{call(operation, List.to_tuple(arguments))} has no answer in a machine"}
+    end
+  end
+
+  # The first line; or what it announces.
+  defp in_line(message) do
+    case String.split(message, "\n  * ", trim: true) do
+      [_announcement | [_ | _] = points] -> Enum.map_join(points, ", ", &String.trim/1)
+      _ -> message |> String.split([":\n", "\n", ". This protocol"]) |> hd()
+    end
+  end
 
   # The file, as far as the module knows it.
   defp place(module) do
@@ -74,6 +106,32 @@ defmodule Mote.Raised do
   # Invariants: whoever asks for an exception may be the process of a machine, so
   # 1. nothing takes longer than to go through the arguments;
   # 2. no struct is gone through by its own code: that may go on for ever, exit, or read a file.
+
+  # A function of the library is called only with what it cannot take long for.
+  @small 1_000
+
+  defp small?(value) when is_integer(value), do: value in -@small..@small
+  defp small?(value) when is_binary(value), do: byte_size(value) <= @small
+  defp small?(%MapSet{} = set), do: small?(MapSet.to_list(set))
+  defp small?(value) when is_struct(value), do: false
+  defp small?(value) when is_list(value), do: few?(value, 100)
+  defp small?(value) when is_tuple(value), do: value |> Tuple.to_list() |> few?(100)
+  defp small?(value) when is_map(value), do: map_size(value) <= 100 and value |> Map.to_list() |> few?(100)
+  defp small?(value), do: not is_function(value)
+
+  defp few?(_list, 0), do: false
+  defp few?([head | tail], left), do: small?(head) and few?(tail, left - 1)
+  defp few?(tail, _left), do: tail == [] or small?(tail)
+
+  # What a call is made of where it stands: a range that is written in place is not made, lists are collected backwards.
+  defp library(:slice_range, [source, first, last | step]),
+    do: {:slice, [source, range_of(first, last, step)]}
+
+  defp library(:concat_all, [lists, []]) when is_list(lists), do: {:concat, [Enum.reverse(lists)]}
+  defp library(name, arguments), do: {name, arguments}
+
+  defp range_of(first, last, []), do: %Range{first: first, last: last, step: 1}
+  defp range_of(first, last, [step]), do: %Range{first: first, last: last, step: step}
 
   # What goes through its last argument by a protocol.
   @protocols %{
@@ -103,6 +161,7 @@ defmodule Mote.Raised do
   defp elixir(tag, [left]) when tag in [:and, :or], do: raise(BadBooleanError, term: left, operator: tag)
   defp elixir(:badmatch, [value]), do: raise(MatchError, term: value)
   defp elixir(:case_clause, [value]), do: raise(CaseClauseError, term: value)
+  defp elixir(:with_clause, [value]), do: raise(WithClauseError, term: value)
   defp elixir(:cond_clause, []), do: raise(CondClauseError)
   defp elixir(:send_after, _), do: raise(ArgumentError, "expected milliseconds, an integer of 0 or more")
   defp elixir(:range, bounds), do: raise(ArgumentError, range(bounds))
@@ -114,6 +173,8 @@ defmodule Mote.Raised do
   defp elixir(:to_string, [value]), do: String.Chars.to_string(value)
   defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{show(address)}")
   defp elixir(:bin_of, _), do: raise(ArgumentError, "a part of the binary has no such value")
+
+  defp elixir({module, name}, arguments), do: apply(module, name, arguments)
 
   defp elixir(operation, arguments) do
     case Primitives.spelling(operation) do
@@ -138,11 +199,25 @@ defmodule Mote.Raised do
   defp call(operation, {a, b}) when is_map_key(@infix, operation),
     do: "#{show(a)} #{@infix[operation]} #{show(b)}"
 
-  defp call({:function_clause, name, arity}, {arguments}) when tuple_size(arguments) == arity,
-    do: called(name, arguments)
+  defp call({:function_clause, {module, name}, arity}, _), do: "#{inspect(module)}.#{name}/#{arity}"
 
-  defp call(operation, {value}) when operation in [:badmatch, :case_clause] or is_tuple(operation),
-    do: show(value)
+  defp call({:function_clause, name, arity}, {arguments}) do
+    cond do
+      anonymous?(name) and arity == 1 -> "(#{show(arguments)})"
+      anonymous?(name) -> called("", arguments)
+      is_tuple(arguments) and tuple_size(arguments) == arity -> called(name, arguments)
+      true -> show(arguments)
+    end
+  end
+
+  defp call({Kernel, :**}, {a, b}), do: "#{show(a)} ** #{show(b)}"
+
+  defp call({module, name}, arguments) do
+    {name, arguments} = library(name, Tuple.to_list(arguments))
+    called(if(module == Kernel, do: name, else: "#{inspect(module)}.#{name}"), List.to_tuple(arguments))
+  end
+
+  defp call(operation, {value}) when operation in [:badmatch, :case_clause, :with_clause], do: show(value)
 
   defp call(:cond_clause, {}), do: ""
   defp call(:range, {a, b}), do: "#{show(a)}..#{show(b)}"
@@ -159,6 +234,8 @@ defmodule Mote.Raised do
 
     called(name, arguments)
   end
+
+  defp anonymous?(name), do: name |> to_string() |> String.starts_with?("-")
 
   defp called(name, arguments), do: "#{name}(#{arguments |> Tuple.to_list() |> Enum.map_join(", ", &show/1)})"
 

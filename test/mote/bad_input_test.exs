@@ -167,7 +167,7 @@ defmodule Mote.BadInputTest do
       defmodule Mote.BadInputTest.Broken do
         def b, do: %Mote.Behaviour{module: __MODULE__, name: :b, version: 1}
         def __mote__(:hash), do: 1
-        def __mote__(:unit), do: "MOTE" <> <<1>> <> "garbage"
+        def __mote__(:unit), do: "MOTE" <> <<2>> <> "garbage"
         def __mote__(:imports), do: []
         def __mote__(:behaviours), do: [b: 0]
       end

@@ -40,7 +40,7 @@ defmodule Mote.Disassemble do
   @primitives for {n, name, arity, _, _} <- Primitives.all(), into: %{}, do: {n, {name, arity}}
 
   @doc "The unit as maps; operands are `{:r, n}` and `{:k, term}`, imports `{module, name, arity}`."
-  def unit(<<"MOTE", 1, rest::binary>>) do
+  def unit(<<"MOTE", 2, rest::binary>>) do
     {module, rest} = string(rest)
     <<hash::little-64, rest::binary>> = rest
     {atoms, rest} = vec(rest, fn rest -> map(string(rest), &String.to_atom/1) end)
@@ -104,10 +104,17 @@ defmodule Mote.Disassemble do
     {arity, rest} = u(rest)
     {registers, <<set, rest::binary>>} = u(rest)
     {code, rest} = vec(rest, &instruction(&1, t))
+    {_sites, rest} = vec(rest, &site/1)
     fields = %{name: Enum.at(atoms, name), arity: arity, registers: registers, code: code}
 
     {Map.merge(fields, %{flag: {flag, set == 1}, kind: if(flag == :safe, do: :behaviour, else: :function)}),
      rest}
+  end
+
+  defp site(rest) do
+    {_at, rest} = u(rest)
+    {_place, rest} = u(rest)
+    {nil, rest}
   end
 
   defp instruction(<<code, rest::binary>>, t) do

@@ -11,10 +11,11 @@ defmodule Mote.Behaviour.AST do
   #     {:and | :or, l, e, e}              strict, as in Elixir
   #     {:both | :either, l, e, e}         && and ||
   #     {:match, l, pattern, e}            {:if, l, e, e, e}
-  #     {:case, l, e, [clause], fail}      fail is :case_clause or :function_clause
+  #     {:case, l, e, [clause], fail}      fail is :case_clause, :with_clause, :function_clause, or that with whose
   #     {:cond, l, [{e, e}]}               {:abort, l, e}
   #     {:call, l, function, [e]}          function is {module | nil, name, arity}; nil is the own module
   #     {:tail_call, l, function, [e]}     after flow only
+  #     {:placed, l, where, [call]}        after errors only: an abort in the call tells of the call
   #     {:self, l}                         {:create, l, behaviour, [e], sponsor e | nil}
   #     {:send, l, e, e}                   {:sendx, l, e, e, e}
   #     {:send_after, l, e, e, e}          {:cancel_timer, l, e}
@@ -121,7 +122,7 @@ defmodule Mote.Behaviour.AST do
       {:self, _} -> []
       {tag, _, es} when tag in [:tuple, :block] -> es
       {:cons, _, a, b} -> [a, b]
-      {tag, _, _, es} when tag in [:op, :sure, :none, :must] -> es
+      {tag, _, _, es} when tag in [:op, :sure, :none, :must, :placed] -> es
       {tag, _, a, b} when tag in [:and, :or, :both, :either] -> [a, b]
       {:match, _, _, e} -> [e]
       {:match, _, _, e, _} -> [e]
@@ -149,7 +150,8 @@ defmodule Mote.Behaviour.AST do
       {tag, l, es} when tag in [:tuple, :block] ->
         {tag, l, Enum.map(es, fun)}
 
-      {tag, l, name, es} when tag in [:op, :sure, :none, :must, :call, :tail_call, :become, :local] ->
+      {tag, l, name, es}
+      when tag in [:op, :sure, :none, :must, :placed, :call, :tail_call, :become, :local] ->
         {tag, l, name, Enum.map(es, fun)}
 
       {:match, l, pattern, e} ->

@@ -274,8 +274,14 @@ defmodule Mote.Behaviour.Elixir do
 
   def expr({:call, l, function, es}) do
     {before, args} = arguments(es, l)
-    call = call(function, args, l)
-    {:__block__, Forms.generated(l), before ++ [stage(:enter, [], l), stage(:leave, [call], l)]}
+    {:__block__, Forms.generated(l), before ++ called(call(function, args, l), l)}
+  end
+
+  def expr({:placed, l, where, [{:call, _, function, es}]}) do
+    {before, args} = arguments(es, l)
+    fun = {:fn, Forms.generated(l), [{:->, Forms.generated(l), [[], call(function, args, l)]}]}
+    call = stage(:told, [Macro.escape(where), {:{}, Forms.generated(l), args}, fun], l)
+    {:__block__, Forms.generated(l), before ++ called(call, l)}
   end
 
   def expr({:tail_call, l, function, es}) do
@@ -297,6 +303,8 @@ defmodule Mote.Behaviour.Elixir do
   def expr({:become, l, behaviour, es}), do: stage(:become, [behaviour(behaviour, es, l)], l)
 
   defp clause({:clause, l, pattern, guards, body}), do: {:clause, l, pattern, guards, expr(body)}
+
+  defp called(call, l), do: [stage(:enter, [], l), stage(:leave, [call], l)]
 
   # Arguments are calculated before the call goes one deeper.
   defp arguments(es, l) do

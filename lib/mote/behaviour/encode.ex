@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Encode do
 
   alias Mote.Behaviour.Primitives
 
-  @version 1
+  @version 2
   @low -0x4000000000000000
   @high 0x3FFFFFFFFFFFFFFF
 
@@ -77,14 +77,28 @@ defmodule Mote.Behaviour.Encode do
 
   defp function(f, t) do
     {name, t} = atom(f.name, t)
-    {code, t} = Enum.map_reduce(f.code, t, &instruction/2)
-    {[u(name), u(f.arity), u(f.registers), flag(f.effects), vec(code)], t}
+    {code, t} = code(f.code, t)
+    {[u(name), u(f.arity), u(f.registers), flag(f.effects) | code], t}
   end
 
   defp behaviour(b, t) do
     {name, t} = atom(b.name, t)
-    {code, t} = Enum.map_reduce(b.code, t, &instruction/2)
-    {[u(name), u(b.captures), u(b.registers), flag(b.safe), vec(code)], t}
+    {code, t} = code(b.code, t)
+    {[u(name), u(b.captures), u(b.registers), flag(b.safe) | code], t}
+  end
+
+  # The instructions, and the calls among them that have a place.
+  defp code(code, t) do
+    {instructions, t} = Enum.map_reduce(code, t, &instruction/2)
+
+    {sites, t} =
+      for({{:call, _, _, _, where}, at} when where != nil <- Enum.with_index(code), do: {at, where})
+      |> Enum.map_reduce(t, fn {at, where}, t ->
+        {place, t} = constant(where, t)
+        {[u(at), u(place)], t}
+      end)
+
+    {[vec(instructions), vec(sites)], t}
   end
 
   defp flag(true), do: 1
@@ -116,7 +130,7 @@ defmodule Mote.Behaviour.Encode do
 
   defp fields(:self, [d], t), do: {[u(d)], t}
 
-  defp fields(:call, [d, function, os], t) do
+  defp fields(:call, [d, function, os, _where], t) do
     {f, t} = import_index(:functions, function, t)
     {os, t} = operands(os, t)
     {[u(d), u(f), vec(os)], t}

@@ -11,12 +11,14 @@ defmodule Mote.Behaviour.Errors do
   # nobody looks at it (`:sure`).
   #
   # The reason of such an abort is `{:raised, {module, line, operation}, arguments}`; `Mote.Raised` makes the exception of it. The
-  # operation is a primitive, or what fits nothing (`:badmatch`, `:case_clause`, `:cond_clause`, `{:function_clause, name,
-  # arity}`), which is then the argument.
+  # operation is a primitive, or what fits nothing (`:badmatch`, `:case_clause`, `:with_clause`, `:cond_clause`,
+  # `{:function_clause, name, arity}`), which is then the argument; or a function of the library, `{module, name}`, which is told as one operation
+  # whatever has failed in it. So calls of those are `:placed` nodes, and never tail calls: the caller has to be there.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Primitives}
   alias Mote.Behaviour.IR.Tests
+  alias Mote.Prelude
 
   @type mode :: :abort | :undefined
 
@@ -56,6 +58,17 @@ defmodule Mote.Behaviour.Errors do
     {:send_after, l, milliseconds(ms, l, s), target, message}
   end
 
+  defp expr({tag, l, {module, name, _} = function, es}, s) when tag in [:call, :tail_call] do
+    es = exprs(es, s)
+
+    # The library itself tells of what has failed.
+    called = if Prelude.called(s.module, name) == nil, do: Prelude.called(module, name)
+
+    if called,
+      do: {:placed, l, where(l, called, s), [{:call, l, function, es}]},
+      else: {tag, l, function, es}
+  end
+
   defp expr({:case, l, e, clauses, fail}, s) do
     clauses =
       for {:clause, l, pattern, guards, body} <- clauses,
@@ -78,7 +91,11 @@ defmodule Mote.Behaviour.Errors do
 
   # What happens where no clause fits.
   defp fail(:case_clause, l, %{mode: :abort} = s), do: {:raised, where(l, :case_clause, s)}
+  defp fail(:with_clause, l, %{mode: :abort} = s), do: {:raised, where(l, :with_clause, s)}
   defp fail(:function_clause, l, %{mode: :abort} = s), do: {:raised, where(l, s.function, s)}
+  defp fail({:function_clause, _, _} = called, l, %{mode: :abort} = s), do: {:raised, where(l, called, s)}
+  defp fail(:with_clause, _, _), do: :case_clause
+  defp fail({:function_clause, _, _}, _, _), do: :function_clause
   defp fail(fail, _, _), do: fail
 
   # The left operand decides, and must be a boolean.

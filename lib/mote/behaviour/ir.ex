@@ -60,7 +60,7 @@ defmodule Mote.Behaviour.IR do
       {:op, open, :is_address, [{:r, customer}]},
       {:branch, {:r, open}, ignore},
       {:match_tuple, {:r, arguments}, arity, first, ignore},
-      {:call, open, {nil, name, arity}, given},
+      {:call, open, {nil, name, arity}, given, nil},
       {:send, {:r, customer}, {:r, open}},
       {:done},
       {:ignore}
@@ -248,10 +248,8 @@ defmodule Mote.Behaviour.IR do
   def gen({:self, _}, :none, g), do: {{:k, nil}, g}
   def gen({:self, _}, dest, g), do: into(dest, g, Known.self(g.known), &{:self, &1})
 
-  def gen({:call, _, function, es}, dest, g) do
-    {os, g} = operands(es, g)
-    into(dest, g, &{:call, &1, function, os})
-  end
+  def gen({:call, _, function, es}, dest, g), do: call(function, es, nil, dest, g)
+  def gen({:placed, _, where, [{:call, _, function, es}]}, dest, g), do: call(function, es, where, dest, g)
 
   def gen({:tail_call, _, function, es}, :return, g) do
     {os, g} = operands(es, g)
@@ -355,6 +353,11 @@ defmodule Mote.Behaviour.IR do
 
   defp destination({:r, d}, g), do: {d, g}
   defp destination(_, g), do: fresh(g)
+
+  defp call(function, es, where, dest, g) do
+    {os, g} = operands(es, g)
+    into(dest, g, &{:call, &1, function, os, where})
+  end
 
   # An instruction with a destination register.
   defp into({:r, d}, g, make), do: {{:r, d}, emit(g, make.(d))}

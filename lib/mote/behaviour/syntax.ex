@@ -109,9 +109,10 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:=, _, [pattern, value], env),
     do: {:match, env.line, Pattern.pattern(pattern, env), expr(value, env)}
 
-  defp node(:case, _, [value, [do: body]], env) do
+  defp node(:case, meta, [value, [do: body]], env) do
     clauses = arrows(body, "case", "pattern -> body", env)
-    {:case, env.line, expr(value, env), clauses(clauses, env), :case_clause}
+    fail = Keyword.get(meta, :mote_fail, :case_clause)
+    {:case, env.line, expr(value, env), clauses(clauses, env), fail}
   end
 
   defp node(:cond, _, [[do: body]], env) do

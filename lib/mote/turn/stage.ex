@@ -89,6 +89,13 @@ defmodule Mote.Turn.Stage do
     value
   end
 
+  @doc "Calls a function of the library: an abort that tells of what failed in it tells of the call instead."
+  def told(where, arguments, fun) do
+    fun.()
+  catch
+    :throw, {__MODULE__, {:raised, _, _}} -> abort({:raised, where, arguments})
+  end
+
   @spec abort(term) :: no_return
   def abort(reason), do: throw({__MODULE__, reason})
 

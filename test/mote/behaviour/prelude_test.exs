@@ -133,12 +133,17 @@ defmodule Mote.Behaviour.PreludeTest do
             place = "#{expression} of #{inspect(bindings, charlists: :as_lists)}"
             answer = Mote.Turn.run(fn -> {:value, apply(module, :"mote v#{i}", arguments)} end).outcome
             assert match?({:abort, _}, answer), "#{place}: #{inspect(answer)}"
+            assert told?(answer, module), "#{place}: #{inspect(answer)}"
           end
 
           {:ok, nil}
         end
       )
   end
+
+  # Of the line that called it, not of one of the library's own.
+  defp told?({:abort, {:raised, {where, _line, _operation}, _arguments}}, module), do: where == module
+  defp told?({:abort, {:abort, _unsupported}}, _module), do: true
 
   defp raises?(expression, bindings) do
     _ = expected(expression, bindings)

@@ -226,7 +226,7 @@ defmodule Mote.Behaviour.TurnTest do
     assert m.__mote__(:functions) == [count: 1, deep: 1]
     assert m.__mote__(:safe) == [other: 1, quiet: 0]
     assert m.__mote__(:imports) == []
-    assert <<"MOTE", 1, _::binary>> = m.__mote__(:unit)
+    assert <<"MOTE", 2, _::binary>> = m.__mote__(:unit)
     assert m.__mote__(:hash) in 0..0x7FFFFFFFFFFFFFF
     assert Mote.Disassemble.unit(m.__mote__(:unit)).hash == m.__mote__(:hash)
     assert m.all(1, 2).version == m.__mote__(:hash)

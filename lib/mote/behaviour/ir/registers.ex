@@ -191,7 +191,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {:tuple, t, as} -> {:tuple, d.(t), os.(as)}
       {:cons, t, a, b} -> {:cons, d.(t), o.(a), o.(b)}
       {:self, t} -> {:self, d.(t)}
-      {:call, t, f, as} -> {:call, d.(t), f, os.(as)}
+      {:call, t, f, as, where} -> {:call, d.(t), f, os.(as), where}
       {:tail_call, f, as} -> {:tail_call, f, os.(as)}
       {:return, a} -> {:return, o.(a)}
       {:branch, a, l} -> {:branch, o.(a), l}
@@ -222,7 +222,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {:guard_op, _, _, as, _} -> as
       {:tuple, _, as} -> as
       {:cons, _, a, b} -> [a, b]
-      {:call, _, _, as} -> as
+      {:call, _, _, as, _} -> as
       {:tail_call, _, as} -> as
       {tag, a} when tag in [:return, :abort] -> [a]
       {tag, a, _} when tag in [:branch, :falsy] -> [a]
@@ -244,8 +244,8 @@ defmodule Mote.Behaviour.IR.Registers do
   def writes(instruction) do
     case instruction do
       {tag, d, _} when tag in [:move, :tuple, :cancel_timer] -> [d]
-      {tag, d, _, _} when tag in [:op, :cons, :call, :create] -> [d]
-      {tag, d, _, _, _} when tag in [:guard_op, :create_on, :send_after] -> [d]
+      {tag, d, _, _} when tag in [:op, :cons, :create] -> [d]
+      {tag, d, _, _, _} when tag in [:call, :guard_op, :create_on, :send_after] -> [d]
       {:self, d} -> [d]
       {:match_tuple, _, n, d, _} -> Enum.to_list(d..(d + n - 1)//1)
       {:match_cons, _, head, tail, _} -> [head, tail]

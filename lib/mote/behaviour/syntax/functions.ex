@@ -74,8 +74,11 @@ defmodule Mote.Behaviour.Syntax.Functions do
     Warnings.unreachable(clauses, env)
     clauses = for {_, clause, _} <- clauses, do: clause
     subject = if arity == 1, do: hd(reads), else: {:tuple, env.line, reads}
-    {variables, {:case, env.line, subject, clauses, :function_clause}}
+    {variables, {:case, env.line, subject, clauses, fail(arity, env)}}
   end
+
+  # The name that Elixir would give to the function, and shows as "anonymous fn/1 in …".
+  defp fail(arity, %{function: {name, n}}), do: {:function_clause, :"-#{name}/#{n}-fun-0-", arity}
 
   defp head({:->, meta, [heads, body]}, arity, env) do
     env = Syntax.at(env, meta)

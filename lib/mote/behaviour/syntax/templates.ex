@@ -5,6 +5,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
   alias Mote.Behaviour.{AST, Syntax}
   alias Mote.Behaviour.Syntax.Loops
+  alias Mote.Prelude
 
   @doc "A call of `name` of the templates in `module`."
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
@@ -17,7 +18,8 @@ defmodule Mote.Behaviour.Syntax.Templates do
     {funs, values} = args |> ordered(name) |> apart(positions)
     key = {name, length(args), funs}
     seen = %{key => Syntax.fresh(name)}
-    {functions, seen} = group([key], templates, seen, [], env)
+    fail = {:function_clause, Prelude.called(module, name), length(args)}
+    {functions, seen} = group([key], templates, fail, seen, [], env)
     values = Enum.map(values, &Loops.listed(&1, env))
     {:letrec, env.line, functions, {:local, env.line, seen[key], values}}
   end
@@ -41,23 +43,23 @@ defmodule Mote.Behaviour.Syntax.Templates do
     {Enum.map(funs, &elem(&1, 0)), Enum.map(values, &elem(&1, 0))}
   end
 
-  # All that are called from those that are called.
-  defp group([], _, seen, done, _), do: {Enum.reverse(done), seen}
+  # All that are called from those that are called. `fail` is what users know that by: what it is made of they have not written.
+  defp group([], _, _, seen, done, _), do: {Enum.reverse(done), seen}
 
-  defp group([{name, arity, funs} = key | rest], templates, seen, done, env) do
+  defp group([{name, arity, funs} = key | rest], templates, fail, seen, done, env) do
     positions = functions(templates, name, arity)
     clauses = Map.fetch!(templates, {name, arity})
     params = for {false, n} <- Enum.with_index(positions), do: Syntax.fresh(:"arg#{n}")
 
     {clauses, {seen, found}} =
-      Enum.map_reduce(clauses, {seen, []}, &clause(&1, positions, funs, templates, env, &2))
+      Enum.map_reduce(clauses, {seen, []}, &clause(&1, positions, funs, templates, fail, env, &2))
 
     subject = {:tuple, env.line, Enum.map(params, &{:var, env.line, &1})}
-    body = {:case, env.line, subject, clauses, :function_clause}
-    group(found ++ rest, templates, seen, [{seen[key], params, body} | done], env)
+    body = {:case, env.line, subject, clauses, fail}
+    group(found ++ rest, templates, fail, seen, [{seen[key], params, body} | done], env)
   end
 
-  defp clause({args, guards, body}, positions, funs, templates, env, {seen, found}) do
+  defp clause({args, guards, body}, positions, funs, templates, fail, env, {seen, found}) do
     {names, patterns} = apart(args, positions)
     funs = names |> Enum.map(&elem(&1, 0)) |> Enum.zip(funs) |> Map.new()
     mark = {:fresh, System.unique_integer()}
@@ -65,7 +67,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
     {body, {seen, found}} =
       Macro.postwalk(body, {seen, found}, fn node, acc ->
-        node |> renamed(mark) |> instance(funs, templates, acc)
+        node |> renamed(mark) |> failing(fail) |> instance(funs, templates, acc)
       end)
 
     {Syntax.clause({:{}, [], patterns}, guards, body, env), {seen, found}}
@@ -76,6 +78,9 @@ defmodule Mote.Behaviour.Syntax.Templates do
     do: {name, [counter: mark] ++ meta, nil}
 
   defp renamed(other, _), do: other
+
+  defp failing({:case, meta, args}, fail), do: {:case, [mote_fail: fail] ++ meta, args}
+  defp failing(other, _), do: other
 
   # `fun.(…)`, with the function itself in place of its name; what the caller has written is not walked through.
   defp instance({{:., meta, [{name, _, nil}]}, _, args}, funs, _, acc) when is_map_key(funs, name),

@@ -51,7 +51,7 @@ defmodule Mote.Behaviour.Syntax.With do
 
   defp otherwise(arrows, env) do
     clauses = arrows |> Syntax.arrows("else", "pattern -> body", env) |> Syntax.clauses(env)
-    &{:case, env.line, &1, clauses, :case_clause}
+    &{:case, env.line, &1, clauses, :with_clause}
   end
 
   # What a first step binds is for the others only.

@@ -146,8 +146,9 @@ defmodule Mote.Prelude.Inline.Enum do
   end
 
   deftemplate reduce(source, fun) do
-    [x | rest] = Enum.to_list(source)
-    reduce_in(rest, x, fun)
+    case Enum.to_list(source) do
+      [x | rest] -> reduce_in(rest, x, fun)
+    end
   end
 
   deftemplate reduce_in([], acc, fun), do: acc

@@ -5,8 +5,8 @@
 
 use super::error::{FormatProblem, LoadError};
 use super::ir::{
-    Behaviour, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register, Unit,
-    MAX_ARITY, MAX_CONSTANT_TUPLE, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
+    Behaviour, CallSite, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register,
+    Unit, MAX_ARITY, MAX_CONSTANT_TUPLE, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
 };
 use super::reader::Reader;
 use crate::terms::prim::primitive::Primitive;
@@ -14,7 +14,7 @@ use crate::terms::prim::primitive::Primitive;
 /// What every unit starts with.
 pub const MAGIC: &[u8; 4] = b"MOTE";
 /// The version of the format that this machine reads.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// For sequences that only the length of the input bounds.
 const ANY: usize = u32::MAX as usize;
@@ -37,8 +37,8 @@ pub fn decode(bytes: &[u8]) -> Result<Unit, LoadError> {
         constants: reader.sequence("number of constants", ANY, 1, constant)?,
         functions_used: reader.sequence("number of function imports", ANY, 3, import)?,
         behaviours_used: reader.sequence("number of behaviour imports", ANY, 3, import)?,
-        functions: reader.sequence("number of functions", ANY, 5, function)?,
-        behaviours: reader.sequence("number of behaviours", ANY, 5, behaviour)?,
+        functions: reader.sequence("number of functions", ANY, 6, function)?,
+        behaviours: reader.sequence("number of behaviours", ANY, 6, behaviour)?,
     };
     match reader.remaining() {
         0 => Ok(unit),
@@ -111,6 +111,7 @@ struct Head {
     registers: u16,
     flag: bool,
     code: Vec<Instr>,
+    sites: Vec<CallSite>,
 }
 
 /// `given` is how many values beside its arguments or captures it starts with.
@@ -137,6 +138,14 @@ fn head(reader: &mut Reader, what: &'static str, given: u32) -> Result<Head, Loa
         registers,
         flag: flags == 1,
         code: reader.sequence("number of instructions", MAX_INSTRUCTIONS, 1, instruction)?,
+        sites: reader.sequence("number of call sites", MAX_INSTRUCTIONS, 2, site)?,
+    })
+}
+
+fn site(reader: &mut Reader) -> Result<CallSite, LoadError> {
+    Ok(CallSite {
+        at: index(reader, "instruction")?,
+        place: index(reader, "constant")?,
     })
 }
 
@@ -148,6 +157,7 @@ fn function(reader: &mut Reader) -> Result<Function, LoadError> {
         registers: head.registers,
         effects: head.flag,
         code: head.code,
+        sites: head.sites,
     })
 }
 
@@ -159,6 +169,7 @@ fn behaviour(reader: &mut Reader) -> Result<Behaviour, LoadError> {
         registers: head.registers,
         safe: head.flag,
         code: head.code,
+        sites: head.sites,
     })
 }
 

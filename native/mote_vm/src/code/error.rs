@@ -200,6 +200,8 @@ pub enum CodeProblem {
     EffectCall(u32),
     /// The behaviour claims to be safe, and this instruction may become.
     Unsafe,
+    /// A call site that is no call, or not in order.
+    Site,
 }
 
 impl Error for LoadError {}
@@ -349,6 +351,7 @@ impl fmt::Display for CodeProblem {
                 "a function without effects calls function import {index}, which has effects"
             ),
             CodeProblem::Unsafe => write!(f, "it may become, and the behaviour is flagged safe"),
+            CodeProblem::Site => write!(f, "a call site is no call, or out of order"),
         }
     }
 }

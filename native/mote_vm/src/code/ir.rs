@@ -145,6 +145,8 @@ pub struct Function {
     pub effects: bool,
     /// The instructions; it starts at the first.
     pub code: Vec<Instr>,
+    /// Calls that aborts name, by ascending instruction.
+    pub sites: Vec<CallSite>,
 }
 
 /// A behaviour: what an actor does with a message.
@@ -160,6 +162,18 @@ pub struct Behaviour {
     pub safe: bool,
     /// The instructions; it starts at the first.
     pub code: Vec<Instr>,
+    /// Calls that aborts name, by ascending instruction.
+    pub sites: Vec<CallSite>,
+}
+
+/// A call of a function of the standard library. A turn that raises within it is aborted with the reason
+/// `{:raised, where, arguments}`, those of the call: what the function is made of is nobody's concern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallSite {
+    /// The instruction: a [`Instr::Call`].
+    pub at: u32,
+    /// The constant that says where the call is, and of what.
+    pub place: u32,
 }
 
 /// Where an instruction takes a value from.

@@ -1,7 +1,7 @@
 //! From verified instructions to operations: constants placed, common pairs fused.
 //!
 //! Fusing never changes what is observable: a fused comparison still writes its register.
-use super::ir::{Instr, Operand};
+use super::ir::{CallSite, Instr, Operand};
 use super::op::{Argument, Arguments, Code, Op, Reg};
 use super::program::{BehaviourSlot, FunctionSlot};
 use crate::terms::prim::order::is_alone;
@@ -21,7 +21,7 @@ const SCRATCH: u16 = 3;
 const LONGEST: usize = 4;
 
 /// Lowers the code of one function or behaviour.
-pub(crate) fn lower(code: &[Instr], registers: u16, context: &Context) -> Code {
+pub(crate) fn lower(code: &[Instr], sites: &[CallSite], registers: u16, context: &Context) -> Code {
     let mut lowering = Lowering {
         context,
         scratch: registers,
@@ -51,7 +51,16 @@ pub(crate) fn lower(code: &[Instr], registers: u16, context: &Context) -> Code {
         arguments: lowering.arguments.into(),
         constants: context.constants.as_ptr(),
         registers: registers + SCRATCH,
+        sites: sites
+            .iter()
+            .map(|site| placed(site, &at, context))
+            .collect(),
     }
+}
+
+/// A call takes no constants from scratch registers, so it is the first operation of its instruction.
+fn placed(site: &CallSite, at: &[u32], context: &Context) -> (u32, Value) {
+    (at[site.at as usize], context.constants[site.place as usize])
 }
 
 struct Lowering<'a> {

@@ -228,6 +228,8 @@ pub(crate) struct Code {
     pub(crate) constants: *const Value,
     /// Registers of a frame, scratch ones included.
     pub(crate) registers: u16,
+    /// Calls that aborts name, by ascending operation, with what says where they are.
+    pub(crate) sites: Box<[(u32, Value)]>,
 }
 
 // SAFETY: code is immutable; its pointers refer to slots and constants of the program, which are shared and live

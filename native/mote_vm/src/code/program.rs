@@ -181,6 +181,7 @@ impl Program {
                 arguments: Box::new([]),
                 constants: std::ptr::null(),
                 registers: 1,
+                sites: Box::new([]),
             },
             captures: 0,
             safe: true,
@@ -365,7 +366,12 @@ impl Program {
             behaviours: &behaviours,
         };
         for (function, own) in unit.functions.iter().zip(&own) {
-            let code = lower::lower(&function.code, function.registers, &context);
+            let code = lower::lower(
+                &function.code,
+                &function.sites,
+                function.registers,
+                &context,
+            );
             let code = NonNull::from(Box::leak(Box::new(code)));
             inner.function_code.push(code);
             // SAFETY: slots live as long as the program.
@@ -382,7 +388,12 @@ impl Program {
         for behaviour in &unit.behaviours {
             let name = atoms[behaviour.name as usize];
             let code = BehaviourCode {
-                code: lower::lower(&behaviour.code, behaviour.registers, &context),
+                code: lower::lower(
+                    &behaviour.code,
+                    &behaviour.sites,
+                    behaviour.registers,
+                    &context,
+                ),
                 captures: behaviour.captures as u16,
                 safe: behaviour.safe,
                 module,

@@ -107,6 +107,7 @@ pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
             arity: function.arity,
             registers: function.registers,
             code: &function.code,
+            sites: &function.sites,
         };
         let name = || name(unit, false, function.name, function.arity);
         flow::check(&scope, &subject, &name)?;
@@ -117,6 +118,7 @@ pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
             arity: behaviour.captures,
             registers: behaviour.registers,
             code: &behaviour.code,
+            sites: &behaviour.sites,
         };
         let name = || name(unit, true, behaviour.name, behaviour.captures);
         flow::check(&scope, &subject, &name)?;

@@ -12,6 +12,7 @@ use crate::code::program::{BehaviourCode, Program};
 use crate::terms::written::exceeds;
 use crate::threads::thread::Dispatch;
 use crate::turns::abort::Abort;
+use crate::turns::interpreter::call_site::is_raised_elsewhere;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
@@ -151,6 +152,8 @@ impl Dispatch {
         event: Event,
     ) -> Result<End, Aborted> {
         match self.turn.halt.stop {
+            // The interpreter tells which call led there (turns/interpreter/call_site.rs).
+            Stop::Aborted if is_raised_elsewhere(self.turn.halt.reason, behaviour.module) => {}
             Stop::Aborted => return Err(Aborted(self.turn.halt.reason)),
             Stop::Panicked => {
                 let payload = self.turn.halt.payload.take();

@@ -18,6 +18,8 @@ use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use std::ptr::NonNull;
 
+pub(crate) mod call_site;
+
 /// How deep calls may nest; tail calls do not.
 pub(crate) const MAX_DEPTH: usize = 100_000;
 /// Registers of the largest frame: those of the IR and lowering's scratch ones.
@@ -269,7 +271,7 @@ impl Interpreter {
                     turn.become_next(id, frame.get(a));
                 }
                 Op::BecomeSink => turn.become_next(BehaviourId::SINK, Value::NONE),
-                Op::Abort { a } => return Err(Aborted(frame.get(a))),
+                Op::Abort { a } => return Err(Aborted(self.told(turn, frame.get(a)))),
                 Op::Done => return Ok(End::Done),
                 Op::Ignore => return Ok(End::Ignored),
             }

@@ -113,6 +113,7 @@ impl Build {
             registers: 8,
             effects: false,
             code,
+            sites: Vec::new(),
         });
         self
     }
@@ -133,6 +134,7 @@ impl Build {
             registers: 8,
             safe: false,
             code,
+            sites: Vec::new(),
         });
         self
     }

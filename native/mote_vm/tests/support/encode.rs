@@ -1,11 +1,11 @@
 //! The wire format, written: what the decoder reads. Written from the contract, not from the decoder.
 #![allow(dead_code)] // Every test binary takes what it needs.
 
-use mote_vm::code::ir::{Constant, Import, Instr, Operand, Unit};
+use mote_vm::code::ir::{CallSite, Constant, Import, Instr, Operand, Unit};
 
 /// A unit as bytes.
 pub fn encode(unit: &Unit) -> Vec<u8> {
-    let mut out = b"MOTE\x01".to_vec();
+    let mut out = b"MOTE\x02".to_vec();
     bytes(&mut out, unit.module.as_bytes());
     out.extend(unit.hash.to_le_bytes());
     vec(&mut out, &unit.atoms, |out, atom| {
@@ -21,6 +21,7 @@ pub fn encode(unit: &Unit) -> Vec<u8> {
             f.effects,
         );
         vec(out, &f.code, instruction);
+        vec(out, &f.sites, site);
     });
     vec(&mut out, &unit.behaviours, |out, b| {
         head(
@@ -29,6 +30,7 @@ pub fn encode(unit: &Unit) -> Vec<u8> {
             b.safe,
         );
         vec(out, &b.code, instruction);
+        vec(out, &b.sites, site);
     });
     out
 }
@@ -65,6 +67,10 @@ fn import(out: &mut Vec<u8>, import: &Import) {
             import.arity.into(),
         ],
     );
+}
+
+fn site(out: &mut Vec<u8>, site: &CallSite) {
+    numbers(out, [site.at.into(), site.place.into()]);
 }
 
 fn numbers<const N: usize>(out: &mut Vec<u8>, numbers: [u64; N]) {

@@ -74,6 +74,7 @@ impl Assembler {
             registers,
             safe: false,
             code,
+            sites: Vec::new(),
         });
     }
 
@@ -92,6 +93,7 @@ impl Assembler {
             registers,
             effects: false,
             code,
+            sites: Vec::new(),
         });
     }
 

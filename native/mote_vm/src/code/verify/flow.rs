@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::code::error::{CodeName, CodeProblem, HeadProblem, LoadError};
 use crate::code::ir::{
-    Import, Instr, Operand, MAX_ARITY, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
+    CallSite, Import, Instr, Operand, MAX_ARITY, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
 };
 
 /// What the code of a unit may refer to.
@@ -27,6 +27,7 @@ pub(super) struct Subject<'a> {
     pub arity: u32,
     pub registers: u16,
     pub code: &'a [Instr],
+    pub sites: &'a [CallSite],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,10 +128,26 @@ pub(super) fn check(
             here = None;
         }
     }
-    match here {
-        None => Ok(()),
-        Some(_) => Err(at(subject.code.len())(CodeProblem::NoEnd)),
+    if here.is_some() {
+        return Err(at(subject.code.len())(CodeProblem::NoEnd));
     }
+    sites(scope, subject).map_err(|(instruction, problem)| at(instruction)(problem))
+}
+
+/// Checks that call sites are calls, each once and in order, and that what they are called is there.
+fn sites(scope: &Scope, subject: &Subject) -> Result<(), (usize, CodeProblem)> {
+    let mut least = 0;
+    for site in subject.sites {
+        let at = site.at as usize;
+        if at < least || !matches!(subject.code.get(at), Some(Instr::Call { .. })) {
+            return Err((at, CodeProblem::Site));
+        }
+        if site.place as usize >= scope.constants {
+            return Err((at, CodeProblem::Constant(site.place)));
+        }
+        least = at + 1;
+    }
+    Ok(())
 }
 
 /// Checks the limits and says how many registers hold something at the start.

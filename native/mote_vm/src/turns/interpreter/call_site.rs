@@ -1,0 +1,73 @@
+//! What an abort is told of that happens within a function of the standard library: the call, as the user wrote it.
+//!
+//! Nothing is kept for that while a turn runs. A frame that waits for a call still has the registers of its
+//! arguments, so they are found when somebody wants to know.
+use super::{Frame, Interpreter};
+use crate::base::atom::Atom;
+use crate::code::op::Op;
+use crate::turns::turn::Turn;
+use crate::values::value::Value;
+
+/// Whether a reason is of the kind `{:raised, where, arguments}`; its `where`, a tuple that starts with the module.
+fn place_of(reason: Value) -> Option<&'static [Value]> {
+    let [kind, place, _] = reason.as_tuple()? else {
+        return None;
+    };
+    match *kind == Value::atom(Atom::RAISED) {
+        true => place.as_tuple(),
+        false => None,
+    }
+}
+
+/// Whether a turn was aborted by code of another module than the behaviour's.
+pub(crate) fn is_raised_elsewhere(reason: Value, module: Atom) -> bool {
+    place_of(reason).is_some_and(|place| place.first() != Some(&Value::atom(module)))
+}
+
+impl Interpreter {
+    /// The reason, of an abort here: the innermost call that has a site tells it, if there is one.
+    #[cold]
+    pub(super) fn told(&self, turn: &mut Turn, reason: Value) -> Value {
+        if place_of(reason).is_none() {
+            return reason;
+        }
+        let sites = self
+            .callers
+            .iter()
+            .rev()
+            .filter_map(|(frame, _)| frame.site());
+        let Some((frame, place, from, arity)) = sites.into_iter().next() else {
+            return reason;
+        };
+        let arguments = turn.heap.tuple(arity, |i| frame.argument(from, i));
+        let parts = [Value::atom(Atom::RAISED), place, arguments];
+        let told = turn.heap.tuple(parts.len(), |i| parts[i]);
+        // Without memory for it the turn is told of what it is made of.
+        match arguments.is_none() || told.is_none() {
+            true => reason,
+            false => told,
+        }
+    }
+}
+
+impl Frame {
+    /// Of a frame that waits for a call: the site of that call, and where its arguments are.
+    fn site(&self) -> Option<(&Frame, Value, u32, usize)> {
+        // SAFETY: code lives as long as the program (program.rs, invariant 1).
+        let code = unsafe { &*self.code };
+        // SAFETY: both point into the operations of this code, `at` behind the call.
+        let call = unsafe { self.at.offset_from(code.ops.as_ptr()) } as u32 - 1;
+        let found = code.sites.binary_search_by_key(&call, |(at, _)| *at).ok()?;
+        let Op::Call {
+            arguments,
+            function,
+            ..
+        } = code.ops[call as usize]
+        else {
+            return None;
+        };
+        // SAFETY: slots live as long as the program.
+        let arity = unsafe { (*function).arity } as usize;
+        Some((self, code.sites[found].1, arguments, arity))
+    }
+}

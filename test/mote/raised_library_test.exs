@@ -1,0 +1,76 @@
+defmodule Mote.RaisedLibraryTest do
+  # Where a function of the library fails, its caller is told of: with the line, the function and its arguments, as users wrote them.
+  use ExUnit.Case, async: true
+
+  import Mote.Eventually
+
+  alias Mote.{Error, Raised}
+
+  @moduletag capture_log: true
+
+  @line __ENV__.line
+  defmodule Reader do
+    use Mote.Behaviour
+
+    defactor reader() do
+      {customer, {:sum, a, b}} -> send(customer, number(a) + String.to_integer(b))
+      {customer, {:part, text, from, to}} -> send(customer, String.slice(text, from..to))
+      {customer, {:most, list}} -> send(customer, Enum.max_by(list, & &1))
+      {customer, {:all, list}} -> send(customer, Enum.flat_map(list, & &1))
+      {customer, {:first, list}} -> send(customer, Enum.map(list, fn {a, _} -> a end))
+      {customer, {:else, x}} -> send(customer, with({:ok, y} <- x, do: y, else: (:error -> nil)))
+    end
+
+    # Not the last call of the function: who called it has to be known.
+    defpure number(text), do: String.to_integer(text)
+  end
+
+  for tier <- [:native, :interp] do
+    test "is told by what was called, where it was called (#{tier})" do
+      machine = start_supervised!({Mote, tier: unquote(tier)})
+      reader = Mote.create(machine, Reader.reader())
+      # Until it is native.
+      for _ <- 1..200, do: Mote.ask!(reader, {:sum, "1", "2"})
+      eventually(fn -> Mote.info(machine).native.pending == 0 end)
+
+      for {question, line, operation, arguments, message} <- [
+            {{:sum, "1", "4x"}, 5, {String, :to_integer}, {"4x"},
+             ~r/\(ArgumentError\) raised_library_test.exs:\d+: .*: String.to_integer\("4x"\)$/},
+            {{:sum, "4x", "1"}, 14, {String, :to_integer}, {"4x"}, ~r/String.to_integer\("4x"\)$/},
+            {{:part, :text, 1, 2}, 6, {String, :slice_range}, {:text, 1, 2}, ~r/String.slice\(:text, 1..2/},
+            {{:most, []}, 7, {:function_clause, {Enum, :max_by}, 2}, {[]}, ~r/Enum.EmptyError.*Enum.max_by/},
+            {{:all, [[1], 2]}, 8, {Enum, :concat_all}, {[2, [1]], []}, ~r/Protocol.UndefinedError.* 2 /},
+            {{:first, [1]}, 9, {:function_clause, :"-reader/0-fun-0-", 1}, {1},
+             ~r/in anonymous fn\/1 in Mote.RaisedLibraryTest.Reader.reader\/0: \(1\)$/},
+            {{:else, 1}, 10, :with_clause, {1}, ~r/WithClauseError.*: no with clause matching: 1$/}
+          ] do
+        assert {:error, %Error{reason: :aborted} = error} = Mote.ask(reader, question)
+        assert {:raised, {Reader, at, ^operation}, ^arguments} = error.context.reason
+        assert at == @line + line
+        assert Raised.format(error.context.reason) =~ message
+        assert {:abort, reason} = Mote.Behaviour.turn(Reader.reader(), {:customer, question}).outcome
+        assert reason == error.context.reason
+      end
+    end
+  end
+
+  test "is not asked for what would take long" do
+    long = String.duplicate("x", 100_000)
+
+    for reason <- [
+          {:raised, {Reader, 7, {String, :to_integer}}, {long}},
+          {:raised, {Reader, 7, {Enum, :at}}, {%Range{first: 1, last: 100_000, step: 1}, :a}},
+          {:raised, {Reader, 7, {List, :duplicate}}, {[], 100_000_000_000}},
+          {:raised, {Reader, 7, {Enum, :no_such_function}}, {1, 2}}
+        ] do
+      {:raised, {_, _, {module, name}}, arguments} = reason
+      arity = tuple_size(arguments)
+
+      assert %FunctionClauseError{module: ^module, function: ^name, arity: ^arity} = Raised.exception(reason)
+    end
+
+    # What Elixir takes, and Mote does not.
+    assert %ArgumentError{message: "String.upcase(\"ä\") has no answer in a machine"} =
+             Raised.exception({:raised, {Reader, 7, {String, :upcase}}, {"ä"}})
+  end
+end
