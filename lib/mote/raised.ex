@@ -11,6 +11,11 @@ defmodule Mote.Raised do
       %ArithmeticError{message: "bad argument in arithmetic expression"}
       iex> Mote.Raised.format(reason)
       "** (ArithmeticError) Counter:12: bad argument in arithmetic expression: 1 + :a"
+
+  A function of Elixir's library is one operation, whatever has failed within it:
+
+      iex> Mote.Raised.format({:raised, {Counter, 13, {String, :to_integer}}, {"4x"}})
+      ~s[** (ArgumentError) Counter:13: 1st argument: not a textual representation of an integer: String.to_integer("4x")]
   """
 
   alias Mote.Behaviour.Primitives
@@ -113,6 +118,7 @@ defmodule Mote.Raised do
   defp small?(value) when is_integer(value), do: value in -@small..@small
   defp small?(value) when is_binary(value), do: byte_size(value) <= @small
   defp small?(%MapSet{} = set), do: small?(MapSet.to_list(set))
+  defp small?(%Range{first: first, last: last}), do: small?(first) and small?(last)
   defp small?(value) when is_struct(value), do: false
   defp small?(value) when is_list(value), do: few?(value, 100)
   defp small?(value) when is_tuple(value), do: value |> Tuple.to_list() |> few?(100)

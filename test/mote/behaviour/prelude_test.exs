@@ -245,8 +245,8 @@ defmodule Mote.Behaviour.PreludeTest do
   test "a key that is missing is not updated" do
     module = Mote.Compile.module("defpure f(list), do: Keyword.update!(list, :b, &(&1 + 1))", "", :abort)
     assert module.f(a: 1, b: 2, b: 3) == [a: 1, b: 3]
-    assert_raise ArgumentError, fn -> module.f(a: 1) end
-    assert_raise ArgumentError, fn -> Interpret.call(module, :f, [[a: 1]]) end
+    assert_raise KeyError, fn -> module.f(a: 1) end
+    assert_raise KeyError, fn -> Interpret.call(module, :f, [[a: 1]]) end
   end
 
   test "the least integer is read and written" do

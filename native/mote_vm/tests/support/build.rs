@@ -2,7 +2,8 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 
 use mote_vm::code::ir::{
-    Behaviour, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register, Unit,
+    Behaviour, CallSite, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register,
+    Unit,
 };
 use mote_vm::terms::prim::primitive::Primitive;
 
@@ -169,140 +170,151 @@ pub fn everything() -> Unit {
     let cell = b.creates(MODULE, "cell", 1);
     let other = b.creates("Elixir.Other", "actor", 0);
     let add = Primitive::Add;
-    b.function(
-        "sum",
-        2,
-        vec![
-            Instr::MatchCons {
-                value: r(0),
-                head: 2,
-                tail: 3,
-                label: 4,
-            },
-            Instr::GuardOp {
-                dst: 4,
-                primitive: add,
-                args: vec![r(1), r(2)],
-                label: 3,
-            },
-            Instr::TailCall {
-                function: sum,
-                args: vec![r(3), r(4)],
-            },
-            Instr::Abort { reason: k(opaque) },
-            Instr::Match {
-                left: r(0),
-                right: k(1),
-                label: 6,
-            },
-            ret(r(1)),
-            Instr::Call {
-                dst: 7,
-                function: far,
-                args: vec![],
-            },
-            ret(r(7)),
-        ],
-    )
-    .effects(
-        "note",
-        1,
-        vec![
-            Instr::SelfAddress { dst: 1 },
-            Instr::Send {
-                target: r(0),
-                message: r(1),
-            },
-            Instr::Become {
-                behaviour: other,
-                captures: vec![],
-            },
-            ret(k(atom)),
-        ],
-    )
-    .behaviour(
-        "cell",
-        1,
-        vec![
-            Instr::MatchTuple {
-                value: r(1),
-                count: 2,
-                first: 2,
-                label: 8,
-            },
-            Instr::Op {
-                dst: 4,
-                primitive: Primitive::IsAddress,
-                args: vec![r(2)],
-            },
-            branch(r(4), 7),
-            Instr::Send {
-                target: r(2),
-                message: r(0),
-            },
-            Instr::Call {
-                dst: 4,
-                function: note,
-                args: vec![r(3)],
-            },
-            Instr::Become {
-                behaviour: cell,
-                captures: vec![r(3)],
-            },
-            Instr::Done,
-            Instr::Ignore,
-            Instr::BecomeSink,
-            Instr::Done,
-        ],
-    )
-    .safe(
-        "fan",
-        0,
-        vec![
-            mov(1, k(float)),
-            Instr::Tuple {
-                dst: 2,
-                elements: vec![r(0), r(1), k(binary)],
-            },
-            Instr::Cons {
-                dst: 2,
-                head: r(2),
-                tail: k(list),
-            },
-            Instr::Create {
-                dst: 3,
-                behaviour: cell,
-                captures: vec![r(2)],
-            },
-            Instr::CreateOn {
-                dst: 4,
-                behaviour: other,
-                captures: vec![],
-                sponsor: r(0),
-            },
-            Instr::SendX {
-                sponsor: r(0),
-                target: r(3),
-                message: r(4),
-            },
-            Instr::SendAfter {
-                dst: 5,
-                delay: k(0),
-                target: r(3),
-                message: r(2),
-            },
-            Instr::Call {
-                dst: 6,
-                function: sum,
-                args: vec![r(2), k(0)],
-            },
-            Instr::Falsy {
-                value: r(6),
-                label: 10,
-            },
-            jump(10),
-            Instr::Done,
-        ],
-    )
-    .0
+    let mut unit = b
+        .function(
+            "sum",
+            2,
+            vec![
+                Instr::MatchCons {
+                    value: r(0),
+                    head: 2,
+                    tail: 3,
+                    label: 4,
+                },
+                Instr::GuardOp {
+                    dst: 4,
+                    primitive: add,
+                    args: vec![r(1), r(2)],
+                    label: 3,
+                },
+                Instr::TailCall {
+                    function: sum,
+                    args: vec![r(3), r(4)],
+                },
+                Instr::Abort { reason: k(opaque) },
+                Instr::Match {
+                    left: r(0),
+                    right: k(1),
+                    label: 6,
+                },
+                ret(r(1)),
+                Instr::Call {
+                    dst: 7,
+                    function: far,
+                    args: vec![],
+                },
+                ret(r(7)),
+            ],
+        )
+        .effects(
+            "note",
+            1,
+            vec![
+                Instr::SelfAddress { dst: 1 },
+                Instr::Send {
+                    target: r(0),
+                    message: r(1),
+                },
+                Instr::Become {
+                    behaviour: other,
+                    captures: vec![],
+                },
+                ret(k(atom)),
+            ],
+        )
+        .behaviour(
+            "cell",
+            1,
+            vec![
+                Instr::MatchTuple {
+                    value: r(1),
+                    count: 2,
+                    first: 2,
+                    label: 8,
+                },
+                Instr::Op {
+                    dst: 4,
+                    primitive: Primitive::IsAddress,
+                    args: vec![r(2)],
+                },
+                branch(r(4), 7),
+                Instr::Send {
+                    target: r(2),
+                    message: r(0),
+                },
+                Instr::Call {
+                    dst: 4,
+                    function: note,
+                    args: vec![r(3)],
+                },
+                Instr::Become {
+                    behaviour: cell,
+                    captures: vec![r(3)],
+                },
+                Instr::Done,
+                Instr::Ignore,
+                Instr::BecomeSink,
+                Instr::Done,
+            ],
+        )
+        .safe(
+            "fan",
+            0,
+            vec![
+                mov(1, k(float)),
+                Instr::Tuple {
+                    dst: 2,
+                    elements: vec![r(0), r(1), k(binary)],
+                },
+                Instr::Cons {
+                    dst: 2,
+                    head: r(2),
+                    tail: k(list),
+                },
+                Instr::Create {
+                    dst: 3,
+                    behaviour: cell,
+                    captures: vec![r(2)],
+                },
+                Instr::CreateOn {
+                    dst: 4,
+                    behaviour: other,
+                    captures: vec![],
+                    sponsor: r(0),
+                },
+                Instr::SendX {
+                    sponsor: r(0),
+                    target: r(3),
+                    message: r(4),
+                },
+                Instr::SendAfter {
+                    dst: 5,
+                    delay: k(0),
+                    target: r(3),
+                    message: r(2),
+                },
+                Instr::Call {
+                    dst: 6,
+                    function: sum,
+                    args: vec![r(2), k(0)],
+                },
+                Instr::Falsy {
+                    value: r(6),
+                    label: 10,
+                },
+                jump(10),
+                Instr::Done,
+            ],
+        )
+        .0;
+    for behaviour in &mut unit.behaviours {
+        let calls = |instr: &Instr| matches!(instr, Instr::Call { .. });
+        if let Some(at) = behaviour.code.iter().position(calls) {
+            behaviour.sites.push(CallSite {
+                at: at as u32,
+                place: pair,
+            });
+        }
+    }
+    unit
 }

@@ -3,7 +3,7 @@
 //! verifier, nor from the helpers on instructions that the verifier uses. For small code only: the number of paths
 //! is exponential.
 
-use mote_vm::code::ir::{Constant, Import, Instr, Operand, Unit};
+use mote_vm::code::ir::{CallSite, Constant, Import, Instr, Operand, Unit};
 use std::collections::HashSet;
 
 /// What an instruction does, for the walk.
@@ -32,6 +32,7 @@ pub fn check(unit: &Unit) -> Result<(), String> {
             Place::Pure
         };
         code(unit, place, f.arity, f.arity, f.registers, &f.code)?;
+        sites(unit, &f.code, &f.sites)?;
     }
     for b in &unit.behaviours {
         code(
@@ -42,11 +43,27 @@ pub fn check(unit: &Unit) -> Result<(), String> {
             b.registers,
             &b.code,
         )?;
+        sites(unit, &b.code, &b.sites)?;
         if b.safe {
             never_becomes(unit, &b.code, &mut HashSet::new())?;
         }
     }
     Ok(())
+}
+
+fn sites(unit: &Unit, code: &[Instr], sites: &[CallSite]) -> Result<(), String> {
+    ensure(
+        sites.windows(2).all(|w| w[0].at < w[1].at),
+        "sites in order",
+    )?;
+    sites.iter().try_for_each(|site| {
+        let call = code.get(site.at as usize);
+        ensure(matches!(call, Some(Instr::Call { .. })), "a site is a call")?;
+        ensure(
+            (site.place as usize) < unit.constants.len(),
+            "no such constant",
+        )
+    })
 }
 
 fn ensure(holds: bool, what: impl Into<String>) -> Result<(), String> {

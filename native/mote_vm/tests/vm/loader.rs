@@ -27,13 +27,14 @@ fn with_code(count: u64, code: &[u8]) -> Vec<u8> {
     bytes.extend([1, 0, 0, 8, 0]);
     varint(&mut bytes, count);
     bytes.extend(code);
-    bytes.push(0);
+    // Neither call sites nor behaviours.
+    bytes.extend([0, 0]);
     bytes
 }
 
 /// An empty unit but for these bytes, from the constants on.
 fn with_tables(tables: &[u8]) -> Vec<u8> {
-    [b"MOTE\x01\x01T", &[0; 8][..], &[0], tables].concat()
+    [b"MOTE\x02\x01T", &[0; 8][..], &[0], tables].concat()
 }
 const TABLES: usize = 16;
 
@@ -48,8 +49,8 @@ fn everything_survives_the_wire() {
 fn the_bytes_of_a_small_unit() {
     let mut unit = Build::new().function("f", 0, vec![ret(k(1))]).0;
     unit.constants[0] = Constant::Integer(-3);
-    let bytes = b"MOTE\x01\x08Elixir.T\xef\xcd\xab\x89\x67\x45\x23\x01\
-        \x01\x01f\x02\x00\x05\x03\x00\x00\x01\x00\x00\x08\x00\x01\x08\x03\x00";
+    let bytes = b"MOTE\x02\x08Elixir.T\xef\xcd\xab\x89\x67\x45\x23\x01\
+        \x01\x01f\x02\x00\x05\x03\x00\x00\x01\x00\x00\x08\x00\x01\x08\x03\x00\x00";
     assert_eq!(encode(&unit), bytes);
     assert_eq!(decode(bytes), Ok(unit));
 }
@@ -66,10 +67,10 @@ fn every_truncation_is_refused() {
 fn the_head_of_the_unit() {
     assert_eq!(refused(b""), (0, FormatProblem::Magic));
     assert_eq!(refused(b"MOT"), (0, FormatProblem::Magic));
-    assert_eq!(refused(b"mote\x01"), (0, FormatProblem::Magic));
+    assert_eq!(refused(b"mote\x02"), (0, FormatProblem::Magic));
     assert_eq!(refused(b"MOTE"), (4, FormatProblem::End));
-    assert_eq!(refused(b"MOTE\x02"), (4, FormatProblem::Version(2)));
-    assert_eq!(refused(b"MOTE\x01\x01\xff"), (5, FormatProblem::Utf8));
+    assert_eq!(refused(b"MOTE\x01"), (4, FormatProblem::Version(1)));
+    assert_eq!(refused(b"MOTE\x02\x01\xff"), (5, FormatProblem::Utf8));
     assert!(decode(&with_tables(&[0; 5])).is_ok());
 }
 
@@ -134,8 +135,10 @@ fn constants() {
 
 #[test]
 fn heads_of_functions_and_behaviours() {
-    let function = |fields: &[u8]| with_tables(&[&[0, 0, 0, 1, 0], fields, &[1, 23, 0]].concat());
-    let behaviour = |fields: &[u8]| with_tables(&[&[0, 0, 0, 0, 1, 0], fields, &[1, 23]].concat());
+    let function =
+        |fields: &[u8]| with_tables(&[&[0, 0, 0, 1, 0], fields, &[1, 23, 0, 0]].concat());
+    let behaviour =
+        |fields: &[u8]| with_tables(&[&[0, 0, 0, 0, 1, 0], fields, &[1, 23, 0]].concat());
     assert!(decode(&function(&[2, 2, 0])).is_ok());
     assert!(decode(&function(&[0xff, 0x01, 0x80, 0x04, 1])).is_ok());
     assert!(decode(&behaviour(&[2, 3, 1])).is_ok());

@@ -4,7 +4,7 @@
 use crate::build::{branch, jump, k, mov, r, ret, Build, MODULE};
 use crate::judge::{accepted, behaviour, function, op, refused};
 use mote_vm::code::error::CodeProblem;
-use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::code::ir::{CallSite, Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive;
 
 #[test]
@@ -468,4 +468,35 @@ fn imports_that_code_uses_exist() {
         accepted(&unit(c));
         assert_eq!(refused(&unit(1)), (0, CodeProblem::Behaviour(1)));
     }
+}
+
+#[test]
+fn call_sites_are_calls_in_order() {
+    let mut b = Build::new();
+    let f = b.uses(MODULE, "f", 0);
+    let call = |dst| Instr::Call {
+        dst,
+        function: f,
+        args: vec![],
+    };
+    let code = vec![call(1), call(1), ret(r(1))];
+    let unit = b.function("f", 0, code).0;
+    let with = |sites: &[(u32, u32)]| {
+        let mut unit = unit.clone();
+        let site = |(at, place): &(u32, u32)| CallSite {
+            at: *at,
+            place: *place,
+        };
+        unit.functions[0].sites = sites.iter().map(site).collect();
+        unit
+    };
+    accepted(&with(&[(0, 0), (1, 0)]));
+    accepted(&with(&[(1, 0)]));
+    assert_eq!(refused(&with(&[(2, 0)])), (2, CodeProblem::Site));
+    assert_eq!(refused(&with(&[(3, 0)])), (3, CodeProblem::Site));
+    assert_eq!(refused(&with(&[(1, 0), (0, 0)])), (0, CodeProblem::Site));
+    assert_eq!(refused(&with(&[(1, 0), (1, 0)])), (1, CodeProblem::Site));
+    let beyond = unit.constants.len() as u32;
+    let problem = CodeProblem::Constant(beyond);
+    assert_eq!(refused(&with(&[(0, 0), (1, beyond)])), (1, problem));
 }

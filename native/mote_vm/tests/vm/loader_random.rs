@@ -41,10 +41,10 @@ proptest! {
     #[test]
     fn random_bytes(bytes in vec(any::<u8>(), 0..200)) {
         judged(&bytes)?;
-        judged(&[b"MOTE\x01", &bytes[..]].concat())?;
+        judged(&[b"MOTE\x02", &bytes[..]].concat())?;
         // Small numbers get further, and a head that is in order even more so.
         let small: Vec<u8> = bytes.iter().map(|byte| byte & 7).collect();
-        judged(&[b"MOTE\x01\x01T\0\0\0\0\0\0\0\0\x01\x01a", &small[..]].concat())?;
+        judged(&[b"MOTE\x02\x01T\0\0\0\0\0\0\0\0\x01\x01a", &small[..]].concat())?;
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod trial;
 mod world;
 
 mod bounds;
+mod call_sites;
 mod gc;
 mod gc_crossed;
 mod gc_standing_still;
