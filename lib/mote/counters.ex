@@ -15,7 +15,8 @@ defmodule Mote.Counters do
   Turns:
 
     * `turns` - turns that ended, whichever way;
-    * `interpreted` - of these, turns that the interpreter ran, for their native code was not ready, or refused;
+    * `interpreted` - of these, turns that the interpreter ran: their native code was not ready, or refused, or they were
+      run again to tell which call of Elixir's library has failed in them;
     * `sends` - messages sent by committed turns;
     * `creates` - actors created by committed turns;
     * `becomes` - becomes of committed turns;

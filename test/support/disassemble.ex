@@ -104,17 +104,24 @@ defmodule Mote.Disassemble do
     {arity, rest} = u(rest)
     {registers, <<set, rest::binary>>} = u(rest)
     {code, rest} = vec(rest, &instruction(&1, t))
-    {_sites, rest} = vec(rest, &site/1)
-    fields = %{name: Enum.at(atoms, name), arity: arity, registers: registers, code: code}
+    {sites, rest} = vec(rest, &site(&1, t))
+
+    fields = %{
+      name: Enum.at(atoms, name),
+      arity: arity,
+      registers: registers,
+      code: code,
+      sites: Map.new(sites)
+    }
 
     {Map.merge(fields, %{flag: {flag, set == 1}, kind: if(flag == :safe, do: :behaviour, else: :function)}),
      rest}
   end
 
-  defp site(rest) do
-    {_at, rest} = u(rest)
-    {_place, rest} = u(rest)
-    {nil, rest}
+  defp site(rest, t) do
+    {at, rest} = u(rest)
+    {place, rest} = u(rest)
+    {{at, elem(t.constants, place)}, rest}
   end
 
   defp instruction(<<code, rest::binary>>, t) do

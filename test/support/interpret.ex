@@ -32,7 +32,8 @@ defmodule Mote.Interpret do
 
           table =
             for kind <- [:functions, :behaviours], c <- unit[kind], into: %{} do
-              {{kind, c.name, c.arity}, List.to_tuple(c.code)}
+              {{kind, c.name, c.arity},
+               c.code |> Enum.with_index(&placed(&1, c.sites[&2])) |> List.to_tuple()}
             end
 
           :persistent_term.put({__MODULE__, module, module.__mote__(:hash)}, table)
@@ -44,6 +45,9 @@ defmodule Mote.Interpret do
 
     Map.fetch!(table, {kind, name, arity})
   end
+
+  defp placed({:call, d, f, os}, where) when where != nil, do: {:call, d, f, os, where}
+  defp placed(instruction, nil), do: instruction
 
   defp run(code, args) do
     registers = args |> Enum.with_index() |> Map.new(fn {value, n} -> {n, value} end)
@@ -72,6 +76,10 @@ defmodule Mote.Interpret do
 
       {:call, {:d, d}, f, os} ->
         next(code, at, put(r, d, call_function(f, all(r, os))))
+
+      {:call, {:d, d}, f, os, where} ->
+        args = all(r, os)
+        next(code, at, put(r, d, Stage.told(where, List.to_tuple(args), fn -> call_function(f, args) end)))
 
       {:tail_call, f, os} ->
         tail_call(f, all(r, os))

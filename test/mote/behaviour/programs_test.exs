@@ -98,7 +98,8 @@ defmodule Mote.Behaviour.ProgramsTest do
             assert {tier, seen.outside} == {tier, plain.outside}
             assert Map.take(seen.counters, @counters) == Map.take(plain.counters, @counters)
             assert Map.take(seen.counters, Map.keys(@aborts)) == aborts(plain.counters.aborts)
-            assert tier == :interp or seen.counters.interpreted == 0
+            # Of calls of the library that fail, the interpreter tells.
+            assert tier == :interp or seen.counters.interpreted <= seen.counters.aborts_raised
           end
         end
       end)
