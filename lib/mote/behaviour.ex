@@ -125,6 +125,7 @@ defmodule Mote.Behaviour do
       import Mote.Behaviour, only: [defactor: 2, defpure: 2, defpurep: 2]
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_mistakes, accumulate: true)
       @before_compile Mote.Behaviour
     end
   end

@@ -15,7 +15,7 @@ defmodule Mote.Behaviour.Check do
     Enum.each(delegates, &Names.delegate!(names, &1))
     groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
-    codes = Enum.map(order, &code(groups[&1], names))
+    codes = Error.map(order, &code(groups[&1], names))
     %{module: env.module, file: env.file, codes: codes}
   end
 
@@ -232,7 +232,7 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp clauses(clauses, s) do
-    Enum.map_reduce(clauses, s, fn {:clause, l, pattern, guards, body}, s ->
+    Error.map_reduce(clauses, s, fn {:clause, l, pattern, guards, body}, s ->
       scoped(s, fn s ->
         {pattern, s} = pattern(pattern, s)
         {guards, s} = guards(guards, s)

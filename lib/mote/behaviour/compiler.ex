@@ -28,8 +28,11 @@ defmodule Mote.Behaviour.Compiler do
 
   @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."
   @spec define(:actor | :pure | :private, Macro.t(), Macro.t(), Macro.Env.t()) :: :ok
-  def define(:private, head, body, env), do: define(:pure, head, body, env, false)
-  def define(kind, head, body, env), do: define(kind, head, body, env, true)
+  def define(kind, head, body, env) do
+    if kind == :private, do: define(:pure, head, body, env, false), else: define(kind, head, body, env, true)
+  rescue
+    mistake in [CompileError, Error.Several] -> Module.put_attribute(env.module, :mote_mistakes, mistake)
+  end
 
   defp define(kind, head, body, env, public) do
     {head, guards} = Syntax.split_guards(head)
@@ -63,7 +66,11 @@ defmodule Mote.Behaviour.Compiler do
 
   @doc "The code that a module with behaviours gets at its end."
   @spec compile(Macro.Env.t()) :: Macro.t()
-  def compile(env) do
+  def compile(env), do: Error.together(fn -> code(env) end)
+
+  defp code(env) do
+    env.module |> Module.get_attribute(:mote_mistakes) |> Enum.reverse() |> Error.map(&raise/1)
+    Module.delete_attribute(env.module, :mote_mistakes)
     definitions = env.module |> Module.get_attribute(:mote_definitions) |> Enum.reverse()
     Module.delete_attribute(env.module, :mote_definitions)
 

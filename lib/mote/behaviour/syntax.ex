@@ -35,7 +35,7 @@ defmodule Mote.Behaviour.Syntax do
   @doc "The clauses of a `case`, a `fn` or a `defactor`: `pattern [when guard] -> body`."
   @spec clauses(Macro.t(), Macro.Env.t()) :: [AST.clause()]
   def clauses(arrows, env) do
-    clauses = Enum.map(arrows, &clause(&1, env))
+    clauses = Error.map(arrows, &clause(&1, env))
 
     arrows
     |> Enum.zip_with(clauses, fn {:->, meta, _}, {:clause, _, pattern, _, _} = clause ->
@@ -84,7 +84,7 @@ defmodule Mote.Behaviour.Syntax do
 
   # -- nodes ---------------------------------------------------------------------------------------------------
 
-  defp node(:__block__, _, asts, env), do: AST.block(env.line, exprs(asts, env))
+  defp node(:__block__, _, asts, env), do: AST.block(env.line, Error.map(asts, &expr(&1, env)))
   defp node(:{}, _, elements, env), do: AST.tuple(env.line, exprs(elements, env))
 
   defp node(:%{}, _, pairs, env), do: Maps.literal(pairs, env)

@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Warnings do
   # is their own business.
   @moduledoc false
 
-  alias Mote.Behaviour.AST
+  alias Mote.Behaviour.{AST, Covering}
 
   @typedoc "The columns of variables by their lines and names, as far as the code says where they are."
   @type columns :: %{{AST.line(), atom} => pos_integer}
@@ -70,33 +70,25 @@ defmodule Mote.Behaviour.Warnings do
   defp read(_, seen), do: seen
 
   @doc """
-  Tells of clauses that can never match, as one before them matches everything.
+  Tells of clauses that can never match, as one before them without a guard matches all that they do.
 
   A clause comes with the patterns of its arguments, and with whether a macro has written it.
   """
   @spec unreachable([{[AST.pattern()], AST.clause(), boolean}], Macro.Env.t()) :: :ok
   def unreachable(clauses, env) do
-    case Enum.split_while(clauses, fn {patterns, clause, _} -> not everything?(patterns, clause) end) do
-      {_, [{_, {:clause, first, _, _, _}, _} | others]} ->
-        for {_, {:clause, line, _, _, _}, false} <- others,
-            do: warn("this clause can never match: the one at line #{first} matches everything", line, env)
+    Enum.reduce(clauses, [], fn {patterns, {:clause, line, _, guards, _}, generated}, before ->
+      first = Enum.find(before, fn {others, _} -> Covering.covers?(others, patterns) end)
+      if first && not generated, do: first |> never() |> warn(line, env)
+      if guards == [], do: before ++ [{patterns, line}], else: before
+    end)
 
-        :ok
-
-      _ ->
-        :ok
-    end
+    :ok
   end
 
-  defp everything?(patterns, {:clause, _, _, guards, _}) do
-    bound = Enum.flat_map(patterns, &Enum.uniq(AST.bound(&1)))
-    guards == [] and Enum.all?(patterns, &all?/1) and bound == Enum.uniq(bound)
+  defp never({patterns, line}) do
+    what = if Covering.everything?(patterns), do: "everything", else: "all that it does"
+    "this clause can never match: the one at line #{line} matches #{what}"
   end
-
-  defp all?({:any, _}), do: true
-  defp all?({:bind, _, _}), do: true
-  defp all?({:all, _, patterns}), do: Enum.all?(patterns, &all?/1)
-  defp all?(_), do: false
 
   @doc """
   Tells of the functions of other modules that `module` calls and that there are not, and of delegates that it could not

@@ -436,4 +436,46 @@ defmodule Mote.Behaviour.CompileErrorTest do
     # Others may write at the same time.
     refute output =~ "test.ex"
   end
+
+  describe "several mistakes" do
+    test "are told together, those of each definition, clause and line" do
+      assert %CompileError{line: 4, description: description} =
+               catch_error(
+                 module("""
+                 defactor a(b) do
+                   1 ->
+                     IO.puts(b)
+                     spawn(b)
+                   2 -> receive do x -> x end
+                   3 -> send b, 1
+                 end
+                 defpure f(x), do: File.read(x)
+                 """)
+               )
+
+      assert [first, second, third, fourth] = String.split(description, "\n")
+      assert first =~ "IO.puts/1 is not available"
+      assert second =~ ~r/^  .*test.ex:5: spawn is not available/
+      assert third =~ ~r/^  .*test.ex:6: receive is not available/
+      assert fourth =~ ~r/^  .*test.ex:9: File.read\/1 is not available/
+    end
+
+    test "of names as well" do
+      assert %CompileError{line: 3, description: description} =
+               catch_error(module("defactor a() do\n1 -> send b, 1\n2 -> f(1)\nend\ndefpure g(x), do: x + y"))
+
+      assert ["undefined variable \"b\"" | others] = String.split(description, "\n")
+      assert [f, y] = others
+      assert f =~ "test.ex:4: " and f =~ "f/1"
+      assert y =~ "test.ex:6: undefined variable \"y\""
+    end
+
+    test "are the same mistake once, and ten at most" do
+      body = Enum.map_join(1..15, "\n", &"IO.puts(#{&1})")
+      error = catch_error(module("defpure f() do\n#{body}\nend"))
+      lines = String.split(error.description, "\n")
+      assert length(lines) == 11
+      assert List.last(lines) == "  and 5 more"
+    end
+  end
 end

@@ -1,7 +1,9 @@
 defmodule Mote.Behaviour.WarningsTest do
   # What compiles and is most likely a mistake is told of at its line, as in plain Elixir. Nothing else is.
   use ExUnit.Case, async: true
+  use ExUnitProperties
 
+  import ExUnit.CaptureIO, only: [with_io: 2]
   import Mote.Compile, only: [warnings: 1, warnings: 2]
 
   defp unused(line, name), do: "#{line}: variable \"#{name}\" is unused: if that is meant, call it _#{name}"
@@ -108,6 +110,83 @@ defmodule Mote.Behaviour.WarningsTest do
              ]
     end
 
+    test "are those behind one that matches all that they do" do
+      for {first, second} <- [
+            {"{_hops, c}", "{:link, c}"},
+            {"{customer, _n}", "{:part, customer}"},
+            {"{:link, c}", "{:link, {1, c}}"},
+            {"[c | _]", "[c, 1]"},
+            {"[_, c]", "[1, c]"},
+            {"%{a: c}", "%{a: c, b: _}"},
+            {"%{}", "%{a: c}"},
+            {"{1, c}", "{1, 2} = c"},
+            {"{_, _} = c", "{c, 2}"},
+            {"{^b, c}", "{^b, [c]}"},
+            {"\"x\"", "\"x\""},
+            {"<<1, 2>>", "<<1, 2>>"}
+          ] do
+        source =
+          "defactor a(b) do\n#{first} -> send b, #{used(first)}\n#{second} -> send b, #{used(second)}\nend"
+
+        found = Enum.filter(warnings(source), &(&1 =~ "never match"))
+
+        assert found == ["4: this clause can never match: the one at line 3 matches all that it does"],
+               "#{first}, then #{second}"
+
+        # The other way round there is something left for the second, unless they are the same.
+        other =
+          "defactor a(b) do\n#{second} -> send b, #{used(second)}\n#{first} -> send b, #{used(first)}\nend"
+
+        assert Enum.filter(warnings(other), &(&1 =~ "never match")) ==
+                 if(first == second, do: found, else: [])
+      end
+    end
+
+    defp used(pattern), do: if(pattern =~ ~r/\bc\b/, do: "c", else: "1")
+
+    # Patterns of two small alphabets: what is told to be covered is, for every value that there is of them.
+    property "are told of only when there is no value for them" do
+      check all(first <- pattern(2), second <- pattern(2), max_runs: 150) do
+        source = "defactor a(b) do\n#{first} -> send b, 1\n#{second} -> send b, 2\nend"
+
+        if Enum.any?(warnings(source), &(&1 =~ "never match")) do
+          clauses = "case x do\n#{first} -> 1\n#{second} -> 2\n_ -> 3\nend"
+          {fun, []} = with_io(:stderr, fn -> Code.eval_string("fn x -> #{clauses} end") end) |> elem(0)
+          for value <- values(2), do: assert(fun.(value) != 2, "#{source} of #{inspect(value)}")
+        end
+      end
+    end
+
+    defp pattern(0), do: StreamData.member_of(["_", "_v", "1", ":a", "[]", "%{}", "{}"])
+
+    defp pattern(depth) do
+      inner = pattern(depth - 1)
+
+      one_of([
+        pattern(0),
+        map({inner, inner}, fn {a, b} -> "{#{a}, #{b}}" end),
+        map({inner, inner}, fn {a, b} -> "[#{a} | #{b}]" end),
+        map(inner, &"[#{&1}]"),
+        map(inner, &"%{a: #{&1}}"),
+        map({inner, inner}, fn {a, b} -> "%{a: #{a}, b: #{b}}" end),
+        map({pattern(depth - 1), pattern(0)}, fn {a, b} -> "#{a} = #{b}" end)
+      ])
+    end
+
+    defp values(0), do: [1, 2, :a, [], %{}, {}]
+
+    defp values(depth) do
+      inner = values(depth - 1)
+      pairs = for a <- inner, b <- values(0), do: {a, b}
+
+      values(0) ++
+        for(
+          {a, b} <- pairs,
+          value <- [{a, b}, {b, a}, [a | b], [a, b], [b], %{a: a, b: b}, %{a: a}],
+          do: value
+        )
+    end
+
     test "and no others" do
       assert warnings("""
              defactor a(b) do
@@ -120,6 +199,14 @@ defmodule Mote.Behaviour.WarningsTest do
              defpure f({_, _}, _), do: 1
              defpure f(x, y) when x > y, do: 1
              defpure f(_, y), do: Enum.reduce(y, 0, fn x, x -> x; x, acc -> x + acc end)
+             defpure i({x, x}, _), do: x
+             defpure i({_, 1}, 2), do: 1
+             defpure j(%{a: _}), do: 1
+             defpure j(%{b: _}), do: 1
+             defpure k({_, _} = x) when elem(x, 0) > 1, do: 1
+             defpure k({1, _}), do: 1
+             defpure l(<<n, _::binary-size(n)>>), do: 1
+             defpure l(<<1, _::binary-size(1)>>), do: 1
              defpure g(x), do: match?(_, x)
              defpure h(x) do
                cond do
