@@ -121,7 +121,12 @@ defmodule Mote.MixProject do
         ["README.md", "CHANGELOG.md", "LICENSE"] ++
           Enum.sort(Path.wildcard("guides/**/*.{md,livemd}")) ++ linked(),
       groups_for_modules: groups_for_modules(),
-      groups_for_extras: [Guides: ~r"^guides/", Benchmarks: ~r"^bench/", Examples: ~r"^examples/"],
+      groups_for_extras: [
+        Internals: ~r"^guides/internals/",
+        Guides: ~r"^guides/[^/]+$",
+        Benchmarks: ~r"^bench/",
+        Examples: ~r"^examples/"
+      ],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"]
     ]
   end
