@@ -279,6 +279,311 @@ defmodule Mote.PreludeCases do
     Integer.undigits(digits)
     Integer.undigits(Integer.digits(number, n + 2), n + 2)
     """,
+    "Enum: the best, and several at once" => """
+    Enum.max([i | l], &>=/2)
+    Enum.max([i | l], fn a, b -> rem(a, 3) >= rem(b, 3) end)
+    Enum.max(l, fn -> :none end)
+    Enum.max(l, &(&1 >= &2), fn -> {:none, i} end)
+    Enum.min([i | l], fn a, b -> rem(a, 3) <= rem(b, 3) end)
+    Enum.min(terms, fn -> t end)
+    Enum.min(l, &<=/2, fn -> nil end)
+    Enum.max_by(l, &rem(&1, 3), fn -> :none end)
+    Enum.max_by([i | l], &rem(&1, 3), &<=/2)
+    Enum.max_by(l, &rem(&1, 3), &>=/2, fn -> :none end)
+    Enum.min_by(l, &rem(&1, 3), fn -> :none end)
+    Enum.min_by([i | l], fn x -> {rem(x, 4), x} end, fn {a, _}, {b, _} -> a >= b end)
+    Enum.min_by(l, &rem(&1, 3), &<=/2, fn -> :none end)
+    Enum.min_max(l, fn -> i end)
+    Enum.min_max_by([i | l], &rem(&1, 3), fn -> nil end)
+    Enum.min_max_by([i | l], &rem(&1, 3), fn a, b -> a > b end)
+    Enum.min_max_by(l, &rem(&1, 3), &</2, fn -> :none end)
+    Enum.chunk_while(l, [], fn x, acc -> if x > i, do: {:cont, Enum.reverse(acc), [x]}, else: {:cont, [x | acc]} end, fn acc -> {:cont, acc, nil} end)
+    Enum.chunk_while(l, 0, fn x, acc -> if acc > 9, do: {:halt, acc}, else: {:cont, x, acc + 1} end, fn _ -> {:cont, :end} end)
+    Enum.count_until(e, n + 1)
+    Enum.count_until(l, &(&1 > i), n + 1)
+    Enum.slide([1, 2, 3, 4, 5, 6, 7, 8 | e_list], n, n_more)
+    Enum.slide([1, 2, 3, 4, 5, 6 | l], n_in, n_in)
+    Enum.slide([1, 2, 3, 4, 5, 6 | l], n_in, n)
+    Enum.slide(l, 1..2, n + 3)
+    Enum.slide([t, t, i | l], 1..2, 0)
+    Enum.slide([1, 2, 3, 4, 5], -3..-2//1, 0)
+    Enum.reverse_slice(e, n, n_more)
+    Enum.zip_with([l, ints, terms], fn [a, b, c] -> {c, b, a} end)
+    Enum.zip_with([l, 1..3], &Enum.sum/1)
+    Enum.zip_reduce([l, ints], [], fn row, acc -> [row | acc] end)
+    {Enum.random([t]), Enum.random(n..n), Enum.random([i | l]) in [i | l], Enum.random(n..20//3) in n..20//3}
+    Enum.sort(Enum.shuffle(l)) == Enum.sort(l)
+    {length(Enum.take_random(l, n)), Enum.take_random(l, n) -- l}
+    List.keysort(pairs, 1, :desc)
+    List.keysort(pairs, 0, fn a, b -> rem(a, 3) <= rem(b, 3) end)
+    """,
+    "Containers: paths and single keys" => """
+    put_in(%{a: map}.a[i], t)
+    put_in(%{a: %{b: t, c: 1}}.a.b, i)
+    put_in(%{a: Keyword.delete(kw, key)}[:a][key], t)
+    update_in(%{a: map}[:a], fn m -> map_size(m) end)
+    update_in(%{a: %{b: i}}.a.b, &(&1 + 1))
+    update_in(%{map: Map.put(map, i, n)}.map[i], fn x -> {x, t} end)
+    Kernel.update_in(%{a: Map.put(map, i, n)}, [:a, i], &(&1 * 2))
+    Kernel.update_in(%{a: [b: i]}, [:a, :b], fn x -> [x, t] end)
+    pop_in(%{a: map}.a[i])
+    pop_in(%{a: map}[:a][i])
+    pop_in(%{a: nil}[:a][i])
+    pop_in(%{i => %{a: t}}[n][:a])
+    Kernel.pop_in(%{a: map, b: nil}, [:a, i])
+    Kernel.pop_in(%{a: nil, b: t}, [:a, i])
+    Kernel.pop_in(map, [i])
+    get_and_update_in(%{a: map}.a[i], fn x -> {x, t} end)
+    get_and_update_in(%{a: %{b: i}}.a.b, &{&1, &1 + 1})
+    get_and_update_in(%{a: map}[:a][i], fn _ -> :pop end)
+    Kernel.get_and_update_in(%{a: map}, [:a, i], fn x -> {{:got, x}, t} end)
+    Kernel.get_and_update_in(%{a: map}, [:a, i], fn _ -> :pop end)
+    Access.fetch(map, i)
+    Access.fetch(kw, key)
+    Access.fetch!(Map.put(map, i, t), i)
+    Access.pop(map, i)
+    Access.pop(kw, key)
+    Map.get_and_update(map, i, fn x -> {x, {t, x}} end)
+    Map.get_and_update(map, i, fn _ -> :pop end)
+    Map.get_and_update!(Map.put(map, i, t), i, &{&1, n})
+    Map.pop_lazy(map, i, fn -> {:none, t} end)
+    Map.replace_lazy(map, i, &{&1, t})
+    Map.split_with(map, fn {k, v} -> k > v end)
+    Map.intersect(map, Map.new(pairs))
+    Map.intersect(map, Map.new(pairs), fn k, a, b -> {k, a, b, i} end)
+    MapSet.split_with(MapSet.new(l), &(&1 > i))
+    Keyword.new()
+    Keyword.new(kw)
+    Keyword.new(l, fn x -> {if(x > i, do: :a, else: :b), x} end)
+    Keyword.filter(kw, fn {k, v} -> k == key or v > i end)
+    Keyword.reject(kw, fn {k, v} -> k == key or v > i end)
+    Keyword.split_with(kw, fn {_, v} -> v > i end)
+    Keyword.get_lazy(kw, key, fn -> t end)
+    Keyword.put_new_lazy(kw, key, fn -> t end)
+    Keyword.replace_lazy(kw, key, &{&1, i})
+    Keyword.pop_lazy(kw, key, fn -> t end)
+    Keyword.get_and_update(Keyword.delete(kw, key), key, fn x -> {x, t} end)
+    Keyword.get_and_update([{key, n} | Keyword.delete(kw, key)], key, &{&1, &1 + 1})
+    Keyword.get_and_update([{key, n} | Keyword.delete(kw, key)], key, fn _ -> :pop end)
+    Keyword.get_and_update!([{key, n} | kw], key, fn x -> {x, t} end)
+    Keyword.get_and_update!([{key, n} | Keyword.delete(kw, key)], key, fn _ -> :pop end)
+    Keyword.merge(kw, [{key, t}, {:b, i}, {key, n}], fn k, a, b -> {k, a, b} end)
+    Keyword.intersect(kw, [{key, t}, {:b, i}])
+    Keyword.intersect(kw, [{key, t}, {:b, i}], fn k, a, b -> {k, a, b} end)
+    Keyword.delete_first(kw, key)
+    Keyword.equal?(kw, Enum.reverse(kw))
+    Keyword.equal?(kw, [{key, t} | kw])
+    Keyword.from_keys(keys, t)
+    Keyword.keyword?(kw)
+    Keyword.keyword?([{key, t} | terms])
+    Keyword.pop!([{key, t} | kw], key)
+    Keyword.pop_first(kw, key)
+    Keyword.pop_first(kw, key, t)
+    Keyword.pop_values(kw, key)
+    Keyword.replace(kw, key, t)
+    Keyword.replace!([{key, n} | kw], key, t)
+    Keyword.split(kw, keys)
+    Keyword.to_list(kw)
+    :maps.find(i, map)
+    :maps.from_keys(l, t)
+    :maps.from_list(pairs)
+    :maps.get(i, Map.put(map, i, t))
+    :maps.get(i, map, t)
+    :maps.is_key(i, map)
+    :maps.keys(Map.new([{i, t}]))
+    :maps.values(Map.new([{i, t}]))
+    :maps.merge(map, Map.new(pairs))
+    :maps.new()
+    :maps.put(i, t, map)
+    :maps.remove(i, map)
+    :maps.size(map)
+    :maps.take(i, map)
+    :maps.to_list(Map.new([{i, t}]))
+    :maps.update(i, t, Map.put(map, i, n))
+    :maps.with(l, map)
+    :maps.without(l, map)
+    :maps.map(fn k, v -> {v, k} end, map)
+    :maps.filter(fn k, v -> k > v end, map)
+    :maps.fold(fn k, v, sum -> k - v + sum end, i, map)
+    :maps.update_with(i, &{&1, t}, Map.put(map, i, n))
+    """,
+    "List: characters, and lists of Erlang" => """
+    List.keyfind!([{i, t} | pairs], i, 0)
+    List.keytake(pairs, i, 1)
+    List.first!([i | l])
+    List.last!([i | l])
+    List.ends_with?(l, Enum.drop(l, n))
+    List.ends_with?(l, ints)
+    List.improper?(terms)
+    List.improper?([i | n])
+    List.ascii_printable?(to_charlist(u))
+    List.ascii_printable?([?a, n | l])
+    List.ascii_printable?([?a, n | l], n_more)
+    List.to_integer(to_charlist(number))
+    List.to_integer(~c"\#{Integer.to_string(number, n + 2)}", n + 2)
+    List.to_float(to_charlist(f))
+    List.to_string(chars)
+    List.to_charlist(chars)
+    to_string(chars)
+    "<\#{chars}, \#{n}>"
+    to_charlist(u)
+    {to_charlist(i), to_charlist(f), to_charlist(:é), to_charlist(l), to_charlist(nil)}
+    Kernel.to_charlist(number)
+    Atom.to_string(key)
+    {Atom.to_string(nil), Atom.to_string(:é), Atom.to_charlist(:é)}
+    Atom.to_charlist(key)
+    IO.iodata_to_binary([s, [[pad | u], ?a], pad])
+    IO.iodata_to_binary(u)
+    IO.iodata_length([s, [u, ?a] | pad])
+    IO.chardata_to_string(chars)
+    IO.chardata_to_string(u)
+    Function.identity(t)
+    Enum.group_by(l, &Function.identity/1)
+    :lists.append([l, terms, l])
+    :lists.append(l, t)
+    :lists.delete(t, terms)
+    :lists.droplast([t | terms])
+    :lists.duplicate(n, t)
+    :lists.flatten(lists)
+    :lists.flatten(lists, l)
+    :lists.keydelete(i, 1, pairs)
+    :lists.keyfind(i, 2, pairs)
+    :lists.keymember(i, 1, pairs)
+    :lists.keyreplace(i, 1, pairs, {i, t})
+    :lists.keysort(2, pairs)
+    :lists.keystore(i, 2, pairs, {t, i})
+    :lists.keytake(i, 1, pairs)
+    :lists.last([t | terms])
+    :lists.max([t | terms])
+    :lists.min([t | terms])
+    :lists.member(t, terms)
+    :lists.nth(n + 1, terms ++ [1, 2, 3, 4, 5, 6, 7, 8])
+    :lists.nthtail(n, terms ++ [1, 2, 3, 4, 5, 6, 7, 8])
+    :lists.prefix(Enum.take(l, n), l)
+    :lists.prefix(ints, l)
+    :lists.reverse(terms)
+    :lists.reverse(terms, t)
+    :lists.seq(i, i + n)
+    :lists.seq(i, i + n, 2)
+    :lists.seq(n, i - 7, -2)
+    :lists.sort(ordered)
+    :lists.split(n, terms ++ [1, 2, 3, 4, 5, 6, 7, 8])
+    :lists.sublist(terms, n)
+    :lists.sublist([t | terms], 2, n)
+    :lists.subtract(l, ints)
+    :lists.suffix(Enum.drop(l, n), l)
+    :lists.sum(l)
+    :lists.unzip(pairs)
+    :lists.usort(l)
+    :lists.zip(l, Enum.map(l, &(&1 + i)))
+    :lists.all(&(&1 < i), l)
+    :lists.any(&(&1 < i), l)
+    :lists.dropwhile(&(&1 < i), l)
+    :lists.filter(&(&1 < i), l)
+    :lists.flatmap(&[&1, i], l)
+    :lists.foldl(fn x, acc -> x - acc end, i, l)
+    :lists.foldr(fn x, acc -> x - acc end, i, l)
+    :lists.foreach(fn x -> x + 1 end, l)
+    :lists.map(&(&1 * n), l)
+    :lists.mapfoldl(&{&1 * &2, &1 + &2}, i, l)
+    :lists.partition(&(&1 < i), l)
+    :lists.search(&(&1 < i), l)
+    :lists.splitwith(&(&1 < i), l)
+    :lists.takewhile(&(&1 < i), l)
+    """,
+    "Float, Integer, Range and Base" => """
+    Float.round(f, n) + 0.0
+    Float.round(f) + 0.0
+    Float.ceil(f) + 0.0
+    Float.floor(f) + 0.0
+    Float.ceil(f, n) + 0.0
+    Float.floor(f, n) + 0.0
+    Float.round(float, n + n_more) + 0.0
+    Float.floor(float, n + n_more) + 0.0
+    Float.ceil(float, n + n_more) + 0.0
+    {Float.round(5.5675, 3), Float.round(-5.5674, 3), Float.round(2.5), Float.round(1.005, 2), Float.round(0.285, 2)}
+    Float.to_string(float)
+    Float.to_charlist(f)
+    {Float.max_finite(), Float.min_finite()}
+    Float.parse(to_string(float) <> s)
+    Float.parse(to_string(number) <> "." <> s)
+    Float.parse(s <> to_string(f))
+    Float.parse(digits_text)
+    Float.pow(2.5, n)
+    Float.ratio(f)
+    String.to_float(to_string(float))
+    String.to_float(to_string(f) <> "0e" <> to_string(i))
+    Integer.parse(Integer.to_string(number, n + 2) <> s, n + 2)
+    Integer.parse(s <> to_string(number), 16)
+    String.to_integer(Integer.to_string(number, n + 2), n + 2)
+    Integer.to_charlist(number)
+    Integer.to_charlist(number, n + 2)
+    Integer.extended_gcd(number, n + 1)
+    Integer.extended_gcd(n, n_more)
+    Integer.ceil_div(number, if(i == 0, do: 5, else: i))
+    Integer.popcount(abs(number))
+    Range.disjoint?(i..n//1, n_in..20//1)
+    Range.disjoint?(i..n//1, n_in..n_more//-1)
+    Range.split(i..n//2, n_in)
+    Range.split(i..n//-1, n_more)
+    Range.to_list(i..n//2)
+    Base.encode16(bin)
+    Base.encode16(bin, case: :lower)
+    Base.decode16(Base.encode16(bin))
+    Base.decode16(hex)
+    Base.decode16(hex, case: :mixed)
+    Base.decode16(hex, case: :lower)
+    Base.decode16!(Base.encode16(bin))
+    Base.decode16!(Base.encode16(bin, case: :lower), case: :mixed)
+    Base.encode64(bin)
+    Base.encode64(bin, padding: false)
+    Base.url_encode64(bin)
+    Base.url_encode64(bin, padding: false)
+    Base.decode64(Base.encode64(bin))
+    Base.decode64(Base.encode64(bin, padding: false), padding: false)
+    Base.decode64(Base.encode64(bin, padding: false))
+    Base.decode64(Base.encode64(bin), padding: false)
+    Base.decode64(base)
+    Base.decode64(base, padding: false)
+    Base.decode64(" " <> Base.encode64(bin) <> "\\n", ignore: :whitespace)
+    Base.decode64!(Base.encode64(bin))
+    Base.decode64!(Base.encode64(bin, padding: false), padding: false)
+    Base.url_decode64(Base.url_encode64(bin))
+    Base.url_decode64(base, padding: false)
+    Base.url_decode64!(Base.url_encode64(bin))
+    Base.url_decode64!(Base.url_encode64(bin), [])
+    Base.valid16?(hex)
+    Base.valid16?(hex, case: :lower)
+    Base.valid64?(base)
+    Base.valid64?(base, padding: false)
+    Base.url_valid64?(base)
+    Base.url_valid64?(base, padding: false)
+    """,
+    "Words of Kernel" => """
+    Kernel.=~(s, pad)
+    s =~ ""
+    destructure([a, b, c], l) && {a, b, c}
+    destructure([x | y], l) && {x, y}
+    (destructure([x, y], nil); {x, y})
+    Kernel.binary_slice(u, n, n_more)
+    Kernel.binary_slice(u, i, n_more)
+    Kernel.binary_slice(u, n_in..-1//1)
+    Kernel.binary_slice(u, n..n_more//2)
+    case bin, do: (<<h, rest::bits>> -> {h, rest}; "" -> :none)
+    case bin, do: (<<h::binary-size(2), rest::bitstring>> -> {rest, h}; other -> other)
+    case bin, do: (<<h::bits-size(16), _::bits>> -> h; other -> <<other::bits, 1>>)
+    case Map.get(%{1 => 1..2, 2 => MapSet.new(), 3 => %{a: 1}}, n), do: (%_{} -> :struct; %{} -> :map; nil -> nil)
+    case Enum.at([1..n, MapSet.new(l), map], n_more), do: (%mod{} = x -> {mod, x}; other -> other)
+    case 1..n, do: (%kind{last: last} when kind == Range -> last)
+    Enum.map([{1, i}, {2, n}], fn {1, x} -> x; {_, y} -> -y end)
+    Enum.map([{i, n}], fn {a, b} -> a - b end)
+    Enum.reduce([{i, n} | pairs], 0, fn {a, b}, sum -> a - b + sum end)
+    {i in 1..3, i not in 2..5, i in [1, 2], n in 0..9//3, i in l, t not in terms}
+    {max(i, n), min(i, n), is_map_key(map, i), put_elem({1, 2}, 1, t), binary_part(s <> "ab", 1, 1)}
+    {is_struct(t), is_struct(1..2), is_struct(1..2, Range), is_struct(%{}, Range), is_exception(t), is_exception(%ArgumentError{})}
+    {if(i > 0, do: 1), unless(i > 0, do: 1), then(i, &(&1 + 1)), tap(i, &(&1 + 1))}
+    {to_string(t |> then(fn x when is_number(x) -> x; _ -> nil end)), to_string(key), to_string(n)}
+    """,
     "String" => """
     String.contains?(s, pad)
     String.contains?(s, [pad, "b"])
@@ -300,6 +605,41 @@ defmodule Mote.PreludeCases do
     String.split(u)
     String.split(s, ",", trim: true)
     String.split(s, ",", [])
+    String.split(s <> pad <> s, [pad, ",", "ab"])
+    String.split(s <> pad <> s, [pad, ",", "ab", "a"], trim: true)
+    String.split(s <> pad <> s, ["a", "b"], parts: n + 1)
+    String.split(s, "a", parts: n + 1, trim: true)
+    String.split(s, ["a", ","], parts: n + 1, trim: true)
+    String.split(u, "", parts: n + 1)
+    String.split(u, "", parts: n + 1, trim: true)
+    String.split(u, "", trim: true)
+    String.split(s, [])
+    String.split(s, [], trim: true)
+    String.split(s, "b", parts: :infinity, trim: false)
+    String.replace(s <> pad <> s, [pad, ",", "a"], "é")
+    String.replace(s, "a", pad, global: false)
+    String.replace(s, "", pad, global: false)
+    String.replace(s, [], pad)
+    String.replace(u, "", "", [])
+    String.replace(s, ["a", "ab"], fn x -> x <> "!" end)
+    String.replace(s, "a", &(&1 <> pad), global: false)
+    String.replace(u, "", fn x -> "<\#{x}>" end)
+    String.count(s, pad)
+    String.count(s, ["a", "ab"])
+    String.count(u, "")
+    String.capitalize(s, :ascii)
+    String.capitalize("éÉ" <> s, :ascii)
+    String.replace_leading(s, "a", pad)
+    String.replace_leading(pad <> pad <> s, pad, "é")
+    String.replace_trailing(s, "b", pad)
+    String.replace_trailing(s <> pad <> pad, pad, "é")
+    String.split_at(u, i)
+    String.split_at(u, n)
+    String.next_codepoint(u <> "e\u0301")
+    String.next_codepoint(bin)
+    String.next_grapheme(u)
+    String.valid?(u)
+    String.valid?(bin)
     String.trim(u)
     String.trim_leading(u)
     String.trim_trailing(u)
@@ -335,12 +675,6 @@ defmodule Mote.PreludeCases do
     """
   }
 
-  # What Elixir before 1.18 has not.
-  @older %{
-    "Enum.product_by(l, fn x -> x + 1 end)" => "Enum.reduce(l, 1, fn x, acc -> acc * (x + 1) end)",
-    "Enum.sum_by(l, &(&1 * 2))" => "Enum.reduce(l, 0, fn x, acc -> acc + x * 2 end)"
-  }
-
   @doc "The names of the groups."
   def groups, do: @cases |> Map.keys() |> Enum.sort()
 
@@ -350,10 +684,29 @@ defmodule Mote.PreludeCases do
   @doc "All cases."
   def all, do: Enum.flat_map(groups(), &of/1)
 
-  @doc "The same as a case without what older releases lack."
-  def older(expression), do: Map.fetch!(@older, expression)
-
-  @variables [:e, :e_list, :ordered, :l, :ints, :terms, :pairs, :map, :texts, :i, :n, :n_in, :n_more, :t, :s] ++
+  @variables [
+               :bin,
+               :hex,
+               :base,
+               :chars,
+               :float,
+               :digits_text,
+               :e,
+               :e_list,
+               :ordered,
+               :l,
+               :ints,
+               :terms,
+               :pairs,
+               :map,
+               :texts,
+               :i,
+               :n,
+               :n_in,
+               :n_more,
+               :t,
+               :s
+             ] ++
                [:f, :u, :number, :pad, :digits, :key, :keys, :kw, :lists, :tuple]
 
   @doc "The variables of a case that are generated."
@@ -372,30 +725,101 @@ defmodule Mote.PreludeCases do
   @doc "What a variable may be."
   def generator(name) do
     case name do
-      :e -> one_of([list_of(small()), map_of(small(), small()), terms()])
-      :e_list -> list_of(small(), min_length: 6)
-      name when name in [:l, :ints] -> list_of(small(), max_length: 14)
-      :terms -> terms()
+      :e ->
+        one_of([list_of(small()), map_of(small(), small()), terms()])
+
+      :e_list ->
+        list_of(small(), min_length: 6)
+
+      name when name in [:l, :ints] ->
+        list_of(small(), max_length: 14)
+
+      :terms ->
+        terms()
+
       # Elixir's sort/1 leaves numbers that are equal and not the same in no order that it tells of.
-      :ordered -> list_of(one_of([small(), {small(), small()}, text(), member_of([:a, nil, 0.5, [1]])]))
-      :pairs -> list_of({small(), small()}, max_length: 40)
-      :map -> map_of(small(), small(), max_length: 8)
-      :texts -> list_of(one_of([text(), small(), member_of([:a, :é])]))
-      :i -> small()
-      name when name in [:n, :n_more] -> integer(0..7)
-      :n_in -> integer(-6..6)
-      :t -> a_term()
-      :s -> text()
-      :u -> string([?a..?c, ?\s, ?\t, ?\n, ?\r, 0xA0, ?é, 0x3000, ?漢, ?€, 0x2003], max_length: 9)
-      :f -> one_of([float(min: -1.0e6, max: 1.0e6), map(integer(-40..40), &(&1 / 2))])
-      :number -> integer(-1_000_000..1_000_000)
-      :pad -> string(?a..?c, min_length: 1, max_length: 3)
-      :digits -> map(integer(0..1_000_000_000), &Integer.digits/1)
-      :key -> member_of([:a, :b, :c, :d])
-      :keys -> list_of(member_of([:a, :b, :c, :d]), max_length: 3)
-      :kw -> list_of({member_of([:a, :b, :c, :d]), small()}, max_length: 6)
-      :lists -> list_of(one_of([small(), list_of(one_of([small(), list_of(small())]))]), max_length: 5)
-      :tuple -> map(list_of(small(), min_length: 1, max_length: 5), &List.to_tuple/1)
+      :ordered ->
+        list_of(one_of([small(), {small(), small()}, text(), member_of([:a, nil, 0.5, [1]])]))
+
+      :pairs ->
+        list_of({small(), small()}, max_length: 40)
+
+      :map ->
+        map_of(small(), small(), max_length: 8)
+
+      :texts ->
+        list_of(one_of([text(), small(), member_of([:a, :é])]))
+
+      :i ->
+        small()
+
+      name when name in [:n, :n_more] ->
+        integer(0..7)
+
+      :n_in ->
+        integer(-6..6)
+
+      :t ->
+        a_term()
+
+      :s ->
+        text()
+
+      :u ->
+        string([?a..?c, ?\s, ?\t, ?\n, ?\r, 0xA0, ?é, 0x3000, ?漢, ?€, 0x2003], max_length: 9)
+
+      :f ->
+        one_of([float(min: -1.0e6, max: 1.0e6), map(integer(-40..40), &(&1 / 2))])
+
+      :float ->
+        one_of([
+          float(),
+          map(integer(1..0x7FEF), fn n ->
+            <<f::float>> = <<n::16, 7::48>>
+            f
+          end)
+        ])
+
+      :bin ->
+        binary(max_length: 9)
+
+      :hex ->
+        string([?0..?9, ?A..?F, ?a..?f, ?g], max_length: 4)
+
+      :base ->
+        string([?A..?F, ?w..?z, ?0, ?9, ?+, ?/, ?-, ?_, ?=], max_length: 6)
+
+      :chars ->
+        list_of(
+          one_of([text(), member_of([?a, ?é, 0x1F600]), list_of(one_of([text(), member_of([?x, ?ü])]))])
+        )
+
+      :digits_text ->
+        string([?0..?2, ?., ?e, ?-, ?+], max_length: 8)
+
+      :number ->
+        integer(-1_000_000..1_000_000)
+
+      :pad ->
+        string(?a..?c, min_length: 1, max_length: 3)
+
+      :digits ->
+        map(integer(0..1_000_000_000), &Integer.digits/1)
+
+      :key ->
+        member_of([:a, :b, :c, :d])
+
+      :keys ->
+        list_of(member_of([:a, :b, :c, :d]), max_length: 3)
+
+      :kw ->
+        list_of({member_of([:a, :b, :c, :d]), small()}, max_length: 6)
+
+      :lists ->
+        list_of(one_of([small(), list_of(one_of([small(), list_of(small())]))]), max_length: 5)
+
+      :tuple ->
+        map(list_of(small(), min_length: 1, max_length: 5), &List.to_tuple/1)
     end
   end
 

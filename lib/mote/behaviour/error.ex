@@ -69,7 +69,7 @@ defmodule Mote.Behaviour.Error do
     close =
       known
       |> Enum.uniq()
-      |> Enum.map(&{String.jaro_distance(bare(name), bare(&1)), &1})
+      |> Enum.map(&{likeness(bare(name), bare(&1)), &1})
       |> Enum.filter(fn {distance, other} -> distance > 0.77 and other != name end)
       |> Enum.sort(:desc)
       |> Enum.take(3)
@@ -79,6 +79,12 @@ defmodule Mote.Behaviour.Error do
       [] -> ""
       names -> ". Did you mean #{Enum.join(names, ", ")}?"
     end
+  end
+
+  # Short names are not much alike by their distance when two letters have changed places.
+  defp likeness(one, other) do
+    [letters, others] = Enum.map([one, other], &(&1 |> String.to_charlist() |> Enum.sort()))
+    if letters == others, do: 1.0, else: String.jaro_distance(one, other)
   end
 
   # "sum/2" is as near to "sun/2" as "sum" is to "sun": the arity must not blur the comparison.

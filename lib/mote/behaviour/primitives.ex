@@ -120,6 +120,7 @@ defmodule Mote.Behaviour.Primitives do
     {129, :binary_at, 2, :partial, [{:binary, :at}]},
     # Also spelled by interpolation.
     {130, :to_string, 1, :partial, [:to_string]},
+    {131, :to_float, 1, :partial, [{String, :to_float}]},
     {140, :vec_new, 2, :partial, [{Mote.Vector, :new}]},
     {141, :vec_from_binary, 2, :partial, [{Mote.Vector, :from_binary}]},
     {142, :vec_to_list, 1, :partial, [{Mote.Vector, :to_list}]},

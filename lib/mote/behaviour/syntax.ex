@@ -5,7 +5,20 @@ defmodule Mote.Behaviour.Syntax do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Warnings}
-  alias Mote.Behaviour.Syntax.{Binaries, Calls, Effects, Functions, Hints, Loops, Maps, Pattern, Ranges, With}
+
+  alias Mote.Behaviour.Syntax.{
+    Binaries,
+    Calls,
+    Effects,
+    Functions,
+    Hints,
+    Loops,
+    Maps,
+    Paths,
+    Pattern,
+    Ranges,
+    With
+  }
 
   # As text, since formatters differ in how they write the atom.
   @stepped String.to_atom("..//")
@@ -163,6 +176,21 @@ defmodule Mote.Behaviour.Syntax do
     {:case, env.line, expr(value, env), [clause], :case_clause}
   end
 
+  defp node(:destructure, _, [left, right], env) when is_list(left) do
+    call = quote(do: Mote.Prelude.Kernel.elements(unquote(right), unquote(length(left))))
+    {:match, env.line, Pattern.pattern(left, env), expr(call, env)}
+  end
+
+  defp node(:to_string, _, [value], env), do: Calls.text(value, env)
+
+  # Elsewhere than in a guard Kernel's macros raise where the name is no atom: the form of guards answers, too.
+  defp node(name, meta, [term, struct], %{context: nil} = env) when name in [:is_struct, :is_exception] do
+    {variable, counter} = fresh(:term)
+    term = {:=, [], [{variable, [counter: counter], nil}, term]}
+    test = {name, meta, [{variable, [counter: counter], nil}, struct]}
+    AST.block(env.line, [expr(term, env), expr(Macro.expand_once(test, %{env | context: :guard}), env)])
+  end
+
   defp node(:self, _, [], env), do: {:self, env.line}
 
   defp node(:send, _, [target, message], env), do: Effects.send(target, message, env)
@@ -214,9 +242,21 @@ defmodule Mote.Behaviour.Syntax do
 
     with nil <- Hints.construct(name, arity),
          nil <- Hints.effect_usage(name, arity) do
-      expand({name, meta, args}, env)
+      if of_kernel?(name, arity, env),
+        do: Calls.kernel(name, args, env),
+        else: expand({name, meta, args}, env)
     else
       hint -> Error.raise_at(env, env.line, hint)
+    end
+  end
+
+  # A macro of Kernel that is not to be expanded: what it becomes is not in the language. Of those with paths one is newer than
+  # some releases of Elixir.
+  defp of_kernel?(name, arity, env) do
+    case Macro.Env.lookup_import(env, {name, arity}) do
+      [macro: Kernel] -> Paths.macro?(name, arity) or Mote.Prelude.entry(Kernel, name, arity) != nil
+      [] -> Paths.macro?(name, arity)
+      _ -> false
     end
   end
 

@@ -10,4 +10,21 @@ defmodule Mote.Prelude.Access do
   defpure get(nil, _, default), do: default
   defpure get(list, key, default) when is_list(list), do: Pairs.get(list, key, default)
   defpure get(map, key, default) when not is_map_key(map, :__struct__), do: Map.get(map, key, default)
+
+  defpure fetch(nil, _), do: :error
+  defpure fetch(list, key) when is_list(list), do: Pairs.fetch(list, key)
+  defpure fetch(map, key) when not is_map_key(map, :__struct__), do: Map.fetch(map, key)
+
+  defpure fetch!(container, key), do: elem(fetch(container, key), 1)
+
+  defpure pop(list, key) when is_list(list), do: Pairs.pop(list, key)
+  defpure pop(map, key) when not is_map_key(map, :__struct__), do: Mote.Prelude.Map.pop(map, key)
+
+  # The key's value is another one; of a keyword list the first, and the others go.
+  defpure put(list, key, value) when is_list(list) and is_atom(key) do
+    if Pairs.has_key?(list, key), do: Pairs.with_first(list, key, value), else: [{key, value} | list]
+  end
+
+  defpure put(map, key, value) when is_map(map) and not is_map_key(map, :__struct__),
+    do: Map.put(map, key, value)
 end

@@ -67,4 +67,18 @@ defmodule Mote.Prelude.Characters do
 
   defpure word(_, from, from, done), do: done
   defpure word(text, from, at, done), do: [binary_part(text, from, at - from) | done]
+
+  # -- one character -------------------------------------------------------------------------------------------
+
+  # The bytes of the first character, nil if there is none. What follows it must stand for itself, too.
+  defpure next(""), do: nil
+  defpure next(<<?\r, ?\n, rest::binary>>), do: bounded(2, rest)
+  defpure next(<<c::utf8, rest::binary>>) when alone(c), do: bounded(byte_size(<<c::utf8>>), rest)
+  defpure next(<<c::utf8, _::binary>>), do: abort({:unsupported_character, <<c::utf8>>})
+  defpure next(<<_, _::binary>>), do: 1
+
+  defpure bounded(_, <<c::utf8, _::binary>>) when not alone(c),
+    do: abort({:unsupported_character, <<c::utf8>>})
+
+  defpure bounded(size, _), do: size
 end

@@ -4,6 +4,8 @@ defmodule Mote.Prelude.Enum do
   @moduledoc false
   use Mote.Behaviour
 
+  alias Mote.Prelude.Text
+
   defpure all?(source), do: all_in?(Enum.to_list(source))
 
   defpure all_in?([]), do: true
@@ -94,6 +96,51 @@ defmodule Mote.Prelude.Enum do
     take_every(take_first(drop_first(list, first), amount, []), step)
   end
 
+  # Moves a part of it to another place.
+  defpure slide(source, index, to) when is_integer(index), do: slide(source, index..index//1, to)
+
+  defpure slide(source, first..last//1, to) when is_integer(to) do
+    list = Enum.to_list(source)
+    size = if first < 0 or last < 0 or to < 0, do: length(list), else: 0
+    moved(list, from_end(first, size), from_end(last, size), from_end(to, size), size)
+  end
+
+  # `first..last` where the first one is greater has the step -1 unless one of them counts from the end.
+  defpure slide(source, first..last//-1, to) when first < 0 != last < 0 or first == last,
+    do: slide(source, first..last//1, to)
+
+  defpure from_end(index, size), do: if(index < 0, do: index + size, else: index)
+
+  # `size` is 0 where nothing counts from the end.
+  defpure moved(list, first, last, to, size) do
+    cond do
+      first < 0 or (size > 0 and first >= size) or first == to -> list
+      to < first and first <= last -> swapped(list, to, first, last + 1)
+      to > last and first <= last -> swapped(list, first, last + 1, to + 1)
+    end
+  end
+
+  # The elements from `a` to before `b`, and those from `b` to before `c`, change places.
+  defpure swapped(list, a, b, c) do
+    {before, rest} = split_at(list, a, [])
+    {one, rest} = split_at(rest, b - a, [])
+    {other, rest} = split_at(rest, c - b, [])
+    before ++ other ++ one ++ rest
+  end
+
+  defpure reverse_slice(source, start, amount)
+          when is_integer(start) and start >= 0 and is_integer(amount) and amount >= 0 do
+    {before, rest} = split_at(Enum.to_list(source), start, [])
+    {part, rest} = split_at(rest, amount, [])
+    before ++ Enum.reverse(part) ++ rest
+  end
+
+  defpure count_until(source, limit) when is_integer(limit) and limit > 0,
+    do: counted(Enum.to_list(source), limit, 0)
+
+  defpure counted([_ | rest], limit, n) when n < limit, do: counted(rest, limit, n + 1)
+  defpure counted(list, limit, n) when list == [] or n == limit, do: n
+
   defpure take_every(_, 0), do: []
 
   defpure take_every(source, nth) when is_integer(nth) and nth > 0,
@@ -156,13 +203,15 @@ defmodule Mote.Prelude.Enum do
   defpure pairs([x | xs], [y | ys], pairs), do: pairs(xs, ys, [{x, y} | pairs])
   defpure pairs(xs, ys, pairs) when xs == [] or ys == [], do: Enum.reverse(pairs)
 
-  defpure zip(sources),
-    do: rows(for(source <- Enum.to_list(sources), do: Enum.to_list(source)), [])
+  defpure zip(sources), do: for(row <- rows(sources), do: List.to_tuple(row))
+
+  # What stands at the same place of all of them, each as a list.
+  defpure rows(sources), do: rows(for(source <- Enum.to_list(sources), do: Enum.to_list(source)), [])
 
   defpure rows(lists, rows) do
     if lists == [] or any_in?(for(list <- lists, do: list == [])),
       do: Enum.reverse(rows),
-      else: rows(for(list <- lists, do: tl(list)), [List.to_tuple(for(list <- lists, do: hd(list))) | rows])
+      else: rows(for(list <- lists, do: tl(list)), [for(list <- lists, do: hd(list)) | rows])
   end
 
   defpure unzip(source), do: unpaired(Enum.reverse(Enum.to_list(source)), [], [])
@@ -179,7 +228,7 @@ defmodule Mote.Prelude.Enum do
   defpure into(source, target) when is_list(target), do: target ++ Enum.to_list(source)
 
   defpure into(source, target) when is_binary(target),
-    do: target <> joined(Enum.to_list(source), [], "")
+    do: target <> Text.joined(Enum.to_list(source), [], "")
 
   defpure into(source, %MapSet{map: map} = set),
     do: %{set | map: Map.merge(map, Map.new(for(x <- Enum.to_list(source), do: {x, []})))}
@@ -198,14 +247,7 @@ defmodule Mote.Prelude.Enum do
   defpure join(source), do: join(source, "")
 
   defpure join(source, joiner) when is_binary(joiner),
-    do: joined(for(x <- Enum.to_list(source), do: to_string(x)), [], joiner)
-
-  # Neighbours first, so that no text is copied more often than there are doublings.
-  defpure joined([], [], _), do: ""
-  defpure joined([text], [], _), do: text
-  defpure joined([a, b | rest], done, joiner), do: joined(rest, [a <> joiner <> b | done], joiner)
-  defpure joined([a], done, joiner), do: joined(Enum.reverse([a | done]), [], joiner)
-  defpure joined([], done, joiner), do: joined(Enum.reverse(done), [], joiner)
+    do: Text.joined(for(x <- Enum.to_list(source), do: to_string(x)), [], joiner)
 
   # -- order and number ----------------------------------------------------------------------------------------
 
@@ -276,4 +318,21 @@ defmodule Mote.Prelude.Enum do
   defpure frequencies(source) do
     Enum.reduce(Enum.to_list(source), %{}, fn x, seen -> Map.put(seen, x, Map.get(seen, x, 0) + 1) end)
   end
+
+  # -- at random -----------------------------------------------------------------------------------------------
+
+  # A range need not be made a list.
+  defpure random(first..last//step) when first <= last or step < 0,
+    do: first + step * (:rand.uniform(div(last - first, step) + 1) - 1)
+
+  defpure random(source) do
+    list = Enum.to_list(source)
+    elem(nth(list, :rand.uniform(length(list)) - 1), 1)
+  end
+
+  defpure shuffle(source),
+    do: values(sorted_keyed(for(x <- Enum.to_list(source), do: [{:rand.uniform(), x}]), []), [])
+
+  defpure take_random(_, 0), do: []
+  defpure take_random(source, n) when is_integer(n) and n > 0, do: take_first(shuffle(source), n, [])
 end

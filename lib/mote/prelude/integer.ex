@@ -3,6 +3,8 @@ defmodule Mote.Prelude.Integer do
   @moduledoc false
   use Mote.Behaviour
 
+  alias Mote.Prelude.Text
+
   defpure mod(a, b) do
     case rem(a, b) do
       r when r != 0 and r < 0 != b < 0 -> r + b
@@ -66,4 +68,72 @@ defmodule Mote.Prelude.Integer do
   defpure undigits(digits, base) when is_list(digits) and is_integer(base) and base >= 2 do
     Enum.reduce(digits, 0, fn digit, n when is_integer(digit) and digit < base -> n * base + digit end)
   end
+
+  # -- of any base ---------------------------------------------------------------------------------------------
+
+  defpure parse(text, base) when is_binary(text) and base in 2..36, do: parsed_in(text, base)
+
+  defpure parsed_in(<<?-, c, _::binary>> = text, base) do
+    if digit(c) < base, do: parsed_in(text, 1, base, -1, 0), else: :error
+  end
+
+  defpure parsed_in(<<?+, c, _::binary>> = text, base) do
+    if digit(c) < base, do: parsed_in(text, 1, base, 1, 0), else: :error
+  end
+
+  defpure parsed_in(<<c, _::binary>> = text, base) do
+    if digit(c) < base, do: parsed_in(text, 0, base, 1, 0), else: :error
+  end
+
+  defpure parsed_in("", _), do: :error
+
+  defpure parsed_in(text, at, _, _, n) when at == byte_size(text), do: {n, ""}
+
+  defpure parsed_in(text, at, base, sign, n) do
+    case digit(:binary.at(text, at)) do
+      digit when digit < base -> parsed_in(text, at + 1, base, sign, n * base + sign * digit)
+      _ -> {n, binary_part(text, at, byte_size(text) - at)}
+    end
+  end
+
+  # What is no digit of any base is 36.
+  defpure digit(c) when c in ?0..?9, do: c - ?0
+  defpure digit(c) when c in ?a..?z, do: c - ?a + 10
+  defpure digit(c) when c in ?A..?Z, do: c - ?A + 10
+  defpure digit(_), do: 36
+
+  # Of List.
+  defpure of_list(list), do: whole(Text.of_ascii(list), 10)
+  defpure of_list(list, base), do: whole(Text.of_ascii(list), base)
+
+  # All of a text must be digits: `String.to_integer/2`.
+  defpure whole(text, base) do
+    {n, ""} = parse(text, base)
+    n
+  end
+
+  defpure to_charlist(n), do: for(<<c <- text(n)>>, do: c)
+  defpure to_charlist(n, base), do: for(<<c <- text(n, base)>>, do: c)
+
+  defpure extended_gcd(0, 0), do: {0, 0, 0}
+  defpure extended_gcd(a, b) when is_integer(a) and is_integer(b), do: euclid({a, 1, 0}, {b, 0, 1})
+
+  # Each number with how many times `a` and `b` are in it.
+  defpure euclid({a, in_a, in_b}, {0, _, _}) when a < 0, do: {-a, -in_a, -in_b}
+  defpure euclid(divisor, {0, _, _}), do: divisor
+
+  defpure euclid({a, in_a, in_b}, {b, b_in_a, b_in_b} = next) do
+    times = div(a, b)
+    euclid(next, {a - times * b, in_a - times * b_in_a, in_b - times * b_in_b})
+  end
+
+  defpure ceil_div(a, b) do
+    if rem(a, b) != 0 and a < 0 == b < 0, do: div(a, b) + 1, else: div(a, b)
+  end
+
+  # How many bits are ones.
+  defpure popcount(n) when is_integer(n) and n >= 0, do: ones(n, 0)
+
+  defpure ones(0, count), do: count
+  defpure ones(n, count), do: ones(div(n, 2), count + rem(n, 2))
 end

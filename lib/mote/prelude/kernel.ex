@@ -5,27 +5,76 @@ defmodule Mote.Prelude.Kernel do
 
   alias Mote.Prelude.Access
   alias Mote.Prelude.Integer, as: Whole
-  alias Mote.Prelude.Keyword, as: Pairs
+  alias Mote.Prelude.{Places, Text}
 
   defpure inside(container, [key]), do: Access.get(container, key)
   defpure inside(container, [key | rest]), do: inside(Access.get(container, key), rest)
 
-  defpure put_inside(container, [key], value), do: put(container, key, value)
+  defpure put_inside(container, [key], value), do: Access.put(container, key, value)
 
   defpure put_inside(container, [key | rest], value),
-    do: put(container, key, put_inside(Access.get(container, key), rest, value))
+    do: Access.put(container, key, put_inside(Access.get(container, key), rest, value))
 
-  defpure put(map, key, value) when is_map(map) and not is_map_key(map, :__struct__),
-    do: Map.put(map, key, value)
+  defpure pop_inside(container, [key]), do: Access.pop(container, key)
 
-  # The first of the key's values is replaced, and the others stay; later releases of Elixir drop those. What is no keyword
-  # list has no keys, and aborts.
-  defpure put(list, key, value) when is_list(list) and is_atom(key) do
-    if key in Pairs.keys(list), do: List.keyreplace(list, key, 0, {key, value}), else: [{key, value} | list]
+  defpure pop_inside(container, [_ | _] = keys) when container != nil, do: popped(container, keys)
+
+  # What lies in nothing goes with that.
+  defpure popped(nil, _), do: :pop
+  defpure popped(container, [key]), do: Access.pop(container, key)
+
+  defpure popped(container, [key | rest]) do
+    case popped(Access.get(container, key), rest) do
+      {got, new} -> {got, Access.put(container, key, new)}
+      :pop -> Access.pop(container, key)
+    end
   end
 
   defpure power(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
     do: Whole.pow(base, exponent)
 
   defpure power(base, exponent), do: :math.pow(base, exponent)
+
+  # `text =~ part`, where the part is no regex.
+  defpure matches?(text, "") when is_binary(text), do: true
+
+  defpure matches?(text, part) when is_binary(text) and is_binary(part),
+    do: Places.found(text, part, 0) != nil
+
+  # `to_string/1` of what is a list.
+  defpure text(list), do: Text.of_list(list)
+
+  defpure slice(binary, start, size)
+          when is_binary(binary) and is_integer(start) and is_integer(size) and size >= 0 do
+    total = byte_size(binary)
+    start = min(if(start < 0, do: max(total + start, 0), else: start), total)
+    binary_part(binary, start, min(size, total - start))
+  end
+
+  defpure slice(binary, first..last//step) when is_binary(binary) and step > 0 do
+    total = byte_size(binary)
+    first = if first < 0, do: max(total + first, 0), else: first
+    last = if last < 0, do: total + last, else: last
+    part = if first > last or first >= total, do: "", else: slice(binary, first, last - first + 1)
+    if step == 1, do: part, else: every(part, step, 0, [])
+  end
+
+  defpure every(part, step, at, bytes) do
+    if at < byte_size(part),
+      do: every(part, step, at + step, [binary_part(part, at, 1) | bytes]),
+      else: Text.joined(Enum.reverse(bytes), [], "")
+  end
+
+  # The elements of a list, as many as there are variables for: `destructure`.
+  defpure elements(nil, n), do: copies(n, [])
+  defpure elements(list, n) when is_list(list), do: elements(list, n, [])
+
+  defpure elements(_, 0, done), do: Enum.reverse(done)
+  defpure elements([x | rest], n, done), do: elements(rest, n - 1, [x | done])
+  defpure elements([], n, done), do: Enum.reverse(done) ++ copies(n, [])
+
+  defpure copies(0, done), do: done
+  defpure copies(n, done), do: copies(n - 1, [nil | done])
+
+  defpure identity(x), do: x
 end

@@ -45,4 +45,82 @@ defmodule Mote.Prelude.Keyword do
 
   defpure pop(list, key, default),
     do: if(has_key?(list, key), do: {get(list, key), delete(list, key)}, else: {default, list})
+
+  # -- more of one key -----------------------------------------------------------------------------------------
+
+  defpure pop!(list, key), do: {fetch!(list, key), delete(list, key)}
+
+  defpure pop_values(list, key), do: {get_values(list, key), delete(list, key)}
+
+  defpure pop_first(list, key), do: pop_first(list, key, nil)
+
+  defpure pop_first(list, key, default) when is_list(list) and is_atom(key) do
+    if has_key?(list, key), do: {get(list, key), delete_first(list, key)}, else: {default, list}
+  end
+
+  defpure delete_first(list, key) when is_list(list) and is_atom(key), do: without_first(list, key, [])
+
+  defpure without_first([], _, before), do: Enum.reverse(before)
+  defpure without_first([{k, _} | rest], key, before) when k === key, do: Enum.reverse(before) ++ rest
+  defpure without_first([pair | rest], key, before), do: without_first(rest, key, [pair | before])
+
+  # In its place where the key is there, without the key's other values.
+  defpure replace(list, key, value) when is_list(list) and is_atom(key), do: set(list, key, value, [], [])
+
+  defpure replace!(list, key, value) do
+    _ = fetch!(list, key)
+    replace(list, key, value)
+  end
+
+  # The same, and at the end where the key is not there.
+  defpure with_first(list, key, value) when is_list(list) and is_atom(key),
+    do: set(list, key, value, [], [{key, value}])
+
+  defpure set([], _, _, before, missing), do: Enum.reverse(before) ++ missing
+
+  defpure set([{k, _} | rest], key, value, before, _) when k === key,
+    do: Enum.reverse(before) ++ [{key, value} | delete(rest, key)]
+
+  defpure set([{_, _} = pair | rest], key, value, before, missing),
+    do: set(rest, key, value, [pair | before], missing)
+
+  # -- all of it -----------------------------------------------------------------------------------------------
+
+  defpure new(), do: []
+  defpure new(source), do: unique(Enum.reverse(Enum.to_list(source)), %{}, [])
+
+  # The last of each key's values, from the end on.
+  defpure unique([], _, pairs), do: pairs
+
+  defpure unique([{key, value} | rest], seen, pairs) when is_atom(key) do
+    if is_map_key(seen, key),
+      do: unique(rest, seen, pairs),
+      else: unique(rest, Map.put(seen, key, true), [{key, value} | pairs])
+  end
+
+  defpure keyword?([]), do: true
+  defpure keyword?([{key, _} | rest]) when is_atom(key), do: keyword?(rest)
+  defpure keyword?(_), do: false
+
+  defpure to_list(list) when is_list(list), do: list
+
+  defpure equal?(a, b) when is_list(a) and is_list(b),
+    do: Enum.sort(a) == Enum.sort(b)
+
+  defpure from_keys(keys, value) when is_list(keys),
+    do: Enum.map(keys, fn key when is_atom(key) -> {key, value} end)
+
+  defpure split(list, keys), do: {take(list, keys), drop(list, keys)}
+
+  # With the values of the second list.
+  defpure intersect(a, b) when is_list(a) and is_list(b), do: common(a, b, [])
+
+  defpure common([], _, done), do: Enum.reverse(done)
+
+  defpure common([{key, _} | rest], b, done) do
+    case fetch(b, key) do
+      {:ok, value} -> common(rest, b, [{key, value} | done])
+      :error -> common(rest, b, done)
+    end
+  end
 end

@@ -81,7 +81,7 @@ defmodule Mote.Prelude.List do
   defpure wrap(other), do: [other]
 
   defpure zip(lists) when is_list(lists) do
-    Walk.rows(Enum.map(lists, fn list when is_list(list) -> list end), [])
+    for row <- Walk.rows(Enum.map(lists, fn list when is_list(list) -> list end), []), do: List.to_tuple(row)
   end
 
   # -- of tuples with a key ------------------------------------------------------------------------------------
@@ -120,4 +120,47 @@ defmodule Mote.Prelude.List do
       do: Enum.reverse(before) ++ instead ++ rest,
       else: changed(rest, key, place, instead, missing, [x | before])
   end
+
+  defpure keyfind!(list, key, place) do
+    case keyfind(list, key, place, nil) do
+      found when found != nil -> found
+    end
+  end
+
+  defpure keytake(list, key, place) when is_integer(place) and place >= 0,
+    do: taken(list, key, place, [])
+
+  defpure taken([], _, _, _), do: nil
+
+  defpure taken([x | rest], key, place, before) do
+    if keyed?(x, key, place),
+      do: {x, Enum.reverse(before) ++ rest},
+      else: taken(rest, key, place, [x | before])
+  end
+
+  # -- of characters -------------------------------------------------------------------------------------------
+
+  defpure ascii_printable?(list), do: ascii_printable?(list, :infinity)
+
+  defpure ascii_printable?([], _), do: true
+  defpure ascii_printable?(_, 0), do: true
+
+  defpure ascii_printable?([c | rest], limit) when limit == :infinity or (is_integer(limit) and limit > 0) do
+    if c in 32..126 or c in [?\n, ?\r, ?\t, ?\v, ?\b, ?\f, ?\e, ?\a],
+      do: ascii_printable?(rest, if(limit == :infinity, do: limit, else: limit - 1)),
+      else: false
+  end
+
+  defpure improper?([]), do: false
+  defpure improper?([_ | rest]) when is_list(rest), do: improper?(rest)
+  defpure improper?([_ | _]), do: true
+
+  defpure ends_with?(list, suffix) do
+    before = length(list) - length(suffix)
+    before >= 0 and Walk.drop_first(list, before) === suffix
+  end
+
+  defpure first!([x | _]), do: x
+  defpure last!([x]), do: x
+  defpure last!([_ | rest]), do: last!(rest)
 end

@@ -25,4 +25,7 @@ defmodule Mote.Prelude.Map do
   defpure from_keys(keys, value) when is_list(keys), do: Map.new(for(key <- keys, do: {key, value}))
   defpure from_struct(%{__struct__: _} = struct), do: Map.delete(struct, :__struct__)
   defpure equal?(a, b) when is_map(a) and is_map(b), do: a === b
+
+  defpure intersect(a, b) when is_map(a) and is_map(b),
+    do: Map.new(for({key, value} <- Map.to_list(b), is_map_key(a, key), do: {key, value}))
 end

@@ -4,7 +4,7 @@ defmodule Mote.Prelude.String do
   @moduledoc false
   use Mote.Behaviour
 
-  alias Mote.Prelude.Characters
+  alias Mote.Prelude.{Characters, Places}
 
   defpure starts_with?(text, prefixes) when is_binary(text) and is_list(prefixes),
     do: any_prefix?(text, prefixes)
@@ -35,39 +35,12 @@ defmodule Mote.Prelude.String do
   defpure any_suffix?(text, [s | rest]), do: if(suffix?(text, s), do: true, else: any_suffix?(text, rest))
 
   defpure contains?(text, parts) when is_binary(text) and is_list(parts), do: any_part?(text, parts)
-  defpure contains?(text, part), do: found(text, part, 0) != nil
+  defpure contains?(text, part), do: Places.found(text, part, 0) != nil
 
   defpure any_part?(_, []), do: false
 
   defpure any_part?(text, [part | rest]),
-    do: if(found(text, part, 0) != nil, do: true, else: any_part?(text, rest))
-
-  # The first place of a part at `at` or behind it, nil if there is none.
-  defpure found(text, part, at) do
-    cond do
-      at + byte_size(part) > byte_size(text) -> nil
-      binary_part(text, at, byte_size(part)) === part -> at
-      true -> found(text, part, at + 1)
-    end
-  end
-
-  defpure split(text, ""), do: ["" | Characters.graphemes(text) ++ [""]]
-  defpure split(text, part) when is_binary(part), do: parts(text, part, 0, [])
-
-  defpure parts(text, part, from, done) do
-    case found(text, part, from) do
-      nil -> Enum.reverse([binary_part(text, from, byte_size(text) - from) | done])
-      at -> parts(text, part, at + byte_size(part), [binary_part(text, from, at - from) | done])
-    end
-  end
-
-  defpure replace(text, part, new) when is_binary(new), do: Enum.join(split(text, part), new)
-
-  defpure split(text, part, options), do: trimmed(split(text, part), options)
-
-  defpure trimmed(parts, []), do: parts
-  defpure trimmed(parts, trim: false), do: parts
-  defpure trimmed(parts, trim: true), do: for(part <- parts, part != "", do: part)
+    do: if(Places.found(text, part, 0) != nil, do: true, else: any_part?(text, rest))
 
   defpure replace_prefix(text, prefix, new) when is_binary(new),
     do: if(starts_with?(text, prefix), do: new <> from(text, byte_size(prefix)), else: text)
@@ -90,6 +63,11 @@ defmodule Mote.Prelude.String do
   defpure changed(text, first, last, by) do
     Enum.join(for(<<c <- text>>, do: if(c >= first and c <= last, do: <<c + by>>, else: <<c>>)))
   end
+
+  defpure capitalize("", :ascii), do: ""
+
+  defpure capitalize(text, :ascii),
+    do: upcase(binary_part(text, 0, 1), :ascii) <> downcase(from(text, 1), :ascii)
 
   # -- white space ---------------------------------------------------------------------------------------------
 
@@ -174,4 +152,46 @@ defmodule Mote.Prelude.String do
       c when c >= ?0 and c <= ?9 -> number(text, at + 1, sign, n * 10 + sign * (c - ?0))
     end
   end
+
+  defpure to_integer(text, base), do: Mote.Prelude.Integer.whole(text, base)
+
+  # -- more of bytes and characters ----------------------------------------------------------------------------
+
+  defpure replace_leading(text, part, new) when is_binary(part) and part != "" and is_binary(new),
+    do: leading(text, part, new, 0)
+
+  defpure leading(text, part, new, n) do
+    if prefix?(text, part),
+      do: leading(from(text, byte_size(part)), part, new, n + 1),
+      else: duplicate(new, n) <> text
+  end
+
+  defpure replace_trailing(text, part, new) when is_binary(part) and part != "" and is_binary(new),
+    do: trailing(text, part, new, 0)
+
+  defpure trailing(text, part, new, n) do
+    if suffix?(text, part),
+      do: trailing(binary_part(text, 0, byte_size(text) - byte_size(part)), part, new, n + 1),
+      else: text <> duplicate(new, n)
+  end
+
+  defpure split_at(text, n) when is_binary(text) and is_integer(n) do
+    {first, rest} = Enum.split(graphemes(text), n)
+    {Enum.join(first), Enum.join(rest)}
+  end
+
+  defpure next_codepoint(""), do: nil
+  defpure next_codepoint(<<c::utf8, rest::binary>>), do: {<<c::utf8>>, rest}
+  defpure next_codepoint(<<byte, rest::binary>>), do: {<<byte>>, rest}
+
+  defpure next_grapheme(text) do
+    case Characters.next(text) do
+      nil -> nil
+      size -> {binary_part(text, 0, size), from(text, size)}
+    end
+  end
+
+  defpure valid?(""), do: true
+  defpure valid?(<<_::utf8, rest::binary>>), do: valid?(rest)
+  defpure valid?(text) when is_binary(text), do: false
 end

@@ -167,4 +167,12 @@ defmodule Mote.Total.Binaries do
   def to_string(atom) when is_atom(atom), do: Atom.to_string(atom)
   def to_string(binary) when is_binary(binary), do: binary
   def to_string(_), do: @none
+
+  def to_float(text) when is_binary(text) do
+    :erlang.binary_to_float(text)
+  rescue
+    ArgumentError -> @none
+  end
+
+  def to_float(_), do: @none
 end

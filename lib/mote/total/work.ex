@@ -38,7 +38,7 @@ defmodule Mote.Total.Work do
            ] ++
              [:map_values, :map_new, :map_merge, :to_list, :elements, :bin_slice, :vec_new, :vec_from_binary] ++
              [:vec_to_list, :vec_concat, :vec_map2, :vec_dot, :vec_distance, :vec_sum, :vec_min, :vec_max] ++
-             [:vec_argmin, :vec_argmax, :vec_sort]
+             [:vec_argmin, :vec_argmax, :vec_sort, :to_float]
 
   @keyed [:map_get, :map_fetch, :map_put, :map_update, :map_delete, :map_has_key]
 
@@ -63,6 +63,7 @@ defmodule Mote.Total.Work do
   end
 
   @doc "Pays for a primitive, within a turn."
+  def pay(:to_float, text), do: charge(:to_float, [text])
   def pay(name, a), do: if(big?(a), do: charge(name, [a]))
 
   def pay(name, a, b) when name in @compared,
@@ -153,6 +154,8 @@ defmodule Mote.Total.Work do
     inside = fits and position + count * 8 <= bit_size(binary)
     if inside and rem(position, 8) != 0, do: count, else: 0
   end
+
+  defp work(:to_float, [text], _) when is_binary(text), do: byte_size(text)
 
   defp work(:vec_new, [_, list], _), do: spine(list, 0)
   defp work(:vec_from_binary, [_, binary], _) when is_binary(binary), do: div(byte_size(binary), @bytes)

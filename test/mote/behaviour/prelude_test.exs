@@ -10,17 +10,8 @@ defmodule Mote.Behaviour.PreludeTest do
 
   @runs 25
 
-  # Elixir's own of another release, or none before 1.18.
-  @later [{Enum, :sum_by, 2}, {Enum, :product_by, 2}]
-
   test "every function of the table has a case" do
     text = Enum.join(Cases.all(), "\n")
-
-    for {module, name, arity} <- Prelude.functions() do
-      called = "#{inspect(module)}.#{name}("
-      assert text =~ called, "no case has #{called}…), of #{arity} arguments"
-    end
-
     calls = text |> Code.string_to_quoted!() |> calls()
     for entry <- Prelude.functions(), do: assert(entry in calls, "no case has #{inspect(entry)}")
   end
@@ -50,6 +41,9 @@ defmodule Mote.Behaviour.PreludeTest do
       Macro.prewalk(ast, MapSet.new(), fn
         {{:., _, [{:__aliases__, _, parts}, name]}, _, args} = node, calls ->
           {node, MapSet.put(calls, {Module.concat(parts), name, length(args)})}
+
+        {{:., _, [module, name]}, _, args} = node, calls when is_atom(module) and is_list(args) ->
+          {node, MapSet.put(calls, {module, name, length(args)})}
 
         node, calls ->
           {node, calls}
@@ -98,7 +92,7 @@ defmodule Mote.Behaviour.PreludeTest do
   ]
 
   # Whether all of each list is looked at.
-  defp unlike?(expression, [1 | 2]), do: expression =~ ~r/concat|zip/
+  defp unlike?(expression, [1 | 2]), do: expression =~ ~r/concat|zip|count_until/
   defp unlike?(_, _), do: false
 
   for {group, n} <- Enum.with_index(Cases.groups()) do
@@ -129,7 +123,7 @@ defmodule Mote.Behaviour.PreludeTest do
           bindings = variables |> Enum.zip(arguments) |> Keyword.put(variable, value)
           arguments = Enum.map(variables, &bindings[&1])
 
-          if not unlike?(expression, value) and raises?(expression, bindings) do
+          if not unlike?(expression, value) and not later?(expression) and raises?(expression, bindings) do
             place = "#{expression} of #{inspect(bindings, charlists: :as_lists)}"
             answer = Mote.Turn.run(fn -> {:value, apply(module, :"mote v#{i}", arguments)} end).outcome
             assert match?({:abort, _}, answer), "#{place}: #{inspect(answer)}"
@@ -249,6 +243,15 @@ defmodule Mote.Behaviour.PreludeTest do
     assert_raise KeyError, fn -> Interpret.call(module, :f, [[a: 1]]) end
   end
 
+  # Some releases of Elixir are mistaken about ranges with steps.
+  test "ranges are disjoint that have no number in common" do
+    ranges = for first <- -3..4, last <- -4..5, step <- [-4, -3, -1, 1, 2, 5], do: first..last//step
+
+    for a <- Enum.take_every(ranges, 7), b <- Enum.take_every(ranges, 5) do
+      assert {a, b, Prelude.Range.disjoint?(a, b)} == {a, b, not Enum.any?(a, &(&1 in b))}
+    end
+  end
+
   test "the least integer is read and written" do
     least = -4_611_686_018_427_387_904
 
@@ -293,9 +296,13 @@ defmodule Mote.Behaviour.PreludeTest do
         StreamData.fixed_list(Enum.map(variables, &Cases.generator/1)),
         [initial_seed: :os.timestamp(), max_runs: @runs],
         fn arguments ->
-          expected = expected(expression, Enum.zip(variables, arguments))
+          plain = apply(module, :"v#{i}", arguments)
+          # What this release does not have must be the same everywhere.
+          expected =
+            if later?(expression), do: plain, else: expected(expression, Enum.zip(variables, arguments))
+
           place = "#{expression} of #{inspect(Enum.zip(variables, arguments), charlists: :as_lists)}"
-          assert {place, apply(module, :"v#{i}", arguments)} === {place, expected}
+          assert {place, plain} === {place, expected}
           assert {place, Interpret.call(module, :"v#{i}", arguments)} === {place, expected}
 
           for actor <- actors do
@@ -308,14 +315,18 @@ defmodule Mote.Behaviour.PreludeTest do
   end
 
   defp expected(expression, bindings) do
-    expression = if later?(expression), do: Cases.older(expression), else: expression
     {value, _} = Code.eval_string("require Integer\n" <> expression, bindings)
     value
   end
 
+  # Whether a case calls a function that Elixir has in another release only.
   defp later?(expression) do
-    Enum.any?(@later, fn {module, name, arity} ->
-      expression =~ "#{inspect(module)}.#{name}(" and not function_exported?(module, name, arity)
+    expression
+    |> Code.string_to_quoted!()
+    |> calls()
+    |> Enum.any?(fn {module, name, arity} ->
+      Prelude.entry(module, name, arity) != nil and Code.ensure_loaded?(module) and
+        not function_exported?(module, name, arity) and not macro_exported?(module, name, arity)
     end)
   end
 end

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Check.Names do
   # are compiled already (the rest is found out when the unit is loaded). Part of the check pass.
   @moduledoc false
 
-  alias Mote.Behaviour.{Code, Delegate, Error, Primitives}
+  alias Mote.Behaviour.{Code, Delegate, Error}
   alias Mote.Behaviour.Syntax.Hints
 
   @doc "The names defined by a module; raises when two definitions clash."
@@ -58,7 +58,7 @@ defmodule Mote.Behaviour.Check.Names do
         fail(names, line, "#{text} is defined with def: a behaviour can only call it as defpure")
 
       true ->
-        known = texts(names.functions) ++ Primitives.spellings()
+        known = texts(names.functions) ++ Hints.known()
 
         fail(
           names,
@@ -77,11 +77,7 @@ defmodule Mote.Behaviour.Check.Names do
         :ok
 
       :foreign ->
-        fail(
-          names,
-          line,
-          "#{text} cannot be called: #{Hints.functions()}; #{inspect(module)} is no Mote.Behaviour module"
-        )
+        fail(names, line, Hints.foreign(module, name, arity))
 
       %{functions: functions} ->
         unless {name, arity} in functions do

@@ -140,6 +140,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     case name do
       type when type in [:integer, :float, :binary, :utf8] -> %{o | type: type}
       :bytes -> %{o | type: :binary}
+      bits when bits in [:bits, :bitstring] -> %{o | type: :bits}
       :signed -> %{o | signed: true}
       :unsigned -> o
       :big -> o
@@ -158,7 +159,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     Error.raise_at(
       env,
       env.line,
-      "#{Macro.to_string(ast)} is not available in a segment; there are integer, float, binary, utf8, signed, " <>
+      "#{Macro.to_string(ast)} is not available in a segment; there are integer, float, binary, bits, utf8, signed, " <>
         "unsigned, big, little, native, size(n) and unit(n)"
     )
   end
@@ -173,7 +174,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     o = %{o | size: o.size && size.(o.size)}
 
     case type do
-      type when text and type in [:binary, :utf8] and o.size == nil ->
+      type when text and type in [:binary, :bits, :utf8] and o.size == nil ->
         # In a pattern the literal says how many bytes there are; where a binary is made, all of it is meant.
         made(%{o | size: {:lit, env.line, byte_size(value)}}, :binary, parse.(value), 8)
 
@@ -186,11 +187,27 @@ defmodule Mote.Behaviour.Syntax.Binaries do
       :binary ->
         made(o, if(o.size, do: :binary, else: :rest), parse.(value), 8) |> check_unit(env)
 
+      :bits ->
+        made(bytes(o, env), if(o.size, do: :binary, else: :rest), parse.(value), 8)
+
       :utf8 ->
         if o.size || o.unit, do: Error.raise_at(env, env.line, "a utf8 segment has neither size nor unit")
         made(o, :utf8, parse.(value), 1)
     end
   end
+
+  # Bits without a size are all there are, those with one must be whole bytes.
+  defp bytes(%{size: nil} = o, _), do: %{o | unit: nil}
+
+  defp bytes(%{size: {:lit, l, n}, unit: unit} = o, env) when is_integer(n) do
+    bits = n * (unit || 1)
+    if rem(bits, 8) == 0, do: %{o | size: {:lit, l, div(bits, 8)}, unit: nil}, else: no_bytes(env)
+  end
+
+  defp bytes(_, env), do: no_bytes(env)
+
+  defp no_bytes(env),
+    do: Error.raise_at(env, env.line, "a segment of bits has whole bytes here: write binary-size(n)")
 
   defp made(o, kind, value, unit),
     do: %{kind: kind, value: value, size: o.size, unit: o.unit || unit, signed: o.signed, little: o.little}

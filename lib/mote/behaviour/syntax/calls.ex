@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
-  alias Mote.Behaviour.Syntax.{Effects, Hints, Loops, Maps, Ranges, Templates}
+  alias Mote.Behaviour.Syntax.{Effects, Functions, Hints, Loops, Maps, Paths, Ranges, Templates}
   alias Mote.Prelude
 
   # What `vec_map2` does with each pair of elements.
@@ -12,6 +12,25 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   # Nanoseconds in each unit of time.
   @time_units [nanosecond: 1, microsecond: 1_000, millisecond: 1_000_000, second: 1_000_000_000]
+
+  # Some whose answer is never a list.
+  @no_lists [
+              :add,
+              :sub,
+              :mul,
+              :fdiv,
+              :idiv,
+              :irem,
+              :neg,
+              :abs,
+              :round,
+              :trunc,
+              :floor,
+              :ceil,
+              :length,
+              :map_size
+            ] ++
+              [:tuple_size, :byte_size, :to_string, :bin_of, :binary_part]
 
   @functions [
     {:math, :pi, 0},
@@ -46,6 +65,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
     cond do
       primitive == :elements -> AST.elements(Loops.listed(hd(args), env))
+      primitive == :to_string -> text(hd(args), env)
       primitive -> AST.op(env.line, primitive, Syntax.exprs(args, env))
       module == Kernel -> Syntax.expr({name, meta, args}, env)
       module == :erlang -> erlang(name, args, meta, env)
@@ -64,18 +84,73 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
-  @doc "A function of Kernel that is no primitive."
+  @doc "A function or a macro of Kernel that is no primitive."
   def kernel(name, args, env) do
-    case Prelude.entry(Kernel, name, length(args)) do
-      nil -> Hints.kernel(name, length(args), env)
+    entry = Prelude.entry(Kernel, name, length(args))
+
+    cond do
+      Paths.macro?(name, length(args)) -> Paths.expr(name, args, env)
       entry -> prelude(entry, args, env)
+      true -> Hints.kernel(name, length(args), env)
     end
+  end
+
+  @doc "`to_string(value)`: a primitive, but for lists."
+  def text(value, %{context: :guard} = env), do: AST.op(env.line, :to_string, [Syntax.expr(value, env)])
+
+  def text(value, env) do
+    case Syntax.expr(value, env) do
+      {:lit, _, list} = value when is_list(list) -> text_of_list(value, env)
+      {:lit, _, _} = value -> AST.op(env.line, :to_string, [value])
+      {:op, _, known, _} = value when known in @no_lists -> AST.op(env.line, :to_string, [value])
+      value -> by_type(value, env)
+    end
+  end
+
+  defp by_type(value, %{line: l} = env) do
+    {list, other} = {Syntax.fresh(:value), Syntax.fresh(:value)}
+    {list_read, other_read} = {{:var, l, list}, {:var, l, other}}
+
+    clauses = [
+      {:clause, l, {:bind, l, list}, [AST.op(l, :is_list, [list_read])], text_of_list(list_read, env)},
+      {:clause, l, {:bind, l, other}, [], AST.op(l, :to_string, [other_read])}
+    ]
+
+    {:case, l, value, clauses, :case_clause}
+  end
+
+  defp text_of_list(list, env) do
+    module = if env.module == Prelude.Text, do: nil, else: Prelude.Text
+    {:call, env.line, {module, :of_list, 1}, [list]}
   end
 
   # The same name with an offset, or with a function.
   defp prelude({:pure, Mote.Prelude.Enum, :with_index}, [source, {form, _, _} = fun], env)
        when form in [:fn, :&],
        do: Templates.call(Mote.Prelude.Inline.Enum, :with_index_by, [source, fun], env)
+
+  defp prelude({:pure, Mote.Prelude.Places, :replace}, [_, _, {form, _, _} | _] = args, env)
+       when form in [:fn, :&],
+       do: Templates.call(Mote.Prelude.Inline.String, :replace, args, env)
+
+  # The last function orders, or says what there is of nothing: the one has arguments, the other has none.
+  defp prelude({:template, Mote.Prelude.Inline.Best, name}, args, env) do
+    last = List.last(args)
+
+    cond do
+      {name, length(args)} in [max: 3, min: 3, max_by: 4, min_by: 4, min_max_by: 4] ->
+        Templates.call(Mote.Prelude.Inline.Best, name, args, env)
+
+      Functions.arity(last) == 0 ->
+        Templates.call(Mote.Prelude.Inline.Best, :"#{name}_or", args, env)
+
+      name == :min_max ->
+        Functions.literal(last, 0, env)
+
+      true ->
+        Templates.call(Mote.Prelude.Inline.Best, name, args, env)
+    end
+  end
 
   defp prelude({:pure, module, name}, args, env),
     do: {:call, env.line, {module, name, length(args)}, Syntax.exprs(args, env)}

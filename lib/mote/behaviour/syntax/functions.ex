@@ -39,6 +39,16 @@ defmodule Mote.Behaviour.Syntax.Functions do
     )
   end
 
+  @doc "How many arguments a literal function takes; nil of what is none."
+  @spec arity(Macro.t()) :: arity | nil
+  def arity({:fn, _, [{:->, _, [[{:when, _, patterns_and_guard}], _]} | _]}),
+    do: length(patterns_and_guard) - 1
+
+  def arity({:fn, _, [{:->, _, [patterns, _]} | _]}), do: length(patterns)
+  def arity({:&, _, [{:/, _, [_, arity]}]}) when is_integer(arity), do: arity
+  def arity({:&, _, [expression]}), do: elem(captured(expression), 1)
+  def arity(_), do: nil
+
   @doc "A literal function called where it stands: its parameters are bound for its body alone."
   @spec call(Macro.t(), [Macro.t()], Macro.Env.t()) :: AST.expr()
   def call(fun, args, env) do
@@ -129,11 +139,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
   end
 
   defp from_capture(expression, arity, env) do
-    {body, highest} =
-      Macro.prewalk(expression, 0, fn
-        {:&, _, [n]}, highest when is_integer(n) -> {argument(n), max(n, highest)}
-        other, highest -> {other, highest}
-      end)
+    {body, highest} = captured(expression)
 
     if highest != arity do
       Error.raise_at(
@@ -145,6 +151,14 @@ defmodule Mote.Behaviour.Syntax.Functions do
     end
 
     {:fn, [line: env.line], [{:->, [line: env.line], [arguments(arity), body]}]}
+  end
+
+  # What is captured, and the highest of its arguments.
+  defp captured(expression) do
+    Macro.prewalk(expression, 0, fn
+      {:&, _, [n]}, highest when is_integer(n) -> {argument(n), max(n, highest)}
+      other, highest -> {other, highest}
+    end)
   end
 
   defp arguments(arity), do: for(n <- 1..arity//1, do: argument(n))

@@ -2,9 +2,10 @@ defmodule Mote.Behaviour.Syntax.Hints do
   # What to write instead of the Elixir constructs that are not in the language. Texts only.
   @moduledoc false
 
-  alias Mote.Behaviour.{Error, Primitives}
+  alias Mote.Behaviour.{Error, Listing}
+  alias Mote.Behaviour.Syntax.Elsewhere
 
-  @functions "a behaviour can call defpure functions and the primitives listed in Mote.Behaviour"
+  @functions "a behaviour can call defpure functions and what is listed in Mote.Behaviour"
 
   @constructs %{
     receive: "an actor gets its messages one at a time, as the clauses of its defactor",
@@ -13,6 +14,10 @@ defmodule Mote.Behaviour.Syntax.Hints do
     reraise: "end the turn with abort(reason)",
     throw: "end the turn with abort(reason)",
     exit: "an actor ends by become sink(); a turn ends by abort(reason)",
+    sigil_r:
+      "use patterns of binaries, String.split/3 or String.contains?/2, or match it before you send the text",
+    sigil_R:
+      "use patterns of binaries, String.split/3 or String.contains?/2, or match it before you send the text",
     spawn: "make an actor with create name(…)",
     spawn_link: "make an actor with create name(…)",
     spawn_monitor: "make an actor with create name(…)",
@@ -27,7 +32,15 @@ defmodule Mote.Behaviour.Syntax.Hints do
     super: "there is nothing to override",
     apply: "functions are not values here; call a defpure function by name",
     make_ref: "the address of a fresh actor is as unique: create sink()",
-    inspect: "to_string/1 makes text of binaries, atoms and numbers",
+    inspect:
+      "to_string/1 makes text of binaries, atoms, numbers and lists of characters; send other terms as they are",
+    node: "an actor's address says where it is: give whoever asks a name in the message",
+    is_port: "no value of a machine is known to be a port",
+    is_function:
+      "with one argument it tells functions from other terms; how many arguments one takes is not known",
+    struct: "write %Name{…}, or Map.merge(%Name{}, map)",
+    function_exported?: "which code is loaded is not known in a machine",
+    macro_exported?: "which code is loaded is not known in a machine",
     dbg: "send what you want to see to a customer",
     binding: "name the variables",
     ^: "a pinned variable belongs into a pattern",
@@ -55,6 +68,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     end
   end
 
+  defp spelling(name) when name in [:sigil_r, :sigil_R], do: "a regex"
   defp spelling(name), do: to_string(name)
 
   @doc "How an effect or a construct that is part of the language is spelled, when it was spelled wrongly."
@@ -93,72 +107,58 @@ defmodule Mote.Behaviour.Syntax.Hints do
       env,
       env.line,
       "#{name}/#{arity} is not available in a behaviour: #{@functions}" <>
-        Error.suggestion("#{name}/#{arity}", Primitives.spellings())
+        Error.suggestion("#{name}/#{arity}", known())
     )
   end
 
-  @doc "Why a function of a module of Elixir or Erlang cannot be called, or nil."
+  @doc "What can be called without a module, as `name/arity`, for suggestions."
+  @spec known() :: [String.t()]
+  def known, do: for({module, name, arity} <- Listing.all(), module in [nil, Kernel], do: "#{name}/#{arity}")
+
+  @doc "Why a function of a module of Elixir or Erlang cannot be called, or nil; not of modules with macros that can be."
   @spec remote(module, atom, arity) :: String.t() | nil
   def remote(module, name, arity) do
+    if module == Mote,
+      do: refused(module, name, arity, "which runs in a machine: #{own(name)}", ","),
+      else: remote(Elsewhere.reason(module, name, arity), module, name, arity)
+  end
+
+  defp remote(nil, module, name, arity) do
+    if module in [Enum, List, Map, MapSet, Keyword, Tuple, String, Range, Access, Float, Atom, Base] or
+         module in [:lists, :maps, :binary, :math, :rand, :erlang, Mote.Vector],
+       do: library(module, name, arity)
+  end
+
+  defp remote(reason, module, name, arity), do: refused(module, name, arity, reason, ":")
+
+  defp own(name), do: if(usage = usage(name), do: "write #{usage}", else: @functions)
+
+  defp refused(module, name, arity, reason, sign),
+    do: "#{inspect(module)}.#{name}/#{arity} is not available in a behaviour#{sign} #{reason}"
+
+  @doc "Why a function of a module without behaviours cannot be called."
+  @spec foreign(module, atom, arity) :: String.t()
+  def foreign(module, name, arity) do
+    if library?(module) do
+      library(module, name, arity)
+    else
+      "#{inspect(module)}.#{name}/#{arity} cannot be called: #{@functions}; #{inspect(module)} is no Mote.Behaviour " <>
+        "module: write the function there with defpure, or call it before you send"
+    end
+  end
+
+  # There is something of it.
+  defp library?(module), do: Enum.any?(Listing.all(), &match?({^module, _, _}, &1))
+
+  defp library(module, name, arity) do
     text = "#{inspect(module)}.#{name}/#{arity}"
+    known = for {^module, name, arity} <- Listing.all(), do: "#{inspect(module)}.#{name}/#{arity}"
+    missing = "#{text} is not available in a behaviour"
 
-    case module do
-      Enum ->
-        "#{text} is not available in a behaviour; what there is of Enum is listed in Mote.Behaviour, and there is for"
-
-      Stream ->
-        "#{text} is not available in a behaviour: a stream is a function, and functions are not values here; write " <>
-          "the function of Enum of that name, or a defpure function that calls itself"
-
-      String when {name, arity} in [upcase: 1, downcase: 1] ->
-        "#{text} is not available in a behaviour, which knows the letters of ASCII only: write " <>
-          "String.#{name}(text, :ascii)"
-
-      module when module in [String, :binary] ->
-        "#{text} is not available in a behaviour; what there is of String is listed in Mote.Behaviour; binaries have " <>
-          "patterns, <<…>>, <>, byte_size/1, binary_part/3, :binary.at/2 and to_string/1"
-
-      module when module in [List, Tuple, Keyword] ->
-        "#{text} is not available in a behaviour; what there is of #{inspect(module)} is listed in Mote.Behaviour, and " <>
-          "lists and tuples have patterns"
-
-      :math ->
-        "#{text} is not available in a behaviour" <>
-          Error.suggestion(text, Primitives.spellings() ++ [":math.pi/0"])
-
-      Mote.Vector ->
-        "#{text} is not available in a behaviour" <>
-          Error.suggestion(
-            text,
-            Primitives.spellings() ++ for(name <- ~w(add sub mul div min max), do: "Mote.Vector.#{name}/2")
-          )
-
-      :rand ->
-        "#{text} is not available in a behaviour; of :rand there are uniform/0 and uniform/1"
-
-      :erlang ->
-        "#{text} is not available in a behaviour: #{@functions}"
-
-      Map ->
-        "#{text} is not available in a behaviour; what there is of Map is listed in Mote.Behaviour, and maps have " <>
-          "literals, patterns, %{map | key: value}, map.key, map_size/1 and for"
-
-      Access ->
-        "#{text} is not available in a behaviour: write map[key] or get_in(map, keys)"
-
-      Mote ->
-        what = if usage = usage(name), do: "write #{usage}", else: @functions
-        "#{text} is not available in a behaviour, which runs in a machine: #{what}"
-
-      System when name == :system_time ->
-        "#{text} is not available in a behaviour: there is System.monotonic_time(unit)"
-
-      module when module in [Range, Process, GenServer, Agent, Task, IO, File, System] ->
-        "#{text} is not available in a behaviour: #{@functions}; what touches the world is a message to a BEAM " <>
-          "process"
-
-      _ ->
-        nil
+    case {Error.suggestion(text, known), known} do
+      {"", []} -> "#{missing}: #{@functions}"
+      {"", _} -> "#{missing}; what there is of #{inspect(module)} is listed in Mote.Behaviour"
+      {suggestion, _} -> missing <> suggestion
     end
   end
 

@@ -14,6 +14,10 @@ defmodule Mote.Behaviour.Syntax.Maps do
     end)
   end
 
+  # What `@attribute` with a regex becomes.
+  def literal([{:__struct__, Regex} | _], env),
+    do: Error.raise_at(env, env.line, Syntax.Hints.construct(:sigil_r, 2))
+
   def literal(pairs, env) do
     AST.map(env.line, for({key, value} <- pairs, do: {Syntax.expr(key, env), Syntax.expr(value, env)}))
   end
@@ -50,6 +54,13 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   @doc "The pattern `%Name{…}`."
   @spec struct_pattern(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.pattern()
+  def struct_pattern({name, _, context} = any, {:%{}, _, pairs}, env)
+      when is_atom(name) and is_atom(context) and name != :__MODULE__,
+      do: pattern([{:__struct__, any} | pairs], env)
+
+  def struct_pattern({:^, _, [_]} = pin, {:%{}, _, pairs}, env),
+    do: pattern([{:__struct__, pin} | pairs], env)
+
   def struct_pattern(name, {:%{}, _, pairs}, env) do
     %{__struct__: module} = defaults(name, pairs, env)
     pattern([{:__struct__, module} | pairs], env)

@@ -27,7 +27,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
   # What the functions that sort take as well.
   @orders %{asc: quote(do: fn a, b -> a <= b end), desc: quote(do: fn a, b -> a >= b end)}
 
-  defp ordered(args, name) when name in [:sort, :sort_by],
+  defp ordered(args, name) when name in [:sort, :sort_by, :keysort],
     do: List.update_at(args, -1, &if(is_atom(&1), do: Map.get(@orders, &1, &1), else: &1))
 
   defp ordered(args, _), do: args

@@ -76,6 +76,23 @@ defmodule Mote.Prelude.Inline.Enum do
     end
   end
 
+  deftemplate chunk_while(source, acc, fun, fun_end), do: chunked(Enum.to_list(source), [], acc, fun, fun_end)
+
+  deftemplate chunked([], chunks, acc, fun, fun_end) do
+    case fun_end.(acc) do
+      {:cont, _} -> Enum.reverse(chunks)
+      {:cont, chunk, _} -> Enum.reverse([chunk | chunks])
+    end
+  end
+
+  deftemplate chunked([x | rest], chunks, acc, fun, fun_end) do
+    case fun.(x, acc) do
+      {:cont, chunk, acc} -> chunked(rest, [chunk | chunks], acc, fun, fun_end)
+      {:cont, acc} -> chunked(rest, chunks, acc, fun, fun_end)
+      {:halt, acc} -> chunked([], chunks, acc, fun, fun_end)
+    end
+  end
+
   deftemplate dedup_by(source, fun), do: deduped(Enum.to_list(source), [], nil, fun)
   deftemplate deduped([], done, _, fun), do: Enum.reverse(done)
 
@@ -101,6 +118,12 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate count(source, fun), do: count_in(Enum.to_list(source), 0, fun)
   deftemplate count_in([], n, fun), do: n
   deftemplate count_in([x | rest], n, fun), do: count_in(rest, if(fun.(x), do: n + 1, else: n), fun)
+
+  deftemplate count_until(source, fun, limit) when is_integer(limit) and limit > 0,
+    do: until(Enum.to_list(source), 0, limit, fun)
+
+  deftemplate until(list, n, limit, fun) when list == [] or n == limit, do: n
+  deftemplate until([x | rest], n, limit, fun), do: until(rest, if(fun.(x), do: n + 1, else: n), limit, fun)
 
   deftemplate sum_by(source, fun), do: sum_in(Enum.to_list(source), 0, fun)
   deftemplate sum_in([], sum, fun), do: sum
@@ -180,10 +203,10 @@ defmodule Mote.Prelude.Inline.Enum do
   end
 
   deftemplate map_join(source, fun),
-    do: Mote.Prelude.Enum.joined(texts(Enum.to_list(source), [], fun), [], "")
+    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), [], "")
 
   deftemplate map_join(source, joiner, fun) when is_binary(joiner),
-    do: Mote.Prelude.Enum.joined(texts(Enum.to_list(source), [], fun), [], joiner)
+    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), [], joiner)
 
   deftemplate texts([], done, fun), do: Enum.reverse(done)
   deftemplate texts([x | rest], done, fun), do: texts(rest, [to_string(fun.(x)) | done], fun)
@@ -197,6 +220,11 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate zip_with(a, b, fun), do: zip_in(Enum.to_list(a), Enum.to_list(b), [], fun)
   deftemplate zip_in([x | xs], [y | ys], done, fun), do: zip_in(xs, ys, [fun.(x, y) | done], fun)
   deftemplate zip_in(xs, ys, done, fun) when xs == [] or ys == [], do: Enum.reverse(done)
+
+  deftemplate zip_with(sources, fun), do: map_in(Mote.Prelude.Enum.rows(sources), [], fun)
+  deftemplate zip_reduce(sources, acc, fun), do: rows_acc(Mote.Prelude.Enum.rows(sources), acc, fun)
+  deftemplate rows_acc([], acc, fun), do: acc
+  deftemplate rows_acc([row | rest], acc, fun), do: rows_acc(rest, fun.(row, acc), fun)
 
   deftemplate zip_reduce(a, b, acc, fun), do: zip_acc(Enum.to_list(a), Enum.to_list(b), acc, fun)
   deftemplate zip_acc([x | xs], [y | ys], acc, fun), do: zip_acc(xs, ys, fun.(x, y, acc), fun)
@@ -267,6 +295,10 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate sort_by(source, fun_key, fun) do
     Mote.Prelude.Enum.values(sorted_by(with_keys(Enum.to_list(source), [], fun_key), [], fun), [])
   end
+
+  # Of List.
+  deftemplate keysort(list, place, fun) when is_list(list) and is_integer(place) and place >= 0,
+    do: Mote.Prelude.Enum.values(sorted_by(for(x <- list, do: [{elem(x, place), x}]), [], fun), [])
 
   deftemplate sorted_by([], [], fun), do: []
   deftemplate sorted_by([run], [], fun), do: run

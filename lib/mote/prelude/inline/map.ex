@@ -31,4 +31,41 @@ defmodule Mote.Prelude.Inline.Map do
 
   deftemplate get_lazy(map, key, fun),
     do: if(is_map_key(map, key), do: Map.fetch!(map, key), else: fun.())
+
+  deftemplate split_with(map, fun) when is_map(map), do: parted(Enum.to_list(map), [], [], fun)
+
+  deftemplate parted([], yes, no, fun), do: {Map.new(yes), Map.new(no)}
+
+  deftemplate parted([pair | rest], yes, no, fun) do
+    if fun.(pair), do: parted(rest, [pair | yes], no, fun), else: parted(rest, yes, [pair | no], fun)
+  end
+
+  deftemplate intersect(a, b, fun) when is_map(a) and is_map(b), do: common(Enum.to_list(a), b, [], fun)
+
+  deftemplate common([], b, pairs, fun), do: Map.new(pairs)
+
+  deftemplate common([{key, old} | rest], b, pairs, fun) do
+    pairs = if is_map_key(b, key), do: [{key, fun.(key, old, Map.fetch!(b, key))} | pairs], else: pairs
+    common(rest, b, pairs, fun)
+  end
+
+  deftemplate replace_lazy(map, key, fun),
+    do: if(is_map_key(map, key), do: Map.put(map, key, fun.(Map.fetch!(map, key))), else: map)
+
+  deftemplate pop_lazy(map, key, fun),
+    do: if(is_map_key(map, key), do: {Map.fetch!(map, key), Map.delete(map, key)}, else: {fun.(), map})
+
+  deftemplate get_and_update(map, key, fun) do
+    case fun.(Map.get(map, key)) do
+      {got, value} -> {got, Map.put(map, key, value)}
+      :pop -> Mote.Prelude.Map.pop(map, key)
+    end
+  end
+
+  deftemplate get_and_update!(map, key, fun) do
+    case fun.(Map.fetch!(map, key)) do
+      {got, value} -> {got, Map.put(map, key, value)}
+      :pop -> Mote.Prelude.Map.pop(map, key)
+    end
+  end
 end

@@ -21,4 +21,14 @@ defmodule Mote.Prelude.Inline.MapSet do
 
   deftemplate left([x | rest], set, fun),
     do: left(rest, if(fun.(x), do: MapSet.delete(set, x), else: set), fun)
+
+  deftemplate split_with(set, fun), do: parted(Enum.to_list(set), set, set, fun)
+
+  deftemplate parted([], yes, no, fun), do: {yes, no}
+
+  deftemplate parted([x | rest], yes, no, fun) do
+    if fun.(x),
+      do: parted(rest, yes, MapSet.delete(no, x), fun),
+      else: parted(rest, MapSet.delete(yes, x), no, fun)
+  end
 end

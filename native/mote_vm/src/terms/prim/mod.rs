@@ -135,6 +135,7 @@ pub(crate) fn apply(
         P::BinaryPart => binaries::binary_part(heap, a, b, c),
         P::BinaryAt => binaries::binary_at(a, b),
         P::ToString => text::to_string(heap, a),
+        P::ToFloat => text::to_float(heap, a),
 
         P::VecNew => vectors::vec_new(heap, a, b),
         P::VecFromBinary => vectors::vec_from_binary(heap, a, b),

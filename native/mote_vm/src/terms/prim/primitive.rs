@@ -153,6 +153,7 @@ primitives! {
     BinaryPart = 128, "binary_part", 3;
     BinaryAt = 129, "binary_at", 2;
     ToString = 130, "to_string", 1;
+    ToFloat = 131, "to_float", 1;
     VecNew = 140, "vec_new", 2;
     VecFromBinary = 141, "vec_from_binary", 2;
     VecToList = 142, "vec_to_list", 1;
@@ -199,12 +200,12 @@ mod tests {
                 None => assert!(
                     !(0..=55).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80..=82 | 90 | 100..=113 | 120..=130 | 140..=156)
+                        && !matches!(number, 80..=82 | 90 | 100..=113 | 120..=131 | 140..=156)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 56 + 18 + 4 + 14 + 11 + 17);
+        assert_eq!(Primitive::ALL.len(), 56 + 18 + 4 + 14 + 12 + 17);
     }
 
     #[test]

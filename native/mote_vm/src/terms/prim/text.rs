@@ -1,4 +1,4 @@
-//! Text of what is none.
+//! Text of what is none, and floats of text.
 use super::build::{float, number_of};
 use super::types::{as_binary, is_atom};
 use crate::heap::Heap;
@@ -26,6 +26,42 @@ pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
         (None, Some(f)) => heap.bytes(written(f).as_bytes()),
         (None, None) => Value::NONE,
     }
+}
+
+/// `to_float(a)`: the float nearest to a decimal number that is written as Erlang writes floats, `-12.5e-3`.
+pub(crate) fn to_float(heap: &mut Heap, a: Value) -> Value {
+    let Some(text) = as_binary(a) else {
+        return Value::NONE;
+    };
+    // A text has no bound; every byte of it is looked at.
+    if heap.work.count(text.len()).is_err() {
+        return Value::NONE;
+    }
+    let parsed = |text| std::str::from_utf8(text).ok()?.parse::<f64>().ok();
+    match is_decimal(text).then(|| parsed(text)).flatten() {
+        Some(f) if f.is_finite() => heap.float(f),
+        _ => Value::NONE,
+    }
+}
+
+/// Whether a text has a sign or none, digits, a point, digits, and an exponent or none. Rust reads more than that.
+fn is_decimal(text: &[u8]) -> bool {
+    let unsigned = |text: &[u8]| usize::from(matches!(text.first(), Some(b'+' | b'-')));
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = &text[unsigned(text)..];
+    let (point, fraction) = match digits(whole) {
+        0 => return false,
+        n => (whole.get(n), whole.get(n + 1..).unwrap_or(&[])),
+    };
+    let behind = &fraction[digits(fraction)..];
+    let exponent = |text: &[u8]| !text.is_empty() && digits(text) == text.len();
+    point == Some(&b'.')
+        && behind.len() < fraction.len()
+        && match behind {
+            [] => true,
+            [b'e' | b'E', rest @ ..] => exponent(&rest[unsigned(rest)..]),
+            _ => false,
+        }
 }
 
 /// The fewest digits that make this float and no other, with a point; with an exponent where that is shorter, as Erlang
@@ -109,6 +145,38 @@ mod tests {
             let value = built.value(&odd);
             assert!(to_string(&mut built.heap, value).is_none());
         }
+    }
+
+    #[test]
+    fn texts_of_floats() {
+        let mut built = Built::new();
+        let long = format!("{}.5", "0".repeat(1000));
+        let rows = [
+            ("1.5", Some(1.5)),
+            ("+00.50", Some(0.5)),
+            ("-12.5e-3", Some(-0.0125)),
+            ("1.0E+2", Some(100.0)),
+            ("2.2250738585072011e-308", Some(2.225_073_858_507_201e-308)),
+            ("1.0e-400", Some(0.0)),
+            (&long, Some(0.5)),
+            ("1.0e400", None),
+            ("1", None),
+            ("1.", None),
+            (".5", None),
+            ("1e5", None),
+            ("1.0e", None),
+            ("1.0e+", None),
+            ("1.0 ", None),
+            ("inf", None),
+            ("", None),
+            ("-", None),
+        ];
+        for (text, expected) in rows {
+            let value = built.value(&Model::Bytes(text.as_bytes().to_vec()));
+            assert_eq!(float(to_float(&mut built.heap, value)), expected, "{text}");
+        }
+        let value = built.value(&Model::Atom("a"));
+        assert!(to_float(&mut built.heap, value).is_none());
     }
 
     #[test]

@@ -1,0 +1,107 @@
+defmodule Mote.Behaviour.Syntax.Elsewhere do
+  # Functions that have effects, read what a turn cannot read, or need what a machine does not have: what to write in a
+  # behaviour instead. Texts only.
+  @moduledoc false
+
+  @process "send it to a BEAM process that does it, or use Mote.Library.Beam"
+  @clock "a turn that runs again must do the same again: use System.monotonic_time(unit), or take the time from the message"
+  @atoms "atoms are never freed: keep the binary"
+  @unicode "it needs tables of Unicode that are not in a machine"
+  @regex "there are no regexes in a machine: use patterns of binaries, String.split/3 or String.contains?/2"
+  @timer "write send_after(milliseconds, target, message), and cancel_timer(timer)"
+  @waiting "an actor does not wait: write send_after(milliseconds, self(), message), and go on when the message comes"
+
+  @functions %{
+    {Process, :send_after} => @timer,
+    {Process, :cancel_timer} => "write cancel_timer(timer)",
+    {Process, :sleep} => @waiting,
+    {Process, :send} => "write send target, message",
+    {:erlang, :send} => "write send target, message",
+    {:erlang, :send_after} => @timer,
+    {:erlang, :start_timer} => @timer,
+    {:erlang, :cancel_timer} => "write cancel_timer(timer)",
+    {:erlang, :now} => @clock,
+    {:erlang, :system_time} => @clock,
+    {:erlang, :monotonic_time} => "write System.monotonic_time(unit)",
+    {:timer, :sleep} => @waiting,
+    {:timer, :send_after} => @timer,
+    {:timer, :send_interval} => "write send_after(milliseconds, self(), message), again with each message",
+    {IO, :inspect} => "#{@process}; Mote.trace/2 shows what turns do",
+    {GenServer, :call} =>
+      "send a request with self() in it, as send server, {self(), request}: the answer comes as a message",
+    {GenServer, :cast} => "write send target, message",
+    {String, :to_atom} => @atoms,
+    {String, :to_existing_atom} => @atoms,
+    {String, :to_unsafe_atom} => @atoms,
+    {List, :to_atom} => @atoms,
+    {List, :to_existing_atom} => @atoms,
+    {:erlang, :binary_to_atom} => @atoms,
+    {:erlang, :list_to_atom} => @atoms,
+    {String, :normalize} => @unicode,
+    {String, :equivalent?} => @unicode,
+    {String, :printable?} => @unicode,
+    {String, :splitter} =>
+      "what it returns is a function, and functions are not values here: write String.split/3",
+    {String, :match?} => @regex,
+    {Access, :get_and_update} => "write get_and_update_in(container, [key], fun)",
+    {System, :system_time} => "there is System.monotonic_time(unit)",
+    {System, :os_time} => "there is System.monotonic_time(unit)",
+    {System, :unique_integer} => "the address of a fresh actor is as unique: create sink()"
+  }
+
+  @modules %{
+    Stream =>
+      "a stream is a function, and functions are not values here: write the function of Enum of that name",
+    Regex => @regex,
+    IO => @process,
+    File => @process,
+    Path => @process,
+    Port => @process,
+    Logger => "#{@process}; Mote.Telemetry.attach_default_logger/0 logs turns that were aborted",
+    System => @process,
+    Application => "what an actor is to know comes with its captures",
+    Process => "an actor is no process: it has send, self(), create and become",
+    GenServer => "an actor is a server by itself: the clauses of its defactor take the requests",
+    Agent => "an actor keeps its state in its captures: become name(…) changes it",
+    Task => "write create name(…) for each, with self() among its captures: the answers come as messages",
+    Supervisor => "an aborted turn leaves its actor as it was: there is nothing to supervise",
+    DynamicSupervisor => "an aborted turn leaves its actor as it was: there is nothing to supervise",
+    Registry => "keep the addresses in a map of an actor",
+    Node => "an address says itself where its actor is",
+    Code => "code is compiled before it is loaded",
+    DateTime => @clock,
+    NaiveDateTime => @clock,
+    Date => "calculate with integers, or before you send",
+    Time => "calculate with integers, or before you send",
+    Calendar => "calculate with integers, or before you send",
+    :timer => @timer,
+    :ets => "an actor keeps its state in its captures: a map takes the place of a table",
+    :dets => @process,
+    :persistent_term => "what an actor is to know comes with its captures",
+    :gen_server => "an actor is a server by itself: the clauses of its defactor take the requests",
+    :gen_tcp => @process,
+    :file => @process,
+    :io => @process,
+    :os => @process,
+    :logger => @process,
+    :re => @regex,
+    :crypto => @process
+  }
+
+  # What is known of a date when there is a clock.
+  @today [utc_today: 0, utc_today: 1, utc_now: 0, utc_now: 1, utc_now: 2, now: 1, now!: 1, local_now: 0]
+
+  @doc "What to write instead of `module.name/arity`, or nil where nothing is known of it."
+  @spec reason(module, atom, arity) :: String.t() | nil
+  def reason(module, name, arity) do
+    cond do
+      module in [Date, Time] and {name, arity} in @today -> @clock
+      module == String and {name, arity} in [upcase: 1, downcase: 1, capitalize: 1] -> ascii(name)
+      module == String and name in [:upcase, :downcase, :capitalize] -> ascii(name)
+      module in [DateTime, NaiveDateTime] and {name, arity} not in @today -> @modules[Date]
+      true -> Map.get(@functions, {module, name}) || Map.get(@modules, module)
+    end
+  end
+
+  defp ascii(name), do: "a machine knows the letters of ASCII only: write String.#{name}(text, :ascii)"
+end

@@ -1,0 +1,175 @@
+defmodule Mote.Behaviour.Syntax.Paths do
+  # `put_in(map.key[other], value)` and the other macros of Kernel that take a path: code that takes the containers apart and
+  # puts them together again, since there are no functions to hand on. A step is `.field`, which must be there, or `[key]`.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+
+  @macros [get_in: 1, put_in: 2, update_in: 2, pop_in: 1, get_and_update_in: 2]
+
+  @doc "Whether `name/arity` takes a path."
+  def macro?(name, arity), do: {name, arity} in @macros
+
+  @doc "These macros."
+  @spec macros() :: [{atom, arity}]
+  def macros, do: @macros
+
+  @doc "A call of one of them."
+  @spec expr(atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
+  def expr(name, [path | args], env) do
+    {base, steps} = apart(path, [], env)
+
+    if steps == [] do
+      Error.raise_at(
+        env,
+        env.line,
+        "#{name}/#{length(args) + 1} takes a path, such as map.key or map[key], got: #{Macro.to_string(path)}"
+      )
+    end
+
+    name |> code(base, steps, args, path, env) |> Syntax.expr(env)
+  end
+
+  defp code(:get_in, base, steps, [], _, _), do: read(base, steps)
+  defp code(:put_in, base, steps, [value], _, _), do: write(base, steps, fn _old -> value end)
+  defp code(:update_in, base, steps, [fun], _, _), do: write(base, steps, &call(fun, &1))
+  defp code(:get_and_update_in, base, steps, [fun], _, _), do: both(base, steps, &call(fun, &1))
+
+  defp code(:pop_in, base, steps, [], path, env) do
+    case List.last(steps) do
+      {:key, _} ->
+        popped(base, steps)
+
+      {:field, field} ->
+        Error.raise_at(
+          env,
+          env.line,
+          "pop_in/1 cannot take the field .#{field} out of its map, which must have it: the path of " <>
+            "#{Macro.to_string(path)} must end with [key]"
+        )
+    end
+  end
+
+  defp apart({{:., _, [Access, :get]}, _, [container, key]}, steps, env),
+    do: apart(container, [{:key, key} | steps], env)
+
+  defp apart({{:., _, [container, field]}, meta, []} = call, steps, env) when is_atom(field) do
+    if meta[:no_parens] == true and not is_atom(Macro.expand(container, env)),
+      do: apart(container, [{:field, field} | steps], env),
+      else: {call, steps}
+  end
+
+  defp apart(base, steps, _), do: {base, steps}
+
+  # -- code ----------------------------------------------------------------------------------------------------
+
+  defp read(value, []), do: value
+  defp read(container, [{:key, key} | steps]), do: read(get(container, key), steps)
+
+  # What is nil has no fields, and is no error here.
+  defp read(container, [{:field, field} | steps]) do
+    value = variable(:value)
+
+    found =
+      quote do
+        case unquote(container) do
+          nil -> nil
+          unquote(value) -> unquote(field(value, field))
+        end
+      end
+
+    read(found, steps)
+  end
+
+  # The container with what `leaf` makes of the old value at the end of the path.
+  defp write(value, [], leaf), do: leaf.(value)
+
+  defp write(container, [step | steps], leaf) do
+    {bound, container, step} = bound(container, step)
+    new = write(got(container, step), steps, leaf)
+
+    quote do
+      unquote_splicing(bound)
+      unquote(put(container, step, new))
+    end
+  end
+
+  # `{got, container}`, where `leaf` makes `{got, value}` or `:pop` of the value at the end of the path.
+  defp both(value, [], leaf), do: leaf.(value)
+
+  defp both(container, [step | steps], leaf) do
+    {bound, container, step} = bound(container, step)
+    answered(bound, container, step, both(got(container, step), steps, leaf))
+  end
+
+  # The same without the key at the end. What lies in nothing goes with that.
+  defp popped(container, [{:key, key}]),
+    do: quote(do: Mote.Prelude.Access.pop(unquote(container), unquote(key)))
+
+  defp popped(container, [step | steps]) do
+    {bound, container, step} = bound(container, step)
+    value = variable(:value)
+
+    inner =
+      quote do
+        case unquote(got(container, step)) do
+          nil -> :pop
+          unquote(value) -> unquote(popped(value, steps))
+        end
+      end
+
+    answered(bound, container, step, inner)
+  end
+
+  defp answered(bound, container, step, inner) do
+    {answer, value} = {variable(:answer), variable(:value)}
+
+    quote do
+      unquote_splicing(bound)
+
+      case unquote(inner) do
+        {unquote(answer), unquote(value)} -> {unquote(answer), unquote(put(container, step, value))}
+        :pop -> unquote(pop(container, step))
+      end
+    end
+  end
+
+  # Containers and keys are calculated once, and in their order.
+  defp bound(container, step) do
+    variable = variable(:container)
+    bound = [quote(do: unquote(variable) = unquote(container))]
+
+    case step do
+      {:field, _} ->
+        {bound, variable, step}
+
+      {:key, key} ->
+        name = variable(:key)
+        {bound ++ [quote(do: unquote(name) = unquote(key))], variable, {:key, name}}
+    end
+  end
+
+  defp got(container, {:field, field}), do: field(container, field)
+  defp got(container, {:key, key}), do: get(container, key)
+
+  defp put(container, {:field, field}, value),
+    do: quote(do: %{unquote(container) | unquote(field) => unquote(value)})
+
+  defp put(container, {:key, key}, value),
+    do: quote(do: Mote.Prelude.Access.put(unquote(container), unquote(key), unquote(value)))
+
+  defp pop(container, {:key, key}),
+    do: quote(do: Mote.Prelude.Access.pop(unquote(container), unquote(key)))
+
+  defp pop(container, {:field, field}),
+    do: {field(container, field), quote(do: Map.delete(unquote(container), unquote(field)))}
+
+  defp get(container, key), do: quote(do: Mote.Prelude.Access.get(unquote(container), unquote(key)))
+  defp field(container, field), do: {{:., [], [container, field]}, [no_parens: true], []}
+  defp call(fun, value), do: {{:., [], [fun]}, [], [value]}
+
+  defp variable(name) do
+    {name, counter} = Syntax.fresh(name)
+    {name, [counter: counter, generated: true], nil}
+  end
+end
