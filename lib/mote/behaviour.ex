@@ -122,10 +122,14 @@ defmodule Mote.Behaviour do
 
     quote do
       @mote_errors unquote(errors)
-      import Mote.Behaviour, only: [defactor: 2, defpure: 2, defpurep: 2]
+      import Mote.Behaviour,
+        only: [defactor: 2, defeffect: 1, defeffect: 2, defpure: 1, defpure: 2, defpurep: 1, defpurep: 2]
+
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_mistakes, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_defaults, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_literals, accumulate: true)
       @before_compile Mote.Behaviour
     end
   end
@@ -164,6 +168,46 @@ defmodule Mote.Behaviour do
   Defines a function as `defpure/2` does, for the behaviours and functions of this module alone.
   """
   defmacro defpurep(head, body), do: define(:private, head, body)
+
+  @doc """
+  Defines a function with effects: code that several clauses, or several behaviours of the module, have in common.
+
+  It is written like `defpure/2`, with clauses, guards and defaults, and may do all that a clause of a behaviour may do:
+  `send`, `create`, `become`, `self()` and the rest act for the actor whose turn it is. Its value is that of its last
+  expression. It may call itself. It belongs to its module: other modules and plain Elixir cannot call it, and neither
+  can a `defpure`.
+
+      iex> defmodule Doc.Till do
+      ...>   use Mote.Behaviour
+      ...>   defeffect receipt(customer, sum, log) do
+      ...>     send customer, {:paid, sum}
+      ...>     send log, {:sale, sum}
+      ...>     sum
+      ...>   end
+      ...>   defactor till(total, log) do
+      ...>     {customer, {:card, sum}} -> become total: total + receipt(customer, sum, log)
+      ...>     {customer, {:cash, sum, given}} when given >= sum ->
+      ...>       send customer, {:change, given - sum}
+      ...>       become total: total + receipt(customer, sum, log)
+      ...>   end
+      ...> end
+      iex> turn = Mote.Behaviour.turn(Doc.Till.till(0, :log), {:me, {:cash, 8, 10}})
+      iex> {turn.sends, turn.become}
+      {[{:me, {:change, 2}}, {:me, {:paid, 8}}, {:log, {:sale, 8}}], Doc.Till.till(8, :log)}
+
+  `become capture: value` names captures of the behaviour that it stands in, and so has no meaning here: give the value
+  back, and let the clause become.
+  """
+  defmacro defeffect(head, body), do: define(:effect, head, body)
+
+  @doc "The head of a `defpure/2` of several clauses, with the defaults of its arguments: `defpure name(a, b \\\\ 1)`."
+  defmacro defpure(head), do: define(:pure, head, nil)
+
+  @doc "The head of a `defpurep/2` of several clauses, with the defaults of its arguments."
+  defmacro defpurep(head), do: define(:private, head, nil)
+
+  @doc "The head of a `defeffect/2` of several clauses, with the defaults of its arguments."
+  defmacro defeffect(head), do: define(:effect, head, nil)
 
   defp define(kind, head, body) do
     head = Macro.escape(head, unquote: true)

@@ -38,6 +38,7 @@ defmodule Mote.Library do
 
     * `race/1` - asks all, the first answer counts
     * `fork/1` - asks all the same, answers with all their answers
+    * `gather/2` - waits for so many messages, which come unasked
     * `par_map/1`, `map_reduce/2` - asks for each element of a list; and another service for what comes of it
 
   ## In order: `Mote.Library.Gates`
@@ -100,6 +101,7 @@ defmodule Mote.Library do
 
   defactor race(services), to: Parallel.race(services)
   defactor fork(services), to: Parallel.fork(services)
+  defactor gather(customer, count), to: Parallel.gather(customer, count)
   defactor par_map(service), to: Parallel.par_map(service)
   defactor map_reduce(mapper, reducer), to: Parallel.map_reduce(mapper, reducer)
 

@@ -222,6 +222,27 @@ defmodule Mote.Prelude do
       to_list: 1,
       union: 2
     ],
+    {:queue, Queue} => [
+      drop: 1,
+      drop_r: 1,
+      from_list: 1,
+      get: 1,
+      get_r: 1,
+      in: 2,
+      in_r: 2,
+      is_empty: 1,
+      is_queue: 1,
+      join: 2,
+      len: 1,
+      member: 2,
+      new: 0,
+      out: 1,
+      out_r: 1,
+      peek: 1,
+      peek_r: 1,
+      reverse: 1,
+      to_list: 1
+    ],
     Range => [
       disjoint?: 2,
       new: 2,
@@ -451,6 +472,7 @@ defmodule Mote.Prelude do
     {IO, :iodata_length} => :bytes,
     {IO, :iodata_to_binary} => :of_iodata,
     {Integer, :to_string} => :text,
+    {:queue, :in} => :push,
     {Kernel, :**} => :power,
     {Kernel, :=~} => :matches?,
     {Kernel, :binary_slice} => :slice,
@@ -489,20 +511,18 @@ defmodule Mote.Prelude do
               {{module, name, arity}, {kind, place, own}}
             end)
 
-  @modules Map.merge(
-             Map.new(Map.keys(@pure), &{Module.concat(Mote.Prelude, &1), &1}),
-             Map.new(Map.keys(@templates), &{Module.concat(Mote.Prelude.Inline, &1), &1})
-           )
+  @called @entries
+          |> Map.new(fn {{module, name, _}, {_, place, own}} -> {{place, own}, {module, name}} end)
+          |> Map.put({Mote.Prelude.Inline.Enum, :with_index_by}, {Enum, :with_index})
 
-  @written @names
-           |> Map.new(fn {{module, name}, here} -> {{Module.concat(Mote.Prelude, module), here}, name} end)
-           |> Map.put({Mote.Prelude.Inline.Enum, :with_index_by}, :with_index)
+  # Where a function of the prelude has no other name, as one that only others call.
+  @places Map.new(@entries, fn {{module, _, _}, {_, place, _}} -> {place, module} end)
 
-  @doc "What users call a function that is written in `module` of the prelude; nil where `module` is none of those."
+  @doc "What users call a function that is written in `place` of the prelude; nil where that is none of those."
   @spec called(module | nil, atom) :: {module, atom} | nil
-  def called(module, name) do
-    case @modules do
-      %{^module => public} -> {public, Map.get(@written, {module, name}, name)}
+  def called(place, name) do
+    case @places do
+      %{^place => module} -> Map.get(@called, {place, name}, {module, name})
       _ -> nil
     end
   end

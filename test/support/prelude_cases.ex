@@ -8,6 +8,37 @@ defmodule Mote.PreludeCases do
   import StreamData
 
   @cases %{
+    # How the two lists of a queue are filled is its own business.
+    "queues" => """
+    :queue.to_list(:queue.in(t, :queue.from_list(l)))
+    :queue.to_list(:queue.in_r(t, :queue.from_list(l)))
+    :queue.to_list(:queue.in(t, :queue.in(1, :queue.new())))
+    elem(:queue.out(:queue.from_list(l)), 0)
+    elem(:queue.out_r(:queue.from_list(l)), 0)
+    :queue.to_list(elem(:queue.out(:queue.from_list(l)), 1))
+    :queue.to_list(elem(:queue.out_r(:queue.from_list(l)), 1))
+    :queue.peek(:queue.from_list(l))
+    :queue.peek_r(:queue.from_list(l))
+    :queue.get(:queue.in_r(t, :queue.from_list(l)))
+    :queue.get_r(:queue.in(t, :queue.from_list(l)))
+    :queue.to_list(:queue.drop(:queue.in(t, :queue.from_list(l))))
+    :queue.to_list(:queue.drop_r(:queue.in(t, :queue.from_list(l))))
+    :queue.is_empty(:queue.from_list(l))
+    :queue.is_queue(t)
+    :queue.is_queue(:queue.from_list(l))
+    :queue.len(:queue.in(t, :queue.from_list(l)))
+    :queue.member(i, :queue.from_list(l))
+    :queue.to_list(:queue.reverse(:queue.from_list(l)))
+    :queue.to_list(:queue.join(:queue.from_list(l), :queue.from_list(ints)))
+    :queue.to_list(:queue.in(t, :queue.join(:queue.from_list(l), :queue.from_list(ints))))
+    elem(:queue.out_r(:queue.join(:queue.from_list(l), :queue.from_list(ints))), 0)
+    :queue.is_empty(t)
+    :queue.len(t)
+    :queue.in(1, t)
+    elem(:queue.out(t), 0)
+    Enum.reduce(l, {:queue.new(), []}, fn x, {q, out} -> if x > -3, do: {:queue.in(x, q), out}, else: {elem(:queue.out(q), 1), [:queue.peek(q) | out]} end) |> then(fn {q, out} -> {:queue.to_list(q), out} end)
+    Enum.reduce(l, {:queue.new(), []}, fn x, {q, out} -> if x > -3, do: {:queue.in_r(x, q), out}, else: {elem(:queue.out_r(q), 1), [:queue.peek_r(q) | out]} end) |> then(fn {q, out} -> {:queue.to_list(q), out} end)
+    """,
     "Enum: parts" => """
     Enum.at(e, i)
     Enum.at(e, i, t)

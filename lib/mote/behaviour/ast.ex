@@ -20,6 +20,9 @@ defmodule Mote.Behaviour.AST do
   #     {:send, l, e, e}                   {:sendx, l, e, e, e}
   #     {:send_after, l, e, e, e}          {:cancel_timer, l, e}
   #     {:become, l, behaviour, [e]}       behaviour may be :sink
+  #     {:gather, l, :create | :become, [customer e, count e, initial e], {[variable, variable], e}, sponsor e | nil}
+  #                                        until loops: a behaviour that is written in place
+  #     {:change, l, [name], [e]}          a become that names the captures that change; until check
   #     {:loop, l, [qualifier], collector} until loops
   #     {:none, l, primitive, [e]}         what has no answer, as that primitive of these; until errors
   #     {:sure, l, primitive, [e]}         an operation that has an answer here; until errors

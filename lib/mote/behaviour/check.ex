@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Check do
   @moduledoc false
 
   alias Mote.Behaviour.{Code, Error, Warnings}
-  alias Mote.Behaviour.Check.{Guards, Names}
+  alias Mote.Behaviour.Check.{Change, Guards, Names}
 
   @doc "All definitions of a module, checked."
   @spec unit([map], Macro.Env.t()) :: map
@@ -20,21 +20,23 @@ defmodule Mote.Behaviour.Check do
   end
 
   # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,
-  # `{as written, numbered, line}`.
+  # `{as written, numbered, line}`; `behaviour` is the name of a behaviour and its captures, `{as written, numbered}`.
   defp state(kind, names),
-    do: %{kind: kind, names: names, file: names.file, scope: %{}, next: 0, bound: []}
+    do: %{kind: kind, names: names, file: names.file, scope: %{}, next: 0, bound: [], behaviour: nil}
 
   defp code([%{kind: :actor} = definition], names) do
     s = state(:actor, names)
     {captures, s} = Enum.map_reduce(definition.captures, s, &bind(&1, definition.line, &2))
+    s = %{s | behaviour: {definition.name, Enum.zip(definition.captures, captures)}}
     {message, s} = bind({:message, {:fresh, 0}}, definition.line, s)
     {clauses, s} = clauses(definition.clauses, s)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}
     finish(definition, captures ++ [message], body, s)
   end
 
-  defp code([%{kind: :pure} = first | _] = definitions, names) do
-    s = state(:pure, names)
+  # A defpure or a defeffect.
+  defp code([%{kind: kind} = first | _] = definitions, names) do
+    s = state(kind, names)
     args = if first.arity == 0, do: [], else: Enum.map(1..first.arity, &{:"arg#{&1}", {:fresh, &1}})
     {params, s} = Enum.map_reduce(args, s, &bind(&1, first.line, &2))
     visible(definitions, names)
@@ -142,7 +144,7 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:call, l, function, es}, s) do
-    Names.function!(s.names, function, l)
+    Names.function!(s.names, function, s.kind, l)
     {es, s} = args(es, s)
     {{:call, l, function, es}, s}
   end
@@ -204,6 +206,28 @@ defmodule Mote.Behaviour.Check do
     {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {es, s} = args(es, s)
     {{:become, l, behaviour, es}, s}
+  end
+
+  defp expr({:gather, l, verb, values, {params, body}, sponsor}, s) do
+    effect!("#{verb}", l, s)
+    {all, s} = args(values ++ List.wrap(sponsor), s)
+    {values, rest} = Enum.split(all, 3)
+
+    {fun, s} =
+      scoped(s, fn s ->
+        {params, s} = Enum.map_reduce(params, s, &bind(&1, l, &2))
+        # It is run by another actor, or by this one when it is another one.
+        {body, inner} = expr(body, %{s | kind: :gather})
+        {{params, body}, %{inner | kind: s.kind}}
+      end)
+
+    {{:gather, l, verb, values, fun, List.first(rest)}, s}
+  end
+
+  defp expr({:change, l, names, values}, s) do
+    effect!("become", l, s)
+    {values, s} = args(values, s)
+    Change.become(l, Enum.zip(names, values), s)
   end
 
   # Arguments do not see what their neighbours bind; what follows sees all of it.
@@ -384,13 +408,21 @@ defmodule Mote.Behaviour.Check do
     end
   end
 
-  defp effect!(_, _, %{kind: :actor}), do: :ok
-
-  defp effect!(what, l, s) do
+  defp effect!(what, l, %{kind: :pure} = s) do
     Error.raise_at(
       s,
       l,
-      "#{what} cannot be used in a defpure: it has no effects; give the value back to a defactor"
+      "#{what} cannot be used in a defpure: it has no effects; give the value back to a defactor, or write defeffect"
     )
   end
+
+  defp effect!(what, l, %{kind: :gather} = s) do
+    Error.raise_at(
+      s,
+      l,
+      "#{what} cannot be used in the function of gather, which only puts reports together: do it where the answer arrives"
+    )
+  end
+
+  defp effect!(_, _, _), do: :ok
 end

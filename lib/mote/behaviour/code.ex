@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Code do
   # One piece of code of a unit as the passes hand it on: a behaviour or a function. Data only.
   #
-  # `kind` is `:actor` or `:pure`, for loops as for the functions they came from. The parameters of a behaviour are
+  # `kind` is `:actor`, `:pure` or `:effect`, for loops as for the code they came from. The parameters of a behaviour are
   # its captures and, last, the message; `arity` counts the captures only. `next` is the next free number for a
   # variable. `effects` and `becomes` are found out by the flow pass, `public` is false for lifted loops and for functions
   # of the module's own.

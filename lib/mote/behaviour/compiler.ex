@@ -3,8 +3,23 @@ defmodule Mote.Behaviour.Compiler do
   # unit for the machine and the Elixir functions, at the end of the module. No pass is in this file.
   @moduledoc false
 
-  alias Mote.Behaviour.{Check, Delegate, Encode, Error, Errors, Flow, IR, Loops, Primitives, Syntax, Warnings}
+  alias Mote.Behaviour.{
+    Check,
+    Defaults,
+    Delegate,
+    Encode,
+    Error,
+    Errors,
+    Flow,
+    IR,
+    Loops,
+    Primitives,
+    Syntax,
+    Warnings
+  }
+
   alias Mote.Behaviour.Elixir, as: Plain
+  alias Mote.Behaviour.Syntax.Maps
 
   @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :sink, :abort] ++
               [
@@ -27,17 +42,30 @@ defmodule Mote.Behaviour.Compiler do
               [:__mote_turn__, :module_info, :behaviour_info]
 
   @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."
-  @spec define(:actor | :pure | :private, Macro.t(), Macro.t(), Macro.Env.t()) :: :ok
+  @spec define(:actor | :pure | :private | :effect, Macro.t(), Macro.t() | nil, Macro.Env.t()) :: :ok
   def define(kind, head, body, env) do
-    if kind == :private, do: define(:pure, head, body, env, false), else: define(kind, head, body, env, true)
+    noted(kind, head, body, env)
   rescue
     mistake in [CompileError, Error.Several] -> Module.put_attribute(env.module, :mote_mistakes, mistake)
   end
 
-  defp define(kind, head, body, env, public) do
+  defp noted(kind, head, body, env) do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
     env = %{Syntax.at(env, meta) | function: {name, length(args)}}
+    {full, shorter} = Defaults.split(kind, name, args, body, env)
+    for {head, body, doc} <- shorter, do: note(kind, head, head, [], body, {doc, {name, length(args)}}, env)
+    # The doc in front of a head without a body is that of the clauses.
+    if body != nil,
+      do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {take_doc(env.module), nil}, env)
+
+    :ok
+  end
+
+  # `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
+  defp note(kind, {name, meta, args}, written, guards, body, {doc, full}, env) do
+    {kind, public} = if kind == :private, do: {:pure, false}, else: {kind, kind != :effect}
+    env = %{env | function: {name, length(args)}}
     {kind, body} = body(kind, body, env)
     check_name(kind, name, length(args), env)
 
@@ -45,7 +73,7 @@ defmodule Mote.Behaviour.Compiler do
       case kind do
         :actor -> actor(args, guards, body, env)
         :delegate -> Delegate.definition(body, captures(args, guards, env), env)
-        :pure -> %{clause: Syntax.clause({:{}, meta, args}, guards, body, env)}
+        _ -> %{clause: Syntax.clause({:{}, meta, args}, guards, body, env)}
       end
 
     definition =
@@ -54,11 +82,12 @@ defmodule Mote.Behaviour.Compiler do
         public: public,
         name: name,
         arity: length(args),
-        args: Macro.to_string(args) |> String.slice(1..-2//1),
+        args: written |> elem(2) |> Macro.to_string() |> String.slice(1..-2//1),
         line: env.line,
         generated: Keyword.get(meta, :generated, false),
         columns: Warnings.columns([args, guards, body]),
-        doc: take_doc(env.module)
+        doc: doc,
+        full: full
       })
 
     Module.put_attribute(env.module, :mote_definitions, definition)
@@ -82,7 +111,7 @@ defmodule Mote.Behaviour.Compiler do
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
     Module.delete_attribute(env.module, :mote_required)
-    Plain.unit(unit, delegates, required, binary, hash)
+    [Plain.unit(unit, delegates, required, binary, hash), Maps.literals(env)]
   end
 
   # -- heads ---------------------------------------------------------------------------------------------------
@@ -93,7 +122,7 @@ defmodule Mote.Behaviour.Compiler do
     do: {name, meta, []}
 
   defp head(kind, other, env) do
-    example = if kind == :actor, do: "defactor name(capture) do", else: "defpure name(argument) do"
+    example = if kind == :actor, do: "defactor name(capture) do", else: "#{word(kind)} name(argument) do"
     Error.raise_at(env, env.line, "cannot define #{Macro.to_string(other)}: write #{example}")
   end
 
@@ -105,7 +134,7 @@ defmodule Mote.Behaviour.Compiler do
       name in @reserved ->
         Error.raise_at(env, env.line, "#{name} is a word of the language: choose another name")
 
-      kind == :pure and Primitives.local(name, arity) != nil ->
+      kind in [:pure, :effect] and Primitives.local(name, arity) != nil ->
         Error.raise_at(
           env,
           env.line,
@@ -131,7 +160,9 @@ defmodule Mote.Behaviour.Compiler do
   defp body(kind, _, env), do: Error.raise_at(env, env.line, "#{word(kind)} needs a do block")
 
   defp word(:actor), do: "defactor"
+  defp word(:private), do: "defpurep"
   defp word(:pure), do: "defpure"
+  defp word(:effect), do: "defeffect"
 
   # -- behaviours ----------------------------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ defmodule Mote.Behaviour.Elixir do
       def __mote__(:hash), do: unquote(hash)
       def __mote__(:behaviours), do: unquote(names(actors))
       def __mote__(:functions), do: unquote(names(public))
+      def __mote__(:effects), do: unquote(functions |> Enum.filter(&written_effect?/1) |> names())
       def __mote__(:delegates), do: unquote(Macro.escape(Delegate.table(delegates)))
       def __mote__(:imports), do: unquote(imports)
       def __mote__(:references), do: unquote(Macro.escape(references))
@@ -63,6 +64,9 @@ defmodule Mote.Behaviour.Elixir do
         do: unquote({IR.call_name(code.name, code.arity), hash})
     end
   end
+
+  # Not what loops in an effect have become.
+  defp written_effect?(code), do: code.kind == :effect and code.args != nil
 
   defp names(codes), do: Enum.map(codes, &{&1.name, &1.arity})
 

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Flow do
   # Fourth pass: tail calls are marked, and every piece of code learns whether it has effects and whether it (or a
-  # loop it calls) becomes. A behaviour that never becomes is safe: its turns may run in parallel.
+  # function it calls) becomes. A behaviour that never becomes is safe: its turns may run in parallel.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code}
@@ -10,34 +10,55 @@ defmodule Mote.Behaviour.Flow do
   @doc "The unit with tail calls, `effects` and `becomes`."
   @spec unit(map) :: map
   def unit(unit) do
-    # Lifted loops stand before the code that calls them, so that one walk is enough.
-    {codes, _} = Enum.map_reduce(unit.codes, %{}, &code/2)
+    callers = callers(unit.codes)
+    effects = spread(for(code <- unit.codes, AST.any?(code.body, &effect?/1), do: key(code)), callers)
+    becomes = spread(for(code <- unit.codes, AST.any?(code.body, &become?/1), do: key(code)), callers)
+
+    codes =
+      for code <- unit.codes do
+        body = if function?(code), do: tail(code.body), else: code.body
+        %{code | effects: key(code) in effects, becomes: key(code) in becomes, body: body}
+      end
+
     %{unit | codes: codes}
   end
 
-  defp code(code, known) do
-    effects = AST.any?(code.body, &(effect?(&1) or inherits?(&1, known, :effects)))
-    becomes = AST.any?(code.body, &(elem(&1, 0) == :become or inherits?(&1, known, :becomes)))
-    body = if function?(code), do: tail(code.body), else: code.body
-    code = %{code | effects: effects, becomes: becomes, body: body}
-    {code, if(code.public, do: known, else: Map.put(known, code.name, code))}
+  # The codes that call each function of the unit.
+  defp callers(codes) do
+    for code <- codes, called <- called(code.body), reduce: %{} do
+      callers -> Map.update(callers, called, [key(code)], &[key(code) | &1])
+    end
+  end
+
+  defp called(node) do
+    inside = node |> AST.children() |> Enum.flat_map(&called/1)
+
+    case node do
+      {:call, _, {nil, name, arity}, _} -> [{:function, name, arity} | inside]
+      _ -> inside
+    end
+  end
+
+  # A behaviour may have the name of a loop's function: nobody calls it.
+  defp key(code), do: {if(function?(code), do: :function, else: :behaviour), code.name, code.arity}
+
+  # What some codes do, those that call them do as well.
+  defp spread(found, callers, all \\ MapSet.new())
+  defp spread([], _, all), do: all
+
+  defp spread([key | rest], callers, all) do
+    if key in all,
+      do: spread(rest, callers, all),
+      else: spread(Map.get(callers, key, []) ++ rest, callers, MapSet.put(all, key))
   end
 
   @doc "Whether a code is a function; behaviours never call in tail position."
-  def function?(%Code{kind: :pure}), do: true
+  def function?(%Code{kind: kind}) when kind != :actor, do: true
   def function?(%Code{public: false}), do: true
   def function?(_), do: false
 
   defp effect?(node), do: elem(node, 0) in @effects
-
-  defp inherits?({:call, _, {nil, name, _}, _}, known, key) do
-    case known do
-      %{^name => code} -> Map.fetch!(code, key)
-      _ -> false
-    end
-  end
-
-  defp inherits?(_, _, _), do: false
+  defp become?(node), do: elem(node, 0) == :become
 
   defp tail({:call, l, function, args}), do: {:tail_call, l, function, args}
   defp tail({:block, l, es}), do: {:block, l, List.update_at(es, -1, &tail/1)}

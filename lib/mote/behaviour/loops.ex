@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.Loops do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Error}
-  alias Mote.Behaviour.Loops.{Accumulators, Binary, Locals, Range}
+  alias Mote.Behaviour.Loops.{Accumulators, Binary, Gather, Locals, Range}
 
   @doc "A unit without loops; the functions made of them are among its codes."
   @spec unit(map) :: map
@@ -21,7 +21,7 @@ defmodule Mote.Behaviour.Loops do
 
   defp code(code, file) do
     s = %{code: code, file: file, next: code.next, lifted: [], count: 0}
-    {body, s} = expr(code.body, code.kind == :pure, s)
+    {body, s} = expr(code.body, code.kind != :actor, s)
     Enum.reverse(s.lifted) ++ [%{code | body: body, next: s.next}]
   end
 
@@ -105,6 +105,12 @@ defmodule Mote.Behaviour.Loops do
 
       {:loop, l, quals, collector} ->
         loop(l, quals, collector, used, s)
+
+      {:gather, l, verb, values, {params, body}, sponsor} ->
+        {all, s} = exprs(values ++ List.wrap(sponsor), s)
+        {values, sponsor} = Enum.split(all, 3)
+        {body, s} = expr(body, true, s)
+        Gather.lift(l, verb, values, {params, body}, sponsor, s)
 
       {:letrec, l, functions, e} ->
         {functions, s} =

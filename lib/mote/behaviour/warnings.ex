@@ -69,6 +69,16 @@ defmodule Mote.Behaviour.Warnings do
   defp read(segment, seen) when is_map(segment), do: segment |> Map.values() |> read(seen)
   defp read(_, seen), do: seen
 
+  @doc "Tells of a become that keeps a capture whose name has become that of another variable."
+  @spec kept(atom, AST.line(), Macro.Env.t()) :: :ok
+  def kept(name, line, env) do
+    message =
+      "this become keeps the capture #{name} as it was at the start of the turn, not the variable #{name} that this " <>
+        "clause has bound: write become #{name}: #{name}, … to change it, or give the variable another name"
+
+    warn(message, line, env)
+  end
+
   @doc """
   Tells of clauses that can never match, as one before them without a guard matches all that they do.
 

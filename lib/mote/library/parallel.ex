@@ -98,6 +98,32 @@ defmodule Mote.Library.Parallel do
       send create(par_map(mapper)), {create(Plumbing.stage(customer, [reducer])), list}
   end
 
+  @doc """
+  Waits for `count` messages, at least one, and sends `customer` the list of them in the order in which they came.
+
+  It is for reports that come unasked, where `fork/1` and `par_map/1` ask. Messages after the last one are ignored.
+  In a behaviour, `create gather(customer, count, initial, &fun/2)` is a word of the language: there a function puts the
+  reports together as they come (see `Mote.Behaviour`).
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> reports = Mote.create(machine, Mote.Library.gather(self(), 3))
+      iex> for n <- 1..4, do: Mote.send(reports, n * n)
+      iex> Mote.drain(machine)
+      iex> Process.info(self(), :messages)
+      {:messages, [[1, 4, 9]]}
+  """
+  defactor gather(customer, count), to: gathering(customer, count, [])
+
+  @doc false
+  defactor gathering(customer, missing, reports) do
+    report when missing > 1 ->
+      become missing: missing - 1, reports: [report | reports]
+
+    report ->
+      send customer, Enum.reverse([report | reports])
+      become sink()
+  end
+
   # Waits for so many answers, labelled with their places.
   @doc false
   defactor join(customer, missing, answers) do

@@ -35,7 +35,7 @@ defmodule Mote.Behaviour.ListingTest do
                Mote.Vector,
                Mote.Timer
              ] ++
-             [:math, :rand, :binary, :lists, :maps, :timer]
+             [:math, :rand, :binary, :lists, :maps, :queue, :timer]
 
   # Syntax, which the documentation tells of in its own words, what is for macros, and what Elixir warns of.
   @syntax [%{}: 1, <<>>: 1, {}: 1, __aliases__: 1, __block__: 1, with: 1] ++

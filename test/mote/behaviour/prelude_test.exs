@@ -176,6 +176,8 @@ defmodule Mote.Behaviour.PreludeTest do
     "Enum.find(list, &(&1 == 0))",
     "Enum.find_value(list, &if(&1 == 0, do: &1))",
     "Enum.slice(list, -2, 2)",
+    ":queue.to_list(:queue.drop(:queue.from_list(list)))",
+    ":queue.to_list(:queue.drop_r(Enum.reduce(list, :queue.new(), &:queue.in(&1, &2))))",
     "Enum.split(list, -1)",
     "Enum.uniq(list)",
     "Enum.group_by(list, &(&1 > 10))",

@@ -39,6 +39,8 @@ defmodule Mote.Behaviour.Check.Guards do
   defp name({:either, _, _, _}), do: "||"
   defp name({:match, _, _, _}), do: "="
   defp name({:self, _}), do: "self()"
+  defp name({:change, _, _, _}), do: "become"
+  defp name({:gather, _, verb, _, _, _}), do: to_string(verb)
   defp name({:if, _, _, {:lit, _, false}, {:lit, _, true}}), do: "!"
   defp name({:loop, _, _, _}), do: "a loop"
   defp name({:block, _, _}), do: "a block"

@@ -8,11 +8,11 @@ defmodule Mote.Behaviour.Check.Names do
 
   @doc "The names defined by a module; raises when two definitions clash."
   def new(definitions, env) do
-    Enum.reduce(definitions, %{}, fn %{kind: kind, name: name, arity: arity, line: line}, seen ->
+    Enum.reduce(definitions, %{}, fn %{kind: kind, name: name, arity: arity, full: full} = definition, seen ->
       case seen do
-        %{{^name, ^arity} => :pure} when kind == :pure -> seen
-        %{{^name, ^arity} => _} -> Error.raise_at(env, line, "#{name}/#{arity} is already defined")
-        _ -> Map.put(seen, {name, arity}, kind)
+        %{{^name, ^arity} => {^kind, nil}} when kind in [:pure, :effect] and full == nil -> seen
+        %{{^name, ^arity} => {_, other}} -> twice(definition, full || other, env)
+        _ -> Map.put(seen, {name, arity}, {kind, full})
       end
     end)
 
@@ -23,8 +23,8 @@ defmodule Mote.Behaviour.Check.Names do
       Error.raise_at(env, line, "#{name}/#{arity} is already defined with def")
     end
 
-    %{actor: behaviours, pure: functions, delegate: delegates} =
-      Enum.reduce(definitions, %{actor: [], pure: [], delegate: []}, fn definition, kinds ->
+    %{actor: behaviours, pure: functions, effect: effects, delegate: delegates} =
+      Enum.reduce(definitions, %{actor: [], pure: [], effect: [], delegate: []}, fn definition, kinds ->
         Map.update!(kinds, definition.kind, &[definition | &1])
       end)
 
@@ -34,15 +34,41 @@ defmodule Mote.Behaviour.Check.Names do
       env: env,
       behaviours: MapSet.new(behaviours, &{&1.name, &1.arity}),
       functions: MapSet.new(functions, &{&1.name, &1.arity}),
+      effects: MapSet.new(effects, &{&1.name, &1.arity}),
       delegates: Delegate.table(delegates)
     }
   end
 
-  @doc "A function to be called, `{module | nil, name, arity}`; raises when it is known not to exist."
-  def function!(names, {module, name, arity}, line) do
-    arity!(names, :pure, arity, line)
-    known_function!(names, {module, name, arity}, line)
+  defp twice(%{name: name, arity: arity, line: line}, full, env) do
+    why = with {name, n} <- full, do: ": #{name}/#{n} with its defaults is #{name}/#{arity}, too"
+    Error.raise_at(env, line, "#{name}/#{arity} is already defined#{why}")
   end
+
+  @doc """
+  A function to be called, `{module | nil, name, arity}`, by code of the kind `caller`; raises when it is known not to
+  exist, and when it has effects and the caller may not have any.
+  """
+  def function!(names, {module, name, arity}, caller, line) do
+    arity!(names, :pure, arity, line)
+
+    if module == nil and MapSet.member?(names.effects, {name, arity}),
+      do: effect!(names, "#{name}/#{arity}", caller, line),
+      else: known_function!(names, {module, name, arity}, line)
+  end
+
+  defp effect!(names, text, :pure, line) do
+    fail(
+      names,
+      line,
+      "#{text} is a defeffect, and a defpure has no effects: call it from a defactor or another defeffect, or make " <>
+        "this one a defeffect"
+    )
+  end
+
+  defp effect!(names, text, :gather, line),
+    do: fail(names, line, "#{text} is a defeffect, and the function of gather has no effects")
+
+  defp effect!(_, _, _, _), do: :ok
 
   defp known_function!(names, {nil, name, arity}, line) do
     text = "#{name}/#{arity}"
@@ -58,12 +84,13 @@ defmodule Mote.Behaviour.Check.Names do
         fail(names, line, "#{text} is defined with def: a behaviour can only call it as defpure")
 
       true ->
-        known = texts(names.functions) ++ Hints.known()
+        own = MapSet.union(names.functions, names.effects)
+        known = texts(own) ++ Hints.known()
 
         fail(
           names,
           line,
-          "undefined function #{text}: #{Hints.functions()}#{other_arity(names.functions, name)}" <>
+          "undefined function #{text}: #{Hints.functions()}#{other_arity(own, name)}" <>
             Error.suggestion(text, known)
         )
     end
@@ -79,7 +106,11 @@ defmodule Mote.Behaviour.Check.Names do
       :foreign ->
         fail(names, line, Hints.foreign(module, name, arity))
 
-      %{functions: functions} ->
+      %{functions: functions, effects: effects} ->
+        if {name, arity} in effects do
+          fail(names, line, "#{text} is a defeffect, which only its own module can call")
+        end
+
         unless {name, arity} in functions do
           fail(
             names,
@@ -151,7 +182,7 @@ defmodule Mote.Behaviour.Check.Names do
   def as_variable(_, :self), do: "; did you mean self()?"
 
   def as_variable(names, name) do
-    if MapSet.member?(names.functions, {name, 0}), do: "; did you mean #{name}()?"
+    if {name, 0} in names.functions or {name, 0} in names.effects, do: "; did you mean #{name}()?"
   end
 
   defp unknown_behaviour(names, prefix, behaviours, name, arity, line) do
@@ -189,8 +220,8 @@ defmodule Mote.Behaviour.Check.Names do
 
     if arity > most do
       what =
-        if kind == :pure,
-          do: "defpure has at most #{most} arguments",
+        if kind in [:pure, :effect],
+          do: "def#{kind} has at most #{most} arguments",
           else: "defactor has at most #{most} captures"
 
       fail(where, line, "a #{what}, not #{arity}: put them into a tuple or a map")
@@ -212,7 +243,7 @@ defmodule Mote.Behaviour.Check.Names do
     do: if(function_exported?(module, :__mote__, 1), do: about(module), else: :foreign)
 
   defp about(module) do
-    for part <- [:behaviours, :functions, :delegates], into: %{}, do: {part, module.__mote__(part)}
+    for part <- [:behaviours, :functions, :effects, :delegates], into: %{}, do: {part, module.__mote__(part)}
   end
 
   defp fail(names, line, description), do: Error.raise_at(names, line, description)

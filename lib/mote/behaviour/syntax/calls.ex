@@ -221,28 +221,46 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   @doc "`create behaviour` with its options."
   def create(behaviour, opts, env) do
-    {ref, args} = behaviour(behaviour, :create, env)
+    sponsor = sponsor(opts, env)
 
-    sponsor =
-      case opts do
-        [] ->
-          nil
+    case behaviour do
+      {:gather, _, [_, _, _, {form, _, _}]} when form in [:fn, :&] ->
+        gather(:create, behaviour, sponsor, env)
 
-        [sponsor: sponsor] ->
-          Effects.sponsor(:create, sponsor, env)
-
-        other ->
-          Error.raise_at(
-            env,
-            env.line,
-            "create takes one option, sponsor: name, got: #{Macro.to_string(other)}"
-          )
-      end
-
-    {:create, env.line, ref, args, sponsor}
+      _ ->
+        {ref, args} = behaviour(behaviour, :create, env)
+        {:create, env.line, ref, args, sponsor}
+    end
   end
 
-  @doc "`become behaviour`."
+  defp sponsor([], _), do: nil
+  defp sponsor([sponsor: sponsor], env), do: Effects.sponsor(:create, sponsor, env)
+
+  defp sponsor(other, env) do
+    Error.raise_at(env, env.line, "create takes one option, sponsor: name, got: #{Macro.to_string(other)}")
+  end
+
+  # A behaviour of that name is given no function, so it is not meant.
+  defp gather(verb, {:gather, _, [customer, count, initial, fun]}, sponsor, env) do
+    values = [Effects.customer(customer, env) | Syntax.exprs([count, initial], env)]
+    {:gather, env.line, verb, values, Functions.literal(fun, 2, env), sponsor}
+  end
+
+  @doc "`become behaviour`, or `become capture: value, …`, which names what changes."
+  def become([_ | _] = changes, env) do
+    unless Keyword.keyword?(changes), do: not_a_behaviour(changes, env)
+
+    {names, values} = Enum.unzip(changes)
+
+    with [name | _] <- names -- Enum.uniq(names),
+         do: Error.raise_at(env, env.line, "this become changes #{name} twice")
+
+    {:change, env.line, names, Syntax.exprs(values, env)}
+  end
+
+  def become({:gather, _, [_, _, _, {form, _, _}]} = gather, env) when form in [:fn, :&],
+    do: gather(:become, gather, nil, env)
+
   def become(behaviour, env) do
     {ref, args} = behaviour(behaviour, :become, env)
     {:become, env.line, ref, args}

@@ -13,7 +13,8 @@ defmodule Mote.Behaviour.Syntax.Effects do
     send: "send takes target, message",
     sendx: "sendx takes sponsor, target, message",
     send_after: "send_after takes milliseconds, target, message",
-    create: "create takes a behaviour, sponsor: name"
+    create: "create takes a behaviour, sponsor: name",
+    gather: "gather takes customer, count, initial, function"
   ]
 
   @doc "`send target, message`."
@@ -31,6 +32,9 @@ defmodule Mote.Behaviour.Syntax.Effects do
     milliseconds = milliseconds(milliseconds, env)
     {:send_after, env.line, milliseconds, target(:send_after, target, env), Syntax.expr(message, env)}
   end
+
+  @doc "The customer of a `gather`."
+  def customer(customer, env), do: target(:gather, customer, env)
 
   @doc "The sponsor of a `sendx` or a `create`."
   def sponsor(effect, ast, env) do

@@ -85,7 +85,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       :send_after -> "send_after(milliseconds, target, message)"
       :cancel_timer -> "cancel_timer(timer)"
       :create -> "create name(…), or create name(…), sponsor: name"
-      :become -> "become name(…), or become sink()"
+      :become -> "become name(…), become capture: value, or become sink()"
       :abort -> "abort(reason)"
       :self -> "self()"
       :on -> "on(sponsor, address)"
@@ -125,7 +125,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
   defp remote(nil, module, name, arity) do
     if module in [Enum, List, Map, MapSet, Keyword, Tuple, String, Range, Access, Float, Atom, Base] or
-         module in [:lists, :maps, :binary, :math, :rand, :erlang, Mote.Vector],
+         module in [:lists, :maps, :queue, :binary, :math, :rand, :erlang, Mote.Vector],
        do: library(module, name, arity)
   end
 

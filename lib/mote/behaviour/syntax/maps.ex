@@ -24,16 +24,14 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   @doc "`%Name{…}`: the map with its defaults."
   @spec struct(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.expr()
-  def struct(name, {:%{}, _, [{:|, _, [map, _]}]}, env) do
-    Error.raise_at(
-      env,
-      env.line,
-      "%#{Macro.to_string(name)}{… | …} is not available in a behaviour: write %{#{Macro.to_string(map)} | …}"
-    )
+  def struct(name, {:%{}, _, [{:|, _, [struct, pairs]}]}, env) do
+    %{__struct__: module} = defaults(name, pairs, env)
+    updated(struct, [{:__struct__, {:lit, env.line, module}}], :badstruct, pairs, env)
   end
 
   def struct(name, {:%{}, _, pairs}, env) do
     defaults = defaults(name, pairs, env)
+    enforced(defaults.__struct__, pairs, env)
 
     AST.map(
       env.line,
@@ -44,6 +42,87 @@ defmodule Mote.Behaviour.Syntax.Maps do
         end
       end
     )
+  end
+
+  @doc "`struct!(module, fields)` and `struct!(struct, fields)`."
+  @spec struct!(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.expr()
+  def struct!(struct, fields, env) do
+    module = Macro.expand(struct, env)
+
+    cond do
+      not Keyword.keyword?(fields) ->
+        Error.raise_at(
+          env,
+          env.line,
+          "struct! takes its fields as a literal keyword list in a behaviour, such as struct!(struct, field: value), " <>
+            "got: #{Macro.to_string(fields)}"
+        )
+
+      is_atom(module) ->
+        struct(module, {:%{}, [], fields}, env)
+
+      true ->
+        updated(struct, [{:__struct__, {:any, env.line}}], :struct, Keyword.delete(fields, :__struct__), env)
+    end
+  end
+
+  # The map of an expression with other values, if it has the pairs that make it a struct.
+  defp updated(ast, pairs, operation, changes, %{line: l} = env) do
+    value = Syntax.fresh(:struct)
+    pattern = {:all, l, [{:bind, l, value}, {:map, l, for({key, p} <- pairs, do: {{:lit, l, key}, p})}]}
+    read = {:var, l, value}
+
+    map =
+      Enum.reduce(changes, read, fn {key, value}, map ->
+        AST.op(l, :map_update, [map, {:lit, l, key}, Syntax.expr(value, env)])
+      end)
+
+    other = Syntax.fresh(:other)
+    expected = for {_, {:lit, _, module}} <- pairs, do: {:lit, l, module}
+    failure = {:none, l, operation, expected ++ [{:var, l, other}]}
+
+    clauses = [
+      {:clause, l, pattern, [], map},
+      {:clause, l, {:bind, l, other}, [], failure}
+    ]
+
+    {:case, l, Syntax.expr(ast, env), clauses, :case_clause}
+  end
+
+  # As Elixir has it. What a struct of this very module enforces, Elixir looks at: see `literals/1`.
+  defp enforced(module, pairs, env) do
+    if module == env.module do
+      Module.put_attribute(module, :mote_literals, {env.line, Keyword.keys(pairs)})
+    else
+      missing =
+        for %{field: field, required: true} <- info(module), not List.keymember?(pairs, field, 0), do: field
+
+      if missing != [] do
+        Error.raise_at(
+          env,
+          env.line,
+          "the following keys must also be given when building struct #{inspect(module)}: #{inspect(missing)}"
+        )
+      end
+    end
+  end
+
+  @doc "Code in which Elixir sees the structs of the module itself that its behaviours make, to see that no key is missing."
+  @spec literals(Macro.Env.t()) :: Macro.t()
+  def literals(env) do
+    literals =
+      for {line, keys} <- Module.get_attribute(env.module, :mote_literals),
+          do: quote(line: line, do: %__MODULE__{unquote_splicing(for key <- keys, do: {key, nil})})
+
+    if literals != [] do
+      quote generated: true do
+        defp unquote(:"mote literals")(), do: {unquote_splicing(literals)}
+      end
+    end
+  end
+
+  defp info(module) do
+    if function_exported?(module, :__info__, 1), do: module.__info__(:struct) || [], else: []
   end
 
   @doc "The pattern `%{key => pattern}`."

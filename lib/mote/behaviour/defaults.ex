@@ -1,0 +1,96 @@
+defmodule Mote.Behaviour.Defaults do
+  # Default arguments, `defpure f(a, b \\ 1)`: as in Elixir, for each argument that may be left out there is one more
+  # definition, with fewer arguments, that calls the one with all of them. Those of a `defactor` are delegates, so what
+  # its captures have as defaults are literals.
+  @moduledoc false
+
+  alias Mote.Behaviour.{Error, Syntax}
+
+  @doc """
+  The arguments without their defaults; and the definitions with fewer arguments, `{head, body, doc}`.
+
+  Raises for defaults that are given twice, for those of captures that are no literals, and for a head without a body
+  that has none.
+  """
+  @spec split(atom, atom, [Macro.t()], Macro.t() | nil, Macro.Env.t()) ::
+          {[Macro.t()], [{Macro.t(), keyword, String.t()}]}
+  def split(kind, name, args, body, env) do
+    count = Enum.count(args, &default?/1)
+    text = "#{name}/#{length(args)}"
+
+    if body == nil and count == 0 do
+      Error.raise_at(
+        env,
+        env.line,
+        "#{text} needs a do block; a head without one stands before the clauses and gives defaults, b \\ 1"
+      )
+    end
+
+    if count > 0, do: once(name, length(args), text, env)
+    if kind == :actor, do: Enum.each(args, &literal!(&1, env))
+    shorter = for given <- 0..(count - 1)//1, do: shorter(kind, name, args, given, env)
+    {Enum.map(args, &without/1), shorter}
+  end
+
+  defp default?({:\\, _, [_, _]}), do: true
+  defp default?(_), do: false
+
+  defp without({:\\, _, [arg, _]}), do: arg
+  defp without(arg), do: arg
+
+  defp literal!({:\\, _, [capture, default]}, env) do
+    case Syntax.expr(default, env) do
+      {:lit, _, _} ->
+        :ok
+
+      # The empty map is no literal yet.
+      {:op, _, :map_of, [{:lit, _, {}}]} ->
+        :ok
+
+      _ ->
+        Error.raise_at(
+          env,
+          env.line,
+          "the default of the capture #{Macro.to_string(capture)} must be a literal, got: " <>
+            "#{Macro.to_string(default)}; pass the value where the actor is created"
+        )
+    end
+  end
+
+  defp literal!(_, _), do: :ok
+
+  defp once(name, arity, text, env) do
+    case List.keyfind(Module.get_attribute(env.module, :mote_defaults), {name, arity}, 0) do
+      nil ->
+        Module.put_attribute(env.module, :mote_defaults, {{name, arity}, env.line})
+
+      {_, line} ->
+        Error.raise_at(
+          env,
+          env.line,
+          "the defaults of #{text} are given at line #{line}: several clauses have them in one head before all of " <>
+            "them, without a body"
+        )
+    end
+  end
+
+  # The first `given` of the arguments with a default are given.
+  defp shorter(kind, name, args, given, env) do
+    {arguments, _} =
+      Enum.map_reduce(Enum.with_index(args), 0, fn
+        {{:\\, _, [_, default]}, _}, seen when seen >= given -> {{:default, default}, seen + 1}
+        {{:\\, _, [arg, _]}, n}, seen -> {{:given, variable(kind, arg, n)}, seen + 1}
+        {arg, n}, seen -> {{:given, variable(kind, arg, n)}, seen}
+      end)
+
+    parameters = for {:given, variable} <- arguments, do: variable
+    meta = [line: env.line, generated: true]
+    call = {name, meta, Enum.map(arguments, &elem(&1, 1))}
+    doc = "`#{name}/#{length(args)}` with the defaults of the last arguments that have one."
+    {{name, meta, parameters}, [{if(kind == :actor, do: :to, else: :do), call}], doc}
+  end
+
+  # In documentation captures have their names; defaults do not see the other arguments.
+  defp variable(:actor, capture, _), do: capture
+  defp variable(_, _, n), do: Macro.var(:"argument#{n + 1}", __MODULE__)
+end
