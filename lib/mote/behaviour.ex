@@ -34,7 +34,7 @@ defmodule Mote.Behaviour do
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
   `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, ranges, `in`, `for` (also `for <<x
   <- binary>>`, with `into:` and `reduce:`), and most of the pure functions of `Enum`, `List`, `Map`, `MapSet`,
-  `Keyword`, `Tuple`, `Range`, `Integer` and `String`, which are listed below. Functions as arguments are written
+  `Keyword`, `Tuple`, `Range`, `Integer`, `Float`, `String` and `Base`, of `:lists` and of `:maps`, which are listed below. Functions as arguments are written
   where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code around them. Macros are
   expanded. On top of it there are
 
@@ -51,8 +51,8 @@ defmodule Mote.Behaviour do
   `%Name{}` makes and matches structs, which are maps; an address is none.
 
   Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 64 bits),
-  `float` (32 or 64), `binary` and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
-  `:binary.at/2` and `to_string/1` (of binaries, atoms and numbers), which interpolation calls. Parts are not copied.
+  `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
+  `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists of characters), which interpolation calls. Parts are not copied.
   Bitstrings that are no binaries are carried as they are.
 
   `Mote.Vector` has packed arrays of numbers: its functions are primitives.

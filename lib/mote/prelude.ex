@@ -248,6 +248,7 @@ defmodule Mote.Prelude do
       new: 2,
       new: 3,
       shift: 2,
+      size: 1,
       split: 2,
       to_list: 1
     ],
@@ -279,7 +280,6 @@ defmodule Mote.Prelude do
       put_new: 3,
       replace: 3,
       replace!: 3,
-      size: 1,
       split: 2,
       take: 2,
       to_list: 1,

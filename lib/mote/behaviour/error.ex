@@ -87,6 +87,6 @@ defmodule Mote.Behaviour.Error do
     if letters == others, do: 1.0, else: String.jaro_distance(one, other)
   end
 
-  # "sum/2" is as near to "sun/2" as "sum" is to "sun": the arity must not blur the comparison.
-  defp bare(name), do: name |> String.split("/") |> hd()
+  # "sum/2" is as near to "sun/2" as "sum" is to "sun": neither the arity nor the module may blur the comparison.
+  defp bare(name), do: name |> String.split("/") |> hd() |> String.split(".") |> List.last()
 end

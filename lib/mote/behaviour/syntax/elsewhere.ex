@@ -11,6 +11,8 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   @timer "write send_after(milliseconds, target, message), and cancel_timer(timer)"
   @waiting "an actor does not wait: write send_after(milliseconds, self(), message), and go on when the message comes"
 
+  @path "what it returns is a function, and functions are not values here: write a path, as in put_in(a.b[c], value)"
+
   @functions %{
     {Process, :send_after} => @timer,
     {Process, :cancel_timer} => "write cancel_timer(timer)",
@@ -43,6 +45,16 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {String, :splitter} =>
       "what it returns is a function, and functions are not values here: write String.split/3",
     {String, :match?} => @regex,
+    {Access, :key} => @path,
+    {Access, :key!} => @path,
+    {Access, :all} => @path,
+    {Access, :at} => @path,
+    {Access, :at!} => @path,
+    {Access, :elem} => @path,
+    {Access, :filter} => @path,
+    {Access, :find} => @path,
+    {Access, :slice} => @path,
+    {Access, :values} => @path,
     {Access, :get_and_update} => "write get_and_update_in(container, [key], fun)",
     {System, :system_time} => "there is System.monotonic_time(unit)",
     {System, :os_time} => "there is System.monotonic_time(unit)",
