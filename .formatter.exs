@@ -1,7 +1,11 @@
 # The words of a behaviour read without parentheses, here and in projects that import this file.
 behaviour = [
   defactor: 2,
+  defeffect: 1,
+  defeffect: 2,
+  defpure: 1,
   defpure: 2,
+  defpurep: 1,
   defpurep: 2,
   create: 1,
   create: 2,

@@ -18,13 +18,10 @@ defmodule SecureSocket.Buffer do
     {customer, {:take, n}} when byte_size(rest) >= n ->
       <<bytes::binary-size(n), rest::binary>> = rest
       send customer, {:bytes, bytes}
-      become buffer(line, rest, round)
+      become rest: rest
 
     {customer, {:take, n}} ->
-      {driver, idle} = line
-      send driver, {self(), :more}
-      watchdog = send_after(idle, self(), {:silent, round})
-      become filling(line, [rest], byte_size(rest), {customer, n}, round, watchdog)
+      become filling(line, [rest], byte_size(rest), {customer, n}, round, more(line, round))
 
     {:ended, why} ->
       become ended(rest, why)
@@ -43,10 +40,10 @@ defmodule SecureSocket.Buffer do
           become buffer(line, rest, round + 1)
 
         _too_few ->
-          {driver, idle} = line
-          send driver, {self(), :more}
-          watchdog = send_after(idle, self(), {:silent, round + 1})
-          become filling(line, [bytes | parts], size + byte_size(bytes), wanted, round + 1, watchdog)
+          become parts: [bytes | parts],
+                 size: size + byte_size(bytes),
+                 round: round + 1,
+                 watchdog: more(line, round + 1)
       end
 
     {:ended, why} ->
@@ -61,6 +58,12 @@ defmodule SecureSocket.Buffer do
       {customer, _n} = wanted
       send customer, {:failed, size, {:silent, idle}}
       become sink()
+  end
+
+  # Asks the driver for more; returns the watchdog.
+  defeffect more({driver, idle}, round) do
+    send driver, {self(), :more}
+    send_after(idle, self(), {:silent, round})
   end
 
   # The stream has ended before anybody wanted more of it: what has come is still there.

@@ -43,12 +43,18 @@ defmodule Mote.Behaviour do
       `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
     * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
     * `become name(…)`, `become sink()`; the last one of a turn wins;
+    * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of
+      the turn;
+    * `create gather(customer, count, initial, fun)` and `become gather(…)`, for an actor that waits for `count` messages, puts
+      them together with `fun`, as `Enum.reduce/3` does, and sends the result to the customer;
+    * `defeffect`, for code with effects that several clauses share: see `defeffect/2`;
     * `abort(reason)`, which ends the turn without footprints: what `raise` is elsewhere;
     * `on(sponsor, address)`, `is_address(term)`.
 
   Of maps there are `%{key => value}`, `map.key`, `map[key]`, `%{map | key => value}`, patterns with literal and pinned keys, and
   most functions of `Map`. Whatever goes through a map, loops too, does so in the order of its keys, which Elixir leaves open.
-  `%Name{}` makes and matches structs, which are maps; an address is none.
+  `%Name{}` makes and matches structs, which are maps, and `%Name{struct | key: value}` and `struct!/2` update them; an address
+  is none. Queues are those of `:queue`.
 
   Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 64 bits),
   `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
@@ -92,7 +98,7 @@ defmodule Mote.Behaviour do
 
   ## What bodies may call
 
-  Functions made with `defpure`, of this and of other modules, and with `defpurep`, of this one; macros that become
+  Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this one; macros that become
   what is listed here; and what follows. What is part of `Mote.Prelude`, Elixir's library written in the language
   itself, is loaded with the first module that calls it. Left out are functions that have effects or depend on a
   process or a node, `Stream`, whose values are functions, and what needs tables of Unicode. Functions that count
@@ -150,7 +156,8 @@ defmodule Mote.Behaviour do
 
   `defactor name(capture, …), to: Module.other(…)` gives another name to a behaviour, of this or of another module, with
   the captures and literals as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
-  behaviour. So a module can be the front door of others, as `Mote.Library` is. Mix compiles modules that name it again when it
+  behaviour. Captures may have literals as defaults, `defactor counter(count \\\\ 0) do`, which makes such a name, too. So a
+  module can be the front door of others, as `Mote.Library` is. Mix compiles modules that name it again when it
   changes.
 
       defactor empty_cell(), to: Mote.Library.cell(nil)
@@ -160,7 +167,17 @@ defmodule Mote.Behaviour do
   @doc """
   Defines a function without effects that behaviours (and plain Elixir) can call.
 
-  Several clauses of the same name and arity belong together, as with `def`. Tail calls take no stack.
+  Several clauses of the same name and arity belong together, as with `def`. Tail calls take no stack. Arguments may have
+  defaults; several clauses have them in one head before all of them, without a body.
+
+      iex> defmodule Doc.Price do
+      ...>   use Mote.Behaviour
+      ...>   defpure gross(net, percent \\\\ 19)
+      ...>   defpure gross(0, _), do: 0
+      ...>   defpure gross(net, percent), do: net + div(net * percent, 100)
+      ...> end
+      iex> {Doc.Price.gross(200), Doc.Price.gross(200, 7)}
+      {238, 214}
   """
   defmacro defpure(head, body), do: define(:pure, head, body)
 

@@ -28,7 +28,7 @@ defmodule Mote.Prelude.Queue do
 
   defpure out({[], []}), do: {:empty, {[], []}}
   defpure out({rear, [x]}), do: {{:value, x}, halved(rear)}
-  defpure out({rear, [x | front]}), do: {{:value, x}, {rear, front}}
+  defpure out({rear, [x | front]}) when is_list(rear), do: {{:value, x}, {rear, front}}
   defpure out({rear, []}), do: out(halved(rear))
 
   # The queue of a rear alone. One that is left stands in front.
@@ -39,7 +39,7 @@ defmodule Mote.Prelude.Queue do
 
   defpure peek({[], []}), do: :empty
   defpure peek({rear, []}), do: {:value, List.last(rear)}
-  defpure peek({_, [x | _]}), do: {:value, x}
+  defpure peek({rear, [x | _]}) when is_list(rear), do: {:value, x}
 
   defpure get(queue) do
     {:value, x} = peek(queue)

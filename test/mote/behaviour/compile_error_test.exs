@@ -327,7 +327,6 @@ defmodule Mote.Behaviour.CompileErrorTest do
                "3: a clause matches one value here, this one has 2 patterns"
 
       assert error("defpure a(x) do\nx\nrescue\n_ -> 1\nend") =~ "rescue is not available"
-      assert error("defpure a(x \\\\ 1), do: x") =~ "in a pattern"
     end
 
     test "clauses" do

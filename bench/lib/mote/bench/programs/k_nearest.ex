@@ -51,12 +51,7 @@ defmodule Mote.Bench.Programs.KNearest do
             index + 1
         end
 
-        become gathering(customer, length(points), [])
-    end
-
-    defactor gathering(customer, open, labels) do
-      label when open > 1 -> become gathering(customer, open - 1, [label | labels])
-      label -> send customer, [label | labels]
+        become gather(customer, length(points), [], fn label, labels -> [label | labels] end)
     end
 
     # Of the nearest the label that most have; of several such the least.
