@@ -138,6 +138,7 @@ defmodule Mote.MixProject do
         ~r/^Mote.Library/,
         Mote.Total,
         Mote.Vector,
+        Mote.Integer,
         Mote.Turn,
         Mote.Abort,
         Mote.Raised

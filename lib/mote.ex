@@ -21,7 +21,7 @@ defmodule Mote do
 
   ## Messages
 
-  Any term can be sent. The machine works on integers of 63 bits, floats, atoms, tuples, lists, maps, binaries, vectors
+  Any term can be sent. The machine works on integers, floats, atoms, tuples, lists, maps, binaries, vectors
   (`Mote.Vector`) and addresses. It carries every other term as it is, and returns an equal one. A send to an actor waits only
   on request: see `:on_full` in `send/3` and `add_sponsor/3`.
 

@@ -61,7 +61,7 @@ defmodule Mote.Behaviour do
   `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists of characters), which interpolation calls. Parts are not copied.
   Bitstrings that are no binaries are carried as they are.
 
-  `Mote.Vector` has packed arrays of numbers: its functions are primitives.
+  `Mote.Vector` has packed arrays of numbers, `Mote.Integer` arithmetic modulo 2^64: their functions are primitives.
 
   `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1` tells, in
   nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
@@ -75,7 +75,7 @@ defmodule Mote.Behaviour do
   ## Errors
 
   Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of a
-  `case` fits. So it is where a machine can do less than Elixir: an integer beyond 63 bits is an `ArithmeticError`. Nothing
+  `case` fits. So it is where a machine can do less than Elixir: an integer of more than 2^20 bits is a `SystemLimitError`. Nothing
   of the turn shows, its message is used up, and the actor goes on as it was. The abort is counted (`aborts_raised` in
   `Mote.info/1`), told in telemetry and in the log with the exception, the line and the operands, and whoever asked gets
   `:aborted`. A guard fails, as in Elixir. `Mote.Raised` makes the exception of the reason. A `defpure` function that is

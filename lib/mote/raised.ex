@@ -19,6 +19,7 @@ defmodule Mote.Raised do
   """
 
   alias Mote.Behaviour.Primitives
+  alias Mote.Total.Integers
 
   @typedoc "The reason of such an abort."
   @type reason :: {:raised, {module, line :: non_neg_integer, operation}, arguments :: tuple}
@@ -27,8 +28,8 @@ defmodule Mote.Raised do
   @type operation ::
           atom | {:function_clause, name :: atom | {module, name :: atom}, arity} | {module, name :: atom}
 
-  @low -0x4000000000000000
-  @high 0x3FFFFFFFFFFFFFFF
+  # Integers up to here, and texts of as many bytes, are small for all functions of the library.
+  @small 1_000
 
   @doc "Whether a turn was aborted where Elixir would have raised."
   defguard is_raised(reason)
@@ -45,6 +46,12 @@ defmodule Mote.Raised do
 
   def exception({:raised, {module, _line, {:function_clause, name, arity}}, _arguments}),
     do: %FunctionClauseError{module: module, function: name, arity: arity}
+
+  # Elixir may have the answer, but it could take long.
+  def exception({:raised, {_module, _line, {module, name}}, {base, exponent}})
+      when {module, name} in [{Kernel, :**}, {Integer, :pow}] and is_integer(base) and is_integer(exponent) and
+             exponent > @small,
+      do: %SystemLimitError{}
 
   def exception({:raised, {_module, _line, {module, name}}, arguments}) when is_atom(module) do
     {name, arguments} = library(name, Tuple.to_list(arguments))
@@ -77,9 +84,6 @@ defmodule Mote.Raised do
       {:raised, exception} ->
         exception
 
-      {:answer, n} when is_integer(n) and n not in @low..@high ->
-        too_large()
-
       _an_answer ->
         %ArgumentError{message: "#{call(operation, List.to_tuple(arguments))} has no answer in a machine"}
     end
@@ -103,9 +107,6 @@ defmodule Mote.Raised do
     end
   end
 
-  defp too_large,
-    do: %ArithmeticError{message: "the result is beyond the integers of a machine, -2^62..2^62-1"}
-
   # -- what Elixir does -----------------------------------------------------------------------------------------------
 
   # Invariants: whoever asks for an exception may be the process of a machine, so
@@ -113,8 +114,6 @@ defmodule Mote.Raised do
   # 2. no struct is gone through by its own code: that may go on for ever, exit, or read a file.
 
   # A function of the library is called only with what it cannot take long for.
-  @small 1_000
-
   defp small?(value) when is_integer(value), do: value in -@small..@small
   defp small?(value) when is_binary(value), do: byte_size(value) <= @small
   defp small?(%MapSet{} = set), do: small?(MapSet.to_list(set))
@@ -154,8 +153,15 @@ defmodule Mote.Raised do
     exception -> {:raised, exception}
   end
 
-  # A shift by much would be calculated.
-  defp long?(:bsl, [a, n]) when is_integer(a) and is_integer(n), do: raise(too_large())
+  # What only integers beyond those of a machine have no answer for. Elixir might have one, but it could take long.
+  @integers [:add, :sub, :mul, :neg, :abs, :idiv, :irem] ++
+              [:band, :bor, :bxor, :bnot, :bsl, :bsr, :round, :trunc, :floor, :ceil]
+
+  defp long?(operation, [_, 0]) when operation in [:idiv, :irem], do: false
+
+  defp long?(operation, arguments)
+       when operation in @integers or (operation == :to_string and is_integer(hd(arguments))),
+       do: Enum.all?(arguments, &is_integer/1) and raise(SystemLimitError)
 
   defp long?(operation, arguments) when is_map_key(@protocols, operation) do
     value = List.last(arguments)
@@ -253,8 +259,20 @@ defmodule Mote.Raised do
   # As `inspect/2`, also where the code of a struct exits or throws.
   @spec printed(term, keyword) :: String.t()
   def printed(term, opts \\ []) do
-    inspect(term, opts)
-  catch
-    _, _ -> inspect(term, [structs: false] ++ opts)
+    opts = [inspect_fun: &leaf/2] ++ opts
+
+    try do
+      inspect(term, opts)
+    catch
+      _, _ -> inspect(term, [structs: false] ++ opts)
+    end
   end
+
+  # Writing out a large integer takes long, and nobody reads it.
+  @shown 0x10000000000000000000000000000000000000000000000000000000000000000
+
+  defp leaf(n, _opts) when is_integer(n) and (n >= @shown or n <= -@shown),
+    do: "#Integer<#{if n < 0, do: "-"}2^#{64 * (Integers.limbs(n) - 1)}...>"
+
+  defp leaf(term, opts), do: Inspect.inspect(term, opts)
 end

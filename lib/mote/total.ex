@@ -9,12 +9,12 @@ defmodule Mote.Total do
       iex> Mote.Total.add(1, :a)
       :undefined
       iex> Mote.Total.mul(4_000_000_000, 4_000_000_000)
-      :undefined
+      16000000000000000000
       iex> Mote.Total.hd([])
       :undefined
 
-  Integers are those of the machine, `-2^62..2^62-1`. Bigger ones are carried, compared and tested for their
-  type, but they are no numbers to calculate with.
+  Integers may have up to 2^20 bits. Larger ones are carried, compared and tested for their type, but they are no numbers
+  to calculate with.
 
   In a guard "no answer" and the value `:undefined` are not the same thing; `answer/2` tells them apart:
 

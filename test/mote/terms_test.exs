@@ -216,15 +216,22 @@ defmodule Mote.TermsTest do
     defpure other(), do: 0x1000_0000_0000_0000_0000
   end
 
+  test "an integer that is too large to calculate with is carried", %{echo: echo} do
+    for beyond <- [2 ** 1_048_576, -(2 ** 1_048_576), 2 ** 1_100_000] do
+      assert Mote.ask!(echo, {beyond, [beyond - 1]}) == {beyond, [beyond - 1]}
+    end
+  end
+
   test "a pid in the code is an address as any other", %{machine: machine, echo: echo} do
     opaque = fn class, term ->
       external = :erlang.term_to_binary(term)
       <<7, class, byte_size(external), external::binary>>
     end
 
+    integer = <<9, 0, 10, :binary.encode_unsigned(0x1000_0000_0000_0000_0000, :little)::binary>>
+
     # The compiler writes none; others may.
-    unit =
-      String.replace(Constant.__mote__(:unit), opaque.(0, 0x1000_0000_0000_0000_0000), opaque.(4, self()))
+    unit = String.replace(Constant.__mote__(:unit), integer, opaque.(4, self()))
 
     assert unit != Constant.__mote__(:unit)
     assert Native.machine_load(echo.machine, Constant, Constant.__mote__(:hash), unit) == :ok

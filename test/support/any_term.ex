@@ -28,6 +28,7 @@ defmodule Mote.AnyTerm do
       {4, integer()},
       {2, member_of([2 ** 62, 2 ** 62 - 1, -(2 ** 62), -(2 ** 62) - 1, 2 ** 63, -(2 ** 63), 2 ** 64])},
       {1, map(integer(), &(&1 * 3 ** 90))},
+      {1, map(integer(0..20_000), &(1 - 2 ** &1))},
       {2, float()},
       {1, member_of([0.0, -0.0, 1.0e308, 5.0e-324, -1.0e-300, 1.0])},
       {3, atom(:alphanumeric)},

@@ -189,6 +189,13 @@ defmodule Mote.Disassemble do
     {Map.new(pairs), rest}
   end
 
+  defp constant(<<9, sign, rest::binary>>, _, _) do
+    map(string(rest), fn bytes ->
+      size = :binary.decode_unsigned(bytes, :little)
+      if sign == 1, do: -size, else: size
+    end)
+  end
+
   defp unzigzag(n) when rem(n, 2) == 0, do: div(n, 2)
   defp unzigzag(n), do: -div(n + 1, 2)
 

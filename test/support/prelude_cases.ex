@@ -306,6 +306,8 @@ defmodule Mote.PreludeCases do
     Integer.floor_div(number, if(i == 0, do: 5, else: i))
     Integer.gcd(number, i)
     Integer.gcd(number, 0)
+    Integer.extended_gcd(number, i)
+    Integer.extended_gcd(i, number)
     Integer.digits(0, n + 2)
     Integer.pow(i, n)
     Integer.digits(number)
@@ -832,13 +834,13 @@ defmodule Mote.PreludeCases do
         string([?0..?2, ?., ?e, ?-, ?+], max_length: 8)
 
       :number ->
-        integer(-1_000_000..1_000_000)
+        one_of([integer(-1_000_000..1_000_000), map(integer(), &(&1 * 7 ** 60))])
 
       :pad ->
         string(?a..?c, min_length: 1, max_length: 3)
 
       :digits ->
-        map(integer(0..1_000_000_000), &Integer.digits/1)
+        map(one_of([integer(0..1_000_000_000), constant(3 ** 99)]), &Integer.digits/1)
 
       :key ->
         member_of([:a, :b, :c, :d])

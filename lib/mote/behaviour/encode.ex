@@ -231,7 +231,16 @@ defmodule Mote.Behaviour.Encode do
   end
 
   defp encode_constant(n, t) when is_integer(n) and n >= @low and n <= @high, do: {[0, s(n)], t}
-  defp encode_constant(n, t) when is_integer(n), do: {opaque(0, n), t}
+
+  defp encode_constant(n, t) when is_integer(n) do
+    if Mote.Total.Integers.number?(n) do
+      sign = if n < 0, do: 1, else: 0
+      {[9, sign, string(:binary.encode_unsigned(abs(n), :little))], t}
+    else
+      {opaque(0, n), t}
+    end
+  end
+
   defp encode_constant(f, t) when is_float(f), do: {[1, <<f::little-float-64>>], t}
   defp encode_constant([], t), do: {[3], t}
 

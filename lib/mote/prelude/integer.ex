@@ -30,15 +30,39 @@ defmodule Mote.Prelude.Integer do
 
   defpure digits(n), do: digits(n, 10)
   defpure digits(0, base) when is_integer(base) and base >= 2, do: [0]
-  defpure digits(n, base) when is_integer(base) and base >= 2, do: digits_of(n, base, [])
 
-  defpure digits_of(0, _, digits), do: digits
-  defpure digits_of(n, base, digits), do: digits_of(div(n, base), base, [rem(n, base) | digits])
+  defpure digits(n, base) when is_integer(base) and base >= 2 do
+    {power, count} = chunk(base, base, 1)
+    digits_of(n, base, power, count, [])
+  end
+
+  # The largest power of a base that is below 2^60, and which. What is calculated with so many digits at once is much shorter
+  # than a large integer of all of them.
+  defpure chunk(base, power, count) do
+    case power * base do
+      next when next < 0x1000000000000000 -> chunk(base, next, count + 1)
+      _ -> {power, count}
+    end
+  end
+
+  defpure digits_of(n, base, power, count, digits) do
+    case div(n, power) do
+      0 -> few_digits(n, base, digits)
+      above -> digits_of(above, base, power, count, all_digits(rem(n, power), base, count, digits))
+    end
+  end
+
+  defpure few_digits(0, _, digits), do: digits
+  defpure few_digits(n, base, digits), do: few_digits(div(n, base), base, [rem(n, base) | digits])
+
+  defpure all_digits(_, _, 0, digits), do: digits
+
+  defpure all_digits(n, base, count, digits),
+    do: all_digits(div(n, base), base, count - 1, [rem(n, base) | digits])
 
   defpure text(n) when is_integer(n), do: to_string(n)
 
   defpure text(n, base) when is_integer(n) and base in 2..36 do
-    # Each digit by itself: the least integer has no opposite.
     text =
       Enum.map_join(digits(n, base), fn digit ->
         digit = abs(digit)
@@ -48,26 +72,40 @@ defmodule Mote.Prelude.Integer do
     if n < 0, do: "-" <> text, else: text
   end
 
-  defpure parse(<<?-, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, -1, 0)
-  defpure parse(<<?+, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, 1, 0)
-  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 1, 0)
+  defpure parse(<<?-, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, -1, 0, 0, 1)
+  defpure parse(<<?+, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, 1, 0, 0, 1)
+  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 1, 0, 0, 1)
   defpure parse(text) when is_binary(text), do: :error
 
-  # With its sign from the first digit on: the least integer has no opposite.
-  defpure parsed(text, at, _, n) when at == byte_size(text), do: {n, ""}
+  # The digits since the last ones that were added to the number, and the power of ten that they need room for.
+  defpure parsed(text, at, sign, n, low, power) when at == byte_size(text),
+    do: {sign * (n * power + low), ""}
 
-  defpure parsed(text, at, sign, n) do
+  defpure parsed(text, at, sign, n, low, power) when power >= 100_000_000_000_000_000,
+    do: parsed(text, at, sign, n * power + low, 0, 1)
+
+  defpure parsed(text, at, sign, n, low, power) do
     case :binary.at(text, at) do
-      c when c in ?0..?9 -> parsed(text, at + 1, sign, n * 10 + sign * (c - ?0))
-      _ -> {n, binary_part(text, at, byte_size(text) - at)}
+      c when c in ?0..?9 -> parsed(text, at + 1, sign, n, low * 10 + (c - ?0), power * 10)
+      _ -> {sign * (n * power + low), binary_part(text, at, byte_size(text) - at)}
     end
   end
 
   defpure undigits(digits), do: undigits(digits, 10)
 
   defpure undigits(digits, base) when is_list(digits) and is_integer(base) and base >= 2 do
-    Enum.reduce(digits, 0, fn digit, n when is_integer(digit) and digit < base -> n * base + digit end)
+    {limit, _} = chunk(base, base, 1)
+    undigits_of(digits, base, limit, 0, 0, 1)
   end
+
+  defpure undigits_of([], _, _, n, low, power), do: n * power + low
+
+  defpure undigits_of(digits, base, limit, n, low, power) when power >= limit,
+    do: undigits_of(digits, base, limit, n * power + low, 0, 1)
+
+  defpure undigits_of([digit | digits], base, limit, n, low, power)
+          when is_integer(digit) and digit < base,
+          do: undigits_of(digits, base, limit, n, low * base + digit, power * base)
 
   # -- of any base ---------------------------------------------------------------------------------------------
 

@@ -140,16 +140,9 @@ defmodule Mote.Prelude.String do
 
   # -- numbers -------------------------------------------------------------------------------------------------
 
-  defpure to_integer(<<?-, rest::binary>>) when rest != "", do: number(rest, 0, -1, 0)
-  defpure to_integer(<<?+, rest::binary>>) when rest != "", do: number(rest, 0, 1, 0)
-  defpure to_integer(text) when text != "", do: number(text, 0, 1, 0)
-
-  defpure number(text, at, _, n) when at == byte_size(text), do: n
-
-  # With its sign from the first digit on: the least integer has no opposite. Aborts where something else than a digit is.
-  defpure number(text, at, sign, n) do
-    case :binary.at(text, at) do
-      c when c >= ?0 and c <= ?9 -> number(text, at + 1, sign, n * 10 + sign * (c - ?0))
+  defpure to_integer(text) when is_binary(text) do
+    case Integer.parse(text) do
+      {n, ""} -> n
     end
   end
 

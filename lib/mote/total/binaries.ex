@@ -6,11 +6,9 @@ defmodule Mote.Total.Binaries do
   import Bitwise
   import Mote.Sized, only: [sized: 1]
 
-  alias Mote.Total.Work
+  alias Mote.Total.{Integers, Number, Work}
 
   @none Mote.Total.None.value()
-  @low -0x8000000000000000
-  @high 0xFFFFFFFFFFFFFFFF
 
   # What was put together is paid for also if a later value does not fit.
   def bin_of(values, specs) when is_tuple(values) and is_tuple(specs) do
@@ -39,13 +37,16 @@ defmodule Mote.Total.Binaries do
   defp size(spec, [n | values]) when is_integer(n) and n >= 0, do: {:ok, bsr(spec, 5) * n, values}
   defp size(_, _), do: @none
 
-  defp part(0, n, bits, little) when is_integer(n) and n in @low..@high and bits <= 64,
-    do: if(little, do: <<n::little-size(bits)>>, else: <<n::size(bits)>>)
+  defp part(0, n, bits, little) when is_integer(n) and bits <= 64 do
+    cond do
+      not Integers.number?(n) -> @none
+      little -> <<n::little-size(bits)>>
+      true -> <<n::size(bits)>>
+    end
+  end
 
   defp part(1, n, bits, little) when is_number(n) and bits in [32, 64] do
-    if is_float(n) or n in -0x4000000000000000..0x3FFFFFFFFFFFFFFF,
-      do: float(n * 1.0, bits, little),
-      else: @none
+    with f when is_float(f) <- Number.float(n), do: float(f, bits, little)
   end
 
   defp part(2, binary, _, _) when is_binary(binary), do: binary
@@ -161,7 +162,7 @@ defmodule Mote.Total.Binaries do
 
   def binary_at(_, _), do: @none
 
-  def to_string(n) when is_integer(n) and n in @low..@high, do: Integer.to_string(n)
+  def to_string(n) when is_integer(n), do: Integers.text(n)
   def to_string(f) when is_float(f), do: Float.to_string(f)
   def to_string(nil), do: ""
   def to_string(atom) when is_atom(atom), do: Atom.to_string(atom)

@@ -8,9 +8,14 @@ defmodule Mote.Total.Enumerable do
 
   @none Mote.Total.None.value()
 
-  @doc "Whether a struct is a range that the BEAM takes for one."
+  # As far as a machine counts: 2^100.
+  @farthest 0x10000000000000000000000000
+
+  defguardp is_near(n) when is_integer(n) and n >= -@farthest and n <= @farthest
+
+  @doc "Whether a struct is a range that the BEAM takes for one, and whose bounds are not too far away."
   defguard is_range(first, last, step)
-           when is_integer(first) and is_integer(last) and is_integer(step) and step != 0
+           when is_near(first) and is_near(last) and is_near(step) and step != 0
 
   def elements(%Range{first: first, last: last, step: step}) when is_range(first, last, step),
     do: Enum.to_list(first..last//step)

@@ -4,12 +4,12 @@ defmodule Mote.Total.Vectors do
   @moduledoc false
   import Mote.Sized, only: [sized: 1]
 
+  alias Mote.Total.Number
+
   @none Mote.Total.None.value()
   @lanes 8
   @low -0x8000000000000000
   @high 0x7FFFFFFFFFFFFFFF
-  @fixnum_low -0x4000000000000000
-  @fixnum_high 0x3FFFFFFFFFFFFFFF
 
   @doc "Whether a term is a vector."
   defguard is_vector(v)
@@ -212,9 +212,7 @@ defmodule Mote.Total.Vectors do
       else: @none
   end
 
-  defp float(f) when is_float(f), do: f
-  defp float(n) when is_integer(n) and n in @fixnum_low..@fixnum_high, do: n * 1.0
-  defp float(_), do: @none
+  defp float(n), do: Number.float(n)
 
   defp fit(n) when n in @low..@high, do: n
   defp fit(_), do: @none

@@ -11,7 +11,7 @@ defmodule Mote.Total.Work do
   import Mote.Total.Term, only: [is_value_map: 1]
   import Mote.Total.Vectors, only: [is_vector: 1]
 
-  alias Mote.Total.Term
+  alias Mote.Total.{Integers, Term}
   alias Mote.Turn.Stage
 
   # Elements for one unit of fuel, those that are free, and bytes that cost as much as an element.
@@ -54,6 +54,11 @@ defmodule Mote.Total.Work do
   @spec built(non_neg_integer) :: :ok | nil
   def built(bytes) when bytes > @free * @bytes, do: if(Stage.fuel(), do: spend(div(bytes, @bytes)))
   def built(_), do: :ok
+
+  @doc "Pays for so many elements that an operation on large integers visits, within a turn."
+  @spec count(non_neg_integer) :: :ok | integer | nil
+  def count(elements) when elements >= @free + @elements, do: if(Stage.fuel(), do: spend(elements))
+  def count(_), do: :ok
 
   @doc "Pays for messages that leave the machine, within a turn: for all of each, but for the bytes of binaries."
   @spec pay_for_messages([term]) :: :ok | integer
@@ -181,7 +186,7 @@ defmodule Mote.Total.Work do
   defp big?([_ | _]), do: true
   defp big?(a), do: is_tuple(a) or is_map(a)
 
-  defp compound?(a), do: big?(a) or is_binary(a)
+  defp compound?(a), do: big?(a) or is_binary(a) or Integers.weight(a) > 0
 
   defp proper?(list) when length(list) >= 0, do: true
   defp proper?(_), do: false
@@ -252,7 +257,7 @@ defmodule Mote.Total.Work do
         weight(terms, times, n + div(byte_size(term), @bytes) * times, most)
 
       true ->
-        weight(terms, times, n, most)
+        weight(terms, times, n + Integers.weight(term) * times, most)
     end
   end
 
@@ -277,7 +282,7 @@ defmodule Mote.Total.Work do
     end)
   end
 
-  defp written_out(_, n, _), do: n
+  defp written_out(leaf, n, _), do: n + Integers.weight(leaf)
 
   # The pair itself is no element of anything.
   defp compared(a, b, question, n, most), do: compared([{[a], [b], question}], n - 1, most)
@@ -324,7 +329,11 @@ defmodule Mote.Total.Work do
   defp maps(_, _, _, _, n, _), do: n
 
   defp leaves(x, y, question, rest, n, most) do
-    n = if is_binary(x) and is_binary(y), do: n + div(min(byte_size(x), byte_size(y)), @bytes), else: n
+    n =
+      if is_binary(x) and is_binary(y),
+        do: n + div(min(byte_size(x), byte_size(y)), @bytes),
+        else: n + Integers.compared(x, y)
+
     if alike?(x, y, question), do: compared(rest, n, most), else: n
   end
 

@@ -79,8 +79,8 @@ defmodule Mote.Behaviour.LanguageTest do
       for e <-
             ["1 + :a", "1 / 0", "1.0 / 0.0", "div(1, 0)", "rem(1, 0)", "div(1.0, 1)", "-:a", "hd([])"] ++
               ["tl(1)", "elem({}, 0)", "elem({1}, -1)", "length([1 | 2])", "tuple_size([])", "[1 | 2] ++ []"] ++
-              ["round(:a)", ":math.sqrt(-1)", ":math.log(0)", "4611686018427387903 + 1", "not 1", "+:a"] ++
-              ["9999999999999999999999 + 1", "Bitwise.bsl(1, 62)", "Bitwise.bsl(1, 1_000_000_000_000)"] ++
+              ["round(:a)", ":math.sqrt(-1)", ":math.log(0)", "not 1", "+:a"] ++
+              ["Bitwise.bsl(1, 1_000_000_000_000)", "10_000_000_000_000_000_000_000 / 0"] ++
               ["1.0e308 * 10", "byte_size(:a)", "Tuple.to_list(1)", "List.to_tuple(1)", "Enum.reverse(:a)"] do
         assert eval(e) == :undefined, e
       end
@@ -332,7 +332,8 @@ defmodule Mote.Behaviour.LanguageTest do
     test "fail without an answer, but not on :undefined" do
       assert eval("case x do y when elem(y, 0) == :undefined -> :yes; _ -> :no end", x: {:undefined}) == :yes
       assert eval("case x do y when elem(y, 1) == :undefined -> :yes; _ -> :no end", x: {:undefined}) == :no
-      assert eval("case x do y when y + 1 > 0 -> :yes; _ -> :no end", x: 4_611_686_018_427_387_903) == :no
+      assert eval("case x do y when y + 1 > 0 -> :yes; _ -> :no end", x: 2 ** 1_048_576 - 1) == :no
+      assert eval("case x do y when y + 1 > 0 -> :yes; _ -> :no end", x: 4_611_686_018_427_387_903) == :yes
       assert eval("case x do y when not (hd(y) == 1) -> :yes; _ -> :no end", x: []) == :no
       assert eval("case x do y when hd(y) == 1 or true -> :yes; _ -> :no end", x: []) == :no
       assert eval("case x do y when true or hd(y) == 1 -> :yes; _ -> :no end", x: []) == :yes

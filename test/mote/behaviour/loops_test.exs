@@ -70,17 +70,22 @@ defmodule Mote.Behaviour.LoopsTest do
       assert eval("for x <- a..3, do: x", a: :b) == :undefined
       assert eval("for x <- a..3, do: x", a: 1.5) == :undefined
       assert eval("for x <- a..3//b, do: x", a: 1, b: 0) == :undefined
-      assert eval("for x <- 1..a, do: x", a: 10_000_000_000_000_000_000) == :undefined
       assert eval("for x <- [1], y <- a, do: {x, y}", a: 7) == :undefined
       assert eval("for x <- [1], reduce: 0 do acc -> acc + a end", a: :b) == :undefined
-
-      assert eval("for x <- a..b, do: x", a: -4_611_686_018_427_387_904, b: 4_611_686_018_427_387_903) ==
-               :undefined
     end
 
     test "up to the ends of the integers" do
       assert_as_elixir("for x <- 4611686018427387902..4611686018427387903, do: x")
       assert_as_elixir("for x <- a..b, do: x", a: 4_611_686_018_427_387_902, b: 4_611_686_018_427_387_903)
+    end
+
+    test "beyond what is one word in a machine" do
+      a = 4_611_686_018_427_387_902
+      assert_as_elixir("for x <- a..b, do: x", a: a, b: a + 3)
+      assert_as_elixir("for x <- b..a//-2, do: x", a: -a - 4, b: -a)
+      assert_as_elixir("for x <- 4611686018427387902..4611686018427387906, do: x")
+      assert_as_elixir("Enum.map(r, &(&1 + 1))", r: (2 ** 70)..(2 ** 70 + 2))
+      assert_as_elixir("{x in r, 5 in r}", x: 2 ** 70 + 1, r: (2 ** 70)..(2 ** 70 + 2))
     end
   end
 

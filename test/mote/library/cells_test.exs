@@ -50,7 +50,7 @@ defmodule Mote.Library.CellsTest do
 
   test "a counter ignores what is no integer, and a sum that is too large" do
     {:ok, machine} = Mote.start_link()
-    largest = Bitwise.bsl(1, 62) - 1
+    largest = Bitwise.bsl(1, 1_048_576) - 1
     counter = Mote.create(machine, Library.counter(largest))
 
     for bad <- [{:add, 1}, {:add, 1.0}, {:add, :one}, {:reset, nil}, :write] do

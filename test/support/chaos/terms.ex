@@ -20,7 +20,7 @@ defmodule Mote.Chaos.Terms do
       0 -> fn -> i end
       1 -> make_ref()
       2 -> self()
-      3 -> 123_456_789_012_345_678_901_234_567_890
+      3 -> if(rem(i, 12) == 3, do: 1, else: -1) * 7 ** (20 + rem(i, 2_000))
       4 -> <<i::13>>
       5 -> {Pool.pick(:timer, i), Pool.pick(:outbox, i), Pool.pick(:future, i)}
     end

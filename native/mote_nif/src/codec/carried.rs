@@ -1,11 +1,11 @@
 //! The terms of foreign values.
 use crate::held::foreign::{
-    integer, Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
+    Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
 };
 use crate::held::outbox::Writable;
 use crate::held::structs;
 use crate::term::make::bytes;
-use mote_vm::values::foreign::{ForeignRef, Wide};
+use mote_vm::values::foreign::ForeignRef;
 use rustler::{Encoder, Env, Term};
 
 /// The term of a foreign value.
@@ -25,8 +25,6 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         elsewhere.term.to(env)
     } else if let Some(TimerElsewhere { machine, timer }) = any.downcast_ref() {
         structs::timer(env, machine.encode(env), *timer)
-    } else if let Some(wide) = any.downcast_ref::<Wide>() {
-        integer(env, wide)
     } else if let Some(binary) = any.downcast_ref::<LongBinary>() {
         binary.term.to(env)
     } else {

@@ -11,6 +11,7 @@ use crate::term::atoms::{self, names};
 use crate::term::{make, maps};
 use mote_vm::base::atom::Atom;
 use mote_vm::machine::Machine;
+use mote_vm::values::big::Big;
 use mote_vm::values::foreign::Class;
 use mote_vm::{ActorRef, Committed, Origin, Term as Value, Uncommitted, View};
 use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
@@ -56,6 +57,9 @@ const GLANCE_ELEMENTS: usize = 50;
 /// How much of a binary.
 const GLANCE_BYTES: usize = 256;
 
+/// And bytes of all integers together: some that are too large to be added up can be told from what is no integer.
+const GLANCE_INTEGERS: usize = 256 << 10;
+
 /// Builds terms and keeps count of what they are made of.
 #[derive(Default)]
 pub struct Decoder {
@@ -92,6 +96,7 @@ fn leaf<'a, 'm, O: Origin<'m>>(env: Env<'a>, value: Value<'m, O>) -> Option<Term
         View::Float(f) => f.encode(env),
         View::Atom(atom) => atoms::to_term(env, atom),
         View::EmptyList => Term::list_new_empty(env),
+        View::Big(big) if big.limbs().len() == 1 => make::integer(env, big)?,
         _ => return None,
     })
 }
@@ -233,6 +238,7 @@ impl Decoder {
             View::Integer(_) | View::Float(_) | View::Atom(_) | View::EmptyList => {
                 return leaf(env, value)
             }
+            View::Big(big) => self.integer(env, big),
             View::Bytes(bytes) => self.part(env, value, bytes),
             View::Address(actor) => self.address(env, machine, actor, None),
             View::Timer(timer) => {
@@ -392,6 +398,22 @@ impl Decoder {
             None if !self.limited && !self.affords(bytes.len()) => names::more().to_term(env),
             None => self.bytes(env, bytes),
         }
+    }
+
+    fn integer<'a>(&mut self, env: Env<'a>, big: Big<'_>) -> Term<'a> {
+        let bytes = size_of_val(big.limbs());
+        let shown = match self.limited {
+            true => self.copied + bytes <= GLANCE_INTEGERS,
+            false => self.affords(bytes),
+        };
+        let term = shown.then(|| make::integer(env, big)).flatten();
+        self.copied += bytes;
+        if self.limit.is_none() {
+            // Copying it takes as long as making so many terms.
+            self.nodes += bytes / BYTES_PER_NODE;
+            self.guessed += bytes / BYTES_PER_NODE;
+        }
+        term.unwrap_or_else(|| names::more().to_term(env))
     }
 
     fn bytes<'a>(&mut self, env: Env<'a>, bytes: &[u8]) -> Term<'a> {

@@ -23,7 +23,7 @@ use crate::held::question::Customer;
 use crate::held::structs::{is_ours, known_struct, Struct};
 use crate::term::atoms::{self, Known};
 use crate::term::own_term::OwnTerm;
-use crate::term::read::{is_modest, list_cell, map_size, small_integer, tuple, wide};
+use crate::term::read::{integer, list_cell, map_size, small_integer, tuple};
 use mote_vm::base::atom::Atom;
 use mote_vm::boundary::parcel::Builder;
 use mote_vm::machine::Machine;
@@ -190,13 +190,14 @@ impl<'m, 'a> Encoder<'m, 'a> {
 
     /// An integer that is no leaf.
     fn large_integer(&mut self, term: Term<'a>) -> Result<(), Halt> {
-        if let Some(wide) = wide(term) {
-            self.builder.foreign(Arc::new(wide));
-            Ok(())
-        } else if is_modest(term) {
-            self.small(term, Class::BigInteger)
-        } else {
-            self.opaque(term, Class::BigInteger)
+        self.spend(FEW)?;
+        match integer(term) {
+            Some((negative, limbs)) => {
+                self.spend(size_of_val(&*limbs) / BYTES_PER_NODE)?;
+                self.builder.any_integer(negative, &limbs);
+                Ok(())
+            }
+            None => self.opaque(term, Class::BigInteger),
         }
     }
 

@@ -29,6 +29,7 @@ pub fn repack(
                 // The same range on both sides.
                 let _ = builder.integer(n);
             }
+            View::Big(big) => builder.any_integer(big.is_negative(), big.limbs()),
             View::Float(f) => builder.float(f),
             View::Atom(atom) => builder.atom(atom),
             View::EmptyList => builder.empty_list(),

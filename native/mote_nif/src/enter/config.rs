@@ -2,7 +2,6 @@
 use crate::held::foreign::{Abroad, Opaque, Process};
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::OwnTerm;
-use crate::term::read::wide;
 use mote_vm::code::ir::OpaqueClass;
 use mote_vm::heap::pace::Stress;
 use mote_vm::threads::sponsor::SponsorConfig;
@@ -36,22 +35,19 @@ pub fn stress_of(name: Atom) -> Stress {
 
 /// A constant of another kind than the machine's own, as it would be in a message.
 pub fn foreign(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
-    let mut integer = None;
     let mut class = None;
     let mut process = None;
     let term = OwnTerm::make(|env| {
         // SAFETY: units are code, and trusted with making atoms as any other code is.
         let (term, _) = unsafe { env.binary_to_term_trusted(bytes) }?;
-        integer = wide(term);
         class = class_of(term);
         process = term.decode().ok();
         Some(term)
     })?;
-    Some(match (integer, process, class?) {
-        (Some(integer), _, _) => Arc::new(integer),
-        (_, Some(process), _) => Arc::new(Process(process)),
-        (_, _, Class::Pid) => Arc::new(Abroad(term)),
-        (_, _, class) => Arc::new(Opaque::alone(term, class)),
+    Some(match (process, class?) {
+        (Some(process), _) => Arc::new(Process(process)),
+        (_, Class::Pid) => Arc::new(Abroad(term)),
+        (_, class) => Arc::new(Opaque::alone(term, class)),
     })
 }
 

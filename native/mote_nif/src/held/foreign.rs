@@ -5,11 +5,11 @@ use crate::held::question::Customer;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
 use mote_vm::base::atom::Atom;
 use mote_vm::base::ids::TimerId;
-use mote_vm::values::foreign::{length, Class, ForeignRef, Wide};
+use mote_vm::values::foreign::{length, Class, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term as Value, View};
 use rustler::sys::{enif_inspect_binary, enif_make_sub_binary, ErlNifBinary, ErlNifTerm};
-use rustler::{Encoder, Env, LocalPid, ResourceArc, Term};
+use rustler::{Env, LocalPid, ResourceArc, Term};
 use std::mem::MaybeUninit;
 
 /// A term takes about so many times in a heap what it takes in the external format: of lists of small numbers eight times
@@ -185,14 +185,6 @@ pub fn kept(value: &ForeignRef) -> usize {
     match value.as_any().downcast_ref::<LongBinary>() {
         Some(binary) => binary.kept,
         None => length(value),
-    }
-}
-
-/// An integer of 64 bits.
-pub fn integer<'a>(env: Env<'a>, wide: &Wide) -> Term<'a> {
-    match u64::try_from(wide.value()) {
-        Ok(n) => n.encode(env),
-        Err(_) => (wide.value() as i64).encode(env),
     }
 }
 

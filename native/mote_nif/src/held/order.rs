@@ -1,10 +1,10 @@
 //! The order of foreign values of one class.
-use crate::held::foreign::{integer, Abroad, Elsewhere, Opaque, Process, TimerElsewhere, Waiting};
+use crate::held::foreign::{Abroad, Elsewhere, Opaque, Process, TimerElsewhere, Waiting};
 use crate::held::outbox::Writable;
 use crate::term::own_term::OwnTerm;
 use mote_vm::base::atom::Atom;
 use mote_vm::base::ids::TimerId;
-use mote_vm::values::foreign::{Foreign, Wide};
+use mote_vm::values::foreign::Foreign;
 use rustler::sys::{
     enif_compare, enif_is_identical, enif_make_pid, enif_term_to_binary, ErlNifTerm,
 };
@@ -52,16 +52,7 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
 
 /// The order of two foreign values; `Equal` is `===`.
 pub fn compare(a: &dyn Foreign, b: &dyn Foreign) -> Ordering {
-    // Terms of integers that are none of the BEAM's, as long as they are compared.
-    let [wide_a, wide_b] = [a, b].map(|value| {
-        let wide: &Wide = value.as_any().downcast_ref()?;
-        OwnTerm::make(|env| Some(integer(env, wide)))
-    });
-    let of = |value, wide: &Option<OwnTerm>| match wide {
-        Some(term) => Ok(term.raw()),
-        None => identity(value),
-    };
-    match (of(a, &wide_a), of(b, &wide_b)) {
+    match (identity(a), identity(b)) {
         (Ok(a), Ok(b)) => compare_terms(a, b),
         (Ok(_), Err(_)) => Ordering::Less,
         (Err(_), Ok(_)) => Ordering::Greater,

@@ -3,8 +3,9 @@
 //! Invariant: a pattern has no term in it. It is matched again and again, and to look into a term may take memory that only goes
 //! with its environment.
 use crate::term::atoms::{self, names};
-use crate::term::read::{list_cell, small_integer, tuple_elements};
+use crate::term::read::{integer, list_cell, small_integer, tuple_elements};
 use mote_vm::base::atom::Atom;
+use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 use mote_vm::{Term as Value, View};
 use rustler::{Binary, Term, TermType};
 
@@ -12,8 +13,11 @@ use rustler::{Binary, Term, TermType};
 enum Part {
     Anything,
     Atom(Atom),
-    /// None if the machine has no such integer.
-    Integer(Option<i64>),
+    Integer(i64),
+    /// The sign, and the limbs.
+    Big(bool, Vec<u64>),
+    /// An integer that is too large to calculate with.
+    Beyond,
     Float(f64),
     Bytes(Box<[u8]>),
     Tuple(usize),
@@ -33,7 +37,11 @@ impl Pattern {
             parts.push(match term.get_type() {
                 TermType::Atom if names::anything() == term => Part::Anything,
                 TermType::Atom => Part::Atom(atoms::number(term)),
-                TermType::Integer => Part::Integer(small_integer(term)),
+                TermType::Integer => match (small_integer(term), integer(term)) {
+                    (Some(n), _) if (FIXNUM_MIN..=FIXNUM_MAX).contains(&n) => Part::Integer(n),
+                    (_, Some((negative, limbs))) => Part::Big(negative, limbs),
+                    (_, None) => Part::Beyond,
+                },
                 TermType::Float => Part::Float(term.decode().ok()?),
                 TermType::Binary => Part::Bytes(Binary::from_term(term).ok()?.as_slice().into()),
                 TermType::Tuple => {
@@ -73,7 +81,10 @@ impl Part {
         match (self, value.view()) {
             (Part::Anything, _) | (Part::EmptyList, View::EmptyList) => true,
             (Part::Atom(atom), View::Atom(other)) => *atom == other,
-            (Part::Integer(n), View::Integer(other)) => *n == Some(other),
+            (Part::Integer(n), View::Integer(other)) => *n == other,
+            (Part::Big(negative, limbs), View::Big(other)) => {
+                *negative == other.is_negative() && *limbs == other.limbs()
+            }
             (Part::Float(f), View::Float(other)) => *f == other,
             (Part::Bytes(bytes), View::Bytes(other)) => **bytes == *other,
             (Part::Bytes(bytes), View::Foreign(other)) => other.bytes() == Some(&**bytes),

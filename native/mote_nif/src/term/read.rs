@@ -1,14 +1,12 @@
 //! Looking into terms, one level at a time.
-use crate::term::own_term::OwnTerm;
-use mote_vm::values::foreign::Wide;
+use mote_vm::values::big::MOST_LIMBS;
 use rustler::sys::{
-    enif_compare, enif_get_int64, enif_get_list_cell, enif_get_map_size, enif_get_map_value,
-    enif_get_tuple, enif_is_identical, ErlNifTerm,
+    enif_get_int64, enif_get_list_cell, enif_get_map_size, enif_get_map_value, enif_get_tuple,
+    enif_is_identical, ErlNifTerm,
 };
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Encoder, Env, Term};
 use std::mem::MaybeUninit;
-use std::sync::OnceLock;
 
 /// The elements of a tuple; none of anything else.
 pub fn tuple_elements(term: Term<'_>) -> &[ErlNifTerm] {
@@ -58,19 +56,6 @@ pub fn map_size(map: Term<'_>) -> usize {
     size
 }
 
-/// Whether an integer takes little room: a thousand bits at most.
-pub fn is_modest(integer: Term<'_>) -> bool {
-    static LIMITS: OnceLock<[Option<OwnTerm>; 2]> = OnceLock::new();
-    let limit = |f: f64| OwnTerm::make(|env| Some(f.encode(env)));
-    let limits = LIMITS.get_or_init(|| [limit(-1.0e300), limit(1.0e300)]);
-    let [Some(low), Some(high)] = limits else {
-        return false;
-    };
-    let n = integer.as_c_arg();
-    // SAFETY: all three terms are alive.
-    unsafe { enif_compare(low.raw(), n) < 0 && enif_compare(n, high.raw()) < 0 }
-}
-
 /// Whether 0.0 and -0.0 are different terms on this release.
 pub fn two_zeros(env: Env<'_>) -> bool {
     let [plus, minus] = [0.0, -0.0].map(|zero: f64| zero.encode(env));
@@ -102,11 +87,28 @@ pub fn get<'a>(map: Term<'a>, key: BeamAtom) -> Option<Term<'a>> {
     }
 }
 
-/// An integer of 64 bits that is outside of the fixnum range.
-pub fn wide(term: Term<'_>) -> Option<Wide> {
-    let n = small_integer(term).map(i128::from);
-    let n = n.or_else(|| term.decode::<u64>().ok().map(i128::from));
-    n.and_then(Wide::new)
+/// An integer as its sign and its absolute value, the lowest limb first; `None` if a machine cannot calculate with it.
+pub fn integer(term: Term<'_>) -> Option<(bool, Vec<u64>)> {
+    if let Some(n) = small_integer(term) {
+        return Some((n < 0, vec![n.unsigned_abs()]));
+    }
+    if let Ok(n) = term.decode::<u64>() {
+        return Some((false, vec![n]));
+    }
+    // The external term format, behind the number of its version: the size in one byte, or in four, then the sign.
+    let written = term.to_binary();
+    let (sign, bytes) = match *written.as_slice() {
+        [131, 110, _, sign, ref bytes @ ..] => (sign, bytes),
+        [131, 111, _, _, _, _, sign, ref bytes @ ..] => (sign, bytes),
+        _ => return None,
+    };
+    let limb = |part: &[u8]| {
+        part.iter()
+            .rev()
+            .fold(0, |n, byte| n << 8 | u64::from(*byte))
+    };
+    let fits = bytes.len() <= MOST_LIMBS * size_of::<u64>();
+    fits.then(|| (sign != 0, bytes.chunks(8).map(limb).collect()))
 }
 
 /// An integer of 64 bits.

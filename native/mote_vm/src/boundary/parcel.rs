@@ -34,6 +34,7 @@ const FOREIGN: u64 = 0x50;
 const ON: u64 = 0x60;
 const TIMER: u64 = 0x70;
 const MAP: u64 = 0x80;
+const INTEGER: u64 = 0x90;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
@@ -161,6 +162,8 @@ fn raw_words(command: Value) -> usize {
     match word & KIND {
         FLOAT | TIMER => 1,
         BYTES => ((word >> COUNT_SHIFT) as usize).div_ceil(8),
+        // Twice the limbs, and the sign.
+        INTEGER => (word >> COUNT_SHIFT) as usize / 2,
         _ => 0,
     }
 }

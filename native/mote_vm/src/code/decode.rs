@@ -10,6 +10,7 @@ use super::ir::{
 };
 use super::reader::Reader;
 use crate::terms::prim::primitive::Primitive;
+use crate::values::big::MOST_LIMBS;
 
 /// What every unit starts with.
 pub const MAGIC: &[u8; 4] = b"MOTE";
@@ -88,6 +89,23 @@ fn constant(reader: &mut Reader) -> Result<Constant, LoadError> {
         8 => Constant::Map(reader.sequence("map size", MAX_CONSTANT_TUPLE, 2, |r| {
             Ok((index(r, "constant")?, index(r, "constant")?))
         })?),
+        9 => {
+            let start = reader.offset();
+            let negative = match reader.u8()? {
+                0 => false,
+                1 => true,
+                other => return Err(unknown(start, "sign of an integer", other.into())),
+            };
+            let start = reader.offset();
+            let bytes = reader.bytes()?;
+            if bytes.len() > MOST_LIMBS * size_of::<u64>() {
+                return Err(unknown(start, "size of an integer", bytes.len() as u64));
+            }
+            Constant::Big {
+                negative,
+                bytes: bytes.to_vec(),
+            }
+        }
         other => return Err(unknown(start, "kind of constant", other.into())),
     })
 }

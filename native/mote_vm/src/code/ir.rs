@@ -87,6 +87,13 @@ pub enum Constant {
     Map(Vec<(u32, u32)>),
     /// A binary.
     Binary(Vec<u8>),
+    /// An integer outside of the fixnum range.
+    Big {
+        /// Whether it is less than 0.
+        negative: bool,
+        /// Its absolute value, the lowest byte first.
+        bytes: Vec<u8>,
+    },
     /// A value that the machine cannot look into.
     Opaque {
         /// What the value is.
@@ -100,7 +107,7 @@ pub enum Constant {
 #[repr(u8)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OpaqueClass {
-    /// An integer outside the fixnum range.
+    /// An integer that is too large to calculate with.
     BigInteger = 0,
     /// A reference.
     Reference = 1,

@@ -466,6 +466,14 @@ fn behaviour_slot(inner: &mut Inner, name: Name) -> *const BehaviourSlot {
     })
 }
 
+/// Up to eight bytes, the lowest first.
+fn limb(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |limb, byte| limb << 8 | u64::from(*byte))
+}
+
 /// The unit's constants as values; `None` when memory ends or an opaque one cannot be decoded.
 fn constants(
     unit: &Unit,
@@ -493,6 +501,10 @@ fn constants(
                 map::from_entries(heap, entries.collect())
             }
             Constant::Binary(bytes) => heap.bytes(bytes),
+            Constant::Big { negative, bytes } => {
+                let limbs: Vec<u64> = bytes.chunks(8).map(limb).collect();
+                heap.integer(*negative, &limbs)
+            }
             Constant::Opaque { class, bytes } => heap.foreign(opaque(*class, bytes)?),
         };
         if value.is_none() {

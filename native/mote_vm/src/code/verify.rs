@@ -217,6 +217,7 @@ fn constant_size(unit: &Unit, constant: &Constant, earlier: &[Size]) -> Result<S
         | Constant::Atom(_)
         | Constant::Nil
         | Constant::Binary(_)
+        | Constant::Big { .. }
         | Constant::Opaque { .. } => {}
     }
     if size.depth > MAX_CONSTANT_DEPTH {

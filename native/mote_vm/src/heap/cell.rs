@@ -1,12 +1,13 @@
 //! The layout of boxed cells, and reading them.
 //!
-//! The header word: kind in the lowest byte, the class of a foreign value or the level of a map's node in the next,
+//! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer or the level of a map's node in the next,
 //! a count above.
 //!
 //! ```text
 //! tuple    header(n)      n values
 //! float    header         the double's bits
 //! bytes    header(n)      n bytes
+//! integer  header(sign, n) n limbs                    see crate::values::big
 //! foreign  header(class)  pointer to a boxed ForeignRef
 //! on       header         sponsor, address
 //! timer    header(where)  serial number
@@ -20,6 +21,7 @@
 //! A timer's reference learns where the timer is when its turn commits, before anybody else can see it; nothing else
 //! here is ever written to again.
 use crate::base::ids::TimerId;
+use crate::values::big::Big;
 use crate::values::foreign::{Class, ForeignRef};
 use crate::values::value::Value;
 
@@ -35,6 +37,7 @@ pub(crate) enum Kind {
     Timer = 6,
     Map = 7,
     Slice = 8,
+    Integer = 9,
 }
 
 pub(crate) const COUNT_SHIFT: u32 = 16;
@@ -108,6 +111,18 @@ impl Value {
         }
     }
 
+    /// An integer outside of the fixnum range.
+    #[inline(always)]
+    pub(crate) fn as_big<'h>(self) -> Option<Big<'h>> {
+        if !self.is_kind(Kind::Integer) {
+            return None;
+        }
+        let negative = self.header() >> 8 & 1 == 1;
+        // SAFETY: see the head of this file; the header counts the limbs.
+        let limbs = unsafe { std::slice::from_raw_parts(self.body(), self.count()) };
+        Some(Big::new(negative, limbs))
+    }
+
     /// The foreign value.
     #[inline(always)]
     pub(crate) fn as_foreign<'h>(self) -> Option<&'h ForeignRef> {
@@ -157,7 +172,10 @@ impl Value {
         let header = self.header();
         let words = if header as u8 == Kind::Bytes as u8 {
             self.count().div_ceil(8)
-        } else if header as u8 == Kind::Tuple as u8 || header as u8 == Kind::On as u8 {
+        } else if [Kind::Tuple, Kind::On, Kind::Integer]
+            .iter()
+            .any(|kind| header as u8 == *kind as u8)
+        {
             self.count()
         } else if header as u8 == Kind::Map as u8 {
             2 * self.count() + 1

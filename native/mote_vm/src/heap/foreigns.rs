@@ -138,15 +138,16 @@ mod tests {
     use super::*;
     use crate::heap::block::BLOCK;
     use crate::heap::pace::{GcConfig, Pace};
-    use crate::values::foreign::{LongBytes, Wide, CARRIED};
+    use crate::values::foreign::{LongBytes, CARRIED};
     use std::sync::Arc;
 
     fn pool(limit: usize) -> Arc<BlockPool> {
         Arc::new(BlockPool::new(limit, Pace::default()))
     }
 
-    fn wide() -> ForeignRef {
-        Arc::new(Wide::new(i128::from(u64::MAX)).expect("wide"))
+    /// One that keeps nothing of its own.
+    fn empty() -> ForeignRef {
+        long(0)
     }
 
     fn long(bytes: usize) -> ForeignRef {
@@ -157,9 +158,9 @@ mod tests {
     fn each_value_is_charged_until_it_is_dropped() {
         let pool = pool(usize::MAX);
         let mut heap = Heap::new(pool.clone());
-        let empty = heap.mark();
+        let nothing = heap.mark();
         for n in 1..=1_000 {
-            assert!(!heap.foreign(wide()).is_none());
+            assert!(!heap.foreign(empty()).is_none());
             assert!(pool.quota.held() >= BLOCK + n * CARRIED);
         }
         assert!(pool.quota.held() < BLOCK + 1_000 * CARRIED + AHEAD);
@@ -170,7 +171,7 @@ mod tests {
         // An abort.
         heap.rewind(mark);
         assert!(pool.quota.held() <= before + 2 * AHEAD);
-        heap.rewind(empty);
+        heap.rewind(nothing);
         assert!(pool.quota.held() <= 2 * AHEAD);
         drop(heap);
         assert_eq!(pool.quota.held(), 0);
@@ -180,7 +181,7 @@ mod tests {
     fn a_collection_gives_back_what_was_charged_ahead_and_what_dies() {
         let pool = pool(usize::MAX);
         let mut heap = Heap::new(pool.clone());
-        for foreign in [wide(), long(1_000), wide()] {
+        for foreign in [empty(), long(1_000), empty()] {
             assert!(!heap.foreign(foreign).is_none());
         }
         heap.start_marking(1);
@@ -205,7 +206,7 @@ mod tests {
         let mut heap = Heap::new(pool.clone());
         let mut made = 0;
         while !pool.pace.is_due() {
-            assert!(!heap.foreign(wide()).is_none());
+            assert!(!heap.foreign(empty()).is_none());
             made += 1;
         }
         assert!(made * (CARRIED + 16) <= 4 * BLOCK, "{made}");
@@ -223,7 +224,7 @@ mod tests {
         assert!(heap.foreign(long(AHEAD)).is_none() && heap.exhausted());
         assert_eq!(pool.quota.held(), held);
         let few = AHEAD / 2 / CARRIED;
-        assert!((0..few).all(|_| !heap.foreign(wide()).is_none()));
-        assert!(heap.foreign(wide()).is_none());
+        assert!((0..few).all(|_| !heap.foreign(empty()).is_none()));
+        assert!(heap.foreign(empty()).is_none());
     }
 }

@@ -32,6 +32,7 @@ pub(crate) mod sweep;
 use crate::base::ids::TimerId;
 use crate::base::work::Work;
 use crate::values::actor::{Actor, Header};
+use crate::values::big;
 use crate::values::foreign::LongBytes;
 use crate::values::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
@@ -319,6 +320,31 @@ impl Heap {
             // SAFETY: `boxed` made room for one word.
             unsafe { words.write(f.to_bits()) }
         })
+    }
+
+    /// The integer of a sign and an absolute value, the lowest limb first.
+    pub(crate) fn integer(&mut self, negative: bool, limbs: &[u64]) -> Value {
+        let limbs = big::trimmed(limbs);
+        if let Some(fixnum) = big::fixnum(negative, limbs) {
+            return fixnum;
+        }
+        let n = limbs.len();
+        self.boxed(cell::header(Kind::Integer, negative.into(), n), n, |to| {
+            // SAFETY: `boxed` made room for n words, and a fresh cell overlaps nothing.
+            unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), to, n) }
+        })
+    }
+
+    /// An integer of up to 128 bits.
+    #[inline]
+    pub(crate) fn wide_integer(&mut self, n: i128) -> Value {
+        match i64::try_from(n).ok().and_then(Value::integer) {
+            Some(fixnum) => fixnum,
+            None => {
+                let size = n.unsigned_abs();
+                self.integer(n < 0, &[size as u64, (size >> 64) as u64])
+            }
+        }
     }
 
     /// A binary.

@@ -20,10 +20,13 @@ impl Kinds {
     pub(super) const TUPLE: Kinds = Kinds(64);
     /// Addresses of actors.
     pub(super) const ACTOR: Kinds = Kinds(128);
-    /// Binaries, references with a sponsor, and what the machine cannot look into (big integers, pids, …).
+    /// Integers that are no fixnums, binaries, references with a sponsor, and what the machine cannot look into (pids, …).
     pub(super) const OTHER: Kinds = Kinds(256);
 
+    /// Those that are words, and floats.
     pub(super) const NUMBER: Kinds = Kinds::FIXNUM.or(Kinds::FLOAT);
+    /// Integers of any size.
+    pub(super) const INTEGER: Kinds = Kinds::FIXNUM.or(Kinds::OTHER);
     pub(super) const ATOM: Kinds = Kinds::BOOLEAN.or(Kinds::OTHER_ATOM);
     pub(super) const LIST: Kinds = Kinds::EMPTY_LIST.or(Kinds::CONS);
     pub(super) const ANY: Kinds = Kinds(511);
@@ -76,7 +79,7 @@ impl Kinds {
     pub(super) fn tested(p: Primitive) -> Option<(Kinds, Kinds)> {
         use Primitive as P;
         Some(match p {
-            P::IsInteger => (Kinds::FIXNUM, Kinds::FIXNUM.or(Kinds::OTHER)),
+            P::IsInteger => (Kinds::FIXNUM, Kinds::INTEGER),
             P::IsFloat => (Kinds::FLOAT, Kinds::FLOAT),
             P::IsNumber => (Kinds::NUMBER, Kinds::NUMBER.or(Kinds::OTHER)),
             P::IsAtom => (Kinds::ATOM, Kinds::ATOM),
@@ -95,13 +98,14 @@ impl Kinds {
     pub(super) fn answers(p: Primitive) -> Kinds {
         use Primitive as P;
         match p {
-            P::Add | P::Sub | P::Mul | P::Neg | P::Abs => Kinds::NUMBER,
+            P::Add | P::Sub | P::Mul | P::Neg | P::Abs => Kinds::NUMBER.or(Kinds::OTHER),
             P::Fdiv | P::Random => Kinds::FLOAT,
             P::Idiv | P::Irem | P::Band | P::Bor | P::Bxor | P::Bnot | P::Bsl | P::Bsr => {
-                Kinds::FIXNUM
+                Kinds::INTEGER
             }
-            P::Round | P::Trunc | P::Floor | P::Ceil | P::Length | P::TupleSize => Kinds::FIXNUM,
-            P::ByteSize | P::RandomInt | P::Now => Kinds::FIXNUM,
+            P::Round | P::Trunc | P::Floor | P::Ceil => Kinds::INTEGER,
+            P::Add64 | P::Sub64 | P::Mul64 => Kinds::INTEGER,
+            P::Length | P::TupleSize | P::ByteSize | P::RandomInt | P::Now => Kinds::FIXNUM,
             P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Kinds::BOOLEAN,
             P::Not | P::Member => Kinds::BOOLEAN,
             P::Reverse | P::Subtract | P::TupleToList => Kinds::LIST,

@@ -6,6 +6,7 @@
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
 use crate::terms::map::{self, Node};
+use crate::values::big::Big;
 use crate::values::foreign::ForeignRef;
 use crate::values::term::{ActorRef, Committed, Origin, Term};
 use crate::values::value::Value;
@@ -14,6 +15,8 @@ use crate::values::value::Value;
 pub enum View<'m, O: Origin<'m> = Committed> {
     /// An integer of the fixnum range.
     Integer(i64),
+    /// Any other integer that can be calculated with.
+    Big(Big<'m>),
     /// A finite float.
     Float(f64),
     /// An atom.
@@ -120,6 +123,8 @@ impl<'m, O: Origin<'m>> Term<'m, O> {
             View::Map(Map(node, origin))
         } else if let Some(f) = value.as_float() {
             View::Float(f)
+        } else if let Some(big) = value.as_big() {
+            View::Big(big)
         } else if value.is_address() {
             match origin.uncommitted(value) {
                 Some(undone) => View::Uncommitted(undone),

@@ -35,6 +35,9 @@ fn is_small(value: Value, left: &mut usize, depth: usize) -> bool {
         return false;
     };
     *left = fewer;
+    if let Some(big) = value.as_big() {
+        return big.limbs().len() <= SMALL;
+    }
     if let Some(elements) = value.as_tuple() {
         return elements.len() <= SMALL && are_small(elements, left, depth);
     }
@@ -105,7 +108,15 @@ impl Walk<'_> {
             return false;
         };
         self.left = left;
-        if value.is_cons() {
+        if let Some(big) = value.as_big() {
+            // The limbs that are no part: all but the first.
+            let Some(left) = self.left.checked_sub(big.limbs().len() - 1) else {
+                self.left += 1;
+                self.parts.push(Parts::Value(value));
+                return false;
+            };
+            self.left = left;
+        } else if value.is_cons() {
             self.parts.push(Parts::List(value));
         } else if let Some(elements) = value.as_tuple() {
             self.parts.push(Parts::Row(elements));

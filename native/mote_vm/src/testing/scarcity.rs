@@ -9,10 +9,8 @@ use crate::terms::view::View;
 use crate::testing::still::Still;
 use crate::turns::interpreter::{no_answer, primitive};
 use crate::turns::turn::{Stop, Turn};
-use crate::values::foreign::Wide;
 use crate::values::term::Term;
 use crate::values::value::Value;
-use std::sync::Arc;
 
 /// What a tier answers: a value, `NONE` where there is no answer, or why the turn is aborted.
 type Tier = fn(&mut Turn, Primitive, [Value; 3]) -> Result<Value, Value>;
@@ -43,7 +41,7 @@ fn arguments(heap: &mut Heap) -> Vec<Value> {
         let entries = (0..n).map(|i| (number(i), number(i * by))).collect();
         map::from_entries(heap, entries)
     };
-    let wide = heap.foreign(Arc::new(Wide::new(1 << 63).expect("wide")));
+    let wide = heap.wide_integer(1 << 63);
     let numbers: Vec<Value> = (0..70).map(number).collect();
     let list = from_slice(heap, &numbers);
     let pairs: Vec<Value> = (0..70).map(|i| heap.tuple(2, |_| number(i))).collect();
@@ -123,6 +121,7 @@ fn look_at(term: Term<'_>) -> usize {
                 .iter()
                 .for_each(|(key, value)| rest.extend([key, value])),
             View::Bytes(bytes) => seen += bytes.len(),
+            View::Big(big) => seen += big.limbs().len(),
             _ => {}
         }
     }

@@ -41,7 +41,7 @@ impl Fault {
 
 fn kind(message: Term<'_>) -> String {
     let kind = match message.view() {
-        View::Integer(_) => "integer",
+        View::Integer(_) | View::Big(_) => "integer",
         View::Float(_) => "float",
         View::Atom(_) => "atom",
         View::EmptyList => "empty list",

@@ -187,6 +187,7 @@ fn is_small(term: Term<'_>, left: &mut usize) -> bool {
                 1
             }
             View::Bytes(bytes) => 1 + bytes.len() / BYTES_A_PART,
+            View::Big(big) => 1 + size_of_val(big.limbs()) / BYTES_A_PART,
             View::Tuple(_) | View::Map(_) => return false,
             View::Foreign(foreign) => match foreign.class() {
                 Class::Reference | Class::Timer | Class::Port | Class::Address | Class::Pid => 1,

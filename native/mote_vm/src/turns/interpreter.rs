@@ -9,6 +9,7 @@ use crate::base::atom::Atom;
 use crate::base::work::Work;
 use crate::code::op::{Argument, Code, Op, Reg};
 use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::heap::Heap;
 use crate::platform::pages;
 use crate::terms::prim::primitive::Primitive;
 use crate::terms::prim::random::Draws;
@@ -81,24 +82,49 @@ impl Interpreter {
                 Op::Move { d, a } => frame.set(d, frame.get(a)),
                 Op::Constant { d, k } => frame.set(d, k),
                 Op::Add { d, a, b } => {
-                    let sum = arith::add(&mut turn.heap, frame.get(a), frame.get(b));
-                    frame.set(d, answered(turn, sum)?);
+                    let sum = calculated(
+                        turn,
+                        arith::fixnum_sum,
+                        arith::add_slowly,
+                        frame.get(a),
+                        frame.get(b),
+                    )?;
+                    frame.set(d, sum);
                 }
                 Op::AddConstant { d, a, k } => {
-                    let sum = arith::add(&mut turn.heap, frame.get(a), k);
-                    frame.set(d, answered(turn, sum)?);
+                    let sum =
+                        calculated(turn, arith::fixnum_sum, arith::add_slowly, frame.get(a), k)?;
+                    frame.set(d, sum);
                 }
                 Op::Sub { d, a, b } => {
-                    let difference = arith::sub(&mut turn.heap, frame.get(a), frame.get(b));
-                    frame.set(d, answered(turn, difference)?);
+                    let difference = calculated(
+                        turn,
+                        arith::fixnum_difference,
+                        arith::sub_slowly,
+                        frame.get(a),
+                        frame.get(b),
+                    )?;
+                    frame.set(d, difference);
                 }
                 Op::SubConstant { d, a, k } => {
-                    let difference = arith::sub(&mut turn.heap, frame.get(a), k);
-                    frame.set(d, answered(turn, difference)?);
+                    let difference = calculated(
+                        turn,
+                        arith::fixnum_difference,
+                        arith::sub_slowly,
+                        frame.get(a),
+                        k,
+                    )?;
+                    frame.set(d, difference);
                 }
                 Op::Mul { d, a, b } => {
-                    let product = arith::mul(&mut turn.heap, frame.get(a), frame.get(b));
-                    frame.set(d, answered(turn, product)?);
+                    let product = calculated(
+                        turn,
+                        arith::fixnum_product,
+                        arith::mul_slowly,
+                        frame.get(a),
+                        frame.get(b),
+                    )?;
+                    frame.set(d, product);
                 }
                 Op::Primitive { p, d, a, b, c } => {
                     let value = primitive(turn, p, frame.gather(p, [a, b, c]))?;
@@ -408,6 +434,33 @@ fn made(value: Value) -> Result<Value, Aborted> {
         return Err(Aborted::by(Atom::NO_MEMORY));
     }
     Ok(value)
+}
+
+/// What an arithmetic primitive says. A fixnum of fixnums, which is calculated in line, costs nothing; anything else may.
+#[inline(always)]
+fn calculated(
+    turn: &mut Turn,
+    of_fixnums: impl FnOnce(Value, Value) -> Option<Value>,
+    slowly: fn(&mut Heap, Value, Value) -> Value,
+    a: Value,
+    b: Value,
+) -> Result<Value, Aborted> {
+    match of_fixnums(a, b) {
+        Some(value) => Ok(value),
+        None => calculated_slowly(turn, slowly, a, b),
+    }
+}
+
+#[inline(never)]
+fn calculated_slowly(
+    turn: &mut Turn,
+    slowly: fn(&mut Heap, Value, Value) -> Value,
+    a: Value,
+    b: Value,
+) -> Result<Value, Aborted> {
+    let value = slowly(&mut turn.heap, a, b);
+    turn.pay_for_work().map_err(Aborted::by)?;
+    answered(turn, value)
 }
 
 /// What a primitive said; `:undefined` if it has no answer.

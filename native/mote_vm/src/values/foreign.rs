@@ -6,7 +6,7 @@
 use crate::base::atom::Atom;
 use crate::machine::Machine;
 use crate::values::term::Term;
-use crate::values::value::{Value, FIXNUM_MAX, FIXNUM_MIN};
+use crate::values::value::Value;
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Class {
-    /// An integer outside the fixnum range.
+    /// An integer that is too large to calculate with.
     BigInteger = 0,
     /// A reference.
     Reference = 1,
@@ -140,53 +140,12 @@ pub trait Foreign: Send + Sync + 'static {
 pub type ForeignRef = Arc<dyn Foreign>;
 
 /// What any foreign value takes outside of its cell: its counts, the reference in the cell, and a place in the list of
-/// those that are to be dropped. As measured with integers of 64 bits, which are little more.
+/// those that are to be dropped.
 pub const CARRIED: usize = 96;
 
 /// How many bytes a binary has; none of anything else.
 pub fn length(value: &ForeignRef) -> usize {
     value.bytes().map_or(0, <[u8]>::len)
-}
-
-/// An integer outside of the fixnum range that fits 64 bits, signed or unsigned.
-pub struct Wide(i128);
-
-impl Wide {
-    /// The integer, if it is one of those.
-    pub fn new(n: i128) -> Option<Wide> {
-        let fits = n >= i64::MIN.into() && n <= u64::MAX.into();
-        let fixnum = n >= FIXNUM_MIN.into() && n <= FIXNUM_MAX.into();
-        (fits && !fixnum).then_some(Wide(n))
-    }
-
-    /// The integer.
-    pub fn value(&self) -> i128 {
-        self.0
-    }
-}
-
-impl Foreign for Wide {
-    fn class(&self) -> Class {
-        Class::BigInteger
-    }
-    fn compare(&self, other: &dyn Foreign) -> Ordering {
-        match other.as_any().downcast_ref::<Wide>() {
-            Some(other) => self.0.cmp(&other.0),
-            None => other.compare(self).reverse(),
-        }
-    }
-    fn compare_float(&self, f: f64) -> Ordering {
-        // Floats beyond what an i128 holds saturate, and stay beyond 64 bits. The fraction decides at last.
-        let whole = f.trunc();
-        let fraction = 0.0f64.partial_cmp(&(f - whole)).unwrap_or(Ordering::Equal);
-        self.0.cmp(&(whole as i128)).then(fraction)
-    }
-    fn is_negative(&self) -> bool {
-        self.0 < 0
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// Bytes kept outside of the heap because they are many.

@@ -1,6 +1,7 @@
 //! A value is a word (value.rs). Some refer to an actor (actor.rs), some to something that only the world outside knows
 //! (foreign.rs). The world outside refers to actors by handles (handles.rs).
 pub mod actor;
+pub mod big;
 pub mod foreign;
 pub mod handles;
 pub mod term;

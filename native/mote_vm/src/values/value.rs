@@ -3,7 +3,7 @@
 //! ```text
 //! ….…1   fixnum          63 bits, two's complement
 //! ….10   flonum          a double whose exponent is common (the self-tagging of Ruby's flonum)
-//! …0000  boxed           pointer to a cell with a header word (tuple, float, bytes, foreign, on-reference)
+//! …0000  boxed           pointer to a cell with a header word (tuple, float, bytes, integer, foreign, on-reference)
 //! …0100  address         pointer to an actor
 //! …1000  cons            pointer to two words, head and tail, no header
 //! …1100  immediate       atom (id in the upper half) or the empty list
@@ -30,7 +30,7 @@ const ATOM_SHIFT: u32 = 32;
 pub(crate) const FLONUM_TAG: u64 = 0b10;
 pub(crate) const FLONUM_ZERO: u64 = 0x8000_0000_0000_0002;
 
-/// The smallest and the largest integer that is not opaque.
+/// The smallest and the largest integer that is one word.
 pub const FIXNUM_MIN: i64 = -(1 << 62);
 /// See [`FIXNUM_MIN`].
 pub const FIXNUM_MAX: i64 = (1 << 62) - 1;

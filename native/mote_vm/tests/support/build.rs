@@ -164,6 +164,10 @@ pub fn everything() -> Unit {
         class: OpaqueClass::Map,
         bytes: vec![131, 116, 0, 0, 0, 0],
     });
+    b.constant(Constant::Big {
+        negative: true,
+        bytes: vec![7; 9],
+    });
     let sum = b.uses(MODULE, "sum", 2);
     let note = b.uses(MODULE, "note", 1);
     let far = b.uses("Elixir.Other", "far", 0);

@@ -115,6 +115,13 @@ fn constant(out: &mut Vec<u8>, constant: &Constant) {
                 numbers(out, [(*key).into(), (*value).into()]);
             });
         }
+        Constant::Big {
+            negative,
+            bytes: size,
+        } => {
+            out.extend([9, u8::from(*negative)]);
+            bytes(out, size);
+        }
         Constant::Opaque { class, bytes: term } => {
             out.push(7);
             out.push(*class as u8);

@@ -122,6 +122,14 @@ fn constants(b: &mut Build) {
     });
     b.constant(Constant::Cons { head: 2, tail: 3 });
     b.constant(Constant::Binary(b"text".to_vec()));
+    // Just beyond the fixnum range, of two limbs, and of many.
+    let sizes: [&[u8]; 4] = [&[0, 0, 0, 0, 0, 0, 0, 64], &[255; 8], &[7; 16], &[1; 600]];
+    for (i, size) in sizes.into_iter().enumerate() {
+        b.constant(Constant::Big {
+            negative: i % 2 == 1,
+            bytes: size.to_vec(),
+        });
+    }
     b.constant(Constant::Opaque {
         class: OpaqueClass::BigInteger,
         bytes: vec![131],

@@ -142,6 +142,7 @@ fn text<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
 fn write<'m, O: Origin<'m>>(term: Term<'m, O>, to: &mut String) {
     match term.view() {
         View::Integer(n) => to.push_str(&n.to_string()),
+        View::Big(big) => to.push_str(&format!("{big:?}")),
         View::Float(f) => to.push_str(&format!("{f:?}")),
         View::Atom(atom) => to.push_str(&format!(":{}", atom.name())),
         View::EmptyList => to.push_str("[]"),

@@ -93,7 +93,10 @@ fn tables(unit: &Unit) -> Result<(), String> {
                     earlier(*value)?;
                 }
             }
-            Constant::Nil | Constant::Binary(_) | Constant::Opaque { .. } => {}
+            Constant::Nil
+            | Constant::Binary(_)
+            | Constant::Big { .. }
+            | Constant::Opaque { .. } => {}
         }
         ensure(depth(unit, constant) <= 1000, "deep constant")?;
     }

@@ -360,6 +360,7 @@ fn write<'m, O: Origin<'m>>(term: Term<'m, O>, text: &mut String, parts: &mut us
     *parts -= 1;
     match term.view() {
         View::Integer(n) => text.push_str(&n.to_string()),
+        View::Big(big) => text.push_str(&format!("{big:?}")),
         View::Float(f) => text.push_str(&format!("{f:?}")),
         View::Atom(atom) => text.push_str(&format!(":{}", atom.name())),
         View::EmptyList => text.push_str("[]"),

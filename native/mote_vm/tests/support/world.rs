@@ -185,6 +185,7 @@ pub fn mailbox() -> (Arc<Mailbox>, Receiver<String>) {
 pub fn show<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
     match term.view() {
         View::Integer(n) => n.to_string(),
+        View::Big(big) => format!("{big:?}"),
         View::Float(f) => format!("{f:?}"),
         View::Atom(atom) => format!(":{}", atom.name()),
         View::EmptyList => "[]".to_string(),

@@ -6,6 +6,7 @@ use mote_vm::code::decode::decode;
 use mote_vm::code::error::{FormatProblem, LoadError};
 use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::code::verify::verify;
+use mote_vm::values::big::MOST_LIMBS;
 
 /// The problem and the offset of a format error.
 fn refused(bytes: &[u8]) -> (usize, FormatProblem) {
@@ -119,8 +120,19 @@ fn constants() {
         what: "class of opaque values",
         value,
     };
-    assert_eq!(refused(&with_tables(&[1, 9])), (TABLES + 1, kind(9)));
+    assert_eq!(refused(&with_tables(&[1, 10])), (TABLES + 1, kind(10)));
     assert_eq!(refused(&with_tables(&[1, 7, 7, 0])), (TABLES + 2, class(7)));
+    let unknown = |what, value| FormatProblem::Unknown { what, value };
+    let sign = unknown("sign of an integer", 2);
+    assert_eq!(refused(&with_tables(&[1, 9, 2, 0])), (TABLES + 2, sign));
+    let most = 8 * MOST_LIMBS;
+    for (bytes, fits) in [(most, true), (most + 1, false)] {
+        let mut tables = vec![1, 9, 1];
+        varint(&mut tables, bytes as u64);
+        tables.extend(vec![7; bytes]);
+        tables.extend([0; 4]);
+        assert_eq!(decode(&with_tables(&tables)).is_ok(), fits, "{bytes}");
+    }
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let tables = [&[1, 1], &value.to_le_bytes()[..], &[0; 4]].concat();
         assert_eq!(
@@ -166,7 +178,7 @@ fn instructions() {
     );
     let unknown = |what, value| FormatProblem::Unknown { what, value };
     assert_eq!(refused(&code(&[26])).1, unknown("instruction", 26));
-    assert_eq!(refused(&code(&[1, 0, 56])).1, unknown("primitive", 56));
+    assert_eq!(refused(&code(&[1, 0, 59])).1, unknown("primitive", 59));
     let register = too_large("register", 512, 511);
     assert_eq!(refused(&code(&[5, 0x80, 0x04])).1, register);
     assert_eq!(refused(&code(&[8, 0x80, 0x08])).1, register);
@@ -194,7 +206,7 @@ fn messages_say_where() {
         "byte 4: version 7 of the format is not known"
     );
     assert_eq!(
-        message(&with_tables(&[1, 9])),
-        "byte 17: there is no kind of constant 9"
+        message(&with_tables(&[1, 10])),
+        "byte 17: there is no kind of constant 10"
     );
 }

@@ -333,7 +333,7 @@ fn integers_get_too_large_in_each_round() {
         table.call(rest, [count, count, zero], what);
     }
     let said = table.compare();
-    assert!(said.iter().any(|text| text == ":undefined"));
+    assert!(said.iter().any(|text| text.starts_with("Big {")));
 }
 
 #[test]

@@ -219,9 +219,12 @@ impl<F> Letters<F> {
                 }
                 command(LIST, count)
             }
-            View::Map(_) | View::Foreign(_) | View::On(..) | View::Address(_) | View::Timer(_) => {
-                return false
-            }
+            View::Big(_)
+            | View::Map(_)
+            | View::Foreign(_)
+            | View::On(..)
+            | View::Address(_)
+            | View::Timer(_) => return false,
         };
         self.words.push(word);
         true

@@ -1,8 +1,9 @@
 //! Writes parcels.
 use super::words::{Words, Written, FEW};
-use super::{Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, LIST, MAP, ON, TIMER, TUPLE};
+use super::{Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST, MAP, ON, TIMER, TUPLE};
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
+use crate::values::big::{self, MOST_LIMBS};
 use crate::values::foreign::ForeignRef;
 use crate::values::handles::Held;
 use crate::values::value::Value;
@@ -73,7 +74,21 @@ impl Builder {
         self.len() == 0
     }
 
-    /// An integer; `false` when it is outside of the fixnum range (then carry it as foreign).
+    /// The integer of a sign and an absolute value, the lowest limb first: at most [`MOST_LIMBS`].
+    pub fn any_integer(&mut self, negative: bool, limbs: &[u64]) {
+        let limbs = big::trimmed(limbs);
+        debug_assert!(limbs.len() <= MOST_LIMBS);
+        match big::fixnum(negative, limbs) {
+            Some(fixnum) => self.words.push(fixnum.word()),
+            None => {
+                limbs.iter().for_each(|limb| self.words.push(*limb));
+                let count = 2 * limbs.len() as u64 + u64::from(negative);
+                self.words.push(INTEGER | count << COUNT_SHIFT);
+            }
+        }
+    }
+
+    /// An integer; `false` when it is outside of the fixnum range.
     #[must_use]
     pub fn integer(&mut self, n: i64) -> bool {
         match Value::integer(n) {

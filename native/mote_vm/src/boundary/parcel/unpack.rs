@@ -1,5 +1,5 @@
 //! A parcel becomes a value in a heap.
-use super::{BYTES, COUNT_SHIFT, FLOAT, FOREIGN, KIND, LIST, MAP, TIMER, TUPLE};
+use super::{BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, KIND, LIST, MAP, TIMER, TUPLE};
 use crate::base::ids::TimerId;
 use crate::heap::Heap;
 use crate::terms::map;
@@ -75,6 +75,13 @@ fn unpack_any(
                     std::slice::from_raw_parts(raw.as_ptr().cast::<u8>(), count.min(words * 8))
                 };
                 heap.bytes(bytes)
+            }
+            INTEGER => {
+                let limbs = (count / 2).min(rest.len());
+                let (before, raw) = rest.split_at(rest.len() - limbs);
+                rest = before;
+                let limbs: Vec<u64> = raw.iter().map(|limb| limb.word()).collect();
+                heap.integer(count % 2 == 1, &limbs)
             }
             FOREIGN => match foreigns.get(count) {
                 Some(foreign) => heap.foreign(foreign.clone()),

@@ -4,10 +4,8 @@
 //! Whatever lies outside of the binary has no answer.
 use super::types::as_binary;
 use crate::heap::Heap;
-use crate::values::foreign::Wide;
 use crate::values::value::Value;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Bytes that are shifted in one go.
 const AT_ONCE: usize = 1 << 12;
@@ -107,10 +105,7 @@ pub(crate) fn bin_int(heap: &mut Heap, binary: Value, position: Value, spec: Val
 /// An integer of at most 64 bits.
 #[inline(always)]
 fn integer(heap: &mut Heap, n: i128) -> Value {
-    match Wide::new(n) {
-        Some(wide) => heap.foreign(Arc::new(wide)),
-        None => Value::fixnum(n as i64),
-    }
+    heap.wide_integer(n)
 }
 
 /// The finite float of 32 or 64 bits at a position.
@@ -270,11 +265,7 @@ mod tests {
     }
 
     fn number(n: Value) -> Option<i128> {
-        let wide = n.is_boxed() && !n.is_none();
-        let wide = wide.then(|| n.as_foreign()?.as_any().downcast_ref::<Wide>());
-        n.as_fixnum()
-            .map(i128::from)
-            .or(wide.flatten().map(Wide::value))
+        super::super::integers::as_i128(n)
     }
 
     #[test]

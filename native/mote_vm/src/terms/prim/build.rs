@@ -1,9 +1,11 @@
 //! Putting binaries together.
+use super::arith::as_f64;
 use super::binaries::{as_character, INTEGER_BITS};
+
+use super::integers::lowest_bits;
 use super::types::as_binary;
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;
-use crate::values::foreign::Wide;
 use crate::values::value::Value;
 
 /// Bytes that are copied while a primitive walks over one element of a list.
@@ -151,13 +153,13 @@ fn add(
 ) -> Option<()> {
     match segment.kind {
         Kind::Integer if size <= INTEGER_BITS => {
-            bits.number(number_of(value)? as u64, size, segment.little)
+            bits.number(lowest_bits(value)?, size, segment.little)
         }
         Kind::Integer => return None,
         Kind::Float => match size {
-            64 => bits.number(float(value)?.to_bits(), 64, segment.little),
+            64 => bits.number(as_f64(value)?.to_bits(), 64, segment.little),
             32 => {
-                let float = float(value)? as f32;
+                let float = as_f64(value)? as f32;
                 bits.number(
                     float.is_finite().then_some(float)?.to_bits().into(),
                     32,
@@ -192,28 +194,6 @@ fn copy(heap: &mut Heap, bits: &mut Bits, bytes: &[u8]) -> Option<()> {
         bits.extend(some);
     }
     Some(())
-}
-
-/// An integer of up to 64 bits.
-pub(super) fn number_of(value: Value) -> Option<i128> {
-    if let Some(n) = value.as_fixnum() {
-        return Some(n.into());
-    }
-    if !value.is_boxed() {
-        return None;
-    }
-    value.as_foreign()?.as_any().downcast_ref().map(Wide::value)
-}
-
-/// A number as a float.
-pub(super) fn float(value: Value) -> Option<f64> {
-    if let Some(n) = value.as_fixnum() {
-        return Some(n as f64);
-    }
-    if value.is_immediate() && !value.is_flonum() {
-        return None;
-    }
-    value.as_float()
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! be exponentially large written out, so long comparisons remember what they have compared.
 //!
 //! A turn pays for what is looked at: `work` grows by one for each element of tuples, lists (head and tail of each cell)
-//! and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries.
+//! and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries, or of two integers that are no
+//! fixnums.
 //! What is one and the same cell is not looked into. Once the work is over (work.rs, invariant 2) the answer means nothing.
 //! Who compares to find a place among others has paid before (weight.rs).
 mod pairs;
@@ -172,7 +173,7 @@ fn walk(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
     }
 }
 
-/// Of two binaries the size of the shorter one; 0 of anything else.
+/// Of two binaries the size of the shorter one, and of two integers that are no fixnums; 0 of anything else.
 #[inline(always)]
 fn bytes_in_both(a: Value, b: Value) -> usize {
     if !a.is_boxed() || !b.is_boxed() {
@@ -180,6 +181,14 @@ fn bytes_in_both(a: Value, b: Value) -> usize {
     }
     match (as_binary(a), as_binary(b)) {
         (Some(a), Some(b)) => a.len().min(b.len()),
+        (None, None) => limbs_in_both(a, b) * size_of::<u64>(),
+        _ => 0,
+    }
+}
+
+fn limbs_in_both(a: Value, b: Value) -> usize {
+    match (a.as_big(), b.as_big()) {
+        (Some(a), Some(b)) => a.limbs().len().min(b.limbs().len()),
         _ => 0,
     }
 }

@@ -1,5 +1,6 @@
 //! What loops and functions of `Enum` go through: lists, maps, and the two structs that Elixir's programs have instead of
 //! them, `MapSet` and `Range`. They are maps to the machine, with the keys that Elixir gives them.
+use super::integers::as_i128;
 use super::lists::{self, Builder};
 use super::maps;
 use crate::base::atom::Atom;
@@ -79,22 +80,26 @@ pub(crate) fn member(heap: &mut Heap, value: Value, a: Value) -> Value {
             None => Value::NONE,
         },
         Some(name) if name == names.range => match parts(map) {
-            Some(range) => Value::boolean(value.as_fixnum().is_some_and(|n| holds(range, n))),
+            Some(range) => Value::boolean(as_i128(value).is_some_and(|n| holds(range, n))),
             None => Value::NONE,
         },
         Some(_) => Value::NONE,
     }
 }
 
+/// The bounds and steps of ranges lie between this and its negative, so that their differences fit 128 bits.
+const FARTHEST: i128 = 1 << 100;
+
 /// First, last and step of a range.
-fn parts(range: Node<'_>) -> Option<(i64, i64, i64)> {
+fn parts(range: Node<'_>) -> Option<(i128, i128, i128)> {
     let names = names();
-    let integer = |key| named(range, key)?.as_fixnum();
+    let near = |n: &i128| (-FARTHEST..=FARTHEST).contains(n);
+    let integer = |key| as_i128(named(range, key)?).filter(near);
     let step = integer(names.step).filter(|step| *step != 0)?;
     Some((integer(names.first)?, integer(names.last)?, step))
 }
 
-fn holds((first, last, step): (i64, i64, i64), n: i64) -> bool {
+fn holds((first, last, step): (i128, i128, i128), n: i128) -> bool {
     let between = if step > 0 {
         first <= n && n <= last
     } else {
@@ -106,14 +111,17 @@ fn holds((first, last, step): (i64, i64, i64), n: i64) -> bool {
 /// The integers of a range.
 fn integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
     let (first, last, step) = parts(range)?;
-    // No difference of two fixnums overflows.
-    let steps = (last - first) / step;
+    let steps = usize::try_from((last - first) / step).unwrap_or(usize::MAX - 1);
     let backwards = (last < first) != (step < 0) && last != first;
-    let count = if backwards { 0 } else { steps as usize + 1 };
+    let count = if backwards { 0 } else { steps + 1 };
     heap.work.count(count).ok()?;
     let mut list = Builder::new();
     for i in 0..count {
-        list.push(heap, Value::fixnum(first + i as i64 * step))?;
+        let n = heap.wide_integer(first + i as i128 * step);
+        if n.is_none() {
+            return None;
+        }
+        list.push(heap, n)?;
         heap.work.pass(1).ok()?;
     }
     Some(list.finish(Value::EMPTY_LIST))

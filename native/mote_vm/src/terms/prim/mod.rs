@@ -7,13 +7,15 @@
 //!
 //! What takes more than a moment is counted in the heap's [`Work`](work::Work), and ended there: see the head of work.rs.
 //!
-//! Big integers are opaque: they can be compared and told by type, but no arithmetic takes them or gives them.
+//! Integers that are too large to calculate with (crate::values::big, invariant 2) can be compared and told by type, but no
+//! arithmetic takes them or gives them.
 pub(crate) mod arith;
 pub(crate) mod binaries;
 pub(crate) mod bits;
 pub(crate) mod build;
 pub(crate) mod compare;
 pub(crate) mod enumerable;
+pub(crate) mod integers;
 pub(crate) mod lists;
 pub(crate) mod maps;
 pub(crate) mod math;
@@ -56,21 +58,25 @@ pub(crate) fn apply(
         P::Sub => arith::sub(heap, a, b),
         P::Mul => arith::mul(heap, a, b),
         P::Fdiv => arith::fdiv(heap, a, b),
-        P::Idiv => arith::idiv(a, b),
-        P::Irem => arith::irem(a, b),
+        P::Idiv => arith::idiv(heap, a, b),
+        P::Irem => arith::irem(heap, a, b),
         P::Neg => arith::neg(heap, a),
         P::Abs => arith::abs(heap, a),
-        P::Round => arith::round(a),
-        P::Trunc => arith::trunc(a),
-        P::Floor => arith::floor(a),
-        P::Ceil => arith::ceil(a),
+        P::Round => arith::round(heap, a),
+        P::Trunc => arith::trunc(heap, a),
+        P::Floor => arith::floor(heap, a),
+        P::Ceil => arith::ceil(heap, a),
 
-        P::Band => bits::band(a, b),
-        P::Bor => bits::bor(a, b),
-        P::Bxor => bits::bxor(a, b),
-        P::Bnot => bits::bnot(a),
-        P::Bsl => bits::bsl(a, b),
-        P::Bsr => bits::bsr(a, b),
+        P::Band => bits::band(heap, a, b),
+        P::Bor => bits::bor(heap, a, b),
+        P::Bxor => bits::bxor(heap, a, b),
+        P::Bnot => bits::bnot(heap, a),
+        P::Bsl => bits::bsl(heap, a, b),
+        P::Bsr => bits::bsr(heap, a, b),
+
+        P::Add64 => integers::wrapped(heap, a, b, u64::wrapping_add),
+        P::Sub64 => integers::wrapped(heap, a, b, u64::wrapping_sub),
+        P::Mul64 => integers::wrapped(heap, a, b, u64::wrapping_mul),
 
         P::Eq => Value::boolean(compare::equal(a, b, &mut heap.work)),
         P::Ne => Value::boolean(!compare::equal(a, b, &mut heap.work)),

@@ -23,6 +23,7 @@
 //!
 //! The walk through tuples, lists and maps is in compare.rs.
 use super::types::as_binary;
+use crate::values::big::Big;
 use crate::values::foreign::Class;
 use crate::values::value::{Value, FLONUM_ZERO};
 use std::cmp::Ordering;
@@ -162,6 +163,8 @@ impl Rank {
             Rank::Map
         } else if a.as_float().is_some() {
             Rank::Number
+        } else if a.as_big().is_some() {
+            Rank::Number
         } else if a.as_on().is_some() {
             Rank::On
         } else if a.as_timer().is_some() {
@@ -217,27 +220,36 @@ fn numbers(a: Value, b: Value) -> Ordering {
         (Number::Float(x), Number::Float(y)) => floats(x, y),
         (Number::Fixnum(x), Number::Float(y)) => integer_and_float(x, y),
         (Number::Float(x), Number::Fixnum(y)) => integer_and_float(y, x).reverse(),
-        (Number::Big, Number::Float(y)) => big_and_float(a, y),
-        (Number::Float(x), Number::Big) => big_and_float(b, x).reverse(),
-        (Number::Big, Number::Fixnum(_)) => sign_of_big(a),
-        (Number::Fixnum(_), Number::Big) => sign_of_big(b).reverse(),
-        (Number::Big, Number::Big) => foreigns(a, b),
+        (Number::Big(x), Number::Big(y)) => x.cmp(&y),
+        (Number::Big(x), Number::Float(y)) => x.compare_float(y),
+        (Number::Float(x), Number::Big(y)) => y.compare_float(x).reverse(),
+        (Number::Big(x), Number::Fixnum(_)) => sign(x.is_negative()),
+        (Number::Fixnum(_), Number::Big(y)) => sign(y.is_negative()).reverse(),
+        (Number::Foreign, Number::Foreign) => foreigns(a, b),
+        (Number::Foreign, Number::Float(y)) => foreign_and_float(a, y),
+        (Number::Float(x), Number::Foreign) => foreign_and_float(b, x).reverse(),
+        (Number::Foreign, _) => sign_of_foreign(a),
+        (_, Number::Foreign) => sign_of_foreign(b).reverse(),
     }
 }
 
-enum Number {
+enum Number<'h> {
     Fixnum(i64),
     Float(f64),
-    Big,
+    Big(Big<'h>),
+    /// An integer that is too large to calculate with.
+    Foreign,
 }
 
-impl Number {
+impl<'h> Number<'h> {
     /// What kind of number a value of rank `Number` is.
-    fn of(a: Value) -> Number {
-        match (a.as_fixnum(), a.as_float()) {
-            (Some(n), _) => Number::Fixnum(n),
-            (None, Some(f)) => Number::Float(f),
-            (None, None) => Number::Big,
+    fn of(a: Value) -> Number<'h> {
+        if let Some(n) = a.as_fixnum() {
+            Number::Fixnum(n)
+        } else if let Some(f) = a.as_float() {
+            Number::Float(f)
+        } else {
+            a.as_big().map_or(Number::Foreign, Number::Big)
         }
     }
 }
@@ -260,15 +272,19 @@ fn integer_and_float(n: i64, f: f64) -> Ordering {
     n.cmp(&(whole as i64)).then_with(|| floats(0.0, f - whole))
 }
 
-fn big_and_float(big: Value, f: f64) -> Ordering {
-    big.as_foreign()
-        .map_or(Ordering::Equal, |big| big.compare_float(f))
+fn foreign_and_float(foreign: Value, f: f64) -> Ordering {
+    (foreign.as_foreign()).map_or(Ordering::Equal, |foreign| foreign.compare_float(f))
 }
 
-/// A big integer is outside of the fixnum range, so against a fixnum its sign decides.
-fn sign_of_big(big: Value) -> Ordering {
-    match big.as_foreign() {
-        Some(big) if big.is_negative() => Ordering::Less,
-        _ => Ordering::Greater,
+/// A foreign integer is larger than all others, or less, so its sign decides.
+fn sign_of_foreign(foreign: Value) -> Ordering {
+    sign((foreign.as_foreign()).is_some_and(|foreign| foreign.is_negative()))
+}
+
+/// How what is far from zero compares with what is nearer.
+fn sign(is_negative: bool) -> Ordering {
+    match is_negative {
+        true => Ordering::Less,
+        false => Ordering::Greater,
     }
 }

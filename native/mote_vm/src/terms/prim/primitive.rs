@@ -106,6 +106,9 @@ primitives! {
     TupleToList = 53, "tuple_to_list", 1;
     ListToTuple = 54, "list_to_tuple", 1;
     ByteSize = 55, "byte_size", 1;
+    Add64 = 56, "add64", 2;
+    Sub64 = 57, "sub64", 2;
+    Mul64 = 58, "mul64", 2;
     Sqrt = 60, "sqrt", 1;
     Exp = 61, "exp", 1;
     Log = 62, "log", 1;
@@ -198,14 +201,14 @@ mod tests {
             match Primitive::from_number(number) {
                 Some(primitive) => assert_eq!(u64::from(primitive.number()), number),
                 None => assert!(
-                    !(0..=55).contains(&number)
+                    !(0..=58).contains(&number)
                         && !(60..=77).contains(&number)
                         && !matches!(number, 80..=82 | 90 | 100..=113 | 120..=131 | 140..=156)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 56 + 18 + 4 + 14 + 12 + 17);
+        assert_eq!(Primitive::ALL.len(), 59 + 18 + 4 + 14 + 12 + 17);
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub(crate) enum Model {
     Int(i64),
     /// Outside of the fixnum range.
     Big(i128),
+    /// Too large to calculate with, and negative or not.
+    Beyond(bool),
     Float(f64),
     Atom(&'static str),
     /// Of a class without structure, and a number to tell them apart.
@@ -102,7 +104,8 @@ impl Built {
     pub(crate) fn value(&mut self, model: &Model) -> Value {
         match model {
             Model::Int(n) => Value::integer(*n).expect("a fixnum"),
-            Model::Big(n) => self.heap.foreign(Arc::new(Big(*n))),
+            Model::Big(n) => self.heap.wide_integer(*n),
+            Model::Beyond(negative) => self.heap.foreign(Arc::new(Beyond(*negative))),
             Model::Float(f) => self.heap.float(*f),
             Model::Atom(name) => Value::atom(Atom::new(name)),
             Model::Opaque(class, n) => self.heap.foreign(Arc::new(Opaque(*class, *n))),
@@ -134,24 +137,27 @@ impl Built {
     }
 }
 
-/// A big integer.
-pub(crate) struct Big(pub(crate) i128);
+/// An integer that is too large to calculate with, negative or not.
+pub(crate) struct Beyond(pub(crate) bool);
 
-impl Foreign for Big {
+impl Foreign for Beyond {
     fn class(&self) -> Class {
         Class::BigInteger
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
-        match other.as_any().downcast_ref::<Big>() {
-            Some(other) => self.0.cmp(&other.0),
+        match other.as_any().downcast_ref::<Beyond>() {
+            Some(other) => other.0.cmp(&self.0),
             None => panic!("compared with another class"),
         }
     }
-    fn compare_float(&self, f: f64) -> Ordering {
-        model_of::integer_and_float(self.0, f)
+    fn compare_float(&self, _: f64) -> Ordering {
+        match self.0 {
+            true => Ordering::Less,
+            false => Ordering::Greater,
+        }
     }
     fn is_negative(&self) -> bool {
-        self.0 < 0
+        self.0
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -219,6 +225,11 @@ pub(crate) mod model_of {
         use Model::*;
         match (a, b) {
             (Int(x), Int(y)) => x.cmp(y),
+            (Beyond(x), Beyond(y)) => y.cmp(x),
+            (Beyond(_), Float(_)) if exact => Ordering::Less,
+            (Float(_), Beyond(_)) if exact => Ordering::Greater,
+            (Beyond(x), Int(_) | Big(_) | Float(_)) => beyond(*x),
+            (Int(_) | Big(_) | Float(_), Beyond(y)) => beyond(*y).reverse(),
             (Int(x), Big(y)) => i128::from(*x).cmp(y),
             (Big(x), Int(y)) => x.cmp(&i128::from(*y)),
             (Big(x), Big(y)) => x.cmp(y),
@@ -251,6 +262,14 @@ pub(crate) mod model_of {
                 lists(x, end_x, y, end_y, exact)
             }
             _ => rank(a).cmp(&rank(b)),
+        }
+    }
+
+    /// How what is larger than all other numbers compares with them, or less.
+    fn beyond(negative: bool) -> Ordering {
+        match negative {
+            true => Ordering::Less,
+            false => Ordering::Greater,
         }
     }
 
@@ -330,7 +349,7 @@ pub(crate) mod model_of {
 
     fn rank(a: &Model) -> u8 {
         match a {
-            Model::Int(_) | Model::Big(_) | Model::Float(_) => 0,
+            Model::Int(_) | Model::Big(_) | Model::Beyond(_) | Model::Float(_) => 0,
             Model::Atom(_) => 1,
             Model::Opaque(Class::Timer, _) => 2,
             Model::Opaque(Class::Reference, _) => 3,
@@ -400,7 +419,8 @@ pub(crate) fn model() -> impl Strategy<Value = Model> {
     let big = prop_oneof![
         (0i128..3).prop_map(|n| (1 << 62) + n),
         (1i128..4).prop_map(|n| -(1 << 62) - n),
-        (63u32..100).prop_map(|bits| 1i128 << bits),
+        (63u32..126, -2i128..=2).prop_map(|(bits, off)| (1i128 << bits) + off),
+        (63u32..126, -2i128..=2).prop_map(|(bits, off)| off - (1i128 << bits)),
     ];
     let class = prop_oneof![
         Just(Class::Reference),
@@ -419,7 +439,8 @@ pub(crate) fn model() -> impl Strategy<Value = Model> {
     let leaf = prop_oneof![
         3 => (0i64..3).prop_map(Model::Int),
         2 => fixnum().prop_map(Model::Int),
-        1 => big.prop_map(Model::Big),
+        2 => big.prop_map(Model::Big),
+        1 => any::<bool>().prop_map(Model::Beyond),
         2 => (0i32..3).prop_map(|n| Model::Float(f64::from(n))),
         2 => float().prop_map(Model::Float),
         2 => proptest::sample::select(&NAMES[..]).prop_map(Model::Atom),

@@ -1,5 +1,7 @@
 //! Text of what is none, and floats of text.
+use super::arith::as_f64;
 use super::build::{float, number_of};
+use super::integers;
 use super::types::{as_binary, is_atom};
 use crate::heap::Heap;
 use crate::values::value::Value;
@@ -10,7 +12,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Digits behind the fewest: when the first of these is a 5 and the others are zeros, so are all that follow.
 const NEARLY_ALL: usize = 20;
 
-/// `to_string(a)`: of binaries, atoms, integers of up to 64 bits and floats.
+/// `to_string(a)`: of binaries, atoms, integers and floats.
 pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
     if as_binary(a).is_some() {
         return a;
@@ -21,10 +23,15 @@ pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
     if is_atom(a) {
         return heap.bytes(a.as_atom().map_or("", |atom| atom.name()).as_bytes());
     }
-    match (number_of(a), float(a)) {
-        (Some(n), _) => heap.bytes(n.to_string().as_bytes()),
-        (None, Some(f)) => heap.bytes(written(f).as_bytes()),
-        (None, None) => Value::NONE,
+    if integers::is_number(a) {
+        return match integers::text(heap, a) {
+            Some(digits) => heap.owned_bytes(digits.into_bytes()),
+            None => Value::NONE,
+        };
+    }
+    match as_f64(a) {
+        Some(f) => heap.bytes(written(f).as_bytes()),
+        None => Value::NONE,
     }
 }
 

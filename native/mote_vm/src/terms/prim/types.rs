@@ -3,10 +3,10 @@ use crate::heap::Heap;
 use crate::values::foreign::Class;
 use crate::values::value::Value;
 
-/// Fixnums and big integers.
+/// Integers of any size.
 #[inline(always)]
 pub(crate) fn is_integer(a: Value) -> bool {
-    a.is_fixnum() || is_class(a, Class::BigInteger)
+    a.is_fixnum() || a.as_big().is_some() || is_class(a, Class::BigInteger)
 }
 
 /// Immediate and boxed floats.
@@ -184,6 +184,7 @@ mod tests {
         let rows: Vec<(Model, &[&str])> = vec![
             (Model::Int(1), &["integer", "number"]),
             (Model::Big(1 << 70), &["integer", "number"]),
+            (Model::Beyond(true), &["integer", "number"]),
             (Model::Float(1.5), &["float", "number"]),
             (Model::Float(1e300), &["float", "number"]),
             (Model::Atom("a"), &["atom"]),

@@ -5,6 +5,7 @@
 //!
 //! What is shared weighs as often as it is met; a walk that nobody can pay for ends (work.rs).
 use super::build::COPIED;
+use super::integers::LINEAR;
 use super::types::as_binary;
 use crate::base::work::{Over, Work};
 use crate::terms::map::Node;
@@ -88,6 +89,10 @@ fn opened<'h, const BYTES: bool>(
             // Its keys are some of its children's.
             false => opened(0, node.items, &[]),
         };
+    }
+    if let Some(big) = value.as_big() {
+        work.count((big.limbs().len() / LINEAR).saturating_mul(times))?;
+        return Ok(None);
     }
     if let Some(bytes) = as_binary(value).filter(|_| BYTES) {
         work.count((bytes.len() / COPIED).saturating_mul(times))?;

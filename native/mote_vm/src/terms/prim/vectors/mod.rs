@@ -15,14 +15,15 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use super::build::{number_of, COPIED};
+use super::arith::as_f64;
+use super::build::COPIED;
+use super::integers::as_i128;
 use super::types::as_binary;
 use crate::base::atom::Atom;
 use crate::heap::Heap;
 use crate::terms::map::{self, Node};
-use crate::values::foreign::Wide;
 use crate::values::value::Value;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 pub(crate) use elementwise::vec_map2;
 pub(crate) use order::{vec_argmax, vec_argmin, vec_max, vec_min, vec_sort};
@@ -134,24 +135,17 @@ fn float(heap: &mut Heap, f: f64) -> Value {
 
 fn integer(heap: &mut Heap, n: i128) -> Value {
     match i64::try_from(n) {
-        Ok(_) => match Wide::new(n) {
-            Some(wide) => heap.foreign(Arc::new(wide)),
-            None => Value::fixnum(n as i64),
-        },
+        Ok(_) => heap.wide_integer(n),
         Err(_) => Value::NONE,
     }
 }
 
 fn as_float(a: Value) -> Option<f64> {
-    match a.as_fixnum() {
-        Some(n) => Some(n as f64),
-        None if a.is_flonum() || a.is_boxed() => a.as_float(),
-        None => None,
-    }
+    as_f64(a)
 }
 
 fn as_i64(a: Value) -> Option<i64> {
-    i64::try_from(number_of(a)?).ok()
+    i64::try_from(as_i128(a)?).ok()
 }
 
 /// A vector of these bytes, which may be another one's.

@@ -88,7 +88,7 @@ fn integers_have_64_bits_and_no_more() {
     let x = integers_of(&mut heap, &[i64::MAX, 1, i64::MIN]);
     assert!(vec_sum(&mut heap, x) == Value::fixnum(0));
     let wide = vec_get(&mut heap, x, Value::fixnum(0));
-    assert_eq!(number_of(wide), Some(i64::MAX.into()));
+    assert_eq!(as_i128(wide), Some(i64::MAX.into()));
     let plus =
         |heap: &mut Heap, n| vec_map2(heap, Value::atom(Atom::new("add")), x, Value::fixnum(n));
     assert!(plus(&mut heap, 1).is_none() && plus(&mut heap, -1).is_none());
@@ -231,7 +231,7 @@ fn they_look_whether_the_machine_stops() {
             vec_from_binary(heap, names().f64, binary)
         }),
     ];
-    heap.work.end_with(Arc::new(true.into()));
+    heap.work.end_with(std::sync::Arc::new(true.into()));
     for vector in [floats, integers] {
         for (name, step) in &steps {
             heap.work.allow(u64::MAX);

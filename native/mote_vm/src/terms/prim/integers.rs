@@ -1,0 +1,405 @@
+//! Arithmetic of integers of any size, for those that are not both fixnums, or whose result is none.
+//!
+//! Invariants:
+//! 1. What an operation takes is counted before it is done, by the limbs of its operands: [`LINEAR`] of them for an element
+//!    where each limb is visited once, [`SQUARE`] products of two limbs where each meets each. The plain Elixir form
+//!    counts the same (lib/mote/total/work.ex).
+//! 2. A result of more than [`MOST_LIMBS`] has no answer. Where that can be told from the operands, nothing is counted.
+//! 3. What two words can hold is calculated in 128 bits, and costs nothing.
+use crate::base::work::Over;
+use crate::heap::Heap;
+use crate::values::big::{limbs_of_float, trimmed, Big, MOST_LIMBS};
+use crate::values::value::Value;
+use num_bigint::{BigInt, BigUint, Sign};
+
+/// Limbs that are visited for one element.
+pub(crate) const LINEAR: usize = 4;
+/// Products of limbs for one element.
+pub(crate) const SQUARE: usize = 2;
+/// Bits of a limb.
+const LIMB: usize = 64;
+
+/// An operation on two integers.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Operation {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    Xor,
+}
+
+/// The sign and the limbs of an integer.
+struct Parts<'h> {
+    negative: bool,
+    limbs: &'h [u64],
+}
+
+impl<'h> Parts<'h> {
+    /// A fixnum's limb, one even of 0, is put into `room`. None of what is no integer, or is one too large.
+    fn of(a: Value, room: &'h mut [u64; 1]) -> Option<Parts<'h>> {
+        if let Some(n) = a.as_fixnum() {
+            *room = [n.unsigned_abs()];
+            return Some(Parts {
+                negative: n < 0,
+                limbs: room,
+            });
+        }
+        let big = as_big(a)?;
+        Some(Parts {
+            negative: big.is_negative(),
+            limbs: big.limbs(),
+        })
+    }
+
+    fn to_integer(&self) -> BigInt {
+        let halves = self.limbs.iter();
+        let halves = halves.flat_map(|limb| [*limb as u32, (*limb >> 32) as u32]);
+        let sign = if self.negative {
+            Sign::Minus
+        } else {
+            Sign::Plus
+        };
+        BigInt::from_biguint(sign, BigUint::new(halves.collect()))
+    }
+
+    fn len(&self) -> usize {
+        self.limbs.len()
+    }
+}
+
+/// Whether it is an integer that can be calculated with.
+#[inline]
+pub(crate) fn is_number(a: Value) -> bool {
+    a.is_fixnum() || as_big(a).is_some()
+}
+
+/// The integer, if 128 bits hold it.
+#[inline]
+pub(crate) fn as_i128(a: Value) -> Option<i128> {
+    match a.as_fixnum() {
+        Some(n) => Some(n.into()),
+        None => as_big(a)?.as_i128(),
+    }
+}
+
+/// The lowest 64 bits of an integer, in two's complement.
+pub(crate) fn lowest_bits(a: Value) -> Option<u64> {
+    match a.as_fixnum() {
+        Some(n) => Some(n as u64),
+        None => {
+            let big = as_big(a)?;
+            let low = big.limbs().first().copied().unwrap_or(0);
+            Some(if big.is_negative() {
+                low.wrapping_neg()
+            } else {
+                low
+            })
+        }
+    }
+}
+
+/// What an operation on 64 bits makes of the lowest ones of two integers: an integer of 0 to 2^64 - 1.
+pub(crate) fn wrapped(heap: &mut Heap, a: Value, b: Value, of: fn(u64, u64) -> u64) -> Value {
+    match (lowest_bits(a), lowest_bits(b)) {
+        (Some(n), Some(m)) => heap.wide_integer(of(n, m).into()),
+        _ => Value::NONE,
+    }
+}
+
+/// What an operation makes of two integers; no answer if one of them is none.
+#[cold]
+#[inline(never)]
+pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value) -> Value {
+    if let (Some(n), Some(m)) = (as_i128(a), as_i128(b)) {
+        if let Some(small) = in_128_bits(operation, n, m) {
+            return heap.wide_integer(small);
+        }
+    }
+    let mut rooms = [[0], [0]];
+    let [room_a, room_b] = &mut rooms;
+    let (Some(x), Some(y)) = (Parts::of(a, room_a), Parts::of(b, room_b)) else {
+        return Value::NONE;
+    };
+    let Some(elements) = price(operation, &x, &y) else {
+        return Value::NONE;
+    };
+    if heap.work.count(elements).is_err() {
+        return Value::NONE;
+    }
+    let (x, y) = (x.to_integer(), y.to_integer());
+    let made = match operation {
+        Operation::Add => x + y,
+        Operation::Sub => x - y,
+        Operation::Mul => x * y,
+        Operation::Div => x / y,
+        Operation::Rem => x % y,
+        Operation::And => x & y,
+        Operation::Or => x | y,
+        Operation::Xor => x ^ y,
+    };
+    value(heap, &made)
+}
+
+/// The elements that an operation costs; `None` if it certainly has no answer.
+fn price(operation: Operation, x: &Parts<'_>, y: &Parts<'_>) -> Option<usize> {
+    match operation {
+        Operation::Mul if x.len() + y.len() - 1 > MOST_LIMBS => None,
+        Operation::Mul => Some(x.len() * y.len() / SQUARE),
+        Operation::Div | Operation::Rem if y.limbs == [0] => None,
+        // For each limb of the quotient all of the divisor is visited.
+        Operation::Div | Operation::Rem => {
+            Some((x.len().saturating_sub(y.len()) + 1) * y.len() / SQUARE)
+        }
+        _ => Some((x.len() + y.len()) / LINEAR),
+    }
+}
+
+/// `None` if 128 bits do not hold it, or there is nothing to divide by.
+fn in_128_bits(operation: Operation, n: i128, m: i128) -> Option<i128> {
+    match operation {
+        Operation::Add => n.checked_add(m),
+        Operation::Sub => n.checked_sub(m),
+        Operation::Mul => n.checked_mul(m),
+        Operation::Div => n.checked_div(m),
+        Operation::Rem => n.checked_rem(m),
+        Operation::And => Some(n & m),
+        Operation::Or => Some(n | m),
+        Operation::Xor => Some(n ^ m),
+    }
+}
+
+/// `a <<< count`, or to the right if that is negative; no answer if `a` is no integer.
+#[cold]
+#[inline(never)]
+pub(crate) fn shift(heap: &mut Heap, a: Value, count: i64) -> Value {
+    let mut room = [0];
+    let Some(x) = Parts::of(a, &mut room) else {
+        return Value::NONE;
+    };
+    if x.limbs == [0] {
+        return a;
+    }
+    let by = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    let limbs = match count < 0 {
+        true => x.len(),
+        false => x.len() + by / LIMB,
+    };
+    if count > 0 && limbs > MOST_LIMBS {
+        return Value::NONE;
+    }
+    if heap.work.count(limbs / LINEAR).is_err() {
+        return Value::NONE;
+    }
+    let x = x.to_integer();
+    value(heap, &if count < 0 { x >> by } else { x << by })
+}
+
+/// `-a`, or `abs(a)` if only negative ones change.
+pub(crate) fn negated(heap: &mut Heap, a: Value, only_negative: bool) -> Value {
+    let Some(big) = as_big(a) else {
+        return Value::NONE;
+    };
+    if only_negative && !big.is_negative() {
+        return a;
+    }
+    match heap.work.count(big.limbs().len() / LINEAR) {
+        Ok(()) => heap.integer(!big.is_negative(), big.limbs()),
+        Err(Over) => Value::NONE,
+    }
+}
+
+/// The integer that a float without a fraction is.
+pub(crate) fn of_float(heap: &mut Heap, f: f64) -> Value {
+    heap.integer(f.is_sign_negative(), &limbs_of_float(f))
+}
+
+/// The decimal digits of an integer, with its sign. They must be paid for.
+pub(crate) fn text(heap: &mut Heap, a: Value) -> Option<String> {
+    if let Some(n) = as_i128(a) {
+        return Some(n.to_string());
+    }
+    let mut room = [0];
+    let x = Parts::of(a, &mut room)?;
+    heap.work.count(x.len() * x.len() / SQUARE).ok()?;
+    Some(x.to_integer().to_string())
+}
+
+/// As a value; no answer if it is too large.
+fn value(heap: &mut Heap, n: &BigInt) -> Value {
+    let limbs = n.magnitude().to_u64_digits();
+    match trimmed(&limbs).len() <= MOST_LIMBS {
+        true => heap.integer(n.sign() == Sign::Minus, &limbs),
+        false => Value::NONE,
+    }
+}
+
+#[inline]
+fn as_big<'h>(a: Value) -> Option<Big<'h>> {
+    match a.is_boxed() && !a.is_none() {
+        true => a.as_big(),
+        false => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compare::{compare, same};
+    use super::super::testing::{fixnum, heap};
+    use super::super::{arith, bits};
+    use super::*;
+    use crate::base::work::Work;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// Numbers of some hundred bits, those around powers of two often.
+    fn integer() -> impl Strategy<Value = BigInt> {
+        let limbs = (any::<bool>(), vec(any::<u32>(), 0..14));
+        let border = (any::<bool>(), 0u32..400, -2i32..=2);
+        prop_oneof![
+            limbs.prop_map(|(negative, limbs)| signed(negative, BigUint::new(limbs).into())),
+            border.prop_map(|(negative, bits, off)| {
+                signed(negative, (BigInt::from(1) << bits) + off)
+            }),
+            fixnum().prop_map(BigInt::from),
+        ]
+    }
+
+    fn signed(negative: bool, n: BigInt) -> BigInt {
+        if negative {
+            -n
+        } else {
+            n
+        }
+    }
+
+    fn number(a: Value) -> Option<BigInt> {
+        let mut room = [0];
+        let n = Parts::of(a, &mut room)?.to_integer();
+        // One form for each.
+        assert_eq!(
+            a.is_fixnum(),
+            i64::try_from(&n).is_ok_and(|n| Value::integer(n).is_some())
+        );
+        assert!(a.is_fixnum() || as_big(a).is_some_and(|big| big.limbs().last() != Some(&0)));
+        Some(n)
+    }
+
+    fn ones(heap: &mut Heap, limbs: usize) -> Value {
+        heap.integer(false, &vec![u64::MAX; limbs])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 6 } else { 2000 }))]
+
+        #[test]
+        fn whatever_their_sizes(n in integer(), m in integer(), by in 0i64..300) {
+            let mut heap = heap();
+            let heap = &mut heap;
+            let (a, b) = (value(heap, &n), value(heap, &m));
+            prop_assert_eq!(number(arith::add(heap, a, b)), Some(&n + &m));
+            prop_assert_eq!(number(arith::sub(heap, a, b)), Some(&n - &m));
+            prop_assert_eq!(number(arith::mul(heap, a, b)), Some(&n * &m));
+            prop_assert_eq!(number(arith::neg(heap, a)), Some(-&n));
+            prop_assert_eq!(number(arith::abs(heap, a)), Some(n.magnitude().clone().into()));
+            prop_assert_eq!(number(bits::band(heap, a, b)), Some(&n & &m));
+            prop_assert_eq!(number(bits::bor(heap, a, b)), Some(&n | &m));
+            prop_assert_eq!(number(bits::bxor(heap, a, b)), Some(&n ^ &m));
+            prop_assert_eq!(number(bits::bnot(heap, a)), Some(!&n));
+            let shift = Value::fixnum(by);
+            prop_assert_eq!(number(bits::bsl(heap, a, shift)), Some(&n << by));
+            prop_assert_eq!(number(bits::bsr(heap, a, shift)), Some(&n >> by));
+            let (quotient, rest) = (arith::idiv(heap, a, b), arith::irem(heap, a, b));
+            let zero = m == BigInt::ZERO;
+            prop_assert_eq!(number(quotient), (!zero).then(|| &n / &m));
+            prop_assert_eq!(number(rest), (!zero).then(|| &n % &m));
+            prop_assert_eq!(compare(a, b, &mut Work::free()), n.cmp(&m));
+            prop_assert_eq!(same(a, b, &mut Work::free()), n == m);
+            prop_assert_eq!(text(heap, a), Some(n.to_string()));
+            let low: BigInt = &n & BigInt::from(u64::MAX);
+            prop_assert_eq!(lowest_bits(a).map(BigInt::from), Some(low));
+            let mask = BigInt::from(u64::MAX);
+            prop_assert_eq!(number(wrapped(heap, a, b, u64::wrapping_add)), Some((&n + &m) & &mask));
+            prop_assert_eq!(number(wrapped(heap, a, b, u64::wrapping_sub)), Some((&n - &m) & &mask));
+            prop_assert_eq!(number(wrapped(heap, a, b, u64::wrapping_mul)), Some((&n * &m) & &mask));
+        }
+
+        #[test]
+        fn floats_without_a_fraction(n in integer()) {
+            let mut heap = heap();
+            let a = value(&mut heap, &n);
+            let Some(f) = arith::as_f64(a) else { return Ok(()) };
+            let whole = arith::trunc(&mut heap, Value::flonum(f).unwrap_or(a));
+            prop_assert_eq!(arith::as_f64(whole), Some(f));
+        }
+    }
+
+    #[test]
+    fn products_and_quotients_of_thousands_of_digits() {
+        let mut heap = heap();
+        let sizes: &[usize] = if cfg!(miri) {
+            &[5]
+        } else {
+            &[40, 70, 130, 300, 1_000, 2_500]
+        };
+        for (i, n) in sizes.iter().enumerate() {
+            let limbs = |from: u64, count| -> Vec<u64> {
+                let mixed = |i: u64| {
+                    (from + i)
+                        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                        .rotate_left(31)
+                };
+                (1..=count as u64).map(mixed).collect()
+            };
+            let a = heap.integer(i % 2 == 0, &limbs(7, *n));
+            let b = heap.integer(false, &limbs(1_000_000, n / 2 + i));
+            let rest = heap.integer(i % 2 == 0, &limbs(99, n / 3));
+            let product = arith::mul(&mut heap, a, b);
+            let sum = arith::add(&mut heap, product, rest);
+            let (quotient, left) = (
+                arith::idiv(&mut heap, sum, b),
+                arith::irem(&mut heap, sum, b),
+            );
+            assert_eq!(number(quotient), number(a));
+            assert_eq!(number(left), number(rest));
+            let digits = text(&mut heap, sum).expect("digits");
+            assert_eq!(digits.parse().ok(), number(sum));
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_anything_is_counted() {
+        let mut heap = heap();
+        let half = ones(&mut heap, MOST_LIMBS / 2 + 1);
+        assert!(arith::mul(&mut heap, half, half).is_none() && heap.work.is_none());
+        let one = Value::fixnum(1);
+        let most = Value::fixnum((MOST_LIMBS * LIMB) as i64);
+        assert!(bits::bsl(&mut heap, one, most).is_none() && heap.work.is_none());
+        let last = Value::fixnum((MOST_LIMBS * LIMB) as i64 - 1);
+        assert!(!bits::bsl(&mut heap, one, last).is_none());
+        let all = ones(&mut heap, MOST_LIMBS);
+        assert!(arith::add(&mut heap, all, one).is_none());
+        let less = arith::sub(&mut heap, all, one);
+        assert!(!less.is_none() && !heap.exhausted());
+        assert!(arith::as_f64(all).is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_paid_for_is_not_done() {
+        let mut heap = heap();
+        let a = ones(&mut heap, 2_000);
+        heap.work.allow(1_000);
+        assert!(arith::mul(&mut heap, a, a).is_none() && heap.work.is_over());
+        heap.work.allow(1_000);
+        assert!(text(&mut heap, a).is_none() && heap.work.is_over());
+        heap.work.allow(1_000);
+        assert!(!arith::add(&mut heap, a, a).is_none());
+        assert_eq!(heap.work.counted(), 4_000 / LINEAR);
+        heap.work.allow(u64::MAX);
+        assert!(!arith::mul(&mut heap, a, a).is_none());
+        assert_eq!(heap.work.counted(), 2_000 * 2_000 / SQUARE);
+    }
+}
