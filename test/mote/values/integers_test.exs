@@ -85,6 +85,37 @@ defmodule Mote.Values.IntegersTest do
       ]
     end
 
+    defactor cost() do
+      {customer, {a, b, by}} -> send customer, costly(a, b, by)
+    end
+
+    # Each operation once: a machine calculates once what is written twice.
+    defpure costly(a, b, by) do
+      [
+        a + b,
+        a - b,
+        a * b,
+        -a,
+        abs(b),
+        div(a, b),
+        rem(b, a + 2),
+        a &&& b,
+        a ||| b,
+        bxor(a, b),
+        ~~~a,
+        a <<< by,
+        b >>> by,
+        to_string(b),
+        {a, 1} < {b, 2},
+        %{a => 1, {b} => 2},
+        Integer.gcd(a, b),
+        Integer.pow(a, 3),
+        Integer.digits(b),
+        Integer.parse("123456789012345678901234567890" <> "x"),
+        a + 1.5
+      ]
+    end
+
     defpure compared(a, b, x) do
       [a == b, a === b, a < b, a <= b, a > b, a >= b, a != b, a !== b] ++
         [a == x, a < x, a > x, a <= x, x >= a, max(a, x), a === x, is_number(a), is_float(a)]
@@ -267,7 +298,8 @@ defmodule Mote.Values.IntegersTest do
         assert {:error, %Error{reason: :aborted} = error} = Mote.ask(actor, question)
         assert error.message =~ "SystemLimitError", error.message
         assert byte_size(error.message) < 1_000
-        assert System.monotonic_time(:millisecond) - began < 3_000
+        # Little of that is its own, even on a computer that others occupy.
+        assert System.monotonic_time(:millisecond) - began < 20_000
         assert {:abort, reason} = Behaviour.turn(Raising.calculate(), {self(), question}).outcome
         assert %SystemLimitError{} = Mote.Raised.exception(reason)
       end
@@ -301,7 +333,7 @@ defmodule Mote.Values.IntegersTest do
         machine = start_supervised!({Mote, tier: tier, id: make_ref()})
         {:ok, _} = Generators.load(machine, Calculates)
         Mote.pause(machine)
-        {machine, Mote.create(machine, Calculates.calculate()), Mote.create(machine, Calculates.compare())}
+        {machine, Mote.create(machine, Calculates.cost()), Mote.create(machine, Calculates.compare())}
       end
 
     sizes =
@@ -324,10 +356,10 @@ defmodule Mote.Values.IntegersTest do
 
     check all(a <- sizes, b <- one_of([sizes, large()]), b != 0, by <- integer(0..20_000), max_runs: 15) do
       message = {self(), {a, b, by}}
-      plain = Behaviour.turn(Calculates.calculate(), message)
+      plain = Behaviour.turn(Calculates.cost(), message)
 
-      for {machine, calculate, _} <- actors do
-        Mote.send(calculate, message)
+      for {machine, cost, _} <- actors do
+        Mote.send(cost, message)
         {:ok, turn} = Mote.step(machine)
         assert turn.fuel == plain.fuel
       end

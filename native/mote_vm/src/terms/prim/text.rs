@@ -1,6 +1,5 @@
 //! Text of what is none, and floats of text.
 use super::arith::as_f64;
-use super::build::{float, number_of};
 use super::integers;
 use super::types::{as_binary, is_atom};
 use crate::heap::Heap;
