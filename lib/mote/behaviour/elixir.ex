@@ -115,7 +115,9 @@ defmodule Mote.Behaviour.Elixir do
   # -- functions -----------------------------------------------------------------------------------------------
 
   defp constructor(%Code{} = code, module, hash) do
-    captures = code.params |> Enum.take(code.arity) |> Enum.map(&user_variable/1)
+    # Captures that nobody has written, those of a gather, may have the same name twice.
+    variable = if code.args, do: &user_variable/1, else: &Forms.variable/1
+    captures = code.params |> Enum.take(code.arity) |> Enum.map(variable)
     default = "The behaviour `#{code.name}(#{code.args})`, to create actors with."
 
     quote generated: true, line: code.line do

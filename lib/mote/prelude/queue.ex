@@ -63,6 +63,8 @@ defmodule Mote.Prelude.Queue do
     {x, reverse(queue)}
   end
 
-  defpure member(x, {rear, front}), do: x in front or x in rear
-  defpure join({rear, front}, {rear2, front2}), do: {rear2, front ++ Enum.reverse(rear) ++ front2}
+  defpure member(x, {rear, front}) when is_list(rear) and is_list(front), do: x in front or x in rear
+
+  defpure join({rear, front}, {rear2, front2}) when is_list(rear2) and is_list(front2),
+    do: {rear2, front ++ Enum.reverse(rear) ++ front2}
 end

@@ -351,6 +351,25 @@ defmodule Mote.Behaviour.PiecesTest do
       assert turn(module.sums(), {me, {:become, 0}}).become == :sink
     end
 
+    test "uses variables from around it, whatever they are called, in loops too" do
+      module =
+        module("""
+        defactor a(customer, missing) do
+          list ->
+            x = missing + 1
+            acc = x + 1
+            Enum.each(list, fn x ->
+              each = create gather(customer, 1, 0, fn sum, y ->
+                {customer == nil, missing, acc, x, sum + y, Enum.map([1], &(&1 + x))}
+              end)
+              send each, x * 10
+            end)
+        end
+        """)
+
+      assert heard(module.a(self(), 5), [[1, 2]]) == [{false, 5, 7, 1, 10, [2]}, {false, 5, 7, 2, 20, [3]}]
+    end
+
     test "wants a count" do
       module = module(@sums, "", :abort)
 

@@ -91,20 +91,11 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   # As Elixir has it. What a struct of this very module enforces, Elixir looks at: see `literals/1`.
   defp enforced(module, pairs, env) do
-    if module == env.module do
-      Module.put_attribute(module, :mote_literals, {env.line, Keyword.keys(pairs)})
-    else
-      missing =
-        for %{field: field, required: true} <- info(module), not List.keymember?(pairs, field, 0), do: field
-
-      if missing != [] do
-        Error.raise_at(
-          env,
-          env.line,
-          "the following keys must also be given when building struct #{inspect(module)}: #{inspect(missing)}"
-        )
-      end
-    end
+    if module == env.module,
+      do: Module.put_attribute(module, :mote_literals, {env.line, Keyword.keys(pairs)}),
+      else: module.__struct__(for {key, _} <- pairs, do: {key, nil})
+  rescue
+    error in ArgumentError -> Error.raise_at(env, env.line, error.message)
   end
 
   @doc "Code in which Elixir sees the structs of the module itself that its behaviours make, to see that no key is missing."
@@ -119,10 +110,6 @@ defmodule Mote.Behaviour.Syntax.Maps do
         defp unquote(:"mote literals")(), do: {unquote_splicing(literals)}
       end
     end
-  end
-
-  defp info(module) do
-    if function_exported?(module, :__info__, 1), do: module.__info__(:struct) || [], else: []
   end
 
   @doc "The pattern `%{key => pattern}`."
