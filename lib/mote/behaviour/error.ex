@@ -69,11 +69,11 @@ defmodule Mote.Behaviour.Error do
     close =
       known
       |> Enum.uniq()
-      |> Enum.map(&{likeness(bare(name), bare(&1)), &1})
-      |> Enum.filter(fn {distance, other} -> distance > 0.77 and other != name end)
+      |> Enum.map(&{likeness(bare(name), bare(&1)), arity(&1) == arity(name), &1})
+      |> Enum.filter(fn {distance, _, other} -> distance > 0.77 and other != name end)
       |> Enum.sort(:desc)
       |> Enum.take(3)
-      |> Enum.map(&elem(&1, 1))
+      |> Enum.map(&elem(&1, 2))
 
     case close do
       [] -> ""
@@ -86,6 +86,9 @@ defmodule Mote.Behaviour.Error do
     [letters, others] = Enum.map([one, other], &(&1 |> String.to_charlist() |> Enum.sort()))
     if letters == others, do: 1.0, else: String.jaro_distance(one, other)
   end
+
+  # Of several that are as near, one with as many arguments comes first.
+  defp arity(name), do: name |> String.split("/") |> List.last()
 
   # "sum/2" is as near to "sun/2" as "sum" is to "sun": neither the arity nor the module may blur the comparison.
   defp bare(name), do: name |> String.split("/") |> hd() |> String.split(".") |> List.last()

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
   # where the template calls them. The variables of the template are renamed, those of the caller stay.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Syntax}
+  alias Mote.Behaviour.{AST, Error, Syntax}
   alias Mote.Behaviour.Syntax.Loops
   alias Mote.Prelude
 
@@ -16,12 +16,24 @@ defmodule Mote.Behaviour.Syntax.Templates do
     templates = module.__templates__()
     positions = functions(templates, name, length(args))
     {funs, values} = args |> ordered(name) |> apart(positions)
+    Enum.each(funs, &literal!(&1, name, env))
     key = {name, length(args), funs}
     seen = %{key => Syntax.fresh(name)}
     fail = {:function_clause, Prelude.called(module, name), length(args)}
     {functions, seen} = group([key], templates, fail, seen, [], env)
     values = Enum.map(values, &Loops.listed(&1, env))
     {:letrec, env.line, functions, {:local, env.line, seen[key], values}}
+  end
+
+  defp literal!({form, _, _}, _, _) when form in [:fn, :&], do: :ok
+
+  defp literal!(other, name, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{name} wants a literal function here, fn … end or a & capture, got: #{Macro.to_string(other)}; functions are " <>
+        "not values in a behaviour"
+    )
   end
 
   # What the functions that sort take as well.
