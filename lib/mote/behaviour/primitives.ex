@@ -205,14 +205,4 @@ defmodule Mote.Behaviour.Primitives do
   @doc "How people write a primitive: a function of Kernel or Bitwise, `{module, name}`, or nil where it has a syntax of its own."
   @spec spelling(atom) :: atom | {module, atom}
   def spelling(name), do: Map.get(@spelling, name)
-
-  @doc "Every spelling as `name/arity` text, for suggestions."
-  def spellings do
-    for {_, _, arity, _, spellings} <- @table, spelling <- spellings do
-      case spelling do
-        {module, name} -> "#{inspect(module)}.#{name}/#{arity}"
-        name -> "#{name}/#{arity}"
-      end
-    end
-  end
 end
