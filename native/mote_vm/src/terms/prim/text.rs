@@ -179,7 +179,7 @@ mod tests {
         ];
         for (text, expected) in rows {
             let value = built.value(&Model::Bytes(text.as_bytes().to_vec()));
-            assert_eq!(float(to_float(&mut built.heap, value)), expected, "{text}");
+            assert_eq!(as_f64(to_float(&mut built.heap, value)), expected, "{text}");
         }
         let value = built.value(&Model::Atom("a"));
         assert!(to_float(&mut built.heap, value).is_none());
