@@ -227,7 +227,10 @@ defmodule Mote.Generators.Expressions do
   defp build(:lists, s, d, p), do: infix(~w(++ --), s, d, p)
 
   defp build(:integers, s, d, p) do
-    functions = ~w(div rem Bitwise.band Bitwise.bor Bitwise.bxor Bitwise.bsl Bitwise.bsr)
+    functions =
+      ~w(div rem Bitwise.band Bitwise.bor Bitwise.bxor Bitwise.bsl Bitwise.bsr) ++
+        ~w(Mote.Integer.add64 Mote.Integer.sub64 Mote.Integer.mul64)
+
     call(functions, [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
   end
 
