@@ -224,7 +224,12 @@ defmodule Mote.Values.BinariesTest do
 
     assert {_, :undefined, _, _, _} = eval(context, {:build, 1, 1.0e300, "x"})
     odd = List.duplicate(:undefined, 5) |> List.to_tuple()
-    for x <- [nil, [], {1}, 3 ** 90, <<1::2>>], do: assert(eval(context, {:build, x, x, x}) == odd)
+    for x <- [nil, [], {1}, <<1::2>>], do: assert(eval(context, {:build, x, x, x}) == odd)
+    large = 3 ** 90
+
+    low = Integer.mod(large, 2 ** 32)
+    assert {<<^low::32, _::binary>>, _, :undefined, _, _} = eval(context, {:build, large, 1.5, large})
+
     assert eval(context, {:bits, 5, 9, 1}) == <<5::3, 9::4, 1::1, 5::little-signed-12, 9::4>>
     assert eval(context, {:part, "abcdef", 3}) == <<3, "abcend">>
     for n <- [7, -1, nil], do: assert(eval(context, {:part, "abcdef", n}) == :undefined)

@@ -96,13 +96,14 @@ defmodule Mote.Values.VectorsTest do
 
     for v <- odd, do: assert(eval(context, {:read, v, 0}) == @undefined)
 
-    for type <- [:f64, :i64, :f32, nil], list <- [[:a], [1 | 2], [nil, 1], :a, [3 ** 90], [2 ** 63], [%{}]] do
+    for type <- [:f64, :i64, :f32, nil], list <- [[:a], [1 | 2], [nil, 1], :a, [2 ** 1024], [%{}]] do
       assert eval(context, {:new, type, list}) == :undefined
     end
 
     assert eval(context, {:new, :i64, [1.0]}) == :undefined
     assert %Vector{} = eval(context, {:new, :i64, [2 ** 63 - 1, -(2 ** 63)]})
-    assert eval(context, {:new, :f64, [2 ** 62]}) == :undefined
+    for n <- [2 ** 63, -(2 ** 63) - 1, 3 ** 90], do: assert(eval(context, {:new, :i64, [n]}) == :undefined)
+    assert eval(context, {:new, :f64, [2 ** 62, 3 ** 90]}) == Vector.new(:f64, [2.0 ** 62, 3 ** 90 / 1])
   end
 
   test "made by hand with what is no number", context do

@@ -204,6 +204,7 @@ defmodule Mote.Generators.Expressions do
       "binary_part(M, byte_size(M), -2)",
       ":binary.at(M, K)",
       "to_string(V)",
+      "String.to_float(to_string(V))",
       "is_binary(M)",
       "(M < V)",
       "(case V do k -> (case M do\n<<x::size(k), _::binary>> -> x\n<<_, b::binary-size(k), _::binary>> -> b\n_ -> :none\nend) end)",
