@@ -11,12 +11,12 @@ use super::unit_facts::Subject;
 use crate::code::ir::{Instr, Label, Operand};
 use crate::terms::prim::primitive::Primitive;
 
-/// Rounds of a stride; a power of two, as the fuel is asked for by its bits.
+/// Rounds of a group; a power of two, as the fuel is asked for by its bits.
 pub(super) const ROUNDS: i64 = 4;
-/// Instructions of the longest loop that is compiled as strides, too.
+/// Instructions of the longest loop that is compiled as groups, too.
 const LONGEST: usize = 32;
 
-/// A stride is made only if its last round is less than that away from a bound.
+/// A group is made only if its last round is less than that away from a bound.
 pub(super) const DISTANCE: i64 = 1 << 50;
 /// A bound up to this size is near.
 const NEAR: i64 = 1 << 40;
@@ -31,13 +31,13 @@ pub(super) struct Counted {
     pub(super) steps: Vec<Option<i64>>,
     /// Which parameters are handed on as they are.
     pub(super) fixed: Vec<bool>,
-    /// What must hold before a stride for all of its rounds to go on.
+    /// What must hold before a group for all of its rounds to go on.
     pub(super) bounds: Vec<Bound>,
     /// Where the first of the bounds is looked at.
     pub(super) exit: Option<Label>,
 }
 
-/// In the last round of a stride, parameter `counter` and `ahead` are above the bound, or below it.
+/// In the last round of a group, parameter `counter` and `ahead` are above the bound, or below it.
 pub(super) struct Bound {
     pub(super) counter: u16,
     pub(super) ahead: i64,
@@ -93,7 +93,7 @@ impl Counted {
         })
     }
 
-    /// Where a counter lies in the rounds of a stride, if it is on its way to a bound that is near. It is a float without
+    /// Where a counter lies in the rounds of a group, if it is on its way to a bound that is near. It is a float without
     /// loss there.
     pub(super) fn range(&self, counter: u16) -> Option<(i64, i64)> {
         let mut bounds = self.bounds.iter().filter(|b| b.counter == counter);
@@ -102,7 +102,7 @@ impl Counted {
 }
 
 impl Bound {
-    /// What a condition of a round asks of the last one of a stride, if that answers for all.
+    /// What a condition of a round asks of the last one of a group, if that answers for all.
     fn of(goes: &Condition, round: &Path<'_>, args: &[Operand]) -> Option<Bound> {
         use Primitive as P;
         let (counter, ahead) = goes.counter;

@@ -11,7 +11,7 @@ use mote_vm::values::value::FIXNUM_MAX;
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
-/// More than two strides, and what is left of one.
+/// More than two groups, and what is left of one.
 const MANY: i64 = 10;
 
 /// What a round makes of its counter and of what it was handed.
@@ -344,7 +344,7 @@ fn the_count_ends_in_each_round() {
                 assert_ne!(answer, ":undefined", "{round:?}, {rounds} of {parts}");
             }
         }
-        // So long that the first slice has fuel for one stride at most, and the next ones for some.
+        // So long that the first slice has fuel for one group at most, and the next ones for some.
         for (rounds, parts) in [(4, 60), (70, 60), (71, 3), (72, 5)] {
             said(&Case {
                 at: -1,
@@ -430,7 +430,7 @@ fn fuel_ends_at_each_call_and_round() {
         (Round::Hidden, 1, 0),
     ] {
         for (rounds, parts) in [(0, 3), (4, 0), (9, 2)] {
-            // What is hidden is so in the second stride, which is given up and gives its fuel back.
+            // What is hidden is so in the second group, which is given up and gives its fuel back.
             let case = Case {
                 at: 3,
                 ..Case::of(round, rounds, parts)
@@ -442,7 +442,7 @@ fn fuel_ends_at_each_call_and_round() {
             }
         }
     }
-    // Over the ends of slices, and where strides begin and end around them.
+    // Over the ends of slices, and where groups begin and end around them.
     let case = Case::of(Round::Erfc, 300, 30);
     let needed = needed(300, 30, 2);
     let around = |end: u64| end - 2..end + 3;

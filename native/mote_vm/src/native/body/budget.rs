@@ -69,7 +69,7 @@ impl Body<'_, '_> {
         self.b.def_var(self.budget, budget);
     }
 
-    /// Whether the slice has fuel left for a stride of that price.
+    /// Whether the slice has fuel left for a group of that price.
     pub(super) fn has_fuel_for(&mut self, budget: Value, price: i64) -> Value {
         if price.count_ones() == 1 {
             return self.b.ins().band_imm_s(budget, FUEL & !(price - 1));
@@ -79,7 +79,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp_imm_u(enough, fuel, price)
     }
 
-    /// For how many strides of that price the slice has fuel left.
+    /// For how many groups of that price the slice has fuel left.
     pub(super) fn fuel_for(&mut self, budget: Value, price: i64) -> Value {
         let fuel = self.b.ins().band_imm_s(budget, FUEL);
         if price.count_ones() == 1 {

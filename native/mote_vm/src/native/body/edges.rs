@@ -24,8 +24,8 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn block_of(&mut self, target: Target) -> Block {
-        if let Some(stride) = &self.stride {
-            return stride.given_up;
+        if let Some(group) = &self.group {
+            return group.given_up;
         }
         let (blocks, label) = match target {
             Target::Fast(label) => (&mut self.fast, label),
@@ -62,7 +62,7 @@ impl Body<'_, '_> {
     /// Whether control can go there as it is.
     pub(super) fn is_ready(&self, target: Target) -> bool {
         let stops = matches!(target, Target::Stopped);
-        self.stride.is_some()
+        self.group.is_some()
             || self.missing(target).is_empty()
                 && (stops || !self.positions.are_pending())
                 && !self.goes_back(target)

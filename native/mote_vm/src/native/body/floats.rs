@@ -177,7 +177,7 @@ impl Body<'_, '_> {
         if matches!(p, Primitive::Neg | Primitive::Abs) {
             return;
         }
-        if self.stride.is_some() {
+        if self.group.is_some() {
             return self.sum_up(result);
         }
         let finite = self.is_finite(result);

@@ -1,11 +1,11 @@
-//! Several rounds of a loop beside each other, where they make inner loops: a stride of a loop that loop_nest.rs has followed.
+//! Several rounds of a loop beside each other, where they make inner loops: a group of a loop that loop_nest.rs has followed.
 //!
 //! Each round is a **lane**: activations of its own of all that it calls, in line. All lanes come to an inner loop first,
 //! then its rounds are made once, each for all lanes, and so on; what needs what the round before hands on comes last, lane
 //! behind lane. So chains of operations that wait for each other are as many as there are lanes, and a processor that has
 //! nothing to do but to wait for one of them goes on with the others. Each lane computes what its round would.
 //!
-//! It is a stride like others (unroll.rs): for all that it calls fuel and depth are there before it.
+//! It is a group like others (unroll.rs): for all that it calls fuel and depth are there before it.
 use super::inline::{Activation, Given};
 use super::unroll::Unrolled;
 use super::{Body, Calls, Target};
@@ -36,7 +36,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Before the first stride: what plain rounds come back to, and what they need not test.
+    /// Before the first group: what plain rounds come back to, and what they need not test.
     pub(super) fn admit_lanes(&mut self, nest: &LoopNest<'a>, plain: Block) {
         let again = self.b.create_block();
         self.b.ins().jump(again, &[]);
@@ -65,7 +65,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// From the end of a plain round to the next: by strides again if there is more fuel than before. Those that were given
+    /// From the end of a plain round to the next: by groups again if there is more fuel than before. Those that were given
     /// up are so for this slice.
     pub(super) fn next_round(&mut self, plain: Block) {
         let again = match self.abreast_again {
@@ -85,7 +85,7 @@ impl<'a> Body<'a, '_> {
         self.inlined.is_none() && self.abreast_again.is_some()
     }
 
-    /// The rounds of a stride.
+    /// The rounds of a group.
     pub(super) fn lanes(&mut self, nest: &LoopNest<'a>) {
         let mut lanes: Vec<Lane<'a>> = (0..ROUNDS).map(|i| self.lane(nest, i)).collect();
         for (steps, inner) in &nest.prologue {
@@ -112,7 +112,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// A round of the stride, before it begins.
+    /// A round of the group, before it begins.
     fn lane(&mut self, nest: &LoopNest<'a>, round: i64) -> Lane<'a> {
         let counted = &nest.counted;
         let frames = nest.frames.iter().enumerate().map(|(i, frame)| {
@@ -168,11 +168,11 @@ impl<'a> Body<'a, '_> {
     fn switch_lane(&mut self, lane: &mut Lane<'a>, frame: usize) {
         let (activation, linear) = &mut lane.0[frame];
         self.switch(activation);
-        swap(&mut self.current_stride().linear, linear);
+        swap(&mut self.current_group().linear, linear);
     }
 
-    fn current_stride(&mut self) -> &mut Unrolled {
-        self.stride.as_mut().expect("lanes are those of a stride")
+    fn current_group(&mut self) -> &mut Unrolled {
+        self.group.as_mut().expect("lanes are those of a group")
     }
 
     fn steps(&mut self, lane: &mut Lane<'a>, steps: &[Step]) {
@@ -279,8 +279,8 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(before);
         self.b.switch_to_block(head);
         let left = self.b.use_var(left_now);
-        let stride = Unrolled {
-            given_up: self.current_stride().given_up,
+        let group = Unrolled {
+            given_up: self.current_group().given_up,
             counted: inner.counted.clone(),
             rounds: 1,
             linear: Linear::nothing(0),
@@ -288,19 +288,19 @@ impl<'a> Body<'a, '_> {
             finite: true,
             sum: None,
         };
-        let outer = self.stride.replace(stride);
+        let outer = self.group.replace(group);
         for Lane(frames) in lanes.iter_mut() {
             let activation = &mut frames[inner.frame].0;
             self.switch(activation);
             self.state = self.flow.start();
             self.constant_counters(inner, left);
-            self.current_stride().linear = Linear::start(self.flow, self.subject.registers);
+            self.current_group().linear = Linear::start(self.flow, self.subject.registers);
             self.round();
             self.switch(activation);
         }
-        let stride = std::mem::replace(&mut self.stride, outer);
-        let stride = stride.expect("it was begun above");
-        self.counters_go_on(&stride);
+        let group = std::mem::replace(&mut self.group, outer);
+        let group = group.expect("it was begun above");
+        self.counters_go_on(&group);
         let fewer = self.b.ins().iadd_imm_s(left, -1);
         self.b.def_var(left_now, fewer);
         self.b.ins().brif(fewer, head, &[], done, &[]);
@@ -309,7 +309,7 @@ impl<'a> Body<'a, '_> {
         self.b.switch_to_block(before);
         let rounds = self.b.ins().iconst(I64, inner.rounds);
         self.b.def_var(left_now, rounds);
-        for counter in &stride.counters {
+        for counter in &group.counters {
             let begun = inner.begun[counter.param as usize];
             let begun = begun.expect("what counts towards a bound begins with a constant");
             let float = self.b.ins().f64const(begun as f64 * counter.power);

@@ -142,9 +142,9 @@ pub(super) struct Body<'a, 'b> {
     again: Option<Block>,
     fast_again: Option<Block>,
     /// Several rounds of a loop, while they are compiled.
-    stride: Option<Unrolled>,
-    strides_left: Variable,
-    /// Where a loop tries strides again that calls others, and the budget that its plain round has begun with.
+    group: Option<Unrolled>,
+    groups_left: Variable,
+    /// Where a loop tries groups again that calls others, and the budget that its plain round has begun with.
     abreast_again: Option<Block>,
     begun_with: Variable,
     /// What the current activation is in line of, the activations in line whose slow bodies are not there yet, and how
@@ -237,7 +237,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let n = subject.registers as usize;
         let words: Vec<_> = (0..n).map(|_| b.declare_var(I64)).collect();
         let floats: Vec<_> = (0..n).map(|_| b.declare_var(F64)).collect();
-        let [budget, strides_left, begun_with] = [(); 3].map(|()| b.declare_var(I64));
+        let [budget, groups_left, begun_with] = [(); 3].map(|()| b.declare_var(I64));
         let positions = Positions::new(&mut b);
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
@@ -267,8 +267,8 @@ impl<'a, 'b> Body<'a, 'b> {
             stopped,
             again: None,
             fast_again: None,
-            stride: None,
-            strides_left,
+            group: None,
+            groups_left,
             abreast_again: None,
             begun_with,
             inlined: None,
@@ -344,10 +344,10 @@ impl<'a, 'b> Body<'a, 'b> {
         }
     }
 
-    /// From what was tested to the fast body, by strides if it is a loop that counts.
+    /// From what was tested to the fast body, by groups if it is a loop that counts.
     fn begin_rounds(&mut self) {
         let fast_again = self.b.create_block();
-        self.strides(fast_again);
+        self.groups(fast_again);
         self.b.switch_to_block(fast_again);
         self.fast_again = Some(fast_again);
         self.begin_plain_round();

@@ -140,7 +140,7 @@ impl Body<'_, '_> {
 
     /// Whether a parameter of the loop may go a small step further without a test.
     fn has_room_for_steps(&self, param: u16) -> bool {
-        let has_room = match self.stride {
+        let has_room = match self.group {
             // Tested before it, also where the loop calls others.
             Some(_) => &self.flow.steps,
             None => &self.flow.counters,

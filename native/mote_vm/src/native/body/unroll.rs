@@ -1,12 +1,12 @@
 //! Unrolled loops: several rounds at once of a loop that counts (counted_loops.rs). Those that are made at once are a
-//! **stride**.
+//! **group**.
 //!
-//! A stride has the rounds of the plain loop one after the other, or in lanes (lanes.rs). How many strides there is fuel
+//! A group has the rounds of the plain loop one after the other, or in lanes (lanes.rs). How many groups there is fuel
 //! for, and how many there are before the loop ends, is calculated before the first of them; what they count is how many of
 //! them are left, from which fuel and counters follow where they are asked for.
 //!
 //! Invariants:
-//! 1. For all strides fuel is left of the slice, and no round of them is the last.
+//! 1. For all groups fuel is left of the slice, and no round of them is the last.
 //! 2. It is made whole or not at all: wherever something is not usual, it goes to the plain loop with what it was begun
 //!    with. So it has no effects, and whatever comes of what is not usual comes of it there.
 //! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
@@ -25,7 +25,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 use cranelift_frontend::Variable;
 use std::rc::Rc;
 
-/// A stride that is being compiled.
+/// A group that is being compiled.
 pub(super) struct Unrolled {
     /// Where what is not usual goes.
     pub(super) given_up: Block,
@@ -45,23 +45,23 @@ pub(super) struct Unrolled {
 pub(super) struct Counter {
     pub(super) param: u16,
     pub(super) power: f64,
-    /// What it grows by from one stride to the next.
+    /// What it grows by from one group to the next.
     by: f64,
     pub(super) float: Variable,
 }
 
-/// What strides of a loop are.
-struct Strides<'a> {
-    /// The loops in its rounds, if there are any: then the rounds of a stride are made in lanes.
+/// What groups of a loop are.
+struct Groups<'a> {
+    /// The loops in its rounds, if there are any: then the rounds of a group are made in lanes.
     nest: Option<LoopNest<'a>>,
     counted: Rc<Counted>,
     /// What its floats are to lie in at first, if none of them can get out of the finite ones then.
     beginning: Option<Interval>,
-    /// The fuel of a stride.
+    /// The fuel of a group.
     price: i64,
 }
 
-/// What is known before the first stride: how many there are, and the parameters before and after them.
+/// What is known before the first group: how many there are, and the parameters before and after them.
 struct Start {
     count: Value,
     begun: Vec<Value>,
@@ -69,40 +69,40 @@ struct Start {
     left_at_end: Value,
 }
 
-/// What a stride begins with.
+/// What a group begins with.
 struct Begun {
-    /// How many strides are left, with this one.
+    /// How many groups are left, with this one.
     left: Value,
     words: Vec<Value>,
     floats: Vec<Option<Value>>,
 }
 
 impl<'a> Body<'a, '_> {
-    /// From the start of a loop to its plain form, by strides as far as they go.
-    pub(super) fn strides(&mut self, plain: Block) {
-        let Some(strides) = self.strides_of_loop() else {
+    /// From the start of a loop to its plain form, by groups as far as they go.
+    pub(super) fn groups(&mut self, plain: Block) {
+        let Some(groups) = self.groups_of_loop() else {
             self.b.ins().jump(plain, &[]);
             return;
         };
-        let start = self.admit(&strides, plain);
-        // What strides need of counters as floats is known when they are compiled; it is made before them.
+        let start = self.admit(&groups, plain);
+        // What groups need of counters as floats is known when they are compiled; it is made before them.
         let (before, head) = (self.b.create_block(), self.b.create_block());
         self.b.ins().jump(before, &[]);
         self.b.seal_block(before);
         self.b.switch_to_block(head);
-        let begun = self.begin_stride(&strides, &start);
-        let (stride, done) = self.stride(&strides, begun.left, head);
+        let begun = self.begin_group(&groups, &start);
+        let (group, done) = self.group(&groups, begun.left, head);
         self.done(done, &start, plain);
-        self.give_up(stride.given_up, &strides, &start, begun, plain);
+        self.give_up(group.given_up, &groups, &start, begun, plain);
         self.b.switch_to_block(before);
-        self.before_strides(&start, stride.counters, head);
+        self.before_groups(&start, group.counters, head);
         self.state = self.flow.start();
         self.before.clear();
         self.unproven = false;
     }
 
-    /// What strides of this loop would be, if it counts.
-    fn strides_of_loop(&self) -> Option<Strides<'a>> {
+    /// What groups of this loop would be, if it counts.
+    fn groups_of_loop(&self) -> Option<Groups<'a>> {
         let nest = self.nest();
         let counted = match &nest {
             Some(nest) => nest.counted.clone(),
@@ -113,7 +113,7 @@ impl<'a> Body<'a, '_> {
             None => intervals::beginning(&counted, self.subject, self.flow),
         };
         let price = ROUNDS * nest.as_ref().map_or(1, |nest| nest.price);
-        Some(Strides {
+        Some(Groups {
             nest,
             counted,
             beginning,
@@ -121,9 +121,9 @@ impl<'a> Body<'a, '_> {
         })
     }
 
-    /// Goes to the plain loop unless at least one stride is certain; how many are.
-    fn admit(&mut self, strides: &Strides<'a>, plain: Block) -> Start {
-        if let Some(beginning) = strides.beginning {
+    /// Goes to the plain loop unless at least one group is certain; how many are.
+    fn admit(&mut self, groups: &Groups<'a>, plain: Block) -> Start {
+        if let Some(beginning) = groups.beginning {
             for (i, kinds) in self.flow.inputs.iter().enumerate() {
                 if *kinds == Kinds::FLOAT {
                     let float = self.b.use_var(self.floats[i]);
@@ -132,27 +132,27 @@ impl<'a> Body<'a, '_> {
                 }
             }
         }
-        if let Some(nest) = &strides.nest {
+        if let Some(nest) = &groups.nest {
             self.admit_lanes(nest, plain);
         }
         let budget = self.b.use_var(self.budget);
         let begun: Vec<Value> = self.words();
-        let enough = self.has_fuel_for(budget, strides.price);
+        let enough = self.has_fuel_for(budget, groups.price);
         self.unless_plain(enough, plain);
-        let mut count = self.fuel_for(budget, strides.price);
-        for bound in &strides.counted.bounds {
+        let mut count = self.fuel_for(budget, groups.price);
+        for bound in &groups.counted.bounds {
             let distance = self.distance(bound, &begun);
             let near = self.is_near(distance);
             self.unless_plain(near, plain);
             // Twice the integer is in words.
-            let stride = self.b.ins().iconst(I64, 2 * ROUNDS * bound.step);
-            let before = self.b.ins().udiv(distance, stride);
+            let group = self.b.ins().iconst(I64, 2 * ROUNDS * bound.step);
+            let before = self.b.ins().udiv(distance, group);
             let before = self.b.ins().iadd_imm_s(before, 1);
             count = self.b.ins().umin(count, before);
         }
-        let spent = self.b.ins().imul_imm_s(count, strides.price);
+        let spent = self.b.ins().imul_imm_s(count, groups.price);
         let left_at_end = self.b.ins().isub(budget, spent);
-        let ends = (strides.counted.steps.iter().zip(&begun))
+        let ends = (groups.counted.steps.iter().zip(&begun))
             .map(|(step, word)| step.map(|step| self.ahead(*word, step, count)))
             .collect();
         Start {
@@ -163,10 +163,10 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// The parameters at the head of a stride: counters follow from how many strides are left.
-    fn begin_stride(&mut self, strides: &Strides<'a>, start: &Start) -> Begun {
-        let left = self.b.use_var(self.strides_left);
-        for (i, (step, end)) in strides.counted.steps.iter().zip(&start.ends).enumerate() {
+    /// The parameters at the head of a group: counters follow from how many groups are left.
+    fn begin_group(&mut self, groups: &Groups<'a>, start: &Start) -> Begun {
+        let left = self.b.use_var(self.groups_left);
+        for (i, (step, end)) in groups.counted.steps.iter().zip(&start.ends).enumerate() {
             if let (Some(step), Some(end)) = (step, end) {
                 let word = self.ahead(*end, -step, left);
                 self.b.def_var(self.words[i], word);
@@ -183,39 +183,39 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// The rounds of a stride, and back to its head while any are left; where it goes on when none is.
-    fn stride(&mut self, strides: &Strides<'a>, left: Value, head: Block) -> (Unrolled, Block) {
+    /// The rounds of a group, and back to its head while any are left; where it goes on when none is.
+    fn group(&mut self, groups: &Groups<'a>, left: Value, head: Block) -> (Unrolled, Block) {
         let given_up = self.b.create_block();
         self.b.set_cold_block(given_up);
         self.state = self.flow.start();
-        self.stride = Some(Unrolled {
+        self.group = Some(Unrolled {
             given_up,
             linear: Linear::start(self.flow, self.subject.registers),
-            counted: strides.counted.clone(),
+            counted: groups.counted.clone(),
             rounds: ROUNDS,
             counters: Vec::new(),
-            finite: strides.beginning.is_some(),
+            finite: groups.beginning.is_some(),
             sum: None,
         });
-        match &strides.nest {
+        match &groups.nest {
             Some(nest) => self.lanes(nest),
             None => (0..ROUNDS).for_each(|_| self.round()),
         }
-        let stride = self.stride.as_ref().expect("it was begun above");
-        if let Some(sum) = stride.sum {
+        let group = self.group.as_ref().expect("it was begun above");
+        if let Some(sum) = group.sum {
             let finite = self.is_finite(sum);
             self.leave_unless(finite, Target::Slow(0));
         }
-        let stride = self.stride.take().expect("as above");
-        self.counters_go_on(&stride);
+        let group = self.group.take().expect("as above");
+        self.counters_go_on(&group);
         let fewer = self.b.ins().iadd_imm_s(left, -1);
-        self.b.def_var(self.strides_left, fewer);
+        self.b.def_var(self.groups_left, fewer);
         let done = self.b.create_block();
         self.b.ins().brif(fewer, head, &[], done, &[]);
-        (stride, done)
+        (group, done)
     }
 
-    /// After the last stride: the plain loop makes the rounds that are left.
+    /// After the last group: the plain loop makes the rounds that are left.
     fn done(&mut self, done: Block, start: &Start, plain: Block) {
         self.b.switch_to_block(done);
         self.b.seal_block(done);
@@ -228,17 +228,17 @@ impl<'a> Body<'a, '_> {
         self.b.ins().jump(plain, &[]);
     }
 
-    /// Out of the middle of a stride: the plain loop makes its rounds, with what it was begun with.
+    /// Out of the middle of a group: the plain loop makes its rounds, with what it was begun with.
     fn give_up(
         &mut self,
         given_up: Block,
-        strides: &Strides<'a>,
+        groups: &Groups<'a>,
         start: &Start,
         begun: Begun,
         plain: Block,
     ) {
         self.b.switch_to_block(given_up);
-        let unspent = self.b.ins().imul_imm_s(begun.left, strides.price);
+        let unspent = self.b.ins().imul_imm_s(begun.left, groups.price);
         let budget = self.b.ins().iadd(start.left_at_end, unspent);
         self.b.def_var(self.budget, budget);
         for (i, float) in begun.floats.into_iter().enumerate() {
@@ -250,9 +250,9 @@ impl<'a> Body<'a, '_> {
         self.b.ins().jump(plain, &[]);
     }
 
-    /// Before the first stride: counters as floats, which its rounds asked for.
-    fn before_strides(&mut self, start: &Start, counters: Vec<Counter>, head: Block) {
-        self.b.def_var(self.strides_left, start.count);
+    /// Before the first group: counters as floats, which its rounds asked for.
+    fn before_groups(&mut self, start: &Start, counters: Vec<Counter>, head: Block) {
+        self.b.def_var(self.groups_left, start.count);
         for counter in counters {
             let float = self.fixnum_as_float(start.begun[counter.param as usize]);
             let power = self.b.ins().f64const(counter.power);
@@ -263,9 +263,9 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(head);
     }
 
-    /// At the end of a stride, for the next one.
-    pub(super) fn counters_go_on(&mut self, stride: &Unrolled) {
-        for counter in &stride.counters {
+    /// At the end of a group, for the next one.
+    pub(super) fn counters_go_on(&mut self, group: &Unrolled) {
+        for counter in &group.counters {
             let float = self.b.use_var(counter.float);
             let by = self.b.ins().f64const(counter.by);
             let float = self.b.ins().fadd(float, by);
@@ -284,12 +284,12 @@ impl<'a> Body<'a, '_> {
             .collect()
     }
 
-    /// The word of a parameter after so many strides.
-    fn ahead(&mut self, word: Value, step: i64, strides: Value) -> Value {
+    /// The word of a parameter after so many groups.
+    fn ahead(&mut self, word: Value, step: i64, groups: Value) -> Value {
         if step == 0 {
             return word;
         }
-        let by = self.b.ins().imul_imm_s(strides, 2 * ROUNDS * step.abs());
+        let by = self.b.ins().imul_imm_s(groups, 2 * ROUNDS * step.abs());
         match step > 0 {
             true => self.b.ins().iadd(word, by),
             false => self.b.ins().isub(word, by),
@@ -303,7 +303,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(next);
     }
 
-    /// Twice as far as the last round of a stride is before a bound.
+    /// Twice as far as the last round of a group is before a bound.
     fn distance(&mut self, bound: &Bound, words: &[Value]) -> Value {
         let counter = words[bound.counter as usize];
         // Words have twice the integer, and the tags go with the difference. What wraps is far away in either case: a
@@ -340,16 +340,16 @@ impl<'a> Body<'a, '_> {
 
     /// One round, up to what it hands on to the next.
     pub(super) fn round(&mut self) {
-        let stride = self.stride.as_ref().expect("a stride has rounds");
-        let counted = stride.counted.clone();
+        let group = self.group.as_ref().expect("a group has rounds");
+        let counted = group.counted.clone();
         self.start_of_round();
         for at in &counted.round {
             self.compute(*at);
         }
         self.hand_on(&counted.handed);
         self.state = self.flow.start();
-        if let Some(stride) = &mut self.stride {
-            stride.linear.hand_on(&counted.handed, self.flow);
+        if let Some(group) = &mut self.group {
+            group.linear.hand_on(&counted.handed, self.flow);
         }
     }
 
@@ -369,8 +369,8 @@ impl<'a> Body<'a, '_> {
     /// What is known after an instruction of a round.
     pub(super) fn pass(&mut self, instruction: &Instr) {
         self.state.pass(instruction, self.subject);
-        if let Some(stride) = &mut self.stride {
-            stride.linear.pass(instruction, self.subject.constants);
+        if let Some(group) = &mut self.group {
+            group.linear.pass(instruction, self.subject.constants);
         }
     }
 
@@ -390,35 +390,35 @@ impl<'a> Body<'a, '_> {
         self.b.ins().icmp(within, distance, farthest)
     }
 
-    /// In a stride, a float that must be finite for it to count.
+    /// In a group, a float that must be finite for it to count.
     pub(super) fn sum_up(&mut self, float: Value) {
-        let stride = self.stride.as_mut().expect("only strides sum up");
-        if stride.finite {
+        let group = self.group.as_mut().expect("only groups sum up");
+        if group.finite {
             return;
         }
-        // What is not finite stays so in a sum. One that gets too large by itself gives the stride up for nothing.
-        stride.sum = Some(match stride.sum {
+        // What is not finite stays so in a sum. One that gets too large by itself gives the group up for nothing.
+        group.sum = Some(match group.sum {
             Some(sum) => self.b.ins().fadd(sum, float),
             None => float,
         });
     }
 
-    /// In a stride: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
-    /// the counter was at the start, which is a float that grows from stride to stride.
+    /// In a group: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
+    /// the counter was at the start, which is a float that grows from group to group.
     pub(super) fn counter_as_float(&mut self, operand: Operand, power: f64) -> Option<Value> {
-        let stride = self.stride.as_mut()?;
-        let (param, ahead) = stride.linear.of(operand)?;
-        stride.counted.range(param)?;
-        let step = stride.counted.steps[param as usize]?;
+        let group = self.group.as_mut()?;
+        let (param, ahead) = group.linear.of(operand)?;
+        group.counted.range(param)?;
+        let step = group.counted.steps[param as usize]?;
         let known = |c: &&Counter| c.param == param && c.power == power;
-        let float = match stride.counters.iter().find(known) {
+        let float = match group.counters.iter().find(known) {
             Some(counter) => counter.float,
             None => {
                 let float = self.b.declare_var(F64);
-                stride.counters.push(Counter {
+                group.counters.push(Counter {
                     param,
                     power,
-                    by: (stride.rounds * step) as f64 * power,
+                    by: (group.rounds * step) as f64 * power,
                     float,
                 });
                 float

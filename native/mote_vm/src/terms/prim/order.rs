@@ -161,9 +161,7 @@ impl Rank {
             Rank::Tuple
         } else if a.as_map_node().is_some() {
             Rank::Map
-        } else if a.as_float().is_some() {
-            Rank::Number
-        } else if a.as_big().is_some() {
+        } else if a.as_float().is_some() || a.as_big().is_some() {
             Rank::Number
         } else if a.as_on().is_some() {
             Rank::On
