@@ -175,7 +175,13 @@ defmodule Mote.Raised do
   defp elixir(:case_clause, [value]), do: raise(CaseClauseError, term: value)
   defp elixir(:with_clause, [value]), do: raise(WithClauseError, term: value)
   defp elixir(:cond_clause, []), do: raise(CondClauseError)
-  defp elixir(:badstruct, [module, value]), do: raise(BadStructError, struct: module, term: value)
+  # Elixir 1.20 does not have that exception any more.
+  defp elixir(:badstruct, [module, value]) do
+    if Code.ensure_loaded?(BadStructError),
+      do: raise(struct(BadStructError, struct: module, term: value)),
+      else: raise(ArgumentError, "expected a struct #{inspect(module)}, got: #{show(value)}")
+  end
+
   defp elixir(:struct, [value]), do: raise(ArgumentError, "expected a struct, got: #{show(value)}")
   defp elixir(:send_after, _), do: raise(ArgumentError, "expected milliseconds, an integer of 0 or more")
   defp elixir(:range, bounds), do: raise(ArgumentError, range(bounds))

@@ -47,7 +47,7 @@ defmodule Mote.Behaviour.Error do
   end
 
   @doc "Runs `fun`. Raises all the mistakes that it finds as one `CompileError`, at the place of the first."
-  @spec together((() -> value)) :: value when value: term
+  @spec together((... -> value)) :: value when value: term
   def together(fun) do
     fun.()
   rescue

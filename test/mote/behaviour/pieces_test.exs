@@ -533,10 +533,14 @@ defmodule Mote.Behaviour.PiecesTest do
       end
 
       for wrong <- [7, %{x: 1, y: 2}, %{__struct__: Other, x: 1, y: 2}] do
-        assert %BadStructError{struct: Point, term: ^wrong} = catch_error(module.moved(wrong, 1))
-
-        assert %BadStructError{struct: Point, term: ^wrong} =
-                 catch_error(Mote.Interpret.call(module, :moved, [wrong, 1]))
+        for exception <- [
+              catch_error(module.moved(wrong, 1)),
+              catch_error(Mote.Interpret.call(module, :moved, [wrong, 1]))
+            ] do
+          if Code.ensure_loaded?(BadStructError),
+            do: assert(exception == struct(BadStructError, struct: Point, term: wrong)),
+            else: assert(%ArgumentError{message: "expected a struct " <> _} = exception)
+        end
       end
 
       assert_raise ArgumentError, "expected a struct, got: %{y: 1}", fn -> module.other(%{y: 1}, 2) end
