@@ -39,7 +39,8 @@ defmodule Mote.RaisedLibraryTest do
             {{:sum, "4x", "1"}, 14, {String, :to_integer}, {"4x"}, ~r/String.to_integer\("4x"\)$/},
             {{:part, :text, 1, 2}, 6, {String, :slice_range}, {:text, 1, 2}, ~r/String.slice\(:text, 1..2/},
             {{:most, []}, 7, {:function_clause, {Enum, :max_by}, 2}, {[]}, ~r/Enum.EmptyError.*Enum.max_by/},
-            {{:all, [[1], 2]}, 8, {Enum, :concat_all}, {[2, [1]], []}, ~r/Protocol.UndefinedError.* 2 /},
+            {{:all, [[1], 2]}, 8, {Enum, :concat_all}, {[2, [1]], []},
+             ~r/Protocol.UndefinedError.*Enum.concat\(\[\[1\], 2\]\)/},
             {{:first, [1]}, 9, {:function_clause, :"-reader/0-fun-0-", 1}, {1},
              ~r/in anonymous fn\/1 in Mote.RaisedLibraryTest.Reader.reader\/0: \(1\)$/},
             {{:else, 1}, 10, :with_clause, {1}, ~r/WithClauseError.*: no with clause matching: 1$/}
