@@ -113,20 +113,21 @@ defmodule Mote.Raised do
   # 1. nothing takes longer than to go through the arguments;
   # 2. no struct is gone through by its own code: that may go on for ever, exit, or read a file.
 
-  # A function of the library is called only with what it cannot take long for.
-  defp small?(value) when is_integer(value), do: value in -@small..@small
-  defp small?(value) when is_binary(value), do: byte_size(value) <= @small
-  defp small?(%MapSet{} = set), do: small?(MapSet.to_list(set))
-  defp small?(%Range{first: first, last: last}), do: small?(first) and small?(last)
-  defp small?(value) when is_struct(value), do: false
-  defp small?(value) when is_list(value), do: few?(value, 100)
-  defp small?(value) when is_tuple(value), do: value |> Tuple.to_list() |> few?(100)
-  defp small?(value) when is_map(value), do: map_size(value) <= 100 and value |> Map.to_list() |> few?(100)
-  defp small?(value), do: not is_function(value)
+  # A function of the library is called only with what it cannot take long for: few parts, however often they are shared.
+  defp small?(value), do: left(value, 100) >= 0
 
-  defp few?(_list, 0), do: false
-  defp few?([head | tail], left), do: small?(head) and few?(tail, left - 1)
-  defp few?(tail, _left), do: tail == [] or small?(tail)
+  # Of so many parts that a value may have, those that it leaves; below 0 if it is not small.
+  defp left(_value, n) when n < 0, do: n
+  defp left(value, n) when is_integer(value), do: if(value in -@small..@small, do: n - 1, else: -1)
+  defp left(value, n) when is_binary(value), do: if(byte_size(value) <= @small, do: n - 1, else: -1)
+  defp left(%MapSet{} = set, n), do: set |> MapSet.to_list() |> left(n)
+  defp left(%Range{first: first, last: last}, n), do: left(last, left(first, n))
+  defp left(value, _n) when is_struct(value) or is_function(value), do: -1
+  defp left([head | tail], n), do: left(tail, left(head, n - 1))
+  defp left(value, n) when is_tuple(value) and tuple_size(value) <= n, do: value |> Tuple.to_list() |> left(n)
+  defp left(value, n) when is_map(value) and map_size(value) <= n, do: value |> Map.to_list() |> left(n)
+  defp left(value, _n) when is_tuple(value) or is_map(value), do: -1
+  defp left(_leaf, n), do: n - 1
 
   # What a call is made of where it stands: a range that is written in place is not made, lists are collected backwards.
   defp library(:slice_range, [source, first, last | step]),

@@ -57,9 +57,13 @@ defmodule Mote.RaisedLibraryTest do
 
   test "is not asked for what would take long" do
     long = String.duplicate("x", 100_000)
+    # Of sixty cells, and without end when it is written out.
+    shared = Enum.reduce(1..60, [], fn _, list -> [list, list] end)
 
     for reason <- [
           {:raised, {Reader, 7, {String, :to_integer}}, {long}},
+          {:raised, {Reader, 7, {Enum, :sum}}, {shared}},
+          {:raised, {Reader, 7, {Enum, :sum}}, {%{a: {shared}}}},
           {:raised, {Reader, 7, {Enum, :at}}, {%Range{first: 1, last: 100_000, step: 1}, :a}},
           {:raised, {Reader, 7, {List, :duplicate}}, {[], 100_000_000_000}},
           {:raised, {Reader, 7, {Enum, :no_such_function}}, {1, 2}}
