@@ -13,12 +13,22 @@ defmodule Mote.Total.Integers do
   @high 0x3FFFFFFFFFFFFFFF
   @most 16_384
   @limb 64
-  # Limbs that are visited for one element, and products of two limbs.
+  # Elements that any operation costs; limbs for one element that are compared or copied, and of what is calculated with.
+  @begun 80
   @linear 4
-  @square 2
+  @visited 2
+  # Products of two limbs. With long factors a limb of the longer one meets as many as so many times the root of the
+  # shorter one's. A quotient, or the digits, take as long as so many products.
+  @square 4
+  @root 8
+  @quotient 3
 
   @doc "Whether an integer is one word in a machine."
   defguard is_fix(n) when is_integer(n) and n >= @low and n <= @high
+
+  # What 128 bits hold is calculated for nothing.
+  defguardp is_wide(n)
+            when n >= -0x80000000000000000000000000000000 and n < 0x80000000000000000000000000000000
 
   @doc "How many limbs of 64 bits an integer has."
   @spec limbs(integer) :: pos_integer
@@ -54,28 +64,44 @@ defmodule Mote.Total.Integers do
 
   @doc "An operation of two integers that visits each limb once."
   def linear(a, b, fun),
-    do: calculated(a, b, fn x, y -> div(x + y, @linear) end, fun)
+    do: calculated(a, b, fn _, _ -> 0 end, fun)
 
   @doc "The product."
   def mul(a, b) do
-    calculated(a, b, fn x, y -> if x + y - 1 <= @most, do: div(x * y, @square) end, &*/2)
+    calculated(a, b, fn x, y -> if x + y - 1 <= @most, do: product(x, y) end, &*/2)
   end
 
   @doc "A quotient or a remainder."
   def divided(_, 0, _), do: @none
 
   def divided(a, b, fun),
-    do: calculated(a, b, fn x, y -> div((max(x - y, 0) + 1) * y, @square) end, fun)
+    do: calculated(a, b, fn x, y -> @quotient * product(max(x - y, 0) + 1, y) end, fun)
 
-  defp calculated(a, b, price, fun) do
+  defp calculated(a, b, multiplied, fun) when is_wide(a) and is_wide(b) do
+    case fun.(a, b) do
+      n when is_wide(n) -> n
+      _ -> paid(a, b, multiplied, fun)
+    end
+  end
+
+  defp calculated(a, b, multiplied, fun), do: paid(a, b, multiplied, fun)
+
+  defp paid(a, b, multiplied, fun) do
     {x, y} = {limbs(a), limbs(b)}
 
-    with true <- x <= @most and y <= @most, elements when is_integer(elements) <- price.(x, y) do
-      Work.count(elements)
+    with true <- x <= @most and y <= @most, elements when is_integer(elements) <- multiplied.(x, y) do
+      Work.count(visited(x + y) + elements)
       fit(fun.(a, b))
     else
       _ -> @none
     end
+  end
+
+  defp visited(limbs), do: @begun + div(limbs, @visited)
+
+  defp product(x, y) do
+    {shorter, longer} = {min(x, y), max(x, y)}
+    div(longer * min(shorter, @root * trunc(:math.sqrt(shorter))), @square)
   end
 
   @doc "The opposite."
@@ -96,10 +122,19 @@ defmodule Mote.Total.Integers do
 
   @doc "To the left, or to the right if the count is negative. It is looked at first: the BEAM would build the integer."
   def shift(0, n), do: if(number?(n), do: 0, else: @none)
+  def shift(a, n) when is_wide(a) and n < 0, do: if(number?(n), do: a >>> min(-n, 127), else: @none)
+
+  def shift(a, n) when is_wide(a) and n < 128 do
+    case a <<< n do
+      shifted when is_wide(shifted) -> shifted
+      _ -> shifted(a, n)
+    end
+  end
+
   def shift(a, n), do: if(number?(a) and number?(n), do: shifted(a, n), else: @none)
 
   defp shifted(a, n) when n <= 0 do
-    Work.count(weight(a))
+    Work.count(visited(limbs(a)))
     if -n > @most * @limb, do: if(a < 0, do: -1, else: 0), else: a >>> -n
   end
 
@@ -107,7 +142,7 @@ defmodule Mote.Total.Integers do
     limbs = limbs(a) + div(n, @limb)
 
     if limbs <= @most do
-      Work.count(div(limbs, @linear))
+      Work.count(visited(limbs))
       fit(a <<< n)
     else
       @none
@@ -115,12 +150,12 @@ defmodule Mote.Total.Integers do
   end
 
   @doc "The decimal digits."
-  def text(n) when is_fix(n), do: Integer.to_string(n)
+  def text(n) when is_wide(n), do: Integer.to_string(n)
 
   def text(n) do
     if number?(n) do
       limbs = limbs(n)
-      Work.count(div(limbs * limbs, @square))
+      Work.count(visited(limbs) + @quotient * product(limbs, limbs))
       Integer.to_string(n)
     else
       @none

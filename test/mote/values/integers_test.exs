@@ -281,6 +281,8 @@ defmodule Mote.Values.IntegersTest do
       {customer, {:float, a}} -> send customer, a / 1
       {customer, {:square, a}} -> send customer, rem(a * a, 1_000_000_007)
       {customer, {:double, n}} -> send customer, doubled(n, 1)
+      {customer, {:rem, a, b}} -> send customer, rem(a, b)
+      {customer, {:text, n}} -> send customer, byte_size(to_string(Integer.pow(2, n)))
       {customer, :ping} -> send customer, :pong
     end
 
@@ -311,12 +313,12 @@ defmodule Mote.Values.IntegersTest do
   end
 
   test "what cannot be paid for ends the turn: with fuel for the time, with memory for the room" do
-    machine = start_supervised!({Mote, fuel: 10_000, id: make_ref()})
+    machine = start_supervised!({Mote, fuel: 5_000, id: make_ref()})
     actor = Mote.create(machine, Raising.calculate())
     ten_thousand_digits = 10 ** 10_000
     assert {:error, %Error{reason: :aborted} = error} = Mote.ask(actor, {:square, ten_thousand_digits})
     assert error.context.reason == :fuel
-    turn = Behaviour.turn(Raising.calculate(), {self(), {:square, ten_thousand_digits}}, fuel: 10_000)
+    turn = Behaviour.turn(Raising.calculate(), {self(), {:square, ten_thousand_digits}}, fuel: 5_000)
     assert turn.outcome == {:abort, :fuel}
     assert Mote.ask!(actor, {:square, 10 ** 1_000}) == rem(10 ** 2_000, 1_000_000_007)
 
@@ -325,6 +327,14 @@ defmodule Mote.Values.IntegersTest do
     assert {:error, %Error{reason: :aborted} = error} = Mote.ask(actor, {:double, 100_000})
     assert error.context.reason == :no_memory
     assert Mote.ask!(actor, {:double, 100}) == 6
+  end
+
+  test "a turn has fuel for the largest numbers" do
+    machine = start_supervised!(Mote)
+    actor = Mote.create(machine, Raising.calculate())
+    {a, b} = {2 ** 1_000_000, 3 ** 315_000}
+    assert Mote.ask!(actor, {:rem, a, b}) == rem(a, b)
+    assert Mote.ask!(actor, {:text, 1_000_000}) == 301_030
   end
 
   property "large numbers cost as much fuel in plain Elixir as on a machine" do
@@ -354,7 +364,14 @@ defmodule Mote.Values.IntegersTest do
       end
     end
 
-    check all(a <- sizes, b <- one_of([sizes, large()]), b != 0, by <- integer(0..20_000), max_runs: 15) do
+    check all(
+            a <- one_of([sizes, large()]),
+            a != -2,
+            b <- one_of([sizes, large()]),
+            b != 0,
+            by <- one_of([integer(0..200), integer(0..20_000)]),
+            max_runs: 40
+          ) do
       message = {self(), {a, b, by}}
       plain = Behaviour.turn(Calculates.cost(), message)
 

@@ -11,7 +11,7 @@ use super::value::Value;
 use std::cmp::Ordering;
 
 /// The most limbs of an integer. It bounds what one operation can take that nobody interrupts: some ten milliseconds
-/// for a product of the largest, which a turn has paid for before.
+/// for a product of the largest, and some tens for its digits, which a turn has paid for before.
 pub const MOST_LIMBS: usize = 1 << 14;
 
 /// Bits of a limb.
@@ -64,12 +64,16 @@ impl<'h> Big<'h> {
 
     /// The nearest float; of two that are equally near, the even one. `None` if it is beyond all floats.
     pub(crate) fn to_f64(self) -> Option<f64> {
+        // Not one of all its limbs is looked at then: nobody pays for that.
+        let exponent = self.bits() - 1 + BIAS;
+        if exponent > 2 * BIAS {
+            return None;
+        }
         let (last, lower) = self.limbs.split_last()?;
         let (second, rest) = match lower.split_last() {
             Some((second, rest)) => (*second, rest),
             None => (0, lower),
         };
-        let bits = self.bits();
         // The 64 highest bits, and whether anything is below them.
         let zeros = last.leading_zeros();
         let both = (u128::from(*last) << 64 | u128::from(second)) << zeros;
@@ -80,10 +84,6 @@ impl<'h> Big<'h> {
         let half = 1 << (cut - 1);
         let up = rest > half || rest == half && (sticky || kept & 1 == 1);
         // A carry out of the mantissa goes into the exponent, as it should.
-        let exponent = bits - 1 + BIAS;
-        if exponent > 2 * BIAS {
-            return None;
-        }
         let mantissa = kept - (1 << (MANTISSA - 1)) + u64::from(up);
         let float = f64::from_bits((exponent << (MANTISSA - 1)) + mantissa);
         let float = if self.negative { -float } else { float };

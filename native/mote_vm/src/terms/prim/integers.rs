@@ -1,9 +1,9 @@
 //! Arithmetic of integers of any size, for those that are not both fixnums, or whose result is none.
 //!
 //! Invariants:
-//! 1. What an operation takes is counted before it is done, by the limbs of its operands: [`LINEAR`] of them for an element
-//!    where each limb is visited once, [`SQUARE`] products of two limbs where each meets each. The plain Elixir form
-//!    counts the same (lib/mote/total/work.ex).
+//! 1. What an operation takes is counted before it is done: [`BEGUN`], then by the limbs of its operands: [`VISITED`] of
+//!    them for an element, and what is multiplied besides ([`product`]). An element is about what it is elsewhere, some
+//!    nanoseconds. The plain Elixir form counts the same (lib/mote/total/integers.ex).
 //! 2. A result of more than [`MOST_LIMBS`] has no answer. Where that can be told from the operands, nothing is counted.
 //! 3. What two words can hold is calculated in 128 bits, and costs nothing.
 use crate::base::work::Over;
@@ -12,10 +12,19 @@ use crate::values::big::{limbs_of_float, trimmed, Big, MOST_LIMBS};
 use crate::values::value::Value;
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// Limbs that are visited for one element.
+/// Limbs for one element that are copied or compared.
 pub(crate) const LINEAR: usize = 4;
+/// What any operation takes, in elements: a few more than a primitive has for nothing.
+const BEGUN: usize = 80;
+/// Limbs for one element of what is calculated with.
+const VISITED: usize = 2;
 /// Products of limbs for one element.
-pub(crate) const SQUARE: usize = 2;
+const SQUARE: usize = 4;
+/// A product takes for each limb of the longer factor as long as with that many times the root of the limbs of the
+/// shorter one, if that is less: long factors are multiplied in parts.
+const ROOT: usize = 8;
+/// A quotient, or the digits of an integer, take as long as so many products.
+const QUOTIENT: usize = 3;
 /// Bits of a limb.
 const LIMB: usize = 64;
 
@@ -148,14 +157,29 @@ pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value)
 fn price(operation: Operation, x: &Parts<'_>, y: &Parts<'_>) -> Option<usize> {
     match operation {
         Operation::Mul if x.len() + y.len() - 1 > MOST_LIMBS => None,
-        Operation::Mul => Some(x.len() * y.len() / SQUARE),
         Operation::Div | Operation::Rem if y.limbs == [0] => None,
-        // For each limb of the quotient all of the divisor is visited.
-        Operation::Div | Operation::Rem => {
-            Some((x.len().saturating_sub(y.len()) + 1) * y.len() / SQUARE)
-        }
-        _ => Some((x.len() + y.len()) / LINEAR),
+        _ => Some(linear(x.len() + y.len()) + multiplied(operation, x.len(), y.len())),
     }
+}
+
+/// The elements of an operation that visits so many limbs.
+fn linear(limbs: usize) -> usize {
+    BEGUN + limbs / VISITED
+}
+
+/// What is multiplied for an operation on integers of so many limbs, in elements.
+fn multiplied(operation: Operation, x: usize, y: usize) -> usize {
+    match operation {
+        Operation::Mul => product(x, y),
+        Operation::Div | Operation::Rem => QUOTIENT * product(x.saturating_sub(y) + 1, y),
+        _ => 0,
+    }
+}
+
+/// The elements of a product of so many limbs by so many.
+fn product(x: usize, y: usize) -> usize {
+    let (shorter, longer) = (x.min(y), x.max(y));
+    longer * shorter.min(ROOT * shorter.isqrt()) / SQUARE
 }
 
 /// `None` if 128 bits do not hold it, or there is nothing to divide by.
@@ -165,7 +189,8 @@ fn in_128_bits(operation: Operation, n: i128, m: i128) -> Option<i128> {
         Operation::Sub => n.checked_sub(m),
         Operation::Mul => n.checked_mul(m),
         Operation::Div => n.checked_div(m),
-        Operation::Rem => n.checked_rem(m),
+        // There is a remainder even where the quotient is too large.
+        Operation::Rem => (m != 0).then(|| n.wrapping_rem(m)),
         Operation::And => Some(n & m),
         Operation::Or => Some(n | m),
         Operation::Xor => Some(n ^ m),
@@ -176,13 +201,13 @@ fn in_128_bits(operation: Operation, n: i128, m: i128) -> Option<i128> {
 #[cold]
 #[inline(never)]
 pub(crate) fn shift(heap: &mut Heap, a: Value, count: i64) -> Value {
+    if let Some(small) = as_i128(a).and_then(|n| shifted_in_128_bits(n, count)) {
+        return heap.wide_integer(small);
+    }
     let mut room = [0];
     let Some(x) = Parts::of(a, &mut room) else {
         return Value::NONE;
     };
-    if x.limbs == [0] {
-        return a;
-    }
     let by = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
     let limbs = match count < 0 {
         true => x.len(),
@@ -191,11 +216,22 @@ pub(crate) fn shift(heap: &mut Heap, a: Value, count: i64) -> Value {
     if count > 0 && limbs > MOST_LIMBS {
         return Value::NONE;
     }
-    if heap.work.count(limbs / LINEAR).is_err() {
+    if heap.work.count(linear(limbs)).is_err() {
         return Value::NONE;
     }
     let x = x.to_integer();
     value(heap, &if count < 0 { x >> by } else { x << by })
+}
+
+/// `None` if 128 bits do not hold it.
+fn shifted_in_128_bits(n: i128, count: i64) -> Option<i128> {
+    let by = u32::try_from(count.unsigned_abs()).unwrap_or(u32::MAX);
+    match count {
+        // Beyond 127 bits only the sign is left.
+        ..=0 => Some(n >> by.min(127)),
+        _ if n == 0 => Some(0),
+        _ => n.checked_shl(by).filter(|shifted| shifted >> by == n),
+    }
 }
 
 /// `-a`, or `abs(a)` if only negative ones change.
@@ -224,7 +260,8 @@ pub(crate) fn text(heap: &mut Heap, a: Value) -> Option<String> {
     }
     let mut room = [0];
     let x = Parts::of(a, &mut room)?;
-    heap.work.count(x.len() * x.len() / SQUARE).ok()?;
+    let price = linear(x.len()) + QUOTIENT * product(x.len(), x.len());
+    heap.work.count(price).ok()?;
     Some(x.to_integer().to_string())
 }
 
@@ -388,6 +425,30 @@ mod tests {
     }
 
     #[test]
+    fn what_128_bits_hold_costs_nothing() {
+        let mut heap = heap();
+        let heap = &mut heap;
+        let (least, most) = (heap.wide_integer(i128::MIN), heap.wide_integer(i128::MAX));
+        let [one, minus, up, down] = [1, -1, 100, -1_000].map(Value::fixnum);
+        let two_to_63 = heap.wide_integer(1 << 63);
+        arith::sub(heap, most, one);
+        arith::irem(heap, least, minus);
+        text(heap, least);
+        for count in [down, minus, Value::fixnum(0), Value::fixnum(63)] {
+            bits::bsl(heap, two_to_63, count);
+            bits::bsl(heap, minus, count);
+        }
+        assert!(heap.work.is_none());
+        arith::idiv(heap, least, minus);
+        assert_eq!(
+            heap.work.counted(),
+            BEGUN + 3 / VISITED + QUOTIENT * (2 / SQUARE)
+        );
+        bits::bsl(heap, two_to_63, up);
+        assert!(heap.work.counted() >= 2 * BEGUN);
+    }
+
+    #[test]
     fn what_cannot_be_paid_for_is_not_done() {
         let mut heap = heap();
         let a = ones(&mut heap, 2_000);
@@ -397,9 +458,10 @@ mod tests {
         assert!(text(&mut heap, a).is_none() && heap.work.is_over());
         heap.work.allow(1_000);
         assert!(!arith::add(&mut heap, a, a).is_none());
-        assert_eq!(heap.work.counted(), 4_000 / LINEAR);
+        assert_eq!(heap.work.counted(), BEGUN + 4_000 / VISITED);
         heap.work.allow(u64::MAX);
         assert!(!arith::mul(&mut heap, a, a).is_none());
-        assert_eq!(heap.work.counted(), 2_000 * 2_000 / SQUARE);
+        let product = 2_000 * ROOT * 44 / SQUARE;
+        assert_eq!(heap.work.counted(), BEGUN + 4_000 / VISITED + product);
     }
 }
