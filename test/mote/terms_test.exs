@@ -259,6 +259,7 @@ defmodule Mote.TermsTest do
         fn -> captured end,
         Enum.map(1..10_000, fn _ -> make_ref() end),
         Enum.map(1..10_000, &(&1 * 3 ** 90)),
+        List.duplicate(2 ** 2_000_000, 100),
         List.duplicate(echo, 10_000),
         List.duplicate(:binary.copy("x", 4096), 1_000)
       ]

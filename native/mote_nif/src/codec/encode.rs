@@ -188,7 +188,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    /// An integer that is no leaf.
+    /// An integer that is no leaf. How large one is that nobody calculates with cannot be seen from here.
     fn large_integer(&mut self, term: Term<'a>) -> Result<(), Halt> {
         self.spend(FEW)?;
         match integer(term) {
@@ -197,7 +197,10 @@ impl<'m, 'a> Encoder<'m, 'a> {
                 self.builder.any_integer(negative, &limbs);
                 Ok(())
             }
-            None => self.opaque(term, Class::BigInteger),
+            None => {
+                self.spend(NORMAL)?;
+                self.opaque(term, Class::BigInteger)
+            }
         }
     }
 
