@@ -55,6 +55,19 @@ defmodule Mote.RaisedLibraryTest do
     end
   end
 
+  test "is asked of integers, which take no time" do
+    for {name, arguments, exception} <- [
+          {:mod, {10_000, 0}, ArithmeticError},
+          {:floor_div, {2 ** 64, 0}, ArithmeticError},
+          {:pow, {10_000, -1}, ArithmeticError},
+          {:pow, {2, 2 ** 64}, SystemLimitError},
+          {:mod, {2 ** 2_000_000, 0}, FunctionClauseError}
+        ] do
+      raised = Raised.exception({:raised, {Reader, 7, {Integer, name}}, arguments})
+      assert {name, raised.__struct__} == {name, exception}
+    end
+  end
+
   test "is not asked for what would take long" do
     long = String.duplicate("x", 100_000)
     # Of sixty cells, and without end when it is written out.
