@@ -30,7 +30,7 @@ defmodule Mote.Raised do
 
   # Integers up to here, and texts of as many bytes, are small for all functions of the library.
   @small 1_000
-  # And up to here for those of Integer, but for powers.
+  # And up to here for a few of them; powers are told before.
   @short 0x100000000000000000000000000000000
 
   @doc "Whether a turn was aborted where Elixir would have raised."
@@ -59,7 +59,9 @@ defmodule Mote.Raised do
     {name, arguments} = library(name, Tuple.to_list(arguments))
     arity = length(arguments)
 
-    if small?(module, arguments) and Code.ensure_loaded?(module) and function_exported?(module, name, arity),
+    small = small?({module, name}, arguments)
+
+    if small and Code.ensure_loaded?(module) and function_exported?(module, name, arity),
       do: told({module, name}, arguments),
       else: %FunctionClauseError{module: module, function: name, arity: arity}
   end
@@ -116,11 +118,11 @@ defmodule Mote.Raised do
   # 2. no struct is gone through by its own code: that may go on for ever, exit, or read a file.
 
   # A function of the library is called only with what it cannot take long for: few parts, however often they are shared.
-  # Those of Integer take no longer for large integers than for a few parts.
-  defp small?(Integer, arguments),
-    do: small?(nil, Enum.reject(arguments, &(is_integer(&1) and abs(&1) < @short)))
+  # Those of Integer take no longer for large integers than for a few parts, and an index is only an index.
+  defp small?({module, name}, arguments) when module == Integer or {module, name} == {Enum, :fetch!},
+    do: arguments |> Enum.reject(&(is_integer(&1) and abs(&1) < @short)) |> left(100) >= 0
 
-  defp small?(_module, arguments), do: left(arguments, 100) >= 0
+  defp small?(_function, arguments), do: left(arguments, 100) >= 0
 
   # Of so many parts that a value may have, those that it leaves; below 0 if it is not small.
   defp left(_value, n) when n < 0, do: n

@@ -68,6 +68,12 @@ defmodule Mote.RaisedLibraryTest do
     end
   end
 
+  test "is asked of an index" do
+    reason = {:raised, {Reader, 7, {Enum, :fetch!}}, {[1], 5_000}}
+    assert %Enum.OutOfBoundsError{} = Raised.exception(reason)
+    assert Raised.format(reason) =~ "Enum.fetch!([1], 5000)"
+  end
+
   test "is not asked for what would take long" do
     long = String.duplicate("x", 100_000)
     # Of sixty cells, and without end when it is written out.
