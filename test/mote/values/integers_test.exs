@@ -283,6 +283,8 @@ defmodule Mote.Values.IntegersTest do
       {customer, {:double, n}} -> send customer, doubled(n, 1)
       {customer, {:rem, a, b}} -> send customer, rem(a, b)
       {customer, {:text, n}} -> send customer, byte_size(to_string(Integer.pow(2, n)))
+      {customer, {:digits, n}} -> send customer, Enum.sum(Integer.digits(n))
+      {customer, {:parse, n}} -> send customer, Integer.parse(to_string(n) <> "!") == {n, "!"}
       {customer, :ping} -> send customer, :pong
     end
 
@@ -335,6 +337,9 @@ defmodule Mote.Values.IntegersTest do
     {a, b} = {2 ** 1_000_000, 3 ** 315_000}
     assert Mote.ask!(actor, {:rem, a, b}) == rem(a, b)
     assert Mote.ask!(actor, {:text, 1_000_000}) == 301_030
+    nines = 10 ** 301_030 - 1
+    assert Mote.ask!(actor, {:digits, -nines}) == -9 * 301_030
+    assert Mote.ask!(actor, {:parse, nines}) and Mote.ask!(actor, {:parse, -b})
   end
 
   property "large numbers cost as much fuel in plain Elixir as on a machine" do
