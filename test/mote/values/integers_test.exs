@@ -61,7 +61,8 @@ defmodule Mote.Values.IntegersTest do
         Integer.mod(a, b),
         Integer.floor_div(a, b),
         Integer.gcd(a, b),
-        Integer.extended_gcd(a, b),
+        # Of 0 and a negative number older releases of Elixir have another one.
+        Integer.extended_gcd(a ||| 1, b),
         Integer.pow(a, 5),
         Integer.digits(a),
         Integer.digits(b, 7),
@@ -156,7 +157,7 @@ defmodule Mote.Values.IntegersTest do
         Integer.mod(a, b),
         Integer.floor_div(a, b),
         Integer.gcd(a, b),
-        Integer.extended_gcd(a, b),
+        Integer.extended_gcd(a ||| 1, b),
         Integer.pow(a, 5),
         Integer.digits(a),
         Integer.digits(b, 7),
