@@ -240,7 +240,7 @@ mod tests {
                 target: actor(),
                 message: Value::NIL,
             };
-            assert!(inbox.push_events(&mut vec![event; 3]).is_some());
+            assert!(inbox.push_events(&mut vec![event; 3], None).is_ok());
             assert_eq!(quota.held(), 3 * size_of::<Event>());
             assert!(emptied(&quota, &inbox, false));
         }

@@ -2,7 +2,7 @@
 //!
 //! | root | where |
 //! |---|---|
-//! | events queued, forwarded, wanted elsewhere and received | each thread's queue and lists, each inbox |
+//! | events queued, leaving, held, given and received | each thread's queue and lists, each inbox |
 //! | messages and looks from outside that wait | each inbox, and each dispatcher of a seeded machine |
 //! | timers | each station |
 //! | actors whose turns are counted | each thread's watches |
@@ -35,6 +35,9 @@ pub(crate) trait RootVisitor: Visitor {
         match waiting {
             Waiting::Event(event) => self.event(event),
             Waiting::Entry(Entry::Migrate(event, _)) => self.event(*event),
+            Waiting::Entry(Entry::Given(events)) => {
+                events.iter().for_each(|event| self.event(*event));
+            }
             Waiting::Entry(Entry::Message(target, parcel)) => {
                 self.actor(target.0);
                 parcel.each_address(|value| self.value(value));
@@ -61,12 +64,7 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
     }
     for thread in threads {
         visitor.queue(&thread.turn.queue);
-        for event in thread.forwards.iter().flatten() {
-            visitor.event(*event);
-        }
-        for (event, _) in &thread.wanted {
-            visitor.event(*event);
-        }
+        thread.turn.leaving.each(|event| visitor.event(event));
         for (target, parcel) in &thread.arrivals {
             visitor.actor(target.0);
             parcel.each_address(|value| visitor.value(value));
@@ -85,6 +83,7 @@ mod tests {
     use crate::boundary::parcel::{Builder, Parcel};
     use crate::testing::still::Still;
     use crate::threads::watch::{Watch, Watched};
+    use crate::turns::leaving::Kind;
     use crate::turns::queue::Event;
     use crate::values::actor::Actor;
     use crate::values::handles::Target;
@@ -158,16 +157,31 @@ mod tests {
     #[test]
     fn forwarded_events_are_roots() {
         let mut still = Still::new(1);
-        still.thread.forwards = vec![Vec::new(), vec![event(1, 2)], vec![event(3, 4)]];
+        let leaving = &mut still.thread.turn.leaving;
+        leaving.add(1, Kind::Owner, event(1, 2));
+        leaving.add(2, Kind::Entrance, event(3, 4));
+        assert_eq!(still.roots(), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn events_that_are_held_are_roots() {
+        let mut still = Still::new(1);
+        still.thread.turn.leaving.held.push(event(1, 2));
+        assert_eq!(still.roots(), [1, 2]);
+    }
+
+    #[test]
+    fn events_of_actors_that_were_given_are_roots() {
+        let mut still = Still::new(1);
+        still.push(Entry::Given(vec![event(1, 2), event(3, 4)]));
         assert_eq!(still.roots(), [1, 2, 3, 4]);
     }
 
     #[test]
     fn events_wanted_elsewhere_are_roots() {
         let mut still = Still::new(1);
-        still.thread.wanted = vec![(event(1, 2), 1)];
+        still.thread.turn.leaving.wanted.push((event(1, 2), 1));
         assert_eq!(still.roots(), [1, 2]);
-        still.thread.wanted.clear();
     }
 
     #[test]
@@ -188,7 +202,10 @@ mod tests {
     fn events_that_have_come_from_other_threads_are_roots() {
         let mut still = Still::new(1);
         let station = still.thread.place.station.clone();
-        assert!(station.inbox.push_events(&mut vec![event(1, 2)]).is_some());
+        assert!(station
+            .inbox
+            .push_events(&mut vec![event(1, 2)], None)
+            .is_ok());
         assert_eq!(still.roots(), [1, 2]);
     }
 

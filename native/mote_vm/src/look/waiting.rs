@@ -46,14 +46,9 @@ fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     moving(thread, show);
 }
 
-/// What leaves for other threads at the end of the batch.
+/// What leaves for other threads at the end of the batch, or waits for its actors.
 fn moving(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
-    for event in thread.forwards.iter().flatten() {
-        show(event.target);
-    }
-    for (event, _) in &thread.wanted {
-        show(event.target);
-    }
+    thread.turn.leaving.each(|event| show(event.target));
 }
 
 fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {
@@ -64,6 +59,7 @@ fn each_target(waiting: Waiting<'_>, show: &mut impl FnMut(*const Actor)) {
     match waiting {
         Waiting::Event(event) => show(event.target),
         Waiting::Entry(Entry::Migrate(event, _)) => show(event.target),
+        Waiting::Entry(Entry::Given(events)) => events.iter().for_each(|event| show(event.target)),
         Waiting::Entry(Entry::Message(target, _)) => show(target.0),
         Waiting::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),
         Waiting::Entry(_) => {}

@@ -16,6 +16,9 @@
 //!    collection itself at its end.
 //! 8. While anything is in it, it counts as one thing to do (quiescence.rs): from before the first thing is in it until
 //!    whoever has taken out everything says that it is done.
+//! 9. `version` changes under the lock before an actor that the thread owns is given away or taken from it, and again
+//!    afterwards: in between it is odd. An event for an actor that the thread owned when somebody read an even version
+//!    enters only as long as that still holds; whoever is refused asks the record anew (giving.rs).
 //!
 //! Places and bytes are taken some messages ahead, and what is left of them goes back with the next drain: so a message
 //! that follows others touches no count that is shared with the thread, whose cache line would have to come over.
@@ -24,8 +27,11 @@ mod models;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
-use crate::base::sync::{fence, AcqRel, Acquire, Apart, AtomicBool, Mutex, Release, SeqCst};
+use crate::base::sync::{
+    fence, AcqRel, Acquire, Apart, AtomicBool, AtomicU64, Mutex, Release, SeqCst,
+};
 use crate::boundary::batch::Batch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{Refusal, Refused};
@@ -54,6 +60,8 @@ pub(crate) enum Entry {
     Collect(Done),
     /// An event for an actor that this thread owns and the thread of that number wants to run.
     Migrate(Event, u16),
+    /// What is queued for actors that were given to this thread: they are in transit until it takes this in.
+    Given(Vec<Event>),
     /// The sponsor is removed: hand everything over and end.
     Retire,
 }
@@ -71,6 +79,7 @@ impl Entry {
         let parcel = match self {
             Entry::Message(_, parcel) => parcel.bytes(),
             Entry::Batch(batch) => batch.bytes(),
+            Entry::Given(events) => size_of_val(events.as_slice()),
             _ => 0,
         };
         ENTRY_BYTES + parcel
@@ -128,6 +137,7 @@ impl Entry {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Entry::Batch(batch) => batch.len(),
+            Entry::Given(events) => events.len(),
             _ => 1,
         }
     }
@@ -257,6 +267,22 @@ pub(crate) enum Sender {
     Waits,
 }
 
+/// Why events were not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NotIn {
+    /// The thread has ended.
+    Closed,
+    /// It may not own their actors any more.
+    Moved,
+}
+
+/// What a thread that gives actors away has taken out of its inbox.
+pub(crate) struct TakenOut {
+    pub(crate) events: Vec<Event>,
+    /// Whether nothing else was there.
+    pub(crate) emptied: bool,
+}
+
 /// Whether whoever has put something in is to wake the thread if it sleeps: nobody has announced anything that is still to
 /// be taken out.
 pub(crate) type Wakes = bool;
@@ -267,6 +293,8 @@ pub(crate) struct Inbox {
     inner: Apart<Mutex<Inner>>,
     /// Looked at again and again by a thread that has nothing else to do.
     pending: Apart<AtomicBool>,
+    /// Invariant 9.
+    version: AtomicU64,
     quota: Arc<Quota>,
     quiescence: Arc<Quiescence>,
 }
@@ -286,14 +314,18 @@ impl Inbox {
         if inner.closed {
             return Err(entry);
         }
+        self.add(&mut inner, entry);
+        drop(inner);
+        Ok(self.announce_pushed())
+    }
+
+    fn add(&self, inner: &mut Inner, entry: Entry) {
         inner.room.add(entry.weight());
         let bytes = entry.bytes();
         self.quota.take_anyway(bytes);
         inner.contents.charged += bytes;
         self.count(&inner.contents);
         inner.contents.add(entry);
-        drop(inner);
-        Ok(self.announce_pushed())
     }
 
     /// Something is about to be put in (invariant 8).
@@ -406,13 +438,14 @@ impl Inbox {
         Ok((entered, refused, self.announce_pushed()))
     }
 
-    /// Moves all of `events` in, of which there are some; leaves them when the inbox is closed, and answers `None`.
-    #[must_use]
-    pub(crate) fn push_events(&self, events: &mut Vec<Event>) -> Option<Wakes> {
+    /// Moves all of `events` in, of which there are some, if `version` still holds where one is given; otherwise leaves them.
+    pub(crate) fn push_events(
+        &self,
+        events: &mut Vec<Event>,
+        version: Option<u64>,
+    ) -> Result<Wakes, NotIn> {
         let mut inner = self.inner.lock();
-        if inner.closed {
-            return None;
-        }
+        self.admits(&inner, version)?;
         inner.room.add(events.len());
         let bytes = size_of_val(events.as_slice());
         self.quota.take_anyway(bytes);
@@ -420,7 +453,100 @@ impl Inbox {
         self.count(&inner.contents);
         inner.contents.events.append(events);
         drop(inner);
-        Some(self.announce_pushed())
+        Ok(self.announce_pushed())
+    }
+
+    /// Adds an event for an actor that another thread wants to run, if this one owned it at `version` and still does.
+    pub(crate) fn push_wanted(
+        &self,
+        event: Event,
+        by: ThreadNumber,
+        version: u64,
+    ) -> Result<Wakes, NotIn> {
+        let mut inner = self.inner.lock();
+        self.admits(&inner, Some(version))?;
+        let entry = Entry::Migrate(event, by);
+        self.add(&mut inner, entry);
+        drop(inner);
+        Ok(self.announce_pushed())
+    }
+
+    /// Adds what is queued for actors that are given to this thread; `give` changes their records, under the lock: so
+    /// whoever sees by the record that the thread owns an actor puts things in behind this.
+    pub(crate) fn push_given(
+        &self,
+        events: Vec<Event>,
+        give: impl FnOnce(&[Event]),
+    ) -> Result<Wakes, Vec<Event>> {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return Err(events);
+        }
+        give(&events);
+        self.add(&mut inner, Entry::Given(events));
+        drop(inner);
+        Ok(self.announce_pushed())
+    }
+
+    /// What its thread's actors were like at a moment (invariant 9).
+    pub(crate) fn version(&self) -> u64 {
+        // Acquire: what is read of a record afterwards is no older.
+        self.version.load(Acquire)
+    }
+
+    fn admits(&self, inner: &Inner, version: Option<u64>) -> Result<(), NotIn> {
+        let now = self.version();
+        match version {
+            _ if inner.closed => Err(NotIn::Closed),
+            Some(version) if version != now || !now.is_multiple_of(2) => Err(NotIn::Moved),
+            _ => Ok(()),
+        }
+    }
+
+    /// Its thread begins to give actors away: the events for those, by `goes`, are taken out, those that somebody wants to
+    /// run last. Nothing if a collection has not seen them yet.
+    pub(crate) fn begin_giving(&self, goes: impl Fn(&Event) -> bool) -> Option<TakenOut> {
+        let mut inner = self.inner.lock();
+        if inner.contents.unseen {
+            return None;
+        }
+        self.version.fetch_add(1, AcqRel);
+        let was_empty = inner.contents.len() == 0;
+        let contents = &mut inner.contents;
+        let taken = contents.events.extract_if(.., |event| goes(event));
+        let mut events: Vec<Event> = taken.collect();
+        let wanted = |entry: &mut Entry| matches!(entry, Entry::Migrate(event, _) if goes(event));
+        for entry in contents.entries.extract_if(.., wanted) {
+            if let Entry::Migrate(event, _) = entry {
+                events.push(event);
+            }
+        }
+        let emptied = !was_empty && inner.contents.len() == 0;
+        Some(TakenOut { events, emptied })
+    }
+
+    /// What was given is where it belongs, and so are those events that were taken out.
+    pub(crate) fn end_giving(&self, taken: usize, emptied: bool) {
+        let inner = self.inner.lock();
+        self.version.fetch_add(1, AcqRel);
+        let room = inner.room.clone();
+        drop(inner);
+        room.leave(taken);
+        if emptied {
+            self.quiescence.done(1);
+        }
+    }
+
+    /// Lets `take` take an actor from its thread, which sleeps, unless something waits here.
+    pub(crate) fn let_take(&self, take: impl FnOnce() -> bool) -> Option<bool> {
+        let inner = self.inner.lock();
+        if inner.contents.len() > 0 || !self.version().is_multiple_of(2) {
+            return None;
+        }
+        self.version.fetch_add(1, AcqRel);
+        let taken = take();
+        self.version.fetch_add(1, AcqRel);
+        Some(taken)
     }
 
     /// Makes the thread look for what was just pushed, unless that was seen to.

@@ -5,6 +5,7 @@ pub(crate) mod core_balance;
 pub(crate) mod dispatch;
 pub(crate) mod due;
 pub(crate) mod fault;
+pub(crate) mod giving;
 pub(crate) mod inbox;
 pub(crate) mod parker;
 pub(crate) mod place;

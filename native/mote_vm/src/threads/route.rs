@@ -2,62 +2,76 @@
 //!
 //! | the actor | what happens |
 //! |---|---|
+//! | is in transit to this thread | the event is held until it has come |
 //! | is pinned to another sponsor | the event goes there |
 //! | has a safe behaviour | runs here, unowned: it never becomes |
-//! | is nobody's | taken, runs here |
-//! | belongs to a thread that is asleep | taken over, runs here |
+//! | is nobody's | taken, runs here; if it is pinned, by the sponsor's lead |
+//! | belongs to a thread that is asleep and has nothing to do | taken over, runs here |
 //! | belongs to a thread of this sponsor | the event is forwarded to it |
 //! | belongs to a thread of another sponsor | that thread is asked to give it away, with the event |
 //!
-//! Forwarded events wait on this thread until the end of its batch and travel together.
+//! Forwarded events wait on this thread until the end of its batch and travel together. What keeps their order is said in
+//! giving.rs.
 use crate::base::ids::ThreadNumber;
-use crate::threads::inbox::Entry;
+use crate::threads::inbox::NotIn;
 use crate::threads::parker::Waker;
+use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
+use crate::turns::leaving::{Kind, List};
 use crate::turns::queue::Event;
-use crate::values::actor::Actor;
+use crate::turns::turn::Turn;
+use crate::values::actor::{Actor, Decided, Header};
 use crate::values::value::Value;
 use std::sync::Arc;
 
 /// So often in a row is enough to go to another core for, which takes as long as some dozens of yields.
 const CROWDED: u32 = 16;
+/// A thread that has so many more events queued than it has run turns goes on before it gives what others want: to look
+/// through all of them would take longer.
+const BUSY: u64 = 8;
 
-impl Dispatch {
-    /// Whether the event can run here and now; otherwise it is on its way.
+/// What has come of an attempt to take an actor over.
+enum Taken {
+    Yes,
+    /// It is somebody else's by now.
+    Changed,
+    /// Its owner is awake, or has something to do.
+    No,
+}
+
+impl Place {
+    /// Whether the event can run here and now; otherwise it is on its way, or held.
     #[cold]
     #[inline(never)]
-    pub(crate) fn route(&mut self, event: Event) -> bool {
+    pub(crate) fn route(&self, turn: &mut Turn, event: Event) -> bool {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
-        let me = self.place.station.number;
+        let me = self.station.number;
         loop {
+            if turn.leaving.holds(event.target) {
+                break;
+            }
             let header = actor.header();
+            // giving.rs, invariant 2: what is known of it is as old as the lists, or they are put right.
+            if self.put_lists_right(turn) {
+                continue;
+            }
             let owner = header.owner();
             if owner == me {
-                return true;
+                if !header.is_in_transit() {
+                    return true;
+                }
+                break;
             }
-            let sibling = self.siblings.get(owner as usize).and_then(Option::as_ref);
-            if let Some(sibling) = sibling.filter(|_| header.pinned().is_none()) {
-                // By far the most frequent case, without touching anything shared but the header.
-                let safe = self.turn.program.behaviour(header.behaviour()).safe;
-                if !safe && !sibling.presence.is_asleep() {
-                    self.elsewhere = (actor, owner);
-                    self.forward_again(event);
+            if let Some(to) = self.entrance_of(header) {
+                if self.forward(turn, event, to) {
+                    turn.counts.sendx += 1;
                     return false;
                 }
+                continue;
             }
-            if let Some(pinned) = header.pinned() {
-                let sponsor = self.place.machine.sponsors().by_id(pinned);
-                if sponsor.id != self.place.sponsor.id {
-                    let lead = sponsor.lead().number;
-                    let inside = sponsor.stations.iter().any(|s| s.number == owner);
-                    self.turn.counts.sendx += 1;
-                    self.forward(if inside { owner } else { lead }, event);
-                    return false;
-                }
-            }
-            if self.turn.program.behaviour(header.behaviour()).safe {
+            if turn.program.behaviour(header.behaviour()).safe {
                 return true;
             }
             if owner == 0 {
@@ -66,70 +80,260 @@ impl Dispatch {
                 }
                 continue;
             }
-            let station = self.peer(owner);
-            if let Some(_visit) = station.presence.visit() {
-                if actor.take(header, me) {
-                    self.turn.counts.taken_over += 1;
+            match self.take_over(turn, actor, header) {
+                Taken::Yes => {
+                    turn.counts.taken_over += 1;
                     return true;
+                }
+                Taken::Changed => continue,
+                Taken::No => {}
+            }
+            if self.sponsor.station(owner).is_some() {
+                if self.forward(turn, event, owner) {
+                    turn.counts.forwarded += 1;
+                    if turn.leaving.has_for(owner) {
+                        turn.leaving.elsewhere = (actor, owner);
+                    }
+                    return false;
                 }
                 continue;
             }
-            if self.is_sibling(owner) {
-                self.turn.counts.forwarded += 1;
-                self.forward(owner, event);
-                return false;
+            match self.ask_for(turn, event, owner) {
+                Some(NotIn::Moved) => break,
+                // The thread has just ended: it counts as asleep from now on.
+                Some(NotIn::Closed) => {}
+                None => return false,
             }
-            if station.push(Entry::Migrate(event, me)).is_ok() {
-                self.turn.counts.migrations += 1;
-                return false;
+        }
+        turn.leaving.held.push(event);
+        false
+    }
+
+    /// One more for the actor of which it is known who owned it a moment ago.
+    #[inline]
+    pub(crate) fn forward_again(&self, turn: &mut Turn, event: Event) {
+        turn.counts.forwarded += 1;
+        let owner = turn.leaving.elsewhere.1;
+        turn.leaving.add(owner, Kind::Owner, event);
+    }
+
+    /// Adds the event to the list of the thread that it is to go to by its actor's record, if that still says so. It is held
+    /// if that thread's actors change hands at this moment: what such a list relies on would be over before it is known.
+    fn forward(&self, turn: &mut Turn, event: Event, to: ThreadNumber) -> bool {
+        if turn.leaving.has_for(to) {
+            turn.leaving.add(to, Kind::Owner, event);
+            return true;
+        }
+        let version = self.at(to, |station| station.inbox.version());
+        // SAFETY: targets of queued events are live actors.
+        let header = unsafe { (*event.target).header() };
+        let still = self.goes_to(header) == to;
+        if still && version.is_multiple_of(2) {
+            turn.leaving.begin(to, version, event);
+        } else if still {
+            turn.leaving.held.push(event);
+        }
+        still
+    }
+
+    /// The thread that events for an actor of that record go to; 0 if they run wherever they are.
+    fn goes_to(&self, header: Header) -> ThreadNumber {
+        self.entrance_of(header).unwrap_or(header.owner())
+    }
+
+    /// The thread that events for a pinned actor go to, where that is not as for others.
+    fn entrance_of(&self, header: Header) -> Option<ThreadNumber> {
+        let sponsor = self.machine.sponsors().by_id(header.pinned()?);
+        let lead = sponsor.lead().number;
+        let owner = header.owner();
+        if sponsor.id == self.sponsor.id {
+            // Messages from outside wait there for one that is nobody's: who took it would be ahead of them.
+            return (owner == 0 && lead != self.station.number).then_some(lead);
+        }
+        let is_inside = sponsor.station(owner).is_some();
+        Some(if is_inside { owner } else { lead })
+    }
+
+    /// Puts the lists for owners right if actors have changed hands since they were; whether anything has changed.
+    pub(crate) fn put_lists_right(&self, turn: &mut Turn) -> bool {
+        let moves = self.machine.stations().moves();
+        if turn.leaving.seen == moves {
+            return false;
+        }
+        turn.leaving.seen = moves;
+        let version = |to| self.at(to, |station| station.inbox.version());
+        let is_right = |list: &List| version(list.to) == list.version;
+        let wrong = turn.leaving.take_wrong(is_right);
+        self.readdress(turn, wrong)
+    }
+
+    /// Sorts the events of lists anew; whether there are any.
+    pub(crate) fn readdress(&self, turn: &mut Turn, lists: Vec<List>) -> bool {
+        for event in lists.iter().flat_map(|list| &list.events) {
+            loop {
+                // SAFETY: targets of events on their way are live actors.
+                let to = self.goes_to(unsafe { (*event.target).header() });
+                let is_here = to == 0 || to == self.station.number;
+                if is_here || turn.leaving.holds(event.target) {
+                    turn.leaving.held.push(*event);
+                    break;
+                }
+                if self.forward(turn, *event, to) {
+                    break;
+                }
             }
-            // The thread has just ended: it counts as asleep from now on.
+        }
+        !lists.is_empty()
+    }
+
+    /// Takes an actor over from a thread that sleeps, for which nothing is on its way (giving.rs).
+    fn take_over(&self, turn: &mut Turn, actor: &Actor, header: Header) -> Taken {
+        self.at(header.owner(), |owner| {
+            self.take_from(owner, turn, actor, header)
+        })
+    }
+
+    fn take_from(&self, owner: &Station, turn: &mut Turn, actor: &Actor, seen: Header) -> Taken {
+        if !owner.presence.is_asleep() || turn.leaving.has_for(owner.number) {
+            return Taken::No;
+        }
+        let Some(_visit) = owner.presence.visit() else {
+            return Taken::No;
+        };
+        // SAFETY: its thread sleeps while it is visited, and nobody stands in for it.
+        let is_done = owner
+            .dispatch()
+            .is_none_or(|thread| unsafe { (*thread).is_done() });
+        if !is_done {
+            return Taken::No;
+        }
+        let stations = self.machine.stations();
+        let taken = owner.inbox.let_take(|| {
+            // Its own lists are as right as before: nothing in them is for that thread.
+            if stations.count_move() == turn.leaving.seen {
+                turn.leaving.seen += 1;
+            }
+            actor.take(seen, self.station.number)
+        });
+        match taken {
+            None => Taken::No,
+            Some(true) => Taken::Yes,
+            Some(false) => Taken::Changed,
         }
     }
 
+    /// Asks another sponsor's thread for the event's actor; why it was not asked.
+    fn ask_for(&self, turn: &mut Turn, event: Event, owner: ThreadNumber) -> Option<NotIn> {
+        let station = self.station_of(owner);
+        let version = station.inbox.version();
+        // SAFETY: targets of queued events are live actors.
+        if unsafe { (*event.target).header() }.owner() != owner {
+            return Some(NotIn::Moved);
+        }
+        let me = self.station.number;
+        match station.inbox.push_wanted(event, me, version) {
+            Err(not_in) => Some(not_in),
+            Ok(wakes) => {
+                station.pushed(wakes);
+                turn.counts.migrations += 1;
+                None
+            }
+        }
+    }
+
+    /// What `see` says of the station of a number.
+    #[inline]
+    fn at<R>(&self, number: ThreadNumber, see: impl FnOnce(&Station) -> R) -> R {
+        match self.sponsor.station(number) {
+            Some(sibling) => see(sibling),
+            None => see(&self.machine.stations().get(number)),
+        }
+    }
+
+    /// The station of a number.
+    pub(crate) fn station_of(&self, number: ThreadNumber) -> Arc<Station> {
+        let sibling = self.sponsor.station(number).cloned();
+        sibling.unwrap_or_else(|| self.machine.stations().get(number))
+    }
+
+    /// Puts a list into the inbox of whom it is for; gives it back if it has to be put right first.
+    pub(crate) fn hand_over(&self, turn: &mut Turn, mut list: List, waker: Waker) -> Option<List> {
+        let version = (list.kind == Kind::Owner).then_some(list.version);
+        let events = &mut list.events;
+        match self.at(list.to, |station| {
+            station.push_events(events, version, waker)
+        }) {
+            Ok(()) => {}
+            Err(NotIn::Moved) => return Some(list),
+            // Its actors can be taken over.
+            Err(NotIn::Closed) if list.kind == Kind::Owner => {
+                turn.leaving.held.append(&mut list.events);
+            }
+            Err(NotIn::Closed) => {
+                // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
+                let heir = self.machine.sponsors().first();
+                let _ = heir.lead().push_events(&mut list.events, None, waker);
+                list.events.clear();
+            }
+        }
+        turn.leaving.keep_room(list);
+        None
+    }
+}
+
+impl Dispatch {
     /// Makes this thread the owner of `actor` if it may be; otherwise says which thread is or should be.
     pub(crate) fn settle(&mut self, actor: &Actor) -> Option<Arc<Station>> {
-        let me = self.place.station.number;
+        let Dispatch { place, turn, .. } = self;
         loop {
             let header = actor.header();
             let owner = header.owner();
-            if owner == me {
+            if owner == place.station.number {
                 return None;
             }
-            if let Some(pinned) = header.pinned() {
-                let sponsor = self.place.machine.sponsors().by_id(pinned);
-                if sponsor.id != self.place.sponsor.id {
-                    return Some(sponsor.lead().clone());
-                }
+            let entrance = place.entrance_of(header);
+            if let Some(entrance) = entrance {
+                return Some(place.station_of(entrance));
             }
             if owner == 0 {
-                actor.take(header, me);
-                continue;
-            }
-            let station = self.peer(owner);
-            let taken = station
-                .presence
-                .visit()
-                .map(|_visit| actor.take(header, me));
-            if taken.is_none() {
-                return Some(station);
+                actor.take(header, place.station.number);
+            } else if let Taken::No = place.take_over(turn, actor, header) {
+                return Some(place.station_of(owner));
             }
         }
     }
 
-    /// Gives the actors away that other sponsors' threads want, with the events.
+    /// Gives the actors away that other sponsors' threads want.
     pub(crate) fn migrate(&mut self) {
-        let mut wanted = std::mem::take(&mut self.wanted);
-        for (event, to) in wanted.drain(..) {
-            // SAFETY: targets of queued events are live actors.
-            let actor = unsafe { &*event.target };
-            if actor.header().owner() == self.place.station.number {
-                actor.give(to);
-            }
-            // If it is not this thread's, the asker looks again.
-            self.forward(to, event);
+        let Dispatch { place, turn, .. } = self;
+        let run = turn.counts.turns - turn.leaving.wanted_since;
+        let is_busy = turn.queue.len() as u64 > BUSY * run;
+        if turn.leaving.wanted.is_empty() || is_busy && self.choices.is_none() && !self.retiring {
+            return;
         }
-        self.wanted = wanted;
+        let me = place.station.number;
+        // The askers look again for what is not this thread's.
+        // SAFETY, also below: targets of events on their way are live actors.
+        let header = |event: &Event| unsafe { (*event.target).header() };
+        let gone = |(event, _): &mut (Event, ThreadNumber)| header(event).owner() != me;
+        let gone: Vec<_> = turn.leaving.wanted.extract_if(.., gone).collect();
+        for (event, by) in gone {
+            turn.leaving.add(by, Kind::Entrance, event);
+        }
+        let mut askers: Vec<ThreadNumber> = turn.leaving.wanted.iter().map(|w| w.1).collect();
+        askers.sort_unstable();
+        askers.dedup();
+        for asker in askers {
+            for (event, by) in &turn.leaving.wanted {
+                if *by == asker && !header(event).is_in_transit() {
+                    // SAFETY: as above.
+                    unsafe { (*event.target).decide(Some(Decided::Goes)) };
+                }
+            }
+            let station = place.station_of(asker);
+            place.give(turn, &station, |_, _| |_, _| false);
+        }
+        turn.leaving.wanted_since = turn.counts.turns;
     }
 
     /// Sends `event` in the name of a sponsor: the value of an atom, or none for this one.
@@ -150,45 +354,42 @@ impl Dispatch {
             }
             Some(sponsor) => {
                 self.turn.counts.sendx += 1;
-                self.forward(sponsor.lead().number, event);
+                let lead = sponsor.lead().number;
+                self.turn.leaving.add(lead, Kind::Entrance, event);
             }
         }
     }
 
-    /// One more for the actor of which it is known who owned it a moment ago.
-    #[inline]
-    pub(crate) fn forward_again(&mut self, event: Event) {
-        self.turn.counts.forwarded += 1;
-        self.forward(self.elsewhere.1, event);
-    }
-
-    #[inline]
-    fn forward(&mut self, to: ThreadNumber, event: Event) {
-        let at = to as usize;
-        if self.forwards.len() <= at {
-            self.forwards.resize_with(at + 1, Vec::new);
-        }
-        if self.forwards[at].is_empty() {
-            self.addressed.push(to);
-        }
-        self.forwards[at].push(event);
-    }
-
-    /// Hands the forwarded events over; whether there were any.
+    /// Hands over what is for other threads; whether there was any. What is refused stays until the next time.
     pub(crate) fn flush(&mut self) -> bool {
-        let are_any = !self.addressed.is_empty();
-        while let Some(to) = self.addressed.pop() {
-            let (station, waker) = (self.peer(to), self.as_waker_of(to));
-            let mut events = std::mem::take(&mut self.forwards[to as usize]);
+        let are_any = !self.turn.leaving.is_handed_over();
+        let mut refused = Vec::new();
+        while let Some(list) = self.turn.leaving.take() {
+            let (station, waker) = (self.place.station_of(list.to), self.as_waker_of(list.to));
             // One of the two moves, not both.
             let me = self.place.station.number;
-            let is_here = waker == Waker::Rests && me < to && station.is_here();
-            self.place.hand_over(&station, &mut events, waker);
-            // Empty again; its room is kept for the next ones.
-            self.forwards[to as usize] = events;
+            let is_here = waker == Waker::Rests && me < list.to && station.is_here();
+            refused.extend(self.place.hand_over(&mut self.turn, list, waker));
             self.keep_apart(is_here);
         }
+        self.place.readdress(&mut self.turn, refused);
         are_any
+    }
+
+    /// What is held comes first, where its actors have come, or can be taken.
+    pub(crate) fn take_up_held(&mut self) {
+        if self.turn.leaving.held.is_empty() {
+            return;
+        }
+        let me = self.place.station.number;
+        let is_here = |event: &mut Event| {
+            // SAFETY: targets of events on their way are live actors.
+            let header = unsafe { (*event.target).header() };
+            header.owner() != me || !header.is_in_transit()
+        };
+        let held = self.turn.leaving.held.extract_if(.., is_here);
+        let held: Vec<Event> = held.collect();
+        self.turn.queue.prepend(&held);
     }
 
     /// Two threads that hand work to and fro and wait for each other on one core take turns there, each at the price
@@ -207,30 +408,13 @@ impl Dispatch {
     fn as_waker_of(&self, other: ThreadNumber) -> Waker {
         let place = &self.place;
         let rests = self.turn.queue.is_empty()
-            && self.addressed.is_empty()
+            && self.turn.leaving.is_handed_over()
             && !place.station.inbox.is_pending()
             && !self.stands_in;
-        match rests && !self.is_sibling(other) {
+        match rests && place.sponsor.station(other).is_none() {
             true => Waker::Rests,
             false => Waker::GoesOn,
         }
-    }
-
-    fn is_sibling(&self, other: ThreadNumber) -> bool {
-        let sibling = self.siblings.get(other as usize);
-        sibling.is_some_and(Option::is_some)
-    }
-
-    /// The station of a number, from this thread's own memory of them.
-    fn peer(&mut self, number: ThreadNumber) -> Arc<Station> {
-        let at = number as usize;
-        if self.peers.len() <= at {
-            self.peers.resize(at + 1, None);
-        }
-        let stations = self.place.machine.stations();
-        self.peers[at]
-            .get_or_insert_with(|| stations.get(number))
-            .clone()
     }
 }
 
@@ -249,9 +433,13 @@ mod tests {
         assert_eq!(thread.as_waker_of(stranger), Waker::Rests);
         assert_eq!(thread.as_waker_of(sibling), Waker::GoesOn);
         // Somebody else is told as well.
-        thread.addressed.push(sibling);
+        let event = Event {
+            target: std::ptr::null(),
+            message: Value::NIL,
+        };
+        thread.turn.leaving.add(sibling, Kind::Entrance, event);
         assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
-        thread.addressed.clear();
+        assert!(thread.turn.leaving.take().is_some());
         // A caller outside, which goes on there.
         thread.stands_in = true;
         assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);

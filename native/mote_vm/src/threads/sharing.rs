@@ -19,7 +19,6 @@ mod models;
 
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{AcqRel, AtomicU16, Relaxed};
-use crate::threads::parker::Waker;
 use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::turns::queue::Event;
@@ -29,8 +28,8 @@ use std::sync::Arc;
 
 /// Work that is worth asking for, by a thread that is awake, in nanoseconds of estimated time.
 pub(crate) const WORTH_ASKING: u64 = 50_000;
-/// The most events given at once: touching their actors must not hold up the giver for long.
-const MOST: usize = 16 * 1024;
+/// With more events in its queue a thread gives nothing: it would take milliseconds to look through them.
+const MOST: usize = 1 << 20;
 /// How many neighbours in the queue go together: their actors often share cache lines.
 const STRIPE: usize = 32;
 /// Events that are looked at to find crowded actors, and how many of them make a crowd.
@@ -38,10 +37,6 @@ const SAMPLE: usize = 64;
 const CROWD: usize = 4;
 /// For how many batches a thread shares nothing after most of what it looked at had to stay.
 const RELUCTANCE: u32 = 256;
-/// How many are looked at before those of them that go are handed over.
-const SECTION: usize = 1024;
-/// How far ahead the actors of events to be given are fetched into the cache.
-const AHEAD: usize = 16;
 
 /// The number of a thread without work that asks this one for some; 0 if none does.
 pub(crate) struct Request(AtomicU16);
@@ -95,7 +90,7 @@ impl Place {
         // Relaxed, also below: hints, ordered by the announcement (invariant 3).
         station.backlog.store(backlog, Relaxed);
         // For less they wait.
-        if backlog >= WORTH_ASKING {
+        if backlog >= WORTH_ASKING && turn.queue.mark_len(&turn.savepoint.queue) <= MOST {
             if let Some(asker) = station.request.answer() {
                 let asker = self.machine.stations().get(asker);
                 return self.give_half(turn, &asker);
@@ -112,101 +107,27 @@ impl Place {
         }
     }
 
-    /// Gives half of the committed events to another thread of the sponsor, which begins with the first of them while
-    /// the others are looked at.
+    /// Gives the actors of half of what is queued to another thread of the sponsor.
     fn give_half(&self, turn: &mut Turn, to: &Station) {
-        let committed = turn.queue.mark_len(&turn.savepoint.queue);
-        let between_turns = turn.actor.is_null();
-        // Within a turn what is to stay can be put back into the last chunk only (queue.rs, invariant 4): what lies in
-        // more than one is divided where the half of it ends.
-        let divided = between_turns || turn.queue.is_in_one_chunk();
-        let mut left = match divided {
-            true => committed.min(2 * MOST),
-            false => committed.div_ceil(2).min(MOST),
-        };
-        let looked_at = left;
-        let section = left.min(SECTION);
-        let mut crowded = None;
-        let (mut given, mut kept) = (Vec::with_capacity(section), Vec::with_capacity(left));
-        let mut taken = Vec::with_capacity(section);
-        while left > 0 {
-            let section = left.min(SECTION);
-            taken.extend((0..section).map_while(|_| turn.queue.take_before(&turn.savepoint.queue)));
-            left -= section;
-            if between_turns {
-                let crowded = &*crowded.get_or_insert_with(|| turn.crowded(&taken));
-                let stripe = turn.stripe(taken.len());
-                let stays = |i: usize, e: Event| {
-                    (i / stripe).is_multiple_of(2) || crowded.contains(&e.target)
-                };
-                self.divide(turn, &taken, to, stays, &mut given, &mut kept);
-            } else {
-                let bound = turn.bound_to_turn();
-                let stays = |i, e: Event| divided && i % 2 == 1 || e.target == bound;
-                self.divide(turn, &taken, to, stays, &mut given, &mut kept);
-            }
-            taken.clear();
-            self.hand_over(to, &mut given, Waker::GoesOn);
-        }
-        let gone = looked_at - kept.len();
-        if gone < looked_at / 16 {
-            turn.reluctance = RELUCTANCE;
-        }
-        turn.counts.shares_given += (gone > 0) as u64;
-        if between_turns {
-            for event in kept {
-                turn.queue.push(event.target, event.message);
-            }
-            turn.savepoint.queue = turn.queue.mark();
-        } else if divided {
-            turn.queue.put_back_all(&kept);
-        } else {
-            let own = self.station.clone();
-            self.hand_over(&own, &mut kept, Waker::GoesOn);
-        }
-        // What left has a place there by now.
         let queued = turn.queue.mark_len(&turn.savepoint.queue);
-        self.settle(turn, queued, 0);
-    }
-
-    /// What stays is kept, the others are to be given, with their actors. What is for actors of the other thread goes in any
-    /// case: it would have to follow one by one.
-    fn divide(
-        &self,
-        turn: &Turn,
-        taken: &[Event],
-        to: &Station,
-        stays: impl Fn(usize, Event) -> bool,
-        given: &mut Vec<Event>,
-        kept: &mut Vec<Event>,
-    ) {
-        for (i, &event) in taken.iter().enumerate() {
-            fetch(taken, i + AHEAD);
-            // SAFETY: targets of queued events are live.
-            let actor = unsafe { &*event.target };
-            let owner = actor.header().owner();
-            if owner != to.number && stays(i, event) {
-                kept.push(event);
-                continue;
-            }
-            // The actor goes with the event, unless it is not this thread's, or its turn is running.
-            if owner == self.station.number && event.target != turn.actor {
-                actor.give(to.number);
-            }
-            given.push(event);
-        }
-    }
-
-    /// Puts events into another thread's inbox, or into the first sponsor's if that thread has ended.
-    pub(crate) fn hand_over(&self, to: &Station, events: &mut Vec<Event>, waker: Waker) {
-        if events.is_empty() {
-            return;
-        }
-        let machine = &self.machine;
-        if !to.push_events(events, waker) {
-            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
-            let heir = machine.sponsors();
-            let _ = heir.first().lead().push_events(events, waker);
+        let between_turns = turn.actor.is_null();
+        let given = self.give(turn, to, |turn, queued| {
+            let stripe = if between_turns {
+                turn.stripe(queued.len())
+            } else {
+                1
+            };
+            let stay = match between_turns {
+                true => turn.crowded(queued),
+                false => vec![turn.bound_to_turn()],
+            };
+            // Behind a long turn the first ones go: they have waited for long enough.
+            let odd = usize::from(between_turns);
+            move |i, event: Event| (i / stripe) % 2 == odd && !stay.contains(&event.target)
+        });
+        turn.counts.shares_given += given.is_some_and(|given| given > 0) as u64;
+        if given.is_some_and(|given| given < queued / 16) {
+            turn.reluctance = RELUCTANCE;
         }
     }
 }
@@ -247,14 +168,6 @@ impl Turn {
         sample.sort_unstable();
         let crowds = sample.chunk_by(|a, b| a == b).filter(|c| c.len() >= CROWD);
         crowds.map(|crowd| crowd[0]).step_by(2).collect()
-    }
-}
-
-/// Fetches the actor of an event to come into the cache.
-#[inline(always)]
-fn fetch(events: &[Event], at: usize) {
-    if let Some(event) = events.get(at) {
-        crate::platform::prefetch::prefetch(event.target.cast());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sponsors: named groups of dispatch threads inside one machine.
 use crate::base::atom::Atom;
-use crate::base::sync::{AtomicBool, Relaxed};
+use crate::base::ids::ThreadNumber;
+use crate::base::sync::{Acquire, AtomicBool, Relaxed, Release};
 use crate::boundary::room::Room;
 use crate::threads::station::Station;
 use crate::threads::wake_threshold::WakeThreshold;
@@ -44,6 +45,10 @@ pub(crate) struct Sponsor {
     /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
     pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
     pub(crate) room: Arc<Room>,
+    /// One of its threads gives actors away.
+    gives: AtomicBool,
+    /// The places of its stations in `stations`, by their numbers.
+    places: Vec<Option<u16>>,
     ever_pinned: AtomicBool,
 }
 
@@ -54,6 +59,11 @@ impl Sponsor {
         stations: Vec<Arc<Station>>,
         room: Arc<Room>,
     ) -> Sponsor {
+        let most = stations.iter().map(|s| s.number).max().unwrap_or(0);
+        let mut places = vec![None; most as usize + 1];
+        for (place, station) in stations.iter().enumerate() {
+            places[station.number as usize] = Some(place as u16);
+        }
         Sponsor {
             id,
             name,
@@ -63,13 +73,43 @@ impl Sponsor {
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
             removed: Arc::default(),
+            gives: AtomicBool::new(false),
+            places,
             ever_pinned: AtomicBool::new(false),
         }
+    }
+
+    /// Its station of that number.
+    #[inline]
+    pub(crate) fn station(&self, number: ThreadNumber) -> Option<&Arc<Station>> {
+        let place = self.places.get(number as usize).copied().flatten()?;
+        self.stations.get(place as usize)
+    }
+
+    /// Leave for one of its threads at a time to give actors away: so those that wait for each other are of two sponsors,
+    /// and neither keeps what it has not begun to give.
+    pub(crate) fn give(&self) -> Option<Giving<'_>> {
+        // Acquire: what the one before has done.
+        let first = self
+            .gives
+            .compare_exchange(false, true, Acquire, Relaxed)
+            .is_ok();
+        // Made only where it is true: its end is a change of the flag.
+        first.then(|| Giving(self))
     }
 
     /// The thread that takes what comes from elsewhere.
     pub(crate) fn lead(&self) -> &Arc<Station> {
         &self.stations[0]
+    }
+}
+
+/// While it lives, a thread gives actors away.
+pub(crate) struct Giving<'a>(&'a Sponsor);
+
+impl Drop for Giving<'_> {
+    fn drop(&mut self) {
+        self.0.gives.store(false, Release);
     }
 }
 

@@ -258,7 +258,7 @@ mod models {
                     target: std::ptr::null(),
                     message: crate::values::value::Value::NIL,
                 };
-                assert!(scene.inbox.push_events(&mut vec![event]).is_some());
+                assert!(scene.inbox.push_events(&mut vec![event], None).is_ok());
                 let stand_in = presence.stand_in();
                 let is_needed = stand_in.is_none();
                 if stand_in.is_some() {

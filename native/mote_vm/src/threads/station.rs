@@ -4,13 +4,13 @@
 use crate::base::counters::{Counters, Counts};
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
-use crate::base::sync::{AcqRel, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
+use crate::base::sync::{AcqRel, Acquire, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
 use crate::boundary::batch::Batch;
 use crate::boundary::refusal::Refusal;
 use crate::boundary::room::Room;
 use crate::boundary::timers::Timers;
 use crate::platform::cores::{self, NOWHERE};
-use crate::threads::inbox::{Entry, Inbox, Wakes};
+use crate::threads::inbox::{Entry, Inbox, NotIn, Wakes};
 use crate::threads::parker::{Parker, Waker};
 use crate::threads::presence::Presence;
 use crate::threads::quiescence::Quiescence;
@@ -123,14 +123,17 @@ impl Station {
         Ok((entered, refused))
     }
 
-    /// Moves events in and wakes the thread if it sleeps; `false` when the thread has ended.
-    #[must_use]
-    pub(crate) fn push_events(&self, events: &mut Vec<Event>, waker: Waker) -> bool {
-        let wakes = self.inbox.push_events(events);
-        if wakes == Some(true) {
+    /// Moves events in (inbox.rs) and wakes the thread if it sleeps.
+    pub(crate) fn push_events(
+        &self,
+        events: &mut Vec<Event>,
+        version: Option<u64>,
+        waker: Waker,
+    ) -> Result<(), NotIn> {
+        if self.inbox.push_events(events, version)? {
             self.unpark_by(waker);
         }
-        wakes.is_some()
+        Ok(())
     }
 
     /// Makes the thread look around.
@@ -175,6 +178,8 @@ impl Station {
 pub(crate) struct Stations {
     quota: Arc<Quota>,
     quiescence: Arc<Quiescence>,
+    /// How often actors have changed hands (giving.rs).
+    moves: Apart<AtomicU64>,
     all: RwLock<Vec<Arc<Station>>>,
     free: Mutex<Vec<ThreadNumber>>,
 }
@@ -184,9 +189,24 @@ impl Stations {
         Stations {
             quota,
             quiescence,
+            moves: Apart(AtomicU64::new(0)),
             all: RwLock::default(),
             free: Mutex::default(),
         }
+    }
+
+    /// How often actors had changed hands, read after the record of an actor: more than before if it is another's by now.
+    #[inline]
+    pub(crate) fn moves(&self) -> u64 {
+        // Acquire: a record that is read afterwards is no older.
+        self.moves.load(Acquire)
+    }
+
+    /// Actors are about to change hands: before their records say so.
+    /// Returns how often they had before.
+    pub(crate) fn count_move(&self) -> u64 {
+        // AcqRel: the records, which are released, are written behind it.
+        self.moves.fetch_add(1, AcqRel)
     }
 
     /// A station for a new thread; `None` when all numbers are in use. The inbox of one that had another thread

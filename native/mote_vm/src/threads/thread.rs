@@ -14,7 +14,6 @@ mod ending;
 pub(crate) mod idle;
 mod intake;
 
-use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::Timer;
@@ -28,13 +27,11 @@ use crate::threads::fault::Fault;
 use crate::threads::inbox::{Call, Contents, Done};
 use crate::threads::place::Place;
 use crate::threads::seeded::Choices;
-use crate::threads::station::Station;
 use crate::threads::watch::Watch;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
-use crate::values::actor::Actor;
 use crate::values::handles::Target;
 use crate::values::value::Value;
 use std::collections::VecDeque;
@@ -55,18 +52,6 @@ pub(crate) struct Dispatch {
     pub(crate) interpreter: Interpreter,
     /// The behaviour and the message of the turn that runs, if it is not native code alone that does: that cannot panic.
     pub(crate) running: Option<(*const BehaviourCode, Value)>,
-    /// Events on their way to other threads, by number, and for which there are any.
-    pub(crate) forwards: Vec<Vec<Event>>,
-    pub(crate) addressed: Vec<ThreadNumber>,
-    /// The actor that an event was last forwarded for in this batch, and to whom. Others for it follow without a look
-    /// at its record: each look would take the cache line away from the owner, who writes to it turn by turn.
-    pub(crate) elsewhere: (*const Actor, ThreadNumber),
-    /// The stations of other threads, by number, as far as this one has met them; and those of its sponsor.
-    pub(crate) peers: Vec<Option<Arc<Station>>>,
-    pub(crate) siblings: Vec<Option<Arc<Station>>>,
-    /// Events whose actors other sponsors' threads want, until this one has run its batch: what it asked for itself
-    /// it uses before it gives it on, or two sponsors would only pass an actor to and fro.
-    pub(crate) wanted: Vec<(Event, ThreadNumber)>,
     contents: Contents,
     scratch: Vec<Value>,
     /// Timers that fire; empty in between.
@@ -117,24 +102,12 @@ impl Dispatch {
     pub(crate) fn new(place: Place, turn: Turn, interpreter: Interpreter) -> Dispatch {
         let stress = place.machine.pool().pace.config.stress;
         let batch = if stress == Stress::Off { BATCH } else { 1 };
-        let mut siblings = Vec::new();
-        for station in &place.sponsor.stations {
-            let at = station.number as usize;
-            siblings.resize(siblings.len().max(at + 1), None);
-            siblings[at] = Some(station.clone());
-        }
         Dispatch {
             place,
             turn,
             interpreter,
             due: Vec::new(),
             running: None,
-            forwards: Vec::new(),
-            addressed: Vec::new(),
-            peers: Vec::new(),
-            siblings,
-            wanted: Vec::new(),
-            elsewhere: (std::ptr::null(), 0),
             contents: Contents::default(),
             scratch: Vec::new(),
             awake_since: Instant::now(),
@@ -195,6 +168,7 @@ impl Dispatch {
                 return self.retire();
             }
             self.look_at_the_clock();
+            self.take_up_held();
             let begin = match has_worked && self.has_siblings() {
                 true => Instant::now(),
                 false => self.awake_since,
@@ -247,7 +221,12 @@ impl Dispatch {
 
     /// Whether it has something that others want, or that is theirs.
     pub(crate) fn owes(&self) -> bool {
-        !self.wanted.is_empty() || !self.addressed.is_empty()
+        !self.turn.leaving.is_empty()
+    }
+
+    /// Whether nothing is here that any of its actors has to do, or has sent.
+    pub(crate) fn is_done(&self) -> bool {
+        self.turn.queue.is_empty() && !self.owes()
     }
 
     /// Whether something is wanted of it between two turns.
@@ -268,7 +247,7 @@ impl Dispatch {
             return self.run_watched_batch();
         }
         let me = self.place.station.number;
-        self.elsewhere = (std::ptr::null(), 0);
+        self.turn.leaving.look_again();
         let before = self.turn.queue.len();
         // What came in between was accepted before.
         self.turn.queue.forgive();
@@ -280,8 +259,10 @@ impl Dispatch {
             };
             self.prefetch();
             // SAFETY: targets of queued events are live actors.
-            let mine = || unsafe { (*event.target).header().owner() } == me;
-            last = match event.target != self.elsewhere.0 && mine() || self.comes_here(event) {
+            let mine = || unsafe { (*event.target).header() }.is_run_by(me);
+            last = match event.target != self.turn.leaving.elsewhere.0 && mine()
+                || self.comes_here(event)
+            {
                 true => self.turn_of(event),
                 false => 1,
             };
@@ -314,21 +295,22 @@ impl Dispatch {
     #[inline(never)]
     fn comes_here(&mut self, event: Event) -> bool {
         self.turn.actor = std::ptr::null();
-        if event.target == self.elsewhere.0 {
-            self.forward_again(event);
+        if event.target == self.turn.leaving.elsewhere.0 {
+            self.place.forward_again(&mut self.turn, event);
             return false;
         }
-        self.route(event)
+        self.place.route(&mut self.turn, event)
     }
 
     #[inline(always)]
     fn prefetch(&mut self) {
         let ahead = self.turn.queue.ahead(PREFETCH_CAPTURES, PREFETCH_ACTOR);
         let Some((near, far)) = ahead else { return };
-        if far.target != self.elsewhere.0 {
+        let elsewhere = self.turn.leaving.elsewhere.0;
+        if far.target != elsewhere {
             crate::platform::prefetch::prefetch(far.target.cast());
         }
-        if near.target != self.elsewhere.0 {
+        if near.target != elsewhere {
             // SAFETY: targets of queued events are live. Whatever the state is, a prefetch of it cannot fault.
             let state = unsafe { (*near.target).state() };
             crate::platform::prefetch::prefetch(state.word() as *const u8);

@@ -43,8 +43,8 @@ impl Dispatch {
     /// Whether the event can run here and now; otherwise it is on its way.
     pub(crate) fn may_run(&mut self, event: Event) -> bool {
         // SAFETY: targets of queued events are live actors.
-        let owner = unsafe { (*event.target).header().owner() };
-        owner == self.place.station.number || self.route(event)
+        let header = unsafe { (*event.target).header() };
+        header.is_run_by(self.place.station.number) || self.place.route(&mut self.turn, event)
     }
 
     /// Runs the turn, counts it and shows it, unless it is to run once more.

@@ -3,6 +3,7 @@
 //! [`marking`].
 pub(crate) mod abort;
 pub(crate) mod interpreter;
+pub(crate) mod leaving;
 pub(crate) mod marking;
 pub(crate) mod overseer;
 pub(crate) mod queue;

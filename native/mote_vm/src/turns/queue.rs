@@ -52,6 +52,9 @@ pub(crate) struct EventQueue {
 // SAFETY: invariant 3; the chunks are the queue's own.
 unsafe impl Send for EventQueue {}
 
+/// The number of the first chunk: as many can be linked before it, or behind it.
+const FIRST: usize = usize::MAX / 2;
+
 /// Where the queue ended when a turn began.
 #[derive(Clone, Copy)]
 pub(crate) struct QueueMark {
@@ -74,8 +77,8 @@ impl EventQueue {
             tail: std::ptr::null_mut(),
             tail_end: std::ptr::null_mut(),
             sight: std::ptr::null_mut(),
-            first: 0,
-            last: 0,
+            first: FIRST,
+            last: FIRST,
             supply: Supply::new(pool),
             kept: 0,
             emptied: Vec::new(),
@@ -177,19 +180,54 @@ impl EventQueue {
         }
     }
 
-    /// Whether what is queued, staged events included, lies in one chunk: then what was taken can be put back.
-    pub(crate) fn is_in_one_chunk(&self) -> bool {
-        self.head_end == self.tail_end
+    /// Puts events before all others, in their order. While a turn runs, as many at least were taken before (`take_before`).
+    pub(crate) fn prepend(&mut self, events: &[Event]) {
+        // SAFETY: `head_end` ends a live chunk of this queue.
+        let first = unsafe { Chunk::ending(self.head_end) };
+        let room = events_between(Chunk::start(first), self.head);
+        if self.is_empty() && room == 0 {
+            let push = |event: &Event| self.push(event.target, event.message);
+            return events.iter().for_each(push);
+        }
+        if self.kept > 0 && self.head_end != self.tail_end {
+            // A collection may read what the first chunk had (invariant 4): what it still has moves to another one.
+            let mut all = events.to_vec();
+            // SAFETY: another chunk follows, so events lie up to the end of this one (invariant 1).
+            let rest = events_between(self.head, self.head_end);
+            all.extend_from_slice(unsafe { std::slice::from_raw_parts(self.head, rest) });
+            self.next_chunk();
+            return self.link_before(&all);
+        }
+        let (before, behind) = events.split_at(events.len() - room.min(events.len()));
+        self.fill(behind);
+        self.link_before(before);
     }
 
-    /// Puts some of the events back that `take_before` has taken last, while all lay in one chunk. That is the last one,
-    /// which no collection reads (invariant 4).
-    pub(crate) fn put_back_all(&mut self, events: &[Event]) {
-        // SAFETY: as many events at least were taken from the same chunk, and lay before `head`.
+    /// Writes events before the first one, for which there is room in its chunk.
+    fn fill(&mut self, events: &[Event]) {
+        // SAFETY: nothing that is queued lies in these places, and nobody else looks at them.
         unsafe {
             self.head = self.head.sub(events.len());
             self.head
                 .copy_from_nonoverlapping(events.as_ptr(), events.len());
+        }
+        self.sight = self.head;
+    }
+
+    /// Puts events into new chunks before the first one, which begins with an event.
+    fn link_before(&mut self, events: &[Event]) {
+        for events in events.rchunks(EVENTS) {
+            // SAFETY: `head_end` ends a live chunk of this queue.
+            let first = unsafe { Chunk::ending(self.head_end) };
+            let chunk = self.supply.fresh();
+            // SAFETY: a live chunk of this queue from now on.
+            unsafe { (*chunk.as_ptr()).next = Some(first) };
+            self.head_end = Chunk::end(chunk);
+            self.head = self.head_end;
+            self.first -= 1;
+            // It is emptied before those that are kept, which are counted from the head.
+            self.kept += usize::from(self.kept > 0);
+            self.fill(events);
         }
     }
 
@@ -238,11 +276,12 @@ impl EventQueue {
         events_between(self.head, self.in_first_chunk())
     }
 
-    /// Exchanges the first event and the one `ahead` of it, which is in sight.
+    /// Puts the event `ahead` of the first one, which is in sight, before it; the others keep their order.
     pub(crate) fn bring_forward(&mut self, ahead: usize) {
         if ahead > 0 && ahead < self.in_sight() {
-            // SAFETY: both are in the first chunk and before the tail, so events are there.
-            unsafe { std::ptr::swap(self.head, self.head.add(ahead)) };
+            // SAFETY: all of these are in the first chunk and before the tail, so events are there.
+            let events = unsafe { std::slice::from_raw_parts_mut(self.head, ahead + 1) };
+            events.rotate_right(1);
         }
     }
 

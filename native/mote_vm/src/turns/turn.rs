@@ -21,6 +21,7 @@ use crate::heap::marks::mark;
 use crate::heap::{Heap, Mark};
 use crate::terms::prim::random::Random;
 use crate::terms::prim::types::is_reference;
+use crate::turns::leaving::Leaving;
 use crate::turns::marking::barrier::before_become;
 use crate::turns::marking::mark::held_parts;
 use crate::turns::marking::visitor::Visitor;
@@ -129,6 +130,8 @@ pub(crate) struct Turn {
     /// What a collection that marks beside turns has still to see of them.
     pub(crate) log: Log,
     pub(crate) savepoint: Savepoint,
+    /// What was queued here and leaves without a turn.
+    pub(crate) leaving: Leaving,
     /// About how many nanoseconds a long turn took lately; 0 while turns are small (backlog.rs).
     pub(crate) long_turn: u64,
     /// Batches to come in which nothing is shared (sharing.rs).
@@ -188,6 +191,7 @@ impl Turn {
             counts: Counts::default(),
             log: Log::default(),
             savepoint,
+            leaving: Leaving::default(),
             long_turn: 0,
             reluctance: 0,
             placed: 0,

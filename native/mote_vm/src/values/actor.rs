@@ -4,13 +4,16 @@
 //! header  bits  0..20  behaviour (0: sink)
 //!         bits 20..32  pinned sponsor + 1 (0: not pinned)
 //!         bits 32..48  owner: the number of the only thread that runs its turns (0: nobody yet)
+//!         bit  48      in transit: given to the owner, which has not taken it in yet
+//!         bits 49, 50  stays, goes: what a giver has decided while it looks through its queue
 //! state   the captured value (one capture), or a pointer to the captured values (several), or 0 (none)
 //! ```
 //!
 //! Invariants:
 //! 1. Header and state change only at the commit of a turn of this actor, by its owner. The owner field changes
 //!    only by the owner's own hand (it gives the actor away), or by compare-and-swap from nobody, or from a thread
-//!    that is asleep (presence.rs). So an awake owner may read and write without atomic steps.
+//!    that is asleep (presence.rs). So an awake owner may read and write without atomic steps. An actor in transit is
+//!    changed by nobody but its new owner, which takes it in (threads/giving.rs).
 //! 2. The pinned sponsor never changes.
 //! 3. The captures that the state points to belong to this actor alone and are never written again.
 //! 4. The state is written before the header that says how to read it (release); whoever reads the header of an
@@ -44,6 +47,9 @@ const SPONSOR_SHIFT: u32 = 20;
 const SPONSOR_MASK: u64 = (1 << 12) - 1;
 const OWNER_SHIFT: u32 = 32;
 const OWNER_MASK: u64 = 0xFFFF << OWNER_SHIFT;
+const TRANSIT: u64 = 1 << 48;
+const STAYS: u64 = 1 << 49;
+const GOES: u64 = 1 << 50;
 
 /// An actor's record in the heap.
 #[repr(C, align(16))]
@@ -83,6 +89,26 @@ impl Header {
         (self.0 >> OWNER_SHIFT) as ThreadNumber
     }
 
+    /// Whether the thread of that number owns the actor, and nothing has to be done before it runs.
+    #[inline(always)]
+    pub(crate) fn is_run_by(self, thread: ThreadNumber) -> bool {
+        self.0 >> OWNER_SHIFT == thread as u64
+    }
+
+    /// Whether the actor is still on its way to its owner.
+    pub(crate) fn is_in_transit(self) -> bool {
+        self.0 & TRANSIT != 0
+    }
+
+    /// What the owner has decided about it while it gives.
+    pub(crate) fn decided(self) -> Option<Decided> {
+        match self.0 & (STAYS | GOES) {
+            0 => None,
+            STAYS => Some(Decided::Stays),
+            _ => Some(Decided::Goes),
+        }
+    }
+
     /// The same for an actor of another behaviour.
     #[inline(always)]
     pub(crate) fn of(self, behaviour: BehaviourId) -> Header {
@@ -98,6 +124,13 @@ impl Header {
     fn with_owner(self, owner: ThreadNumber) -> Header {
         Header(self.0 & !OWNER_MASK | (owner as u64) << OWNER_SHIFT)
     }
+}
+
+/// What becomes of an actor whose owner gives others away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Decided {
+    Stays,
+    Goes,
 }
 
 impl Actor {
@@ -136,12 +169,31 @@ impl Actor {
             .store(header & !BEHAVIOUR_MASK | behaviour.0 as u64, Release);
     }
 
-    /// Gives the actor to another thread, by the owner.
+    /// Gives the actor to another thread, by the owner: it is in transit until that thread takes it in.
     #[inline(always)]
     pub(crate) fn give(&self, owner: ThreadNumber) {
         let header = self.header().with_owner(owner);
         // Release: the new owner finds the actor as this thread left it, also if it learns of it by the header.
-        self.header.store(header.0, Release);
+        let word = header.0 & !(STAYS | GOES) | TRANSIT;
+        self.header.store(word, Release);
+    }
+
+    /// Takes the actor in, by the thread that it was given to.
+    pub(crate) fn take_in(&self) {
+        // Relaxed: nobody but the owner writes the header. Release, also below: invariant 4 holds for each store.
+        let header = self.header.load(Relaxed);
+        self.header.store(header & !TRANSIT, Release);
+    }
+
+    /// Notes what the owner has decided, or that this is over.
+    pub(crate) fn decide(&self, decided: Option<Decided>) {
+        let mark = match decided {
+            None => 0,
+            Some(Decided::Stays) => STAYS,
+            Some(Decided::Goes) => GOES,
+        };
+        let header = self.header.load(Relaxed);
+        self.header.store(header & !(STAYS | GOES) | mark, Release);
     }
 
     /// Takes the actor, if the header is still `seen`, whose owner is nobody or a thread under visit.

@@ -72,7 +72,7 @@ fn an_inbox_counts_as_one_thing_to_do_while_anything_is_in_it() {
         target: std::ptr::null(),
         message: Value::NIL,
     };
-    assert!(inbox.push_events(&mut vec![event; 3]).is_some());
+    assert!(inbox.push_events(&mut vec![event; 3], None).is_ok());
     assert!(send(&inbox).is_some() && inbox.push(Entry::Alarm).is_ok());
     let mut contents = Contents::default();
     inbox.drain(&mut contents);

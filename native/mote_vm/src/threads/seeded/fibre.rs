@@ -138,6 +138,7 @@ impl Dispatch {
 
     fn play(&mut self) {
         let traces = self.place.machine.attention().traces();
+        self.take_up_held();
         // What came in between was accepted before.
         self.turn.queue.forgive();
         if let Some(event) = self.next_event() {

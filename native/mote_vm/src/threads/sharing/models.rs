@@ -82,7 +82,7 @@ fn a_share_arrives_though_the_asker_gave_up() {
             asker.thread().unpark();
         }
         let _ = request.answer();
-        let wakes = inbox.push_events(&mut vec![event()]).expect("open");
+        let wakes = inbox.push_events(&mut vec![event()], None).expect("open");
         if wakes && presence.is_asleep() {
             asker.thread().unpark();
         }
@@ -163,7 +163,7 @@ fn it_is_quiet_when_what_was_shared_is_done() {
         }));
         let mut queue = vec![numbered(0), numbered(1)];
         if scene.request.answer().is_some() {
-            let wakes = scene.inbox.push_events(&mut queue.split_off(1));
+            let wakes = scene.inbox.push_events(&mut queue.split_off(1), None);
             if wakes.expect("open") && scene.presence.is_asleep() {
                 asker.thread().unpark();
             }

@@ -2,12 +2,13 @@
 //! machine, for others may hold what is in it.
 use super::Dispatch;
 use crate::threads::inbox::{Contents, Entry};
-use crate::threads::parker::Waker;
+use crate::threads::station::Station;
+use crate::turns::leaving::Kind;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::EventQueue;
 
 impl Dispatch {
-    /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor.
+    /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor, with the actors that it is for.
     pub(crate) fn retire(&mut self) {
         self.migrate();
         let place = self.place.clone();
@@ -15,26 +16,43 @@ impl Dispatch {
         place.station.inbox.close(&mut contents);
         self.show_unseen(&mut contents);
         let outstanding = contents.outstanding();
-        while let Some(event) = self.turn.queue.pop() {
-            contents.events.push(event);
-        }
         let heir = place.machine.sponsors().first();
         let heir = heir.lead();
-        self.place
-            .hand_over(heir, &mut contents.events, Waker::GoesOn);
+        let wanted = std::mem::take(&mut self.turn.leaving.wanted);
+        let wanted = wanted.into_iter().map(|(event, _)| event);
+        for event in contents.events.drain(..).chain(wanted) {
+            self.turn.queue.push(event.target, event.message);
+        }
         for entry in contents.entries.drain(..) {
-            place.machine.push(heir, entry);
+            match entry {
+                Entry::Given(events) => self.welcome(&events),
+                entry => place.machine.push(heir, entry),
+            }
         }
         for (target, parcel) in self.arrivals.drain(..) {
             place.machine.push(heir, Entry::Message(target, parcel));
         }
+        self.give_all(heir);
         let serials = self.turn.timer_serial;
         heir.timers
             .adopt(&place.station.timers, place.station.number, serials);
         // It may sleep for longer than that.
         heir.wake();
         place.machine.quiescence().done(outstanding);
-        self.flush();
+    }
+
+    /// Gives everything that is queued, and hands over what is for others, however long these do not let it in.
+    fn give_all(&mut self, heir: &Station) {
+        while !self.is_done() && !self.place.machine.is_stopping() {
+            self.take_up_held();
+            let given = self.place.give(&mut self.turn, heir, |_, _| |_, _| true);
+            // What is left is for actors of others that run wherever they are.
+            while let Some(event) = given.and_then(|_| self.turn.queue.pop()) {
+                self.turn.leaving.add(heir.number, Kind::Entrance, event);
+            }
+            self.flush();
+            std::thread::yield_now();
+        }
     }
 
     /// The end: nothing of it runs any more.

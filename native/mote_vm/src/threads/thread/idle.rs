@@ -36,6 +36,10 @@ impl Dispatch {
         if self.collect_a_little() {
             return;
         }
+        if self.owes() {
+            // Another thread is about to let it in, or to give it what it waits for.
+            return std::thread::yield_now();
+        }
         self.trickle.wait();
         // Who would stand in is not waited for.
         let watches = self.asked_only < ENOUGH_ASKED;

@@ -4,6 +4,7 @@ use super::Dispatch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::Message;
 use crate::threads::inbox::{Contents, Entry};
+use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use crate::values::value::Value;
 
@@ -40,6 +41,7 @@ impl Dispatch {
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
+        let mut given = Vec::new();
         for entry in contents.entries.drain(..) {
             match entry {
                 Entry::Inspect(target, look) => self.inspect(target, look),
@@ -49,7 +51,13 @@ impl Dispatch {
                     let next = self.place.machine.gc().next();
                     self.collection_asked.push((next, done));
                 }
-                Entry::Migrate(event, to) => self.wanted.push((event, to)),
+                Entry::Migrate(event, to) => {
+                    if self.turn.leaving.wanted.is_empty() {
+                        self.turn.leaving.wanted_since = self.turn.counts.turns;
+                    }
+                    self.turn.leaving.wanted.push((event, to));
+                }
+                Entry::Given(events) => given.extend(events),
                 Entry::Retire => self.retiring = true,
                 Entry::Batch(batch) if self.choices.is_some() => {
                     self.arrivals.extend(batch.split());
@@ -76,12 +84,30 @@ impl Dispatch {
                 Entry::Message(target, parcel) => self.accept(target, parcel),
             }
         }
+        self.welcome(&given);
         let left = taken + contents.places;
         contents.reset();
         self.contents = contents;
         let queued = self.turn.queue.len() + self.arrivals.len();
         self.place.settle(&mut self.turn, queued, left);
         self.place.machine.quiescence().done(outstanding);
+    }
+
+    /// Takes in actors that were given to this thread, with what is queued for them (giving.rs, step 4).
+    pub(crate) fn welcome(&mut self, given: &[Event]) {
+        if given.is_empty() {
+            return;
+        }
+        for event in given {
+            // SAFETY: targets of events in an inbox are live actors.
+            unsafe { (*event.target).take_in() };
+        }
+        let siblings = self.place.sponsor.stations.len() > 1;
+        self.shared |= siblings;
+        // What it had for their old owners comes behind.
+        self.place.put_lists_right(&mut self.turn);
+        self.take_up_held();
+        self.turn.queue.prepend(given);
     }
 
     /// Queues a message from outside.

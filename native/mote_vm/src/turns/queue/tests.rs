@@ -71,22 +71,56 @@ fn agrees_with_a_deque_under_any_mix() {
     }
 }
 
-#[test]
-fn what_was_taken_from_one_chunk_can_be_put_back() {
+/// Events with these numbers.
+fn events(numbers: std::ops::Range<i64>) -> Vec<Event> {
     let mut queue = EventQueue::new(Arc::default());
-    (0..6).for_each(|i| push(&mut queue, i));
-    assert_eq!(pop(&mut queue), Some(0));
-    let mark = queue.mark();
-    push(&mut queue, 6);
-    assert!(queue.is_in_one_chunk());
-    let taken: Vec<Event> = std::iter::from_fn(|| queue.take_before(&mark)).collect();
-    assert_eq!(taken.len(), 5);
-    queue.put_back_all(&[taken[1], taken[3]]);
-    assert_eq!(queue.mark_len(&mark), 2);
+    numbers.for_each(|n| push(&mut queue, n));
+    let mut events = Vec::new();
+    queue.each(|event| events.push(event));
+    events
+}
+
+/// What is taken in the middle of a turn and put back, whatever room there is for it, also with others before it.
+#[test]
+fn what_was_taken_can_be_put_back_before_all_others() {
+    let n = EVENTS as i64;
+    for popped in [0, 1, n - 1, n, n + 1] {
+        for more in [0, 1, n - 1, n, 3 * n] {
+            for kept in [false, true] {
+                let mut queue = EventQueue::new(Arc::default());
+                (0..2 * n + 5).for_each(|i| push(&mut queue, i));
+                if kept {
+                    queue.keep();
+                }
+                (0..popped).for_each(|i| assert_eq!(pop(&mut queue), Some(i)));
+                let mark = queue.mark();
+                (0..2).for_each(|_| push(&mut queue, -1));
+                let taken: Vec<Event> = std::iter::from_fn(|| queue.take_before(&mark)).collect();
+                queue.prepend(&taken[1..]);
+                queue.prepend(&events(popped - more..popped + 1));
+                assert_eq!(queue.mark_len(&mark), taken.len() + more as usize);
+                let mut shown = 0;
+                queue.each(|_| shown += 1);
+                assert_eq!((shown, queue.len()), (queue.mark_len(&mark) + 2, shown));
+                queue.rewind(mark);
+                let left: Vec<_> = std::iter::from_fn(|| pop(&mut queue)).collect();
+                let expected: Vec<i64> = (popped - more..2 * n + 5).collect();
+                assert_eq!(left, expected);
+                assert!(queue.is_empty());
+                queue.let_go();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_comes_first_in_an_empty_queue_is_as_if_pushed() {
+    let mut queue = EventQueue::new(Arc::default());
+    queue.prepend(&events(0..3));
+    queue.prepend(&[]);
     let left: Vec<_> = std::iter::from_fn(|| pop(&mut queue)).collect();
-    assert_eq!(left, [2, 4, 6]);
-    (0..2 * EVENTS as i64).for_each(|i| push(&mut queue, i));
-    assert!(!queue.is_in_one_chunk());
+    assert_eq!(left, [0, 1, 2]);
+    assert!(queue.is_empty());
 }
 
 #[test]
@@ -108,6 +142,10 @@ fn any_event_in_sight_can_be_brought_forward() {
     seen.sort_unstable();
     assert_eq!(seen, (0..n).collect::<Vec<_>>());
     assert_eq!((queue.in_sight(), queue.len()), (0, 0));
+    (0..5).for_each(|i| push(&mut queue, i));
+    queue.bring_forward(3);
+    let left: Vec<_> = std::iter::from_fn(|| pop(&mut queue)).collect();
+    assert_eq!(left, [3, 0, 1, 2, 4]);
 }
 
 #[test]

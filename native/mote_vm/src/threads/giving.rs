@@ -1,0 +1,214 @@
+//! Actors change hands, and no message is overtaken.
+//!
+//! What one actor sends to another is dispatched in the order in which it was sent, whatever threads the two move to
+//! meanwhile. A thread's queue keeps that order, and so does the way from one thread's lists to another's inbox. What has
+//! to be seen to is an actor that moves while something for it, or from it, is under way. So its owner gives it in steps:
+//!
+//! 1. It hands over what it has for other threads, and looks through all of its queue: the events of those that go are
+//!    taken out, and what is for others' actors is handed over as well. So what the movers have sent is ahead of all that
+//!    they send elsewhere.
+//! 2. It takes out of its inbox what has come in for them, and lets in nothing else from other threads until it has done
+//!    (inbox.rs, invariant 9). Who is refused asks the records where to send it.
+//! 3. It puts all of these events into the new owner's inbox and, under the same lock, says in the records who owns their
+//!    actors. These are in transit from then on: what other threads have for them comes in behind, and what the new owner
+//!    has for them it holds.
+//! 4. The new owner takes them in before all that it has queued: what its actors have sent them up to now has gone to the
+//!    old owner. Then comes what it held.
+//!
+//! An actor of a thread that sleeps is taken over without it, if nothing is queued there and nothing has come in (route.rs).
+//! The version of its inbox tells the others, as above.
+//!
+//! Invariants:
+//! 1. Only an actor's owner gives it away, never while it is in transit, and never the one whose turn is running.
+//! 2. The lists for owners (turns/leaving.rs) are right as of `seen`: each event is in the list of the thread that owned its
+//!    actor then, all events of an actor in one list. Before anything is done by a record that may be newer, they are put
+//!    right. An event that is held comes before all others of its actor that are here.
+//! 3. An event is given, or stays where this thread will find it again; none is lost.
+//! 4. Nobody waits for an inbox that is not open while its own is not: who cannot hand over everything gives nothing. And
+//!    one thread of a sponsor gives at a time.
+use crate::threads::parker::Waker;
+use crate::threads::place::Place;
+use crate::threads::station::Station;
+use crate::turns::queue::Event;
+use crate::turns::turn::Turn;
+use crate::values::actor::{Actor, Decided, Header};
+
+/// How often lists are put right and handed over before the thread does something else.
+const ROUNDS: usize = 3;
+/// How far ahead the actors of queued events are fetched into the cache.
+const AHEAD: usize = 16;
+
+/// What was queued.
+struct Divided {
+    stays: Vec<Event>,
+    goes: Vec<Event>,
+}
+
+impl Place {
+    /// Gives actors away, with all that is queued for them: those that were decided to go, and those that `plan` picks, by
+    /// the place of their first event. How many events; or nothing, and nothing has happened, if it has to wait.
+    pub(crate) fn give<G: Fn(usize, Event) -> bool>(
+        &self,
+        turn: &mut Turn,
+        to: &Station,
+        plan: impl FnOnce(&mut Turn, &[Event]) -> G,
+    ) -> Option<usize> {
+        let given = self.give_if_ready(turn, to, plan);
+        self.forget(turn.leaving.wanted.iter().map(|wanted| &wanted.0));
+        if turn.actor.is_null() {
+            turn.savepoint.queue = turn.queue.mark();
+        }
+        let queued = turn.queue.mark_len(&turn.savepoint.queue);
+        self.settle(turn, queued, 0);
+        given
+    }
+
+    fn give_if_ready<G: Fn(usize, Event) -> bool>(
+        &self,
+        turn: &mut Turn,
+        to: &Station,
+        plan: impl FnOnce(&mut Turn, &[Event]) -> G,
+    ) -> Option<usize> {
+        let _giving = self.sponsor.give()?;
+        if !self.hand_over_all(turn) {
+            return None;
+        }
+        let held = turn.leaving.held.len();
+        let Divided { stays, goes } = self.divide(turn, plan);
+        let is_ready = self.hand_over_all(turn) && turn.leaving.held.len() == held;
+        let given = match is_ready {
+            true => self.hand_to(turn, to, &goes),
+            false => None,
+        };
+        if given.is_none() {
+            self.forget(&goes);
+            turn.queue.prepend(&goes);
+        }
+        self.forget(&stays);
+        turn.queue.prepend(&stays);
+        given
+    }
+
+    /// Takes out what is queued, and decides for each actor of this thread whether it goes.
+    fn divide<G: Fn(usize, Event) -> bool>(
+        &self,
+        turn: &mut Turn,
+        plan: impl FnOnce(&mut Turn, &[Event]) -> G,
+    ) -> Divided {
+        let committed = turn.queue.mark_len(&turn.savepoint.queue);
+        let mut queued = Vec::with_capacity(committed);
+        queued.extend(std::iter::from_fn(|| {
+            turn.queue.take_before(&turn.savepoint.queue)
+        }));
+        let picks = plan(turn, &queued);
+        let (mut stays, mut goes) = (Vec::with_capacity(committed), Vec::new());
+        for (i, &event) in queued.iter().enumerate() {
+            fetch(&queued, i + AHEAD);
+            // One of its own stays or goes; others go their ways, or may run here: whose behaviour is safe, or who was taken.
+            let is_here = self.owns(header(&event)) || self.route(turn, event);
+            if !is_here {
+                continue;
+            }
+            match self.decide(event, || picks(i, event)) {
+                Decided::Goes => goes.push(event),
+                Decided::Stays => stays.push(event),
+            }
+        }
+        Divided { stays, goes }
+    }
+
+    fn decide(&self, event: Event, goes: impl FnOnce() -> bool) -> Decided {
+        let header = header(&event);
+        if !self.owns(header) || header.is_in_transit() {
+            return Decided::Stays;
+        }
+        header.decided().unwrap_or_else(|| {
+            let decided = match goes() {
+                true => Decided::Goes,
+                false => Decided::Stays,
+            };
+            actor(&event).decide(Some(decided));
+            decided
+        })
+    }
+
+    /// Steps 2 and 3: how many events are given. What was to go is back in the queue if the new owner has just ended.
+    fn hand_to(&self, turn: &mut Turn, to: &Station, goes: &[Event]) -> Option<usize> {
+        let is_going = |event: &Event| {
+            let header = header(event);
+            self.owns(header) && header.decided() == Some(Decided::Goes)
+        };
+        if goes.is_empty() && !turn.leaving.wanted.iter().any(|w| is_going(&w.0)) {
+            return Some(0);
+        }
+        let taken = self.station.inbox.begin_giving(is_going)?;
+        let wanted = turn.leaving.wanted.extract_if(.., |w| is_going(&w.0));
+        let mut given = goes.to_vec();
+        given.extend(wanted.map(|wanted| wanted.0));
+        given.extend_from_slice(&taken.events);
+        let count = given.len();
+        let pushed = to.inbox.push_given(given, |given| {
+            self.machine.stations().count_move();
+            given.iter().for_each(|event| actor(event).give(to.number));
+        });
+        self.station
+            .inbox
+            .end_giving(taken.events.len(), taken.emptied);
+        match pushed {
+            Ok(wakes) => {
+                to.pushed(wakes);
+                Some(count)
+            }
+            Err(given) => {
+                self.forget(&given);
+                turn.queue.prepend(&given);
+                Some(0)
+            }
+        }
+    }
+
+    /// Forgets what was decided for the actors of these events that are still this thread's.
+    fn forget<'e>(&self, events: impl IntoIterator<Item = &'e Event>) {
+        for event in events {
+            let header = header(event);
+            if self.owns(header) && header.decided().is_some() {
+                actor(event).decide(None);
+            }
+        }
+    }
+
+    fn owns(&self, header: Header) -> bool {
+        header.owner() == self.station.number
+    }
+
+    /// Hands over what is for other threads; whether all of it.
+    fn hand_over_all(&self, turn: &mut Turn) -> bool {
+        for _ in 0..ROUNDS {
+            let mut refused = Vec::new();
+            while let Some(list) = turn.leaving.take() {
+                refused.extend(self.hand_over(turn, list, Waker::GoesOn));
+            }
+            if !self.readdress(turn, refused) {
+                return true;
+            }
+        }
+        turn.leaving.is_handed_over()
+    }
+}
+
+fn actor(event: &Event) -> &Actor {
+    // SAFETY: targets of events in queues, lists and inboxes are live actors.
+    unsafe { &*event.target }
+}
+
+fn header(event: &Event) -> Header {
+    actor(event).header()
+}
+
+/// Fetches the actor of an event to come into the cache.
+#[inline(always)]
+fn fetch(events: &[Event], at: usize) {
+    if let Some(event) = events.get(at) {
+        crate::platform::prefetch::prefetch(event.target.cast());
+    }
+}

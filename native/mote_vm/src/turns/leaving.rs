@@ -1,0 +1,171 @@
+//! Events that leave the queue of a thread without a turn there: for actors of other threads, for other sponsors, and for
+//! actors that are still on their way here. What becomes of them is said in threads/route.rs and threads/giving.rs.
+use super::queue::Event;
+use crate::base::ids::ThreadNumber;
+use crate::values::actor::Actor;
+use std::mem::take;
+
+/// What a list of events relies on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// That thread owns their actors.
+    Owner,
+    /// Nothing: they enter the thread's sponsor by it, whoever owns their actors.
+    Entrance,
+}
+
+/// Events for one thread.
+pub(crate) struct List {
+    pub(crate) to: ThreadNumber,
+    pub(crate) kind: Kind,
+    pub(crate) events: Vec<Event>,
+    /// For owners: what the thread's actors were like when the list was begun (inbox.rs, invariant 9).
+    pub(crate) version: u64,
+}
+
+/// See the head of this file.
+pub(crate) struct Leaving {
+    /// Two for each thread, at twice its number.
+    lists: Vec<List>,
+    /// The places of those that are not empty.
+    addressed: Vec<usize>,
+    /// How often actors had changed hands in the machine when the lists for owners were right.
+    pub(crate) seen: u64,
+    /// The actor that an event was last forwarded for, and to whom. Others for it follow without a look at its record: each
+    /// look would take the cache line away from the owner, who writes to it turn by turn.
+    pub(crate) elsewhere: (*const Actor, ThreadNumber),
+    /// Events whose actors other sponsors' threads want, until this one has run its batch: what it asked for itself
+    /// it uses before it gives it on, or two sponsors would only pass an actor to and fro.
+    pub(crate) wanted: Vec<(Event, ThreadNumber)>,
+    /// How many turns the thread had run when the first of these came.
+    pub(crate) wanted_since: u64,
+    /// Events that come before all that is queued here, as soon as their actors are here.
+    pub(crate) held: Vec<Event>,
+}
+
+const NOWHERE: (*const Actor, ThreadNumber) = (std::ptr::null(), 0);
+
+impl Default for Leaving {
+    fn default() -> Leaving {
+        Leaving {
+            lists: Vec::new(),
+            addressed: Vec::new(),
+            seen: 0,
+            elsewhere: NOWHERE,
+            wanted: Vec::new(),
+            wanted_since: 0,
+            held: Vec::new(),
+        }
+    }
+}
+
+impl Kind {
+    fn place(self, to: ThreadNumber) -> usize {
+        2 * to as usize + (self == Kind::Entrance) as usize
+    }
+}
+
+impl Leaving {
+    /// Whether nothing is here that the thread must see to before it sleeps.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_handed_over() && self.wanted.is_empty() && self.held.is_empty()
+    }
+
+    /// Whether nothing is to be handed over.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        self.addressed.is_empty()
+    }
+
+    /// Whether events for actors of that thread are here.
+    pub(crate) fn has_for(&self, owner: ThreadNumber) -> bool {
+        let list = self.lists.get(Kind::Owner.place(owner));
+        list.is_some_and(|list| !list.events.is_empty())
+    }
+
+    /// Whether an event for that actor is held.
+    pub(crate) fn holds(&self, actor: *const Actor) -> bool {
+        self.held.iter().any(|event| event.target == actor)
+    }
+
+    /// The first event for an owner whose actors were like that before.
+    pub(crate) fn begin(&mut self, owner: ThreadNumber, version: u64, event: Event) {
+        let at = Kind::Owner.place(owner);
+        self.list(at).version = version;
+        self.add(owner, Kind::Owner, event);
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, to: ThreadNumber, kind: Kind, event: Event) {
+        let at = kind.place(to);
+        let list = self.list(at);
+        list.events.push(event);
+        if list.events.len() == 1 {
+            self.addressed.push(at);
+        }
+    }
+
+    #[inline]
+    fn list(&mut self, at: usize) -> &mut List {
+        for next in self.lists.len()..=at {
+            self.lists.push(List {
+                to: (next / 2) as ThreadNumber,
+                kind: if next % 2 == 0 {
+                    Kind::Owner
+                } else {
+                    Kind::Entrance
+                },
+                events: Vec::new(),
+                version: 0,
+            });
+        }
+        &mut self.lists[at]
+    }
+
+    /// A list that is not empty, taken out.
+    pub(crate) fn take(&mut self) -> Option<List> {
+        let at = self.addressed.pop()?;
+        Some(self.take_out(at))
+    }
+
+    /// The lists for owners that are not right any more, taken out.
+    pub(crate) fn take_wrong(&mut self, is_right: impl Fn(&List) -> bool) -> Vec<List> {
+        let lists = &self.lists;
+        let wrong = |at: &mut usize| lists[*at].kind == Kind::Owner && !is_right(&lists[*at]);
+        let wrong: Vec<usize> = self.addressed.extract_if(.., wrong).collect();
+        wrong.into_iter().map(|at| self.take_out(at)).collect()
+    }
+
+    fn take_out(&mut self, at: usize) -> List {
+        // Nothing follows it without a look.
+        self.elsewhere = NOWHERE;
+        let list = &mut self.lists[at];
+        List {
+            events: take(&mut list.events),
+            ..*list
+        }
+    }
+
+    /// Keeps the room of an emptied list for the next events.
+    pub(crate) fn keep_room(&mut self, emptied: List) {
+        let list = self.list(emptied.kind.place(emptied.to));
+        if list.events.is_empty() {
+            list.events = emptied.events;
+        }
+    }
+
+    /// A batch begins: whoever owned an actor in the last one may have given it away.
+    pub(crate) fn look_again(&mut self) {
+        self.elsewhere = NOWHERE;
+    }
+
+    /// Shows every event.
+    pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
+        let listed = self.lists.iter().flat_map(|list| &list.events);
+        let wanted = self.wanted.iter().map(|(event, _)| event);
+        let all = listed.chain(wanted).chain(&self.held);
+        all.for_each(|event| show(*event));
+    }
+}
+
+// SAFETY: pointers are compared here, not followed.
+unsafe impl Send for Leaving {}
