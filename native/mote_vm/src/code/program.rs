@@ -175,7 +175,13 @@ impl Program {
                 code_memory: Vec::new(),
             }),
         };
-        let sink = BehaviourCode {
+        program.publish_ignoring("sink", true);
+        Some(program)
+    }
+
+    /// A behaviour that ignores every message.
+    fn publish_ignoring(&self, name: &str, safe: bool) -> BehaviourId {
+        let code = BehaviourCode {
             code: Code {
                 ops: Box::new([Op::Ignore]),
                 arguments: Box::new([]),
@@ -184,13 +190,19 @@ impl Program {
                 sites: Box::new([]),
             },
             captures: 0,
-            safe: true,
+            safe,
             module: Atom::NIL,
-            name: Atom::new("sink"),
+            name: Atom::new(name),
         };
-        let sink = program.publish(&mut program.inner.lock(), sink);
-        program.set_entry(sink, ignore);
-        Some(program)
+        let id = self.publish(&mut self.inner.lock(), code);
+        self.set_entry(id, ignore);
+        id
+    }
+
+    /// One of which nobody knows that it never becomes another.
+    #[cfg(test)]
+    pub(crate) fn publish_unsafe(&self) -> BehaviourId {
+        self.publish_ignoring("unsafe", false)
     }
 
     #[inline(always)]

@@ -29,6 +29,7 @@
 use crate::threads::parker::Waker;
 use crate::threads::place::Place;
 use crate::threads::station::Station;
+use crate::turns::leaving::Kind;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Actor, Decided, Header};
@@ -39,9 +40,12 @@ const ROUNDS: usize = 3;
 const AHEAD: usize = 16;
 
 /// What was queued.
+#[derive(Default)]
 struct Divided {
     stays: Vec<Event>,
     goes: Vec<Event>,
+    /// How many events go alone: their actors have safe behaviours.
+    alone: usize,
 }
 
 impl Place {
@@ -53,6 +57,10 @@ impl Place {
         to: &Station,
         plan: impl FnOnce(&mut Turn, &[Event]) -> G,
     ) -> Option<usize> {
+        if turn.actor.is_null() {
+            // Between turns all of it is committed.
+            turn.savepoint.queue = turn.queue.mark();
+        }
         let given = self.give_if_ready(turn, to, plan);
         self.forget(turn.leaving.wanted.iter().map(|wanted| &wanted.0));
         if turn.actor.is_null() {
@@ -74,7 +82,7 @@ impl Place {
             return None;
         }
         let held = turn.leaving.held.len();
-        let Divided { stays, goes } = self.divide(turn, plan);
+        let Divided { stays, goes, alone } = self.divide(turn, to, plan);
         let is_ready = self.hand_over_all(turn) && turn.leaving.held.len() == held;
         let given = match is_ready {
             true => self.hand_to(turn, to, &goes),
@@ -86,13 +94,15 @@ impl Place {
         }
         self.forget(&stays);
         turn.queue.prepend(&stays);
-        given
+        given.map(|given| given + alone)
     }
 
-    /// Takes out what is queued, and decides for each actor of this thread whether it goes.
+    /// Takes out what is queued, and decides for each actor of this thread whether it goes. Those with safe behaviours may run
+    /// anywhere at any time: of them events go, not actors.
     fn divide<G: Fn(usize, Event) -> bool>(
         &self,
         turn: &mut Turn,
+        to: &Station,
         plan: impl FnOnce(&mut Turn, &[Event]) -> G,
     ) -> Divided {
         let committed = turn.queue.mark_len(&turn.savepoint.queue);
@@ -101,7 +111,8 @@ impl Place {
             turn.queue.take_before(&turn.savepoint.queue)
         }));
         let picks = plan(turn, &queued);
-        let (mut stays, mut goes) = (Vec::with_capacity(committed), Vec::new());
+        let mut divided = Divided::default();
+        divided.stays.reserve(committed);
         for (i, &event) in queued.iter().enumerate() {
             fetch(&queued, i + AHEAD);
             // One of its own stays or goes; others go their ways, or may run here: whose behaviour is safe, or who was taken.
@@ -109,12 +120,17 @@ impl Place {
             if !is_here {
                 continue;
             }
-            match self.decide(event, || picks(i, event)) {
-                Decided::Goes => goes.push(event),
-                Decided::Stays => stays.push(event),
+            let is_safe = turn.program.behaviour(header(&event).behaviour()).safe;
+            if is_safe && picks(i, event) {
+                turn.leaving.add(to.number, Kind::Entrance, event);
+                divided.alone += 1;
+            } else if !is_safe && self.decide(event, || picks(i, event)) == Decided::Goes {
+                divided.goes.push(event);
+            } else {
+                divided.stays.push(event);
             }
         }
-        Divided { stays, goes }
+        divided
     }
 
     fn decide(&self, event: Event, goes: impl FnOnce() -> bool) -> Decided {

@@ -41,16 +41,24 @@ impl Dispatch {
         place.machine.quiescence().done(outstanding);
     }
 
-    /// Gives everything that is queued, and hands over what is for others, however long these do not let it in.
+    /// Gives everything that is queued to the heir. What is for others' actors goes by way of it as well: they may belong to
+    /// threads that end, too, and then none of these would wait for another.
     fn give_all(&mut self, heir: &Station) {
         while !self.is_done() && !self.place.machine.is_stopping() {
-            self.take_up_held();
-            let given = self.place.give(&mut self.turn, heir, |_, _| |_, _| true);
-            // What is left is for actors of others that run wherever they are.
-            while let Some(event) = given.and_then(|_| self.turn.queue.pop()) {
-                self.turn.leaving.add(heir.number, Kind::Entrance, event);
-            }
             self.flush();
+            self.take_up_held();
+            let mut own = Vec::new();
+            while let Some(event) = self.turn.queue.pop() {
+                // SAFETY: targets of queued events are live actors.
+                let owner = unsafe { (*event.target).header() }.owner();
+                match owner == self.place.station.number {
+                    true => own.push(event),
+                    false => self.turn.leaving.add(heir.number, Kind::Entrance, event),
+                }
+            }
+            self.turn.queue.prepend(&own);
+            self.flush();
+            self.place.give(&mut self.turn, heir, |_, _| |_, _| true);
             std::thread::yield_now();
         }
     }
