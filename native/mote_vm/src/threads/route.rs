@@ -98,12 +98,11 @@ impl Place {
                 }
                 continue;
             }
-            match self.ask_for(turn, event, owner) {
-                Some(NotIn::Moved) => break,
-                // The thread has just ended: it counts as asleep from now on.
-                Some(NotIn::Closed) => {}
-                None => return false,
+            if self.ask_for(turn, event, owner).is_ok() {
+                return false;
             }
+            // It gives actors away at this moment, or has just ended and will count as asleep.
+            break;
         }
         turn.leaving.held.push(event);
         false
@@ -222,23 +221,19 @@ impl Place {
         }
     }
 
-    /// Asks another sponsor's thread for the event's actor; why it was not asked.
-    fn ask_for(&self, turn: &mut Turn, event: Event, owner: ThreadNumber) -> Option<NotIn> {
+    /// Asks another sponsor's thread for the event's actor.
+    fn ask_for(&self, turn: &mut Turn, event: Event, owner: ThreadNumber) -> Result<(), NotIn> {
         let station = self.station_of(owner);
         let version = station.inbox.version();
         // SAFETY: targets of queued events are live actors.
         if unsafe { (*event.target).header() }.owner() != owner {
-            return Some(NotIn::Moved);
+            return Err(NotIn::Moved);
         }
         let me = self.station.number;
-        match station.inbox.push_wanted(event, me, version) {
-            Err(not_in) => Some(not_in),
-            Ok(wakes) => {
-                station.pushed(wakes);
-                turn.counts.migrations += 1;
-                None
-            }
-        }
+        let wakes = station.inbox.push_wanted(event, me, version)?;
+        station.pushed(wakes);
+        turn.counts.migrations += 1;
+        Ok(())
     }
 
     /// What `see` says of the station of a number.
