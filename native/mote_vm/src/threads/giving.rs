@@ -28,11 +28,12 @@
 //!    one thread of a sponsor gives at a time.
 use crate::threads::parker::Waker;
 use crate::threads::place::Place;
+use crate::threads::route::{actor, header};
 use crate::threads::station::Station;
 use crate::turns::leaving::Kind;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
-use crate::values::actor::{Actor, Decided, Header};
+use crate::values::actor::{Decided, Header};
 
 /// How often lists are put right and handed over before the thread does something else.
 const ROUNDS: usize = 3;
@@ -78,7 +79,9 @@ impl Place {
         plan: impl FnOnce(&mut Turn, &[Event]) -> G,
     ) -> Option<usize> {
         let _giving = self.sponsor.give()?;
-        if !self.hand_over_all(turn) {
+        // What stays goes back before what a turn has staged: not while a collection reads what is there.
+        let may_go_back = turn.actor.is_null() || !turn.queue.is_read();
+        if !may_go_back || !self.hand_over_all(turn) {
             return None;
         }
         let held = turn.leaving.held.len();
@@ -210,15 +213,6 @@ impl Place {
         }
         turn.leaving.is_handed_over()
     }
-}
-
-fn actor(event: &Event) -> &Actor {
-    // SAFETY: targets of events in queues, lists and inboxes are live actors.
-    unsafe { &*event.target }
-}
-
-fn header(event: &Event) -> Header {
-    actor(event).header()
 }
 
 /// Fetches the actor of an event to come into the cache.

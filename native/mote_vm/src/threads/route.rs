@@ -31,6 +31,18 @@ const CROWDED: u32 = 16;
 /// through all of them would take longer.
 const BUSY: u64 = 8;
 
+/// The actor that an event is for.
+pub(crate) fn actor(event: &Event) -> &Actor {
+    // SAFETY: targets of events in queues, lists and inboxes are live actors.
+    unsafe { &*event.target }
+}
+
+/// What its record says.
+#[inline]
+pub(crate) fn header(event: &Event) -> Header {
+    actor(event).header()
+}
+
 /// What has come of an attempt to take an actor over.
 enum Taken {
     Yes,
@@ -45,8 +57,7 @@ impl Place {
     #[cold]
     #[inline(never)]
     pub(crate) fn route(&self, turn: &mut Turn, event: Event) -> bool {
-        // SAFETY: targets of queued events are live actors.
-        let actor = unsafe { &*event.target };
+        let actor = actor(&event);
         let me = self.station.number;
         loop {
             if turn.leaving.holds(event.target) {
@@ -124,9 +135,7 @@ impl Place {
             return true;
         }
         let version = self.at(to, |station| station.inbox.version());
-        // SAFETY: targets of queued events are live actors.
-        let header = unsafe { (*event.target).header() };
-        let still = self.goes_to(header) == to;
+        let still = self.goes_to(header(&event)) == to;
         if still && version.is_multiple_of(2) {
             turn.leaving.begin(to, version, event);
         } else if still {
@@ -170,8 +179,7 @@ impl Place {
     pub(crate) fn readdress(&self, turn: &mut Turn, lists: Vec<List>) -> bool {
         for event in lists.iter().flat_map(|list| &list.events) {
             loop {
-                // SAFETY: targets of events on their way are live actors.
-                let to = self.goes_to(unsafe { (*event.target).header() });
+                let to = self.goes_to(header(event));
                 let is_here = to == 0 || to == self.station.number;
                 if is_here || turn.leaving.holds(event.target) {
                     turn.leaving.held.push(*event);
@@ -225,8 +233,7 @@ impl Place {
     fn ask_for(&self, turn: &mut Turn, event: Event, owner: ThreadNumber) -> Result<(), NotIn> {
         let station = self.station_of(owner);
         let version = station.inbox.version();
-        // SAFETY: targets of queued events are live actors.
-        if unsafe { (*event.target).header() }.owner() != owner {
+        if header(&event).owner() != owner {
             return Err(NotIn::Moved);
         }
         let me = self.station.number;
@@ -308,8 +315,6 @@ impl Dispatch {
         }
         let me = place.station.number;
         // The askers look again for what is not this thread's.
-        // SAFETY, also below: targets of events on their way are live actors.
-        let header = |event: &Event| unsafe { (*event.target).header() };
         let gone = |(event, _): &mut (Event, ThreadNumber)| header(event).owner() != me;
         let gone: Vec<_> = turn.leaving.wanted.extract_if(.., gone).collect();
         for (event, by) in gone {
@@ -321,14 +326,14 @@ impl Dispatch {
         for asker in askers {
             for (event, by) in &turn.leaving.wanted {
                 if *by == asker && !header(event).is_in_transit() {
-                    // SAFETY: as above.
-                    unsafe { (*event.target).decide(Some(Decided::Goes)) };
+                    actor(event).decide(Some(Decided::Goes));
                 }
             }
             let station = place.station_of(asker);
             place.give(turn, &station, |_, _| |_, _| false);
         }
         turn.leaving.wanted_since = turn.counts.turns;
+        self.senders.forget();
     }
 
     /// Sends `event` in the name of a sponsor: the value of an atom, or none for this one.
@@ -378,13 +383,13 @@ impl Dispatch {
         }
         let me = self.place.station.number;
         let is_here = |event: &mut Event| {
-            // SAFETY: targets of events on their way are live actors.
-            let header = unsafe { (*event.target).header() };
+            let header = header(event);
             header.owner() != me || !header.is_in_transit()
         };
         let held = self.turn.leaving.held.extract_if(.., is_here);
         let held: Vec<Event> = held.collect();
         self.turn.queue.prepend(&held);
+        self.senders.forget();
     }
 
     /// Two threads that hand work to and fro and wait for each other on one core take turns there, each at the price

@@ -26,7 +26,7 @@ use crate::threads::core_balance::CoreBalance;
 use crate::threads::fault::Fault;
 use crate::threads::inbox::{Call, Contents, Done};
 use crate::threads::place::Place;
-use crate::threads::seeded::Choices;
+use crate::threads::seeded::{Choices, Senders};
 use crate::threads::watch::Watch;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
@@ -67,6 +67,7 @@ pub(crate) struct Dispatch {
     pub(crate) choices: Option<Arc<Choices>>,
     /// Any event that waits may be the next.
     pub(crate) shuffled: bool,
+    pub(crate) senders: Senders,
     pub(crate) arrivals: VecDeque<(Target, Parcel)>,
     /// Who counts this thread's turns.
     pub(crate) watches: Vec<Watch>,
@@ -116,6 +117,7 @@ impl Dispatch {
             calls: Vec::new(),
             choices: None,
             shuffled: false,
+            senders: Senders::default(),
             arrivals: VecDeque::new(),
             watches: Vec::new(),
             batch,

@@ -180,7 +180,13 @@ impl EventQueue {
         }
     }
 
-    /// Puts events before all others, in their order. While a turn runs, as many at least were taken before (`take_before`).
+    /// Whether a collection may still read what chunks have that are emptied.
+    pub(crate) fn is_read(&self) -> bool {
+        self.kept > 0
+    }
+
+    /// Puts events before all others, in their order. While a turn runs, only as many as were taken (`take_before`), and not
+    /// while the queue is read.
     pub(crate) fn prepend(&mut self, events: &[Event]) {
         // SAFETY: `head_end` ends a live chunk of this queue.
         let first = unsafe { Chunk::ending(self.head_end) };
@@ -189,11 +195,11 @@ impl EventQueue {
             let push = |event: &Event| self.push(event.target, event.message);
             return events.iter().for_each(push);
         }
-        if self.kept > 0 && self.head_end != self.tail_end {
-            // A collection may read what the first chunk had (invariant 4): what it still has moves to another one.
+        if self.is_read() && self.head_end != self.tail_end {
+            // The first chunk stays as it was (invariant 4): what it still has moves to another one.
             let mut all = events.to_vec();
-            // SAFETY: another chunk follows, so events lie up to the end of this one (invariant 1).
             let rest = events_between(self.head, self.head_end);
+            // SAFETY: another chunk follows, so events lie up to the end of this one (invariant 1).
             all.extend_from_slice(unsafe { std::slice::from_raw_parts(self.head, rest) });
             self.next_chunk();
             return self.link_before(&all);

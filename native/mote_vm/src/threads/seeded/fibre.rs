@@ -145,6 +145,7 @@ impl Dispatch {
             if self.may_run(event) {
                 self.watched_turn(event, &traces);
             }
+            self.senders.keep_up(self.turn.queue.len(), event.target);
         }
         self.hand_over_all();
         self.publish();
@@ -155,8 +156,13 @@ impl Dispatch {
     /// The event to run next: where a sponsor is to have several threads, any that waits.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
         if let Some(choices) = self.choices.as_ref().filter(|_| self.shuffled) {
-            let ahead = choices.choose(self.turn.queue.in_sight());
-            self.turn.queue.bring_forward(ahead);
+            let queue = &mut self.turn.queue;
+            self.senders.keep_up(queue.len(), std::ptr::null());
+            let next = self.senders.may_be_next(queue);
+            if let Some(&ahead) = next.get(choices.choose(next.len())) {
+                queue.bring_forward(ahead);
+                self.senders.take(ahead);
+            }
         }
         self.turn.queue.pop()
     }

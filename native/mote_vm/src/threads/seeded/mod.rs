@@ -3,7 +3,7 @@
 //! Each sponsor has one dispatcher, which is a [`Dispatch`] as any thread's, with queue, inbox, heap and timers of its
 //! own; one system thread lets them run, a turn at a time (scheduler.rs). What a machine with many threads leaves
 //! open is decided by pseudo-random choices: whose turn is next, and in sponsors that were to have several threads which
-//! of the events that wait.
+//! of the events that wait, as long as no message overtakes another one of the same actor to the same (senders.rs).
 //!
 //! Invariants:
 //! 1. The order of turns depends on the seed, the program and the input only: on nothing that the clock, the memory
@@ -17,11 +17,13 @@ mod choices;
 mod fibre;
 mod line;
 mod scheduler;
+mod senders;
 
 pub(crate) use choices::Choices;
 pub(crate) use fibre::Fibre;
 pub(crate) use line::Line;
 pub(crate) use scheduler::Scheduler;
+pub(crate) use senders::Senders;
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 //! machine, for others may hold what is in it.
 use super::Dispatch;
 use crate::threads::inbox::{Contents, Entry};
+use crate::threads::route::header;
 use crate::threads::station::Station;
 use crate::turns::leaving::Kind;
 use crate::turns::marking::phase::Phase;
@@ -49,9 +50,7 @@ impl Dispatch {
             self.take_up_held();
             let mut own = Vec::new();
             while let Some(event) = self.turn.queue.pop() {
-                // SAFETY: targets of queued events are live actors.
-                let owner = unsafe { (*event.target).header() }.owner();
-                match owner == self.place.station.number {
+                match header(&event).owner() == self.place.station.number {
                     true => own.push(event),
                     false => self.turn.leaving.add(heir.number, Kind::Entrance, event),
                 }

@@ -4,6 +4,7 @@ use super::Dispatch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::Message;
 use crate::threads::inbox::{Contents, Entry};
+use crate::threads::route::actor;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use crate::values::value::Value;
@@ -99,8 +100,7 @@ impl Dispatch {
             return;
         }
         for event in given {
-            // SAFETY: targets of events in an inbox are live actors.
-            unsafe { (*event.target).take_in() };
+            actor(event).take_in();
         }
         let siblings = self.place.sponsor.stations.len() > 1;
         self.shared |= siblings;
@@ -108,6 +108,7 @@ impl Dispatch {
         self.place.put_lists_right(&mut self.turn);
         self.take_up_held();
         self.turn.queue.prepend(given);
+        self.senders.forget();
     }
 
     /// Queues a message from outside.

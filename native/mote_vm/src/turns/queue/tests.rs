@@ -94,14 +94,16 @@ fn what_was_taken_can_be_put_back_before_all_others() {
                 }
                 (0..popped).for_each(|i| assert_eq!(pop(&mut queue), Some(i)));
                 let mark = queue.mark();
-                (0..2).for_each(|_| push(&mut queue, -1));
+                let staged = if queue.is_read() { 0 } else { 2 };
+                (0..staged).for_each(|_| push(&mut queue, -1));
                 let taken: Vec<Event> = std::iter::from_fn(|| queue.take_before(&mark)).collect();
                 queue.prepend(&taken[1..]);
                 queue.prepend(&events(popped - more..popped + 1));
                 assert_eq!(queue.mark_len(&mark), taken.len() + more as usize);
                 let mut shown = 0;
                 queue.each(|_| shown += 1);
-                assert_eq!((shown, queue.len()), (queue.mark_len(&mark) + 2, shown));
+                assert_eq!(shown, queue.len());
+                assert_eq!(shown, queue.mark_len(&mark) + staged);
                 queue.rewind(mark);
                 let left: Vec<_> = std::iter::from_fn(|| pop(&mut queue)).collect();
                 let expected: Vec<i64> = (popped - more..2 * n + 5).collect();

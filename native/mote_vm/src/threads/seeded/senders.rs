@@ -1,0 +1,56 @@
+//! Who has sent the events that wait in a shuffled queue: what one actor sends to another keeps its order, whatever is
+//! chosen.
+use crate::turns::queue::{Event, EventQueue};
+use crate::values::actor::Actor;
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+
+/// See the head of this file. One for each event, in the order of the queue; null where it is not known, as of messages from
+/// outside and from other sponsors: then it might be anybody.
+#[derive(Default)]
+pub(crate) struct Senders(VecDeque<*const Actor>);
+
+impl Senders {
+    /// What was queued since the last time is by that one.
+    pub(crate) fn keep_up(&mut self, queued: usize, sender: *const Actor) {
+        if self.0.len() > queued {
+            self.forget();
+        }
+        self.0.resize(queued, sender);
+    }
+
+    /// The queue has changed in other ways than that events came at its end.
+    pub(crate) fn forget(&mut self) {
+        self.0.iter_mut().for_each(|sender| *sender = std::ptr::null());
+    }
+
+    /// Which of the events in sight may be next: those that overtake none of the same sender to the same actor.
+    pub(crate) fn may_be_next(&self, queue: &EventQueue) -> Vec<usize> {
+        let mut by_any: FxHashSet<*const Actor> = FxHashSet::default();
+        let mut by_one: FxHashSet<(*const Actor, *const Actor)> = FxHashSet::default();
+        let (mut found, mut at) = (Vec::new(), 0);
+        let mut see = |Event { target, .. }: Event| {
+            let sender = self.0.get(at).copied().unwrap_or(std::ptr::null());
+            let is_first = match sender.is_null() {
+                true => !by_any.contains(&target),
+                false => {
+                    let unknown = (std::ptr::null(), target);
+                    !by_one.contains(&(sender, target)) && !by_one.contains(&unknown)
+                }
+            };
+            if is_first {
+                found.push(at);
+            }
+            by_any.insert(target);
+            by_one.insert((sender, target));
+            at += 1;
+        };
+        queue.first(queue.in_sight(), &mut see);
+        found
+    }
+
+    /// The event at that place is taken out.
+    pub(crate) fn take(&mut self, at: usize) {
+        self.0.remove(at);
+    }
+}
