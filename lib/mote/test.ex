@@ -20,7 +20,8 @@ defmodule Mote.Test do
 
   `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A sponsor of
   one thread is first in, first out as ever; in one of several threads any event that waits can be the next (one of up to
-  a thousand that have waited longest); and any sponsor that has something to do can go on. What is open, the seed
+  a thousand that have waited longest) unless it would overtake a message of the same sender to the same actor; and any
+  sponsor that has something to do can go on. All messages from outside count as of one sender. What is open, the seed
   decides: **the same seed, the same program and the same input take the same turns in the same order.**
 
   Input is what comes from outside: messages from processes, created actors, time.
@@ -81,17 +82,20 @@ defmodule Mote.Test do
       ...>     {customer, :get} -> send customer, value
       ...>     {:put, new} -> become last(new)
       ...>   end
+      ...>   defactor writer(last) do
+      ...>     n -> send last, {:put, n}
+      ...>   end
       ...> end
       iex> graph = fn machine ->
       ...>   last = Mote.create(machine, Doc.Last.last(0))
-      ...>   for n <- 1..3, do: Mote.send(last, {:put, n})
+      ...>   for n <- 1..3, do: Mote.send(Mote.create(machine, Doc.Last.writer(last)), n)
       ...>   last
       ...> end
       iex> Mote.Test.explore(graph, &(Mote.ask!(&1, :get) in 1..3), seeds: 10)
       :ok
       iex> error = catch_error(Mote.Test.explore(graph, &(Mote.ask!(&1, :get) == 3), seeds: 10))
       iex> {error.__struct__, length(error.turns)}
-      {Mote.Test.Failure, 3}
+      {Mote.Test.Failure, 6}
   """
   @spec explore((pid -> context), (context -> as_boolean(term)), keyword) :: :ok when context: term
   def explore(graph, property, opts \\ [])

@@ -224,10 +224,10 @@ defmodule Mote.TestTest do
 
     test "steps through sponsors of any size" do
       machine = machine({:seeded, 5})
-      counter = Mote.create(machine, Actors.counter(0))
+      counters = for _ <- 1..5, do: Mote.create(machine, Actors.counter(0))
       :ok = Mote.pause(machine)
-      for n <- 1..5, do: Mote.send(counter, {:add, n}, sponsor: :many)
-      Mote.info(counter)
+      for {counter, n} <- Enum.with_index(counters, 1), do: Mote.send(counter, {:add, n}, sponsor: :many)
+      Mote.info(hd(counters))
       messages = for _ <- 1..5, {:ok, turn} = Mote.step(machine, sponsor: :many), do: turn.message
       assert Mote.step(machine, sponsor: :many) == :idle
       assert Enum.sort(messages) == for(n <- 1..5, do: {:add, n})
@@ -318,20 +318,20 @@ defmodule Mote.TestTest do
     test "makes no more choices than it takes to fail" do
       last = fn machine ->
         log = Mote.create(machine, Scene.log([]))
-        for n <- 1..3, do: Mote.send(log, n)
+        for n <- 1..3, do: Mote.send(Mote.create(machine, Scene.worker(n, log)), 0, sponsor: :many)
         log
       end
 
-      in_order? = &(Mote.ask!(&1, :entries) == [3, 2, 1])
-      failure = assert_raise Failure, fn -> Test.explore(last, in_order?, seeds: 30) end
+      in_order? = &(Mote.ask!(&1, :entries) == for(n <- [3, 2, 1], do: {n, :done}))
+      sponsors = [one: [threads: 1], many: [threads: 4]]
+      failure = assert_raise Failure, fn -> Test.explore(last, in_order?, seeds: 30, sponsors: sponsors) end
       assert {:seeded, seed, choices} = failure.schedule
       assert failure.kind == :property and choices in 1..2
       # One choice less, and it holds.
-      Test.explore(last, fn log -> in_order?.(log) end, seeds: [seed], sponsors: [main: [threads: 1]])
+      Test.explore(last, in_order?, seeds: [seed], sponsors: [one: [threads: 1], many: [threads: 1]])
       machine = machine({:seeded, seed, choices - 1})
       :ok = Mote.pause(machine)
-      log = Mote.create(machine, Scene.log([]))
-      for n <- 1..3, do: Mote.send(log, n, sponsor: :many)
+      log = last.(machine)
       :ok = Mote.resume(machine)
       :ok = Mote.drain(machine)
       assert in_order?.(log)

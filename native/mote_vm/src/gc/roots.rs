@@ -34,7 +34,6 @@ pub(crate) trait RootVisitor: Visitor {
     fn waiting(&mut self, waiting: Waiting<'_>) {
         match waiting {
             Waiting::Event(event) => self.event(event),
-            Waiting::Entry(Entry::Migrate(event, _)) => self.event(*event),
             Waiting::Entry(Entry::Given(events)) => {
                 events.iter().for_each(|event| self.event(*event));
             }
@@ -47,7 +46,13 @@ pub(crate) trait RootVisitor: Visitor {
                 batch.each_address(|value| self.value(value));
             }
             Waiting::Entry(Entry::Inspect(target, _)) => self.actor(target.0),
-            Waiting::Entry(Entry::Call(_) | Entry::Collect(_) | Entry::Alarm | Entry::Retire) => {}
+            Waiting::Entry(
+                Entry::Migrate(..)
+                | Entry::Call(_)
+                | Entry::Collect(_)
+                | Entry::Alarm
+                | Entry::Retire,
+            ) => {}
         }
     }
 }
@@ -180,7 +185,7 @@ mod tests {
     #[test]
     fn events_wanted_elsewhere_are_roots() {
         let mut still = Still::new(1);
-        still.thread.turn.leaving.wanted.push((event(1, 2), 1));
+        still.thread.turn.leaving.wanted.push(event(1, 2));
         assert_eq!(still.roots(), [1, 2]);
     }
 
@@ -210,9 +215,10 @@ mod tests {
     }
 
     #[test]
-    fn events_to_be_given_away_are_roots() {
+    fn events_that_another_sponsor_wants_to_run_are_roots() {
         let mut still = Still::new(1);
-        still.push(Entry::Migrate(event(1, 2), 1));
+        let inbox = &still.thread.place.station.inbox;
+        assert!(inbox.push_wanted(event(1, 2), 7, inbox.version()).is_ok());
         assert_eq!(still.roots(), [1, 2]);
     }
 

@@ -58,7 +58,6 @@ fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {
 fn each_target(waiting: Waiting<'_>, show: &mut impl FnMut(*const Actor)) {
     match waiting {
         Waiting::Event(event) => show(event.target),
-        Waiting::Entry(Entry::Migrate(event, _)) => show(event.target),
         Waiting::Entry(Entry::Given(events)) => events.iter().for_each(|event| show(event.target)),
         Waiting::Entry(Entry::Message(target, _)) => show(target.0),
         Waiting::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),

@@ -18,6 +18,9 @@
 //! An actor of a thread that sleeps is taken over without it, if nothing is queued there and nothing has come in (route.rs).
 //! The version of its inbox tells the others, as above.
 //!
+//! What a thread of another sponsor wants to run comes in as an event that asks for its actor. When its turn has come, it
+//! and all that follows for the actor wait aside, and at the end of the batch the actor is given with them.
+//!
 //! Invariants:
 //! 1. Only an actor's owner gives it away, never while it is in transit, and never the one whose turn is running.
 //! 2. The lists for owners (turns/leaving.rs) are right as of `seen`: each event is in the list of the thread that owned its
@@ -63,7 +66,7 @@ impl Place {
             turn.savepoint.queue = turn.queue.mark();
         }
         let given = self.give_if_ready(turn, to, plan);
-        self.forget(turn.leaving.wanted.iter().map(|wanted| &wanted.0));
+        self.forget(turn.leaving.asked.iter().map(|asked| &asked.event));
         if turn.actor.is_null() {
             turn.savepoint.queue = turn.queue.mark();
         }
@@ -84,9 +87,8 @@ impl Place {
         if !may_go_back || !self.hand_over_all(turn) {
             return None;
         }
-        let held = turn.leaving.held.len();
         let Divided { stays, goes, alone } = self.divide(turn, to, plan);
-        let is_ready = self.hand_over_all(turn) && turn.leaving.held.len() == held;
+        let is_ready = self.hand_over_all(turn);
         let given = match is_ready {
             true => self.hand_to(turn, to, &goes),
             false => None,
@@ -119,11 +121,16 @@ impl Place {
         for (i, &event) in queued.iter().enumerate() {
             fetch(&queued, i + AHEAD);
             // One of its own stays or goes; others go their ways, or may run here: whose behaviour is safe, or who was taken.
-            let is_here = self.owns(header(&event)) || self.route(turn, event);
+            let header = header(&event);
+            let is_here = self.owns(header) || self.route(turn, event);
             if !is_here {
                 continue;
             }
-            let is_safe = turn.program.behaviour(header(&event).behaviour()).safe;
+            if turn.leaving.is_due(event.target) {
+                turn.leaving.wanted.push(event);
+                continue;
+            }
+            let is_safe = turn.program.behaviour(header.behaviour()).safe;
             if is_safe && picks(i, event) {
                 turn.leaving.add(to.number, Kind::Entrance, event);
                 divided.alone += 1;
@@ -138,7 +145,7 @@ impl Place {
 
     fn decide(&self, event: Event, goes: impl FnOnce() -> bool) -> Decided {
         let header = header(&event);
-        if !self.owns(header) || header.is_in_transit() {
+        if !self.owns(header) || header.is_in_transit() || header.is_asked_for() {
             return Decided::Stays;
         }
         header.decided().unwrap_or_else(|| {
@@ -157,22 +164,24 @@ impl Place {
             let header = header(event);
             self.owns(header) && header.decided() == Some(Decided::Goes)
         };
-        if goes.is_empty() && !turn.leaving.wanted.iter().any(|w| is_going(&w.0)) {
+        if goes.is_empty() && !turn.leaving.wanted.iter().any(is_going) {
             return Some(0);
         }
-        let taken = self.station.inbox.begin_giving(is_going)?;
-        let wanted = turn.leaving.wanted.extract_if(.., |w| is_going(&w.0));
+        let taken = self.station.inbox.begin_giving(is_going, |event| {
+            // Who asks for it will be told of it between two batches.
+            is_going(event) && !header(event).is_asked_for()
+        })?;
+        let leaving = &mut turn.leaving;
+        leaving.asked.retain(|asked| !is_going(&asked.event));
         let mut given = goes.to_vec();
-        given.extend(wanted.map(|wanted| wanted.0));
+        given.extend(leaving.wanted.extract_if(.., |event| is_going(event)));
         given.extend_from_slice(&taken.events);
         let count = given.len();
         let pushed = to.inbox.push_given(given, |given| {
             self.machine.stations().count_move();
             given.iter().for_each(|event| actor(event).give(to.number));
         });
-        self.station
-            .inbox
-            .end_giving(taken.events.len(), taken.emptied);
+        self.station.inbox.end_giving(&taken);
         match pushed {
             Ok(wakes) => {
                 to.pushed(wakes);
@@ -200,7 +209,7 @@ impl Place {
         header.owner() == self.station.number
     }
 
-    /// Hands over what is for other threads; whether all of it.
+    /// Hands over what is for other threads; whether all of it. What is held for actors that are on their way here is theirs.
     fn hand_over_all(&self, turn: &mut Turn) -> bool {
         for _ in 0..ROUNDS {
             let mut refused = Vec::new();
@@ -208,10 +217,11 @@ impl Place {
                 refused.extend(self.hand_over(turn, list, Waker::GoesOn));
             }
             if !self.readdress(turn, refused) {
-                return true;
+                break;
             }
         }
-        turn.leaving.is_handed_over()
+        let held = turn.leaving.held.iter();
+        turn.leaving.is_handed_over() && held.map(header).all(|h| self.owns(h) && h.is_in_transit())
     }
 }
 

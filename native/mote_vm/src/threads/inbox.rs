@@ -58,7 +58,7 @@ pub(crate) enum Entry {
     Call(Call),
     /// Collect, whether it is due or not, then call.
     Collect(Done),
-    /// An event for an actor that this thread owns and the thread of that number wants to run.
+    /// The thread of that number wants to run the event, which is among the others, for an actor that this one owns.
     Migrate(Event, u16),
     /// What is queued for actors that were given to this thread: they are in transit until it takes this in.
     Given(Vec<Event>),
@@ -279,6 +279,8 @@ pub(crate) enum NotIn {
 /// What a thread that gives actors away has taken out of its inbox.
 pub(crate) struct TakenOut {
     pub(crate) events: Vec<Event>,
+    /// How many places in the room they had.
+    pub(crate) places: usize,
     /// Whether nothing else was there.
     pub(crate) emptied: bool,
 }
@@ -465,8 +467,9 @@ impl Inbox {
     ) -> Result<Wakes, NotIn> {
         let mut inner = self.inner.lock();
         self.admits(&inner, Some(version))?;
-        let entry = Entry::Migrate(event, by);
-        self.add(&mut inner, entry);
+        self.add(&mut inner, Entry::Migrate(event, by));
+        inner.room.add(1);
+        inner.contents.events.push(event);
         drop(inner);
         Ok(self.announce_pushed())
     }
@@ -503,36 +506,44 @@ impl Inbox {
         }
     }
 
-    /// Its thread begins to give actors away: the events for those, by `goes`, are taken out, those that somebody wants to
-    /// run last. Nothing if a collection has not seen them yet.
-    pub(crate) fn begin_giving(&self, goes: impl Fn(&Event) -> bool) -> Option<TakenOut> {
+    /// Its thread begins to give actors away: the events for those, by `goes`, are taken out. Nothing if a collection has not seen them yet, or if one that somebody wants to run must wait.
+    pub(crate) fn begin_giving(
+        &self,
+        goes: impl Fn(&Event) -> bool,
+        must_wait: impl Fn(&Event) -> bool,
+    ) -> Option<TakenOut> {
         let mut inner = self.inner.lock();
-        if inner.contents.unseen {
+        let mut entries = inner.contents.entries.iter();
+        let waits = |entry: &Entry| matches!(entry, Entry::Migrate(event, _) if must_wait(event));
+        if inner.contents.unseen || entries.any(waits) {
             return None;
         }
         self.version.fetch_add(1, AcqRel);
         let was_empty = inner.contents.len() == 0;
         let contents = &mut inner.contents;
         let taken = contents.events.extract_if(.., |event| goes(event));
-        let mut events: Vec<Event> = taken.collect();
-        let wanted = |entry: &mut Entry| matches!(entry, Entry::Migrate(event, _) if goes(event));
-        for entry in contents.entries.extract_if(.., wanted) {
-            if let Entry::Migrate(event, _) = entry {
-                events.push(event);
-            }
-        }
+        let events: Vec<Event> = taken.collect();
+        let stays = |entry: &Entry| !matches!(entry, Entry::Migrate(event, _) if goes(event));
+        let asked = contents.entries.len();
+        contents.entries.retain(stays);
+        let asked = asked - contents.entries.len();
         let emptied = !was_empty && inner.contents.len() == 0;
-        Some(TakenOut { events, emptied })
+        let places = events.len() + asked;
+        Some(TakenOut {
+            events,
+            places,
+            emptied,
+        })
     }
 
     /// What was given is where it belongs, and so are those events that were taken out.
-    pub(crate) fn end_giving(&self, taken: usize, emptied: bool) {
+    pub(crate) fn end_giving(&self, taken: &TakenOut) {
         let inner = self.inner.lock();
         self.version.fetch_add(1, AcqRel);
         let room = inner.room.clone();
         drop(inner);
-        room.leave(taken);
-        if emptied {
+        room.leave(taken.places);
+        if taken.emptied {
             self.quiescence.done(1);
         }
     }

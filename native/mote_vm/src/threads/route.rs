@@ -3,6 +3,7 @@
 //! | the actor | what happens |
 //! |---|---|
 //! | is in transit to this thread | the event is held until it has come |
+//! | is this thread's, but asked for by another sponsor's | the event waits until the actor goes |
 //! | is pinned to another sponsor | the event goes there |
 //! | has a safe behaviour | runs here, unowned: it never becomes |
 //! | is nobody's | taken, runs here; if it is pinned, by the sponsor's lead |
@@ -18,7 +19,7 @@ use crate::threads::parker::Waker;
 use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
-use crate::turns::leaving::{Kind, List};
+use crate::turns::leaving::{Asked, Kind, List};
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Actor, Decided, Header};
@@ -70,10 +71,15 @@ impl Place {
             }
             let owner = header.owner();
             if owner == me {
-                if !header.is_in_transit() {
-                    return true;
+                if header.is_in_transit() {
+                    break;
                 }
-                break;
+                turn.leaving.see_next(&event);
+                let waits = turn.leaving.is_due(actor);
+                if waits {
+                    turn.leaving.wanted.push(event);
+                }
+                return !waits;
             }
             if let Some(to) = self.entrance_of(header) {
                 if self.forward(turn, event, to) {
@@ -179,9 +185,14 @@ impl Place {
     pub(crate) fn readdress(&self, turn: &mut Turn, lists: Vec<List>) -> bool {
         for event in lists.iter().flat_map(|list| &list.events) {
             loop {
-                let to = self.goes_to(header(event));
-                let is_here = to == 0 || to == self.station.number;
-                if is_here || turn.leaving.holds(event.target) {
+                // What runs here, or is for another sponsor's thread to be asked for, is seen to with the next batch.
+                let header = header(event);
+                let to = self.goes_to(header);
+                let is_listed = match self.entrance_of(header) {
+                    None => to != self.station.number && self.sponsor.station(to).is_some(),
+                    Some(_) => true,
+                };
+                if !is_listed || turn.leaving.holds(event.target) {
                     turn.leaving.held.push(*event);
                     break;
                 }
@@ -305,34 +316,40 @@ impl Dispatch {
         }
     }
 
-    /// Gives the actors away that other sponsors' threads want.
+    /// Another sponsor's thread wants to run the event, which is queued here.
+    pub(crate) fn ask_from(&mut self, event: Event, by: ThreadNumber) {
+        let Dispatch { place, turn, .. } = self;
+        let asked = &mut turn.leaving.asked;
+        let is_mine = header(&event).owner() == place.station.number;
+        if is_mine && !asked.iter().any(|asked| asked.event.target == event.target) {
+            actor(&event).ask_for();
+            let is_due = false;
+            asked.push(Asked { event, by, is_due });
+        }
+    }
+
+    /// Gives the actors away that other sponsors' threads want to run, and whose turn it is.
     pub(crate) fn migrate(&mut self) {
         let Dispatch { place, turn, .. } = self;
-        let run = turn.counts.turns - turn.leaving.wanted_since;
+        let run = turn.counts.turns - turn.leaving.given_at;
         let is_busy = turn.queue.len() as u64 > BUSY * run;
-        if turn.leaving.wanted.is_empty() || is_busy && self.choices.is_none() && !self.retiring {
+        if turn.leaving.wanted.is_empty() || is_busy && self.choices.is_none() {
             return;
         }
-        let me = place.station.number;
-        // The askers look again for what is not this thread's.
-        let gone = |(event, _): &mut (Event, ThreadNumber)| header(event).owner() != me;
-        let gone: Vec<_> = turn.leaving.wanted.extract_if(.., gone).collect();
-        for (event, by) in gone {
-            turn.leaving.add(by, Kind::Entrance, event);
-        }
-        let mut askers: Vec<ThreadNumber> = turn.leaving.wanted.iter().map(|w| w.1).collect();
+        let due = turn.leaving.asked.iter().filter(|asked| asked.is_due);
+        let mut askers: Vec<ThreadNumber> = due.map(|asked| asked.by).collect();
         askers.sort_unstable();
         askers.dedup();
         for asker in askers {
-            for (event, by) in &turn.leaving.wanted {
-                if *by == asker && !header(event).is_in_transit() {
-                    actor(event).decide(Some(Decided::Goes));
+            let station = place.station_of(asker);
+            for asked in &turn.leaving.asked {
+                if asked.is_due && asked.by == asker {
+                    actor(&asked.event).decide(Some(Decided::Goes));
                 }
             }
-            let station = place.station_of(asker);
             place.give(turn, &station, |_, _| |_, _| false);
         }
-        turn.leaving.wanted_since = turn.counts.turns;
+        turn.leaving.given_at = turn.counts.turns;
         self.senders.forget();
     }
 

@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 /// Work that is worth asking for, by a thread that is awake, in nanoseconds of estimated time.
 pub(crate) const WORTH_ASKING: u64 = 50_000;
-/// With more events in its queue a thread gives nothing: it would take milliseconds to look through them.
-const MOST: usize = 1 << 20;
+/// With more events in its queue a thread gives nothing: it would take a millisecond to look through them.
+const MOST: usize = 1 << 18;
 /// How many neighbours in the queue go together: their actors often share cache lines.
 const STRIPE: usize = 32;
 /// Events that are looked at to find crowded actors, and how many of them make a crowd.
@@ -90,7 +90,7 @@ impl Place {
         // Relaxed, also below: hints, ordered by the announcement (invariant 3).
         station.backlog.store(backlog, Relaxed);
         // For less they wait.
-        if backlog >= WORTH_ASKING && turn.queue.mark_len(&turn.savepoint.queue) <= MOST {
+        if backlog >= WORTH_ASKING && self.may_look_through(turn) {
             if let Some(asker) = station.request.answer() {
                 let asker = self.machine.stations().get(asker);
                 return self.give_half(turn, &asker);
@@ -105,6 +105,12 @@ impl Place {
                 sleeper.wake();
             }
         }
+    }
+
+    /// Whether there is time and memory to look through what is queued.
+    fn may_look_through(&self, turn: &Turn) -> bool {
+        let queued = turn.queue.mark_len(&turn.savepoint.queue);
+        queued <= MOST && self.machine.pool().quota.has(queued * size_of::<Event>())
     }
 
     /// Gives the actors of half of what is queued to another thread of the sponsor.

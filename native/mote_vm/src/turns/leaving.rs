@@ -23,6 +23,15 @@ pub(crate) struct List {
     pub(crate) version: u64,
 }
 
+/// A thread of another sponsor wants to run an event for an actor of this one. What was queued before that event runs here:
+/// two sponsors would only pass the actor to and fro otherwise.
+pub(crate) struct Asked {
+    pub(crate) event: Event,
+    pub(crate) by: ThreadNumber,
+    /// Its turn has come: that event and all behind it wait.
+    pub(crate) is_due: bool,
+}
+
 /// See the head of this file.
 pub(crate) struct Leaving {
     /// Two for each thread, at twice its number.
@@ -34,11 +43,11 @@ pub(crate) struct Leaving {
     /// The actor that an event was last forwarded for, and to whom. Others for it follow without a look at its record: each
     /// look would take the cache line away from the owner, who writes to it turn by turn.
     pub(crate) elsewhere: (*const Actor, ThreadNumber),
-    /// Events whose actors other sponsors' threads want, until this one has run its batch: what it asked for itself
-    /// it uses before it gives it on, or two sponsors would only pass an actor to and fro.
-    pub(crate) wanted: Vec<(Event, ThreadNumber)>,
-    /// How many turns the thread had run when the first of these came.
-    pub(crate) wanted_since: u64,
+    /// Who asks for actors of this thread, and the events that wait for them to go.
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) wanted: Vec<Event>,
+    /// How many turns the thread had run when it last gave what was asked for.
+    pub(crate) given_at: u64,
     /// Events that come before all that is queued here, as soon as their actors are here.
     pub(crate) held: Vec<Event>,
 }
@@ -52,8 +61,9 @@ impl Default for Leaving {
             addressed: Vec::new(),
             seen: 0,
             elsewhere: NOWHERE,
+            asked: Vec::new(),
             wanted: Vec::new(),
-            wanted_since: 0,
+            given_at: 0,
             held: Vec::new(),
         }
     }
@@ -80,6 +90,20 @@ impl Leaving {
     pub(crate) fn has_for(&self, owner: ThreadNumber) -> bool {
         let list = self.lists.get(Kind::Owner.place(owner));
         list.is_some_and(|list| !list.events.is_empty())
+    }
+
+    /// Sees the next event of an actor that somebody asks for: it may be the one that it is asked for.
+    pub(crate) fn see_next(&mut self, event: &Event) {
+        let mut asked = self.asked.iter_mut();
+        if let Some(asked) = asked.find(|asked| asked.event.target == event.target) {
+            asked.is_due |= asked.event.message == event.message;
+        }
+    }
+
+    /// Whether events for that actor, which somebody asks for, wait until it has gone.
+    pub(crate) fn is_due(&self, actor: *const Actor) -> bool {
+        let mut asked = self.asked.iter();
+        asked.any(|asked| asked.event.target == actor && asked.is_due)
     }
 
     /// Whether an event for that actor is held.
@@ -161,8 +185,7 @@ impl Leaving {
     /// Shows every event.
     pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
         let listed = self.lists.iter().flat_map(|list| &list.events);
-        let wanted = self.wanted.iter().map(|(event, _)| event);
-        let all = listed.chain(wanted).chain(&self.held);
+        let all = listed.chain(&self.wanted).chain(&self.held);
         all.for_each(|event| show(*event));
     }
 }

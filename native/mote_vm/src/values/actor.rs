@@ -6,6 +6,7 @@
 //!         bits 32..48  owner: the number of the only thread that runs its turns (0: nobody yet)
 //!         bit  48      in transit: given to the owner, which has not taken it in yet
 //!         bits 49, 50  stays, goes: what a giver has decided while it looks through its queue
+//!         bit  51      asked for: a thread of another sponsor wants to run it (threads/giving.rs)
 //! state   the captured value (one capture), or a pointer to the captured values (several), or 0 (none)
 //! ```
 //!
@@ -50,6 +51,7 @@ const OWNER_MASK: u64 = 0xFFFF << OWNER_SHIFT;
 const TRANSIT: u64 = 1 << 48;
 const STAYS: u64 = 1 << 49;
 const GOES: u64 = 1 << 50;
+const ASKED_FOR: u64 = 1 << 51;
 
 /// An actor's record in the heap.
 #[repr(C, align(16))]
@@ -98,6 +100,11 @@ impl Header {
     /// Whether the actor is still on its way to its owner.
     pub(crate) fn is_in_transit(self) -> bool {
         self.0 & TRANSIT != 0
+    }
+
+    /// Whether another sponsor's thread wants to run it.
+    pub(crate) fn is_asked_for(self) -> bool {
+        self.0 & ASKED_FOR != 0
     }
 
     /// What the owner has decided about it while it gives.
@@ -174,7 +181,7 @@ impl Actor {
     pub(crate) fn give(&self, owner: ThreadNumber) {
         let header = self.header().with_owner(owner);
         // Release: the new owner finds the actor as this thread left it, also if it learns of it by the header.
-        let word = header.0 & !(STAYS | GOES) | TRANSIT;
+        let word = header.0 & !(STAYS | GOES | ASKED_FOR) | TRANSIT;
         self.header.store(word, Release);
     }
 
@@ -183,6 +190,12 @@ impl Actor {
         // Relaxed: nobody but the owner writes the header. Release, also below: invariant 4 holds for each store.
         let header = self.header.load(Relaxed);
         self.header.store(header & !TRANSIT, Release);
+    }
+
+    /// Notes that another sponsor's thread wants to run it, by the owner.
+    pub(crate) fn ask_for(&self) {
+        let header = self.header.load(Relaxed);
+        self.header.store(header | ASKED_FOR, Release);
     }
 
     /// Notes what the owner has decided, or that this is over.

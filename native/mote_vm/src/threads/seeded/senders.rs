@@ -21,7 +21,9 @@ impl Senders {
 
     /// The queue has changed in other ways than that events came at its end.
     pub(crate) fn forget(&mut self) {
-        self.0.iter_mut().for_each(|sender| *sender = std::ptr::null());
+        self.0
+            .iter_mut()
+            .for_each(|sender| *sender = std::ptr::null());
     }
 
     /// Which of the events in sight may be next: those that overtake none of the same sender to the same actor.

@@ -20,13 +20,16 @@ impl Dispatch {
         let heir = place.machine.sponsors().first();
         let heir = heir.lead();
         let wanted = std::mem::take(&mut self.turn.leaving.wanted);
-        let wanted = wanted.into_iter().map(|(event, _)| event);
-        for event in contents.events.drain(..).chain(wanted) {
+        self.turn.queue.prepend(&wanted);
+        self.turn.leaving.asked.clear();
+        for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
         for entry in contents.entries.drain(..) {
             match entry {
                 Entry::Given(events) => self.welcome(&events),
+                // Its event goes where all others go.
+                Entry::Migrate(..) => {}
                 entry => place.machine.push(heir, entry),
             }
         }

@@ -42,7 +42,7 @@ impl Dispatch {
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
-        let mut given = Vec::new();
+        let (mut given, mut asked) = (Vec::new(), Vec::new());
         for entry in contents.entries.drain(..) {
             match entry {
                 Entry::Inspect(target, look) => self.inspect(target, look),
@@ -52,12 +52,7 @@ impl Dispatch {
                     let next = self.place.machine.gc().next();
                     self.collection_asked.push((next, done));
                 }
-                Entry::Migrate(event, to) => {
-                    if self.turn.leaving.wanted.is_empty() {
-                        self.turn.leaving.wanted_since = self.turn.counts.turns;
-                    }
-                    self.turn.leaving.wanted.push((event, to));
-                }
+                Entry::Migrate(event, by) => asked.push((event, by)),
                 Entry::Given(events) => given.extend(events),
                 Entry::Retire => self.retiring = true,
                 Entry::Batch(batch) if self.choices.is_some() => {
@@ -86,6 +81,9 @@ impl Dispatch {
             }
         }
         self.welcome(&given);
+        for (event, by) in asked {
+            self.ask_from(event, by);
+        }
         let left = taken + contents.places;
         contents.reset();
         self.contents = contents;
