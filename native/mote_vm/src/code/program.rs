@@ -200,7 +200,7 @@ impl Program {
     }
 
     /// One of which nobody knows that it never becomes another.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn publish_unsafe(&self) -> BehaviourId {
         self.publish_ignoring("unsafe", false)
     }

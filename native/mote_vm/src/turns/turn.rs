@@ -130,8 +130,8 @@ pub(crate) struct Turn {
     /// What a collection that marks beside turns has still to see of them.
     pub(crate) log: Log,
     pub(crate) savepoint: Savepoint,
-    /// What was queued here and leaves without a turn.
-    pub(crate) leaving: Leaving,
+    /// What was queued here and leaves without a turn. Boxed: seldom looked at, and large.
+    pub(crate) leaving: Box<Leaving>,
     /// About how many nanoseconds a long turn took lately; 0 while turns are small (backlog.rs).
     pub(crate) long_turn: u64,
     /// Batches to come in which nothing is shared (sharing.rs).
@@ -191,7 +191,7 @@ impl Turn {
             counts: Counts::default(),
             log: Log::default(),
             savepoint,
-            leaving: Leaving::default(),
+            leaving: Box::default(),
             long_turn: 0,
             reluctance: 0,
             placed: 0,

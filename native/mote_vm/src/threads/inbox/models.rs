@@ -1,6 +1,8 @@
 //! Loom models: no wake-up is lost, and nothing that was pushed.
 use super::*;
 use crate::threads::presence::Presence;
+use crate::values::actor::{Actor, BehaviourId, Header};
+use crate::values::value::Value;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -181,5 +183,103 @@ fn quiet_comes_when_a_sleeper_has_done_what_was_sent() {
         }));
         sleeper.join().unwrap();
         assert!(told.load(SeqCst));
+    });
+}
+
+/// An actor of thread 1, and the inboxes of threads 1 and 2.
+struct Moving {
+    inboxes: [Inbox; 2],
+    actor: Actor,
+}
+
+impl Moving {
+    fn new() -> Arc<Moving> {
+        Arc::new(Moving {
+            inboxes: [Inbox::default(), Inbox::default()],
+            actor: Actor::new(Header::new(BehaviourId::SINK, None, 1), Value::NONE),
+        })
+    }
+
+    fn event(&self, n: i64) -> Event {
+        Event {
+            target: &self.actor,
+            message: Value::fixnum(n),
+        }
+    }
+
+    /// Sends numbered messages, one by one, to whoever owns the actor by its record.
+    fn send(&self, numbers: [i64; 2]) {
+        for n in numbers {
+            loop {
+                let owner = self.actor.header().owner();
+                let inbox = &self.inboxes[owner as usize - 1];
+                let version = inbox.version();
+                if self.actor.header().owner() != owner {
+                    continue;
+                }
+                match inbox.push_events(&mut vec![self.event(n)], Some(version)) {
+                    Ok(_) => break,
+                    Err(not_in) => assert_eq!(not_in, NotIn::Moved),
+                }
+                thread::yield_now();
+            }
+        }
+    }
+
+    /// What has come to that thread, in the order in which it is run: what it was given comes first.
+    fn come(&self, thread: usize) -> Vec<i64> {
+        let mut contents = Contents::default();
+        self.inboxes[thread - 1].drain(&mut contents);
+        let mut come = Vec::new();
+        for entry in contents.entries.drain(..) {
+            if let Entry::Given(events) = entry {
+                come.extend(events);
+            }
+        }
+        come.append(&mut contents.events);
+        come.iter().map(|e| e.message.fixnum_value()).collect()
+    }
+}
+
+/// While somebody sends to an actor its thread gives it away: everything comes to the new owner, in order.
+#[test]
+fn what_is_sent_to_an_actor_that_is_given_away_keeps_its_order() {
+    loom::model(|| {
+        let moving = Moving::new();
+        let m = moving.clone();
+        let sender = thread::spawn(move || m.send([1, 2]));
+        let m = moving.clone();
+        let giver = thread::spawn(move || {
+            let taken = m.inboxes[0]
+                .begin_giving(|_| true, |_| false)
+                .expect("seen");
+            // What it had queued goes along.
+            let mut events = vec![m.event(0)];
+            events.extend_from_slice(&taken.events);
+            let given = m.inboxes[1].push_given(events, |_| m.actor.give(2));
+            assert!(given.is_ok());
+            m.inboxes[0].end_giving(&taken);
+        });
+        sender.join().unwrap();
+        giver.join().unwrap();
+        assert_eq!(moving.come(1), [0; 0]);
+        assert_eq!(moving.come(2), [0, 1, 2]);
+    });
+}
+
+/// While somebody sends to an actor of a thread that sleeps another one takes it: what has come before that keeps it there.
+#[test]
+fn what_is_sent_to_an_actor_that_is_taken_keeps_its_order() {
+    loom::model(|| {
+        let moving = Moving::new();
+        let m = moving.clone();
+        let sender = thread::spawn(move || m.send([1, 2]));
+        let header = moving.actor.header();
+        let taken = moving.inboxes[0].let_take(|| moving.actor.take(header, 2));
+        sender.join().unwrap();
+        let come = [moving.come(1), moving.come(2)];
+        let all = vec![1, 2];
+        assert_eq!(come[usize::from(taken.is_some())], all);
+        assert!(come[usize::from(taken.is_none())].is_empty());
     });
 }
