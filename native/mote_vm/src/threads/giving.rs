@@ -134,7 +134,11 @@ impl Place {
             if is_safe && picks(i, event) {
                 turn.leaving.add(to.number, Kind::Entrance, event);
                 divided.alone += 1;
-            } else if !is_safe && self.decide(event, || picks(i, event)) == Decided::Goes {
+            } else if !is_safe
+                && self.decide(event, || {
+                    picks(i, event) && !turn.leaving.is_asked(event.target)
+                }) == Decided::Goes
+            {
                 divided.goes.push(event);
             } else {
                 divided.stays.push(event);
@@ -145,7 +149,7 @@ impl Place {
 
     fn decide(&self, event: Event, goes: impl FnOnce() -> bool) -> Decided {
         let header = header(&event);
-        if !self.owns(header) || header.is_in_transit() || header.is_asked_for() {
+        if !self.owns(header) || header.is_in_transit() {
             return Decided::Stays;
         }
         header.decided().unwrap_or_else(|| {

@@ -100,6 +100,11 @@ impl Leaving {
         }
     }
 
+    /// Whether another sponsor's thread asks for that actor.
+    pub(crate) fn is_asked(&self, actor: *const Actor) -> bool {
+        self.asked.iter().any(|asked| asked.event.target == actor)
+    }
+
     /// Whether events for that actor, which somebody asks for, wait until it has gone.
     pub(crate) fn is_due(&self, actor: *const Actor) -> bool {
         let mut asked = self.asked.iter();
