@@ -85,9 +85,9 @@ defmodule Mote.Prelude.Table do
     {Enum, ~w[
       all?/2 any?/2 chunk_by/2 chunk_while/4 count/2 count_until/3 dedup_by/2 drop_while/2 find/2,3
       find_index/2 find_value/2,3 flat_map/2 flat_map_reduce/3 frequencies_by/2 group_by/2,3 into/3
-      map_every/3 map_intersperse/3 map_join/2,3 map_reduce/3 max_by/2 min_by/2 min_max_by/2 product_by/2
-      reduce/2 reduce_while/3 reject/2 scan/2,3 sort/2 sort_by/2,3 split_while/2 split_with/2 sum_by/2
-      take_while/2 uniq_by/2 zip_reduce/3,4 zip_with/2,3
+      map_every/3 map_intersperse/3 map_join/2,3 map_reduce/3 product_by/2 reduce/2 reduce_while/3 reject/2
+      scan/2,3 sort/2 sort_by/2,3 split_while/2 split_with/2 sum_by/2 take_while/2 uniq_by/2 zip_reduce/3,4
+      zip_with/2,3
     ]},
     {Kernel, ~w[get_and_update_in/3 update_in/3]},
     {Keyword, ~w[
@@ -104,7 +104,7 @@ defmodule Mote.Prelude.Table do
       all/2 any/2 dropwhile/2 filter/2 flatmap/2 foldl/3 foldr/3 foreach/2 map/2 mapfoldl/3 partition/2
       search/2 splitwith/2 takewhile/2
     ]},
-    {Enum, Best, ~w[max/2,3 max_by/3,4 min/2,3 min_by/3,4 min_max/2 min_max_by/3,4]},
+    {Enum, Best, ~w[max/2,3 max_by/2,3,4 min/2,3 min_by/2,3,4 min_max/2 min_max_by/2,3,4]},
     {List, Enum, ~w[keysort/3]},
     {:maps, Lists, ~w[filter/2=filter_map fold/3=fold_map map/2=map_values update_with/3]}
   ]
