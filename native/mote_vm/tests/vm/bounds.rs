@@ -1,18 +1,11 @@
 //! What no program can make last: finding keys that are large, and compiling and loading code that is.
 
+use crate::build::op;
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
-use mote_vm::code::ir::{Instr, Operand, Unit};
+use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive;
-
-fn op(dst: u16, primitive: Primitive, args: Vec<Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
 
 /// A behaviour that looks `n` times for a key that written out has 2^40 elements.
 fn keys() -> Unit {

@@ -1,20 +1,12 @@
 //! Functions that answer floats: native code answers them as they are to who knows that, and in words to others (`boxing`
 //! in native/compile.rs). Here all kinds of callers meet all kinds of answers, on both tiers.
 
-use crate::build::{branch, k, r, ret, Build, MODULE};
+use crate::build::{branch, k, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
-
-fn op(dst: u16, primitive: P, args: &[Operand]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
 
 /// What functions are asked: what usually comes, what is boxed, what has no answer.
 fn values(b: &mut Build) -> Vec<u32> {

@@ -1,39 +1,16 @@
 //! Functions that native code makes in line where they are called (native/body/inline.rs): a small one that computes, and a
 //! loop in it. Here they end in line: by what they are passed, by what they compute, by fuel, by depth, on both tiers.
 
-use crate::build::{k, mov, r, ret, says, Build, MODULE};
+use crate::build::{call, k, mov, op, r, ret, says, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
-
-fn op(dst: u16, primitive: P, args: [Operand; 2]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
-
-fn call(dst: u16, function: u32, args: &[Operand]) -> Instr {
-    Instr::Call {
-        dst,
-        function,
-        args: args.to_vec(),
-    }
-}
-
-fn tail(function: u32, args: &[Operand]) -> Instr {
-    Instr::TailCall {
-        function,
-        args: args.to_vec(),
-    }
-}
 
 /// The loop's sum or fraction: what a round makes of its counter and of what it was handed.
 #[derive(Clone, Copy, Debug, PartialEq)]

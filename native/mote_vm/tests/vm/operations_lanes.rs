@@ -1,7 +1,7 @@
 //! Loops whose rounds make other loops: native code makes several rounds beside each other (native/body/lanes.rs). Here
 //! they end in each of them: by their count, by fuel, by depth, by what only one of them computes, on both tiers.
 
-use crate::build::{branch, k, r, ret, says, Build, MODULE};
+use crate::build::{branch, call, k, op, r, ret, says, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard_alike, Heard};
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -297,31 +297,8 @@ impl Case {
     }
 }
 
-fn op(dst: u16, primitive: P, args: &[Operand]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
-
 fn is(left: Operand, right: Operand, label: u32) -> Instr {
     Instr::Match { left, right, label }
-}
-
-fn call(dst: u16, function: u32, args: &[Operand]) -> Instr {
-    Instr::Call {
-        dst,
-        function,
-        args: args.to_vec(),
-    }
-}
-
-fn tail(function: u32, args: &[Operand]) -> Instr {
-    Instr::TailCall {
-        function,
-        args: args.to_vec(),
-    }
 }
 
 /// What is said in one turn with plenty of fuel.

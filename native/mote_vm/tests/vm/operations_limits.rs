@@ -1,22 +1,14 @@
 //! Where fuel and depth end a turn: at the same call on both tiers, for the same reason, and nothing of it is heard.
 
-use crate::build::{k, r, ret, Build, MODULE};
+use crate::build::{k, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
-
-fn op(dst: u16, primitive: P, args: Vec<Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
 
 /// Functions that go around `n` times, in several ways.
 #[derive(Clone, Copy, Debug)]

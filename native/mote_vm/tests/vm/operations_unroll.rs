@@ -1,7 +1,7 @@
 //! Loops that count towards a bound: native code makes several of their rounds at once (native/body/unroll.rs). Here they
 //! end in each of them: by their count, by fuel, by a float that gets too large, on both tiers.
 
-use crate::build::{branch, k, r, ret, Build, MODULE};
+use crate::build::{branch, k, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -19,14 +19,6 @@ const CARRIED: u16 = 2;
 const NEXT: u16 = 3;
 const SPARE: u16 = 4;
 const RESULT: u16 = 5;
-
-fn op(dst: u16, primitive: P, args: &[Operand]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
 
 /// Calls of loops with what they are called with, and what that is about.
 struct Table {
