@@ -1,6 +1,6 @@
 //! What no program can make last: finding keys that are large, and compiling and loading code that is.
 
-use crate::build::op;
+use crate::build::{call, op};
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -44,11 +44,6 @@ fn keys() -> Unit {
         },
     ];
     a.function("look", 3, 5, code);
-    let call = |dst, function, args| Instr::Call {
-        dst,
-        function,
-        args,
-    };
     let code = vec![
         call(1, tree, vec![forty, zero]),
         call(2, tree, vec![forty, zero]),

@@ -52,7 +52,7 @@ fn unit() -> Unit {
         send(r(0), r(2)),
         again(tree),
         Instr::Done,
-        op(4, Primitive::Sub, &[r(2), one]),
+        op(4, Primitive::Sub, [r(2), one]),
         Instr::Tuple {
             dst: 5,
             elements: vec![r(4), r(3)],
@@ -75,7 +75,7 @@ fn unit() -> Unit {
         Instr::Done,
         create(4, worker),
         send(r(4), r(3)),
-        op(2, Primitive::Sub, &[r(2), one]),
+        op(2, Primitive::Sub, [r(2), one]),
         Instr::Tuple {
             dst: 5,
             elements: vec![r(2), r(3)],
@@ -106,7 +106,7 @@ fn unit() -> Unit {
         },
         send(r(0), r(2)),
         Instr::Done,
-        op(3, Primitive::Sub, &[r(2), one]),
+        op(3, Primitive::Sub, [r(2), one]),
         send(r(1), r(3)),
         Instr::Become {
             behaviour: pair,

@@ -1,4 +1,4 @@
-//! Arithmetic of integers of any size, for those that are not both fixnums, or whose result is none.
+//! Arithmetic of integers of any size: of operands that are not both fixnums, or whose result is not one.
 //!
 //! Invariants:
 //! 1. What an operation takes is counted before it is done: [`BEGUN`], then by the limbs of its operands: [`VISITED`] of
@@ -48,7 +48,8 @@ struct Parts<'h> {
 }
 
 impl<'h> Parts<'h> {
-    /// A fixnum's limb, one even of 0, is put into `room`. None of what is no integer, or is one too large.
+    /// A fixnum has one limb, even 0, which is put into `room`. `None` unless the value is an integer that can be calculated
+    /// with.
     fn of(a: Value, room: &'h mut [u64; 1]) -> Option<Parts<'h>> {
         if let Some(n) = a.as_fixnum() {
             *room = [n.unsigned_abs()];
@@ -119,7 +120,7 @@ pub(crate) fn wrapped(heap: &mut Heap, a: Value, b: Value, of: fn(u64, u64) -> u
     }
 }
 
-/// What an operation makes of two integers; no answer if one of them is none.
+/// The result of an operation on two integers; no answer if one of the values is not an integer.
 #[cold]
 #[inline(never)]
 pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value) -> Value {
@@ -182,7 +183,7 @@ fn product(x: usize, y: usize) -> usize {
     longer * shorter.min(ROOT * shorter.isqrt()) / SQUARE
 }
 
-/// `None` if 128 bits do not hold it, or there is nothing to divide by.
+/// `None` if 128 bits do not hold the result, and for a division by 0.
 fn in_128_bits(operation: Operation, n: i128, m: i128) -> Option<i128> {
     match operation {
         Operation::Add => n.checked_add(m),
@@ -265,7 +266,7 @@ pub(crate) fn text(heap: &mut Heap, a: Value) -> Option<String> {
     Some(x.to_integer().to_string())
 }
 
-/// As a value; no answer if it is too large.
+/// The integer as a value; no answer if it is too large.
 fn value(heap: &mut Heap, n: &BigInt) -> Value {
     let limbs = n.magnitude().to_u64_digits();
     match trimmed(&limbs).len() <= MOST_LIMBS {
