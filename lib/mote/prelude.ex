@@ -16,7 +16,7 @@ defmodule Mote.Prelude do
           |> Enum.reverse()
           |> Map.new(fn {{module, _, _}, {_, place, _}} -> {place, module} end)
 
-  @doc "What users call a function that is written in `place` of the prelude; nil where that is none of those."
+  @doc "What users call a function that is written in `place`; nil where `place` is not a module of the prelude."
   @spec called(module | nil, atom) :: {module, atom} | nil
   def called(place, name) do
     case @places do

@@ -9,7 +9,7 @@ defmodule Mote.Raised.Attempt do
   alias Mote.Behaviour.Primitives
   alias Mote.Raised.Call
 
-  @doc "The exception of an operation with these arguments; nil where there is none, or finding out may take long."
+  @doc "The exception that Elixir raises for an operation; nil if it raises none, or if finding out may take long."
   @spec exception(Mote.Raised.operation(), arguments :: [term]) :: Exception.t() | nil
   def exception(operation, arguments) do
     unless long?(operation, arguments), do: elixir(operation, arguments)
@@ -42,7 +42,7 @@ defmodule Mote.Raised.Attempt do
 
   def small?(_function, arguments), do: left(arguments, 100) >= 0
 
-  # Of so many parts that a value may have, those that it leaves; below 0 if it is not small.
+  # How many of `n` parts are left after those of a value; below 0 if it is not small.
   defp left(_value, n) when n < 0, do: n
   defp left(value, n) when is_integer(value), do: if(value in -@small..@small, do: n - 1, else: -1)
   defp left(value, n) when is_binary(value), do: if(byte_size(value) <= @small, do: n - 1, else: -1)

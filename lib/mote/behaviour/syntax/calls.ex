@@ -137,7 +137,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   defp prelude({:template, module, name}, args, env), do: Templates.call(module, name, args, env)
 
-  # The order of Elixir where a call has none. A last function without arguments says what there is of nothing.
+  # Elixir's own order where a call has none. A last function without arguments gives the answer for an empty source.
   defp with_order(:min_max, [_source, fun_none] = args, env) do
     Functions.arity(fun_none) == 0 || Functions.literal(fun_none, 0, env)
     args

@@ -1,7 +1,7 @@
 defmodule Mote.Prelude.Inline.Best do
   # `max`, `min` and their relatives of Enum with functions, as templates. `fun_order` is called with the best so far first,
   # and must answer with a boolean; a call without one is given Elixir's own by `Mote.Behaviour.Syntax.Calls`. `fun_none`
-  # says what there is of nothing; without it an empty source fits no clause.
+  # gives the answer for an empty source, which fits no clause without it.
   @moduledoc false
   use Mote.Behaviour.Template
 
