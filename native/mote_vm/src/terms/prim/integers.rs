@@ -42,24 +42,24 @@ pub(crate) enum Operation {
 }
 
 /// The sign and the limbs of an integer.
-struct Parts<'h> {
+struct Signed<'h> {
     negative: bool,
     limbs: &'h [u64],
 }
 
-impl<'h> Parts<'h> {
+impl<'h> Signed<'h> {
     /// A fixnum has one limb, even 0, which is put into `room`. `None` unless the value is an integer that can be calculated
     /// with.
-    fn of(a: Value, room: &'h mut [u64; 1]) -> Option<Parts<'h>> {
+    fn of(a: Value, room: &'h mut [u64; 1]) -> Option<Signed<'h>> {
         if let Some(n) = a.as_fixnum() {
             *room = [n.unsigned_abs()];
-            return Some(Parts {
+            return Some(Signed {
                 negative: n < 0,
                 limbs: room,
             });
         }
         let big = as_big(a)?;
-        Some(Parts {
+        Some(Signed {
             negative: big.is_negative(),
             limbs: big.limbs(),
         })
@@ -131,7 +131,7 @@ pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value)
     }
     let mut rooms = [[0], [0]];
     let [room_a, room_b] = &mut rooms;
-    let (Some(x), Some(y)) = (Parts::of(a, room_a), Parts::of(b, room_b)) else {
+    let (Some(x), Some(y)) = (Signed::of(a, room_a), Signed::of(b, room_b)) else {
         return Value::NONE;
     };
     let Some(elements) = price(operation, &x, &y) else {
@@ -155,7 +155,7 @@ pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value)
 }
 
 /// The elements that an operation costs; `None` if it certainly has no answer.
-fn price(operation: Operation, x: &Parts<'_>, y: &Parts<'_>) -> Option<usize> {
+fn price(operation: Operation, x: &Signed<'_>, y: &Signed<'_>) -> Option<usize> {
     match operation {
         Operation::Mul if x.len() + y.len() - 1 > MOST_LIMBS => None,
         Operation::Div | Operation::Rem if y.limbs == [0] => None,
@@ -206,7 +206,7 @@ pub(crate) fn shift(heap: &mut Heap, a: Value, count: i64) -> Value {
         return heap.wide_integer(small);
     }
     let mut room = [0];
-    let Some(x) = Parts::of(a, &mut room) else {
+    let Some(x) = Signed::of(a, &mut room) else {
         return Value::NONE;
     };
     let by = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
@@ -260,7 +260,7 @@ pub(crate) fn text(heap: &mut Heap, a: Value) -> Option<String> {
         return Some(n.to_string());
     }
     let mut room = [0];
-    let x = Parts::of(a, &mut room)?;
+    let x = Signed::of(a, &mut room)?;
     let price = linear(x.len()) + QUOTIENT * product(x.len(), x.len());
     heap.work.count(price).ok()?;
     Some(x.to_integer().to_string())
@@ -316,7 +316,7 @@ mod tests {
 
     fn number(a: Value) -> Option<BigInt> {
         let mut room = [0];
-        let n = Parts::of(a, &mut room)?.to_integer();
+        let n = Signed::of(a, &mut room)?.to_integer();
         // One form for each.
         assert_eq!(
             a.is_fixnum(),
