@@ -34,9 +34,9 @@ defmodule Mote.Behaviour do
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
   `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, ranges, `in`, `for` (also `for <<x
   <- binary>>`, with `into:` and `reduce:`), and most of the pure functions of `Enum`, `List`, `Map`, `MapSet`,
-  `Keyword`, `Tuple`, `Range`, `Integer`, `Float`, `String` and `Base`, of `:lists` and of `:maps`, which are listed below. Functions as arguments are written
-  where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code around them. Macros are
-  expanded. On top of it there are
+  `Keyword`, `Tuple`, `Range`, `Integer`, `Float`, `String`, `Base`, `:lists` and `:maps`, which are listed below. Functions
+  as arguments are written where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code around
+  them. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
     * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in another order than those of
@@ -53,13 +53,13 @@ defmodule Mote.Behaviour do
 
   Of maps there are `%{key => value}`, `map.key`, `map[key]`, `%{map | key => value}`, patterns with literal and pinned keys, and
   most functions of `Map`. Whatever goes through a map, loops too, does so in the order of its keys, which Elixir leaves open.
-  `%Name{}` makes and matches structs, which are maps, and `%Name{struct | key: value}` and `struct!/2` update them; an address
-  is none. Queues are those of `:queue`.
+  `%Name{}` makes and matches structs, which are maps; `%Name{struct | key: value}` and `struct!/2` update them. An address is
+  not a struct here. Queues are those of `:queue`.
 
   Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 64 bits),
-  `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
-  `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists of characters), which interpolation calls. Parts are not copied.
-  Bitstrings that are no binaries are carried as they are.
+  `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`. There are `byte_size/1`, `bit_size/1`,
+  `binary_part/3`, `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists of characters), which interpolation
+  calls. Parts are not copied. Bitstrings that are not binaries are carried as they are.
 
   `Mote.Vector` has packed arrays of numbers, `Mote.Integer` arithmetic modulo 2^64: their functions are primitives.
 

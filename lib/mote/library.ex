@@ -38,7 +38,7 @@ defmodule Mote.Library do
 
     * `race/1` - asks all, the first answer counts
     * `fork/1` - asks all the same, answers with all their answers
-    * `gather/2` - waits for so many messages, which come unasked
+    * `gather/2` - waits for a number of messages, which come unasked
     * `par_map/1`, `map_reduce/2` - asks for each element of a list; and another service for what comes of it
 
   ## In order: `Mote.Library.Gates`

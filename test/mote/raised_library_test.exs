@@ -19,6 +19,7 @@ defmodule Mote.RaisedLibraryTest do
       {customer, {:all, list}} -> send(customer, Enum.flat_map(list, & &1))
       {customer, {:first, list}} -> send(customer, Enum.map(list, fn {a, _} -> a end))
       {customer, {:else, x}} -> send(customer, with({:ok, y} <- x, do: y, else: (:error -> nil)))
+      {customer, {:largest, list}} -> send(customer, Enum.max(list, &>=/2))
     end
 
     # Not the last call of the function: who called it has to be known.
@@ -36,14 +37,15 @@ defmodule Mote.RaisedLibraryTest do
       for {question, line, operation, arguments, message} <- [
             {{:sum, "1", "4x"}, 5, {String, :to_integer}, {"4x"},
              ~r/\(ArgumentError\) raised_library_test.exs:\d+: .*: String.to_integer\("4x"\)$/},
-            {{:sum, "4x", "1"}, 14, {String, :to_integer}, {"4x"}, ~r/String.to_integer\("4x"\)$/},
+            {{:sum, "4x", "1"}, 15, {String, :to_integer}, {"4x"}, ~r/String.to_integer\("4x"\)$/},
             {{:part, :text, 1, 2}, 6, {String, :slice_range}, {:text, 1, 2}, ~r/String.slice\(:text, 1..2/},
             {{:most, []}, 7, {:function_clause, {Enum, :max_by}, 2}, {[]}, ~r/Enum.EmptyError.*Enum.max_by/},
             {{:all, [[1], 2]}, 8, {Enum, :concat_all}, {[2, [1]], []},
              ~r/Protocol.UndefinedError.*Enum.concat\(\[\[1\], 2\]\)/},
             {{:first, [1]}, 9, {:function_clause, :"-reader/0-fun-0-", 1}, {1},
              ~r/in anonymous fn\/1 in Mote.RaisedLibraryTest.Reader.reader\/0: \(1\)$/},
-            {{:else, 1}, 10, :with_clause, {1}, ~r/WithClauseError.*: no with clause matching: 1$/}
+            {{:else, 1}, 10, :with_clause, {1}, ~r/WithClauseError.*: no with clause matching: 1$/},
+            {{:largest, []}, 11, {:function_clause, {Enum, :max}, 2}, {[]}, ~r/Enum.EmptyError.*Enum.max\/2/}
           ] do
         assert {:error, %Error{reason: :aborted} = error} = Mote.ask(reader, question)
         assert {:raised, {Reader, at, ^operation}, ^arguments} = error.context.reason

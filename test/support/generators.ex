@@ -9,7 +9,7 @@ defmodule Mote.Generators do
 
   import StreamData
 
-  alias Mote.Generators.{Expressions, Starter}
+  alias Mote.Generators.{Expressions, Literals, Patterns, Starter}
   alias Mote.Reference
 
   defmodule Program do
@@ -48,7 +48,7 @@ defmodule Mote.Generators do
 
     map(
       tuple({
-        Expressions.pattern(scope, 1, "f"),
+        Patterns.pattern(scope, 1, "f"),
         Expressions.expr(scope, 3, "a"),
         Expressions.expr(scope, 3, "b"),
         Expressions.expr(recursive, 2, "c"),
@@ -94,13 +94,13 @@ defmodule Mote.Generators do
     scope = %{values: ["s"], addresses: ["a", "t", "self()"], functions: functions, actors: actors}
 
     # A clause that takes whatever comes keeps a program going.
-    patterns = frequency([{2, constant({"m", ["m"]})}, {3, Expressions.pattern(scope, 2, "m")}])
+    patterns = frequency([{2, constant({"m", ["m"]})}, {3, Patterns.pattern(scope, 2, "m")}])
 
     bind(patterns, fn {pattern, variables} ->
       inner = %{scope | values: variables ++ ["s", "k"]}
 
       map(
-        tuple({frequency([{1, constant("true")}, {1, Expressions.guard(inner, 2)}]), statements(inner)}),
+        tuple({frequency([{1, constant("true")}, {1, Patterns.guard(inner, 2)}]), statements(inner)}),
         fn {guard, statements} ->
           "  {k, #{pattern}, a} when is_integer(k) and k > 0 and #{guard} ->\n#{statements}"
         end
@@ -192,7 +192,7 @@ defmodule Mote.Generators do
 
   defp statement(:match, scope, path) do
     map(
-      tuple({Expressions.pattern(scope, 1, path <> "q"), Expressions.expr(scope, 2, path)}),
+      tuple({Patterns.pattern(scope, 1, path <> "q"), Expressions.expr(scope, 2, path)}),
       fn {{pattern, variables}, value} ->
         {"#{pattern} = #{value}", %{scope | values: variables ++ scope.values}}
       end
@@ -226,7 +226,7 @@ defmodule Mote.Generators do
 
   defp messages(actors) do
     list_of(
-      tuple({integer(0..(actors - 1)), integer(1..3), Expressions.term()}),
+      tuple({integer(0..(actors - 1)), integer(1..3), Literals.term()}),
       min_length: 1,
       max_length: 4
     )

@@ -10,10 +10,11 @@ defmodule Mote.Behaviour.Errors do
   # In guards both mean that the guard fails. What the loops pass calculates for itself is certain to have an answer, or
   # nobody looks at it (`:sure`).
   #
-  # The reason of such an abort is `{:raised, {module, line, operation}, arguments}`; `Mote.Raised` makes the exception of it. The
-  # operation is a primitive, or what fits nothing (`:badmatch`, `:case_clause`, `:with_clause`, `:cond_clause`,
-  # `{:function_clause, name, arity}`), which is then the argument; or a function of the library, `{module, name}`, which is told as one operation
-  # whatever has failed in it. So calls of those are `:placed` nodes, and never tail calls: the caller has to be there.
+  # The reason of such an abort is `{:raised, {module, line, operation}, arguments}`; `Mote.Raised` makes the exception of
+  # it. The operation is a primitive, or says what a value has not fitted (`:badmatch`, `:case_clause`, `:with_clause`,
+  # `:cond_clause`, `{:function_clause, name, arity}`), and that value is the argument. Or it is a function of the library,
+  # `{module, name}`, whatever has failed in it. So calls of these are `:placed` nodes, and never tail calls: the caller has
+  # to be there.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Primitives}

@@ -163,24 +163,12 @@ defmodule Mote.Behaviour.IR do
     value(subject, dest, g)
   end
 
-  def gen({:case, _, e, clauses, fail}, dest, g) do
-    {subject, g} = subject(e, g)
-
-    case clauses do
-      [{:clause, _, pattern, guards, body}] ->
-        {bad, g} = label(g)
-        g = Match.pattern(pattern, subject, bad, g)
-        g = Tests.guards(guards, bad, g)
-        g = Builder.cold(g, bad, &Match.fail(fail, subject, &1))
-        gen(body, dest, g)
-
-      _ ->
-        join(dest, g, fn dest, last, g ->
-          g = Match.clauses(clauses, subject, g, &branch(&1, dest, last, &2))
-          Match.fail(fail, subject, g)
-        end)
-    end
+  # A test whose clauses are for true and for false.
+  def gen({:case, l, e, [{_, _, {:lit, _, true}, [], a}, {_, _, {:lit, _, false}, [], b}], _} = node, dest, g) do
+    if Tests.boolean?(e), do: gen_if({:if, l, e, a, b}, dest, g), else: gen_case(node, dest, g)
   end
+
+  def gen({:case, _, _, _, _} = node, dest, g), do: gen_case(node, dest, g)
 
   def gen({:if, _, test, {:lit, _, true}, {:lit, _, false}} = node, dest, g) do
     if Tests.boolean?(test), do: gen(test, dest, g), else: gen_if(node, dest, g)
@@ -390,6 +378,25 @@ defmodule Mote.Behaviour.IR do
 
   defp leave(dest, _, g) when dest in [:return, :done], do: g
   defp leave(_, last, g), do: stop(g, {:jump, last})
+
+  defp gen_case({:case, _, e, clauses, fail}, dest, g) do
+    {subject, g} = subject(e, g)
+
+    case clauses do
+      [{:clause, _, pattern, guards, body}] ->
+        {bad, g} = label(g)
+        g = Match.pattern(pattern, subject, bad, g)
+        g = Tests.guards(guards, bad, g)
+        g = Builder.cold(g, bad, &Match.fail(fail, subject, &1))
+        gen(body, dest, g)
+
+      _ ->
+        join(dest, g, fn dest, last, g ->
+          g = Match.clauses(clauses, subject, g, &branch(&1, dest, last, &2))
+          Match.fail(fail, subject, g)
+        end)
+    end
+  end
 
   defp gen_if({:if, _, test, yes, no}, dest, g) do
     join(dest, g, fn dest, last, g ->

@@ -28,100 +28,106 @@ defmodule Mote.Behaviour.Loops do
   # -- walking -------------------------------------------------------------------------------------------------
 
   # `used` tells whether anybody looks at the value: a comprehension for its effects only builds no list.
-  defp expr(node, used, s) do
-    case node do
-      {tag, _, _} when tag in [:lit, :var] ->
-        {node, s}
+  defp expr({tag, _, _} = node, _used, s) when tag in [:lit, :var], do: {node, s}
+  defp expr({:self, _} = node, _used, s), do: {node, s}
 
-      {:self, _} ->
-        {node, s}
+  defp expr({:block, l, es}, used, s) do
+    {init, [last]} = Enum.split(es, -1)
+    {init, s} = Enum.map_reduce(init, s, &expr(&1, false, &2))
+    {last, s} = expr(last, used, s)
+    {{:block, l, init ++ [last]}, s}
+  end
 
-      {:block, l, es} ->
-        {init, [last]} = Enum.split(es, -1)
-        {init, s} = Enum.map_reduce(init, s, &expr(&1, false, &2))
-        {last, s} = expr(last, used, s)
-        {{:block, l, init ++ [last]}, s}
+  defp expr({:tuple, l, es}, _used, s) do
+    {es, s} = exprs(es, s)
+    {{:tuple, l, es}, s}
+  end
 
-      {tag, l, es} when tag == :tuple ->
-        {es, s} = exprs(es, s)
-        {{tag, l, es}, s}
+  defp expr({:if, l, test, yes, no}, used, s) do
+    {test, s} = expr(test, true, s)
+    {yes, s} = expr(yes, used, s)
+    {no, s} = expr(no, used, s)
+    {{:if, l, test, yes, no}, s}
+  end
 
-      {:if, l, test, yes, no} ->
+  defp expr({:case, l, e, clauses, fail}, used, s) do
+    {e, s} = expr(e, true, s)
+
+    {clauses, s} =
+      Enum.map_reduce(clauses, s, fn {:clause, l, pattern, guards, body}, s ->
+        {body, s} = expr(body, used, s)
+        {{:clause, l, pattern, guards, body}, s}
+      end)
+
+    {{:case, l, e, clauses, fail}, s}
+  end
+
+  defp expr({:cond, l, clauses}, used, s) do
+    {clauses, s} =
+      Enum.map_reduce(clauses, s, fn {test, body}, s ->
         {test, s} = expr(test, true, s)
-        {yes, s} = expr(yes, used, s)
-        {no, s} = expr(no, used, s)
-        {{:if, l, test, yes, no}, s}
+        {body, s} = expr(body, used, s)
+        {{test, body}, s}
+      end)
 
-      {:case, l, e, clauses, fail} ->
-        {e, s} = expr(e, true, s)
+    {{:cond, l, clauses}, s}
+  end
 
-        {clauses, s} =
-          Enum.map_reduce(clauses, s, fn {:clause, l, pattern, guards, body}, s ->
-            {body, s} = expr(body, used, s)
-            {{:clause, l, pattern, guards, body}, s}
-          end)
+  defp expr({tag, l, a, b}, used, s) when tag in [:and, :or, :both, :either] do
+    {a, s} = expr(a, true, s)
+    {b, s} = expr(b, used, s)
+    {{tag, l, a, b}, s}
+  end
 
-        {{:case, l, e, clauses, fail}, s}
+  defp expr({:match, l, pattern, e}, _used, s) do
+    {e, s} = expr(e, true, s)
+    {{:match, l, pattern, e}, s}
+  end
 
-      {:cond, l, clauses} ->
-        {clauses, s} =
-          Enum.map_reduce(clauses, s, fn {test, body}, s ->
-            {test, s} = expr(test, true, s)
-            {body, s} = expr(body, used, s)
-            {{test, body}, s}
-          end)
+  defp expr({tag, l, a, b}, _used, s) when tag in [:cons, :send] do
+    {[a, b], s} = exprs([a, b], s)
+    {{tag, l, a, b}, s}
+  end
 
-        {{:cond, l, clauses}, s}
+  defp expr({tag, l, a, b, c}, _used, s) when tag in [:sendx, :send_after] do
+    {[a, b, c], s} = exprs([a, b, c], s)
+    {{tag, l, a, b, c}, s}
+  end
 
-      {tag, l, a, b} when tag in [:and, :or, :both, :either] ->
-        {a, s} = expr(a, true, s)
-        {b, s} = expr(b, used, s)
-        {{tag, l, a, b}, s}
+  defp expr({tag, l, e}, _used, s) when tag in [:abort, :cancel_timer] do
+    {e, s} = expr(e, true, s)
+    {{tag, l, e}, s}
+  end
 
-      {:match, l, pattern, e} ->
-        {e, s} = expr(e, true, s)
-        {{:match, l, pattern, e}, s}
+  defp expr({tag, l, name, es}, _used, s) when tag in [:op, :none, :call, :become, :local] do
+    {es, s} = exprs(es, s)
+    {{tag, l, name, es}, s}
+  end
 
-      {tag, l, a, b} when tag in [:cons, :send] ->
-        {[a, b], s} = exprs([a, b], s)
-        {{tag, l, a, b}, s}
+  defp expr({:create, l, name, es, sponsor}, _used, s) do
+    {all, s} = exprs(es ++ List.wrap(sponsor), s)
+    {es, rest} = Enum.split(all, length(es))
+    {{:create, l, name, es, List.first(rest)}, s}
+  end
 
-      {tag, l, a, b, c} when tag in [:sendx, :send_after] ->
-        {[a, b, c], s} = exprs([a, b, c], s)
-        {{tag, l, a, b, c}, s}
+  defp expr({:loop, l, quals, collector}, used, s), do: loop(l, quals, collector, used, s)
 
-      {tag, l, e} when tag in [:abort, :cancel_timer] ->
-        {e, s} = expr(e, true, s)
-        {{tag, l, e}, s}
+  defp expr({:gather, l, verb, values, {params, body}, sponsor}, _used, s) do
+    {all, s} = exprs(values ++ List.wrap(sponsor), s)
+    {values, sponsor} = Enum.split(all, 3)
+    {body, s} = expr(body, true, s)
+    Gather.lift(l, verb, values, {params, body}, sponsor, s)
+  end
 
-      {tag, l, name, es} when tag in [:op, :none, :call, :become, :local] ->
-        {es, s} = exprs(es, s)
-        {{tag, l, name, es}, s}
-
-      {:create, l, name, es, sponsor} ->
-        {all, s} = exprs(es ++ List.wrap(sponsor), s)
-        {es, rest} = Enum.split(all, length(es))
-        {{:create, l, name, es, List.first(rest)}, s}
-
-      {:loop, l, quals, collector} ->
-        loop(l, quals, collector, used, s)
-
-      {:gather, l, verb, values, {params, body}, sponsor} ->
-        {all, s} = exprs(values ++ List.wrap(sponsor), s)
-        {values, sponsor} = Enum.split(all, 3)
+  defp expr({:letrec, l, functions, e}, _used, s) do
+    {functions, s} =
+      Enum.map_reduce(functions, s, fn {key, params, body}, s ->
         {body, s} = expr(body, true, s)
-        Gather.lift(l, verb, values, {params, body}, sponsor, s)
+        {{key, params, body}, s}
+      end)
 
-      {:letrec, l, functions, e} ->
-        {functions, s} =
-          Enum.map_reduce(functions, s, fn {key, params, body}, s ->
-            {body, s} = expr(body, true, s)
-            {{key, params, body}, s}
-          end)
-
-        {e, s} = expr(e, true, s)
-        Locals.lift(l, functions, e, s)
-    end
+    {e, s} = expr(e, true, s)
+    Locals.lift(l, functions, e, s)
   end
 
   defp exprs(es, s), do: Enum.map_reduce(es, s, &expr(&1, true, &2))

@@ -13,7 +13,7 @@ defmodule Mote.Library.Cells do
   A number. `{customer, {:add, n}}` adds an integer and answers with the sum, `{customer, :read}` answers with it,
   `{customer, {:reset, n}}` sets it and answers with what it was.
 
-  A sum beyond the integers of a machine (2^20 bits) is ignored, as is what is no integer.
+  A sum beyond the integers of a machine (2^20 bits) is ignored, and so is anything but an integer.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(40))

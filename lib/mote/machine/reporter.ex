@@ -87,7 +87,7 @@ defmodule Mote.Machine.Reporter do
   @doc "One report. With the milliseconds after which `renew/1` is to be called, if that is not to come already."
   @spec aborted(t, tuple) :: {t, pos_integer | nil}
   def aborted(reporter, {sponsor, module, behaviour, reason, message}) do
-    printed = Mote.Raised.printed(message)
+    printed = Mote.Raised.Printed.term(message)
 
     Logger.warning(
       fn ->

@@ -70,7 +70,7 @@ defmodule Mote.Prelude.Characters do
 
   # -- one character -------------------------------------------------------------------------------------------
 
-  # The bytes of the first character, nil if there is none. What follows it must stand for itself, too.
+  # The bytes of the first character; nil of an empty text. What follows it must stand for itself, too.
   defpure next(""), do: nil
   defpure next(<<?\r, ?\n, rest::binary>>), do: bounded(2, rest)
   defpure next(<<c::utf8, rest::binary>>) when alone(c), do: bounded(byte_size(<<c::utf8>>), rest)

@@ -18,7 +18,7 @@ defmodule Mote.Prelude.Float do
     first = sign(text, 0)
     whole = digits(text, first)
     point = if byte(text, whole) == ?., do: digits(text, whole + 1), else: whole
-    # A point without digits behind it is none.
+    # A point counts only with digits behind it.
     fraction = if point > whole + 1, do: point, else: whole
     last = exponent(text, fraction)
     rest = from(text, last)

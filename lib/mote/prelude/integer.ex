@@ -43,8 +43,8 @@ defmodule Mote.Prelude.Integer do
     digits_of(n, base, power, count, [])
   end
 
-  # The largest power of a base that is below 2^60, and which. What is calculated with so many digits at once is much shorter
-  # than a large integer of all of them.
+  # The largest power of a base that is below 2^60, and its exponent. Taking that many digits at once needs far fewer
+  # operations on large integers than taking them one by one.
   defpure chunk(base, power, count) do
     case power * base do
       next when next < 0x1000000000000000 -> chunk(base, next, count + 1)
@@ -165,7 +165,7 @@ defmodule Mote.Prelude.Integer do
     end
   end
 
-  # What is no digit of any base is 36.
+  # A character that is not a digit of any base has the value 36.
   defpure digit(c) when c in ?0..?9, do: c - ?0
   defpure digit(c) when c in ?a..?z, do: c - ?a + 10
   defpure digit(c) when c in ?A..?Z, do: c - ?A + 10

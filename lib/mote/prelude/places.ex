@@ -8,7 +8,7 @@ defmodule Mote.Prelude.Places do
   alias Mote.Prelude.Keyword, as: Pairs
   alias Mote.Prelude.Text
 
-  # The first place of a text in another one at `at` or behind it, nil if there is none.
+  # The first place, at `at` or behind it, where a text stands in another one; or nil.
   defpure found(text, "", at), do: if(at <= byte_size(text), do: at)
 
   defpure found(text, part, at),

@@ -113,7 +113,7 @@ defmodule Mote.Total.Number do
     System.monotonic_time(:nanosecond) - start
   end
 
-  @doc "A number as a float; no answer if it is none, or beyond all floats."
+  @doc "A number as a float; no answer for other terms, and for integers beyond all floats."
   def float(a) when is_float(a), do: a
   def float(a) when is_integer(a), do: if(Integers.number?(a), do: Integers.to_float(a), else: @none)
   def float(_), do: @none

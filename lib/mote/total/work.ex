@@ -55,7 +55,7 @@ defmodule Mote.Total.Work do
   def built(bytes) when bytes > @free * @bytes, do: if(Stage.fuel(), do: spend(div(bytes, @bytes)))
   def built(_), do: :ok
 
-  @doc "Pays for so many elements that an operation on large integers visits, within a turn."
+  @doc "Pays, within a turn, for the elements that an operation on large integers visits."
   @spec count(non_neg_integer) :: :ok | integer | nil
   def count(elements) when elements >= @free + @elements, do: if(Stage.fuel(), do: spend(elements))
   def count(_), do: :ok

@@ -86,5 +86,5 @@ defmodule Mote.Trace.Printer do
     "#{inspect(module)}.#{name}(#{captures})"
   end
 
-  defp show(term), do: Mote.Raised.printed(term, @inspect)
+  defp show(term), do: Mote.Raised.Printed.term(term, @inspect)
 end

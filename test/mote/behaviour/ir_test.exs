@@ -167,6 +167,9 @@ defmodule Mote.Behaviour.IRTest do
     assert [{:match, {:r, 0}, {:k, :a}, {:l, 2}}, {:return, {:k, 1}}, {:return, {:k, 2}}] =
              code("defpure f(x), do: if(x == :a, do: 1, else: 2)")
 
+    assert [{:op, {:d, 0}, :gt, _}, {:branch, {:r, 0}, {:l, 3}}, {:return, {:k, 1}}, {:return, {:k, 2}}] =
+             code("defpure f(x), do: (case x > 1 do true -> 1; false -> 2 end)")
+
     assert [
              {:op, _, :lt, _},
              {:branch, _, {:l, 4}},

@@ -7,6 +7,7 @@ defmodule Mote.Behaviour.PreludeTest do
 
   alias Mote.{Interpret, Prelude}
   alias Mote.PreludeCases, as: Cases
+  alias Mote.PreludeCases.Variables
 
   @runs 25
 
@@ -98,7 +99,7 @@ defmodule Mote.Behaviour.PreludeTest do
   for {group, n} <- Enum.with_index(Cases.groups()) do
     @tag timeout: 180_000
     test "of #{group}: where Elixir raises a turn is aborted" do
-      cases = Enum.filter(Cases.of(unquote(group)), &(Cases.variables(&1) != []))
+      cases = Enum.filter(Cases.of(unquote(group)), &(Variables.of(&1) != []))
       module = compiled(cases, unquote(n), :abort)
 
       # Elixir warns of some that it still takes.
@@ -111,8 +112,8 @@ defmodule Mote.Behaviour.PreludeTest do
   end
 
   defp check_wrong(expression, i, module) do
-    variables = Cases.variables(expression)
-    arguments = StreamData.fixed_list(Enum.map(variables, &Cases.generator/1))
+    variables = Variables.of(expression)
+    arguments = StreamData.fixed_list(Enum.map(variables, &Variables.generator/1))
     wrong = {StreamData.member_of(variables), StreamData.member_of(@wrong)}
 
     {:ok, _} =
@@ -288,14 +289,14 @@ defmodule Mote.Behaviour.PreludeTest do
     )
   end
 
-  defp parameters(expression), do: expression |> Cases.variables() |> Enum.join(", ")
+  defp parameters(expression), do: expression |> Variables.of() |> Enum.join(", ")
 
   defp check(expression, i, module, actors) do
-    variables = Cases.variables(expression)
+    variables = Variables.of(expression)
 
     {:ok, _} =
       StreamData.check_all(
-        StreamData.fixed_list(Enum.map(variables, &Cases.generator/1)),
+        StreamData.fixed_list(Enum.map(variables, &Variables.generator/1)),
         [initial_seed: :os.timestamp(), max_runs: @runs],
         fn arguments ->
           plain = apply(module, :"v#{i}", arguments)

@@ -10,7 +10,7 @@ defmodule Mote.Chaos.Programs do
   import StreamData
 
   alias Mote.Chaos.Random
-  alias Mote.Generators.Expressions
+  alias Mote.Generators.{Expressions, Patterns}
 
   @actors 3
 
@@ -99,9 +99,9 @@ defmodule Mote.Chaos.Programs do
   defp clause do
     plain = %{values: ["s", "k"], addresses: [], functions: 1}
 
-    bind(Expressions.pattern(plain, 2, "m"), fn {pattern, variables} ->
+    bind(Patterns.pattern(plain, 2, "m"), fn {pattern, variables} ->
       values = variables ++ ["s", "k"]
-      guard = Expressions.guard(%{plain | values: values}, 2)
+      guard = Patterns.guard(%{plain | values: values}, 2)
       # Addresses and new actors are values as all others.
       wild = ["t", "a", "self()", "t0(10, k)"] ++ for(i <- 0..(@actors - 1), do: "create(a#{i}(out, k, a))")
       scope = %{values: values ++ wild, addresses: ["a", "t", "self()"], functions: 1}
@@ -141,7 +141,7 @@ defmodule Mote.Chaos.Programs do
       {2, map(tuple({e.("x"), e.("y")}), fn {x, y} -> "if (#{x}) == 3, do: abort(#{y})" end)},
       {1, map(e.("x"), &"abort({k, #{&1}})")},
       {1,
-       map(tuple({Expressions.pattern(%{scope | values: ["s"]}, 1, "q"), e.("x")}), fn {{p, _}, x} ->
+       map(tuple({Patterns.pattern(%{scope | values: ["s"]}, 1, "q"), e.("x")}), fn {{p, _}, x} ->
          "#{p} = #{x}"
        end)},
       {1,

@@ -76,6 +76,7 @@ defmodule Mote.Behaviour.IR.Tests do
   def boolean?({:must, _, {_, _, primitive}, _}) when primitive in [:not, :member, :map_has_key], do: true
   def boolean?({tag, _, a, b}) when tag in [:and, :or], do: boolean?(a) and boolean?(b)
   def boolean?({:if, _, _, a, b}), do: boolean?(a) and boolean?(b)
+  def boolean?({:case, _, _, [{:clause, _, {:bind, _, _}, [], body}], _}), do: boolean?(body)
   def boolean?(_), do: false
 
   defp proper?(list) when length(list) >= 0, do: true

@@ -14,23 +14,19 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @time_units [nanosecond: 1, microsecond: 1_000, millisecond: 1_000_000, second: 1_000_000_000]
 
   # Some whose answer is never a list.
-  @no_lists [
-              :add,
-              :sub,
-              :mul,
-              :fdiv,
-              :idiv,
-              :irem,
-              :neg,
-              :abs,
-              :round,
-              :trunc,
-              :floor,
-              :ceil,
-              :length,
-              :map_size
-            ] ++
-              [:tuple_size, :byte_size, :to_string, :bin_of, :binary_part]
+  @no_lists ~w[
+    add sub mul fdiv idiv irem neg abs round trunc floor ceil length map_size tuple_size byte_size to_string bin_of
+    binary_part
+  ]a
+
+  # Which of two keys `Enum.max_by/2` and its relatives keep: the best so far comes first. `min_max_by` asks what is before.
+  @orders %{
+    max: quote(do: fn a, b -> a >= b end),
+    max_by: quote(do: fn a, b -> a >= b end),
+    min: quote(do: fn a, b -> a <= b end),
+    min_by: quote(do: fn a, b -> a <= b end),
+    min_max_by: quote(do: fn a, b -> a < b end)
+  }
 
   @functions [
     {:math, :pi, 0},
@@ -133,29 +129,29 @@ defmodule Mote.Behaviour.Syntax.Calls do
        when form in [:fn, :&],
        do: Templates.call(Mote.Prelude.Inline.String, :replace, args, env)
 
-  # The last function orders, or says what there is of nothing: the one has arguments, the other has none.
-  defp prelude({:template, Mote.Prelude.Inline.Best, name}, args, env) do
-    last = List.last(args)
-
-    cond do
-      {name, length(args)} in [max: 3, min: 3, max_by: 4, min_by: 4, min_max_by: 4] ->
-        Templates.call(Mote.Prelude.Inline.Best, name, args, env)
-
-      Functions.arity(last) == 0 ->
-        Templates.call(Mote.Prelude.Inline.Best, :"#{name}_or", args, env)
-
-      name == :min_max ->
-        Functions.literal(last, 0, env)
-
-      true ->
-        Templates.call(Mote.Prelude.Inline.Best, name, args, env)
-    end
-  end
+  defp prelude({:template, Mote.Prelude.Inline.Best = module, name}, args, env),
+    do: Templates.call(module, name, with_order(name, args, env), length(args), env)
 
   defp prelude({:pure, module, name}, args, env),
     do: {:call, env.line, {module, name, length(args)}, Syntax.exprs(args, env)}
 
   defp prelude({:template, module, name}, args, env), do: Templates.call(module, name, args, env)
+
+  # Elixir's own order where a call has none. A last function without arguments gives the answer for an empty source.
+  defp with_order(:min_max, [_source, fun_none] = args, env) do
+    Functions.arity(fun_none) == 0 || Functions.literal(fun_none, 0, env)
+    args
+  end
+
+  defp with_order(name, args, _env) do
+    {values, functions} = Enum.split(args, if(name in [:max, :min], do: 1, else: 2))
+
+    case functions do
+      [] -> values ++ [@orders[name]]
+      [fun] -> if Functions.arity(fun) == 0, do: values ++ [@orders[name], fun], else: args
+      _ -> args
+    end
+  end
 
   # A range that is written in place need not be made.
   defp slice(module, [source, range], env) do

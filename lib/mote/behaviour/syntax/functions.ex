@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
     )
   end
 
-  @doc "How many arguments a literal function takes; nil of what is none."
+  @doc "How many arguments a literal function takes; nil of anything else."
   @spec arity(Macro.t()) :: arity | nil
   def arity({:fn, _, [{:->, _, [[{:when, _, patterns_and_guard}], _]} | _]}),
     do: length(patterns_and_guard) - 1

@@ -9,7 +9,11 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
   @doc "A call of `name` of the templates in `module`."
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
-  def call(module, name, args, env) do
+  def call(module, name, args, env), do: call(module, name, args, length(args), env)
+
+  @doc "A call of `name` of the templates in `module`, which users have written with `arity` arguments."
+  @spec call(module, atom, [Macro.t()], arity, Macro.Env.t()) :: AST.expr()
+  def call(module, name, args, arity, env) do
     # So that this module is compiled again when the template changes.
     if Module.open?(env.module), do: Module.put_attribute(env.module, :mote_required, module)
 
@@ -19,7 +23,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
     Enum.each(funs, &literal!(&1, name, env))
     key = {name, length(args), funs}
     seen = %{key => Syntax.fresh(name)}
-    fail = {:function_clause, Prelude.called(module, name), length(args)}
+    fail = {:function_clause, Prelude.called(module, name), arity}
     {functions, seen} = group([key], templates, fail, seen, [], env)
     values = Enum.map(values, &Loops.listed(&1, env))
     {:letrec, env.line, functions, {:local, env.line, seen[key], values}}

@@ -1,33 +1,24 @@
 defmodule Mote.Prelude.Inline.Best do
-  # `max`, `min` and their relatives of Enum with a function that orders, one that says what there is of nothing, or both,
-  # as templates. A name that ends in `_or` has the latter in place of the former: see `Mote.Behaviour.Syntax.Calls`.
-  # The function that orders is called with the best so far first, and must answer with a boolean.
+  # `max`, `min` and their relatives of Enum with functions, as templates. `fun_order` is called with the best so far first,
+  # and must answer with a boolean; a call without one is given Elixir's own by `Mote.Behaviour.Syntax.Calls`. `fun_none`
+  # gives the answer for an empty source, which fits no clause without it.
   @moduledoc false
   use Mote.Behaviour.Template
 
   deftemplate max(source, fun_order), do: best(Enum.to_list(source), fun_order)
-  deftemplate max_or(source, fun_none), do: largest_or(Enum.to_list(source), fun_none)
-  deftemplate max(source, fun_order, fun_none), do: best_or(Enum.to_list(source), fun_order, fun_none)
+  deftemplate max(source, fun_order, fun_none), do: best(Enum.to_list(source), fun_order, fun_none)
 
   deftemplate min(source, fun_order), do: best(Enum.to_list(source), fun_order)
-  deftemplate min_or(source, fun_none), do: least_or(Enum.to_list(source), fun_none)
-  deftemplate min(source, fun_order, fun_none), do: best_or(Enum.to_list(source), fun_order, fun_none)
+  deftemplate min(source, fun_order, fun_none), do: best(Enum.to_list(source), fun_order, fun_none)
 
-  deftemplate min_max_or(source, fun_none), do: both_or(Enum.to_list(source), fun_none)
+  deftemplate best(list, fun_order) do
+    case list do
+      [x | rest] -> best_of(rest, x, fun_order)
+    end
+  end
 
-  deftemplate largest_or([], fun_none), do: fun_none.()
-  deftemplate largest_or(list, fun_none), do: Mote.Prelude.Enum.max(list)
-
-  deftemplate least_or([], fun_none), do: fun_none.()
-  deftemplate least_or(list, fun_none), do: Mote.Prelude.Enum.min(list)
-
-  deftemplate both_or([], fun_none), do: fun_none.()
-  deftemplate both_or(list, fun_none), do: Mote.Prelude.Enum.min_max(list)
-
-  deftemplate best_or([], fun_order, fun_none), do: fun_none.()
-  deftemplate best_or([x | rest], fun_order, fun_none), do: best_of(rest, x, fun_order)
-
-  deftemplate best([x | rest], fun_order), do: best_of(rest, x, fun_order)
+  deftemplate best([], fun_order, fun_none), do: fun_none.()
+  deftemplate best([x | rest], fun_order, fun_none), do: best_of(rest, x, fun_order)
 
   deftemplate best_of([], best, fun_order), do: best
 
@@ -38,50 +29,30 @@ defmodule Mote.Prelude.Inline.Best do
     end
   end
 
+  deftemplate min_max(source, fun_none), do: both(Enum.to_list(source), fun_none)
+  deftemplate both([], fun_none), do: fun_none.()
+  deftemplate both(list, fun_none), do: Mote.Prelude.Enum.min_max(list)
+
   # -- by what a function makes of the elements ----------------------------------------------------------------
 
   deftemplate max_by(source, fun, fun_order), do: best_by(Enum.to_list(source), fun, fun_order)
 
   deftemplate max_by(source, fun, fun_order, fun_none),
-    do: by_or(Enum.to_list(source), fun, fun_order, fun_none)
-
-  deftemplate max_by_or(source, fun, fun_none) do
-    case Enum.to_list(source) do
-      [] -> fun_none.()
-      [x | rest] -> largest_by(rest, x, fun.(x), fun)
-    end
-  end
-
-  deftemplate largest_by([], best, _, fun), do: best
-
-  deftemplate largest_by([x | rest], best, most, fun) do
-    key = fun.(x)
-    if most >= key, do: largest_by(rest, best, most, fun), else: largest_by(rest, x, key, fun)
-  end
+    do: best_by(Enum.to_list(source), fun, fun_order, fun_none)
 
   deftemplate min_by(source, fun, fun_order), do: best_by(Enum.to_list(source), fun, fun_order)
 
   deftemplate min_by(source, fun, fun_order, fun_none),
-    do: by_or(Enum.to_list(source), fun, fun_order, fun_none)
+    do: best_by(Enum.to_list(source), fun, fun_order, fun_none)
 
-  deftemplate min_by_or(source, fun, fun_none) do
-    case Enum.to_list(source) do
-      [] -> fun_none.()
-      [x | rest] -> least_by(rest, x, fun.(x), fun)
+  deftemplate best_by(list, fun, fun_order) do
+    case list do
+      [x | rest] -> best_key(rest, x, fun.(x), fun, fun_order)
     end
   end
 
-  deftemplate least_by([], best, _, fun), do: best
-
-  deftemplate least_by([x | rest], best, least, fun) do
-    key = fun.(x)
-    if least <= key, do: least_by(rest, best, least, fun), else: least_by(rest, x, key, fun)
-  end
-
-  deftemplate by_or([], fun, fun_order, fun_none), do: fun_none.()
-  deftemplate by_or([x | rest], fun, fun_order, fun_none), do: best_key(rest, x, fun.(x), fun, fun_order)
-
-  deftemplate best_by([x | rest], fun, fun_order), do: best_key(rest, x, fun.(x), fun, fun_order)
+  deftemplate best_by([], fun, fun_order, fun_none), do: fun_none.()
+  deftemplate best_by([x | rest], fun, fun_order, fun_none), do: best_key(rest, x, fun.(x), fun, fun_order)
 
   deftemplate best_key([], best, _, fun, fun_order), do: best
 
@@ -94,27 +65,26 @@ defmodule Mote.Prelude.Inline.Best do
     end
   end
 
-  # Whatever is before the least so far, or behind the greatest, takes its place.
   deftemplate min_max_by(source, fun, fun_before) do
     case Enum.to_list(source) do
-      [x | rest] -> extremes(rest, {x, fun.(x)}, {x, fun.(x)}, fun, fun_before)
+      [x | rest] ->
+        first = {x, fun.(x)}
+        extremes(rest, first, first, fun, fun_before)
     end
   end
 
   deftemplate min_max_by(source, fun, fun_before, fun_none) do
     case Enum.to_list(source) do
-      [] -> fun_none.()
-      [x | rest] -> extremes(rest, {x, fun.(x)}, {x, fun.(x)}, fun, fun_before)
+      [] ->
+        fun_none.()
+
+      [x | rest] ->
+        first = {x, fun.(x)}
+        extremes(rest, first, first, fun, fun_before)
     end
   end
 
-  deftemplate min_max_by_or(source, fun, fun_none) do
-    case Enum.to_list(source) do
-      [] -> fun_none.()
-      [x | rest] -> {least_by(rest, x, fun.(x), fun), largest_by(rest, x, fun.(x), fun)}
-    end
-  end
-
+  # Whatever is before the least so far, or behind the greatest, takes its place.
   deftemplate extremes([], {least, _}, {most, _}, fun, fun_before), do: {least, most}
 
   deftemplate extremes([x | rest], {_, least_key} = least, {_, most_key} = most, fun, fun_before) do

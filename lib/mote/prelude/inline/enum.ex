@@ -313,45 +313,4 @@ defmodule Mote.Prelude.Inline.Enum do
       do: merge_by(xs_rest, ys, [x | merged], fun),
       else: merge_by(xs, ys_rest, [y | merged], fun)
   end
-
-  deftemplate min_max_by(source, fun) do
-    case Enum.to_list(source) do
-      [_ | _] = list -> {min_in(list, nil, fun), max_in(list, nil, fun)}
-    end
-  end
-
-  deftemplate max_by(source, fun) do
-    case Enum.to_list(source) do
-      [_ | _] = list -> max_in(list, nil, fun)
-    end
-  end
-
-  # `best` is the best so far with its key, nil before the first.
-  deftemplate max_in([], {_, x}, fun), do: x
-
-  deftemplate max_in([x | rest], best, fun) do
-    key = fun.(x)
-
-    case best do
-      {most, _} when most >= key -> max_in(rest, best, fun)
-      _ -> max_in(rest, {key, x}, fun)
-    end
-  end
-
-  deftemplate min_by(source, fun) do
-    case Enum.to_list(source) do
-      [_ | _] = list -> min_in(list, nil, fun)
-    end
-  end
-
-  deftemplate min_in([], {_, x}, fun), do: x
-
-  deftemplate min_in([x | rest], best, fun) do
-    key = fun.(x)
-
-    case best do
-      {least, _} when least <= key -> min_in(rest, best, fun)
-      _ -> min_in(rest, {key, x}, fun)
-    end
-  end
 end

@@ -7,7 +7,7 @@
 //! Not here: what primitives compute (prim/), what commits mean (turn.rs).
 use crate::base::atom::Atom;
 use crate::base::work::Work;
-use crate::code::op::{Argument, Code, Op, Reg};
+use crate::code::op::{Code, Op, Reg};
 use crate::code::program::{BehaviourSlot, FunctionSlot};
 use crate::heap::Heap;
 use crate::platform::pages;
@@ -17,9 +17,11 @@ use crate::terms::prim::{self, arith, compare};
 use crate::turns::turn::Turn;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
+use frame::Frame;
 use std::ptr::NonNull;
 
 pub(crate) mod call_site;
+mod frame;
 
 /// How deep calls may nest; tail calls do not.
 pub(crate) const MAX_DEPTH: usize = 100_000;
@@ -81,51 +83,13 @@ impl Interpreter {
             match frame.fetch() {
                 Op::Move { d, a } => frame.set(d, frame.get(a)),
                 Op::Constant { d, k } => frame.set(d, k),
-                Op::Add { d, a, b } => {
-                    let sum = calculated(
-                        turn,
-                        arith::fixnum_sum,
-                        arith::add_slowly,
-                        frame.get(a),
-                        frame.get(b),
-                    )?;
-                    frame.set(d, sum);
-                }
-                Op::AddConstant { d, a, k } => {
-                    let sum =
-                        calculated(turn, arith::fixnum_sum, arith::add_slowly, frame.get(a), k)?;
-                    frame.set(d, sum);
-                }
+                Op::Add { d, a, b } => frame.set(d, sum(turn, frame.get(a), frame.get(b))?),
+                Op::AddConstant { d, a, k } => frame.set(d, sum(turn, frame.get(a), k)?),
                 Op::Sub { d, a, b } => {
-                    let difference = calculated(
-                        turn,
-                        arith::fixnum_difference,
-                        arith::sub_slowly,
-                        frame.get(a),
-                        frame.get(b),
-                    )?;
-                    frame.set(d, difference);
+                    frame.set(d, difference(turn, frame.get(a), frame.get(b))?);
                 }
-                Op::SubConstant { d, a, k } => {
-                    let difference = calculated(
-                        turn,
-                        arith::fixnum_difference,
-                        arith::sub_slowly,
-                        frame.get(a),
-                        k,
-                    )?;
-                    frame.set(d, difference);
-                }
-                Op::Mul { d, a, b } => {
-                    let product = calculated(
-                        turn,
-                        arith::fixnum_product,
-                        arith::mul_slowly,
-                        frame.get(a),
-                        frame.get(b),
-                    )?;
-                    frame.set(d, product);
-                }
+                Op::SubConstant { d, a, k } => frame.set(d, difference(turn, frame.get(a), k)?),
+                Op::Mul { d, a, b } => frame.set(d, product(turn, frame.get(a), frame.get(b))?),
                 Op::Primitive { p, d, a, b, c } => {
                     let value = primitive(turn, p, frame.gather(p, [a, b, c]))?;
                     frame.set(d, answered(turn, value)?);
@@ -312,121 +276,6 @@ impl Drop for Interpreter {
     }
 }
 
-/// Running code and its registers. Unchecked: see the head of this file.
-#[derive(Clone, Copy)]
-struct Frame {
-    code: *const Code,
-    at: *const Op,
-    registers: *mut Value,
-}
-
-impl Frame {
-    #[inline(always)]
-    fn new(code: *const Code, registers: *mut Value) -> Frame {
-        // SAFETY: code lives as long as the program (program.rs, invariant 1).
-        let at = unsafe { (*code).ops.as_ptr() };
-        Frame {
-            code,
-            at,
-            registers,
-        }
-    }
-
-    #[inline(always)]
-    fn fetch(&mut self) -> Op {
-        // SAFETY: paths end in a terminator, so there is an operation here, and one past it is at most the end.
-        unsafe {
-            let op = *self.at;
-            self.at = self.at.add(1);
-            op
-        }
-    }
-
-    #[inline(always)]
-    fn go(&mut self, to: u32) {
-        // SAFETY: targets are within the code.
-        self.at = unsafe { (*self.code).ops.as_ptr().add(to as usize) };
-    }
-
-    #[inline(always)]
-    fn get(&self, r: Reg) -> Value {
-        // SAFETY: `r` is below the frame's size, and written before it is read.
-        unsafe { *self.registers.add(r as usize) }
-    }
-
-    #[inline(always)]
-    fn set(&self, r: Reg, value: Value) {
-        // SAFETY: `r` is below the frame's size.
-        unsafe { *self.registers.add(r as usize) = value }
-    }
-
-    /// The result of a comparison, and the jump unless it holds.
-    #[inline(always)]
-    fn set_or_go(&mut self, d: Reg, holds: bool, to: u32) {
-        self.set(d, Value::boolean(holds));
-        if !holds {
-            self.go(to);
-        }
-    }
-
-    /// The i-th of the arguments that start at `from`.
-    #[inline(always)]
-    fn argument(&self, from: u32, i: usize) -> Value {
-        // SAFETY: lowering made the range from verified operands.
-        unsafe {
-            let code = &*self.code;
-            let Argument(word) = *code.arguments.get_unchecked(from as usize + i);
-            if word & Argument::CONSTANT == 0 {
-                *self.registers.add(word as usize)
-            } else {
-                *code.constants.add((word & !Argument::CONSTANT) as usize)
-            }
-        }
-    }
-
-    /// The arguments of a primitive; those beyond its arity are `NONE`, as their registers may not be written.
-    #[inline(always)]
-    fn gather(&self, p: Primitive, registers: [Reg; 3]) -> [Value; 3] {
-        let mut arguments = [Value::NONE; 3];
-        for i in 0..p.arity() {
-            arguments[i] = self.get(registers[i]);
-        }
-        arguments
-    }
-
-    /// The state of a behaviour with these `n` captures.
-    #[inline(always)]
-    fn captured(&self, turn: &mut Turn, from: u32, n: usize) -> Result<Value, Aborted> {
-        let state = turn.heap.captures(n, |i| self.argument(from, i));
-        state.ok_or(Aborted::by(Atom::NO_MEMORY))
-    }
-
-    /// Where the next frame starts.
-    #[inline(always)]
-    fn beyond(&self) -> *mut Value {
-        // SAFETY: the register stack has room for one frame more than calls can nest.
-        unsafe { self.registers.add((*self.code).registers as usize) }
-    }
-
-    /// Writes the `n` arguments at `from` to where the next frame starts.
-    #[inline(always)]
-    fn pass(&self, from: u32, n: usize) {
-        let beyond = self.beyond();
-        for i in 0..n {
-            let value = self.argument(from, i);
-            // SAFETY: as for `beyond`; a frame has room for its inputs.
-            unsafe { *beyond.add(i) = value };
-        }
-    }
-
-    /// Moves what `pass` wrote to the start of this frame.
-    #[inline(always)]
-    fn take_back(&self, n: usize) {
-        // SAFETY: both ranges are on the register stack; they do not overlap beyond what `copy` allows.
-        unsafe { std::ptr::copy(self.beyond(), self.registers, n) };
-    }
-}
-
 /// An allocation that may have failed.
 #[inline(always)]
 fn made(value: Value) -> Result<Value, Aborted> {
@@ -434,6 +283,21 @@ fn made(value: Value) -> Result<Value, Aborted> {
         return Err(Aborted::by(Atom::NO_MEMORY));
     }
     Ok(value)
+}
+
+#[inline(always)]
+fn sum(turn: &mut Turn, a: Value, b: Value) -> Result<Value, Aborted> {
+    calculated(turn, arith::fixnum_sum, arith::add_slowly, a, b)
+}
+
+#[inline(always)]
+fn difference(turn: &mut Turn, a: Value, b: Value) -> Result<Value, Aborted> {
+    calculated(turn, arith::fixnum_difference, arith::sub_slowly, a, b)
+}
+
+#[inline(always)]
+fn product(turn: &mut Turn, a: Value, b: Value) -> Result<Value, Aborted> {
+    calculated(turn, arith::fixnum_product, arith::mul_slowly, a, b)
 }
 
 /// What an arithmetic primitive says. A fixnum of fixnums, which is calculated in line, costs nothing; anything else may.

@@ -25,6 +25,32 @@ pub fn mov(dst: Register, src: Operand) -> Instr {
     Instr::Move { dst, src }
 }
 
+/// `dst := primitive(args)`.
+pub fn op(dst: Register, primitive: Primitive, args: impl Into<Vec<Operand>>) -> Instr {
+    let args = args.into();
+    Instr::Op {
+        dst,
+        primitive,
+        args,
+    }
+}
+
+/// `dst := function(args)`.
+pub fn call(dst: Register, function: u32, args: impl Into<Vec<Operand>>) -> Instr {
+    let args = args.into();
+    Instr::Call {
+        dst,
+        function,
+        args,
+    }
+}
+
+/// A call of `function(args)` in the place of this frame.
+pub fn tail(function: u32, args: impl Into<Vec<Operand>>) -> Instr {
+    let args = args.into();
+    Instr::TailCall { function, args }
+}
+
 /// The code of a behaviour without captures that sends whom its message names what a call leaves in register 1.
 pub fn says(call: Instr) -> Vec<Instr> {
     let send = Instr::Send {

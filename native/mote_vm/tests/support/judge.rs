@@ -3,9 +3,8 @@
 
 use crate::build::Build;
 use mote_vm::code::error::{CodeProblem, HeadProblem, LoadError, Table, TableProblem};
-use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
+use mote_vm::code::ir::{Constant, Instr, Unit};
 use mote_vm::code::verify::verify;
-use mote_vm::terms::prim::primitive::Primitive;
 
 /// Asserts that the unit is accepted.
 pub fn accepted(unit: &Unit) {
@@ -61,13 +60,4 @@ pub fn constants(constants: Vec<Constant>) -> Unit {
     let mut unit = Build::new().0;
     unit.constants = constants;
     unit
-}
-
-/// `dst := primitive(args)`.
-pub fn op(dst: u16, primitive: Primitive, args: Vec<Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
 }

@@ -1,18 +1,11 @@
 //! What no program can make last: finding keys that are large, and compiling and loading code that is.
 
+use crate::build::{call, op};
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
-use mote_vm::code::ir::{Instr, Operand, Unit};
+use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive;
-
-fn op(dst: u16, primitive: Primitive, args: Vec<Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
 
 /// A behaviour that looks `n` times for a key that written out has 2^40 elements.
 fn keys() -> Unit {
@@ -51,11 +44,6 @@ fn keys() -> Unit {
         },
     ];
     a.function("look", 3, 5, code);
-    let call = |dst, function, args| Instr::Call {
-        dst,
-        function,
-        args,
-    };
     let code = vec![
         call(1, tree, vec![forty, zero]),
         call(2, tree, vec![forty, zero]),

@@ -1,11 +1,11 @@
 //! An abort within a call that has a site is told by that site and by the arguments of the call, in both tiers.
 
-use crate::build::{k, r, ret, Build};
+use crate::build::{call, k, r, ret, Build};
 use crate::encode::encode;
 use crate::rig::{self, integers, quiet, until};
 use crate::world;
 use mote_vm::base::clock::ClockKind;
-use mote_vm::code::ir::{CallSite, Constant, Instr, Operand, Unit};
+use mote_vm::code::ir::{CallSite, Constant, Instr, Unit};
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
 use std::any::Any;
@@ -25,14 +25,6 @@ impl Outside for Reasons {
     }
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-fn call(dst: u16, function: u32, args: Vec<Operand>) -> Instr {
-    Instr::Call {
-        dst,
-        function,
-        args,
     }
 }
 

@@ -1,8 +1,8 @@
 //! The rules for single instructions and for what paths write: what is refused, and the nearest thing that is
 //! accepted.
 
-use crate::build::{branch, jump, k, mov, r, ret, Build, MODULE};
-use crate::judge::{accepted, behaviour, function, op, refused};
+use crate::build::{branch, jump, k, mov, op, r, ret, Build, MODULE};
+use crate::judge::{accepted, behaviour, function, refused};
 use mote_vm::code::error::CodeProblem;
 use mote_vm::code::ir::{CallSite, Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive;

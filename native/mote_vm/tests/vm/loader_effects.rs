@@ -1,7 +1,7 @@
 //! The rules for endings, effects and safety: what is refused, and the nearest thing that is accepted.
 
-use crate::build::{branch, everything, k, mov, r, ret, Build, MODULE};
-use crate::judge::{accepted, behaviour, constants, function, op, refused};
+use crate::build::{branch, everything, k, mov, op, r, ret, Build, MODULE};
+use crate::judge::{accepted, behaviour, constants, function, refused};
 use mote_vm::code::error::{CodeName, CodeProblem, LoadError};
 use mote_vm::code::ir::{Constant, Instr, Unit};
 use mote_vm::code::verify::verify;

@@ -23,6 +23,8 @@ mod random;
 mod reference;
 #[path = "../support/rig.rs"]
 mod rig;
+#[path = "../support/shapes.rs"]
+mod shapes;
 #[path = "../support/trial.rs"]
 mod trial;
 #[path = "../support/world.rs"]

@@ -1,20 +1,12 @@
 //! Functions that answer floats: native code answers them as they are to who knows that, and in words to others (`boxing`
 //! in native/compile.rs). Here all kinds of callers meet all kinds of answers, on both tiers.
 
-use crate::build::{branch, k, r, ret, Build, MODULE};
+use crate::build::{branch, call, k, op, r, ret, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
-
-fn op(dst: u16, primitive: P, args: &[Operand]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
 
 /// What functions are asked: what usually comes, what is boxed, what has no answer.
 fn values(b: &mut Build) -> Vec<u32> {
@@ -40,35 +32,26 @@ fn unit() -> (Vec<u8>, Vec<String>) {
             let arity = if name == "loops" { 2 } else { 1 };
             b.uses(MODULE, name, arity)
         });
-    let call = |dst, function, args: &[Operand]| Instr::Call {
-        dst,
-        function,
-        args: args.to_vec(),
-    };
-    let tail = |function, args: &[Operand]| Instr::TailCall {
-        function,
-        args: args.to_vec(),
-    };
     let codes = [
-        ("float", vec![op(1, P::Mul, &[r(0), half]), ret(r(1))]),
+        ("float", vec![op(1, P::Mul, [r(0), half]), ret(r(1))]),
         // Its caller, which knows.
         (
             "twice",
             vec![
-                call(1, float, &[r(0)]),
-                call(2, float, &[r(1)]),
-                op(3, P::Add, &[r(1), r(2)]),
+                call(1, float, [r(0)]),
+                call(2, float, [r(1)]),
+                op(3, P::Add, [r(1), r(2)]),
                 ret(r(3)),
             ],
         ),
         // One that calls it last and answers floats, too, and one that also answers integers.
-        ("last", vec![tail(float, &[r(0)])]),
+        ("last", vec![tail(float, [r(0)])]),
         (
             "mixed",
             vec![
-                op(1, P::IsFloat, &[r(0)]),
+                op(1, P::IsFloat, [r(0)]),
                 branch(r(1), 3),
-                tail(float, &[r(0)]),
+                tail(float, [r(0)]),
                 ret(seven),
             ],
         ),
@@ -76,9 +59,9 @@ fn unit() -> (Vec<u8>, Vec<String>) {
         (
             "beyond",
             vec![
-                op(1, P::Mul, &[r(0), huge]),
-                op(1, P::Mul, &[r(1), huge]),
-                call(2, float, &[r(0)]),
+                op(1, P::Mul, [r(0), huge]),
+                op(1, P::Mul, [r(1), huge]),
+                call(2, float, [r(0)]),
                 Instr::Tuple {
                     dst: 3,
                     elements: vec![r(1), r(2)],
@@ -95,19 +78,19 @@ fn unit() -> (Vec<u8>, Vec<String>) {
                     right: seven,
                     label: 3,
                 },
-                op(2, P::Add, &[r(1), half]),
+                op(2, P::Add, [r(1), half]),
                 ret(r(2)),
-                op(0, P::Add, &[r(0), one]),
-                op(1, P::Mul, &[r(1), half]),
-                tail(loops, &[r(0), r(1)]),
+                op(0, P::Add, [r(0), one]),
+                op(1, P::Mul, [r(1), half]),
+                tail(loops, [r(0), r(1)]),
             ],
         ),
         // On one way a constant.
         (
             "odd",
             vec![
-                op(1, P::Add, &[r(0), half]),
-                op(2, P::Eq, &[r(1), half]),
+                op(1, P::Add, [r(0), half]),
+                op(2, P::Eq, [r(1), half]),
                 branch(r(2), 4),
                 ret(half),
                 ret(r(1)),
@@ -123,11 +106,11 @@ fn unit() -> (Vec<u8>, Vec<String>) {
                 "loops" => vec![zero, k(*value)],
                 _ => vec![k(*value)],
             };
-            body.push(call(1, function, &args));
+            body.push(call(1, function, args));
             // As it is, and as an operand.
             for (how, step) in [("", None), (", doubled", Some(P::Add))] {
                 let message = step.map_or(r(1), |p| {
-                    body.push(op(2, p, &[r(1), r(1)]));
+                    body.push(op(2, p, [r(1), r(1)]));
                     r(2)
                 });
                 body.push(Instr::Send {

@@ -1,39 +1,16 @@
 //! Functions that native code makes in line where they are called (native/body/inline.rs): a small one that computes, and a
 //! loop in it. Here they end in line: by what they are passed, by what they compute, by fuel, by depth, on both tiers.
 
-use crate::build::{k, mov, r, ret, says, Build, MODULE};
+use crate::build::{call, k, mov, op, r, ret, says, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
-
-fn op(dst: u16, primitive: P, args: [Operand; 2]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
-
-fn call(dst: u16, function: u32, args: &[Operand]) -> Instr {
-    Instr::Call {
-        dst,
-        function,
-        args: args.to_vec(),
-    }
-}
-
-fn tail(function: u32, args: &[Operand]) -> Instr {
-    Instr::TailCall {
-        function,
-        args: args.to_vec(),
-    }
-}
 
 /// The loop's sum or fraction: what a round makes of its counter and of what it was handed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,10 +58,10 @@ fn unit(round: Round, parts: i64, start: Constant, rounds: i64, deep: i64) -> Ve
         ]),
         Round::Sum => code.push(op(3, P::Add, [r(2), r(0)])),
     }
-    code.extend([op(4, P::Sub, [r(0), one]), tail(inner, &[r(4), r(1), r(3)])]);
+    code.extend([op(4, P::Sub, [r(0), one]), tail(inner, [r(4), r(1), r(3)])]);
     let computes = vec![
         op(2, P::Add, [r(0), begin]),
-        call(1, inner, &[parts, r(0), r(2)]),
+        call(1, inner, [parts, r(0), r(2)]),
         op(1, P::Add, [r(1), r(1)]),
         ret(r(1)),
     ];
@@ -92,17 +69,17 @@ fn unit(round: Round, parts: i64, start: Constant, rounds: i64, deep: i64) -> Ve
         is_zero(2),
         ret(r(2)),
         op(3, P::Add, [r(1), begin]),
-        call(4, middle, &[r(3)]),
+        call(4, middle, [r(3)]),
         op(2, P::Add, [r(2), r(4)]),
         op(0, P::Sub, [r(0), one]),
-        tail(outer, &[r(0), r(1), r(2)]),
+        tail(outer, [r(0), r(1), r(2)]),
     ];
     let goes_down = vec![
         is_zero(3),
-        call(1, outer, &[rounds, start, begin]),
+        call(1, outer, [rounds, start, begin]),
         ret(r(1)),
         op(1, P::Sub, [r(0), one]),
-        call(1, down, &[r(1)]),
+        call(1, down, [r(1)]),
         mov(2, r(1)),
         ret(r(2)),
     ];
@@ -111,7 +88,7 @@ fn unit(round: Round, parts: i64, start: Constant, rounds: i64, deep: i64) -> Ve
         .function("middle", 1, computes)
         .function("outer", 3, sums)
         .function("down", 1, goes_down);
-    let code = says(call(1, down, &[deep]));
+    let code = says(call(1, down, [deep]));
     encode(&b.behaviour("all", 0, code).0)
 }
 

@@ -1,7 +1,7 @@
 //! Loops whose rounds make other loops: native code makes several rounds beside each other (native/body/lanes.rs). Here
 //! they end in each of them: by their count, by fuel, by depth, by what only one of them computes, on both tiers.
 
-use crate::build::{branch, k, r, ret, says, Build, MODULE};
+use crate::build::{branch, call, k, op, r, ret, says, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard_alike, Heard};
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -110,31 +110,31 @@ impl Case {
         let part = vec![
             is(r(0), zero, 2),
             ret(r(2)),
-            op(4, P::Sub, &[r(0), one]),
-            op(3, P::Fdiv, &[r(0), two]),
-            op(3, P::Fdiv, &[r(3), r(2)]),
-            op(3, P::Add, &[r(1), r(3)]),
-            tail(fraction, &[r(4), r(1), r(3)]),
+            op(4, P::Sub, [r(0), one]),
+            op(3, P::Fdiv, [r(0), two]),
+            op(3, P::Fdiv, [r(3), r(2)]),
+            op(3, P::Add, [r(1), r(3)]),
+            tail(fraction, [r(4), r(1), r(3)]),
         ];
         let adds = vec![
             is(r(0), zero, 3),
-            op(2, P::Sub, &[r(2), r(0)]),
+            op(2, P::Sub, [r(2), r(0)]),
             ret(r(2)),
-            op(5, P::Sub, &[r(0), one]),
-            op(6, P::Add, &[r(1), two]),
-            op(3, P::Add, &[r(2), r(0)]),
-            op(4, P::Add, &[r(3), r(1)]),
-            tail(sum, &[r(5), r(6), r(4)]),
+            op(5, P::Sub, [r(0), one]),
+            op(6, P::Add, [r(1), two]),
+            op(3, P::Add, [r(2), r(0)]),
+            op(4, P::Add, [r(3), r(1)]),
+            tail(sum, [r(5), r(6), r(4)]),
         ];
         let rises = vec![
-            op(3, P::Lt, &[r(0), r(1)]),
+            op(3, P::Lt, [r(0), r(1)]),
             branch(r(3), 6),
-            op(6, P::Add, &[r(0), one]),
-            op(4, P::Mul, &[r(2), half]),
-            op(5, P::Add, &[r(4), r(0)]),
-            tail(up, &[r(6), r(1), r(5)]),
-            op(4, P::Fdiv, &[r(0), four]),
-            op(4, P::Add, &[r(4), r(2)]),
+            op(6, P::Add, [r(0), one]),
+            op(4, P::Mul, [r(2), half]),
+            op(5, P::Add, [r(4), r(0)]),
+            tail(up, [r(6), r(1), r(5)]),
+            op(4, P::Fdiv, [r(0), four]),
+            op(4, P::Add, [r(4), r(2)]),
             ret(r(4)),
         ];
         let aborts = vec![
@@ -142,128 +142,122 @@ impl Case {
             Instr::Abort { reason: one },
             is(r(1), zero, 4),
             ret(r(2)),
-            op(3, P::Sub, &[r(0), one]),
-            op(4, P::Sub, &[r(1), one]),
-            op(5, P::Mul, &[r(2), half]),
-            tail(stops, &[r(3), r(4), r(5)]),
+            op(3, P::Sub, [r(0), one]),
+            op(4, P::Sub, [r(1), one]),
+            op(5, P::Mul, [r(2), half]),
+            tail(stops, [r(3), r(4), r(5)]),
         ];
         let in_the_middle = match self.round {
             Round::Two => vec![
-                call(1, fraction, &[parts, r(0), r(0)]),
-                op(2, P::Mul, &[r(1), half]),
-                call(3, fraction, &[four, r(2), r(0)]),
-                op(3, P::Sub, &[r(3), r(1)]),
+                call(1, fraction, [parts, r(0), r(0)]),
+                op(2, P::Mul, [r(1), half]),
+                call(3, fraction, [four, r(2), r(0)]),
+                op(3, P::Sub, [r(3), r(1)]),
                 ret(r(3)),
             ],
             Round::Log => vec![
-                op(1, P::Log, &[r(0)]),
-                call(2, fraction, &[parts, begin, unit]),
-                op(2, P::Add, &[r(1), r(2)]),
+                op(1, P::Log, [r(0)]),
+                call(2, fraction, [parts, begin, unit]),
+                op(2, P::Add, [r(1), r(2)]),
                 ret(r(2)),
             ],
             _ => vec![
-                op(1, P::Mul, &[r(0), r(0)]),
-                op(1, P::Neg, &[r(1)]),
-                op(1, P::Exp, &[r(1)]),
-                call(2, fraction, &[parts, r(0), r(0)]),
-                op(2, P::Mul, &[begin, r(2)]),
-                op(1, P::Fdiv, &[r(1), r(2)]),
+                op(1, P::Mul, [r(0), r(0)]),
+                op(1, P::Neg, [r(1)]),
+                op(1, P::Exp, [r(1)]),
+                call(2, fraction, [parts, r(0), r(0)]),
+                op(2, P::Mul, [begin, r(2)]),
+                op(1, P::Fdiv, [r(1), r(2)]),
                 ret(r(1)),
             ],
         };
         // How far the counter is from `at`.
-        let off = op(3, P::Sub, &[r(0), at]);
+        let off = op(3, P::Sub, [r(0), at]);
         let with_middle = vec![
-            op(3, P::Fdiv, &[r(0), four]),
-            op(3, P::Add, &[r(3), begin]),
-            call(4, middle, &[r(3)]),
-            op(5, P::Add, &[r(2), r(4)]),
+            op(3, P::Fdiv, [r(0), four]),
+            op(3, P::Add, [r(3), begin]),
+            call(4, middle, [r(3)]),
+            op(5, P::Add, [r(2), r(4)]),
         ];
         let computes = match self.round {
             Round::Erfc | Round::Two | Round::Rising => with_middle,
             Round::Early => vec![
-                op(3, P::Fdiv, &[r(0), four]),
-                op(3, P::Add, &[r(3), r(2)]),
-                call(4, middle, &[r(3)]),
-                op(5, P::Mul, &[r(4), half]),
+                op(3, P::Fdiv, [r(0), four]),
+                op(3, P::Add, [r(3), r(2)]),
+                call(4, middle, [r(3)]),
+                op(5, P::Mul, [r(4), half]),
             ],
             Round::Constants => vec![
-                call(4, fraction, &[parts, begin, half]),
-                op(3, P::Mul, &[r(2), half]),
-                op(5, P::Add, &[r(4), r(3)]),
+                call(4, fraction, [parts, begin, half]),
+                op(3, P::Mul, [r(2), half]),
+                op(5, P::Add, [r(4), r(3)]),
             ],
-            Round::Integers => vec![
-                call(4, sum, &[parts, r(0), at]),
-                op(5, P::Add, &[r(2), r(4)]),
-            ],
-            Round::Far => vec![
-                call(4, sum, &[parts, far, at]),
-                op(5, P::Bxor, &[r(2), r(4)]),
-            ],
+            Round::Integers => vec![call(4, sum, [parts, r(0), at]), op(5, P::Add, [r(2), r(4)])],
+            Round::Far => vec![call(4, sum, [parts, far, at]), op(5, P::Bxor, [r(2), r(4)])],
             Round::Up => vec![
-                op(3, P::Fdiv, &[r(0), four]),
-                call(4, up, &[two, parts, r(3)]),
-                op(5, P::Sub, &[r(4), r(2)]),
+                op(3, P::Fdiv, [r(0), four]),
+                call(4, up, [two, parts, r(3)]),
+                op(5, P::Sub, [r(4), r(2)]),
             ],
             Round::Fixed => vec![
-                op(3, P::Fdiv, &[r(0), four]),
-                op(3, P::Add, &[r(3), r(1)]),
-                call(4, fraction, &[parts, r(3), r(1)]),
-                op(5, P::Mul, &[r(2), half]),
-                op(5, P::Add, &[r(5), r(4)]),
+                op(3, P::Fdiv, [r(0), four]),
+                op(3, P::Add, [r(3), r(1)]),
+                call(4, fraction, [parts, r(3), r(1)]),
+                op(5, P::Mul, [r(2), half]),
+                op(5, P::Add, [r(5), r(4)]),
             ],
             Round::Hidden => vec![
-                call(4, fraction, &[parts, begin, unit]),
+                call(4, fraction, [parts, begin, unit]),
                 off,
-                op(3, P::Fdiv, &[unit, r(3)]),
-                op(3, P::Fdiv, &[unit, r(3)]),
-                op(5, P::Add, &[r(2), r(3)]),
+                op(3, P::Fdiv, [unit, r(3)]),
+                op(3, P::Fdiv, [unit, r(3)]),
+                op(5, P::Add, [r(2), r(3)]),
             ],
             Round::Outside => vec![
                 off,
-                op(3, P::Fdiv, &[r(3), four]),
-                call(4, fraction, &[parts, r(3), r(3)]),
-                op(5, P::Add, &[r(2), r(4)]),
+                op(3, P::Fdiv, [r(3), four]),
+                call(4, fraction, [parts, r(3), r(3)]),
+                op(5, P::Add, [r(2), r(4)]),
             ],
             Round::Large => vec![
                 off,
-                op(3, P::Mul, &[r(3), r(3)]),
-                op(6, P::Mul, &[steep, r(3)]),
-                op(6, P::Add, &[hot, r(6)]),
-                op(6, P::Exp, &[r(6)]),
-                op(6, P::Mul, &[r(6), half]),
-                call(4, fraction, &[parts, begin, unit]),
-                op(6, P::Add, &[r(6), r(4)]),
-                op(5, P::Add, &[r(2), r(6)]),
+                op(3, P::Mul, [r(3), r(3)]),
+                op(6, P::Mul, [steep, r(3)]),
+                op(6, P::Add, [hot, r(6)]),
+                op(6, P::Exp, [r(6)]),
+                op(6, P::Mul, [r(6), half]),
+                call(4, fraction, [parts, begin, unit]),
+                op(6, P::Add, [r(6), r(4)]),
+                op(5, P::Add, [r(2), r(6)]),
             ],
             Round::Reused => vec![
-                op(6, P::Sub, &[r(0), one]),
-                call(6, sum, &[parts, r(0), at]),
-                op(3, P::Fdiv, &[r(6), four]),
-                op(5, P::Add, &[r(2), r(3)]),
+                op(6, P::Sub, [r(0), one]),
+                call(6, sum, [parts, r(0), at]),
+                op(3, P::Fdiv, [r(6), four]),
+                op(5, P::Add, [r(2), r(3)]),
             ],
             Round::Stops => vec![
-                call(4, stops, &[parts, parts, begin]),
-                op(5, P::Add, &[r(2), r(4)]),
+                call(4, stops, [parts, parts, begin]),
+                op(5, P::Add, [r(2), r(4)]),
             ],
             Round::Log => vec![
                 off,
-                op(3, P::Fdiv, &[r(3), four]),
-                call(4, middle, &[r(3)]),
-                op(5, P::Add, &[r(2), r(4)]),
+                op(3, P::Fdiv, [r(3), four]),
+                call(4, middle, [r(3)]),
+                op(5, P::Add, [r(2), r(4)]),
             ],
         };
         let after = 2 + computes.len() as u32;
         let (going, step) = match self.round {
             Round::Rising => (
-                vec![op(6, P::Lt, &[r(0), r(1)]), branch(r(6), after + 2)],
+                vec![op(6, P::Lt, [r(0), r(1)]), branch(r(6), after + 2)],
                 P::Add,
             ),
             _ => (vec![is(r(0), zero, 2), ret(r(2))], P::Sub),
         };
         // Before it is used as a float: then it is an integer.
-        let goes_on = vec![op(7, step, &[r(0), one])];
-        let again = vec![tail(outer, &[r(7), r(1), r(5)])];
+        let goes_on = vec![op(7, step, [r(0), one])];
+        let again = vec![tail(outer, [r(7), r(1), r(5)])];
         let ends = match self.round {
             Round::Rising => vec![ret(r(2))],
             _ => vec![],
@@ -277,10 +271,10 @@ impl Case {
         };
         let goes_down = vec![
             is(r(0), zero, 3),
-            call(1, outer, &[first, handed, start]),
+            call(1, outer, [first, handed, start]),
             ret(r(1)),
-            op(1, P::Sub, &[r(0), one]),
-            call(1, down, &[r(1)]),
+            op(1, P::Sub, [r(0), one]),
+            call(1, down, [r(1)]),
             Instr::Move { dst: 2, src: r(1) },
             ret(r(2)),
         ];
@@ -292,36 +286,13 @@ impl Case {
             .function("middle", 1, in_the_middle)
             .function("outer", 3, around)
             .function("down", 1, goes_down);
-        let code = says(call(1, down, &[deep]));
+        let code = says(call(1, down, [deep]));
         encode(&b.behaviour("all", 0, code).0)
-    }
-}
-
-fn op(dst: u16, primitive: P, args: &[Operand]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
     }
 }
 
 fn is(left: Operand, right: Operand, label: u32) -> Instr {
     Instr::Match { left, right, label }
-}
-
-fn call(dst: u16, function: u32, args: &[Operand]) -> Instr {
-    Instr::Call {
-        dst,
-        function,
-        args: args.to_vec(),
-    }
-}
-
-fn tail(function: u32, args: &[Operand]) -> Instr {
-    Instr::TailCall {
-        function,
-        args: args.to_vec(),
-    }
 }
 
 /// What is said in one turn with plenty of fuel.

@@ -1,22 +1,14 @@
 //! Where fuel and depth end a turn: at the same call on both tiers, for the same reason, and nothing of it is heard.
 
-use crate::build::{k, r, ret, Build, MODULE};
+use crate::build::{call, k, op, r, ret, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 
 /// How deep calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
-
-fn op(dst: u16, primitive: P, args: Vec<Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
 
 /// Functions that go around `n` times, in several ways.
 #[derive(Clone, Copy, Debug)]
@@ -69,12 +61,6 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
         label,
     };
     let less = op(2, P::Sub, vec![r(0), one]);
-    let call = |dst, function, args| Instr::Call {
-        dst,
-        function,
-        args,
-    };
-    let tail = |function, args| Instr::TailCall { function, args };
     let to = |function, step: Vec<Instr>, args| {
         let code = [vec![end(2), ret(r(1)), less.clone()], step];
         [code.concat(), vec![tail(function, args)]].concat()

@@ -1,7 +1,7 @@
 //! Loops that count: what they hand on to themselves is not tested for overflow in native code where it cannot overflow
 //! within a slice of fuel (`counters` in native/dataflow.rs). Here it begins at the edges, on both tiers.
 
-use crate::build::{k, r, ret, Build, MODULE};
+use crate::build::{k, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -50,14 +50,6 @@ const NEXT: u16 = 3;
 const NEXT_FIRST: u16 = 4;
 const NEXT_SECOND: u16 = 5;
 const SPARE: u16 = 6;
-
-fn op(dst: u16, primitive: P, args: [Operand; 2]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
 
 struct Table {
     build: Build,

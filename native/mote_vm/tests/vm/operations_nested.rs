@@ -1,10 +1,10 @@
 //! Functions that call themselves: native code makes the first level of such calls in line (native/body/inline.rs). Here they
 //! end in a frame of their own and in line: by fuel, by depth, by what they answer, on both tiers.
 
-use crate::build::{branch, k, mov, r, ret, Build, MODULE};
+use crate::build::{branch, call, k, mov, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
@@ -27,22 +27,6 @@ enum Shape {
 
 const SHAPES: [Shape; 4] = [Shape::Once, Shape::Tree, Shape::First, Shape::Second];
 
-fn op(dst: u16, primitive: P, args: [Operand; 2]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
-
-fn call(dst: u16, function: u32, arg: Operand) -> Instr {
-    Instr::Call {
-        dst,
-        function,
-        args: vec![arg],
-    }
-}
-
 /// A unit whose turn calls that with `n`, `below` frames down, and says what came of it; the innermost call answers `base`.
 fn unit(shape: Shape, base: Constant, n: i64, below: usize) -> Vec<u8> {
     let mut b = Build::new();
@@ -51,10 +35,10 @@ fn unit(shape: Shape, base: Constant, n: i64, below: usize) -> Vec<u8> {
     let me = b.uses(MODULE, "f", 1);
     let caller = b.uses(MODULE, "g", 1);
     let (least, first, second) = match shape {
-        Shape::Once => (one, call(3, me, r(2)), mov(5, one)),
-        Shape::Tree => (two, call(3, me, r(2)), call(5, me, r(4))),
-        Shape::First => (one, call(3, me, r(2)), call(5, me, zero)),
-        Shape::Second => (one, call(3, me, zero), call(5, me, r(2))),
+        Shape::Once => (one, call(3, me, [r(2)]), mov(5, one)),
+        Shape::Tree => (two, call(3, me, [r(2)]), call(5, me, [r(4)])),
+        Shape::First => (one, call(3, me, [r(2)]), call(5, me, [zero])),
+        Shape::Second => (one, call(3, me, [zero]), call(5, me, [r(2)])),
     };
     let code = vec![
         op(1, P::Lt, [r(0), least]),
@@ -67,11 +51,11 @@ fn unit(shape: Shape, base: Constant, n: i64, below: usize) -> Vec<u8> {
         op(6, P::Add, [r(3), r(5)]),
         ret(r(6)),
     ];
-    let between = vec![call(1, me, r(0)), op(1, P::Add, [r(1), one]), ret(r(1))];
+    let between = vec![call(1, me, [r(0)]), op(1, P::Add, [r(1), one]), ret(r(1))];
     let b = b.function("f", 1, code).function("g", 1, between);
     let function = if below == 0 { me } else { caller };
     let code = vec![
-        call(1, function, n),
+        call(1, function, [n]),
         Instr::Send {
             target: r(0),
             message: r(1),

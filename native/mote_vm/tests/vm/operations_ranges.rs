@@ -1,10 +1,10 @@
 //! Sums of integers that were compared before: native code does not test those for overflow that a comparison has shown to
 //! fit (native/range.rs). Here they are compared with what is at the edges, and added to from there, on both tiers.
 
-use crate::build::{branch, k, r, ret, Build, MODULE};
+use crate::build::{branch, k, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
@@ -27,14 +27,6 @@ const STARTS: [i64; 10] = [
     FIXNUM_MAX - 1,
     FIXNUM_MAX,
 ];
-
-fn op(dst: u16, primitive: P, args: [Operand; 2]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
 
 #[test]
 fn sums_after_comparisons() {

@@ -1,7 +1,7 @@
 //! Loops that count towards a bound: native code makes several of their rounds at once (native/body/unroll.rs). Here they
 //! end in each of them: by their count, by fuel, by a float that gets too large, on both tiers.
 
-use crate::build::{branch, k, r, ret, Build, MODULE};
+use crate::build::{branch, k, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -19,14 +19,6 @@ const CARRIED: u16 = 2;
 const NEXT: u16 = 3;
 const SPARE: u16 = 4;
 const RESULT: u16 = 5;
-
-fn op(dst: u16, primitive: P, args: &[Operand]) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: args.to_vec(),
-    }
-}
 
 /// Calls of loops with what they are called with, and what that is about.
 struct Table {
@@ -57,10 +49,10 @@ impl Table {
         let me = self.build.uses(MODULE, &name, 3);
         let step = self.integer(step);
         let mut code = vec![
-            op(SPARE, going.0, &[going.1, going.2]),
+            op(SPARE, going.0, [going.1, going.2]),
             branch(r(SPARE), 3 + body.len() as u32 + 1),
         ];
-        code.push(op(NEXT, P::Add, &[r(COUNT), step]));
+        code.push(op(NEXT, P::Add, [r(COUNT), step]));
         code.extend_from_slice(body);
         code.push(Instr::TailCall {
             function: me,
@@ -83,7 +75,7 @@ impl Table {
                 label: 2,
             },
             ret(r(CARRIED)),
-            op(NEXT, P::Add, &[r(COUNT), step]),
+            op(NEXT, P::Add, [r(COUNT), step]),
         ];
         code.extend_from_slice(body);
         code.push(Instr::TailCall {
@@ -137,11 +129,11 @@ impl Table {
 /// A body that adds the count to what is carried, and one that makes it a part of a fraction.
 fn bodies(table: &mut Table) -> [(Vec<Instr>, Operand); 2] {
     let (zero, one, two) = (table.integer(0), table.float(1.0), table.integer(2));
-    let sum = op(RESULT, P::Add, &[r(CARRIED), r(COUNT)]);
+    let sum = op(RESULT, P::Add, [r(CARRIED), r(COUNT)]);
     let part = [
-        op(RESULT, P::Fdiv, &[r(COUNT), two]),
-        op(RESULT, P::Fdiv, &[r(RESULT), r(CARRIED)]),
-        op(RESULT, P::Add, &[one, r(RESULT)]),
+        op(RESULT, P::Fdiv, [r(COUNT), two]),
+        op(RESULT, P::Fdiv, [r(RESULT), r(CARRIED)]),
+        op(RESULT, P::Add, [one, r(RESULT)]),
     ];
     [(vec![sum], zero), (part.to_vec(), one)]
 }
@@ -191,14 +183,14 @@ fn counters_far_away_are_the_same_floats() {
     // What a round makes of the count is still seen in the last one.
     let bodies = [
         vec![
-            op(SPARE, P::Mul, &[r(CARRIED), half]),
-            op(RESULT, P::Fdiv, &[r(COUNT), two]),
-            op(RESULT, P::Add, &[r(RESULT), r(SPARE)]),
+            op(SPARE, P::Mul, [r(CARRIED), half]),
+            op(RESULT, P::Fdiv, [r(COUNT), two]),
+            op(RESULT, P::Add, [r(RESULT), r(SPARE)]),
         ],
         vec![
-            op(SPARE, P::Mul, &[r(CARRIED), half]),
-            op(RESULT, P::Fdiv, &[r(COUNT), one]),
-            op(RESULT, P::Add, &[r(RESULT), r(SPARE)]),
+            op(SPARE, P::Mul, [r(CARRIED), half]),
+            op(RESULT, P::Fdiv, [r(COUNT), one]),
+            op(RESULT, P::Add, [r(RESULT), r(SPARE)]),
         ],
     ];
     let exact = 1 << 53;
@@ -249,23 +241,23 @@ fn floats_get_too_large_in_each_round() {
         let there = table.integer(at);
         // One by what is zero in that round, and one by that: what is not finite becomes zero at once.
         let hidden = [
-            op(SPARE, P::Sub, &[r(COUNT), there]),
-            op(SPARE, P::Fdiv, &[one, r(SPARE)]),
-            op(SPARE, P::Fdiv, &[half, r(SPARE)]),
-            op(RESULT, P::Add, &[r(CARRIED), r(SPARE)]),
+            op(SPARE, P::Sub, [r(COUNT), there]),
+            op(SPARE, P::Fdiv, [one, r(SPARE)]),
+            op(SPARE, P::Fdiv, [half, r(SPARE)]),
+            op(RESULT, P::Add, [r(CARRIED), r(SPARE)]),
         ];
         // The same, seen by the next operation; and what is no number.
         let seen = [
-            op(SPARE, P::Sub, &[r(COUNT), there]),
-            op(SPARE, P::Fdiv, &[one, r(SPARE)]),
-            op(RESULT, P::Mul, &[half, r(SPARE)]),
+            op(SPARE, P::Sub, [r(COUNT), there]),
+            op(SPARE, P::Fdiv, [one, r(SPARE)]),
+            op(RESULT, P::Mul, [half, r(SPARE)]),
         ];
         let root = [
-            op(SPARE, P::Sub, &[there, r(COUNT)]),
-            op(SPARE, P::Fdiv, &[r(SPARE), half]),
-            op(SPARE, P::Sqrt, &[r(SPARE)]),
-            op(SPARE, P::Fdiv, &[half, r(SPARE)]),
-            op(RESULT, P::Mul, &[half, r(SPARE)]),
+            op(SPARE, P::Sub, [there, r(COUNT)]),
+            op(SPARE, P::Fdiv, [r(SPARE), half]),
+            op(SPARE, P::Sqrt, [r(SPARE)]),
+            op(SPARE, P::Fdiv, [half, r(SPARE)]),
+            op(RESULT, P::Mul, [half, r(SPARE)]),
         ];
         for (body, what) in [
             (&hidden[..], "hidden"),
@@ -282,9 +274,9 @@ fn floats_get_too_large_in_each_round() {
     }
     // Each is finite, and their sum is not.
     let back = [
-        op(SPARE, P::Fdiv, &[r(CARRIED), one]),
-        op(SPARE, P::Mul, &[r(CARRIED), one]),
-        op(RESULT, P::Mul, &[r(SPARE), one]),
+        op(SPARE, P::Fdiv, [r(CARRIED), one]),
+        op(SPARE, P::Mul, [r(CARRIED), one]),
+        op(RESULT, P::Mul, [r(SPARE), one]),
     ];
     let largest = table.float(f64::MAX);
     let function = table.add_until(0, -1, &back);
@@ -293,7 +285,7 @@ fn floats_get_too_large_in_each_round() {
         let what = format!("the largest, {rounds} times");
         table.call(function, [count, count, largest], what);
     }
-    let grows = [op(RESULT, P::Mul, &[r(CARRIED), huge])];
+    let grows = [op(RESULT, P::Mul, [r(CARRIED), huge])];
     let function = table.add_until(0, -1, &grows);
     for rounds in 0..MANY {
         let tiny = 1e-300f64;
@@ -316,8 +308,8 @@ fn floats_get_too_large_in_each_round() {
 fn integers_get_too_large_in_each_round() {
     let mut table = Table::new();
     let (two, zero) = (table.integer(2), table.integer(0));
-    let doubled = [op(RESULT, P::Mul, &[r(CARRIED), two])];
-    let rest = [op(RESULT, P::Irem, &[two, r(COUNT)])];
+    let doubled = [op(RESULT, P::Mul, [r(CARRIED), two])];
+    let rest = [op(RESULT, P::Irem, [two, r(COUNT)])];
     let [doubled, rest] = [&doubled[..], &rest[..]].map(|body| table.add_until(-3, -1, body));
     for rounds in 0..MANY {
         for short in 0..6 {

@@ -1,11 +1,12 @@
 //! What a machine's memory limit is charged with: whatever a program or a caller makes it hold counts, is refused in time, and
 //! is given back when it goes.
 
+use crate::build::op;
 use crate::programs::{r, Assembler};
 use crate::rig::{int, integers, Rig, PATIENCE};
 use mote_vm::base::atom::Atom;
 use mote_vm::boundary::parcel::Builder;
-use mote_vm::code::ir::{Instr, Operand, Unit};
+use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::heap::pace::Stress;
 use mote_vm::machine::{Inspection, Machine};
 use mote_vm::terms::prim::primitive::Primitive;
@@ -15,14 +16,6 @@ use std::sync::mpsc::channel;
 use std::sync::Arc;
 
 const MIB: usize = 1 << 20;
-
-fn op(dst: u16, primitive: Primitive, args: Vec<Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
 
 fn unit() -> Unit {
     let mut a = Assembler::default();

@@ -1,5 +1,6 @@
 //! Machines whose order of turns a seed decides: nothing waits for ever, and nothing depends on when native code is ready.
 
+use crate::build::op;
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, integers, until, Rig, Tap, PATIENCE};
 use crate::world;
@@ -7,14 +8,6 @@ use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use std::sync::mpsc::channel;
-
-fn op(dst: u16, primitive: Primitive, args: Vec<mote_vm::code::ir::Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
 
 /// `tell(tap)`: passes on. `arm(actor)`: passes on by sponsor `other`, after five milliseconds. `draw(tap)`: tells a random
 /// number, behind a call that native code gives up; `fail(tap)`: draws one, and aborts.

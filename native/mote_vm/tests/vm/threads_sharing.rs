@@ -1,20 +1,12 @@
 //! Work is shared when that pays, and only then: what the counters of the threads say.
 
+use crate::build::op;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, integers, until, Rig, Tap};
 use mote_vm::base::counters::Counts;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::handles::Key;
-
-fn op(dst: u16, primitive: Primitive, args: &[mote_vm::code::ir::Operand]) -> Instr {
-    let args = args.to_vec();
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
 
 /// `worker(tap)`: works for as many steps as the message says, then tells. `tree(tap)`: `{depth, steps}` splits
 /// until depth 0, where it works. `pair(tap, other)`: passes a counter to the other one until it is 0.
@@ -60,7 +52,7 @@ fn unit() -> Unit {
         send(r(0), r(2)),
         again(tree),
         Instr::Done,
-        op(4, Primitive::Sub, &[r(2), one]),
+        op(4, Primitive::Sub, [r(2), one]),
         Instr::Tuple {
             dst: 5,
             elements: vec![r(4), r(3)],
@@ -83,7 +75,7 @@ fn unit() -> Unit {
         Instr::Done,
         create(4, worker),
         send(r(4), r(3)),
-        op(2, Primitive::Sub, &[r(2), one]),
+        op(2, Primitive::Sub, [r(2), one]),
         Instr::Tuple {
             dst: 5,
             elements: vec![r(2), r(3)],
@@ -114,7 +106,7 @@ fn unit() -> Unit {
         },
         send(r(0), r(2)),
         Instr::Done,
-        op(3, Primitive::Sub, &[r(2), one]),
+        op(3, Primitive::Sub, [r(2), one]),
         send(r(1), r(3)),
         Instr::Become {
             behaviour: pair,

@@ -2,7 +2,7 @@
 //! one after the other, and both tiers must do as they were told: in patterns, comparisons, lists and keys of maps, with
 //! operands of which nothing is known, which are floats for sure, or which are constants.
 
-use crate::build::{k, mov, r, ret, Build, MODULE};
+use crate::build::{k, mov, op, r, ret, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -35,14 +35,6 @@ fn expected(a: usize, b: usize, two: bool) -> (bool, bool) {
     let zeros = group[a] == group[b];
     let equal = zeros || matches!((group[a], group[b]), (0, 2) | (2, 0));
     (equal, a == b || (zeros && !two))
-}
-
-fn op(dst: u16, primitive: P, args: Vec<Operand>) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
 }
 
 /// The last instructions of a function that compares what `args` say, and what they answer.

@@ -71,14 +71,14 @@ fn sorted(
     }
 }
 
-/// So many steps, after which the turn may be to end.
-type Steps = fn(&mut Heap, usize) -> Result<(), Over>;
+/// Counts steps, after which the turn may be to end.
+type Pass = fn(&mut Heap, usize) -> Result<(), Over>;
 
 fn within_turn(heap: &mut Heap, steps: usize) -> Result<(), Over> {
     heap.work.pass(steps)
 }
 
-fn build(heap: &mut Heap, all: Result<Vec<Entry>, Over>, pass: Steps) -> Value {
+fn build(heap: &mut Heap, all: Result<Vec<Entry>, Over>, pass: Pass) -> Value {
     match all {
         Ok(all) => packed(heap, all, pass),
         Err(Over) => Value::NONE,
@@ -143,7 +143,7 @@ fn put_each(
 }
 
 /// A map of entries that are in order. `NONE` when the memory is exhausted, and if the turn is to end.
-fn packed(heap: &mut Heap, mut all: Vec<Entry>, pass: Steps) -> Value {
+fn packed(heap: &mut Heap, mut all: Vec<Entry>, pass: Pass) -> Value {
     let mut level = 0;
     loop {
         let count = all.len();

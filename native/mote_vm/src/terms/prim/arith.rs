@@ -176,7 +176,7 @@ fn with_floats(heap: &mut Heap, a: Value, b: Value, f: impl FnOnce(f64, f64) -> 
     }
 }
 
-/// Of two numbers that are not both fixnums, or whose result is none.
+/// The result for two numbers that are not both fixnums, or whose result is not a fixnum.
 fn with_numbers(
     heap: &mut Heap,
     operation: Operation,

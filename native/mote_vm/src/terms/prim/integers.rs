@@ -1,4 +1,4 @@
-//! Arithmetic of integers of any size, for those that are not both fixnums, or whose result is none.
+//! Arithmetic of integers of any size: of operands that are not both fixnums, or whose result is not one.
 //!
 //! Invariants:
 //! 1. What an operation takes is counted before it is done: [`BEGUN`], then by the limbs of its operands: [`VISITED`] of
@@ -42,23 +42,24 @@ pub(crate) enum Operation {
 }
 
 /// The sign and the limbs of an integer.
-struct Parts<'h> {
+struct Signed<'h> {
     negative: bool,
     limbs: &'h [u64],
 }
 
-impl<'h> Parts<'h> {
-    /// A fixnum's limb, one even of 0, is put into `room`. None of what is no integer, or is one too large.
-    fn of(a: Value, room: &'h mut [u64; 1]) -> Option<Parts<'h>> {
+impl<'h> Signed<'h> {
+    /// A fixnum has one limb, even 0, which is put into `room`. `None` unless the value is an integer that can be calculated
+    /// with.
+    fn of(a: Value, room: &'h mut [u64; 1]) -> Option<Signed<'h>> {
         if let Some(n) = a.as_fixnum() {
             *room = [n.unsigned_abs()];
-            return Some(Parts {
+            return Some(Signed {
                 negative: n < 0,
                 limbs: room,
             });
         }
         let big = as_big(a)?;
-        Some(Parts {
+        Some(Signed {
             negative: big.is_negative(),
             limbs: big.limbs(),
         })
@@ -119,7 +120,7 @@ pub(crate) fn wrapped(heap: &mut Heap, a: Value, b: Value, of: fn(u64, u64) -> u
     }
 }
 
-/// What an operation makes of two integers; no answer if one of them is none.
+/// The result of an operation on two integers; no answer if one of the values is not an integer.
 #[cold]
 #[inline(never)]
 pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value) -> Value {
@@ -130,7 +131,7 @@ pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value)
     }
     let mut rooms = [[0], [0]];
     let [room_a, room_b] = &mut rooms;
-    let (Some(x), Some(y)) = (Parts::of(a, room_a), Parts::of(b, room_b)) else {
+    let (Some(x), Some(y)) = (Signed::of(a, room_a), Signed::of(b, room_b)) else {
         return Value::NONE;
     };
     let Some(elements) = price(operation, &x, &y) else {
@@ -154,7 +155,7 @@ pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value)
 }
 
 /// The elements that an operation costs; `None` if it certainly has no answer.
-fn price(operation: Operation, x: &Parts<'_>, y: &Parts<'_>) -> Option<usize> {
+fn price(operation: Operation, x: &Signed<'_>, y: &Signed<'_>) -> Option<usize> {
     match operation {
         Operation::Mul if x.len() + y.len() - 1 > MOST_LIMBS => None,
         Operation::Div | Operation::Rem if y.limbs == [0] => None,
@@ -182,7 +183,7 @@ fn product(x: usize, y: usize) -> usize {
     longer * shorter.min(ROOT * shorter.isqrt()) / SQUARE
 }
 
-/// `None` if 128 bits do not hold it, or there is nothing to divide by.
+/// `None` if 128 bits do not hold the result, and for a division by 0.
 fn in_128_bits(operation: Operation, n: i128, m: i128) -> Option<i128> {
     match operation {
         Operation::Add => n.checked_add(m),
@@ -205,7 +206,7 @@ pub(crate) fn shift(heap: &mut Heap, a: Value, count: i64) -> Value {
         return heap.wide_integer(small);
     }
     let mut room = [0];
-    let Some(x) = Parts::of(a, &mut room) else {
+    let Some(x) = Signed::of(a, &mut room) else {
         return Value::NONE;
     };
     let by = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
@@ -259,13 +260,13 @@ pub(crate) fn text(heap: &mut Heap, a: Value) -> Option<String> {
         return Some(n.to_string());
     }
     let mut room = [0];
-    let x = Parts::of(a, &mut room)?;
+    let x = Signed::of(a, &mut room)?;
     let price = linear(x.len()) + QUOTIENT * product(x.len(), x.len());
     heap.work.count(price).ok()?;
     Some(x.to_integer().to_string())
 }
 
-/// As a value; no answer if it is too large.
+/// The integer as a value; no answer if it is too large.
 fn value(heap: &mut Heap, n: &BigInt) -> Value {
     let limbs = n.magnitude().to_u64_digits();
     match trimmed(&limbs).len() <= MOST_LIMBS {
@@ -315,7 +316,7 @@ mod tests {
 
     fn number(a: Value) -> Option<BigInt> {
         let mut room = [0];
-        let n = Parts::of(a, &mut room)?.to_integer();
+        let n = Signed::of(a, &mut room)?.to_integer();
         // One form for each.
         assert_eq!(
             a.is_fixnum(),

@@ -1,4 +1,4 @@
-//! Text of what is none, and floats of text.
+//! Text of atoms and numbers, and floats of text.
 use super::arith::as_f64;
 use super::integers;
 use super::types::{as_binary, is_atom};

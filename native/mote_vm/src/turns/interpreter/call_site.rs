@@ -2,7 +2,8 @@
 //!
 //! Nothing is kept for that while a turn runs. A frame that waits for a call still has the registers of its
 //! arguments, so they are found when somebody wants to know.
-use super::{Frame, Interpreter};
+use super::frame::Frame;
+use super::Interpreter;
 use crate::base::atom::Atom;
 use crate::code::op::Op;
 use crate::turns::turn::Turn;
