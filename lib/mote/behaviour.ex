@@ -135,6 +135,7 @@ defmodule Mote.Behaviour do
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_mistakes, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_defaults, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_heads, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_literals, accumulate: true)
       @before_compile Mote.Behaviour
     end

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Check do
   @moduledoc false
 
   alias Mote.Behaviour.{Code, Error, Warnings}
-  alias Mote.Behaviour.Check.{Change, Guards, Names}
+  alias Mote.Behaviour.Check.{Calls, Change, Guards, Names}
 
   @doc "All definitions of a module, checked."
   @spec unit([map], Macro.Env.t()) :: map
@@ -16,6 +16,14 @@ defmodule Mote.Behaviour.Check do
     groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Error.map(order, &code(groups[&1], names))
+    # As in Elixir, nothing is made of them.
+    {codes, uncalled} = Calls.split(codes)
+    # What has fewer arguments because of defaults is nothing that somebody has written.
+    for code <- uncalled,
+        Enum.any?(groups[{code.kind, code.name, code.arity}], &(&1.full == nil and not &1.generated)) do
+      Warnings.uncalled(code, names.env)
+    end
+
     %{module: env.module, file: env.file, codes: codes}
   end
 

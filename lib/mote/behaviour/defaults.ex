@@ -9,8 +9,7 @@ defmodule Mote.Behaviour.Defaults do
   @doc """
   The arguments without their defaults; and the definitions with fewer arguments, `{head, body, doc}`.
 
-  Raises for defaults that are given twice, for those of captures that are no literals, and for a head without a body
-  that has none.
+  Raises for defaults that are given twice, and for those of captures that are no literals.
   """
   @spec split(atom, atom, [Macro.t()], Macro.t() | nil, Macro.Env.t()) ::
           {[Macro.t()], [{Macro.t(), keyword, String.t()}]}
@@ -18,18 +17,31 @@ defmodule Mote.Behaviour.Defaults do
     count = Enum.count(args, &default?/1)
     text = "#{name}/#{length(args)}"
 
-    if body == nil and count == 0 do
-      Error.raise_at(
-        env,
-        env.line,
-        "#{text} needs a do block; a head without one stands before the clauses and gives defaults, b \\ 1"
-      )
-    end
+    if count == 0 and body == nil,
+      do: Module.put_attribute(env.module, :mote_heads, {{name, length(args)}, env.line})
 
     if count > 0, do: once(name, length(args), text, env)
     if kind == :actor, do: Enum.each(args, &literal!(&1, env))
     shorter = for given <- 0..(count - 1)//1, do: shorter(kind, name, args, given, env)
     {Enum.map(args, &without/1), shorter}
+  end
+
+  @doc "Raises for a head without a body that no clauses follow, as those of `definitions`."
+  @spec bodies([map], Macro.Env.t()) :: :ok
+  def bodies(definitions, env) do
+    heads = Module.get_attribute(env.module, :mote_heads)
+    Module.delete_attribute(env.module, :mote_heads)
+
+    for {{name, arity}, line} <- Enum.reverse(heads),
+        not Enum.any?(definitions, &(&1.name == name and &1.arity == arity)) do
+      Error.raise_at(
+        env,
+        line,
+        "#{name}/#{arity} needs a do block: a head without one stands before the clauses, with a doc, a spec or defaults, b \\\\ 1"
+      )
+    end
+
+    :ok
   end
 
   defp default?({:\\, _, [_, _]}), do: true

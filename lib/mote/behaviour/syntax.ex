@@ -229,13 +229,25 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(name, meta, args, env) when is_atom(name) and is_list(args) do
     case Primitives.local(name, length(args)) do
-      nil -> call(name, meta, args, env)
-      primitive -> AST.op(env.line, primitive, exprs(args, env))
+      nil ->
+        call(name, meta, args, env)
+
+      primitive ->
+        imported(name, meta, args, env)
+        AST.op(env.line, primitive, exprs(args, env))
     end
   end
 
   defp node(form, _, args, env) do
     Error.raise_at(env, env.line, "cannot call #{Macro.to_string({form, [], args})} in a behaviour")
+  end
+
+  # Where a module other than Kernel has the primitive, Elixir is to know that its import is used.
+  defp imported(name, meta, args, env) do
+    case Macro.Env.lookup_import(env, {name, length(args)}) do
+      [{:function, module}] when module != Kernel -> Macro.expand_once({name, meta, args}, env)
+      _ -> nil
+    end
   end
 
   # Neither primitive nor construct: refused by name, a macro, an imported or a local function.

@@ -307,7 +307,7 @@ defmodule Mote.Behaviour.PiecesTest do
       assert error("defeffect #{note}defactor a() do\nx -> note(x, 1)\nend") =~ "there is note/1"
       assert error("defeffect #{note}defactor a() do\nx -> nete(x)\nend") =~ "Did you mean note/1?"
       assert error("defeffect #{note}defpure #{note}") =~ "3: note/1 is already defined"
-      assert error("defeffect note(x)") =~ "2: note/1 needs a do block; a head without one"
+      assert error("defeffect note(x)") =~ "2: note/1 needs a do block: a head without one"
       assert error("defeffect 7, do: 1") =~ "2: cannot define 7: write defeffect name(argument) do"
       assert error("defeffect send(x, y), do: {x, y}") =~ "2: send is a word of the language"
       assert error("defeffect f(x), do: y") == "2: undefined variable \"y\""
@@ -464,6 +464,24 @@ defmodule Mote.Behaviour.PiecesTest do
                :hello,
                1
              ]
+    end
+
+    test "a head without defaults, for what is said of all clauses" do
+      module =
+        module("""
+        @doc "The other one."
+        @spec other(atom) :: atom
+        defpure other(side)
+        defpure other(:left), do: own(:right)
+        defpure other(:right), do: :left
+        @spec own(side) :: side when side: atom
+        defpurep own(side)
+        defpurep own(side), do: side
+        """)
+
+      assert {module.other(:left), module.other(:right)} == {:right, :left}
+      assert error("defpurep f(a)\ndefpure g(a), do: a") =~ "2: f/1 needs a do block"
+      assert error("@spec g(atom) :: atom\ndefpure f(a), do: a") =~ "spec for undefined function g/1"
     end
 
     test "what is wrong" do
