@@ -53,6 +53,10 @@ defmodule Mote.Raised do
              exponent > @small,
       do: %SystemLimitError{}
 
+  # Only the fields are gone through, which are no struct.
+  def exception({:raised, {_module, _line, {Kernel, :struct!}}, {struct, [_ | _] = fields}}),
+    do: told({Kernel, :struct!}, [struct, fields])
+
   def exception({:raised, {_module, _line, {module, name}}, arguments}) when is_atom(module) do
     {name, arguments} = library(name, Tuple.to_list(arguments))
     arity = length(arguments)

@@ -250,6 +250,10 @@ defmodule Mote.PreludeCases do
     Keyword.merge(kw, [{key, t}, {:b, i}])
     Keyword.pop(kw, key)
     Keyword.pop(kw, key, t)
+    Keyword.validate(kw, [:a, {:b, i}, {:c, t}])
+    Keyword.validate([{key, i} | kw], [key | keys])
+    Keyword.validate([{:c, i}, {:a, n}], [{:b, t}, :a, {key, n}, :c])
+    Keyword.validate!([{key, i}], [{:b, n}, {key, t}, {:d, i}])
     """,
     "MapSet and Range" => """
     MapSet.new()
@@ -527,6 +531,57 @@ defmodule Mote.PreludeCases do
     :lists.splitwith(&(&1 < i), l)
     :lists.takewhile(&(&1 < i), l)
     """,
+    "Bytes, and what Erlang calls text" => """
+    :binary.bin_to_list(bin)
+    :binary.copy(bin)
+    :binary.copy(bin, n)
+    :binary.decode_unsigned(bin)
+    :binary.decode_unsigned(bin, if(i > 0, do: :big, else: :little))
+    :binary.encode_unsigned(abs(number))
+    :binary.encode_unsigned(abs(number), if(i > 0, do: :big, else: :little))
+    :binary.first("a" <> bin)
+    :binary.last(bin <> "a")
+    :binary.list_to_bin([s, [[pad | u], ?a], pad])
+    :binary.match(s, pad <> "b")
+    :binary.match(s, ["b", "a" <> pad])
+    :binary.matches(s <> u <> s, pad <> "b")
+    :binary.matches(s, ["b", "a", "ab"])
+    :binary.part(bin <> "abc", {min(n, 3), 0 - min(n, 3)})
+    :binary.replace(s, pad <> "b", u)
+    :binary.replace(s, [pad <> "a", "b"], u, [:global])
+    :binary.replace(s, "a", u, [])
+    :binary.split(s, "a" <> pad)
+    :binary.split(s, [pad <> "a", "b"], [:global])
+    :binary.split(s <> s, "a", [:global, :trim])
+    :binary.split(s <> s, "a", [:global, :trim_all])
+    :binary.split(s, "a", [:trim])
+    :erlang.adler32(bin)
+    :erlang.adler32([s, [u, ?a] | pad])
+    :erlang.atom_to_binary(key)
+    :erlang.binary_to_float(to_string(float))
+    :erlang.binary_to_integer(to_string(number))
+    :erlang.binary_to_integer(Integer.to_string(number, n + 2), n + 2)
+    :erlang.binary_to_list(bin)
+    :erlang.crc32(bin)
+    :erlang.crc32([s, [u, ?a] | pad])
+    :erlang.float_to_binary(f, decimals: n)
+    :erlang.float_to_binary(f, decimals: n + n_more)
+    :erlang.float_to_binary(number / 1000, [:compact, decimals: n])
+    :erlang.float_to_binary(n / 16, [{:decimals, 2}, :compact])
+    {:erlang.float_to_binary(-0.001, decimals: 2), :erlang.float_to_binary(1.0e22, decimals: 1), :erlang.float_to_binary(1.115, decimals: 2)}
+    :erlang.integer_to_binary(number)
+    :erlang.integer_to_binary(number, n + 2)
+    :erlang.iolist_size([s, [u, ?a] | pad])
+    :erlang.iolist_to_binary([s, [[pad | u], ?a], pad])
+    :erlang.list_to_binary([s, [[pad | u], ?a], pad])
+    :math.ceil(f) + 0.0
+    :math.ceil(i)
+    :math.floor(f)
+    :math.floor(i)
+    :math.fmod(f, n + 1)
+    :math.fmod(f * 1.0e9, f + 0.3)
+    :math.fmod(i, -2.5)
+    """,
     "Float, Integer, Range and Base" => """
     Float.round(f, n) + 0.0
     Float.round(f) + 0.0
@@ -596,6 +651,13 @@ defmodule Mote.PreludeCases do
     Base.url_valid64?(base, padding: false)
     """,
     "Words of Kernel" => """
+    Kernel.struct(%URI{host: s}, [{key, i}, {:port, n} | kw])
+    Kernel.struct(URI, [{:path, s}, {key, i}])
+    struct(URI, %{key => i, port: n})
+    struct(%URI{port: n})
+    Kernel.struct!(%URI{host: s}, Keyword.put([port: n], :path, pad))
+    Kernel.struct!(URI, Keyword.put(Keyword.take(kw, [:host]), :path, pad))
+    struct!(%URI{host: s}, [{:port, n} | Keyword.take(kw, [:host])])
     Kernel.=~(s, pad)
     s =~ ""
     destructure([a, b, c], l) && {a, b, c}

@@ -165,6 +165,8 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:.., _, [first, last], %{context: nil} = env), do: Ranges.value(first, last, nil, env)
   defp node(@stepped, _, [first, last, step], %{context: nil} = env), do: Ranges.value(first, last, step, env)
   defp node(:in, _, [value, source], env), do: Calls.member(value, source, env)
+  defp node(:struct, _, [struct], env), do: Maps.struct_of(struct, [], env)
+  defp node(:struct, _, [struct, fields], env), do: Maps.struct_of(struct, fields, env)
   defp node(:struct!, _, [struct], env), do: Maps.struct!(struct, [], env)
   defp node(:struct!, _, [struct, fields], env), do: Maps.struct!(struct, fields, env)
   defp node(:for, _, args, env), do: Loops.for(args, env)

@@ -565,14 +565,41 @@ defmodule Mote.Behaviour.PiecesTest do
       assert_raise KeyError, fn -> module.other(%{__struct__: :s}, 2) end
     end
 
+    test "are made of fields that are calculated" do
+      module =
+        module(
+          """
+          defstruct [:a, b: %{}]
+          defpure options(opts), do: struct(__MODULE__, opts)
+          defpure strictly(opts), do: struct!(__MODULE__, Keyword.put(opts, :a, 1))
+          defpure point(opts), do: struct(%Point{x: 0}, opts)
+          """,
+          @prelude,
+          :abort
+        )
+
+      for {name, args, value} <- [
+            {:options, [[c: 1, b: 2]], struct(module, b: 2)},
+            {:strictly, [[b: 2]], struct(module, a: 1, b: 2)},
+            {:point, [[y: 4, __struct__: 1]], %Point{x: 0, y: 4}}
+          ] do
+        assert apply(module, name, args) == value
+        assert Mote.Interpret.call(module, name, args) == value
+      end
+
+      assert_raise KeyError, ~r/key :c not found/, fn -> module.strictly(c: 1) end
+      {:raised, exception} = Mote.Compile.eval("struct!(Range.new(1, 2), x)", [x: [frist: 1]], :abort)
+      assert %KeyError{key: :frist} = exception
+    end
+
     test "keep what they enforce" do
       assert Mote.Compile.error("defpure f(), do: %Point{y: 1}", @prelude) ==
                "2: the following keys must also be given when building struct #{inspect(Point)}: [:x]"
 
       assert Mote.Compile.error("defpure f(p), do: %Point{p | z: 1}", @prelude) =~ "has no key :z"
 
-      assert Mote.Compile.error("defpure f(p), do: struct!(p, p)", @prelude) =~
-               "2: struct! takes its fields as a literal"
+      assert Mote.Compile.error("defpure f(p), do: struct!(Point, p)", @prelude) =~
+               "2: the following keys must also be given when building struct #{inspect(Point)}: [:x]"
 
       assert_raise ArgumentError, ~r/the following keys must also be given when building struct/, fn ->
         module("@enforce_keys [:a]\ndefstruct [:a, :b]\ndefpure f(), do: %__MODULE__{b: 1}")

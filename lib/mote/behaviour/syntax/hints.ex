@@ -38,7 +38,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     is_port: "no value of a machine is known to be a port",
     is_function:
       "with one argument it tells functions from other terms; how many arguments one takes is not known",
-    struct: "write %Name{…}, or Map.merge(%Name{}, map)",
     function_exported?: "which code is loaded is not known in a machine",
     macro_exported?: "which code is loaded is not known in a machine",
     dbg: "send what you want to see to a customer",
