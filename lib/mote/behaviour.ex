@@ -56,8 +56,8 @@ defmodule Mote.Behaviour do
   `%Name{}` makes and matches structs, which are maps, and `%Name{struct | key: value}` and `struct!/2` update them; an address
   is none. Queues are those of `:queue`.
 
-  Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 64 bits),
-  `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
+  Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 128 bits; of up
+  to 64 where a variable has the size), `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`; there are `byte_size/1`, `bit_size/1`, `binary_part/3`,
   `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists of characters), which interpolation calls. Parts are not copied.
   Bitstrings that are no binaries are carried as they are.
 

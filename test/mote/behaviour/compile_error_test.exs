@@ -36,7 +36,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"<<x::bits-size(x)>>", "a segment of bits has whole bytes here: write binary-size(n)"},
             {"<<x::utf16>>", "utf16 is not available in a segment"},
             {"<<x::7>>", "a binary has whole bytes, these segments have 7 bits"},
-            {"<<x::65>>", "an integer segment has 0 to 64 bits, not 65"},
+            {"<<x::129>>", "an integer segment has 0 to 128 bits, not 129"},
             {"<<x::float-16>>", "a float segment has 32 or 64 bits"},
             {"<<x::utf8-size(2)>>", "a utf8 segment has neither size nor unit"},
             {"<<x::binary-size(2)-unit(4)>>", "the unit of a binary segment is a multiple of 8"},
@@ -356,7 +356,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert pure("for y <- x, reduce: 0, do: y") =~ "4: the body of for with reduce: consists of clauses"
       assert pure("for x, do: x") =~ "4: for must start with a generator"
       assert pure("for <<c, r::binary <- x>>, do: {c, r}") =~ "4: a binary without a size takes all there is"
-      assert pure("for <<c::65 <- x>>, do: c") =~ "4: an integer segment has 0 to 64 bits, not 65"
+      assert pure("for <<c::129 <- x>>, do: c") =~ "4: an integer segment has 0 to 128 bits, not 129"
       assert pure("for <<c, d>>, do: {c, d}") =~ "4: for must start with a generator"
       assert pure("Enum.map(x, x)") =~ "4: this loop wants a literal function of 1 argument"
       assert pure("Enum.reduce(x, 0, fn y -> y end)") =~ "4: this loop calls its function with 2 arguments"
