@@ -156,8 +156,9 @@ defmodule Mote.Behaviour do
   A message that no clause matches is ignored.
 
   `defactor name(capture, …), to: Module.other(…)` gives another name to a behaviour, of this or of another module, with
-  the captures and literals as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
-  behaviour. Captures may have literals as defaults, `defactor counter(count \\\\ 0) do`, which makes such a name, too. So a
+  the captures and constants as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
+  behaviour. Captures may have constants as defaults, `defactor counter(count \\\\ 0) do`, which makes such a name, too. A
+  constant is made of literals, also by functions of the standard library: `MapSet.new()`, `:queue.new()`. So a
   module can be the front door of others, as `Mote.Library` is. Mix compiles modules that name it again when it
   changes.
 

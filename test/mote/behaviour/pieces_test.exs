@@ -466,6 +466,27 @@ defmodule Mote.Behaviour.PiecesTest do
              ]
     end
 
+    test "of captures, of what the standard library makes of literals" do
+      module =
+        module("""
+        @rows [b: 2, a: 1]
+        defactor a(s \\\\ MapSet.new(), q \\\\ :queue.from_list([1, -2]), m \\\\ Map.new(@rows), r \\\\ {1..9, [5 * 60 | %{}]}) do
+          customer -> send customer, {s, q, m, r}
+        end
+        defactor b() do
+          customer -> send create(a()), customer
+        end
+        """)
+
+      all = {MapSet.new(), :queue.from_list([1, -2]), %{a: 1, b: 2}, {1..9, [300 | %{}]}}
+      assert module.a().captures == all
+      assert heard(module.a(), [self()]) == [all]
+      assert heard(module.b(), [self()]) == [all]
+      assert error("defactor a(s \\\\ Map.fetch!(%{}, :a)) do\n_ -> s\nend") =~ "must be a constant"
+      assert error("defactor a(s \\\\ hd([])) do\n_ -> s\nend") =~ "must be a constant"
+      assert error("defactor a(s \\\\ :rand.uniform()) do\n_ -> s\nend") =~ "must be a constant"
+    end
+
     test "a head without defaults, for what is said of all clauses" do
       module =
         module("""
@@ -491,7 +512,7 @@ defmodule Mote.Behaviour.PiecesTest do
       assert error("defpure f(a)") =~ "2: f/1 needs a do block"
 
       assert error("defactor f(a \\\\ self()) do\n_ -> a\nend") =~
-               "2: the default of the capture a must be a literal"
+               "2: the default of the capture a must be a constant"
 
       assert error("defpure f(a, b \\\\ a), do: a + b") == "2: undefined variable \"a\""
       conflict = "f/1 is already defined: f/2 with its defaults is f/1, too"
