@@ -103,7 +103,7 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:block, l, es}, s) do
-    {es, s} = Enum.map_reduce(es, s, &expr/2)
+    {es, s} = Error.map_reduce(es, s, &expr/2, &bound/2)
     {{:block, l, es}, s}
   end
 
@@ -237,6 +237,16 @@ defmodule Mote.Behaviour.Check do
     {values, s} = args(values, s)
     Change.become(l, Enum.zip(names, values), s)
   end
+
+  # What follows a statement with a mistake is to know the variables that it binds.
+  defp bound({:match, _, pattern, _}, s) do
+    {_, s} = pattern(pattern, s)
+    s
+  rescue
+    CompileError -> s
+  end
+
+  defp bound(_, s), do: s
 
   # Arguments do not see what their neighbours bind; what follows sees all of it.
   defp args(es, s) do

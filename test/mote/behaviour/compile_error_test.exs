@@ -512,6 +512,27 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert y =~ "test.ex:6: undefined variable \"y\""
     end
 
+    test "of names in one clause, without those that only follow from others" do
+      body = """
+      defactor a(n) do
+        {c, x} ->
+          {y, z} = none(x)
+          if z do
+            undefined
+            send c, other(y, z)
+          end
+          become n: nn
+      end
+      """
+
+      assert %CompileError{line: 4, description: description} = catch_error(module(body))
+      assert [none, undefined, other, nn] = String.split(description, "\n")
+      assert none =~ "undefined function none/1"
+      assert undefined =~ ~r/test.ex:6: undefined variable "undefined"/
+      assert other =~ ~r/test.ex:7: undefined function other\/2/
+      assert nn =~ ~r/test.ex:9: undefined variable "nn"/
+    end
+
     test "are the same mistake once, and ten at most" do
       body = Enum.map_join(1..15, "\n", &"IO.puts(#{&1})")
       error = catch_error(module("defpure f() do\n#{body}\nend"))
