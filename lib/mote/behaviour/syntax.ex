@@ -284,16 +284,22 @@ defmodule Mote.Behaviour.Syntax do
     end
   end
 
-  defp unexpanded({name, _, args}, env) when is_atom(name) and is_list(args) do
+  defp unexpanded({name, meta, args}, env) when is_atom(name) and is_list(args) do
     case Macro.Env.lookup_import(env, {name, length(args)}) do
       [{:function, Kernel} | _] -> Calls.kernel(name, args, env)
-      [{:function, module} | _] -> Calls.function(module, name, args, env)
+      [{:function, module} | _] -> Calls.remote(module, name, args, meta, env)
       _ -> Calls.function(nil, name, args, env)
     end
   end
 
-  defp unexpanded({{:., _, [module, name]}, _, args}, env),
-    do: Calls.function(module, name, args, env)
+  defp unexpanded({{:., _, [module, name]}, _, args}, env) do
+    with true <-
+           module != env.module and Code.ensure_loaded?(module) and
+             macro_exported?(module, name, length(args)),
+         do: Error.raise_at(env, env.line, Hints.macro(module, name, length(args)))
+
+    Calls.function(module, name, args, env)
+  end
 
   defp unexpanded(ast, env),
     do: Error.raise_at(env, env.line, "#{Macro.to_string(ast)} is not available in a behaviour")

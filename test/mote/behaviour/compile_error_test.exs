@@ -103,6 +103,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"Map.get_and_update(x, 1, x)", "get_and_update wants a literal function here"},
             {"String.jaro_distance(x, x)",
              "String.jaro_distance/2 is not available in a behaviour; what there is of String"},
+            {"Integer.is_odd(x)",
+             "Integer.is_odd/1 is a macro: write require Integer at the top of the module"},
             {":math.tau()", ":math.tau/0 is not available"},
             {":erlang.now()", ":erlang.now/0 is not available in a behaviour: a turn that runs again"},
             {":lists.merge(x, x)", ":lists.merge/2 is not available"},

@@ -135,6 +135,12 @@ defmodule Mote.Behaviour.Syntax.Hints do
   defp refused(module, name, arity, reason, sign),
     do: "#{inspect(module)}.#{name}/#{arity} is not available in a behaviour#{sign} #{reason}"
 
+  @doc "Why a macro has not been expanded."
+  @spec macro(module, atom, arity) :: String.t()
+  def macro(module, name, arity),
+    do:
+      "#{inspect(module)}.#{name}/#{arity} is a macro: write require #{inspect(module)} at the top of the module"
+
   @doc "Why a function of a module without behaviours cannot be called."
   @spec foreign(module, atom, arity) :: String.t()
   def foreign(module, name, arity) do
