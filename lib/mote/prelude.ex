@@ -391,6 +391,7 @@ defmodule Mote.Prelude do
       upcase: 2,
       valid?: 1
     ],
+    {String, Casing} => [capitalize: 1, downcase: 1, upcase: 1],
     {String, Places} => [count: 2, replace: 3, replace: 4, split: 2, split: 3]
   }
 

@@ -725,6 +725,13 @@ defmodule Mote.PreludeCases do
     String.count(s, pad)
     String.count(s, ["a", "ab"])
     String.count(u, "")
+    String.upcase(letters)
+    String.downcase(letters)
+    String.capitalize(letters)
+    String.capitalize(s)
+    String.upcase(u <> letters <> <<255>>)
+    String.downcase(<<255>> <> letters)
+    {String.upcase("straße ŉ ﬁ ǆ"), String.downcase("ΌΣΟΣ İ"), String.capitalize("ǆABC")}
     String.capitalize(s, :ascii)
     String.capitalize("éÉ" <> s, :ascii)
     String.replace_leading(s, "a", pad)
@@ -785,6 +792,7 @@ defmodule Mote.PreludeCases do
   @variables [
                :bin,
                :hex,
+               :letters,
                :base,
                :chars,
                :float,
@@ -877,6 +885,21 @@ defmodule Mote.PreludeCases do
             f
           end)
         ])
+
+      :letters ->
+        string(
+          [
+            ?A..?z,
+            0xC0..0x58F,
+            0x10A0..0x10FF,
+            0x13A0..0x13FD,
+            0x1C80..0x2184,
+            0xA640..0xABBF,
+            0xFB00..0xFB17,
+            0x10400..0x104FF
+          ],
+          max_length: 9
+        )
 
       :bin ->
         binary(max_length: 9)

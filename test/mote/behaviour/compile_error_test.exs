@@ -76,8 +76,6 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"String.split(x, ~r/,/)", "a regex is not available in a behaviour: use patterns of binaries"},
             {"x =~ ~R/a/", "a regex is not available in a behaviour"},
             {"String.to_atom(x)", "String.to_atom/1 is not available in a behaviour: atoms are never freed"},
-            {"String.capitalize(x)", "write String.capitalize(text, :ascii)"},
-            {"String.upcase(x)", "write String.upcase(text, :ascii)"},
             {"DateTime.utc_now()",
              "DateTime.utc_now/0 is not available in a behaviour: a turn that runs again"},
             {"Date.utc_today()", "a turn that runs again must do the same again"},
