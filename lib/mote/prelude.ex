@@ -70,6 +70,7 @@ defmodule Mote.Prelude do
       iolist_to_binary: 1,
       list_to_binary: 1
     ],
+    {:erlang, Hash} => [phash2: 1, phash2: 2],
     Float => [
       ceil: 1,
       ceil: 2,

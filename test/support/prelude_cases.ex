@@ -574,6 +574,14 @@ defmodule Mote.PreludeCases do
     :erlang.iolist_size([s, [u, ?a] | pad])
     :erlang.iolist_to_binary([s, [[pad | u], ?a], pad])
     :erlang.list_to_binary([s, [[pad | u], ?a], pad])
+    :erlang.phash2(t)
+    :erlang.phash2(terms)
+    :erlang.phash2(number, 4_294_967_296)
+    :erlang.phash2({float, -n, [i, n | u], key}, 4_294_967_296)
+    :erlang.phash2([l, map, texts], n + 1)
+    :erlang.phash2({bin, to_charlist(u <> s)}, 1_000_003)
+    :erlang.phash2(for(x <- 1..n_more//1, into: map, do: {x, {x}}))
+    {:erlang.phash2(:漢字), :erlang.phash2([[] | :é]), :erlang.phash2([nil, 0.0, -0.0]), :erlang.phash2(MapSet.new(l))}
     :math.ceil(f) + 0.0
     :math.ceil(i)
     :math.floor(f)
