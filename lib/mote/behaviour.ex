@@ -56,10 +56,10 @@ defmodule Mote.Behaviour do
   `%Name{}` makes and matches structs, which are maps; `%Name{struct | key: value}` and `struct!/2` update them. An address is
   not a struct here. Queues are those of `:queue`.
 
-  Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 64 bits),
-  `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`. There are `byte_size/1`, `bit_size/1`,
-  `binary_part/3`, `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists of characters), which interpolation
-  calls. Parts are not copied. Bitstrings that are not binaries are carried as they are.
+  Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 128 bits; of up to
+  64 where a variable has the size), `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`. There
+  are `byte_size/1`, `bit_size/1`, `binary_part/3`, `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists
+  of characters), which interpolation calls. Parts are not copied. Bitstrings that are not binaries are carried as they are.
 
   `Mote.Vector` has packed arrays of numbers, `Mote.Integer` arithmetic modulo 2^64: their functions are primitives.
 
@@ -135,6 +135,7 @@ defmodule Mote.Behaviour do
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_mistakes, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_defaults, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_heads, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_literals, accumulate: true)
       @before_compile Mote.Behaviour
     end
@@ -155,8 +156,9 @@ defmodule Mote.Behaviour do
   A message that no clause matches is ignored.
 
   `defactor name(capture, …), to: Module.other(…)` gives another name to a behaviour, of this or of another module, with
-  the captures and literals as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
-  behaviour. Captures may have literals as defaults, `defactor counter(count \\\\ 0) do`, which makes such a name, too. So a
+  the captures and constants as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
+  behaviour. Captures may have constants as defaults, `defactor counter(count \\\\ 0) do`, which makes such a name, too. A
+  constant is made of literals, also by functions of the standard library: `MapSet.new()`, `:queue.new()`. So a
   module can be the front door of others, as `Mote.Library` is. Mix compiles modules that name it again when it
   changes.
 

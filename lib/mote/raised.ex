@@ -43,6 +43,10 @@ defmodule Mote.Raised do
   def exception({:raised, {module, _line, {:function_clause, name, arity}}, _arguments}),
     do: %FunctionClauseError{module: module, function: name, arity: arity}
 
+  # Only the fields are gone through, which are not a struct.
+  def exception({:raised, {_module, _line, {Kernel, :struct!}}, {struct, [_ | _] = fields}}),
+    do: told({Kernel, :struct!}, [struct, fields])
+
   def exception({:raised, {_module, _line, {module, name}}, arguments}) when is_atom(module) do
     {name, arguments} = Call.library(name, Tuple.to_list(arguments))
     arity = length(arguments)

@@ -191,6 +191,11 @@ defmodule Mote.Behaviour.AST do
   @doc "Whether some expression inside, itself included, satisfies `fun`."
   def any?(node, fun), do: fun.(node) or Enum.any?(children(node), &any?(&1, fun))
 
+  @doc "Whether a segment of a binary is an integer of more bits than a machine reads or writes at once."
+  @spec wide?(map) :: boolean
+  def wide?(%{kind: :int, size: {:lit, _, n}, unit: unit}), do: n * unit > 64
+  def wide?(_), do: false
+
   @doc "The variables that a pattern binds."
   def bound({:bind, _, v}), do: [v]
   def bound({tag, _, ps}) when tag in [:tuple, :all], do: Enum.flat_map(ps, &bound/1)

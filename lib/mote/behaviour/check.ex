@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Check do
   @moduledoc false
 
   alias Mote.Behaviour.{Code, Error, Warnings}
-  alias Mote.Behaviour.Check.{Change, Guards, Names}
+  alias Mote.Behaviour.Check.{Calls, Change, Guards, Names}
 
   @doc "All definitions of a module, checked."
   @spec unit([map], Macro.Env.t()) :: map
@@ -16,6 +16,14 @@ defmodule Mote.Behaviour.Check do
     groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Error.map(order, &code(groups[&1], names))
+    # As in Elixir, nothing is made of them.
+    {codes, uncalled} = Calls.split(codes)
+    # What has fewer arguments because of defaults is nothing that somebody has written.
+    for code <- uncalled,
+        Enum.any?(groups[{code.kind, code.name, code.arity}], &(&1.full == nil and not &1.generated)) do
+      Warnings.uncalled(code, names.env)
+    end
+
     %{module: env.module, file: env.file, codes: codes}
   end
 
@@ -95,7 +103,7 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:block, l, es}, s) do
-    {es, s} = Enum.map_reduce(es, s, &expr/2)
+    {es, s} = Error.map_reduce(es, s, &expr/2, &bound/2)
     {{:block, l, es}, s}
   end
 
@@ -229,6 +237,16 @@ defmodule Mote.Behaviour.Check do
     {values, s} = args(values, s)
     Change.become(l, Enum.zip(names, values), s)
   end
+
+  # What follows a statement with a mistake is to know the variables that it binds.
+  defp bound({:match, _, pattern, _}, s) do
+    {_, s} = pattern(pattern, s)
+    s
+  rescue
+    CompileError -> s
+  end
+
+  defp bound(_, s), do: s
 
   # Arguments do not see what their neighbours bind; what follows sees all of it.
   defp args(es, s) do

@@ -13,6 +13,19 @@ defmodule Mote.Behaviour.Code do
 
   @type t :: %__MODULE__{}
 
+  @doc "What the Elixir function of a function is called, beside the one of the name as written that a public one has, too."
+  @spec hidden(atom) :: atom
+  def hidden(name), do: :"mote #{name}"
+
+  @doc "A function as it was written, whichever of its Elixir functions this is."
+  @spec written({atom, arity}) :: {atom, arity}
+  def written({name, arity} = function) do
+    case Atom.to_string(name) do
+      "mote " <> written -> {String.to_existing_atom(written), arity}
+      _ -> function
+    end
+  end
+
   @doc "The most parameters that a piece of code has: those of a function of the BEAM, which it becomes."
   @spec most_parameters() :: 255
   def most_parameters, do: 255

@@ -5,6 +5,7 @@ defmodule Mote.Behaviour.Compiler do
 
   alias Mote.Behaviour.{
     Check,
+    Code,
     Defaults,
     Delegate,
     Encode,
@@ -65,7 +66,8 @@ defmodule Mote.Behaviour.Compiler do
   # `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
   defp note(kind, {name, meta, args}, written, guards, body, {doc, full}, env) do
     {kind, public} = if kind == :private, do: {:pure, false}, else: {kind, kind != :effect}
-    env = %{env | function: {name, length(args)}}
+    # The function that there will be: so Elixir knows which macros are used.
+    env = %{env | function: {if(public, do: name, else: Code.hidden(name)), length(args)}}
     {kind, body} = body(kind, body, env)
     check_name(kind, name, length(args), env)
 
@@ -103,6 +105,7 @@ defmodule Mote.Behaviour.Compiler do
     definitions = env.module |> Module.get_attribute(:mote_definitions) |> Enum.reverse()
     Module.delete_attribute(env.module, :mote_definitions)
 
+    Defaults.bodies(definitions, env)
     checked = Check.unit(definitions, env)
     mode = Module.get_attribute(env.module, :mote_errors)
     Module.delete_attribute(env.module, :mote_errors)
@@ -111,7 +114,17 @@ defmodule Mote.Behaviour.Compiler do
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
     Module.delete_attribute(env.module, :mote_required)
-    [Plain.unit(unit, delegates, required, binary, hash), Maps.literals(env)]
+
+    own =
+      for %{public: false} = definition <- definitions, uniq: true, do: {definition.name, definition.arity}
+
+    called = for code <- unit.codes, do: {code.name, code.arity}
+
+    [
+      Plain.unit(unit, delegates, required, binary, hash),
+      Plain.Specs.moved(own, called, env),
+      Maps.literals(env)
+    ]
   end
 
   # -- heads ---------------------------------------------------------------------------------------------------

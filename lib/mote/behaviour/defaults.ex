@@ -1,16 +1,15 @@
 defmodule Mote.Behaviour.Defaults do
   # Default arguments, `defpure f(a, b \\ 1)`: as in Elixir, for each argument that may be left out there is one more
   # definition, with fewer arguments, that calls the one with all of them. Those of a `defactor` are delegates, so what
-  # its captures have as defaults are literals.
+  # its captures have as defaults are constants.
   @moduledoc false
 
-  alias Mote.Behaviour.{Error, Syntax}
+  alias Mote.Behaviour.{Delegate, Error, Syntax}
 
   @doc """
   The arguments without their defaults; and the definitions with fewer arguments, `{head, body, doc}`.
 
-  Raises for defaults that are given twice, for those of captures that are no literals, and for a head without a body
-  that has none.
+  Raises for defaults that are given twice, and for those of captures that are no constants.
   """
   @spec split(atom, atom, [Macro.t()], Macro.t() | nil, Macro.Env.t()) ::
           {[Macro.t()], [{Macro.t(), keyword, String.t()}]}
@@ -18,18 +17,31 @@ defmodule Mote.Behaviour.Defaults do
     count = Enum.count(args, &default?/1)
     text = "#{name}/#{length(args)}"
 
-    if body == nil and count == 0 do
+    if count == 0 and body == nil,
+      do: Module.put_attribute(env.module, :mote_heads, {{name, length(args)}, env.line})
+
+    if count > 0, do: once(name, length(args), text, env)
+    if kind == :actor, do: Enum.each(args, &constant!(&1, env))
+    shorter = for given <- 0..(count - 1)//1, do: shorter(kind, name, args, given, env)
+    {Enum.map(args, &without/1), shorter}
+  end
+
+  @doc "Raises for a head without a body that no clauses follow, as those of `definitions`."
+  @spec bodies([map], Macro.Env.t()) :: :ok
+  def bodies(definitions, env) do
+    heads = Module.get_attribute(env.module, :mote_heads)
+    Module.delete_attribute(env.module, :mote_heads)
+
+    for {{name, arity}, line} <- Enum.reverse(heads),
+        not Enum.any?(definitions, &(&1.name == name and &1.arity == arity)) do
       Error.raise_at(
         env,
-        env.line,
-        "#{text} needs a do block; a head without one stands before the clauses and gives defaults, b \\ 1"
+        line,
+        "#{name}/#{arity} needs a do block: a head without one stands before the clauses, with a doc, a spec or defaults, b \\\\ 1"
       )
     end
 
-    if count > 0, do: once(name, length(args), text, env)
-    if kind == :actor, do: Enum.each(args, &literal!(&1, env))
-    shorter = for given <- 0..(count - 1)//1, do: shorter(kind, name, args, given, env)
-    {Enum.map(args, &without/1), shorter}
+    :ok
   end
 
   defp default?({:\\, _, [_, _]}), do: true
@@ -38,26 +50,18 @@ defmodule Mote.Behaviour.Defaults do
   defp without({:\\, _, [arg, _]}), do: arg
   defp without(arg), do: arg
 
-  defp literal!({:\\, _, [capture, default]}, env) do
-    case Syntax.expr(default, env) do
-      {:lit, _, _} ->
-        :ok
-
-      # The empty map is no literal yet.
-      {:op, _, :map_of, [{:lit, _, {}}]} ->
-        :ok
-
-      _ ->
-        Error.raise_at(
-          env,
-          env.line,
-          "the default of the capture #{Macro.to_string(capture)} must be a literal, got: " <>
-            "#{Macro.to_string(default)}; pass the value where the actor is created"
-        )
+  defp constant!({:\\, _, [capture, default]}, env) do
+    if Delegate.constant(Syntax.expr(default, env)) == :error do
+      Error.raise_at(
+        env,
+        env.line,
+        "the default of the capture #{Macro.to_string(capture)} must be a constant, made of literals, got: " <>
+          "#{Macro.to_string(default)}; pass the value where the actor is created"
+      )
     end
   end
 
-  defp literal!(_, _), do: :ok
+  defp constant!(_, _), do: :ok
 
   defp once(name, arity, text, env) do
     case List.keyfind(Module.get_attribute(env.module, :mote_defaults), {name, arity}, 0) do

@@ -7,8 +7,9 @@ defmodule Mote.Behaviour.Delegate do
   # once each and in their order, so that the arguments of a reference are computed as they are written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
   alias Mote.Behaviour.Syntax.Calls
+  alias Mote.Prelude
 
   @type t :: {module | nil, atom, [{:capture, non_neg_integer} | {:lit, term}]}
 
@@ -28,11 +29,6 @@ defmodule Mote.Behaviour.Delegate do
   defp target({:become, _, {_, _, _} = behaviour, arguments}, _, _), do: {behaviour, arguments}
   defp target(_sink, target, env), do: fail(target, "must be a behaviour with code", env)
 
-  defp argument({:lit, _, term}, _, _, _), do: {:lit, term}
-
-  # The empty map is no literal yet.
-  defp argument({:op, _, :map_of, [{:lit, _, {}}]}, _, _, _), do: {:lit, %{}}
-
   defp argument({:var, _, key}, captures, target, env) do
     case Enum.find_index(captures, &(&1 == key)) do
       nil -> fail(target, "can only use captures, and #{elem(key, 0)} is none", env)
@@ -40,7 +36,44 @@ defmodule Mote.Behaviour.Delegate do
     end
   end
 
-  defp argument(_, _, target, env), do: fail(target, "can only have captures and literals as arguments", env)
+  defp argument(node, _, target, env) do
+    case constant(node) do
+      {:ok, term} -> {:lit, term}
+      :error -> fail(target, "can only have captures and constants as arguments", env)
+    end
+  end
+
+  @doc "The value of what is made of literals alone, by the functions of the standard library too: `MapSet.new()`."
+  @spec constant(AST.expr()) :: {:ok, term} | :error
+  def constant({:lit, _, term}), do: {:ok, term}
+  def constant({:tuple, _, es}), do: constants(es, &{:ok, List.to_tuple(&1)})
+  def constant({:cons, _, h, t}), do: constants([h, t], fn [h, t] -> {:ok, [h | t]} end)
+
+  def constant({:op, _, primitive, es}) do
+    if Primitives.pure?(primitive) and primitive != :on,
+      do: constants(es, &Mote.Total.answer(primitive, &1)),
+      else: :error
+  end
+
+  def constant({:call, _, {module, name, _}, es}) when module != nil do
+    if Prelude.called(module, name) != nil and Code.ensure_compiled(module) == {:module, module},
+      do: constants(es, &{:ok, apply(module, name, &1)}),
+      else: :error
+  end
+
+  def constant(_), do: :error
+
+  defp constants(es, fun) do
+    values = Enum.map(es, &constant/1)
+    if :error in values, do: :error, else: values |> Enum.map(&elem(&1, 1)) |> answer(fun)
+  end
+
+  # What has none is no constant.
+  defp answer(values, fun) do
+    with :none <- fun.(values), do: :error
+  rescue
+    _no_answer -> :error
+  end
 
   defp fail(target, what, env) do
     Error.raise_at(env, env.line, "what a defactor delegates to #{what}, got: #{Macro.to_string(target)}")

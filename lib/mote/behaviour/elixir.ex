@@ -23,7 +23,9 @@ defmodule Mote.Behaviour.Elixir do
       unit.codes |> Enum.flat_map(&references(&1.body)) |> Enum.uniq() |> Enum.sort_by(&elem(&1, 2))
 
     hidden =
-      for {:function, {module, name, arity}, _} <- references, uniq: true, do: {module, hidden(name), arity}
+      for {:function, {module, name, arity}, _} <- references,
+          uniq: true,
+          do: {module, Code.hidden(name), arity}
 
     quote generated: true do
       unquote_splicing(for module <- required, do: quote(do: require(unquote(module))))
@@ -141,7 +143,7 @@ defmodule Mote.Behaviour.Elixir do
     quote generated: true, line: code.line do
       @doc unquote(doc(code, default))
       def unquote(code.name)(unquote_splicing(params)) do
-        Mote.Turn.pure(fn -> unquote(hidden(code.name))(unquote_splicing(params)) end)
+        Mote.Turn.pure(fn -> unquote(Code.hidden(code.name))(unquote_splicing(params)) end)
       end
     end
   end
@@ -155,15 +157,13 @@ defmodule Mote.Behaviour.Elixir do
   defp function(%Code{} = code) do
     params = Enum.map(code.params, &Forms.variable/1)
     definer = if code.public, do: :def, else: :defp
-    head = {hidden(code.name), [line: code.line, generated: true], params}
+    head = {Code.hidden(code.name), [line: code.line, generated: true], params}
 
     quote generated: true, line: code.line do
       unquote(if code.public, do: quote(do: @doc(false)))
       unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: expr(code.body)]]})
     end
   end
-
-  defp hidden(name), do: :"mote #{name}"
 
   defp turn(%Code{} = code) do
     {captures, [message]} = code.params |> Enum.map(&Forms.variable/1) |> Enum.split(-1)
@@ -329,8 +329,8 @@ defmodule Mote.Behaviour.Elixir do
     {Enum.reverse(before), args}
   end
 
-  defp call({nil, name, _}, args, l), do: {hidden(name), Forms.generated(l), args}
-  defp call({module, name, _}, args, l), do: Forms.remote(module, hidden(name), args, l)
+  defp call({nil, name, _}, args, l), do: {Code.hidden(name), Forms.generated(l), args}
+  defp call({module, name, _}, args, l), do: Forms.remote(module, Code.hidden(name), args, l)
 
   defp behaviour(:sink, _, _), do: :sink
 

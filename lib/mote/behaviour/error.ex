@@ -27,18 +27,18 @@ defmodule Mote.Behaviour.Error do
     values
   end
 
-  @doc "As `Enum.map_reduce/3`. Raises the mistakes in all items; one with a mistake leaves the accumulator as it is."
-  @spec map_reduce([item], acc, (item, acc -> {value, acc})) :: {[value], acc}
+  @doc "As `Enum.map_reduce/3`. Raises the mistakes in all items; of one with a mistake, `wrong` makes the next accumulator."
+  @spec map_reduce([item], acc, (item, acc -> {value, acc}), (item, acc -> acc)) :: {[value], acc}
         when item: term, value: term, acc: term
-  def map_reduce(items, acc, fun) do
+  def map_reduce(items, acc, fun, wrong \\ fn _item, acc -> acc end) do
     {values, {acc, mistakes}} =
       Enum.map_reduce(items, {acc, []}, fn item, {acc, mistakes} ->
         try do
           {value, acc} = fun.(item, acc)
           {value, {acc, mistakes}}
         rescue
-          mistake in CompileError -> {nil, {acc, [mistake | mistakes]}}
-          several in Several -> {nil, {acc, Enum.reverse(several.mistakes) ++ mistakes}}
+          mistake in CompileError -> {nil, {wrong.(item, acc), [mistake | mistakes]}}
+          several in Several -> {nil, {wrong.(item, acc), Enum.reverse(several.mistakes) ++ mistakes}}
         end
       end)
 

@@ -165,6 +165,8 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:.., _, [first, last], %{context: nil} = env), do: Ranges.value(first, last, nil, env)
   defp node(@stepped, _, [first, last, step], %{context: nil} = env), do: Ranges.value(first, last, step, env)
   defp node(:in, _, [value, source], env), do: Calls.member(value, source, env)
+  defp node(:struct, _, [struct], env), do: Maps.struct_of(struct, [], env)
+  defp node(:struct, _, [struct, fields], env), do: Maps.struct_of(struct, fields, env)
   defp node(:struct!, _, [struct], env), do: Maps.struct!(struct, [], env)
   defp node(:struct!, _, [struct, fields], env), do: Maps.struct!(struct, fields, env)
   defp node(:for, _, args, env), do: Loops.for(args, env)
@@ -229,13 +231,25 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(name, meta, args, env) when is_atom(name) and is_list(args) do
     case Primitives.local(name, length(args)) do
-      nil -> call(name, meta, args, env)
-      primitive -> AST.op(env.line, primitive, exprs(args, env))
+      nil ->
+        call(name, meta, args, env)
+
+      primitive ->
+        imported(name, meta, args, env)
+        AST.op(env.line, primitive, exprs(args, env))
     end
   end
 
   defp node(form, _, args, env) do
     Error.raise_at(env, env.line, "cannot call #{Macro.to_string({form, [], args})} in a behaviour")
+  end
+
+  # Where a module other than Kernel has the primitive, Elixir is to know that its import is used.
+  defp imported(name, meta, args, env) do
+    case Macro.Env.lookup_import(env, {name, length(args)}) do
+      [{:function, module}] when module != Kernel -> Macro.expand_once({name, meta, args}, env)
+      _ -> nil
+    end
   end
 
   # Neither primitive nor construct: refused by name, a macro, an imported or a local function.
@@ -270,16 +284,22 @@ defmodule Mote.Behaviour.Syntax do
     end
   end
 
-  defp unexpanded({name, _, args}, env) when is_atom(name) and is_list(args) do
+  defp unexpanded({name, meta, args}, env) when is_atom(name) and is_list(args) do
     case Macro.Env.lookup_import(env, {name, length(args)}) do
       [{:function, Kernel} | _] -> Calls.kernel(name, args, env)
-      [{:function, module} | _] -> Calls.function(module, name, args, env)
+      [{:function, module} | _] -> Calls.remote(module, name, args, meta, env)
       _ -> Calls.function(nil, name, args, env)
     end
   end
 
-  defp unexpanded({{:., _, [module, name]}, _, args}, env),
-    do: Calls.function(module, name, args, env)
+  defp unexpanded({{:., _, [module, name]}, _, args}, env) do
+    with true <-
+           module != env.module and Code.ensure_loaded?(module) and
+             macro_exported?(module, name, length(args)),
+         do: Error.raise_at(env, env.line, Hints.macro(module, name, length(args)))
+
+    Calls.function(module, name, args, env)
+  end
 
   defp unexpanded(ast, env),
     do: Error.raise_at(env, env.line, "#{Macro.to_string(ast)} is not available in a behaviour")

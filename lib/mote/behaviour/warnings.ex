@@ -69,6 +69,13 @@ defmodule Mote.Behaviour.Warnings do
   defp read(segment, seen) when is_map(segment), do: segment |> Map.values() |> read(seen)
   defp read(_, seen), do: seen
 
+  @doc "Tells of a function of the module's own that nothing calls."
+  @spec uncalled(Mote.Behaviour.Code.t(), Macro.Env.t()) :: :ok
+  def uncalled(%{kind: kind, name: name, arity: arity, line: line}, env) do
+    word = if kind == :effect, do: "defeffect", else: "defpurep"
+    warn("#{word} #{name}/#{arity} is unused", line, %{env | function: {name, arity}})
+  end
+
   @doc "Tells of a become that keeps a capture whose name has become that of another variable."
   @spec kept(atom, AST.line(), Macro.Env.t()) :: :ok
   def kept(name, line, env) do
@@ -147,7 +154,13 @@ defmodule Mote.Behaviour.Warnings do
   end
 
   defp warn(message, line, env, column \\ nil) do
-    place = [file: env.file, line: line, module: env.module, function: env.function]
+    place = [
+      file: env.file,
+      line: line,
+      module: env.module,
+      function: Mote.Behaviour.Code.written(env.function)
+    ]
+
     IO.warn(message, if(column, do: [column: column] ++ place, else: place))
   end
 end

@@ -77,4 +77,19 @@ defmodule Mote.Prelude.Kernel do
   defpure copies(n, done), do: copies(n - 1, [nil | done])
 
   defpure identity(x), do: x
+
+  # -- structs -------------------------------------------------------------------------------------------------
+
+  # `struct/2`, and `struct!/2` of fields that are calculated.
+  defpure structured(%{__struct__: _} = struct, fields) when is_list(fields) or is_map(fields) do
+    Enum.reduce(fields, struct, fn {key, value}, struct ->
+      if key !== :__struct__ and is_map_key(struct, key), do: %{struct | key => value}, else: struct
+    end)
+  end
+
+  defpure structured!(%{__struct__: _} = struct, fields) when is_list(fields) or is_map(fields) do
+    Enum.reduce(fields, struct, fn {key, value}, struct ->
+      if key === :__struct__, do: struct, else: %{struct | key => value}
+    end)
+  end
 end

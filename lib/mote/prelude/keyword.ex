@@ -123,4 +123,34 @@ defmodule Mote.Prelude.Keyword do
       :error -> common(rest, b, done)
     end
   end
+
+  # -- what is allowed -----------------------------------------------------------------------------------------
+
+  defpure validate!(list, allowed) do
+    {:ok, valid} = validate(list, allowed)
+    valid
+  end
+
+  defpure validate(list, allowed) when is_list(list) and is_list(allowed),
+    do: validate(list, allowed, [], [], [])
+
+  # Keys of `one` and of `two` may come; those that have come are in neither.
+  defpure validate([], one, two, valid, []), do: {:ok, defaults(one, defaults(two, valid))}
+  defpure validate([], _, _, _, unknown), do: {:error, unknown}
+
+  defpure validate([{key, value} | rest], one, two, valid, unknown) when is_atom(key) do
+    case without(key, one, two) || without(key, two, one) do
+      {one, two} -> validate(rest, one, two, [{key, value} | valid], unknown)
+      nil -> validate(rest, one, two, valid, [key | unknown])
+    end
+  end
+
+  defpure without(_, [], _), do: nil
+  defpure without(key, [allowed | rest], seen) when allowed === key, do: {rest, seen}
+  defpure without(key, [{allowed, _} | rest], seen) when allowed === key, do: {rest, seen}
+  defpure without(key, [allowed | rest], seen), do: without(key, rest, [allowed | seen])
+
+  defpure defaults([], valid), do: valid
+  defpure defaults([key | rest], valid) when is_atom(key), do: defaults(rest, valid)
+  defpure defaults([{key, value} | rest], valid) when is_atom(key), do: defaults(rest, [{key, value} | valid])
 end

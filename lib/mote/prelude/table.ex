@@ -31,11 +31,12 @@ defmodule Mote.Prelude.Table do
     ]},
     {Kernel, ~w[
       **/2=power =~/2=matches? binary_slice/2,3=slice get_in/2=inside pop_in/2=pop_inside put_in/3=put_inside
+      struct/2=structured struct!/2=structured!
     ]},
     {Keyword, ~w[
       delete/2 delete_first/2 drop/2 equal?/2 fetch/2 fetch!/2 from_keys/2 get/2,3 get_values/2 has_key?/2
       intersect/2 keys/1 keyword?/1 merge/2 new/0,1 pop/2,3 pop!/2 pop_first/2,3 pop_values/2 put/3 put_new/3
-      replace/3 replace!/3 split/2 take/2 to_list/1 values/1
+      replace/3 replace!/3 split/2 take/2 to_list/1 validate!/2 validate/2 values/1
     ]},
     {List, ~w[
       ascii_printable?/1,2 delete/2 delete_at/2 duplicate/2 ends_with?/2 first/1,2 first!/1 flatten/1,2
@@ -58,6 +59,15 @@ defmodule Mote.Prelude.Table do
       upcase/2 valid?/1
     ]},
     {Tuple, ~w[append/2 delete_at/2 duplicate/2 insert_at/3 product/1 sum/1]},
+    {:binary, Binary, ~w[
+      bin_to_list/1 copy/1,2 decode_unsigned/1,2 encode_unsigned/1,2 first/1 last/1 list_to_bin/1 match/2
+      matches/2 part/2 replace/3,4 split/2,3
+    ]},
+    {:erlang, Erlang, ~w[
+      adler32/1 atom_to_binary/1 binary_to_float/1 binary_to_integer/1,2 binary_to_list/1 crc32/1
+      float_to_binary/2 integer_to_binary/1,2 iolist_size/1 iolist_to_binary/1 list_to_binary/1
+    ]},
+    {:erlang, Hash, ~w[phash2/1,2]},
     {:lists, Lists, ~w[
       append/1,2 delete/2 droplast/1 duplicate/2 flatten/1,2 keydelete/3 keyfind/3 keymember/3 keyreplace/4
       keysort/2 keystore/4 keytake/3 last/1 max/1=greatest member/2 min/1=least nth/2 nthtail/2 prefix/2
@@ -67,6 +77,7 @@ defmodule Mote.Prelude.Table do
       find/2 from_keys/2 from_list/1 get/2,3 is_key/2=has_key keys/1 merge/2 new/0 put/3 remove/2
       size/1=size_of take/2 to_list/1 update/3 values/1 with/2=with_keys without/2
     ]},
+    {:math, Math, ~w[ceil/1=ceiled floor/1=floored fmod/2]},
     {:queue, Queue, ~w[
       drop/1 drop_r/1 from_list/1 get/1 get_r/1 in/2=push in_r/2 is_empty/1 is_queue/1 join/2 len/1 member/2
       new/0 out/1 out_r/1 peek/1 peek_r/1 reverse/1 to_list/1
@@ -78,6 +89,7 @@ defmodule Mote.Prelude.Table do
     {List, Float, ~w[to_float/1=of_list]},
     {List, Integer, ~w[to_integer/1,2=of_list]},
     {List, Text, ~w[to_charlist/1=characters to_string/1=of_list]},
+    {String, Casing, ~w[capitalize/1 downcase/1 upcase/1]},
     {String, Places, ~w[count/2 replace/3,4 split/2,3]}
   ]
 

@@ -106,7 +106,7 @@ defmodule Mote.Behaviour.DelegateTest do
           {"defactor a(x), to: b(1)", "must have each capture once"},
           {"defactor a(x, y), to: b(y, x)", "must have each capture once"},
           {"defactor a(x), to: b(y)", "can only use captures, and y is none"},
-          {"defactor a(x), to: b(x + 1)", "can only have captures and literals as arguments, got: b(x + 1)"},
+          {"defactor a(x), to: b(x + 1)", "can only have captures and constants as arguments, got: b(x + 1)"},
           {"defactor a(x), to: sink()", "must be a behaviour with code"},
           {"defactor a(x), to: b", "become wants a behaviour with its captures"},
           {"defactor a(x), to: String.b(x)", "String is no Mote.Behaviour module"},

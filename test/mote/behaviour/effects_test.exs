@@ -140,7 +140,7 @@ defmodule Mote.Behaviour.EffectsTest do
       assert error("defeffect #{note}defactor a() do\nx -> note(x, 1)\nend") =~ "there is note/1"
       assert error("defeffect #{note}defactor a() do\nx -> nete(x)\nend") =~ "Did you mean note/1?"
       assert error("defeffect #{note}defpure #{note}") =~ "3: note/1 is already defined"
-      assert error("defeffect note(x)") =~ "2: note/1 needs a do block; a head without one"
+      assert error("defeffect note(x)") =~ "2: note/1 needs a do block: a head without one"
       assert error("defeffect 7, do: 1") =~ "2: cannot define 7: write defeffect name(argument) do"
       assert error("defeffect send(x, y), do: {x, y}") =~ "2: send is a word of the language"
       assert error("defeffect f(x), do: y") == "2: undefined variable \"y\""

@@ -400,6 +400,20 @@ defmodule Mote.Behaviour.LanguageTest do
   end
 
   describe "functions" do
+    test "of Elixir's library by import" do
+      module =
+        module(
+          "defpure f(list), do: list |> map(&(&1 * 2)) |> reduce(fn x, y -> x + y end)\ndefpure g(t), do: trim(t)",
+          """
+          import Enum, only: [map: 2, reduce: 2]
+          import String, only: [trim: 1]
+          """
+        )
+
+      assert {module.f([1, 2]), module.g(" a ")} == {6, "a"}
+      assert Mote.Interpret.call(module, :f, [[1, 2]]) == 6
+    end
+
     test "clauses, guards, recursion" do
       module =
         module("""

@@ -176,6 +176,45 @@ defmodule Mote.Behaviour.PiecesTest do
              ]
     end
 
+    test "of captures, of what the standard library makes of literals" do
+      module =
+        module("""
+        @rows [b: 2, a: 1]
+        defactor a(s \\\\ MapSet.new(), q \\\\ :queue.from_list([1, -2]), m \\\\ Map.new(@rows), r \\\\ {1..9, [5 * 60 | %{}]}) do
+          customer -> send customer, {s, q, m, r}
+        end
+        defactor b() do
+          customer -> send create(a()), customer
+        end
+        """)
+
+      all = {MapSet.new(), :queue.from_list([1, -2]), %{a: 1, b: 2}, {1..9, [300 | %{}]}}
+      assert module.a().captures == all
+      assert heard(module.a(), [self()]) == [all]
+      assert heard(module.b(), [self()]) == [all]
+      assert error("defactor a(s \\\\ Map.fetch!(%{}, :a)) do\n_ -> s\nend") =~ "must be a constant"
+      assert error("defactor a(s \\\\ hd([])) do\n_ -> s\nend") =~ "must be a constant"
+      assert error("defactor a(s \\\\ :rand.uniform()) do\n_ -> s\nend") =~ "must be a constant"
+    end
+
+    test "a head without defaults, for what is said of all clauses" do
+      module =
+        module("""
+        @doc "The other one."
+        @spec other(atom) :: atom
+        defpure other(side)
+        defpure other(:left), do: own(:right)
+        defpure other(:right), do: :left
+        @spec own(side) :: side when side: atom
+        defpurep own(side)
+        defpurep own(side), do: side
+        """)
+
+      assert {module.other(:left), module.other(:right)} == {:right, :left}
+      assert error("defpurep f(a)\ndefpure g(a), do: a") =~ "2: f/1 needs a do block"
+      assert error("@spec g(atom) :: atom\ndefpure f(a), do: a") =~ "spec for undefined function g/1"
+    end
+
     test "what is wrong" do
       assert error("defpure f(a, b \\\\ 1), do: a + b\ndefpure f(a, b \\\\ 2), do: a - b") =~
                "3: the defaults of f/2 are given at line 2: several clauses have them in one head"
@@ -183,7 +222,7 @@ defmodule Mote.Behaviour.PiecesTest do
       assert error("defpure f(a)") =~ "2: f/1 needs a do block"
 
       assert error("defactor f(a \\\\ self()) do\n_ -> a\nend") =~
-               "2: the default of the capture a must be a literal"
+               "2: the default of the capture a must be a constant"
 
       assert error("defpure f(a, b \\\\ a), do: a + b") == "2: undefined variable \"a\""
       conflict = "f/1 is already defined: f/2 with its defaults is f/1, too"
@@ -257,14 +296,41 @@ defmodule Mote.Behaviour.PiecesTest do
       assert_raise KeyError, fn -> module.other(%{__struct__: :s}, 2) end
     end
 
+    test "are made of fields that are calculated" do
+      module =
+        module(
+          """
+          defstruct [:a, b: %{}]
+          defpure options(opts), do: struct(__MODULE__, opts)
+          defpure strictly(opts), do: struct!(__MODULE__, Keyword.put(opts, :a, 1))
+          defpure point(opts), do: struct(%Point{x: 0}, opts)
+          """,
+          @prelude,
+          :abort
+        )
+
+      for {name, args, value} <- [
+            {:options, [[c: 1, b: 2]], struct(module, b: 2)},
+            {:strictly, [[b: 2]], struct(module, a: 1, b: 2)},
+            {:point, [[y: 4, __struct__: 1]], %Point{x: 0, y: 4}}
+          ] do
+        assert apply(module, name, args) == value
+        assert Mote.Interpret.call(module, name, args) == value
+      end
+
+      assert_raise KeyError, ~r/key :c not found/, fn -> module.strictly(c: 1) end
+      {:raised, exception} = Mote.Compile.eval("struct!(Range.new(1, 2), x)", [x: [frist: 1]], :abort)
+      assert %KeyError{key: :frist} = exception
+    end
+
     test "keep what they enforce" do
       assert Mote.Compile.error("defpure f(), do: %Point{y: 1}", @prelude) ==
                "2: the following keys must also be given when building struct #{inspect(Point)}: [:x]"
 
       assert Mote.Compile.error("defpure f(p), do: %Point{p | z: 1}", @prelude) =~ "has no key :z"
 
-      assert Mote.Compile.error("defpure f(p), do: struct!(p, p)", @prelude) =~
-               "2: struct! takes its fields as a literal"
+      assert Mote.Compile.error("defpure f(p), do: struct!(Point, p)", @prelude) =~
+               "2: the following keys must also be given when building struct #{inspect(Point)}: [:x]"
 
       assert_raise ArgumentError, ~r/the following keys must also be given when building struct/, fn ->
         module("@enforce_keys [:a]\ndefstruct [:a, :b]\ndefpure f(), do: %__MODULE__{b: 1}")

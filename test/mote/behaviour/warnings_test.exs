@@ -11,6 +11,51 @@ defmodule Mote.Behaviour.WarningsTest do
   defp never(line, first),
     do: "#{line}: this clause can never match: the one at line #{first} matches everything"
 
+  describe "what the code of behaviours uses" do
+    test "macros of the module: also those that only functions of its own use" do
+      body = """
+      defguardp digit(c) when c in ?0..?9
+      defguardp letter(c) when c in ?a..?z
+      defguardp other(c) when c == ?-
+      defpurep kind(c) when digit(c), do: :digit
+      defpurep kind(_), do: :none
+      defeffect tell(c, to) when letter(c), do: send(to, kind(c))
+      defactor a(to) do
+        c -> tell(c, to)
+      end
+      """
+
+      assert warnings(body) == ["4: macro other/1 is unused"]
+    end
+
+    test "imports: also of what is a primitive" do
+      body = "defpurep low(x), do: x &&& 255\ndefpure f(x), do: low(x)"
+      assert warnings(body, "import Bitwise") == []
+      assert warnings("defpure f(x), do: x", "import Bitwise") == ["1: unused import Bitwise"]
+    end
+
+    test "functions of the module's own, where they are, by the names that they have" do
+      assert warnings("""
+             defpurep ping(x), do: pong(x - 1)
+             defpurep pong(x, y \\\\ 2), do: ping(x - y)
+             defeffect tell(x), do: send(x, 1)
+             defpurep sum(x, y \\\\ 2), do: x + y
+             @spec shown(integer) :: integer
+             defpurep shown(x), do: sum(x, 3)
+             @spec unseen(integer) :: integer
+             defpurep unseen(x), do: x
+             defactor a(to) do
+               x -> send to, shown(x)
+             end
+             """) == [
+               "2: defpurep ping/1 is unused",
+               "3: defpurep pong/2 is unused",
+               "4: defeffect tell/1 is unused",
+               "9: defpurep unseen/1 is unused"
+             ]
+    end
+  end
+
   describe "variables that nobody reads" do
     test "of patterns, with their line" do
       assert warnings("""

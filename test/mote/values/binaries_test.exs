@@ -50,6 +50,12 @@ defmodule Mote.Values.BinariesTest do
       {customer, {:sum, b}} ->
         send customer, sum(b, 0)
 
+      {customer, {:wide, b}} ->
+        send customer, wide(b)
+
+      {customer, {:made_wide, n, m}} ->
+        send customer, <<n::128, m::little-128, n::4, m::100, n::little-76, m::65, n::3>>
+
       {customer, :literals} ->
         send customer, for(n <- literals(), do: <<n::64>>)
     end
@@ -95,6 +101,16 @@ defmodule Mote.Values.BinariesTest do
 
     defpure numbers(<<a::3, b::5, c::signed-4, d::little-12>>), do: {a, b, c, d}
     defpure numbers(_), do: :none
+
+    defpure wide(<<1::128, rest::binary>>), do: {:one, rest}
+
+    defpure wide(<<a::128, b::signed-128, c::little-128, d::signed-little-128, rest::binary>>),
+      do: {a, b, c, d, wide(rest)}
+
+    defpure wide(<<a::4, b::signed-100, c::little-76, d::65, e::signed-size(9)-unit(8), _::3>>),
+      do: {a, b, c, d, e}
+
+    defpure wide(b), do: for(<<n::96 <- b>>, do: n)
 
     defpure sized(b, n) do
       case b do
@@ -186,6 +202,28 @@ defmodule Mote.Values.BinariesTest do
 
     assert eval(context, {:numbers, <<1::3, 30::5, -3::4, 0xABC::little-12>>}) === {1, 30, -3, 0xABC}
     assert {_, _, _, _, _} = eval(context, {:numbers, :crypto.strong_rand_bytes(14)})
+  end
+
+  property "numbers of more bits than there are in a word", context do
+    <<one::128, _::binary>> = only_one = <<1::128, "x">>
+    assert one == 1 and eval(context, {:wide, only_one}) == {:one, "x"}
+    assert eval(context, {:wide, <<7::96, -1::96, 1::8>>}) == [7, 2 ** 96 - 1]
+
+    check all n <- integer(), k <- integer(0..127), sign <- member_of([1, -1]), m = n + sign * 2 ** k do
+      odd = <<n::4, m::100, n::little-76, m::65, n::72, 0::3>>
+      <<a::4, b::signed-100, c::little-76, d::65, e::signed-size(9)-unit(8), _::3>> = odd
+      assert eval(context, {:wide, odd}) === {a, b, c, d, e}
+
+      wide = <<m::128, m::128, m::little-128, m::little-128, 5::96>>
+      <<f::128, g::signed-128, h::little-128, i::signed-little-128, _::binary>> = wide
+      assert eval(context, {:wide, wide}) === {f, g, h, i, [5]}
+
+      made = <<n::128, m::little-128, n::4, m::100, n::little-76, m::65, n::3>>
+      assert eval(context, {:made_wide, n, m}) === made
+    end
+
+    assert eval(context, {:made_wide, 1, :no}) == :undefined
+    assert eval(context, {:made_wide, "no", 1}) == :undefined
   end
 
   test "numbers that stand in the code", context do

@@ -4,7 +4,7 @@ defmodule Mote.PreludeCases.Variables do
   import StreamData
 
   @variables ~w[
-    base bin chars digits digits_text e e_list f float hex i ints key keys kw l lists map n n_in n_more number ordered
+    base bin chars digits digits_text e e_list f float hex i ints key keys kw l letters lists map n n_in n_more number ordered
     pad pairs s t terms texts tuple u
   ]a
 
@@ -55,6 +55,22 @@ defmodule Mote.PreludeCases.Variables do
         f
       end)
     ])
+  end
+
+  def generator(:letters) do
+    string(
+      [
+        ?A..?z,
+        0xC0..0x58F,
+        0x10A0..0x10FF,
+        0x13A0..0x13FD,
+        0x1C80..0x2184,
+        0xA640..0xABBF,
+        0xFB00..0xFB17,
+        0x10400..0x104FF
+      ],
+      max_length: 9
+    )
   end
 
   def generator(:bin), do: binary(max_length: 9)

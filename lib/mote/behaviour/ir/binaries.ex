@@ -3,6 +3,7 @@ defmodule Mote.Behaviour.IR.Binaries do
   # compiling until a segment has a size that is not; from there on a register has it. Part of the IR pass.
   @moduledoc false
 
+  alias Mote.Behaviour.AST
   alias Mote.Behaviour.IR.Match
 
   import Mote.Behaviour.IR.Builder, only: [emit: 2, fresh: 1, stop: 2]
@@ -31,11 +32,7 @@ defmodule Mote.Behaviour.IR.Binaries do
 
   # Reads a segment, matches its value, and gives the position behind it.
   defp segment(%{kind: kind} = s, o, {position, g}, fail) when kind in [:int, :float] do
-    flags = if(s.signed, do: 2, else: 0) + if s.little, do: 1, else: 0
-    {bits, g} = scaled(s.size, s.unit, fail, g)
-    {spec, g} = calculate(:mul, bits, 4, fail, g)
-    {spec, g} = calculate(:add, spec, flags, fail, g)
-    {value, g} = read(if(kind == :int, do: :bin_int, else: :bin_float), [o, position, spec], fail, g)
+    {value, bits, g} = number(s, o, position, fail, g)
     g = Match.pattern(float(s), value, fail, g)
     advance(:add, position, bits, g)
   end
@@ -56,6 +53,34 @@ defmodule Mote.Behaviour.IR.Binaries do
   end
 
   defp segment(%{kind: :skip, size: {:var, _, v}}, _, {_, g}, _), do: {Map.fetch!(g.env, v), g}
+
+  # A number, and its bits.
+  defp number(s, o, position, fail, g) do
+    if AST.wide?(s), do: wide(s, o, position, fail, g), else: number_at_once(s, o, position, fail, g)
+  end
+
+  defp number_at_once(s, o, position, fail, g) do
+    flags = if(s.signed, do: 2, else: 0) + if s.little, do: 1, else: 0
+    {bits, g} = scaled(s.size, s.unit, fail, g)
+    {spec, g} = calculate(:mul, bits, 4, fail, g)
+    {spec, g} = calculate(:add, spec, flags, fail, g)
+    {value, g} = read(if(s.kind == :int, do: :bin_int, else: :bin_float), [o, position, spec], fail, g)
+    {value, bits, g}
+  end
+
+  # The sign is in the higher part.
+  defp wide(%{size: {:lit, l, n}, unit: unit} = s, o, position, fail, g) do
+    low = %{s | size: {:lit, l, 64}, unit: 1, signed: false}
+    high = %{s | size: {:lit, l, n * unit - 64}, unit: 1}
+    {first, second} = if s.little, do: {low, high}, else: {high, low}
+    {one, bits, g} = number_at_once(first, o, position, fail, g)
+    {position, g} = advance(:add, position, bits, g)
+    {other, _, g} = number_at_once(second, o, position, fail, g)
+    {low, high} = if s.little, do: {one, other}, else: {other, one}
+    {high, g} = read(:bsl, [high, {:k, 64}], fail, g)
+    {value, g} = read(:add, [high, low], fail, g)
+    {value, {:k, n * unit}, g}
+  end
 
   # An integer in the pattern of a float means the float.
   defp float(%{kind: :float, value: {:lit, l, n}}) when is_integer(n), do: {:lit, l, n * 1.0}

@@ -11,7 +11,8 @@ defmodule Mote.Behaviour.Syntax.Binaries do
 
   alias Mote.Behaviour.{AST, Error, Syntax}
 
-  @max_bits 64
+  # Two integers that a machine reads or writes at once.
+  @max_bits 128
 
   @doc "The operands of `a <> b <> …` as segments."
   @spec joined(Macro.t(), Macro.t()) :: [Macro.t()]
@@ -25,6 +26,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   def construct(segments, env) do
     segments = for s <- segments, do: segment(s, env, &Syntax.expr(&1, env), &Syntax.expr(&1, env))
     whole_bytes(segments, env)
+    {before, segments} = if Enum.any?(segments, &AST.wide?/1), do: halved(segments, env), else: {[], segments}
 
     {values, specs} =
       segments
@@ -40,7 +42,28 @@ defmodule Mote.Behaviour.Syntax.Binaries do
       |> Enum.unzip()
 
     specs = {:lit, env.line, List.to_tuple(specs)}
-    AST.op(env.line, :bin_of, [AST.tuple(env.line, Enum.concat(values)), specs])
+    made = AST.op(env.line, :bin_of, [AST.tuple(env.line, Enum.concat(values)), specs])
+    AST.block(env.line, before ++ [made])
+  end
+
+  # Values are calculated once, and in their order.
+  defp halved(segments, env) do
+    {before, segments} =
+      segments
+      |> Enum.map(fn s ->
+        variable = Syntax.fresh(:part)
+        {{:match, env.line, {:bind, env.line, variable}, s.value}, %{s | value: {:var, env.line, variable}}}
+      end)
+      |> Enum.unzip()
+
+    {before, Enum.flat_map(segments, &if(AST.wide?(&1), do: halves(&1, env), else: [&1]))}
+  end
+
+  defp halves(%{value: value, size: {:lit, l, n}, unit: unit} = s, env) do
+    high = {:if, l, AST.op(l, :is_integer, [value]), AST.op(l, :bsr, [value, {:lit, l, 64}]), value}
+    low = %{s | size: {:lit, l, 64}, unit: 1}
+    high = %{s | value: high, size: {:lit, env.line, n * unit - 64}, unit: 1}
+    if s.little, do: [low, high], else: [high, low]
   end
 
   defp whole_bytes(segments, env) do

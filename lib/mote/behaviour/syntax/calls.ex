@@ -212,6 +212,13 @@ defmodule Mote.Behaviour.Syntax.Calls do
     do: AST.op(env.line, :map_fetch, Syntax.exprs([map, key], env))
 
   defp erlang(name, args, _, env) do
+    case Prelude.entry(:erlang, name, length(args)) do
+      nil -> no_erlang(name, args, env)
+      entry -> prelude(entry, args, env)
+    end
+  end
+
+  defp no_erlang(name, args, env) do
     Error.raise_at(env, env.line, Hints.remote(:erlang, name, length(args)))
   end
 

@@ -108,12 +108,8 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   def reason(module, name, arity) do
     cond do
       module in [Date, Time] and {name, arity} in @today -> @clock
-      module == String and {name, arity} in [upcase: 1, downcase: 1, capitalize: 1] -> ascii(name)
-      module == String and name in [:upcase, :downcase, :capitalize] -> ascii(name)
       module in [DateTime, NaiveDateTime] and {name, arity} not in @today -> @modules[Date]
       true -> Map.get(@functions, {module, name}) || Map.get(@modules, module)
     end
   end
-
-  defp ascii(name), do: "a machine knows the letters of ASCII only: write String.#{name}(text, :ascii)"
 end

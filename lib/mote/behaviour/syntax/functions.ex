@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
   # is left of them is a list of variables and a body.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Syntax, Warnings}
+  alias Mote.Behaviour.{AST, Code, Error, Syntax, Warnings}
 
   @doc "The parameters and the body of a function literal with `arity` parameters."
   @spec literal(Macro.t(), arity, Macro.Env.t()) :: {[tuple], AST.expr()}
@@ -88,7 +88,10 @@ defmodule Mote.Behaviour.Syntax.Functions do
   end
 
   # The name that Elixir would give to the function, and shows as "anonymous fn/1 in …".
-  defp fail(arity, %{function: {name, n}}), do: {:function_clause, :"-#{name}/#{n}-fun-0-", arity}
+  defp fail(arity, %{function: function}) do
+    {name, n} = Code.written(function)
+    {:function_clause, :"-#{name}/#{n}-fun-0-", arity}
+  end
 
   defp head({:->, meta, [heads, body]}, arity, env) do
     env = Syntax.at(env, meta)

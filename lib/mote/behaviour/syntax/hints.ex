@@ -38,7 +38,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     is_port: "no value of a machine is known to be a port",
     is_function:
       "with one argument it tells functions from other terms; how many arguments one takes is not known",
-    struct: "write %Name{…}, or Map.merge(%Name{}, map)",
     function_exported?: "which code is loaded is not known in a machine",
     macro_exported?: "which code is loaded is not known in a machine",
     dbg: "send what you want to see to a customer",
@@ -135,6 +134,12 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
   defp refused(module, name, arity, reason, sign),
     do: "#{inspect(module)}.#{name}/#{arity} is not available in a behaviour#{sign} #{reason}"
+
+  @doc "Why a macro has not been expanded."
+  @spec macro(module, atom, arity) :: String.t()
+  def macro(module, name, arity),
+    do:
+      "#{inspect(module)}.#{name}/#{arity} is a macro: write require #{inspect(module)} at the top of the module"
 
   @doc "Why a function of a module without behaviours cannot be called."
   @spec foreign(module, atom, arity) :: String.t()

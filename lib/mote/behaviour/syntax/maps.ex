@@ -44,6 +44,22 @@ defmodule Mote.Behaviour.Syntax.Maps do
     )
   end
 
+  @doc "`struct(module, fields)` and `struct(struct, fields)`: fields that the struct does not have are left out."
+  @spec struct_of(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.expr()
+  def struct_of(struct, fields, env), do: filled(:structured, Macro.expand(struct, env), struct, fields, env)
+
+  # By a function of the prelude.
+  defp filled(name, module, struct, fields, env) do
+    struct = if is_atom(module), do: empty(module, env), else: Syntax.expr(struct, env)
+    {:call, env.line, {Mote.Prelude.Kernel, name, 2}, [struct, Syntax.expr(fields, env)]}
+  end
+
+  # With the defaults alone.
+  defp empty(module, env) do
+    pairs = module |> defaults([], env) |> Map.to_list() |> Enum.sort()
+    AST.map(env.line, for({key, value} <- pairs, do: {{:lit, env.line, key}, {:lit, env.line, value}}))
+  end
+
   @doc "`struct!(module, fields)` and `struct!(struct, fields)`."
   @spec struct!(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.expr()
   def struct!(struct, fields, env) do
@@ -51,12 +67,9 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
     cond do
       not Keyword.keyword?(fields) ->
-        Error.raise_at(
-          env,
-          env.line,
-          "struct! takes its fields as a literal keyword list in a behaviour, such as struct!(struct, field: value), " <>
-            "got: #{Macro.to_string(fields)}"
-        )
+        # Which keys there will be is not known here.
+        if is_atom(module), do: enforced(module, [], env)
+        filled(:structured!, module, struct, fields, env)
 
       is_atom(module) ->
         struct(module, {:%{}, [], fields}, env)

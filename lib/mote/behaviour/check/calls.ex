@@ -1,0 +1,38 @@
+defmodule Mote.Behaviour.Check.Calls do
+  # Which functions of the module's own, `defpurep` and `defeffect`, are called: by a behaviour, by a public function, or by one
+  # that is called.
+  @moduledoc false
+
+  alias Mote.Behaviour.Code
+
+  @doc "The codes that can be reached, and the others."
+  @spec split([Code.t()]) :: {[Code.t()], [Code.t()]}
+  def split(codes) do
+    calls =
+      for code <- codes, code.kind != :actor, into: %{}, do: {{code.name, code.arity}, calls(code.body, [])}
+
+    {own, others} = Enum.split_with(codes, &(&1.kind != :actor and not &1.public))
+
+    called =
+      if own == [],
+        do: MapSet.new(),
+        else: others |> Enum.flat_map(&calls(&1.body, [])) |> reached(calls, MapSet.new())
+
+    Enum.split_with(codes, &(&1 not in own or {&1.name, &1.arity} in called))
+  end
+
+  defp reached([], _, seen), do: seen
+
+  defp reached([function | rest], calls, seen) do
+    if function in seen,
+      do: reached(rest, calls, seen),
+      else: reached(Map.get(calls, function, []) ++ rest, calls, MapSet.put(seen, function))
+  end
+
+  defp calls({:lit, _, _}, found), do: found
+  defp calls({:call, _, {nil, name, arity}, es}, found), do: calls(es, [{name, arity} | found])
+  defp calls(node, found) when is_tuple(node), do: node |> Tuple.to_list() |> calls(found)
+  defp calls(nodes, found) when is_list(nodes), do: Enum.reduce(nodes, found, &calls/2)
+  defp calls(segment, found) when is_map(segment), do: segment |> Map.values() |> calls(found)
+  defp calls(_, found), do: found
+end
