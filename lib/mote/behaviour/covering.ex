@@ -20,9 +20,8 @@ defmodule Mote.Behaviour.Covering do
 
   # A variable that stands in two places wants the same value in both.
   defp free?(patterns) do
-    bound = Enum.flat_map(patterns, &Enum.uniq(AST.bound(&1)))
-    twice = Enum.any?(patterns, &(AST.bound(&1) -- Enum.uniq(AST.bound(&1)) != []))
-    bound == Enum.uniq(bound) and not twice
+    bound = Enum.flat_map(patterns, &AST.bound/1)
+    bound == Enum.uniq(bound)
   end
 
   defp all?({:any, _}), do: true
