@@ -2,9 +2,8 @@
 //! deques, PPoPP 2013).
 //!
 //! A busy thread looks at its request word between batches of turns, and inside a long turn where fuel is checked. It
-//! gives away half of its queue, with the actors that the events are for: they change owner with the events, so nobody
-//! claims anything. Events for actors of the asker all go, and those for others' actors it routes just as well
-//! (route.rs). It also wakes a sleeping sibling when what is queued will take longer than the waking (wake_threshold.rs), and
+//! gives away the actors of half of its queue with all events for them, so nobody claims anything (giving.rs says how). It
+//! also wakes a sleeping sibling when what is queued will take longer than the waking (wake_threshold.rs), and
 //! gives it nothing before it asks: by then there may be nothing left, and what was given too early would wait for it.
 //!
 //! Invariants:
