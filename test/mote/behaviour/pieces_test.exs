@@ -212,7 +212,9 @@ defmodule Mote.Behaviour.PiecesTest do
 
       assert {module.other(:left), module.other(:right)} == {:right, :left}
       assert error("defpurep f(a)\ndefpure g(a), do: a") =~ "2: f/1 needs a do block"
-      assert error("@spec g(atom) :: atom\ndefpure f(a), do: a") =~ "spec for undefined function g/1"
+      # From Elixir 1.20 on it is logged, and the error says no more than that.
+      assert error("@spec g(atom) :: atom\ndefpure f(a), do: a") =~
+               ~r"spec for undefined function g/1|errors have been logged"
     end
 
     test "what is wrong" do

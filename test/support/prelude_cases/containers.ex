@@ -158,10 +158,10 @@ defmodule Mote.PreludeCases.Containers do
       Keyword.merge(kw, [{key, t}, {:b, i}])
       Keyword.pop(kw, key)
       Keyword.pop(kw, key, t)
-      Keyword.validate(kw, [:a, {:b, i}, {:c, t}])
-      Keyword.validate([{key, i} | kw], [key | keys])
-      Keyword.validate([{:c, i}, {:a, n}], [{:b, t}, :a, {key, n}, :c])
-      Keyword.validate!([{key, i}], [{:b, n}, {key, t}, {:d, i}])
+      with {tag, l} <- Keyword.validate(kw, [:a, {:b, i}, {:c, t}]), do: {tag, Enum.sort(l)}
+      with {tag, l} <- Keyword.validate([{key, i} | kw], [key | keys]), do: {tag, Enum.sort(l)}
+      with {tag, l} <- Keyword.validate([{:c, i}, {:a, n}], [{:b, t}, :a, {key, n}, :c]), do: {tag, Enum.sort(l)}
+      Enum.sort(Keyword.validate!([{key, i}], [{:b, n}, {key, t}, {:d, i}]))
       """,
       "MapSet and Range" => """
       MapSet.new()
