@@ -11,8 +11,6 @@ use std::path::Path;
 
 /// The arrows upwards that there still are, from file to file. This list only shrinks.
 const UPWARDS: &[(&str, &str)] = &[
-    // A value of the outside is given the machine when it takes a message.
-    ("values/foreign", "machine"),
     // After a batch a thread collects a little, stays where the machine is paused, and shows who traces it what its turns
     // did: how is for gc and look to know.
     ("threads/thread", "gc"),

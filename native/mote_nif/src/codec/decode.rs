@@ -10,9 +10,8 @@ use crate::held::{foreign, structs};
 use crate::term::atoms::{self, names};
 use crate::term::{make, maps};
 use mote_vm::base::atom::Atom;
-use mote_vm::machine::Machine;
 use mote_vm::values::big::Big;
-use mote_vm::values::foreign::Class;
+use mote_vm::values::foreign::{Carrier, Class};
 use mote_vm::{ActorRef, Committed, Origin, Term as Value, Uncommitted, View};
 use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
 use rustler::{Encoder, Env, Term};
@@ -146,7 +145,7 @@ impl Decoder {
     pub fn glance<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         value: Value<'m, O>,
     ) -> Term<'a> {
         self.limited = true;
@@ -164,7 +163,7 @@ impl Decoder {
     pub fn term<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         value: Value<'m, O>,
     ) -> Term<'a> {
         if let Some(term) = self.flat(env, value) {
@@ -226,7 +225,7 @@ impl Decoder {
     fn visit<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         value: Value<'m, O>,
         steps: &mut Vec<Step<'m, O>>,
     ) -> Option<Term<'a>> {
@@ -431,7 +430,7 @@ impl Decoder {
     pub fn address<'a>(
         &mut self,
         env: Env<'a>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         actor: ActorRef<'_>,
         sponsor: Option<Atom>,
     ) -> Term<'a> {
@@ -462,7 +461,7 @@ impl Decoder {
     fn on<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         sponsor: Value<'m, O>,
         target: Value<'m, O>,
         steps: &mut Vec<Step<'m, O>>,

@@ -9,7 +9,7 @@ use mote_vm::base::atom::Atom;
 use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::machine::Machine;
-use mote_vm::values::foreign::ForeignRef;
+use mote_vm::values::foreign::{Carrier, ForeignRef};
 use mote_vm::{ActorRef, Term as Value, View};
 use rustler::ResourceArc;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A value of the machine `from` as a parcel for the machine `there`.
 pub fn repack(
     value: Value<'_>,
-    from: &Machine,
+    from: &dyn Carrier,
     there: &ResourceArc<MachineResource>,
     machine: &Machine,
 ) -> Parcel {
@@ -70,7 +70,7 @@ pub fn repack(
 }
 
 /// An address of `from` is one from elsewhere over there.
-fn address(builder: &mut Builder, from: &Machine, actor: ActorRef<'_>, sponsor: Option<Atom>) {
+fn address(builder: &mut Builder, from: &dyn Carrier, actor: ActorRef<'_>, sponsor: Option<Atom>) {
     let made = pin(from).and_then(|resource| {
         let key = from.acquire(actor);
         let handle = Handle::new(resource.clone(), key);
@@ -84,7 +84,7 @@ fn address(builder: &mut Builder, from: &Machine, actor: ActorRef<'_>, sponsor: 
 }
 
 /// A timer of `from` is one from elsewhere over there.
-fn timer_of(builder: &mut Builder, from: &Machine, timer: TimerId) {
+fn timer_of(builder: &mut Builder, from: &dyn Carrier, timer: TimerId) {
     match pin(from) {
         Some(machine) => builder.foreign(Arc::new(TimerElsewhere { machine, timer })),
         None => builder.atom(Atom::UNDEFINED),

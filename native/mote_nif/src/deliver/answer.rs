@@ -4,13 +4,14 @@ use crate::held::question::{Asked, Customer};
 use crate::term::atoms::{self, names};
 use crate::term::send;
 use mote_vm::machine::{Abort, Machine};
+use mote_vm::values::foreign::Carrier;
 use mote_vm::Term as Value;
 use rustler::{Encoder, Env, Resource, Term};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Customer {
     /// Answers with a value of the machine, on a dispatch thread; for the claimant. Whether somebody is there.
-    pub fn give(&self, machine: &Machine, value: Value<'_>) -> bool {
+    pub fn give(&self, machine: &dyn Carrier, value: Value<'_>) -> bool {
         match &self.question.cell {
             Some(cell) => {
                 cell.answer(machine, value);

@@ -10,13 +10,14 @@ use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use crate::term::send::send_in;
 use mote_vm::boundary::outbox::Letters;
-use mote_vm::machine::{Abort, Machine};
+use mote_vm::machine::Abort;
+use mote_vm::values::foreign::Carrier;
 use mote_vm::Term as Value;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 impl Cell {
     /// Fills it with a value of the machine, on a dispatch thread.
-    pub fn answer(&self, machine: &Machine, value: Value<'_>) {
+    pub fn answer(&self, machine: &dyn Carrier, value: Value<'_>) {
         let mut letter = Letters::default();
         if letter.write(value) {
             return post_to(machine, self.fill(Content::Plain(letter)));
@@ -34,7 +35,7 @@ impl Cell {
     }
 
     /// Fills it with the reason of an abort, on a dispatch thread.
-    pub fn aborted(&self, machine: &Machine, abort: &Abort<'_>) {
+    pub fn aborted(&self, machine: &dyn Carrier, abort: &Abort<'_>) {
         let term = OwnTerm::make(|env| Some(Decoder::default().glance(env, machine, abort.reason)));
         if let Some(term) = term {
             post_to(machine, self.fill(Content::Aborted(term)));
@@ -53,7 +54,7 @@ impl Cell {
     }
 }
 
-pub fn post_to(machine: &Machine, waiting: Vec<ResourceArc<Customer>>) {
+pub fn post_to(machine: &dyn Carrier, waiting: Vec<ResourceArc<Customer>>) {
     for customer in waiting.iter().filter(|customer| customer.claim()) {
         tell(machine, customer.pid(), |env, _| {
             customer.tagged(env, names::ok().encode(env))

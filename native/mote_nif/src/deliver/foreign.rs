@@ -8,8 +8,8 @@ use crate::held::order::compare;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
 use mote_vm::base::atom::Atom;
-use mote_vm::machine::{Machine, Refusal};
-use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef, Messages, CARRIED};
+use mote_vm::machine::Refusal;
+use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef, Messages, CARRIED};
 use mote_vm::Term as Value;
 use rustler::sys::{enif_compare, enif_make_int64};
 use rustler::Encoder;
@@ -30,7 +30,7 @@ impl Foreign for Process {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
         let mut became = Delivery::Dead;
         let told = &mut |delivery, _| became = delivery;
         mail::send(machine, &self.0, std::iter::once(message), told);
@@ -39,7 +39,7 @@ impl Foreign for Process {
     fn deliver_all(
         &self,
         messages: Messages<'_>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         mail::send(machine, &self.0, messages, told);
@@ -62,7 +62,7 @@ impl Foreign for Abroad {
     fn outside(&self) -> usize {
         CARRIED + NURSED
     }
-    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
         mail::send_abroad(machine, &self.0, message)
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
@@ -128,7 +128,7 @@ impl Foreign for Waiting {
     fn is_address(&self) -> bool {
         !self.0.is_future() || self.0.is_open()
     }
-    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
         match self.0.claim() && self.0.give(machine, message) {
             true => Delivery::Done,
             false => Delivery::Dead,
@@ -152,7 +152,7 @@ impl Foreign for Elsewhere {
     fn outside(&self) -> usize {
         CARRIED + ENVIRONMENT + ADDRESS
     }
-    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
         let Some(there) = self.machine.running() else {
             return Delivery::Dead;
         };

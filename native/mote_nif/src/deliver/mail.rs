@@ -23,8 +23,7 @@ use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use crate::term::send::send_as_nobody;
 use mote_vm::boundary::outbox::{Letters, Part};
-use mote_vm::machine::Machine;
-use mote_vm::values::foreign::Delivery;
+use mote_vm::values::foreign::{Carrier, Delivery};
 use mote_vm::Term as Value;
 use parking_lot::MutexGuard;
 use rustler::sys::ErlNifTerm;
@@ -74,14 +73,14 @@ fn rushes(count: usize) -> bool {
 }
 
 /// The mail of a machine.
-pub fn of(machine: &Machine) -> Option<&Mail> {
-    let bridge = machine.outside().as_any().downcast_ref::<Bridge>()?;
+pub fn of(machine: &dyn Carrier) -> Option<&Mail> {
+    let bridge = machine.embedder().downcast_ref::<Bridge>()?;
     Some(&bridge.mail)
 }
 
 /// Sends messages of one turn to a process, in their order; what became of how many goes to `told`.
 pub fn send<'m>(
-    machine: &Machine,
+    machine: &dyn Carrier,
     pid: &LocalPid,
     messages: impl ExactSizeIterator<Item = Value<'m>>,
     told: &mut dyn FnMut(Delivery, u64),
@@ -94,7 +93,7 @@ pub fn send<'m>(
 
 /// Sends what `build` makes to a process: after what waits for it. Whether the process is there, as far as is known.
 pub fn tell(
-    machine: &Machine,
+    machine: &dyn Carrier,
     pid: &LocalPid,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
 ) -> bool {
@@ -110,7 +109,7 @@ pub fn tell(
 }
 
 /// Has the postman send a message to a process of another node, of which nothing is known.
-pub fn send_abroad(machine: &Machine, pid: &OwnTerm, message: Value<'_>) -> Delivery {
+pub fn send_abroad(machine: &dyn Carrier, pid: &OwnTerm, message: Value<'_>) -> Delivery {
     let postman = of(machine).and_then(|mail| mail.postman.get());
     outcome(postman.is_some_and(|postman| {
         post(postman, |env, decoder| {
@@ -120,7 +119,7 @@ pub fn send_abroad(machine: &Machine, pid: &OwnTerm, message: Value<'_>) -> Deli
     }))
 }
 
-fn send_one(machine: &Machine, pid: &LocalPid, message: Value<'_>) -> bool {
+fn send_one(machine: &dyn Carrier, pid: &LocalPid, message: Value<'_>) -> bool {
     post(pid, |env, decoder| decoder.term(env, machine, message))
 }
 
@@ -153,7 +152,7 @@ impl Mail {
 
     fn leave<'m>(
         &self,
-        machine: &Machine,
+        machine: &dyn Carrier,
         pid: &LocalPid,
         mut messages: impl ExactSizeIterator<Item = Value<'m>>,
         told: &mut dyn FnMut(Delivery, u64),
@@ -183,7 +182,7 @@ impl Mail {
     /// Counts what has just been written.
     fn put(
         &self,
-        machine: &Machine,
+        machine: &dyn Carrier,
         pid: &LocalPid,
         count: usize,
         mut entrance: MutexGuard<'_, Entrance>,
@@ -218,7 +217,7 @@ impl Mail {
     }
 
     /// Sends so many messages, in a NIF; whether there may be more.
-    pub fn deliver(&self, env: Env<'_>, machine: &Machine, at_most: usize) -> bool {
+    pub fn deliver(&self, env: Env<'_>, machine: &dyn Carrier, at_most: usize) -> bool {
         let mut taken = self.taken.lock();
         let (mut count, mut undelivered) = (0, 0);
         let (mut done, mut made) = (Vec::new(), Vec::new());

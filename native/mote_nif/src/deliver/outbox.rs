@@ -8,8 +8,7 @@ use crate::held::structs;
 use crate::term::atoms::names;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT};
 use mote_vm::boundary::outbox::Posted;
-use mote_vm::machine::Machine;
-use mote_vm::values::foreign::{Class, Delivery, Foreign, Messages};
+use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, Messages};
 use mote_vm::Term as Value;
 use rustler::Encoder;
 use std::any::Any;
@@ -27,7 +26,7 @@ impl Writable {
     }
 
     /// A copy of a message; `None` when there is no memory for it.
-    fn copy(&self, message: Value<'_>, machine: &Machine) -> Option<Copied> {
+    fn copy(&self, message: Value<'_>, machine: &dyn Carrier) -> Option<Copied> {
         let mut decoder = Decoder::for_what_waits();
         let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
         let charge = self.0.account.charge(ENVIRONMENT + decoder.size())?;
@@ -62,7 +61,7 @@ impl Foreign for Writable {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
         let outbox = &self.0.outbox;
         let mut posted = outbox.post(|letters| letters.write(message));
         if posted == Posted::Declined {
@@ -83,7 +82,7 @@ impl Foreign for Writable {
     fn deliver_all(
         &self,
         mut messages: Messages<'_>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         while messages.len() > 0 {

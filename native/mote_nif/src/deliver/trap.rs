@@ -1,6 +1,5 @@
 //! A customer on whom a dispatch thread panics, for the tests of what a fault does.
-use mote_vm::machine::Machine;
-use mote_vm::values::foreign::{Class, Delivery, Foreign};
+use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
 use mote_vm::Term as Value;
 use std::any::Any;
 use std::cmp::Ordering;
@@ -15,7 +14,7 @@ impl Foreign for Trap {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, _: Value<'_>, _: &Machine) -> Delivery {
+    fn deliver(&self, _: Value<'_>, _: &dyn Carrier) -> Delivery {
         panic!("a fault that a test asked for")
     }
     fn compare(&self, _: &dyn Foreign) -> Ordering {

@@ -2,7 +2,7 @@
 use crate::held::machine::{MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
-use mote_vm::machine::Machine;
+use mote_vm::values::foreign::Carrier;
 use parking_lot::RwLock;
 use rustler::ResourceArc;
 use std::sync::Arc;
@@ -29,14 +29,14 @@ impl Bridge {
 }
 
 /// The resource of a machine, while it runs.
-pub fn pin(machine: &Machine) -> Option<ResourceArc<MachineResource>> {
-    let bridge = machine.outside().as_any().downcast_ref::<Bridge>()?;
+pub fn pin(machine: &dyn Carrier) -> Option<ResourceArc<MachineResource>> {
+    let bridge = machine.embedder().downcast_ref::<Bridge>()?;
     bridge.pin.read().clone()
 }
 
 /// Lets go of the resource; only after a join.
-pub fn unpin(machine: &Machine) {
-    if let Some(bridge) = machine.outside().as_any().downcast_ref::<Bridge>() {
+pub fn unpin(machine: &dyn Carrier) {
+    if let Some(bridge) = machine.embedder().downcast_ref::<Bridge>() {
         let pin = bridge.pin.write().take();
         // Outside of the lock: this may be the last reference.
         drop(pin);

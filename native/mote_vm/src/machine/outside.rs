@@ -13,9 +13,11 @@ use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in;
 use crate::threads::station::Station;
 use crate::values::actor::{Actor, Header, SponsorId};
+use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key, Target};
 use crate::values::term::ActorRef;
 use crate::values::value::Value;
+use std::any::Any;
 use std::sync::Arc;
 
 /// A sponsor that messages enter by.
@@ -358,22 +360,6 @@ impl Machine {
         self.0.ended.lock().counts.undelivered += messages;
     }
 
-    /// So many messages to the outside are on their way: the machine is not quiet before they have left.
-    pub fn leaving(&self, messages: usize) {
-        self.0.quiescence.add(messages);
-    }
-
-    /// They have left; so many of them, which had been taken to be delivered, found nobody.
-    pub fn have_left(&self, messages: usize, undelivered: u64) {
-        if undelivered > 0 {
-            let ended = &mut self.0.ended.lock().counts;
-            ended.undelivered += undelivered;
-            // The threads have counted them. The sum is right, and this part of it may be less than zero.
-            ended.foreign_out = ended.foreign_out.wrapping_sub(undelivered);
-        }
-        self.0.quiescence.done(messages);
-    }
-
     /// A handle of an actor seen in a term. The caller owns it.
     pub fn acquire(&self, actor: ActorRef<'_>) -> Key {
         // SAFETY: the term that the actor was seen in is borrowed from the running machine.
@@ -408,5 +394,34 @@ impl Machine {
         // From here on the inbox keeps it.
         drop(target);
         true
+    }
+}
+
+/// What values need of it on their way out.
+impl Carrier for Machine {
+    fn embedder(&self) -> &dyn Any {
+        self.0.outside.as_any()
+    }
+
+    fn acquire(&self, actor: ActorRef<'_>) -> Key {
+        Machine::acquire(self, actor)
+    }
+
+    fn hold(&self, key: Key) -> Option<Held> {
+        Machine::hold(self, key)
+    }
+
+    fn leaving(&self, messages: usize) {
+        self.0.quiescence.add(messages);
+    }
+
+    fn have_left(&self, messages: usize, undelivered: u64) {
+        if undelivered > 0 {
+            let ended = &mut self.0.ended.lock().counts;
+            ended.undelivered += undelivered;
+            // The threads have counted them. The sum is right, and this part of it may be less than zero.
+            ended.foreign_out = ended.foreign_out.wrapping_sub(undelivered);
+        }
+        self.0.quiescence.done(messages);
     }
 }

@@ -4,8 +4,8 @@
 //! 1. A value is charged with what it keeps outside of all heaps ([`Foreign::outside`]) wherever it is: in a heap, in a
 //!    parcel that waits, in a timer's message; once in each. That number never changes while the value lives.
 use crate::base::atom::Atom;
-use crate::machine::Machine;
-use crate::values::term::Term;
+use crate::values::handles::{Held, Key};
+use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 use std::any::Any;
 use std::cmp::Ordering;
@@ -87,6 +87,20 @@ impl<'m> Iterator for Messages<'m> {
 
 impl ExactSizeIterator for Messages<'_> {}
 
+/// The machine whose turn has sent a message, as far as its way out needs one.
+pub trait Carrier {
+    /// What the embedder gave the machine at its start.
+    fn embedder(&self) -> &dyn Any;
+    /// A handle of an actor seen in a term. The caller owns it.
+    fn acquire(&self, actor: ActorRef<'_>) -> Key;
+    /// The actor of a handle, held for the moment; `None` when the handle is none of this machine's.
+    fn hold(&self, key: Key) -> Option<Held>;
+    /// So many messages wait outside to be delivered: until they have left, the machine is not quiet.
+    fn leaving(&self, messages: usize);
+    /// They have left; `undelivered` of them, which had been counted as delivered, found nobody.
+    fn have_left(&self, messages: usize, undelivered: u64);
+}
+
 /// A value of the outside. Shared by every heap cell and parcel that carries it; dropped with the last.
 pub trait Foreign: Send + Sync + 'static {
     /// Its class.
@@ -96,14 +110,14 @@ pub trait Foreign: Send + Sync + 'static {
         false
     }
     /// Takes a message of a committed turn. Runs on a dispatch thread and must not block.
-    fn deliver(&self, _message: Term<'_>, _machine: &Machine) -> Delivery {
+    fn deliver(&self, _message: Term<'_>, _machine: &dyn Carrier) -> Delivery {
         Delivery::NoAddress
     }
     /// The same for several of one turn, in their order: what became of how many goes to `told`.
     fn deliver_all(
         &self,
         messages: Messages<'_>,
-        machine: &Machine,
+        machine: &dyn Carrier,
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         messages.for_each(|message| told(self.deliver(message, machine), 1));

@@ -7,7 +7,7 @@ use mote_vm::boundary::parcel::Builder;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier};
 use mote_vm::threads::sponsor::SponsorConfig;
-use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -55,7 +55,7 @@ impl Foreign for Stranger {
     fn is_address(&self) -> bool {
         self.notes.is_some()
     }
-    fn deliver(&self, message: Term<'_>, _machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Term<'_>, _machine: &dyn Carrier) -> Delivery {
         if let Some(notes) = &self.notes {
             notes.lock().unwrap().messages.push(text(message));
         }

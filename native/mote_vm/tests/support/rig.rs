@@ -10,7 +10,7 @@ use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::Unit;
 use mote_vm::heap::pace::Stress;
 use mote_vm::machine::Machine;
-use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::Term;
 use std::any::Any;
@@ -195,7 +195,7 @@ pub fn address(machine: &Machine, builder: &mut Builder, key: Key) {
     builder.address(machine.hold(key).expect("a handle of this machine"));
 }
 
-type Act = Box<dyn Fn(Term<'_>, &Machine) + Send + Sync>;
+type Act = Box<dyn Fn(Term<'_>, &dyn Carrier) + Send + Sync>;
 
 /// A place outside that counts what comes, and may do something with it.
 pub struct Tap {
@@ -208,7 +208,7 @@ impl Tap {
         Tap::with(|_, _| ())
     }
 
-    pub fn with(act: impl Fn(Term<'_>, &Machine) + Send + Sync + 'static) -> Arc<Tap> {
+    pub fn with(act: impl Fn(Term<'_>, &dyn Carrier) + Send + Sync + 'static) -> Arc<Tap> {
         Arc::new(Tap {
             count: AtomicU64::new(0),
             act: Box::new(act),
@@ -227,7 +227,7 @@ impl Foreign for Tap {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: Term<'_>, machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Term<'_>, machine: &dyn Carrier) -> Delivery {
         (self.act)(message, machine);
         self.count.fetch_add(1, SeqCst);
         Delivery::Done

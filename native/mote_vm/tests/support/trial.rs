@@ -9,7 +9,7 @@ use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Abort, Config, Fault, Inspection, Machine, Outside, Tier};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::threads::sponsor::SponsorConfig;
-use mote_vm::values::foreign::{Class, Delivery, Foreign, ForeignRef};
+use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
@@ -131,7 +131,7 @@ impl Foreign for Stranger {
     fn is_address(&self) -> bool {
         self.lines.is_some()
     }
-    fn deliver(&self, message: Term<'_>, _machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Term<'_>, _machine: &dyn Carrier) -> Delivery {
         let Some(lines) = &self.lines else {
             return Delivery::NoAddress;
         };

@@ -6,7 +6,7 @@ use mote_vm::heap::pace::{GcConfig, Stress};
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;
-use mote_vm::values::foreign::{Class, Delivery, Foreign};
+use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -161,7 +161,7 @@ impl Foreign for Mailbox {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: Term<'_>, _machine: &Machine) -> Delivery {
+    fn deliver(&self, message: Term<'_>, _machine: &dyn Carrier) -> Delivery {
         match self.0.send(show(message)) {
             Ok(()) => Delivery::Done,
             Err(_) => Delivery::Dead,

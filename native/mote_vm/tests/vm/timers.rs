@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex};
 /// What a tap has heard, as text and with the machine's time.
 type Heard = Arc<Mutex<Vec<(u64, String)>>>;
 
-fn ear() -> (Arc<Tap>, Heard) {
+fn ear(rig: &Rig) -> (Arc<Tap>, Heard) {
     let heard = Heard::default();
-    let to = heard.clone();
-    let tap = Tap::with(move |term, machine: &Machine| {
+    let (to, machine) = (heard.clone(), rig.machine.clone());
+    let tap = Tap::with(move |term, _| {
         to.lock().unwrap().push((machine.now(), show(term)));
     });
     (tap, heard)
@@ -102,7 +102,7 @@ fn at(moments: &[u64]) -> Vec<(u64, String)> {
 #[test]
 fn timers_fire_in_order_each_at_its_moment() {
     let rig = manual(&[("main", 1)]);
-    let (tap, heard) = ear();
+    let (tap, heard) = ear(&rig);
     let later = actor(&rig, "later", &tap);
     for delay in [70, 5, 100_000, 0, 64, 5, 4_096] {
         rig.send(later, integers(&[delay]));
@@ -122,7 +122,7 @@ fn timers_fire_in_order_each_at_its_moment() {
 #[test]
 fn the_system_s_clock_moves_by_itself() {
     let rig = Rig::new(&[("main", 1)], unit());
-    let (tap, heard) = ear();
+    let (tap, heard) = ear(&rig);
     let later = actor(&rig, "later", &tap);
     rig.send(later, integers(&[30]));
     rig.send(later, integers(&[3]));
@@ -137,8 +137,8 @@ fn the_system_s_clock_moves_by_itself() {
 #[test]
 fn a_cancelled_timer_never_fires() {
     let rig = manual(&[("main", 1)]);
-    let (tap, heard) = ear();
-    let (answers, answered) = ear();
+    let (tap, heard) = ear(&rig);
+    let (answers, answered) = ear(&rig);
     let cancels = actor(&rig, "cancels", &answers);
     let hands = hands(&rig, "main", &tap, cancels);
     rig.send(hands, integers(&[10]));
@@ -156,7 +156,7 @@ fn a_cancelled_timer_never_fires() {
 #[test]
 fn an_abort_neither_cancels_nor_arms() {
     let rig = manual(&[("main", 1)]);
-    let (tap, heard) = ear();
+    let (tap, heard) = ear(&rig);
     let aborts = actor(&rig, "aborts", &tap);
     rig.send(hands(&rig, "main", &tap, aborts), integers(&[10]));
     advance(&rig.machine, 100);
@@ -166,7 +166,7 @@ fn an_abort_neither_cancels_nor_arms() {
 #[test]
 fn the_outside_arms_and_cancels() {
     let rig = manual(&[("main", 1)]);
-    let (tap, heard) = ear();
+    let (tap, heard) = ear(&rig);
     let tells = actor(&rig, "tells", &tap);
     let machine = &rig.machine;
     let arm = |delay| machine.send_after(delay, tells, None, integers(&[delay as i64]));
@@ -198,7 +198,7 @@ fn the_outside_arms_and_cancels() {
 #[test]
 fn what_a_timer_from_outside_carries_is_kept() {
     let rig = manual(&[("main", 1)]);
-    let (tap, heard) = ear();
+    let (tap, heard) = ear(&rig);
     let machine = &rig.machine;
     let tells = actor(&rig, "tells", &tap);
     let carried = actor(&rig, "tells", &tap);
@@ -222,7 +222,7 @@ fn what_a_timer_from_outside_carries_is_kept() {
 #[test]
 fn references_stay_good_when_their_sponsor_goes() {
     let rig = manual(&[("main", 1), ("west", 1)]);
-    let (tap, heard) = ear();
+    let (tap, heard) = ear(&rig);
     let (keeper, ids) = collector(&rig);
     let hands = hands(&rig, "west", &tap, keeper);
     for delay in [30, 10, 20] {
@@ -250,7 +250,7 @@ fn references_stay_good_when_their_sponsor_goes() {
 #[test]
 fn a_timer_fires_or_is_cancelled() {
     let rig = Rig::new(&[("main", 1), ("west", 2)], unit());
-    let (tap, _) = ear();
+    let (tap, _) = ear(&rig);
     let (keeper, ids) = collector(&rig);
     let actors: Vec<Key> = (0..8).map(|_| hands(&rig, "west", &tap, keeper)).collect();
     let rounds = if rig::stressed() { 20 } else { 400 };
