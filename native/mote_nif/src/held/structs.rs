@@ -8,7 +8,7 @@ use crate::term::make::{bytes, map};
 use crate::term::read::{self, map_size};
 use mote_vm::base::atom::Atom;
 use mote_vm::base::ids::{BehaviourName, TimerId};
-use mote_vm::machine::Machine;
+use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Encoder, Env, ResourceArc, Term};
@@ -90,7 +90,7 @@ pub fn address<'a>(
 /// `%Mote.Behaviour{}` of an actor with these captures, or `:sink`.
 pub fn behaviour<'a>(
     env: Env<'a>,
-    machine: &Machine,
+    machine: &dyn Carrier,
     behaviour: BehaviourName,
     captures: Term<'a>,
 ) -> Term<'a> {

@@ -9,7 +9,7 @@ use crate::term::pattern::Pattern;
 use mote_vm::base::ids::BehaviourName;
 use mote_vm::look::trace::Witness;
 use mote_vm::look::turn::{Created, Outcome, TurnSeen};
-use mote_vm::machine::Machine;
+use mote_vm::values::foreign::Carrier;
 use mote_vm::{Origin, Term as Value};
 use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, LocalPid, Term};
@@ -27,14 +27,14 @@ impl Witness for Process {
         pattern.is_none_or(|pattern| pattern.matches(message))
     }
 
-    fn turn(&self, machine: &Machine, number: u64, seen: &TurnSeen<'_>) -> bool {
+    fn turn(&self, machine: &dyn Carrier, number: u64, seen: &TurnSeen<'_>) -> bool {
         post(&self.pid, |env, decoder| {
             let turn = turn(env, decoder, machine, number, seen);
             (names::trace(), self.reference.to(env), turn).encode(env)
         })
     }
 
-    fn limit(&self, _: &Machine) {
+    fn limit(&self) {
         post(&self.pid, |env, _| {
             (names::trace(), self.reference.to(env), names::limit()).encode(env)
         });
@@ -45,7 +45,7 @@ impl Witness for Process {
 pub fn turn<'a>(
     env: Env<'a>,
     decoder: &mut Decoder,
-    machine: &Machine,
+    machine: &dyn Carrier,
     number: u64,
     seen: &TurnSeen<'_>,
 ) -> Term<'a> {
@@ -121,7 +121,7 @@ pub fn turn<'a>(
 struct Maker<'m, 'a> {
     env: Env<'a>,
     decoder: &'m mut Decoder,
-    machine: &'m Machine,
+    machine: &'m dyn Carrier,
 }
 
 impl<'a> Maker<'_, 'a> {

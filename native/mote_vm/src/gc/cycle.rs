@@ -1,7 +1,8 @@
 //! One collection, while everything stands still: its beginning, its end, or both.
 use super::check::Checker;
 use super::roots::{self, RootVisitor};
-use super::{Gc, PAUSE, STRESS_PAUSE};
+use super::state::Gc;
+use super::{PAUSE, STRESS_PAUSE};
 use crate::heap::pace::Stress;
 use crate::heap::Heap;
 use crate::machine::Machine;
@@ -14,7 +15,6 @@ use crate::turns::marking::work::{Effort, Packet};
 use crate::turns::queue::EventQueue;
 use crate::values::handles::Handles;
 use crate::values::value::Value;
-use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -97,7 +97,7 @@ impl<'m> Stopped<'m> {
         }
         let queued = self.threads.iter().map(|t| t.turn.queue.len() as u64);
         pool.pace.begun(queued.sum());
-        self.gc.begun.store(number, SeqCst);
+        self.gc.begin(number);
         self.gc.work.begin(number);
         let mut snapshot = Snapshot::default();
         roots::mark(self.machine, &self.threads, &mut snapshot);
@@ -172,7 +172,7 @@ impl<'m> Stopped<'m> {
 
     /// Everything is marked: lets go of the rest.
     fn end(&mut self) {
-        let number = self.gc.begun.load(SeqCst);
+        let number = self.gc.begun();
         if self.stress != Stress::Off {
             let mut checker = Checker::new(self.machine.program(), number);
             roots::mark(self.machine, &self.threads, &mut checker);

@@ -24,17 +24,14 @@ pub(crate) mod garbage;
 pub(crate) mod pauses;
 pub(crate) mod roots;
 pub(crate) mod safepoint;
+pub(crate) mod state;
 
-use crate::code::program::Program;
 use crate::heap::pace::Stress;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::phase::Phase;
-use crate::turns::marking::work::Work;
-use garbage::{Cleared, Garbage};
-use parking_lot::{Mutex, MutexGuard};
+use garbage::Cleared;
 pub use pauses::Pauses;
-use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::Arc;
+pub use state::GcInfo;
 use std::time::{Duration, Instant};
 
 /// How long the threads stand still for marking, at the beginning and at the end.
@@ -47,83 +44,6 @@ const CLEARINGS: usize = 8;
 /// Cells marked after a turn, and in a pause, where marking beside turns is what is tested.
 const STRESS_SLICE: usize = 4;
 const STRESS_PAUSE: usize = 16;
-/// What collections have done so far.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct GcInfo {
-    /// How many there were.
-    pub collections: u64,
-    /// Nanoseconds for which the threads stood still the last time, the longer of the two times if there were two.
-    pub last_pause_ns: u64,
-    /// The longest of these.
-    pub longest_pause_ns: u64,
-    /// Nanoseconds of all pauses together.
-    pub paused_ns: u64,
-    /// How many there were of which length; two of a collection count as two.
-    pub pauses: Pauses,
-    /// Bytes that were live at the last one.
-    pub live_bytes: usize,
-    /// Actors that were live at the last one.
-    pub live_actors: u64,
-    /// Bytes of blocks that all of them together found free.
-    pub reclaimed_bytes: u64,
-}
-
-/// A machine's collections.
-pub(crate) struct Gc {
-    phase: AtomicU8,
-    /// The number of the last one that has begun, and of the last one that is over.
-    pub(crate) begun: AtomicU64,
-    over: AtomicU64,
-    info: Mutex<GcInfo>,
-    pub(crate) work: Arc<Work>,
-    pub(crate) garbage: Garbage,
-    /// How many threads of the system run at once.
-    pub(crate) cores: usize,
-}
-
-impl Gc {
-    pub(crate) fn new(program: Arc<Program>) -> Gc {
-        Gc {
-            phase: AtomicU8::new(Phase::None as u8),
-            begun: AtomicU64::new(0),
-            over: AtomicU64::new(0),
-            info: Mutex::default(),
-            work: Arc::new(Work::new(program)),
-            garbage: Garbage::default(),
-            cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
-        }
-    }
-
-    /// A thread sees the beginning and the end of marking exactly, for it stands still then.
-    #[inline(always)]
-    pub(crate) fn phase(&self) -> Phase {
-        // Relaxed: ordered by the stop; the end of clearing is a hint.
-        match self.phase.load(Relaxed) {
-            0 => Phase::None,
-            1 => Phase::Marking,
-            _ => Phase::Clearing,
-        }
-    }
-
-    fn set_phase(&self, phase: Phase) {
-        self.phase.store(phase as u8, Relaxed);
-    }
-
-    /// The number of the first collection that begins from now on.
-    pub(crate) fn next(&self) -> u64 {
-        self.begun.load(SeqCst) + 1
-    }
-
-    /// Whether that one is over.
-    pub(crate) fn is_over(&self, number: u64) -> bool {
-        self.over.load(SeqCst) >= number
-    }
-
-    /// What they have done so far.
-    pub(crate) fn info(&self) -> MutexGuard<'_, GcInfo> {
-        self.info.lock()
-    }
-}
 
 impl Dispatch {
     /// What there is to do for collections between two batches of turns: whether there was anything.
@@ -160,15 +80,14 @@ impl Dispatch {
                 marked || done
             }
             Phase::Clearing => {
-                let number = gc.begun.load(SeqCst);
+                let number = gc.begun();
                 let all = stress != Stress::Off || machine.pool().is_short();
                 for _ in 0..if all { usize::MAX } else { CLEARINGS } {
                     match gc.garbage.clear_some(machine.pool(), number) {
                         Cleared::Some => {}
                         Cleared::Elsewhere => return false,
                         Cleared::All => {
-                            gc.over.fetch_max(number, SeqCst);
-                            gc.set_phase(Phase::None);
+                            gc.finish(number);
                             break;
                         }
                     }
@@ -212,7 +131,10 @@ impl Dispatch {
             safepoint.stop_the_others(&place.station, machine.stations(), |stopped| {
                 // SAFETY: `stopped` are the threads of this machine, the caller's own among them; all of them stand
                 // still and have left their state to this one (thread.rs, invariant 5).
-                let threads = stopped.iter().map(|d| unsafe { &mut **d }).collect();
+                let threads = stopped
+                    .iter()
+                    .map(|&own| unsafe { &mut *own.cast::<Dispatch>() })
+                    .collect();
                 cycle::Stopped::new(&machine, threads, start).collect();
             })
         });

@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn actors_to_be_looked_at_are_roots() {
         let mut still = Still::new(1);
-        still.push(Entry::Inspect(Target(actor(1)), Box::new(|_, _| ())));
+        still.push(Entry::Inspect(Target(actor(1)), Box::new(|_| ())));
         assert_eq!(still.roots(), [1]);
     }
 

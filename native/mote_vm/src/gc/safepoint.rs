@@ -12,8 +12,7 @@ use crate::base::sync::{
     fence, Acquire, AtomicBool, Condvar, Mutex, MutexGuard, Relaxed, Release, SeqCst,
 };
 use crate::threads::presence::Visit;
-use crate::threads::station::{Station, Stations};
-use crate::threads::thread::Dispatch;
+use crate::threads::station::{OwnSide, Station, Stations};
 use crate::turns::marking::work::{Effort, Work};
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +81,7 @@ impl Safepoint {
         &self,
         me: &Station,
         stations: &Stations,
-        act: impl FnOnce(&[*mut Dispatch]),
+        act: impl FnOnce(&[*mut OwnSide]),
     ) -> bool {
         let mut state = self.state.lock();
         if self.is_wanted() {
@@ -117,7 +116,7 @@ impl Safepoint {
             self.news.wait_for(&mut state, LOOK_AGAIN);
         }
         drop(state);
-        let stopped: Vec<*mut Dispatch> = stations.iter().filter_map(|s| s.dispatch()).collect();
+        let stopped: Vec<_> = stations.iter().filter_map(|s| s.own_side()).collect();
         act(&stopped);
         true
     }

@@ -6,21 +6,27 @@ use super::reach::captures;
 use super::{extent, waiting};
 use crate::machine::{Inspection, Look};
 use crate::threads::inbox::Entry;
-use crate::threads::thread::Dispatch;
+use crate::threads::thread::{self, Dispatch};
 use crate::values::actor::Actor;
 use crate::values::handles::Target;
 use crate::values::term::Term;
 
+/// What asks the owner of an actor for a look.
+pub(crate) fn entry(target: Target, look: Look) -> Entry {
+    let look = thread::call(move |thread| thread.inspect(target, look));
+    Entry::Inspect(target, look)
+}
+
 impl Dispatch {
     /// Looks at an actor here, where it is owned, or passes the look on to its owner.
-    pub(crate) fn inspect(&mut self, target: Target, look: Look) {
+    fn inspect(&mut self, target: Target, look: Look) {
         let place = self.place.clone();
         // SAFETY: the caller resolved a handle, which keeps the actor.
         let actor = unsafe { &*target.0 };
         match self.settle(actor) {
             None => look(&place.machine, self.inspection(actor)),
             Some(owner) => {
-                place.machine.push(&owner, Entry::Inspect(target, look));
+                place.machine.push(&owner, entry(target, look));
             }
         }
     }

@@ -11,6 +11,7 @@ pub mod graph;
 pub(crate) mod inspect;
 pub mod pause;
 pub(crate) mod reach;
+pub(crate) mod seen;
 pub mod survey;
 pub mod trace;
 pub mod turn;

@@ -6,12 +6,8 @@ use crate::base::atom::Atom;
 use crate::machine::Machine;
 use crate::threads::inbox::Entry;
 use crate::threads::sponsor::Sponsor;
-use crate::threads::thread::Dispatch;
+use crate::threads::thread::{self, Dispatch};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a paused thread waits before it looks again whether it may go on, or whether something has come.
-const WAIT: Duration = Duration::from_millis(1);
 
 /// Why no step can be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,25 +57,13 @@ impl Machine {
         if sponsor.stations.len() > 1 {
             return Err(StepError::ManyThreads);
         }
-        let call = Box::new(|thread: &mut Dispatch| thread.step(see));
+        let call = thread::call(|thread| thread.step(see));
         self.push(sponsor.lead(), Entry::Call(call));
         Ok(())
     }
 }
 
 impl Dispatch {
-    pub(crate) fn is_paused(&self) -> bool {
-        self.place.machine.attention().is_paused()
-    }
-
-    /// Waits a moment: events are queued, so this is no sleep (thread.rs, invariant 3).
-    pub(crate) fn stay(&mut self) {
-        let place = &self.place;
-        if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
-            std::thread::sleep(WAIT);
-        }
-    }
-
     fn step(&mut self, see: See) {
         let machine = self.place.machine.clone();
         let mut see = Some(see);

@@ -9,7 +9,8 @@ use super::{waiting, BehaviourName, Figure};
 use crate::gc::roots;
 use crate::machine::Machine;
 use crate::threads::inbox::Entry;
-use crate::threads::thread::Dispatch;
+use crate::threads::station::OwnSide;
+use crate::threads::thread::{self, Dispatch};
 use crate::values::actor::Actor;
 use crate::values::handles::Key;
 use crate::values::term::ActorRef;
@@ -29,7 +30,7 @@ impl Machine {
     /// Returns at once.
     pub fn survey(&self, look: impl FnOnce(&mut Survey<'_>) + Send + 'static) {
         let look: Look = Box::new(look);
-        let call = Entry::Call(Box::new(|thread| thread.survey(look)));
+        let call = Entry::Call(thread::call(|thread| thread.survey(look)));
         self.push(self.sponsors().first().lead(), call);
     }
 }
@@ -53,12 +54,15 @@ impl Dispatch {
 }
 
 impl<'m> Survey<'m> {
-    fn of(machine: &'m Machine, stopped: &[*mut Dispatch]) -> Survey<'m> {
+    fn of(machine: &'m Machine, stopped: &[*mut OwnSide]) -> Survey<'m> {
         Survey {
             machine,
             // SAFETY: `stopped` are the threads of this machine, the caller's own among them; all of them stand still
             // and have left their state to this one (thread.rs, invariant 5).
-            threads: stopped.iter().map(|d| unsafe { &mut **d }).collect(),
+            threads: stopped
+                .iter()
+                .map(|&own| unsafe { &mut *own.cast::<Dispatch>() })
+                .collect(),
         }
     }
 }

@@ -5,8 +5,8 @@
 use super::turn::TurnSeen;
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
-use crate::machine::Machine;
 use crate::turns::queue::Event;
+use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key};
 use crate::values::term::Term;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,9 +17,9 @@ pub trait Witness: Send + Sync + 'static {
     fn wants(&self, message: Term<'_>) -> bool;
     /// The turn of that number, from 1, when it is known how it ends and before anything of it can be seen elsewhere;
     /// `false` when nobody is there any more.
-    fn turn(&self, machine: &Machine, number: u64, turn: &TurnSeen<'_>) -> bool;
+    fn turn(&self, machine: &dyn Carrier, number: u64, turn: &TurnSeen<'_>) -> bool;
     /// That was the last one that is shown.
-    fn limit(&self, machine: &Machine);
+    fn limit(&self);
 }
 
 /// Which turns are of interest; what is not said does not matter.
@@ -53,29 +53,17 @@ pub struct Traced {
     pub dropped: u64,
 }
 
-impl Machine {
-    /// Shows turns to a witness from now on; the number of the trace.
-    pub fn trace(&self, filter: Filter, limit: u64, witness: Box<dyn Witness>) -> u64 {
-        self.attention().add(|number| Trace {
+impl Trace {
+    pub(crate) fn new(number: u64, filter: Filter, limit: u64, witness: Box<dyn Witness>) -> Trace {
+        Trace {
             number,
             filter,
             witness,
             limit,
             seen: AtomicU64::new(0),
-        })
+        }
     }
 
-    /// Ends a trace; `None` when there is none of that number any more.
-    pub fn end_trace(&self, number: u64) -> Option<Traced> {
-        let trace = self.attention().remove(number)?;
-        let seen = trace.seen.load(Relaxed);
-        let shown = seen.min(trace.limit);
-        let dropped = seen - shown;
-        Some(Traced { shown, dropped })
-    }
-}
-
-impl Trace {
     /// Whether the turn that is about to run is of interest.
     pub(crate) fn wants(&self, event: Event, behaviour: &BehaviourCode, sponsor: Atom) -> bool {
         let Filter {
@@ -98,14 +86,21 @@ impl Trace {
         (number <= self.limit).then_some(number)
     }
 
-    pub(crate) fn show(&self, machine: &Machine, number: u64, turn: &TurnSeen<'_>) {
+    /// Whether the witness is still there.
+    pub(crate) fn show(&self, machine: &dyn Carrier, number: u64, turn: &TurnSeen<'_>) -> bool {
         let there = self.witness.turn(machine, number, turn);
         if there && number == self.limit {
-            self.witness.limit(machine);
+            self.witness.limit();
         }
-        if !there {
-            machine.attention().remove(self.number);
-        }
+        there
+    }
+
+    /// What it has shown so far, and what it has not.
+    pub(crate) fn traced(&self) -> Traced {
+        let seen = self.seen.load(Relaxed);
+        let shown = seen.min(self.limit);
+        let dropped = seen - shown;
+        Traced { shown, dropped }
     }
 }
 
@@ -113,7 +108,7 @@ impl Trace {
 impl Filter {
     /// Only turns of this actor; `false` when the handle is none of that machine's.
     #[must_use]
-    pub fn of_actor(&mut self, machine: &Machine, key: Key) -> bool {
+    pub fn of_actor(&mut self, machine: &dyn Carrier, key: Key) -> bool {
         self.actor = machine.hold(key);
         self.actor.is_some()
     }

@@ -1,7 +1,7 @@
 //! One machine: what its threads and the outside share, from start to stop.
 //!
 //! Rooms: [`leases`] lends heaps, [`sponsors`] starts and ends threads, [`outside`] is what callers do with actors,
-//! [`time`] has clock and timers.
+//! [`time`] has clock and timers, [`traces`] shows turns to others.
 //!
 //! Invariants:
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
@@ -14,6 +14,7 @@ mod outside;
 mod recruit;
 mod sponsors;
 mod time;
+mod traces;
 
 use crate::base::atom::Atom;
 use crate::base::clock::Clock;
@@ -23,7 +24,7 @@ use crate::boundary::batch::Papers;
 use crate::code::error::LoadError;
 use crate::code::program::{DecodeOpaque, Program};
 use crate::gc::safepoint::Safepoint;
-use crate::gc::Gc;
+use crate::gc::state::Gc;
 use crate::heap::block::BlockPool;
 use crate::heap::pace::Pace;
 use crate::heap::Heap;
@@ -222,7 +223,7 @@ impl Machine {
     /// Wakes as many sleeping threads as there are cores for, to help with a collection.
     pub(crate) fn wake_sleepers(&self) {
         let stations = self.stations().all();
-        let alive = stations.iter().filter(|s| s.dispatch().is_some());
+        let alive = stations.iter().filter(|s| s.own_side().is_some());
         let (asleep, awake): (Vec<_>, Vec<_>) = alive.partition(|s| s.presence.is_asleep());
         let spare = self.0.gc.cores.saturating_sub(awake.len());
         for station in asleep.into_iter().take(spare) {

@@ -2,11 +2,13 @@
 //!
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
+use crate::base::atom::Atom;
 use crate::boundary::batch::{Batch, Letters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{Refusal, Refused};
 use crate::boundary::room::{InLine, Permit};
 use crate::heap::Heap;
+use crate::look::inspect;
 use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
@@ -390,7 +392,7 @@ impl Machine {
             return false;
         };
         let sponsor = self.entrance(&target, None);
-        self.push(sponsor.lead(), Entry::Inspect(Target(target.actor), look));
+        self.push(sponsor.lead(), inspect::entry(Target(target.actor), look));
         // From here on the inbox keeps it.
         drop(target);
         true
@@ -409,6 +411,10 @@ impl Carrier for Machine {
 
     fn hold(&self, key: Key) -> Option<Held> {
         Machine::hold(self, key)
+    }
+
+    fn module(&self, module: Atom) -> Option<u64> {
+        Machine::module(self, module)
     }
 
     fn leaving(&self, messages: usize) {

@@ -89,7 +89,7 @@ mod tests {
         let mut still = Still::new(2);
         let thread = &mut still.thread;
         assert_eq!(thread.may_sleep(), None);
-        let begun = thread.place.machine.gc().begun.load(Relaxed);
+        let begun = thread.place.machine.gc().begun();
         thread.collection_asked.push((begun, Box::new(|| ())));
         assert!(!thread.collection_was_asked());
         assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));

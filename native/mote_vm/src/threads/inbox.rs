@@ -36,11 +36,10 @@ use crate::boundary::batch::Batch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{Refusal, Refused};
 use crate::boundary::room::{Permit, Room};
-use crate::machine::Look;
 use crate::threads::quiescence::Quiescence;
-use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
+use std::any::Any;
 use std::mem::take;
 use std::sync::Arc;
 
@@ -51,7 +50,7 @@ pub(crate) enum Entry {
     /// Many of them.
     Batch(Box<Batch>),
     /// A look at an actor between two of its turns.
-    Inspect(Target, Look),
+    Inspect(Target, Call),
     /// The clock was moved by hand: fire what is due.
     Alarm,
     /// Something to do between two turns.
@@ -95,8 +94,8 @@ impl Entry {
     }
 }
 
-/// Something that a dispatch thread does for a caller outside, between two turns.
-pub(crate) type Call = Box<dyn FnOnce(&mut Dispatch) + Send>;
+/// Something that a dispatch thread does for a caller outside, between two turns, with its own side: thread.rs makes it.
+pub(crate) type Call = Box<dyn FnOnce(&mut dyn Any) + Send>;
 
 /// Called when what was asked for is done.
 pub(crate) type Done = Box<dyn FnOnce() + Send>;

@@ -11,6 +11,7 @@ pub(crate) mod parker;
 pub(crate) mod place;
 pub(crate) mod presence;
 pub(crate) mod quiescence;
+pub(crate) mod request;
 pub(crate) mod route;
 pub mod seeded;
 pub(crate) mod sharing;

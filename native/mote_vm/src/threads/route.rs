@@ -229,9 +229,7 @@ impl Place {
             return Taken::No;
         };
         // SAFETY: its thread sleeps while it is visited, and nobody stands in for it.
-        let is_done = owner
-            .dispatch()
-            .is_none_or(|thread| unsafe { (*thread).is_done() });
+        let is_done = Dispatch::shown_by(owner).is_none_or(|thread| unsafe { (*thread).is_done() });
         if !is_done {
             return Taken::No;
         }

@@ -11,13 +11,10 @@
 //! 2. An event is given, or goes back to where this thread will find it again; none is lost.
 //! 3. `waking` is set before the thread is woken, and cleared whenever the thread wakes and
 //!    before it sleeps: it never stays set on a thread that sleeps on.
-//! 4. A request is either answered or withdrawn: whoever cannot withdraw it any more was answered, and only they. It is
-//!    answered by who has something to give, and stands until then; who has asked in vain withdraws it.
 #[cfg(all(test, loom))]
 mod models;
 
-use crate::base::ids::ThreadNumber;
-use crate::base::sync::{AcqRel, AtomicU16, Relaxed};
+use crate::base::sync::Relaxed;
 use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::turns::queue::Event;
@@ -36,41 +33,6 @@ const SAMPLE: usize = 64;
 const CROWD: usize = 4;
 /// For how many batches a thread shares nothing after most of what it looked at had to stay.
 const RELUCTANCE: u32 = 256;
-
-/// The number of a thread without work that asks this one for some; 0 if none does.
-pub(crate) struct Request(AtomicU16);
-
-impl Request {
-    pub(crate) fn new() -> Request {
-        Request(AtomicU16::new(0))
-    }
-
-    /// Asks; `false` when somebody else asks already.
-    pub(crate) fn ask(&self, me: ThreadNumber) -> bool {
-        // AcqRel, also below: each step sees the last one whole (invariant 4).
-        self.0.compare_exchange(0, me, AcqRel, Relaxed).is_ok()
-    }
-
-    /// Whether it still asks: a hint.
-    pub(crate) fn is_by(&self, me: ThreadNumber) -> bool {
-        self.0.load(Relaxed) == me
-    }
-
-    /// Asks no longer; `false` when it was answered.
-    pub(crate) fn withdraw(&self, me: ThreadNumber) -> bool {
-        self.0.compare_exchange(me, 0, AcqRel, Relaxed).is_ok()
-    }
-
-    /// Who asks, if anybody: to be given something.
-    #[inline(always)]
-    pub(crate) fn answer(&self) -> Option<ThreadNumber> {
-        // Relaxed: a hint that saves the swap; the swap decides.
-        if self.0.load(Relaxed) == 0 {
-            return None;
-        }
-        Some(self.0.swap(0, AcqRel)).filter(|asker| *asker != 0)
-    }
-}
 
 impl Place {
     /// Answers a request for work, and wakes a sleeper if the backlog is worth it. Called between turns and, by

@@ -75,7 +75,7 @@ impl Machine {
             return None;
         }
         // SAFETY: the thread is asleep in `stand_still`, and this is the only one who stands in for it (invariant 1).
-        let dispatch = unsafe { &mut *station.dispatch()? };
+        let dispatch = unsafe { &mut *Dispatch::shown_by(station)? };
         if !dispatch.may_be_stood_in_for() {
             return None;
         }

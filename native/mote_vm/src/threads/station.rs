@@ -14,12 +14,14 @@ use crate::threads::inbox::{Entry, Inbox, NotIn, Wakes};
 use crate::threads::parker::{Parker, Waker};
 use crate::threads::presence::Presence;
 use crate::threads::quiescence::Quiescence;
-use crate::threads::sharing::Request;
-use crate::threads::thread::Dispatch;
+use crate::threads::request::Request;
 use crate::turns::queue::Event;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
+
+/// A thread's own side, as those hold it who never look into it: a `Dispatch` (thread.rs).
+pub(crate) enum OwnSide {}
 
 /// One thread's public side. The parts that others write are on cache lines of their own.
 #[repr(align(128))]
@@ -45,7 +47,7 @@ pub(crate) struct Station {
     pub(crate) counters: Counters,
     pub(crate) parker: Parker,
     /// The thread's own side, good for the collector while the thread stands still; null before and after its life.
-    dispatch: AtomicPtr<Dispatch>,
+    own: AtomicPtr<OwnSide>,
 }
 
 impl Station {
@@ -65,7 +67,7 @@ impl Station {
             core: AtomicU32::new(NOWHERE),
             counters: Counters::default(),
             parker: Parker::new(),
-            dispatch: AtomicPtr::new(std::ptr::null_mut()),
+            own: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
@@ -77,18 +79,17 @@ impl Station {
 
     /// Shows the thread's own side to the collector: before each stop anew, for the thread's own use of it in between
     /// makes older pointers bad. Null hides it. Called on the thread while it is awake.
-    pub(crate) fn show(&self, dispatch: *mut Dispatch) {
+    pub(crate) fn show(&self, own: *mut OwnSide) {
         // Released: a thread that has only begun shows itself before it says for the first time that it is awake or
         // asleep, so nothing else orders what it is made of before the collector's look at it.
-        self.dispatch
-            .store(dispatch, std::sync::atomic::Ordering::Release);
+        self.own.store(own, std::sync::atomic::Ordering::Release);
     }
 
     /// The thread's own side.
-    pub(crate) fn dispatch(&self) -> Option<*mut Dispatch> {
+    pub(crate) fn own_side(&self) -> Option<*mut OwnSide> {
         // Acquired: see `show`.
-        let dispatch = self.dispatch.load(std::sync::atomic::Ordering::Acquire);
-        (!dispatch.is_null()).then_some(dispatch)
+        let own = self.own.load(std::sync::atomic::Ordering::Acquire);
+        (!own.is_null()).then_some(own)
     }
 
     /// What its thread has done, and what waits here.

@@ -27,6 +27,7 @@ use crate::threads::fault::Fault;
 use crate::threads::inbox::{Call, Contents, Done};
 use crate::threads::place::Place;
 use crate::threads::seeded::{Choices, Senders};
+use crate::threads::station::Station;
 use crate::threads::watch::Watch;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
@@ -96,10 +97,20 @@ pub(crate) struct Dispatch {
     core: CoreBalance,
 }
 
+/// Something for a thread to do between two turns.
+pub(crate) fn call(act: impl FnOnce(&mut Dispatch) + Send + 'static) -> Call {
+    Box::new(|own| act(own.downcast_mut().expect("a thread's own side")))
+}
+
 // SAFETY: `running` is only set while the owning thread runs a turn.
 unsafe impl Send for Dispatch {}
 
 impl Dispatch {
+    /// That of a station's thread; none before and after its life. Good while the thread sleeps or stands still.
+    pub(crate) fn shown_by(station: &Station) -> Option<*mut Dispatch> {
+        station.own_side().map(|own| own.cast())
+    }
+
     pub(crate) fn new(place: Place, turn: Turn, interpreter: Interpreter) -> Dispatch {
         let stress = place.machine.pool().pace.config.stress;
         let batch = if stress == Stress::Off { BATCH } else { 1 };
@@ -367,8 +378,14 @@ impl Dispatch {
     /// of it until `stand` has returned (invariant 5).
     pub(crate) fn stand_still<R>(&mut self, stand: impl FnOnce(&Place) -> R) -> R {
         let place = self.place.clone();
-        place.station.show(self);
+        self.show();
         stand(&place)
+    }
+
+    /// Shows this thread's own side to the collector: good until it is used again.
+    pub(crate) fn show(&mut self) {
+        let station = self.place.station.clone();
+        station.show((self as *mut Dispatch).cast());
     }
 }
 
@@ -407,7 +424,7 @@ mod tests {
             }
             turn.tidy_up();
             still.thread.rests = true;
-            let end = Entry::Call(Box::new(|thread| thread.place.machine.stop()));
+            let end = Entry::Call(call(|thread| thread.place.machine.stop()));
             assert!(still.thread.place.station.push(end).is_ok());
             still.thread.dispatch();
             assert_eq!(still.thread.rests, turns == 0);
@@ -422,7 +439,7 @@ mod tests {
         still.thread.core = CoreBalance::among(all);
         still.thread.stand_still(idle::wake);
         let station = still.thread.place.station.clone();
-        let end = Entry::Call(Box::new(|thread| thread.place.machine.stop()));
+        let end = Entry::Call(call(|thread| thread.place.machine.stop()));
         assert!(station.push(end).is_ok());
         still.thread.dispatch();
         // Where the system does not say which core that is, on none.

@@ -10,7 +10,6 @@
 //! 2. Nobody waits for a watch beyond its time: then the thread drops it.
 //! 3. Every thread that runs turns while a watch is on counts them: those that have begun are given it while all stand
 //!    still, and the others look for it when they begin. A thread that ends takes its counts with it.
-use crate::threads::thread::Dispatch;
 use crate::values::actor::{Actor, BehaviourId};
 use rustc_hash::FxHashMap;
 use std::time::Instant;
@@ -70,18 +69,6 @@ impl Watch {
     /// Shows every actor in the table.
     pub(crate) fn each_actor(&self, show: impl FnMut(*const Actor)) {
         self.actors.keys().copied().for_each(show);
-    }
-}
-
-impl Dispatch {
-    /// For a thread that begins: takes part in the watches that go on.
-    pub(crate) fn join_watches(&mut self) {
-        for watched in self.place.machine.attention().watches() {
-            // A survey may have come to it before it was awake.
-            if self.watches.iter().all(|watch| watch.of.id != watched.id) {
-                self.watches.push(Watch::new(watched));
-            }
-        }
     }
 }
 

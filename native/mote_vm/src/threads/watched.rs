@@ -2,15 +2,41 @@
 use crate::look::trace::Trace;
 use crate::threads::backlog::{Batch, LONG};
 use crate::threads::thread::Dispatch;
+use crate::threads::watch::Watch;
 use crate::turns::queue::Event;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a paused thread waits before it looks again whether it may go on, or whether something has come.
+const WAIT: Duration = Duration::from_millis(1);
 
 impl Dispatch {
+    /// For a thread that begins: takes part in the watches that go on.
+    pub(crate) fn join_watches(&mut self) {
+        for watched in self.place.machine.attention().watches() {
+            // A survey may have come to it before it was awake.
+            if self.watches.iter().all(|watch| watch.of.id != watched.id) {
+                self.watches.push(Watch::new(watched));
+            }
+        }
+    }
+
     /// Whether turns must be looked at one by one, or not run at all.
     #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
         !self.watches.is_empty() || self.place.machine.attention().is_on()
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.place.machine.attention().is_paused()
+    }
+
+    /// Waits a moment: events are queued, so this is no sleep (thread.rs, invariant 3).
+    pub(crate) fn stay(&mut self) {
+        let place = &self.place;
+        if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
+            std::thread::sleep(WAIT);
+        }
     }
 
     /// Runs turns for a batch.
@@ -68,7 +94,9 @@ impl Dispatch {
             }
             let turn = thread.seen(event, behaviour, verdict);
             for (trace, number) in numbered {
-                trace.show(&thread.place.machine, number, &turn);
+                if !trace.show(&thread.place.machine, number, &turn) {
+                    thread.place.machine.attention().remove(trace.number);
+                }
             }
         });
         if over {

@@ -95,6 +95,8 @@ pub trait Carrier {
     fn acquire(&self, actor: ActorRef<'_>) -> Key;
     /// The actor of a handle, held for the moment; `None` when the handle is none of this machine's.
     fn hold(&self, key: Key) -> Option<Held>;
+    /// The hash of the loaded unit of a module.
+    fn module(&self, module: Atom) -> Option<u64>;
     /// So many messages wait outside to be delivered: until they have left, the machine is not quiet.
     fn leaving(&self, messages: usize);
     /// They have left; `undelivered` of them, which had been counted as delivered, found nobody.

@@ -59,10 +59,6 @@ impl Sources {
         modules_named(&self.tokens[&Module::new()])
     }
 
-    pub fn modules(&self) -> impl Iterator<Item = &Module> {
-        self.tokens.keys()
-    }
-
     /// Every import of one file from another.
     pub fn imports(&self) -> Arrows {
         let mut arrows = Arrows::new();

@@ -12,8 +12,9 @@ use mote_vm::boundary::parcel::Parcel;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::look::trace::{Filter, Witness};
 use mote_vm::look::turn::{Outcome, TurnSeen};
-use mote_vm::machine::{Machine, SponsorInfo};
+use mote_vm::machine::SponsorInfo;
 use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
 use mote_vm::Term;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -302,12 +303,12 @@ impl Witness for Watcher {
     fn wants(&self, _: Term<'_>) -> bool {
         true
     }
-    fn turn(&self, _: &Machine, _: u64, turn: &TurnSeen<'_>) -> bool {
+    fn turn(&self, _: &dyn Carrier, _: u64, turn: &TurnSeen<'_>) -> bool {
         let committed = matches!(turn.outcome, Outcome::Committed);
         self.0.lock().unwrap().push(committed);
         true
     }
-    fn limit(&self, _: &Machine) {}
+    fn limit(&self) {}
 }
 
 /// A trace that begins while somebody stands in shows a turn that is left to the thread once: as it ends there.

@@ -11,6 +11,7 @@ use mote_vm::look::turn::{Outcome, TurnSeen};
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::threads::seeded::Schedule;
+use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
@@ -25,7 +26,7 @@ struct Notes {
 }
 
 impl Notes {
-    fn write<'m, O: Origin<'m>>(&mut self, machine: &Machine, term: Term<'m, O>) -> String {
+    fn write<'m, O: Origin<'m>>(&mut self, machine: &dyn Carrier, term: Term<'m, O>) -> String {
         let all = |notes: &mut Notes, terms: Vec<Term<'m, O>>| {
             let parts = terms.into_iter().map(|part| notes.write(machine, part));
             parts.collect::<Vec<_>>().join(",")
@@ -79,7 +80,7 @@ impl Witness for Keeper {
     fn wants(&self, _: Term<'_>) -> bool {
         true
     }
-    fn turn(&self, machine: &Machine, _: u64, turn: &TurnSeen<'_>) -> bool {
+    fn turn(&self, machine: &dyn Carrier, _: u64, turn: &TurnSeen<'_>) -> bool {
         let mut notes = self.0.lock().unwrap();
         let outcome = match turn.outcome {
             Outcome::Committed => "commits".to_string(),
@@ -98,7 +99,7 @@ impl Witness for Keeper {
             .push(format!("{outcome}: {creates:?}, {sends} sent"));
         true
     }
-    fn limit(&self, _: &Machine) {}
+    fn limit(&self) {}
 }
 
 /// `bad(old)`: aborts with a new actor, an old one and a timer in its reason, nested in all kinds of terms. `later(tap)`:

@@ -38,8 +38,7 @@ impl Fibre {
 
     /// Leaves its state to the collector, while another one runs.
     pub(super) fn show(&mut self) {
-        let station = self.dispatch.place.station.clone();
-        station.show(&mut *self.dispatch);
+        self.dispatch.show();
     }
 
     pub(super) fn has_events(&self) -> bool {

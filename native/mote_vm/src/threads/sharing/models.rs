@@ -4,6 +4,7 @@ use crate::base::sync::{AtomicBool, AtomicUsize, SeqCst};
 use crate::threads::inbox::{Contents, Inbox};
 use crate::threads::presence::Presence;
 use crate::threads::quiescence::Quiescence;
+use crate::threads::request::Request;
 use crate::values::value::Value;
 use loom::thread;
 

@@ -45,7 +45,7 @@ impl Dispatch {
         let (mut given, mut asked) = (Vec::new(), Vec::new());
         for entry in contents.entries.drain(..) {
             match entry {
-                Entry::Inspect(target, look) => self.inspect(target, look),
+                Entry::Inspect(_, look) => look(self),
                 Entry::Alarm => self.fire(),
                 Entry::Call(call) => self.calls.push(call),
                 Entry::Collect(done) => {
