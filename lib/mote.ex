@@ -31,13 +31,13 @@ defmodule Mote do
 
   Addresses, pids and customers go both ways inside messages. An actor that sends to a pid sends a plain message.
   If the process is gone, the message is lost and counted as `undelivered` (see `Mote.Counters`). Pids of other nodes work
-  too: a local process relays the message, in order, but cannot tell whether it arrived. What a message has in several
+  too: a local process relays the message, in order, but cannot tell whether it arrived. A part that a message has in several
   places is written out several times on its way to a process. A message that would then be larger than all that the machine
   holds is lost and counted as `overflowed`.
 
   ## Errors
 
-  A mistake in the calling program raises `ArgumentError`. What can happen in a correct program is a `Mote.Error`. Functions
+  A mistake in the calling program raises `ArgumentError`. A failure that can happen in a correct program is a `Mote.Error`. Functions
   that can return `{:error, error}` return it; the others raise it.
   """
 
@@ -163,7 +163,7 @@ defmodule Mote do
   def send(%Customer{ref: ref} = customer, message, opts) do
     Admission.options!(opts)
 
-    # A customer who has an answer or has given up takes no other: nothing that the sender could do about.
+    # A customer that has an answer, or has given up, takes no other: the sender cannot do anything about it.
     answered = with :big <- Native.answer(ref, message), do: Native.answer_big(ref, message)
 
     if answered == :unknown do
@@ -206,7 +206,7 @@ defmodule Mote do
   @spec send_many(Address.t() | [{Address.t() | Customer.t() | pid, term}], [term] | send_options()) ::
           :ok | {:error, Error.t()}
   def send_many(address_or_pairs, messages_or_opts \\ [])
-  def send_many(pairs, opts) when is_list(pairs), do: Batch.send_pairs(pairs, opts)
+  def send_many(pairs, opts) when is_list(pairs), do: Batch.send_pairs(pairs, opts, &send/3)
   def send_many(address, messages), do: Batch.send_many(address, messages, [])
 
   @doc """
@@ -499,7 +499,7 @@ defmodule Mote do
   Collects now, and waits until it is done, at most `timeout` milliseconds (or `:infinity`, the default).
 
   Machines collect by themselves; this is for tests and measurements. What cannot be reached any more when it is
-  called is gone when it gives `:ok`, and `Mote.info/1` has the figures. What the BEAM has not collected yet is still
+  called is gone when it gives `:ok`, and `Mote.info/1` has the figures. Garbage that the BEAM has not collected yet is still
   reached: an address that no variable holds any more counts until the process that held it has collected, by
   `:erlang.garbage_collect/0` for instance, and a moment longer.
 
@@ -559,14 +559,14 @@ defmodule Mote do
     * `behaviour` - with its captures (see `complete`), as they are between two turns, or `:sink`;
     * `queued` - how many events wait for the actor with the thread that owns it (others may be on their way); `busy`,
       whether any does;
-    * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where its events run whoever sends, or `nil`;
+    * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where its events run whoever sends them, or `nil`;
     * `bytes` - what it holds (see `Mote.Inspection`);
     * `complete` - whether `queued` and `bytes` are all there is. The actor's thread looks for a millisecond at most: of an
       actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are the least that
       they can be. Of captures the first two thousand values or so are shown, and `:...` in place of others;
     * `machine`, the process, and `address`.
 
-  It waits for the machine, up to five seconds. What the calling process sent before is done by then, or queued.
+  It waits for the machine, up to five seconds. Messages that the calling process sent before are done by then, or queued.
 
   Raises `Mote.Error` when the machine is not running.
   """
@@ -714,7 +714,7 @@ defmodule Mote do
   def load(_machine, other), do: raise(ArgumentError, "expected a module, got: #{inspect(other)}")
 
   @doc """
-  Stops a machine: its threads end at their next turn, its actors are gone. As `GenServer.stop/3`; of a process that is no
+  Stops a machine: its threads end at their next turn, its actors are gone. As `GenServer.stop/3`; of a process that is not a
   machine it says `:noproc`, and leaves it alone.
   """
   @spec stop(Machine.t(), term, timeout) :: :ok

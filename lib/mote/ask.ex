@@ -29,7 +29,7 @@ defmodule Mote.Ask do
 
   ## Nothing comes late
 
-  Whoever gives up, by a deadline, by `Mote.ignore/1`, by dropping the `Mote.Ask` or by dying, has cancelled the
+  A caller that gives up, by a deadline, by `Mote.ignore/1`, by dropping the `Mote.Ask` or by dying, has cancelled the
   question. An answer that comes after that is thrown away by the machine; it never reaches the mailbox.
 
   ## While the machine's thread sleeps

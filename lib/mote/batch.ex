@@ -25,16 +25,17 @@ defmodule Mote.Batch do
     raise ArgumentError, "expected the address of an actor to send to, got: #{inspect(other)}"
   end
 
-  @doc "See `Mote.send_many/2`."
-  @spec send_pairs([{term, term}], Mote.send_options()) :: :ok | {:error, Error.t()}
-  def send_pairs(pairs, opts) do
+  @doc "See `Mote.send_many/2`. `send` is `Mote.send/3`, for pairs that a batch cannot take."
+  @spec send_pairs([{term, term}], Mote.send_options(), send) :: :ok | {:error, Error.t()}
+        when send: (term, term, Mote.send_options() -> :ok | {:error, Error.t()})
+  def send_pairs(pairs, opts, send) do
     {sponsor, _, _} = Admission.options!(opts, "send_many/2")
-    go(pairs, 0, opts, &Native.send_pairs(&1, sponsor), &pair/2, sponsor: sponsor)
+    go(pairs, 0, opts, &Native.send_pairs(&1, sponsor), &pair(&1, &2, send), sponsor: sponsor)
   end
 
-  defp pair({target, message}, opts), do: Mote.send(target, message, opts)
+  defp pair({target, message}, opts, send), do: send.(target, message, opts)
 
-  defp pair(other, _opts) do
+  defp pair(other, _opts, _send) do
     raise ArgumentError, "expected {address, message} in the list to send, got: #{inspect(other)}"
   end
 
@@ -80,7 +81,7 @@ defmodule Mote.Batch do
   def cast_stream(address, messages, opts) do
     Admission.options!(opts, "cast_stream/3")
     opts = Keyword.put_new(opts, :on_full, :wait)
-    # Whoever sends nothing learns as well what is wrong with the address, the options or the machine.
+    # A caller that sends nothing also learns what is wrong with the address, the options or the machine.
     :ok = send_many(address, [], opts)
     messages!(messages)
 

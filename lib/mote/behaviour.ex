@@ -32,9 +32,9 @@ defmodule Mote.Behaviour do
   ## The language
 
   It is a subset of Elixir with Elixir's own meaning: literals, variables, `=` with patterns, `case`, `cond`, `if`,
-  `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, ranges, `in`, `for` (also `for <<x
-  <- binary>>`, with `into:` and `reduce:`), and most of the pure functions of `Enum`, `List`, `Map`, `MapSet`,
-  `Keyword`, `Tuple`, `Range`, `Integer`, `Float`, `String`, `Base`, `:lists` and `:maps`, which are listed below. Functions
+  `with`, guards, arithmetic, comparison, booleans, tuples, lists, maps, binaries, ranges, `in`, and `for` (also `for <<x
+  <- binary>>`, with `into:` and `reduce:`). Most of the pure functions of `Enum`, `List`, `Map`, `MapSet`, `Keyword`,
+  `Tuple`, `Range`, `Integer`, `Float`, `String`, `Base`, `:lists` and `:maps` are in it, too; they are listed below. Functions
   as arguments are written where they are used (`fn x -> … end`, `&(&1 + 1)`, `&name/1`), and become part of the code around
   them. Macros are expanded. On top of it there are
 

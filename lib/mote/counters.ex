@@ -21,7 +21,7 @@ defmodule Mote.Counters do
     * `creates` - actors created by committed turns;
     * `becomes` - becomes of committed turns;
     * `ignored` - messages that matched no clause, sinks included;
-    * `dropped` - sends to something that is no address, or to an actor by a sponsor that there is not, and `send_after`
+    * `dropped` - sends to something that is not an address, or to an actor by an unknown sponsor, and `send_after`
       without a delay;
     * `timers` - timers that are armed and not yet due.
 
@@ -35,7 +35,7 @@ defmodule Mote.Counters do
     * `aborts_undefined_function` - a module is not loaded;
     * `aborts_killed` - the future that had asked for the turn was killed (`Mote.Future.kill/1`);
     * `aborts_no_memory` - memory ended; messages from outside that were given up for it are counted as well;
-    * `unreported` - of all of these, turns that were not reported one by one, for there were too many; those killed are
+    * `unreported` - of all of these, turns that were not reported one by one, because there were too many; those killed are
       not reported at all.
 
   In and out:

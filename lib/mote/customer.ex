@@ -1,6 +1,6 @@
 defmodule Mote.Customer do
   @moduledoc """
-  Somebody who waits for one answer: what `Mote.ask/3` puts first in the message `{customer, request}`.
+  A caller that waits for one answer: what `Mote.ask/3` puts first in the message `{customer, request}`.
 
   For actors it is an address like any other, and no pid, although it stands for a process: a behaviour that looks at its
   customers asks `is_address/1`, which holds for pids as well, and never `is_pid/1`. A BEAM process that is given one

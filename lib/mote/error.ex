@@ -188,7 +188,7 @@ defmodule Mote.Error do
     new(:machine_down, "the machine ended before it answered", context)
   end
 
-  # The sponsors that there are, as far as the context says of which machine.
+  # The sponsors of the machine, as far as the context says which machine.
   defp known(%{known: known}), do: known
   defp known(%{address: %{machine: native}}), do: Native.machine_sponsors(native)
 

@@ -30,9 +30,9 @@ defmodule Mote.Future do
       ...> end)
       {0, [1, 1, 2, 3, 5]}
 
-  `future/3` starts one, `touch/2` gives its value, `wait_for/2`, `wait_for_any/2` and `wait_for_all/2` only wait,
-  `kill/1` and `kill_all/1` give up on them, and `with_environment/3` gives those of a block a sponsor of their own, with
-  as many threads as may run at once, and hooks. These are the operations of the Common Lisp library *future*
+  `future/3` starts one and `touch/2` returns its value. `wait_for/2`, `wait_for_any/2` and `wait_for_all/2` only wait.
+  `kill/1` and `kill_all/1` give up on them. `with_environment/3` gives those of a block a sponsor of their own, with as
+  many threads as may run at once, and hooks. These are the operations of the Common Lisp library *future*
   (Mathematical Systems Inc., after *cl-future*), where a future is a closure in a thread pool.
 
   ## Failure
@@ -80,9 +80,9 @@ defmodule Mote.Future do
     * `:sponsor` - which of its sponsors (default: the first one);
     * `:environment` - the environment, from `environment/0`, that it belongs to.
 
-  Within `with_environment/3` none is needed. Raises `Mote.Error` when the machine is not running, has no memory left or no
-  such sponsor, or when the sponsor is full (also one that has `on_full: :wait`: starting never waits), and `ArgumentError`
-  for what cannot be computed.
+  Within `with_environment/3` none is needed. Raises `Mote.Error` when the machine is not running, or has no memory left or
+  no such sponsor. Raises it, too, when the sponsor is full, even one that has `on_full: :wait`: starting never waits. Raises
+  `ArgumentError` for anything that cannot be computed.
   """
   @spec future(what, term, machine: Machine.t(), sponsor: atom, environment: Environment.t()) :: t
   def future(what, argument, opts \\ []) do

@@ -14,7 +14,7 @@ defmodule Mote.Inspection do
   | `graph(address)` | by a walk from that actor | the machine stands still meanwhile: microseconds for small graphs |
 
   A machine stands still between two turns, so what is seen is of one moment, and whole. A turn that takes long delays it;
-  who asks waits up to `:timeout` milliseconds (5000). While nobody asks, all of this costs nothing.
+  the caller waits up to `:timeout` milliseconds (5000). While nobody asks, all of this costs nothing.
 
   ## Words
 

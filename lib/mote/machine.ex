@@ -13,9 +13,9 @@ defmodule Mote.Machine do
       ]
 
   When a turn is aborted, a warning is logged with the metadata `mote_sponsor`, `mote_module`, `mote_behaviour`,
-  `mote_reason` and `mote_message` (an actor that the turn had created is `Mote.Uncommitted` there): about ten a second, then how many more there were. `Mote.info/1` counts them all.
-  What else it tells is listed in `Mote.Telemetry`. Handlers of those events run in this process, so a slow one delays
-  what it tells, and its end, but no turn.
+  `mote_reason` and `mote_message`. An actor that the turn had created is `Mote.Uncommitted` there. About ten a second are
+  logged, then how many more there were; `Mote.info/1` counts them all. `Mote.Telemetry` lists everything else that is
+  reported. Handlers of those events run in this process, so a slow one delays reports, and its end, but no turn.
 
   `Mote.machine/1` gives a `%Mote.Machine{}`, which stands for the machine wherever one is expected, and shows itself as
   it is at that moment, also when it is down: `#Mote.Machine<MyApp.Mote, #PID<0.180.0>, sponsors :main and :multi>`.
@@ -25,8 +25,8 @@ defmodule Mote.Machine do
 
   ## Faults
 
-  A broken invariant, met by any dispatch thread, ends the machine: its other threads stop at their next turn (or where
-  a long turn looks at its fuel), this process ends with `{:fault, fault}`, everything that the machine held is freed,
+  A broken invariant, met by any dispatch thread, ends the machine. Its other threads stop at their next turn, or where
+  a long turn looks at its fuel. This process ends with `{:fault, fault}`, everything that the machine held is freed,
   and the supervisor starts a fresh one. `fault` is a map of
 
     * `:sponsor` - the sponsor whose thread it was;
@@ -38,7 +38,7 @@ defmodule Mote.Machine do
 
   The machine that a supervisor starts in the place of one that has ended is another one, with actors of its own. Everything
   that came from the old one is dead: addresses, customers, timers, outboxes, futures that are not finished, and what
-  `Mote.machine/1` has given. What is sent to a dead address raises `Mote.Error` with the reason `:machine_down`. A name
+  `Mote.machine/1` has given. Sending to a dead address raises `Mote.Error` with the reason `:machine_down`. A name
   leads to the new machine, so whatever is needed there is created again, by a process that `Mote.monitor/1` tells of the
   end, or that the supervisor starts anew after the machine (`strategy: :rest_for_one`).
 
@@ -175,7 +175,7 @@ defmodule Mote.Machine do
   end
 
   @doc false
-  # That the machine's `:memory` is enough for so many threads more; raises `ArgumentError`.
+  # Checks that the machine's `:memory` is enough for that many more threads; raises `ArgumentError`.
   @spec room_for!(reference, pos_integer) :: :ok
   def room_for!(native, threads) do
     with {:ok, memory} <- Table.memory(Native.machine_owner(native)),
@@ -307,7 +307,7 @@ defmodule Mote.Machine do
   @impl GenServer
   def terminate(reason, state) do
     if ended?(state) do
-      # Whoever takes the entry tells of the end; there is none any more when the application has stopped before.
+      # The process that takes the entry reports the end. There is no entry if the application has stopped before.
       Table.take(self())
       Reporter.stop(state.reporter.about, reason)
     end

@@ -49,7 +49,7 @@ defmodule Mote.Measure do
   @runs 3
 
   @doc """
-  Measures a device for each parameter, in each sponsor, so many times.
+  Measures a device for each parameter, in each sponsor, as many times as `:runs` says.
 
   Options:
 
@@ -108,7 +108,7 @@ defmodule Mote.Measure do
     * `:x`, `:y` - the scales: `:linear` (default), `:log` or `:log2`;
     * `:over` - the column of the x axis (`param`);
     * `:value` - the column of the values (`value`, or `median` of a summary);
-    * `:series` - the column whose cells are the lines (the first of `sponsor`, `variant` and `series` that there is);
+    * `:series` - the column whose cells are the lines (the first of `sponsor`, `variant` and `series` that exists);
     * `:kind` - `:lines`, `:bars` (one for each line and x) or `:histogram` (how the runs are spread; its bars are
       equally wide on the scale of x);
     * `:bins` - how many bars a histogram has (20);

@@ -34,7 +34,7 @@ defmodule Mote.Outbox do
     * When the process that opened it ends, the outbox closes. What waits then and what is sent later counts as
       `undelivered` in the machine's counters.
     * When the machine ends, the outbox is closed: what waits can still be taken, and nothing comes any more, **no wake-up
-      either**. Who waits for one in a `receive` of its own monitors the machine, as below; `stream/1` does it itself.
+      either**. A process that waits for one in a `receive` of its own monitors the machine, as below; `stream/1` does it itself.
 
   ## Demand
 
@@ -156,7 +156,7 @@ defmodule Mote.Outbox do
     end
   end
 
-  # Whoever goes on by wake-ups has one if something waits, and gets one with the next message if nothing does.
+  # A reader that relies on wake-ups has one if something waits, and gets one with the next message if nothing does.
   defp stop({outbox, monitor, _}) do
     Process.demonitor(monitor, [:flush])
     forget_wake_up(outbox)
@@ -180,7 +180,7 @@ defmodule Mote.Outbox do
   """
   @spec close(t) :: :ok
   def close(%__MODULE__{} = outbox) do
-    # Whoever waits in a stream learns it.
+    # A process that waits in a stream learns it.
     here(outbox, &Native.outbox_close/1)
   end
 

@@ -67,7 +67,7 @@ defmodule Mote.Reference do
   def customer(name), do: %Address{id: {:customer, name}}
 
   @doc """
-  Queues a message, behind all others. A target that is no address is counted as dropped.
+  Queues a message, behind all others. A target that is not an address is counted as dropped.
 
   Raises `ArgumentError` for an actor that this simulator does not have: it is of another one, or of what `create/2` gave and
   nobody has kept.
@@ -87,7 +87,7 @@ defmodule Mote.Reference do
 
   @doc """
   Lets `milliseconds` pass, moment by moment: what is due is queued, in the order in which it was armed, and turns run
-  until the queue is empty, before time goes on. What is queued already runs first.
+  until the queue is empty, before time goes on. Queued turns run first.
   """
   @spec advance(t, non_neg_integer) :: t
   def advance(%__MODULE__{} = ref, milliseconds) when is_integer(milliseconds) and milliseconds >= 0,
@@ -123,7 +123,7 @@ defmodule Mote.Reference do
   @doc """
   The behaviour of an actor, `:sink` for what ignores everything.
 
-  Raises `ArgumentError` for what is no actor of this simulator: a customer, for instance.
+  Raises `ArgumentError` for anything that is not an actor of this simulator: a customer, for instance.
   """
   @spec state(t, address) :: Behaviour.t() | :sink
   def state(%__MODULE__{actors: actors}, %Address{id: id}) when is_map_key(actors, id), do: actors[id]

@@ -13,7 +13,7 @@ defmodule Mote.Sized do
   defp without_pin({:size, meta, [{:^, _, [size]}]}), do: {:size, meta, [size]}
   defp without_pin(other), do: other
 
-  @doc "The size that a variable from outside is, for who writes patterns by program."
+  @doc "A size that a variable from outside has, for programs that generate patterns."
   @spec outer(Macro.t()) :: Macro.t()
   def outer(variable), do: if(@pinned, do: {:^, [generated: true], [variable]}, else: variable)
 end

@@ -1,5 +1,5 @@
 defmodule Mote.Stray do
-  # What comes to a process of Mote from somebody who takes it for another one.
+  # Messages that reach a process of Mote by mistake.
   #
   # 1. Nothing that a process of Mote does not know ends it or stays in its mailbox: a call is answered with
   #    `{:error, :unknown_request}`, a cast or message is ignored, and a line of the log says so.

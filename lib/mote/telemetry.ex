@@ -87,7 +87,7 @@ defmodule Mote.Telemetry do
     {[:mote, :thread, :stats], "each interval, for each dispatch thread; only at level `:threads`",
      [counters: @counters, duration: "the time that this is about"],
      [thread: "its number within the sponsor, from 1"] ++ @sponsor},
-    {[:mote, :turn, :abort], "a turn was aborted; about ten a second of them are told one by one",
+    {[:mote, :turn, :abort], "a turn was aborted; about ten a second of them are reported one by one",
      [system_time: "now"],
      [
        sponsor: "whose thread it was",
@@ -96,7 +96,7 @@ defmodule Mote.Telemetry do
        reason: "see the guide *The IR*; what the turn had created is `Mote.Uncommitted` in it",
        message: "what the actor was sent, as text; only its beginning when it is large"
      ] ++ @machine},
-    {[:mote, :turn, :unreported], "more turns were aborted than are told one by one",
+    {[:mote, :turn, :unreported], "more turns were aborted than are reported one by one",
      [count: "how many more, since the last time"], @sponsor}
   ]
 
@@ -124,8 +124,8 @@ defmodule Mote.Telemetry do
   What machines tell through `:telemetry`.
 
   Events come from BEAM processes, mostly from the one that answers for the machine, and never from a dispatch thread:
-  an event for each message or turn would cost many times what the turn does. So what happens often is told as
-  sums, once an interval. `:telemetry` in `Mote.start_link/1` says how much is told:
+  an event for each message or turn would cost many times what the turn does. So frequent things are reported as
+  sums, once an interval. `:telemetry` in `Mote.start_link/1` says how much is reported:
 
     * `:level` - `:none`; `:events`, what happens now and then; `:stats` (the default), the periodic events too;
       `:threads`, those for each thread as well;
@@ -202,7 +202,7 @@ defmodule Mote.Telemetry do
   Starts and ends of machines and sponsors are logged at level `:info`, what is not as it should be at `:warning` or
   `:error`, and what comes each interval at `:debug`. Aborted turns are left out: machines log them anyway. Options:
 
-    * `:level` - nothing below it is logged (default `:info`); Logger's own level goes before it.
+    * `:level` - nothing below it is logged (default `:info`); Logger's own level takes precedence.
 
   Returns `{:error, :already_exists}` when it is attached already.
 

@@ -21,21 +21,21 @@ defmodule Mote.Test do
   `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A sponsor of
   one thread is first in, first out as ever; in one of several threads any event that waits can be the next (one of up to
   a thousand that have waited longest) unless it would overtake a message of the same sender to the same actor; and any
-  sponsor that has something to do can go on. All messages from outside count as of one sender. What is open, the seed
+  sponsor that has something to do can go on. All messages from outside count as those of one sender. What is left open, the seed
   decides: **the same seed, the same program and the same input take the same turns in the same order.**
 
   Input is what comes from outside: messages from processes, created actors, time.
 
     * Messages enter one by one, in the order in which they were sent, each when everything before it is done. So nothing
       depends on when they come; what several processes send at once comes in the order in which they sent it, which
-      is theirs to decide. What is sent while the machine is paused (`Mote.pause/1`) enters at once, together:
+      is theirs to decide. Messages sent while the machine is paused (`Mote.pause/1`) enter at once, together:
       so begin paused if messages are to race.
     * Time is the system's, unless the machine has `clock: :manual`; timers fire when nothing else is left to do.
     * Random numbers of behaviours come from the seed. The order of addresses among each other (`<`) does not: do not
       let anything depend on it.
     * What aborts for want of memory depends on the memory.
 
-  `{:seeded, seed, choices}` makes only so many choices; from then on everything goes in turn, first in, first out. With 0
+  `{:seeded, seed, choices}` makes only that many choices; from then on everything goes in turn, first in, first out. With 0
   it is the order of a single-threaded machine. It is how `explore/3` looks for the least that goes wrong.
 
   Such a machine is several times slower than others, and does the same: turns, sponsors, pins, `sendx`, timers, collections.
@@ -60,9 +60,9 @@ defmodule Mote.Test do
   actors; it fails when it gives `false` or `nil`, raises (as `assert` does), exits (as `Mote.await/2` does) or throws. `graph` must not
   ask or wait, since nothing runs yet.
 
-  When it fails for a seed, that seed is run again with fewer and fewer choices, and among all that fail the one with the
-  fewest turns is taken (not if it did not end in time: each time would take as long again). `Mote.Test.Failure` is raised,
-  which says what failed, how to have it again, and which turns led to it.
+  When it fails for a seed, that seed is run again with fewer and fewer choices. Among all that fail, the run with the fewest
+  turns is taken. (A run that did not end in time is not repeated: each time would take as long again.) `Mote.Test.Failure`
+  is raised, which says what failed, how to reproduce it, and which turns led to it.
 
   All runs are in the calling process. What actors send to it stays in its mailbox from run to run, where the `property` of
   a later one would find it. So a property that looks at messages has them sent to a `Mote.Outbox` that `graph` opens, which

@@ -4,7 +4,7 @@ defmodule Mote.Timer do
 
   `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` give a timer; `cancel_timer(timer)`
   in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed around as any other term, in
-  and out of its machine, and everybody who has it can cancel it, actors of other machines too; two terms of one timer are
+  and out of its machine, and every holder can cancel it, actors of other machines too; two terms of one timer are
   equal. To behaviours it is a reference (`is_reference/1`) and no map; for the rest of Elixir it is this struct, whose
   fields are no one's business.
 

@@ -11,7 +11,7 @@ defmodule Mote.Vector do
       1
 
   In a behaviour the same calls are primitives that run over the bytes. Like everything there they are total, here as
-  well. What has no answer is `:undefined` here, and aborts the turn in a behaviour (see `Mote.Behaviour`).
+  well. An operation without an answer returns `:undefined` here, and aborts the turn in a behaviour (see `Mote.Behaviour`).
 
       iex> Mote.Vector.get(Mote.Vector.new(:i64, [1]), 1)
       :undefined

@@ -9,7 +9,7 @@ defmodule Mote.Behaviour.Defaults do
   @doc """
   The arguments without their defaults; and the definitions with fewer arguments, `{head, body, doc}`.
 
-  Raises for defaults that are given twice, and for those of captures that are no constants.
+  Raises for defaults that are given twice, and for defaults of captures that are not constants.
   """
   @spec split(atom, atom, [Macro.t()], Macro.t() | nil, Macro.Env.t()) ::
           {[Macro.t()], [{Macro.t(), keyword, String.t()}]}

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Error do
   # How every pass of the behaviour compiler reports a mistake of the user: a `CompileError` at file:line. Parts of a program that
-  # have nothing to do with each other are looked at one after the other, and what is wrong with them is told together.
+  # have nothing to do with each other are looked at one after the other, and their errors are reported together.
   # Knows nothing of the language; the hints for single constructs are in `hints.ex`.
   @moduledoc false
 
@@ -10,7 +10,7 @@ defmodule Mote.Behaviour.Error do
     defexception [:mistakes, message: "several mistakes"]
   end
 
-  # Who has made more is helped by these.
+  # These are enough to help with any number of mistakes.
   @most 10
 
   @doc "Raises a `CompileError`; `where` is anything with a `:file`, such as a `Macro.Env`."

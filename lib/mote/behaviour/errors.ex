@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Errors do
   #   * `:undefined`: the value is `:undefined`, and the code goes on; where no clause fits the turn is aborted all the same, with
   #     a reason that knows no line.
   #
-  # In guards both mean that the guard fails. What the loops pass calculates for itself is certain to have an answer, or
+  # In guards both mean that the guard fails. A calculation of the loops pass itself is certain to have an answer, or
   # nobody looks at it (`:sure`).
   #
   # The reason of such an abort is `{:raised, {module, line, operation}, arguments}`; `Mote.Raised` makes the exception of

@@ -276,7 +276,7 @@ defmodule Mote.Behaviour.Syntax do
     end
   end
 
-  @doc "Expands a macro once and goes on with the result; what is no macro is a call."
+  @doc "Expands a macro once and goes on with the result; anything that is not a macro is a call."
   def expand(ast, env) do
     case Macro.expand_once(ast, env) do
       ^ast -> unexpanded(ast, env)

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Warnings do
   # What compiles, but is most likely a mistake: variables that nobody reads, clauses behind one that takes all, zeros without
-  # a sign in patterns, and calls of functions that no module has. All are told as plain Elixir tells them; of variables and clauses, what macros have written
+  # a sign in patterns, and calls of functions that no module has. All are reported as plain Elixir reports them; of variables and clauses, what macros have written
   # is their own business.
   @moduledoc false
 
@@ -108,11 +108,11 @@ defmodule Mote.Behaviour.Warnings do
   end
 
   @doc """
-  Tells of the functions of other modules that `module` calls and that there are not, and of delegates that it could not
+  Reports functions of other modules that `module` calls and that do not exist, and delegates that it could not
   see, once all modules are compiled.
 
   What functions are called in the generated code is nothing that the user has ever written. Behaviours are called as they
-  were written, so Elixir itself tells of those that there are not.
+  were written, so Elixir itself reports those that do not exist.
   """
   @spec undefined(module) :: :ok
   def undefined(module) do

@@ -70,7 +70,7 @@ defmodule Mote.Future.Keeper do
     error in ArgumentError -> {:stop, error}
   end
 
-  # Names are used again, so that there are only as many as there are environments at once: atoms stay for ever.
+  # Names are reused, so their number is that of the environments at once: atoms are never collected.
   defp add_sponsor(machine, opts, n) do
     name = :"future_#{n}"
 
@@ -113,7 +113,7 @@ defmodule Mote.Future.Keeper do
     {:stop, :normal, state}
   end
 
-  # A machine that ends says so to whoever waits for a future, too.
+  # A machine that ends tells callers that wait for a future, too.
   def handle_info({tag, :mote_failed, _reason}, state) when is_reference(tag), do: {:noreply, state}
 
   use Mote.Stray
@@ -141,7 +141,7 @@ defmodule Mote.Future.Keeper do
     state
   end
 
-  # Invariant 1. What a hook starts, and is linked to, may fail without taking it along.
+  # Invariant 1. A process that a hook starts and links to may fail without taking the hook along.
   defp call(hook, future) do
     {pid, ref} =
       spawn_monitor(fn ->

@@ -16,7 +16,7 @@ defmodule Mote.Library.Beam do
   # 1. Every request that reached the process is in `waiting` or `running`, until it was answered; so each gets one answer,
   #    whatever becomes of its task, also when the process is told to stop.
   # 2. At most `max_concurrency` tasks run, and none longer than `timeout`.
-  # 3. It never waits for a task: one that is told to end is heard of as any other that ends.
+  # 3. It never waits for a task: the end of a task that was told to end is noticed like that of any other.
   @moduledoc """
   A function, run in processes of the BEAM, that answers as an actor: for what actors cannot do, such as files, sockets
   and databases.
@@ -27,7 +27,7 @@ defmodule Mote.Library.Beam do
       iex> Mote.ask(service, "loud")
       {:ok, "LOUD"}
 
-  Each request is run in a process of its own. What the function gives is the answer. Otherwise the customer gets
+  Each request is run in a process of its own. The answer is what the function returns. Otherwise the customer gets
 
     * `{:error, {:crashed, reason}}` - it raised (`reason` is the exception), threw or exited;
     * `{:error, :timeout}` - it took too long, and was killed;
@@ -209,7 +209,7 @@ defmodule Mote.Library.Beam do
     end
   end
 
-  # Who is no customer, or whose machine is down, gets no answer.
+  # Something that is not a customer, or whose machine is down, gets no answer.
   defp tell(customer, answer, opts) do
     Mote.send(customer, answer, opts)
   rescue

@@ -75,7 +75,7 @@ defmodule Mote.Library.Cells do
   """
   defactor future(), to: unwritten([])
 
-  # Who waits, the last one first.
+  # The waiting customers, the last one first.
   @doc false
   defactor unwritten(readers) do
     {customer, :read} ->
@@ -130,7 +130,7 @@ defmodule Mote.Library.Cells do
   @doc """
   Asks `service` each request once, and answers the same request with the same answer from then on.
 
-  Who asks what was asked already, but not answered yet, gets that answer as well. An answer `{:error, reason}` goes to
+  A request that was made already, but not answered yet, gets that answer as well. An answer `{:error, reason}` goes to
   those who wait, and is not kept. Requests are the same if they are one key of a map (`===`). What is kept is kept as long
   as the memo.
 
@@ -142,7 +142,7 @@ defmodule Mote.Library.Cells do
   """
   defactor memo(service), to: remembering(service, %{}, %{}, %{})
 
-  # Answers by request; who waits for them, the last one first, by request; and the requests at the service, by their tags.
+  # Answers by request; the customers that wait for them, the last one first, by request; and the requests at the service, by their tags.
   @doc false
   defactor remembering(service, answers, waiting, asked) do
     {:reply, tag, answer} when is_map_key(asked, tag) ->
@@ -195,7 +195,7 @@ defmodule Mote.Library.Cells do
   """
   defactor bounded_buffer(capacity), to: stocked(capacity, 0, nil, nil)
 
-  # So many items; and puts that wait, if it is full.
+  # The number of items; and puts that wait, if it is full.
   @doc false
   defactor stocked(capacity, size, items, puts) do
     {_customer, {:put, _item}} when not is_integer(capacity) ->

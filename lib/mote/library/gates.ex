@@ -2,7 +2,7 @@ defmodule Mote.Library.Gates do
   # Gatekeepers: who lets messages through in an order. What they guard, and what happens when it does not answer, is not
   # theirs to know, except by a deadline.
   #
-  # 1. What a gate forwards is answered to a tag of its own for each request (`Plumbing.reply/1`). Only an answer that
+  # 1. Each request that a gate forwards is answered to a tag of its own (`Plumbing.reply/1`). Only an answer that
   #    carries the tag of a request under way counts; so a second or late answer is ignored, and none can be made up.
   # 2. What waits is in the gate's state, in the order in which it came.
   @moduledoc """
@@ -20,7 +20,7 @@ defmodule Mote.Library.Gates do
 
   Requests that come meanwhile wait and are let through in the order in which they came. Each goes to the service as
   `{tag, request}` with a tag made for it, and the first answer to that goes to the customer. Another answer to the
-  same request is ignored, as is every message that is no request.
+  same request is ignored, as is every message that is not a request.
 
   A service that does not answer keeps all others waiting for ever, and so does one that sends a request to its own
   serializer and waits for the answer: see `safe_serializer/2`.

@@ -1,5 +1,5 @@
 defmodule Mote.Library.Hubs do
-  # Who knows whom: actors by name, and those who want to hear of something.
+  # Finding each other: actors by name, and subscribers of a topic.
   @moduledoc """
   The behaviours of `Mote.Library` through which actors find and hear each other.
 
@@ -11,12 +11,12 @@ defmodule Mote.Library.Hubs do
   @doc """
   Addresses by name. Names are any terms, and belong to this registry only.
 
-    * `{customer, {:register, name, address}}` - `:ok`, or `{:error, {:taken, address}}` with who has the name;
+    * `{customer, {:register, name, address}}` - `:ok`, or `{:error, {:taken, address}}` with the address that has the name;
     * `{customer, {:lookup, name}}` - `{:ok, address}` or `{:error, :unknown}`;
     * `{customer, {:unregister, name}}` - `:ok` or `{:error, :unknown}`;
     * `{customer, :names}` - the list of the names, in the order of terms.
 
-  What is no address is not registered: such a request is ignored.
+  Something that is not an address is not registered: such a request is ignored.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> [registry, one] = for b <- [Mote.Library.registry(), Mote.Library.const(1)], do: Mote.create(machine, b)
@@ -54,14 +54,14 @@ defmodule Mote.Library.Hubs do
   end
 
   @doc """
-  What is published goes to everybody who has subscribed.
+  A published message goes to all subscribers.
 
     * `{customer, {:subscribe, address}}` - `:ok`; to subscribe twice is to subscribe once;
     * `{customer, {:unsubscribe, address}}` - `:ok`, also when it has not subscribed;
     * `{customer, {:publish, message}}` - sends `message` to all who have subscribed by then, and answers with how many
       these are.
 
-  What is no address cannot subscribe: such a request is ignored. For topics, make a hub of each.
+  Something that is not an address cannot subscribe: such a request is ignored. For topics, make a hub of each.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> hub = Mote.create(machine, Mote.Library.pubsub())

@@ -124,7 +124,7 @@ defmodule Mote.Library.Parallel do
       become sink()
   end
 
-  # Waits for so many answers, labelled with their places.
+  # Waits for that many answers, labelled with their places.
   @doc false
   defactor join(customer, missing, answers) do
     {place, answer} when not is_map_key(answers, place) ->

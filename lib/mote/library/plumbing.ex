@@ -45,7 +45,7 @@ defmodule Mote.Library.Plumbing do
   @doc """
   Sends `{label, message}` to `target` for every message: so a target knows the ways by which messages reach it apart.
 
-  A label can be guessed by whoever knows `target`; a `tag/1` cannot.
+  An actor that knows `target` can guess a label, but not a `tag/1`.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.send(Mote.create(machine, Mote.Library.label(self(), :left)), 1)

@@ -4,11 +4,11 @@ defmodule Mote.Machine.Postman do
   # (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; what comes in a rush and is left then is sent by who
   # joins the machine.
   #
-  # Who sends to another node may have to wait for it. So each has a carrier, a process that sends what is for that node, in
+  # A process that sends to another node may have to wait for it. So each node has a carrier, a process that sends to it, in
   # the order in which it came, and ends when all is sent that the postman had for it.
   #
   # 1. Neither rush holds up the other: after each round of what is for this node comes what is for others and was there
-  #    by then. What is for one process goes one way, so its order stays.
+  #    by then. Messages for one process go one way, so their order stays.
   @moduledoc false
 
   use GenServer
@@ -82,7 +82,7 @@ defmodule Mote.Machine.Postman do
     end
   end
 
-  # The end of the postman is told after all that it has sent.
+  # The end of the postman is reported after everything that it has sent.
   defp carry(monitor) do
     receive do
       {:DOWN, ^monitor, _, _, _} ->

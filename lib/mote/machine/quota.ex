@@ -28,7 +28,7 @@ defmodule Mote.Machine.Quota do
     raise ArgumentError, "expected :memory to be a number of bytes or :infinity, got: #{inspect(other)}"
   end
 
-  @doc "The same bytes, if they are enough for so many threads; raises `ArgumentError`."
+  @doc "Returns the same bytes if they are enough for that many threads; raises `ArgumentError` otherwise."
   @spec enough!(pos_integer, non_neg_integer) :: pos_integer
   def enough!(bytes, threads) do
     least = @share * (1 + threads)

@@ -14,7 +14,7 @@ defmodule Mote.Machine.Reporter do
   @again 1_000
   @levels [:none, :events, :stats, :threads]
   @interval 1_000
-  # What is no count that only grows.
+  # Figures that do not only grow.
   @gauges [:timers, :queue_high_water]
 
   # A sponsor is known by its name and when it was started: one that was removed and added again begins at zero.
@@ -23,7 +23,7 @@ defmodule Mote.Machine.Reporter do
   @enforce_keys [:about, :native, :title]
   defstruct [:about, :native, :title, last: @nothing, last_at: nil, pending: false, unreported: %{}]
 
-  @typedoc "What every event of a machine says, and how much is told: enough to tell of its end without its process."
+  @typedoc "What every event of a machine says, and how much is reported: enough to report its end without its process."
   @type about :: %{machine: pid, name: term, started: integer, level: atom, interval: timeout}
 
   @opaque t :: %__MODULE__{}
@@ -61,7 +61,7 @@ defmodule Mote.Machine.Reporter do
             "got: #{inspect(other)}"
   end
 
-  @doc "What is told of the machine of the calling process."
+  @doc "What is reported of the machine of the calling process."
   @spec about(term, %{interval: timeout, level: atom}) :: about
   def about(name, options) do
     Map.merge(options, %{machine: self(), name: name, started: System.monotonic_time()})

@@ -29,7 +29,7 @@ defmodule Mote.Machine.Table do
     ArgumentError -> :error
   end
 
-  @doc "What is told of the machine, if it is running."
+  @doc "What is reported of the machine, if it is running."
   @spec about(pid) :: {:ok, Reporter.about()} | :error
   def about(pid) do
     {:ok, :ets.lookup_element(__MODULE__, pid, 4)}
@@ -53,7 +53,7 @@ defmodule Mote.Machine.Table do
     ArgumentError -> :error
   end
 
-  @doc "Removes the entry and gives what it was, if there is one."
+  @doc "Removes the entry and returns what it was, if there is one."
   @spec take(pid) :: {:ok, reference, Reporter.about()} | :error
   def take(pid) do
     case :ets.take(__MODULE__, pid) do

@@ -19,7 +19,7 @@ defmodule Mote.Measure.Number do
     |> String.replace(~r/(?<=\d)(?=(\d{3})+$)/, ",")
   end
 
-  @doc "A number with so many digits behind the point."
+  @doc "A number with that many digits behind the point."
   @spec decimals(float, non_neg_integer) :: String.t()
   def decimals(value, digits), do: :erlang.float_to_binary(value, decimals: digits)
 end

@@ -28,7 +28,7 @@ defmodule Mote.Measure.Plotter do
     {customer, {path, rows}} -> send painter, {:draw, customer, path, rows}
   end
 
-  @doc "Starts a painter. Raises `ArgumentError` for what are no options of `Mote.Measure.plot/3`."
+  @doc "Starts a painter. Raises `ArgumentError` for options that `Mote.Measure.plot/3` does not have."
   @spec start_link(keyword) :: GenServer.on_start()
   def start_link(opts \\ []) do
     Plot.options!(opts)
@@ -48,7 +48,7 @@ defmodule Mote.Measure.Plotter do
 
   defp who(_opts), do: "painter #{inspect(self())}"
 
-  # Who is no customer, or whose machine is down, gets no answer.
+  # Something that is not a customer, or whose machine is down, gets no answer.
   defp tell(customer, answer) do
     Mote.send(customer, answer)
   rescue

@@ -5,8 +5,8 @@ defmodule Mote.Measure.Statistics do
       iex> Mote.Measure.Statistics.of([71.0, 64.0, 64.5, 90.0])
       %{count: 4, min: 64.0, max: 90.0, mean: 72.375, stdev: 12.174940109366725, median: 67.75, mad: 3.5}
 
-  `stdev` is the standard deviation of a sample (divided by one less than there are), `mad` the median of the
-  deviations from the median: what it says of the spread is not spoiled by a few runs that were disturbed.
+  `stdev` is the standard deviation of a sample (divided by the count less one). `mad` is the median of the deviations from
+  the median: a few disturbed runs do not spoil it.
 
   As an actor, `statistics()` answers `{customer, numbers}` with that map:
 

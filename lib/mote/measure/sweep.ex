@@ -17,7 +17,7 @@ defmodule Mote.Measure.Sweep do
       1
 
   `services` is a list of `{name, service}`; all are asked for a parameter before the next one, so that whatever happens
-  to the computer meanwhile happens to all. The watcher, an actor or a process, is told of every answer, `{:measured,
+  to the computer meanwhile happens to all. The watcher, an actor or a process, is notified of every answer, `{:measured,
   parameter, name, answer, questions that are left}`; without one it is `:undefined`.
   """
   use Mote.Behaviour, errors: :undefined

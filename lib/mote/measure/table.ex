@@ -2,7 +2,7 @@ defmodule Mote.Measure.Table do
   @moduledoc """
   A table of measurements: columns with names, rows of numbers and texts. A missing cell is `nil`.
 
-  One row is one run. What the programs of `mix mote.bench` and `Mote.Measure.sweep/2` measure has this form, so that
+  One row is one run. The results of `mix mote.bench` and `Mote.Measure.sweep/2` have this form, so that
   the same functions summarise, write and draw it:
 
       iex> alias Mote.Measure.Table

@@ -2,9 +2,9 @@ defmodule Mote.Native.Library do
   # Where the libraries written in Rust come from, decided while the module that says `use Mote.Native.Library` compiles:
   # from the release's precompiled ones, or from cargo.
   #
-  # 1. What is taken precompiled is listed, with its checksum, in a file of the package. There is none in a checkout, so
+  # 1. A library that is taken precompiled is listed, with its checksum, in a file of the package. There is none in a checkout, so
   #    whoever works here builds what is here.
-  # 2. What is not listed for this computer is built from source, and so is everything when `MOTE_BUILD=1`.
+  # 2. A library that is not listed for this computer is built from source, and so is any when `MOTE_BUILD=1`.
   # 3. A listed library whose checksum differs stops the build.
   @moduledoc false
 

@@ -30,7 +30,7 @@ defmodule Mote.Prelude.Characters do
   # Where a line may break there.
   defguardp breaks(c) when white(c) and c not in [0xA0, 0x2007, 0x202F]
 
-  # Where what is no white space begins.
+  # Where something other than white space begins.
   defpure leading(text, at) do
     case binary_part(text, at, byte_size(text) - at) do
       <<c::utf8, _::binary>> when white(c) -> leading(text, at + byte_size(<<c::utf8>>))

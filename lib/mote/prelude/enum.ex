@@ -81,7 +81,7 @@ defmodule Mote.Prelude.Enum do
     take_first(drop_first(list, start), amount, [])
   end
 
-  # Of a range, which is no value: the compiler takes it apart.
+  # Of a range, which is not a value: the compiler takes it apart.
   # What first..last is where the first one is greater: it counts upwards here, as it always has in Elixir.
   defpure slice(source, first..last//-1), do: slice_range(source, first, last, 1)
   defpure slice(source, first..last//step), do: slice_range(source, first, last, step)

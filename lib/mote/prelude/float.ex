@@ -43,7 +43,7 @@ defmodule Mote.Prelude.Float do
 
   defpure from(text, at), do: binary_part(text, at, byte_size(text) - at)
 
-  # The first place at `at` or behind it that is no digit.
+  # The first place, from `at` on, that is not a digit.
   defpure digits(text, at), do: if(byte(text, at) in ?0..?9, do: digits(text, at + 1), else: at)
   defpure sign(text, at), do: if(byte(text, at) in [?+, ?-], do: at + 1, else: at)
   defpure byte(text, at), do: if(at < byte_size(text), do: :binary.at(text, at), else: nil)

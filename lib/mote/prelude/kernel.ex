@@ -1,5 +1,5 @@
 defmodule Mote.Prelude.Kernel do
-  # Functions of Kernel that are no primitives, by other names: nobody is to confuse them with those.
+  # Functions of Kernel that are not primitives, under other names, so that nobody confuses them with those.
   @moduledoc false
   use Mote.Behaviour
 

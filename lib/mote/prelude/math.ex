@@ -1,5 +1,5 @@
 defmodule Mote.Prelude.Math do
-  # Functions of :math that are no primitives. All of them are exact.
+  # Functions of :math that are not primitives. All of them are exact.
   @moduledoc false
   use Mote.Behaviour
 

@@ -1,7 +1,7 @@
 defmodule Mote.Prelude.Table do
   # THE table of the functions of Elixir's library that behaviours can call and that are written in the language itself:
   # those without functions as arguments with `defpure`, which all callers share, those with them as templates, which
-  # become code of each caller. What is a primitive, or a loop of the compiler, is in the tables of those.
+  # become code of each caller. Primitives, and loops of the compiler, are in tables of their own.
   #
   # What is in this table has a property in `test/mote/behaviour/prelude_test.exs`, which compares it with Elixir's own.
   @moduledoc false

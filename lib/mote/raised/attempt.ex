@@ -1,7 +1,7 @@
 defmodule Mote.Raised.Attempt do
   # What Elixir raises where a machine has no answer, found out by doing it in Elixir.
   #
-  # Invariants: whoever asks for an exception may be the process of a machine, so
+  # Invariants: the caller that asks for an exception may be the process of a machine, so
   # 1. nothing takes longer than to go through the arguments;
   # 2. no struct is gone through by its own code: that may go on for ever, exit, or read a file.
   @moduledoc false

@@ -1,5 +1,5 @@
 defmodule Mote.Total.Binaries do
-  # The primitives on binaries. Returns `@none` where there is no answer. What the numbers of a specification mean is
+  # The primitives on binaries. Returns `@none` where there is no answer. The meaning of a specification's numbers is
   # written down in guides/ir.md.
   @moduledoc false
   import Kernel, except: [bit_size: 1, binary_part: 3, to_string: 1]
@@ -58,7 +58,7 @@ defmodule Mote.Total.Binaries do
   defp part(4, n, _, _) when n in 0..0xD7FF or n in 0xE000..0x10FFFF, do: <<n::utf8>>
   defp part(_, _, _, _), do: @none
 
-  # What 32 bits cannot hold raises on some releases, and gives an infinity, which is no float, on others.
+  # A value that 32 bits cannot hold raises on some releases; on others it becomes an infinity, which is not a float.
   defp float(f, bits, little) do
     case <<f::float-size(bits)>> do
       sized(<<_::float-size(^bits)>>) when little -> <<f::float-little-size(bits)>>

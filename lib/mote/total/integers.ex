@@ -17,8 +17,8 @@ defmodule Mote.Total.Integers do
   @begun 80
   @linear 4
   @visited 2
-  # Products of two limbs. With long factors a limb of the longer one meets as many as so many times the root of the
-  # shorter one's. A quotient, or the digits, take as long as so many products.
+  # Products of two limbs. With long factors a limb of the longer one meets at most a multiple of the root of the
+  # shorter one's. A quotient, or the digits, take as long as that many products.
   @square 4
   @root 8
   @quotient 3

@@ -18,8 +18,8 @@ defmodule Mote.Total.Work do
   @elements 4
   @free 64
   @bytes 32
-  # What has to find its place among others costs so many times its weight, and a map is put together anew when the
-  # other one has more than one in so many of its entries.
+  # An element that has to find its place among others costs a multiple of its weight. A map is put together anew when the
+  # other one has more than a certain share of its entries.
   @placed 4
   @few 8
 
@@ -213,7 +213,7 @@ defmodule Mote.Total.Work do
 
   defp member(_, _, n, _), do: n
 
-  # Elements that find their places, each of which costs so much besides.
+  # Elements that find their places, each at an extra cost.
   defp placed([head | tail], each, n, most) when n <= most,
     do: placed(tail, each, weight([head], @placed, n + each, most), most)
 

@@ -61,7 +61,7 @@ defmodule Mote.Turn.Stage do
   @doc "What is left of the fuel; nil outside of a turn."
   def fuel, do: Process.get(@fuel)
 
-  @doc "Spends so much fuel at once, if it is there."
+  @doc "Spends that much fuel at once, if it is there."
   def spend(price) do
     case Process.get(@fuel) do
       fuel when price > fuel ->

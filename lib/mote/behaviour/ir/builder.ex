@@ -24,7 +24,7 @@ defmodule Mote.Behaviour.IR.Builder do
     %__MODULE__{env: env, registers: length(params)}
   end
 
-  @doc "A new register, or the first of `n` in a row."
+  @doc "A new register, or the first of `n` consecutive ones."
   def fresh(g, n \\ 1), do: {g.registers, %{g | registers: g.registers + n}}
 
   @doc "A new label."

@@ -116,7 +116,7 @@ defmodule Mote.Behaviour.IR.Match do
   # -- clauses -------------------------------------------------------------------------------------------------
 
   @doc """
-  The clauses one after another; `body` makes the code of a body that is not come back from. What is added next is
+  The clauses one after another; `body` makes the code of a body, from which control does not come back. What is added next is
   reached when no clause fits.
 
   Neighbours that want the same shape (a tuple of n, a list cell, one literal) test the subject once for all of them.

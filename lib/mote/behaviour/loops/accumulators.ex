@@ -6,7 +6,7 @@ defmodule Mote.Behaviour.Loops.Accumulators do
 
   alias Mote.Behaviour.{AST, Loops}
 
-  # More parameters than that are no gain.
+  # More parameters than that gain nothing.
   @most 16
 
   @doc "First values, variables, and the body in terms of them; `:error` where a single accumulator has to do."

@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Loops.Binary do
   #                              -> <result>                                when there is not enough left
   #                              -> no answer                               when it is no binary
   #
-  # Bits that are no number are, for a segment that is a float, too little in older releases of OTP, and a value that does not
+  # For a segment that is a float, bits that are not a number count in older releases of OTP as too few, and as a value that does not
   # match since OTP 26: a behaviour does what the node does.
   #
   # Part of the pass `Mote.Behaviour.Loops`.

@@ -80,7 +80,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
-  @doc "A function or a macro of Kernel that is no primitive."
+  @doc "A function or a macro of Kernel that is not a primitive."
   def kernel(name, args, env) do
     entry = Prelude.entry(Kernel, name, length(args))
 

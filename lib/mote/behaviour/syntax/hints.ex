@@ -99,7 +99,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     end
   end
 
-  @doc "Reports a function of Kernel that is no primitive."
+  @doc "Reports a function of Kernel that is not a primitive."
   @spec kernel(atom, arity, Macro.Env.t()) :: no_return
   def kernel(name, arity, env) do
     Error.raise_at(

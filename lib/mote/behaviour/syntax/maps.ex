@@ -102,7 +102,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
     {:case, l, Syntax.expr(ast, env), clauses, :case_clause}
   end
 
-  # As Elixir has it. What a struct of this very module enforces, Elixir looks at: see `literals/1`.
+  # As in Elixir. Elixir itself checks the keys that a struct of this very module enforces: see `literals/1`.
   defp enforced(module, pairs, env) do
     if module == env.module,
       do: Module.put_attribute(module, :mote_literals, {env.line, Keyword.keys(pairs)}),

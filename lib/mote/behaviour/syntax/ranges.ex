@@ -92,7 +92,7 @@ defmodule Mote.Behaviour.Syntax.Ranges do
 
     inside = all(l, [test.(:is_integer, [x]), inside])
 
-    # Bounds that are no integers: no answer in a body, a failure in a guard.
+    # Bounds that are not integers: no answer in a body, a failure in a guard.
     cond do
       Enum.all?(integers, &match?({:lit, _, true}, &1)) -> inside
       env.context == :guard -> all(l, integers ++ [inside])

@@ -89,7 +89,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
     {Syntax.clause({:{}, [], patterns}, guards, body, env), {seen, found}}
   end
 
-  # Not what stands for a function: that is no variable any more.
+  # Not a name that stands for a function: that is not a variable any more.
   defp renamed({name, meta, nil}, mark) when is_atom(name) and name != :_,
     do: {name, [counter: mark] ++ meta, nil}
 
