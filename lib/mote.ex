@@ -168,7 +168,7 @@ defmodule Mote do
 
     if answered == :unknown do
       raise ArgumentError,
-            "#{inspect(customer)} is no customer of this node: a customer is of use on the node where Mote.ask/3 or a " <>
+            "#{inspect(customer)} is not a customer of this node: a customer is of use on the node where Mote.ask/3 or a " <>
               "future has made it, as long as its term is kept whole (not copied through term_to_binary or another node)"
     end
 

@@ -185,7 +185,7 @@ defmodule Mote.Future do
   defp place(environment: %Environment{machine: native} = environment) do
     if Native.machine_owner(native) == :unknown do
       raise ArgumentError,
-            "#{inspect(environment)} is no environment of this node, where no future starts in it"
+            "#{inspect(environment)} is not an environment of this node, where no future starts in it"
     end
 
     environment
@@ -258,7 +258,7 @@ defmodule Mote.Future do
   rescue
     ArgumentError ->
       raise ArgumentError,
-            "#{inspect(future)} is no future of this node: a future is of use on the node where it was started, as long " <>
+            "#{inspect(future)} is not a future of this node: a future is of use on the node where it was started, as long " <>
               "as its term is kept whole (not copied through term_to_binary or another node)"
   end
 

@@ -222,7 +222,7 @@ defmodule Mote.Machine do
   end
 
   defp down(pid) when is_pid(pid) do
-    Error.new(:machine_down, "#{inspect(pid)} is no running machine of this node", machine: pid)
+    Error.new(:machine_down, "#{inspect(pid)} is not a running machine of this node", machine: pid)
   end
 
   defp down(name) do

@@ -230,7 +230,7 @@ defmodule Mote.Outbox do
   rescue
     ArgumentError ->
       raise ArgumentError,
-            "#{inspect(outbox)} is no outbox of this node: it is taken from on the node where it was opened, as long as " <>
+            "#{inspect(outbox)} is not an outbox of this node: it is taken from on the node where it was opened, as long as " <>
               "its term is kept whole (not copied through term_to_binary or another node)"
   end
 

@@ -156,7 +156,7 @@ defmodule Mote.Timer do
   @spec no_timer(term) :: no_return
   defp no_timer(%__MODULE__{} = timer) do
     raise ArgumentError,
-          "#{inspect(timer)} is no timer of this node: a timer is cancelled on the node that it came from, as long as its " <>
+          "#{inspect(timer)} is not a timer of this node: a timer is cancelled on the node that it came from, as long as its " <>
             "term is kept whole (not copied through another node)"
   end
 

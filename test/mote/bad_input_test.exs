@@ -74,7 +74,7 @@ defmodule Mote.BadInputTest do
 
       assert_raise ArgumentError, ~r/expected a machine/, fn -> Mote.stop("machine") end
 
-      assert_raise Error, ~r/is no running machine/, fn -> Mote.sponsors(self()) end
+      assert_raise Error, ~r/is not a running machine/, fn -> Mote.sponsors(self()) end
     end
 
     test "with a bad timeout", %{machine: machine} do
@@ -105,7 +105,7 @@ defmodule Mote.BadInputTest do
       end
 
       assert_raise Error, ~r/no machine of the name :nobody/, fn -> Mote.create(:nobody, Actors.echo()) end
-      assert_raise Error, ~r/is no running machine/, fn -> Mote.create(self(), Actors.echo()) end
+      assert_raise Error, ~r/is not a running machine/, fn -> Mote.create(self(), Actors.echo()) end
     end
 
     test "with what is no behaviour", %{machine: machine} do
@@ -265,7 +265,7 @@ defmodule Mote.BadInputTest do
         error = assert_raise ArgumentError, fn -> Mote.send(customer, 1) end
 
         assert error.message =~
-                 "#{inspect(customer)} is no customer of this node: a customer is of use on the node"
+                 "#{inspect(customer)} is not a customer of this node: a customer is of use on the node"
       end
     end
 

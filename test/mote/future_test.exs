@@ -433,7 +433,7 @@ defmodule Mote.FutureTest do
 
       for call <- calls do
         error = assert_raise ArgumentError, fn -> call.(future) end
-        assert error.message =~ "#{inspect(future)} is no future of this node"
+        assert error.message =~ "#{inspect(future)} is not a future of this node"
       end
     end
   end

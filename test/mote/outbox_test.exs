@@ -360,7 +360,7 @@ defmodule Mote.OutboxTest do
       error = assert_raise ArgumentError, fn -> fun.(other) end
 
       assert error.message =~
-               "#{inspect(other)} is no outbox of this node: it is taken from on the node where"
+               "#{inspect(other)} is not an outbox of this node: it is taken from on the node where"
     end
   end
 

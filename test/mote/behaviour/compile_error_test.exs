@@ -182,7 +182,9 @@ defmodule Mote.Behaviour.CompileErrorTest do
                "undefined function #{inspect(other)}.duble/1. Did you mean double/1?"
 
       assert pure("URI.encode(x)") =~ "URI.encode/1 cannot be called: "
-      assert pure("URI.encode(x)") =~ "URI is no Mote.Behaviour module: write the function there with defpure"
+
+      assert pure("URI.encode(x)") =~
+               "URI is not a Mote.Behaviour module: write the function there with defpure"
     end
 
     test "behaviours" do
@@ -195,7 +197,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert actor("create 7") =~ "create and become want a behaviour with its captures"
       assert actor("create {1, 2}") =~ "create and become want a behaviour"
       assert actor("create a(1), on: 2") =~ "create takes one option, sponsor: name"
-      assert actor("create Enum.b(1)") =~ "Enum is no Mote.Behaviour module"
+      assert actor("create Enum.b(1)") =~ "Enum is not a Mote.Behaviour module"
       other = module("defactor ping(a) do\n_ -> a\nend")
 
       assert actor("create #{inspect(other)}.pong(1)") =~

@@ -109,7 +109,7 @@ defmodule Mote.Behaviour.DelegateTest do
           {"defactor a(x), to: b(x + 1)", "can only have captures and constants as arguments, got: b(x + 1)"},
           {"defactor a(x), to: sink()", "must be a behaviour with code"},
           {"defactor a(x), to: b", "become wants a behaviour with its captures"},
-          {"defactor a(x), to: String.b(x)", "String is no Mote.Behaviour module"},
+          {"defactor a(x), to: String.b(x)", "String is not a Mote.Behaviour module"},
           {"defactor a(x), to: b(x)", "undefined behaviour b/1"},
           {"defactor a(x), to: a(x)", "a/1 delegates itself"},
           {"defactor a(x), to: c(x)", "the behaviour c has 2 captures, got 1"},

@@ -169,7 +169,7 @@ defmodule Mote.Behaviour.Check.Names do
   defp exists!(_, :unknown, _, _), do: :ok
 
   defp exists!(names, :foreign, {module, name, _}, line),
-    do: fail(names, line, "#{inspect(module)} is no Mote.Behaviour module: it has no behaviour #{name}")
+    do: fail(names, line, "#{inspect(module)} is not a Mote.Behaviour module: it has no behaviour #{name}")
 
   defp exists!(names, %{behaviours: behaviours, delegates: delegates}, {module, name, arity}, line) do
     unless {name, arity} in behaviours or is_map_key(delegates, {name, arity}) do

@@ -77,7 +77,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
       Error.raise_at(
         env,
         env.line,
-        "a binary has whole bytes, these segments have #{Enum.sum(bits)} bits: bitstrings that are no binaries are " <>
+        "a binary has whole bytes, these segments have #{Enum.sum(bits)} bits: bitstrings that are not binaries are " <>
           "carried, but not made"
       )
     end

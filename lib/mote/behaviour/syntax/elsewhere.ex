@@ -72,7 +72,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     Logger => "#{@process}; Mote.Telemetry.attach_default_logger/0 logs turns that were aborted",
     System => @process,
     Application => "what an actor is to know comes with its captures",
-    Process => "an actor is no process: it has send, self(), create and become",
+    Process => "an actor is not a process: it has send, self(), create and become",
     GenServer => "an actor is a server by itself: the clauses of its defactor take the requests",
     Agent => "an actor keeps its state in its captures: become name(…) changes it",
     Task => "write create name(…) for each, with self() among its captures: the answers come as messages",

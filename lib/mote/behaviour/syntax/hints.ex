@@ -34,7 +34,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     make_ref: "the address of a fresh actor is as unique: create sink()",
     inspect:
       "to_string/1 makes text of binaries, atoms, numbers and lists of characters; send other terms as they are",
-    node: "an actor's address says where it is: give whoever asks a name in the message",
+    node: "an actor's address says where it is: put a name into the message for the receiver",
     is_port: "no value of a machine is known to be a port",
     is_function:
       "with one argument it tells functions from other terms; how many arguments one takes is not known",
@@ -147,7 +147,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
     if library?(module) do
       library(module, name, arity)
     else
-      "#{inspect(module)}.#{name}/#{arity} cannot be called: #{@functions}; #{inspect(module)} is no Mote.Behaviour " <>
+      "#{inspect(module)}.#{name}/#{arity} cannot be called: #{@functions}; #{inspect(module)} is not a Mote.Behaviour " <>
         "module: write the function there with defpure, or call it before you send"
     end
   end
