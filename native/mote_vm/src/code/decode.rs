@@ -1,9 +1,10 @@
 //! From bytes to a [`Unit`]. Checks the shape only: that every number fits where it belongs and that the bytes end
-//! where the unit does. What the numbers refer to is checked by [`super::verify`].
+//! where the unit does. [`super::verify`] checks what the numbers refer to.
 //!
 //! Memory stays within a constant factor of the input: an item is allocated only for bytes that are there.
 
 use super::error::{FormatProblem, LoadError};
+use super::instructions::instructions;
 use super::ir::{
     Behaviour, CallSite, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register,
     Unit, MAX_ARITY, MAX_CONSTANT_TUPLE, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
@@ -222,131 +223,67 @@ fn operands(reader: &mut Reader) -> Result<Vec<Operand>, LoadError> {
     reader.sequence("number of operands", MAX_OPERANDS as usize, 1, operand)
 }
 
-fn primitive(reader: &mut Reader) -> Result<(Primitive, Vec<Operand>), LoadError> {
+fn primitive(reader: &mut Reader) -> Result<Primitive, LoadError> {
     let start = reader.offset();
     let number = reader.varint()?;
-    let primitive =
-        Primitive::from_number(number).ok_or_else(|| unknown(start, "primitive", number))?;
-    let args = (0..primitive.arity())
-        .map(|_| operand(reader))
-        .collect::<Result<_, _>>()?;
-    Ok((primitive, args))
+    Primitive::from_number(number).ok_or_else(|| unknown(start, "primitive", number))
 }
 
-fn instruction(reader: &mut Reader) -> Result<Instr, LoadError> {
-    let r = reader;
-    let start = r.offset();
-    // The fields of a struct expression are evaluated in the order in which they are written: that of the bytes.
-    Ok(match r.u8()? {
-        0 => Instr::Move {
-            dst: register(r)?,
-            src: operand(r)?,
-        },
-        1 => {
-            let dst = register(r)?;
-            let (primitive, args) = primitive(r)?;
-            Instr::Op {
-                dst,
-                primitive,
-                args,
-            }
-        }
-        2 => {
-            let dst = register(r)?;
-            let (primitive, args) = primitive(r)?;
-            Instr::GuardOp {
-                dst,
-                primitive,
-                args,
-                label: label(r)?,
-            }
-        }
-        3 => Instr::Tuple {
-            dst: register(r)?,
-            elements: operands(r)?,
-        },
-        4 => Instr::Cons {
-            dst: register(r)?,
-            head: operand(r)?,
-            tail: operand(r)?,
-        },
-        5 => Instr::SelfAddress { dst: register(r)? },
-        6 => Instr::Call {
-            dst: register(r)?,
-            function: index(r, "function import")?,
-            args: operands(r)?,
-        },
-        7 => Instr::TailCall {
-            function: index(r, "function import")?,
-            args: operands(r)?,
-        },
-        8 => Instr::Return { value: operand(r)? },
-        9 => Instr::Jump { label: label(r)? },
-        10 => Instr::Branch {
-            condition: operand(r)?,
-            label: label(r)?,
-        },
-        11 => Instr::Falsy {
-            value: operand(r)?,
-            label: label(r)?,
-        },
-        12 => Instr::Match {
-            left: operand(r)?,
-            right: operand(r)?,
-            label: label(r)?,
-        },
-        13 => Instr::MatchTuple {
-            value: operand(r)?,
-            count: r.at_most("tuple size", MAX_OPERANDS)?,
-            first: register(r)?,
-            label: label(r)?,
-        },
-        14 => Instr::MatchCons {
-            value: operand(r)?,
-            head: register(r)?,
-            tail: register(r)?,
-            label: label(r)?,
-        },
-        15 => Instr::Create {
-            dst: register(r)?,
-            behaviour: index(r, "behaviour import")?,
-            captures: operands(r)?,
-        },
-        16 => Instr::CreateOn {
-            dst: register(r)?,
-            behaviour: index(r, "behaviour import")?,
-            captures: operands(r)?,
-            sponsor: operand(r)?,
-        },
-        17 => Instr::Send {
-            target: operand(r)?,
-            message: operand(r)?,
-        },
-        18 => Instr::SendX {
-            sponsor: operand(r)?,
-            target: operand(r)?,
-            message: operand(r)?,
-        },
-        19 => Instr::SendAfter {
-            dst: register(r)?,
-            delay: operand(r)?,
-            target: operand(r)?,
-            message: operand(r)?,
-        },
-        20 => Instr::Become {
-            behaviour: index(r, "behaviour import")?,
-            captures: operands(r)?,
-        },
-        21 => Instr::BecomeSink,
-        22 => Instr::Abort {
-            reason: operand(r)?,
-        },
-        23 => Instr::Done,
-        24 => Instr::Ignore,
-        25 => Instr::CancelTimer {
-            dst: register(r)?,
-            timer: operand(r)?,
-        },
-        other => return Err(unknown(start, "instruction", other.into())),
-    })
+/// The operands of a primitive, whose number is not written: it is the arity.
+fn applied(reader: &mut Reader, primitive: Primitive) -> Result<Vec<Operand>, LoadError> {
+    (0..primitive.arity()).map(|_| operand(reader)).collect()
 }
+
+/// A field of an instruction.
+macro_rules! field {
+    ($r:ident, Register) => {
+        register($r)?
+    };
+    ($r:ident, Registers($count:ident)) => {
+        register($r)?
+    };
+    ($r:ident, Operand) => {
+        operand($r)?
+    };
+    ($r:ident, Operands) => {
+        operands($r)?
+    };
+    ($r:ident, Primitive) => {
+        primitive($r)?
+    };
+    ($r:ident, Applied($primitive:ident)) => {
+        applied($r, $primitive)?
+    };
+    ($r:ident, Function) => {
+        index($r, "function import")?
+    };
+    ($r:ident, Behaviour) => {
+        index($r, "behaviour import")?
+    };
+    ($r:ident, Count) => {
+        $r.at_most("tuple size", MAX_OPERANDS)?
+    };
+    ($r:ident, Label) => {
+        label($r)?
+    };
+}
+
+macro_rules! decoder {
+    ($(
+        $(#[$about:meta])*
+        $code:literal $wire:literal $name:ident $({ $($field:ident: $kind:ident $(($of:ident))?),* })?
+    )*) => {
+        fn instruction(r: &mut Reader) -> Result<Instr, LoadError> {
+            let start = r.offset();
+            Ok(match r.u8()? {
+                $($code => {
+                    $($(let $field = field!(r, $kind $(($of))?);)*)?
+                    Instr::$name $({ $($field),* })?
+                })*
+                other => return Err(unknown(start, "instruction", other.into())),
+            })
+        }
+    };
+}
+
+instructions!(decoder);

@@ -2,6 +2,7 @@
 pub mod decode;
 pub(crate) mod entry;
 pub mod error;
+pub(crate) mod instructions;
 pub mod ir;
 pub(crate) mod job;
 pub(crate) mod lower;
