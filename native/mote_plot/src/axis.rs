@@ -20,7 +20,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis with room for all values and about so many ticks; a linear one begins at zero if it is to.
+    /// An axis with room for all values and about that many ticks; a linear one begins at zero on request.
     pub(crate) fn new(
         scale: Scale,
         values: impl Iterator<Item = f64>,

@@ -25,6 +25,7 @@ const LABEL: (&str, u32) = ("sans-serif", 16);
 const TITLE: (&str, u32) = ("sans-serif", 20);
 
 type Area<B> = DrawingArea<B, Shift>;
+type Chart<'a, B> = ChartContext<'a, B, Cartesian2d<Axis, Axis>>;
 type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
 /// See the head of this file.
@@ -68,6 +69,18 @@ pub(crate) fn draw<B: DrawingBackend>(figure: &Figure, area: &Area<B>) -> Drawn<
     }
     mesh.draw()?;
 
+    draw_series(figure, &mut chart, base)?;
+    draw_legend(figure, &mut chart)?;
+    names(figure, &beside)
+}
+
+/// The lines or bars, each with the spread of its points.
+fn draw_series<'a, B: DrawingBackend + 'a>(
+    figure: &Figure,
+    chart: &mut Chart<'a, B>,
+    base: f64,
+) -> Drawn<B> {
+    let bars = figure.kind == Kind::Bars;
     let series = figure.series.len().max(1) as f64;
     let width = (FILLED / series).min(WIDEST * figure.categories.len() as f64);
     let margin = (1.0 - width * series) / 2.0;
@@ -103,7 +116,10 @@ pub(crate) fn draw<B: DrawingBackend>(figure: &Figure, area: &Area<B>) -> Drawn<
         });
         chart.draw_series(spread)?;
     }
+    Ok(())
+}
 
+fn draw_legend<'a, B: DrawingBackend + 'a>(figure: &Figure, chart: &mut Chart<'a, B>) -> Drawn<B> {
     if let Some(position) = position(figure.legend) {
         chart
             .configure_series_labels()
@@ -114,7 +130,7 @@ pub(crate) fn draw<B: DrawingBackend>(figure: &Figure, area: &Area<B>) -> Drawn<
             .border_style(BLACK.mix(0.2))
             .draw()?;
     }
-    names(figure, &beside)
+    Ok(())
 }
 
 /// The part of the area for the plot, and the one for a legend beside it.

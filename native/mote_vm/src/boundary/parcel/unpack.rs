@@ -51,31 +51,9 @@ fn unpack_any(
                 stack.truncate(from);
                 made
             }
-            LIST => {
-                // The tail lies deepest, the first element on top.
-                let from = stack.len().saturating_sub(count + 1);
-                let mut list = stack.get(from).copied().unwrap_or(Value::UNDEFINED);
-                for element in stack.iter().skip(from + 1) {
-                    list = heap.cons(*element, list);
-                    if list.is_none() {
-                        break;
-                    }
-                }
-                stack.truncate(from);
-                list
-            }
+            LIST => list(heap, stack, count),
             FLOAT => heap.float(f64::from_bits(raw(&mut rest))),
-            BYTES => {
-                let words = count.div_ceil(8).min(rest.len());
-                let (before, raw) = rest.split_at(rest.len() - words);
-                rest = before;
-                // SAFETY: `words` words hold at least `count` bytes (fewer only if the builder broke its promise,
-                // and then the length is clamped), and bytes have no alignment.
-                let bytes = unsafe {
-                    std::slice::from_raw_parts(raw.as_ptr().cast::<u8>(), count.min(words * 8))
-                };
-                heap.bytes(bytes)
-            }
+            BYTES => heap.bytes(bytes(&mut rest, count)),
             INTEGER => {
                 let limbs = (count / 2).min(rest.len());
                 let (before, raw) = rest.split_at(rest.len() - limbs);
@@ -110,6 +88,30 @@ fn unpack_any(
         stack.push(made);
     }
     stack.pop().unwrap_or(Value::UNDEFINED)
+}
+
+/// A list of `count` elements and its tail: that lies deepest, the first element on top.
+fn list(heap: &mut Heap, stack: &mut Vec<Value>, count: usize) -> Value {
+    let from = stack.len().saturating_sub(count + 1);
+    let mut list = stack.get(from).copied().unwrap_or(Value::UNDEFINED);
+    for element in stack.iter().skip(from + 1) {
+        list = heap.cons(*element, list);
+        if list.is_none() {
+            break;
+        }
+    }
+    stack.truncate(from);
+    list
+}
+
+/// Takes `count` bytes off the end.
+fn bytes<'w>(rest: &mut &'w [Value], count: usize) -> &'w [u8] {
+    let words = count.div_ceil(8).min(rest.len());
+    let (before, raw) = rest.split_at(rest.len() - words);
+    *rest = before;
+    // SAFETY: `words` words hold at least `count` bytes (fewer only if the builder broke its promise, and then the length
+    // is clamped), and bytes have no alignment.
+    unsafe { std::slice::from_raw_parts(raw.as_ptr().cast::<u8>(), count.min(words * 8)) }
 }
 
 /// The i-th value from the top.
