@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Steps between two looks at the clock: half a microsecond.
 const STEPS: u32 = 512;
 
-/// The least speed of a core by the greatest: of each alone, and of all at once, for so many microseconds each. Near 1 if
+/// The least speed of a core by the greatest: of each alone, and of all at once, for that many microseconds each. Near 1 if
 /// they are equally fast, and as fast together as alone.
 pub fn evenness(micros: u32) -> f64 {
     let cores = core_affinity::get_core_ids().unwrap_or_default();

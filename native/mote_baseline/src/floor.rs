@@ -1,7 +1,7 @@
 //! The floor below the fork bomb: the least that its actors can cost as records of 16 bytes with a queue of events.
 //!
 //! The same records, the same events in the same order and the same chunks as in the machine; one native function for
-//! each behaviour, called through the record. What is missing is what makes it a machine: type tests, staged effects,
+//! each behaviour, called through the record. What makes it a machine is missing: type tests, staged effects,
 //! counters, fuel, owners, other threads, a collector, captures that are never written again. Nothing is prefetched,
 //! since that was tried and makes no difference here: the records are visited in the order in which they were made.
 use crate::queue::Queue;

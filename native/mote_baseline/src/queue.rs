@@ -123,7 +123,7 @@ fn start(chunk: NonNull<Chunk>) -> *mut Event {
 }
 
 fn end(chunk: NonNull<Chunk>) -> *mut Event {
-    // SAFETY: so many events are in a chunk.
+    // SAFETY: that many events are in a chunk.
     unsafe { start(chunk).add(EVENTS) }
 }
 

@@ -3,7 +3,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
 
-/// Who is told that a subtree is done.
+/// What hears that a subtree is done.
 trait Customer {
     fn done(&self);
 }

@@ -12,7 +12,7 @@
 //! language does with values: its primitives, its maps. The **code** of a behaviour arrives as a unit of untrusted bytes,
 //! which is decoded, verified and lowered. A **turn** runs such code for one event of one actor; **native** code does the
 //! same faster. What leaves a heap, or enters one, crosses the **boundary** as a parcel. The dispatch **threads** take
-//! turns for as long as anything is queued. Between two turns, they let the collector (**gc**) in, and whoever wants to
+//! turns for as long as anything is queued. Between two turns, they let the collector (**gc**) in, and callers that want to
 //! **look** inside. The **machine** puts all of this together for its embedder.
 //!
 //! # The way of one message
@@ -21,8 +21,8 @@
 //! into the inbox of the thread that leads the sponsor (`threads/inbox.rs`), and the thread is woken if it sleeps
 //! (`threads/parker.rs`). That thread takes it in (`threads/thread/intake.rs`): it unpacks it into its own heap
 //! (`boundary/parcel/unpack.rs`) and queues an event (`turns/queue.rs`). When the event is due, the thread begins a turn
-//! (`threads/dispatch.rs`), runs it natively or by interpreter, and commits it (`turns/turn.rs`). What the turn has sent to
-//! the outside is then delivered through [`values::foreign::Foreign::deliver`].
+//! (`threads/dispatch.rs`), runs it natively or by interpreter, and commits it (`turns/turn.rs`). Messages to the
+//! outside are then delivered through [`values::foreign::Foreign::deliver`].
 //!
 //! # An example
 //!
@@ -35,7 +35,7 @@
 //! use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 //! use mote_vm::threads::{seeded::Schedule, sponsor::SponsorConfig};
 //!
-//! /// An embedder that wants to hear of nothing.
+//! /// An embedder that ignores all reports.
 //! struct Deaf;
 //!
 //! impl Outside for Deaf {
@@ -67,7 +67,7 @@
 //! };
 //! let machine = Machine::start(config, Box::new(Deaf)).expect("memory and a thread");
 //! assert_eq!(machine.sponsor_names(), [Atom::new("main")]);
-//! // Bytes that are no unit of code are refused, whatever they are.
+//! // Bytes that are not a unit of code are refused, whatever they are.
 //! assert!(machine.load(b"no unit", &|_, _| None).is_err());
 //! assert_eq!(machine.info().counts().turns, 0);
 //! machine.stop();

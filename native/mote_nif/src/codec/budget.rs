@@ -15,18 +15,18 @@ pub const LARGE: usize = NORMAL;
 const PARTS_A_PERCENT: usize = 200;
 
 /// Why a term was not written.
-pub enum Halt {
+pub enum Unwritten {
     /// It is too much for the budget.
     Big,
     /// There is a long binary in it of which it is not known what it keeps.
     Long,
 }
 
-impl From<Halt> for BeamAtom {
-    fn from(halt: Halt) -> BeamAtom {
+impl From<Unwritten> for BeamAtom {
+    fn from(halt: Unwritten) -> BeamAtom {
         match halt {
-            Halt::Big => names::big(),
-            Halt::Long => names::long(),
+            Unwritten::Big => names::big(),
+            Unwritten::Long => names::long(),
         }
     }
 }
@@ -95,7 +95,7 @@ pub fn place(term: Term<'_>) -> (usize, usize) {
     }
 }
 
-/// Has the scheduler count what visiting so many parts has taken, on a normal one: otherwise a process that goes on and on
+/// Has the scheduler count what visiting that many parts has taken, on a normal one: otherwise a process that goes on and on
 /// with large terms would not be interrupted for long. Few are not worth a call.
 pub fn spent(env: Env<'_>, parts: usize) {
     let percent = parts / PARTS_A_PERCENT;

@@ -1,6 +1,6 @@
 //! The terms of foreign values.
 use crate::held::foreign::{
-    Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
+    Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
 use crate::held::outbox::Writable;
 use crate::held::structs;
@@ -17,7 +17,7 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         pid.to(env)
     } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
         opaque.term.to(env)
-    } else if let Some(Waiting(customer)) = any.downcast_ref() {
+    } else if let Some(Awaiting(customer)) = any.downcast_ref() {
         structs::customer(env, customer)
     } else if let Some(Writable(outbox)) = any.downcast_ref() {
         structs::outbox(env, outbox)

@@ -17,7 +17,7 @@ use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
 use rustler::{Encoder, Env, Term};
 
 /// A step of the walk. The values are borrowed for the length of one call of [`Decoder::term`].
-enum Step<'m, O = Committed> {
+enum DecodeStep<'m, O = Committed> {
     Visit(Value<'m, O>),
     Tuple(usize),
     List(usize),
@@ -56,7 +56,7 @@ const GLANCE_ELEMENTS: usize = 50;
 /// How much of a binary.
 const GLANCE_BYTES: usize = 256;
 
-/// And bytes of all integers together: some that are too large to be added up can be told from what is no integer.
+/// And bytes of all integers together: some are too large to be added up, but still recognisable as integers.
 const GLANCE_INTEGERS: usize = 256 << 10;
 
 /// Builds terms and keeps count of what they are made of.
@@ -77,15 +77,15 @@ pub struct Decoder {
     uncommitted: Vec<usize>,
     made: Vec<ErlNifTerm>,
     /// Empty between two terms: only its room is kept.
-    steps: Vec<Step<'static>>,
+    steps: Vec<DecodeStep<'static>>,
 }
 
 /// The room of a list of steps, for steps of another time.
-fn emptied<'a, O, P>(mut steps: Vec<Step<'_, O>>) -> Vec<Step<'a, P>> {
+fn emptied<'a, O, P>(mut steps: Vec<DecodeStep<'_, O>>) -> Vec<DecodeStep<'a, P>> {
     steps.clear();
     steps.shrink_to(KEPT);
     // Nothing is left to be mapped; the allocation stays.
-    steps.into_iter().map(|_| Step::More).collect()
+    steps.into_iter().map(|_| DecodeStep::More).collect()
 }
 
 /// What has no parts and holds on to nothing.
@@ -154,7 +154,7 @@ impl Decoder {
         self.term(env, machine, value)
     }
 
-    /// From here on only as much of all values together as makes a term soon. What is shown is as it is.
+    /// From here on only as much of all values together as becomes a term quickly. What is shown is exact.
     pub fn look(&mut self) {
         self.limit = Some(LOOK);
     }
@@ -170,17 +170,17 @@ impl Decoder {
             return term;
         }
         let mut steps = emptied(std::mem::take(&mut self.steps));
-        steps.push(Step::Visit(value));
+        steps.push(DecodeStep::Visit(value));
         while let Some(step) = steps.pop() {
             let term = match step {
-                Step::Visit(value) => match self.visit(env, machine, value, &mut steps) {
+                DecodeStep::Visit(value) => match self.visit(env, machine, value, &mut steps) {
                     Some(term) => term.as_c_arg(),
                     None => continue,
                 },
-                Step::Tuple(count) => self.tuple(env, count),
-                Step::List(count) => self.list(env, count),
-                Step::Map(count) => self.map(env, count),
-                Step::More => names::more().to_term(env).as_c_arg(),
+                DecodeStep::Tuple(count) => self.tuple(env, count),
+                DecodeStep::List(count) => self.list(env, count),
+                DecodeStep::Map(count) => self.map(env, count),
+                DecodeStep::More => names::more().to_term(env).as_c_arg(),
             };
             self.made.push(term);
         }
@@ -227,7 +227,7 @@ impl Decoder {
         env: Env<'a>,
         machine: &dyn Carrier,
         value: Value<'m, O>,
-        steps: &mut Vec<Step<'m, O>>,
+        steps: &mut Vec<DecodeStep<'m, O>>,
     ) -> Option<Term<'a>> {
         self.nodes += 1;
         if self.full(0) {
@@ -278,18 +278,18 @@ impl Decoder {
                 if self.full(elements.len()) {
                     return Some(names::more().to_term(env));
                 }
-                steps.push(Step::Tuple(elements.len()));
-                steps.extend(elements.iter().rev().map(Step::Visit));
+                steps.push(DecodeStep::Tuple(elements.len()));
+                steps.extend(elements.iter().rev().map(DecodeStep::Visit));
                 return None;
             }
             View::Map(map) => {
                 if self.full(2 * map.len()) {
                     return Some(names::more().to_term(env));
                 }
-                steps.push(Step::Map(map.len()));
+                steps.push(DecodeStep::Map(map.len()));
                 let at = steps.len();
-                steps.extend(map.iter().map(|(key, _)| Step::Visit(key)));
-                steps.extend(map.iter().map(|(_, value)| Step::Visit(value)));
+                steps.extend(map.iter().map(|(key, _)| DecodeStep::Visit(key)));
+                steps.extend(map.iter().map(|(_, value)| DecodeStep::Visit(value)));
                 steps[at..].reverse();
                 return None;
             }
@@ -304,7 +304,7 @@ impl Decoder {
         self.limit.is_some_and(|limit| self.nodes + coming > limit)
     }
 
-    /// Whether there is room for what costs so much to copy; then it is spent, where there is a limit.
+    /// Whether there is room for a copy of that cost; if there is, and a limit holds, the cost is spent.
     fn affords(&mut self, bytes: usize) -> bool {
         let nodes = bytes / BYTES_PER_NODE;
         if self.full(nodes) {
@@ -317,9 +317,9 @@ impl Decoder {
     }
 
     /// Steps for the elements of a list and its tail.
-    fn spine<'m, O: Origin<'m>>(&mut self, list: Value<'m, O>, steps: &mut Vec<Step<'m, O>>) {
+    fn spine<'m, O: Origin<'m>>(&mut self, list: Value<'m, O>, steps: &mut Vec<DecodeStep<'m, O>>) {
         let at = steps.len();
-        steps.push(Step::List(0));
+        steps.push(DecodeStep::List(0));
         let (mut rest, mut cut) = (list, false);
         let most = match (self.limited, self.limit) {
             (true, _) => GLANCE_ELEMENTS,
@@ -332,13 +332,17 @@ impl Decoder {
                 cut = true;
                 break;
             }
-            steps.push(Step::Visit(head));
+            steps.push(DecodeStep::Visit(head));
             rest = tail;
         }
         let count = steps.len() - at - 1;
         self.nodes += count;
-        steps.push(if cut { Step::More } else { Step::Visit(rest) });
-        steps[at] = Step::List(count);
+        steps.push(if cut {
+            DecodeStep::More
+        } else {
+            DecodeStep::Visit(rest)
+        });
+        steps[at] = DecodeStep::List(count);
     }
 
     fn tuple(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
@@ -408,7 +412,7 @@ impl Decoder {
         let term = shown.then(|| make::integer(env, big)).flatten();
         self.copied += bytes;
         if self.limit.is_none() {
-            // Copying it takes as long as making so many terms.
+            // Copying it takes as long as making that many terms.
             self.nodes += bytes / BYTES_PER_NODE;
             self.guessed += bytes / BYTES_PER_NODE;
         }
@@ -464,7 +468,7 @@ impl Decoder {
         machine: &dyn Carrier,
         sponsor: Value<'m, O>,
         target: Value<'m, O>,
-        steps: &mut Vec<Step<'m, O>>,
+        steps: &mut Vec<DecodeStep<'m, O>>,
     ) -> Option<Term<'a>> {
         match (sponsor.view(), target.view()) {
             (View::Atom(sponsor), View::Address(actor)) => {
@@ -472,7 +476,7 @@ impl Decoder {
             }
             // A process or a customer has no sponsor to go to.
             _ => {
-                steps.push(Step::Visit(target));
+                steps.push(DecodeStep::Visit(target));
                 None
             }
         }

@@ -13,15 +13,15 @@
 //! 2. A binary is shared only if what it keeps is known, and less than [`MOST_KEPT`] times its own bytes; it is charged with
 //!    all of that. Any other is copied, also one whose bytes do not begin with a byte, or whose last byte is not whole.
 //! 3. A function is charged with all that the binaries keep which it has captured.
-use crate::codec::budget::{place, spent, Halt, Kept, Means, MOST_KEPT, NORMAL};
+use crate::codec::budget::{place, spent, Kept, Means, Unwritten, MOST_KEPT, NORMAL};
 use crate::held::foreign::{
-    Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
+    Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
 use crate::held::machine::MachineResource;
 use crate::held::outbox::Writable;
 use crate::held::question::Customer;
 use crate::held::structs::{is_ours, known_struct, Struct};
-use crate::term::atoms::{self, Known};
+use crate::term::atoms::{self, AtomCache};
 use crate::term::own_term::OwnTerm;
 use crate::term::read::{integer, list_cell, map_size, small_integer, tuple};
 use mote_vm::base::atom::Atom;
@@ -52,7 +52,7 @@ pub struct Encoder<'m, 'a> {
     budget: usize,
     /// What long binaries and functions keep, if that was found out.
     kept: Option<Kept>,
-    atoms: Known,
+    atoms: AtomCache,
     stack: Vec<Term<'a>>,
     /// What was written so far.
     pub builder: Builder,
@@ -70,7 +70,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
             machine,
             budget: means.budget,
             kept: means.known(),
-            atoms: Known::here(),
+            atoms: AtomCache::here(),
             stack: Vec::new(),
             builder: Builder::new(),
         }
@@ -81,20 +81,20 @@ impl<'m, 'a> Encoder<'m, 'a> {
         spent(env, NORMAL - self.budget.min(NORMAL));
     }
 
-    fn spend(&mut self, nodes: usize) -> Result<(), Halt> {
-        self.budget = self.budget.checked_sub(nodes).ok_or(Halt::Big)?;
+    fn spend(&mut self, nodes: usize) -> Result<(), Unwritten> {
+        self.budget = self.budget.checked_sub(nodes).ok_or(Unwritten::Big)?;
         Ok(())
     }
 
     /// Begins `{customer, request}`; the request must follow.
     pub fn request_of(&mut self, customer: &ResourceArc<Customer>) {
         self.builder.tuple(2);
-        self.builder.foreign(Arc::new(Waiting(customer.clone())));
+        self.builder.foreign(Arc::new(Awaiting(customer.clone())));
     }
 
     /// Writes a term.
     #[inline]
-    pub fn term(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    pub fn term(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         // Most messages are tuples: to ask for the type first would be a call more.
         match tuple(term) {
             Some(elements) => {
@@ -109,7 +109,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn one(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    fn one(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         self.spend(1)?;
         if self.leaf(term) {
             return Ok(());
@@ -144,7 +144,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
+    fn opaque(&mut self, term: Term<'a>, class: Class) -> Result<(), Unwritten> {
         self.spend(OPAQUE)?;
         let own = Opaque::alone(OwnTerm::copy(term), class);
         self.builder.foreign(Arc::new(own));
@@ -152,8 +152,8 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     /// A function, with all that it keeps. How large it is cannot be seen from here.
-    fn function(&mut self, term: Term<'a>) -> Result<(), Halt> {
-        let known = self.kept.as_ref().ok_or(Halt::Long)?;
+    fn function(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
+        let known = self.kept.as_ref().ok_or(Unwritten::Long)?;
         let kept = known.get(&place(term)).copied().unwrap_or(0);
         self.spend(NORMAL)?;
         let own = Opaque::keeping(OwnTerm::copy(term), Class::Function, kept);
@@ -161,8 +161,8 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    /// A bitstring that is no binary: how large it is cannot be seen either. It is copied.
-    fn bits(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    /// A bitstring that is not a binary: its size cannot be seen either. It is copied.
+    fn bits(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         self.spend(NORMAL)?;
         let own = OwnTerm::unshared(term).unwrap_or_else(|| OwnTerm::copy(term));
         let own = Opaque::alone(own, Class::Bitstring);
@@ -171,14 +171,14 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     /// As `opaque`, for terms that are small and hold on to nothing.
-    fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Halt> {
+    fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Unwritten> {
         self.spend(FEW)?;
         let own = Opaque::small(self.resource.nursery.copy(term), class);
         self.builder.foreign(Arc::new(own));
         Ok(())
     }
 
-    fn reference(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    fn reference(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         if is_ours(term) {
             return self.opaque(term, Class::Reference);
         }
@@ -188,8 +188,8 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    /// An integer that is no leaf. How large one is that nobody calculates with cannot be seen from here.
-    fn large_integer(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    /// An integer that is not a leaf. The size of one that nobody calculates with cannot be seen from here.
+    fn large_integer(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         self.spend(FEW)?;
         match integer(term) {
             Some((negative, limbs)) => {
@@ -205,7 +205,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     #[inline]
-    fn tuple(&mut self, term: Term<'a>, elements: &'a [ErlNifTerm]) -> Result<(), Halt> {
+    fn tuple(&mut self, term: Term<'a>, elements: &'a [ErlNifTerm]) -> Result<(), Unwritten> {
         self.spend(elements.len())?;
         self.builder.tuple(elements.len());
         let env = term.get_env();
@@ -237,7 +237,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         small_integer(term).is_some_and(|n| self.builder.integer(n))
     }
 
-    fn list(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    fn list(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         let from = self.stack.len();
         let mut rest = term;
         while let Some((head, tail)) = list_cell(rest) {
@@ -256,7 +256,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn binary(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    fn binary(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         let Ok(binary) = Binary::from_term(term) else {
             return self.bits(term);
         };
@@ -265,7 +265,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
             self.builder.bytes(&binary);
             return Ok(());
         }
-        let known = self.kept.as_ref().ok_or(Halt::Long)?;
+        let known = self.kept.as_ref().ok_or(Unwritten::Long)?;
         // One whose bytes were just put together for us is not there.
         let kept = known.get(&place(term));
         let shared = kept
@@ -285,11 +285,11 @@ impl<'m, 'a> Encoder<'m, 'a> {
         }
     }
 
-    fn map(&mut self, term: Term<'a>) -> Result<(), Halt> {
+    fn map(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         match known_struct(term) {
             Some(Struct::Customer(customer)) => {
                 self.spend(FEW)?;
-                self.builder.foreign(Arc::new(Waiting(customer)));
+                self.builder.foreign(Arc::new(Awaiting(customer)));
             }
             Some(Struct::Address(machine, key, sponsor)) => {
                 self.spend(OPAQUE)?;
@@ -328,7 +328,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         self.builder.address(held);
     }
 
-    fn entries(&mut self, map: Term<'a>) -> Result<(), Halt> {
+    fn entries(&mut self, map: Term<'a>) -> Result<(), Unwritten> {
         self.spend(2 * map_size(map))?;
         let from = self.stack.len();
         match map.decode::<MapIterator>() {

@@ -2,7 +2,7 @@
 use crate::codec::repack::repack;
 use crate::deliver::mail;
 use crate::held::foreign::{
-    Abroad, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere, Waiting,
+    Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
 use crate::held::order::compare;
 use crate::term::atoms::{self, names};
@@ -117,7 +117,7 @@ impl Foreign for LongBinary {
     }
 }
 
-impl Foreign for Waiting {
+impl Foreign for Awaiting {
     fn class(&self) -> Class {
         Class::Address
     }

@@ -4,13 +4,13 @@
 //! locked, also by whoever frees the message, and it must hold the receiver against its end. So it sends itself what comes
 //! now and then, and leaves what comes in a rush here, in one row of words that the postman sends from.
 //!
-//! The BEAM lets native code send to processes of its own node only. What is for another node goes to the postman as a
+//! The BEAM lets native code send to processes of its own node only. A message for another node goes to the postman as a
 //! message, `{:mote_abroad, pid, message}`, in the order in which it was sent: the postman sees to the rest.
 //!
 //! Invariants:
 //! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
 //!    those that follow wait as well. It is among the `receivers` from before its messages can be taken until they have
-//!    been sent; and who sends them is the same to the BEAM (term/send.rs, invariant 1).
+//!    been sent; and their sender makes no difference to the BEAM (term/send.rs, invariant 1).
 //! 2. No wake-up is lost: the postman clears `told` only when it finds nothing, under the lock.
 //! 3. Nothing is lost: what the postman leaves behind is sent by who joins the machine, whose threads have ended then.
 //! 4. What waits is outstanding for the machine, from before it can be taken until it has been sent.
@@ -18,7 +18,7 @@ use crate::codec::decode::Decoder;
 use crate::codec::letters::build;
 use crate::deliver::message::post;
 use crate::held::bridge::Bridge;
-use crate::held::mailbox::{Bag, Entrance, Mail};
+use crate::held::mailbox::{Bag, Incoming, Mail};
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use crate::term::send::send_as_nobody;
@@ -33,7 +33,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// So many messages within so much time are a rush: about what the thread can send itself. The postman is awake by then.
+/// This many messages within this much time are a rush: about what the thread can send itself. The postman is awake by then.
 const RUSH: usize = 16;
 
 const RUSH_TIME: Duration = Duration::from_micros(50);
@@ -46,17 +46,17 @@ pub const ROUND: usize = 1_000;
 
 /// How quickly a thread sends to processes.
 #[derive(Clone, Copy, Default)]
-struct Pace {
+struct SendingRate {
     count: usize,
     since: Option<Instant>,
     rush: bool,
 }
 
 thread_local! {
-    static PACE: Cell<Pace> = const { Cell::new(Pace { count: 0, since: None, rush: false }) };
+    static PACE: Cell<SendingRate> = const { Cell::new(SendingRate { count: 0, since: None, rush: false }) };
 }
 
-/// Whether this thread is in a rush with so many more messages. The clock is not asked for what comes now and then.
+/// Whether this thread is in a rush with that many more messages. For occasional messages the clock is not read.
 fn rushes(count: usize) -> bool {
     let mut pace = PACE.get();
     pace.count += count;
@@ -143,7 +143,7 @@ impl Mail {
         self.waiting.load(Ordering::Acquire) > 0 && self.entrance.lock().receivers.contains_key(pid)
     }
 
-    /// Whether so many messages for that process are to wait.
+    /// Whether that many messages for that process are to wait.
     fn takes(&self, pid: &LocalPid, count: usize) -> bool {
         // A scheduler sends cheaply itself.
         let rush = rushes(count) && self.postman.get().is_some() && !is_scheduler_thread();
@@ -185,7 +185,7 @@ impl Mail {
         machine: &dyn Carrier,
         pid: &LocalPid,
         count: usize,
-        mut entrance: MutexGuard<'_, Entrance>,
+        mut entrance: MutexGuard<'_, Incoming>,
     ) {
         if count == 0 {
             return;
@@ -216,7 +216,7 @@ impl Mail {
         entrance.told
     }
 
-    /// Sends so many messages, in a NIF; whether there may be more.
+    /// Sends at most that many messages, in a NIF. Returns whether there may be more.
     pub fn deliver(&self, env: Env<'_>, machine: &dyn Carrier, at_most: usize) -> bool {
         let mut taken = self.taken.lock();
         let (mut count, mut undelivered) = (0, 0);

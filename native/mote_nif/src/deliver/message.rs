@@ -15,16 +15,16 @@ const CLEAR_EVERY: u32 = 64;
 /// From this size on, a message leaves with its environment.
 const BIG: usize = 256;
 
-struct Outbox {
+struct Scratch {
     env: *mut ErlNifEnv,
-    /// Who sends on this thread.
+    /// What sends on this thread.
     sender: *mut ErlNifEnv,
     used: u32,
     decoder: Decoder,
 }
 
 thread_local! {
-    static OUTBOX: RefCell<Option<Outbox>> = const { RefCell::new(None) };
+    static OUTBOX: RefCell<Option<Scratch>> = const { RefCell::new(None) };
 }
 
 /// Sends what `build` makes, on any thread, as nobody. Whether the receiver is there.
@@ -32,16 +32,16 @@ pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) ->
     OUTBOX.with(|outbox| {
         // Taken out, so that whatever runs meanwhile may send as well.
         let taken = outbox.borrow_mut().take();
-        let mut out = taken.unwrap_or_else(Outbox::new);
+        let mut out = taken.unwrap_or_else(Scratch::new);
         let sent = out.send(pid, build);
         *outbox.borrow_mut() = Some(out);
         sent
     })
 }
 
-impl Outbox {
-    fn new() -> Outbox {
-        Outbox {
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch {
             // SAFETY: allocating an environment has no conditions.
             env: unsafe { enif_alloc_env() },
             sender: nobody(),
@@ -76,7 +76,7 @@ impl Outbox {
     }
 }
 
-impl Drop for Outbox {
+impl Drop for Scratch {
     fn drop(&mut self) {
         // SAFETY: allocated by `new`, freed only here.
         unsafe { enif_free_env(self.env) };

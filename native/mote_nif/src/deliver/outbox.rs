@@ -37,7 +37,7 @@ impl Writable {
         })
     }
 
-    /// The machine had no memory for so many letters.
+    /// The machine had no memory for that many letters.
     fn refused(&self, count: u64) {
         if let Some(machine) = self.0.machine.any() {
             machine.lacked_memory(count);

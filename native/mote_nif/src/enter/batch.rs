@@ -7,7 +7,7 @@ use crate::held::structs::{known_struct, Struct};
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements};
 use mote_vm::base::atom::Atom as Name;
-use mote_vm::boundary::batch::Letters;
+use mote_vm::boundary::batch::BatchLetters;
 use mote_vm::machine::{Entrance, Machine};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::{Held, Key};
@@ -15,7 +15,7 @@ use rustler::{Atom, ResourceArc, Term};
 
 /// Messages that enter together.
 pub const BATCH: usize = 1_000;
-/// With so many bytes outside of heaps they are enough: what enters together is refused together when there is no memory
+/// With this many bytes outside of heaps they are enough: what enters together is refused together when there is no memory
 /// for all of it.
 const BATCH_OUTSIDE: usize = 128 << 10;
 
@@ -62,7 +62,7 @@ impl Aim {
 pub struct Run<'m, 'a> {
     machine: &'m Machine,
     entrance: Entrance,
-    pub letters: Letters,
+    pub letters: BatchLetters,
     writer: Writer<'m, 'a>,
     /// Why it does not go on.
     pub why: Atom,

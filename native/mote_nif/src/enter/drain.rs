@@ -1,14 +1,14 @@
 //! Waiting until a machine has nothing to do.
 //!
 //! The machine tells it on whatever thread is the last one busy, or stops it: that can be a thread of its own as well
-//! as a scheduler, and whoever forgets it must be told as well; so what is told is the dropping of a resource.
+//! as a scheduler, and a waiter that is forgotten must be notified as well; so the notification is the dropping of a resource.
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;
 use crate::term::send::send_in;
 use rustler::{Env, Resource, ResourceArc};
 
-/// Somebody who waits; told when nobody holds it any more.
+/// A waiter, notified when nobody holds it any more.
 pub struct Drain {
     pub customer: ResourceArc<Customer>,
     pub machine: ResourceArc<MachineResource>,

@@ -1,6 +1,6 @@
 //! Waiting for room in a sponsor.
 //!
-//! As in drain.rs, what is told is the dropping of a resource: only destructors may send a message from anywhere.
+//! As in drain.rs, the notification is the dropping of a resource: only destructors may send a message from anywhere.
 use crate::enter::target::Target;
 use crate::held::question::Customer;
 use crate::term::send::send_in;
@@ -9,7 +9,7 @@ use mote_vm::boundary::room::{InLine, Permit};
 use parking_lot::Mutex;
 use rustler::{Atom, Encoder, Env, Resource, ResourceArc};
 
-/// Somebody who waits; told when nobody holds it any more.
+/// A waiter, notified when nobody holds it any more.
 pub struct Hope {
     pub customer: ResourceArc<Customer>,
     pub permit: Mutex<Option<Permit>>,
@@ -33,10 +33,10 @@ impl Resource for Hope {
 }
 
 /// The place of a process in the line. It is given up when the process dies or drops it.
-pub struct Place(pub Mutex<Option<InLine>>);
+pub struct PlaceInLine(pub Mutex<Option<InLine>>);
 
 #[rustler::resource_impl]
-impl Resource for Place {}
+impl Resource for PlaceInLine {}
 
 /// Room for one message. It goes to the next in line when it is dropped unused.
 pub struct Admission(Mutex<Option<Permit>>);

@@ -72,7 +72,7 @@ impl<'a> Target<'a> {
         sent.map_err(refusal)
     }
 
-    /// The same after so many milliseconds.
+    /// The same after that many milliseconds.
     pub fn send_after(&self, milliseconds: u64, message: Parcel) -> Result<TimerId, Atom> {
         let armed = self
             .machine

@@ -14,7 +14,7 @@ pub fn send_after_within<'a>(
     means: Means<'a>,
 ) -> Term<'a> {
     match arm(target, message, milliseconds, means) {
-        // The term that there is already: each new one would be a reference of its own to the resource.
+        // The existing term: each new one would be a reference of its own to the resource.
         Ok(timer) => structs::timer(env, target.0, timer),
         Err(word) => word.encode(env),
     }

@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! 1. Jobs are done one after the other, in the order in which they came, by one thread, or by nobody else's: where there
-//!    is no thread to be had, by who brings them. None is forgotten: the thread ends only when it finds none, under the
+//!    is no thread available, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the
 //!    lock, and says so there.
 //! 2. The library is not unloaded under the thread: from the first job on, it holds a resource of its own for ever.
 use parking_lot::{Condvar, Mutex};
@@ -17,16 +17,16 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// So many parts are a tenth of a millisecond's work, or less: they are no reason to come here.
+/// This many parts are a tenth of a millisecond's work, or less: they are no reason to come here.
 pub const FEW: usize = 1_000;
 
-/// The thread waits so long for another job.
+/// How long the thread waits for another job.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-type Job = Box<dyn FnOnce() + Send>;
+type Errand = Box<dyn FnOnce() + Send>;
 
 struct Desk {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<Errand>,
     /// The thread is there, and looks again before it goes.
     attended: bool,
 }
@@ -78,13 +78,13 @@ fn attend() {
     }
 }
 
-fn run(job: Job) {
+fn run(job: Errand) {
     // What fails there is for nobody to see, and no reason not to do the others.
     let _ = catch_unwind(AssertUnwindSafe(job));
 }
 
 /// The next job; if there is none, nobody attends any more.
-fn next(patient: bool) -> Option<Job> {
+fn next(patient: bool) -> Option<Errand> {
     let mut desk = DESK.lock();
     if patient && desk.jobs.is_empty() {
         CALLED.wait_for(&mut desk, PATIENCE);

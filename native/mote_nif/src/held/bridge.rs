@@ -1,4 +1,4 @@
-//! The way from a running machine to its resource. What comes by it is in deliver/bridge.rs.
+//! The way from a running machine to its resource. deliver/bridge.rs has what comes by it.
 use crate::held::machine::{MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;

@@ -21,7 +21,7 @@ pub enum Content {
     Aborted(OwnTerm),
 }
 
-/// Where the answer of a future is kept. Filled once, by whoever has claimed the question.
+/// Where the answer of a future is kept. Filled once, by the caller that has claimed the question.
 pub struct Cell {
     pub content: Mutex<Content>,
     /// Whether one turn is all there is: the call of a function.

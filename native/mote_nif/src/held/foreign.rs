@@ -1,5 +1,5 @@
-//! What a machine carries of the BEAM without looking into it: processes, customers, what is of other machines, and
-//! every term that is no value of the machine. What becomes of messages to them is in deliver/foreign.rs.
+//! Terms of the BEAM that a machine carries without looking into them: processes, customers, what is of other machines, and
+//! every term that is not a value of the machine. deliver/foreign.rs says what becomes of messages to them.
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
@@ -12,7 +12,7 @@ use rustler::sys::{enif_inspect_binary, enif_make_sub_binary, ErlNifBinary, ErlN
 use rustler::{Env, LocalPid, ResourceArc, Term};
 use std::mem::MaybeUninit;
 
-/// A term takes about so many times in a heap what it takes in the external format: of lists of small numbers eight times
+/// A term takes about this many times in a heap what it takes in the external format: of lists of small numbers eight times
 /// as much, of binaries as much.
 const HEAP_PER_WRITTEN: usize = 4;
 
@@ -41,7 +41,7 @@ pub struct LongBinary {
 }
 
 /// Somebody who waits for an answer.
-pub struct Waiting(pub ResourceArc<Customer>);
+pub struct Awaiting(pub ResourceArc<Customer>);
 
 /// An actor of another machine. The term is its `%Mote.Address{}`, which keeps it alive.
 pub struct Elsewhere {
@@ -59,7 +59,7 @@ pub struct TimerElsewhere {
     pub timer: TimerId,
 }
 
-impl Waiting {
+impl Awaiting {
     /// What tells customers apart.
     pub fn identity(&self) -> usize {
         self.0.as_c_arg() as usize
@@ -77,7 +77,7 @@ impl Opaque {
         Opaque::keeping(term, class, 0)
     }
 
-    /// The same, of one that keeps so many bytes besides.
+    /// The same, of one that keeps that many bytes besides.
     pub fn keeping(term: OwnTerm, class: Class, kept: usize) -> Opaque {
         let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
         let written = term.with(|term| term.to_binary().len());
@@ -102,7 +102,7 @@ impl Opaque {
 }
 
 impl LongBinary {
-    /// A binary that keeps so many bytes; `None` of anything else.
+    /// A binary that keeps that many bytes; `None` of anything else.
     pub fn new(term: Term<'_>, kept: usize) -> Option<LongBinary> {
         let term = OwnTerm::copy(term);
         let mut binary = MaybeUninit::uninit();
@@ -155,17 +155,17 @@ pub fn is_large(value: &ForeignRef) -> bool {
 
 /// Whether somebody waits for it to be answered.
 pub fn is_customer(value: &ForeignRef) -> bool {
-    value.as_any().is::<Waiting>()
+    value.as_any().is::<Awaiting>()
 }
 
-/// Who asks, if that is a request.
+/// The customer, if that is a request.
 pub fn customer_of(message: Value<'_>) -> Option<&Customer> {
     let View::Tuple(elements) = message.view() else {
         return None;
     };
     match elements.iter().next().map(Value::view) {
         Some(View::Foreign(value)) => {
-            let waiting: &Waiting = value.as_any().downcast_ref()?;
+            let waiting: &Awaiting = value.as_any().downcast_ref()?;
             Some(&waiting.0)
         }
         _ => None,

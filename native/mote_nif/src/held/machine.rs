@@ -4,7 +4,7 @@
 //! 1. A running machine holds its own resource (the pin, in bridge.rs) until it was joined, so the library is never
 //!    unloaded under its threads. Whoever joined releases the pin.
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: what
-//!    is large when it goes, or is told to many, they leave to another thread (aside.rs).
+//!    is large when it goes, or has many receivers, they leave to another thread (aside.rs).
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
 use crate::term::atoms::{self, names};
@@ -46,7 +46,7 @@ impl Reports {
 
 /// One machine, from its start until nobody refers to it any more.
 pub struct MachineResource {
-    /// Set once, so that who sends takes no lock. It stays as long as the resource, though what it held in actors is given
+    /// Set once, so that a sender takes no lock. It stays as long as the resource, though what it held in actors is given
     /// back by a join.
     machine: OnceLock<Machine>,
     joined: AtomicBool,
@@ -59,7 +59,7 @@ pub struct MachineResource {
     /// For references, which may be some library's resources: so they have a place of their own, where few of them
     /// keep each other.
     pub references: Nursery,
-    /// For the tags of questions, which are plain references and gone soon: so many of them share an environment, for
+    /// For the tags of questions, which are plain references and gone soon. This many of them share an environment, for
     /// making one takes longer than the rest of a question.
     pub tags: Nursery,
     /// The process that answers for it.
@@ -106,7 +106,7 @@ impl MachineResource {
 
     /// The machine, also while it stops; not after a join.
     pub fn any(&self) -> Option<&Machine> {
-        // Acquire: who sees it finds everything joined.
+        // Acquire: a thread that sees it finds everything joined.
         let machine = self.machine.get();
         machine.filter(|_| !self.joined.load(Acquire))
     }

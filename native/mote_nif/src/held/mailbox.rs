@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
 use std::sync::OnceLock;
 
-/// What waits, and for whom: how many in a row.
+/// What waits, and for whom: how many consecutive messages.
 #[derive(Default)]
 pub struct Bag {
     pub letters: Letters<OwnTerm>,
@@ -16,7 +16,7 @@ pub struct Bag {
 }
 
 #[derive(Default)]
-pub struct Entrance {
+pub struct Incoming {
     pub bag: Bag,
     /// How many rows wait for each, those that the postman has taken included.
     pub receivers: FxHashMap<LocalPid, usize>,
@@ -29,7 +29,7 @@ pub struct Mail {
     pub postman: OnceLock<LocalPid>,
     /// How many messages wait.
     pub waiting: AtomicUsize,
-    pub entrance: Mutex<Entrance>,
+    pub entrance: Mutex<Incoming>,
     /// What the postman has taken.
     pub taken: Mutex<Bag>,
 }

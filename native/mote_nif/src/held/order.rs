@@ -1,5 +1,5 @@
 //! The order of foreign values of one class.
-use crate::held::foreign::{Abroad, Elsewhere, Opaque, Process, TimerElsewhere, Waiting};
+use crate::held::foreign::{Abroad, Awaiting, Elsewhere, Opaque, Process, TimerElsewhere};
 use crate::held::outbox::Writable;
 use crate::term::own_term::OwnTerm;
 use mote_vm::base::atom::Atom;
@@ -31,7 +31,7 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
         Ok(pid.raw())
     } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
         Ok(opaque.raw())
-    } else if let Some(waiting) = any.downcast_ref::<Waiting>() {
+    } else if let Some(waiting) = any.downcast_ref::<Awaiting>() {
         Err(Identity::Customer(waiting.identity()))
     } else if let Some(outbox) = any.downcast_ref::<Writable>() {
         Err(Identity::Outbox(outbox.identity()))

@@ -5,7 +5,7 @@ use crate::term::own_term::OwnTerm;
 use mote_vm::boundary::outbox::{Account, Charge, Outbox};
 use rustler::{Env, LocalPid, Monitor, Resource, ResourceArc};
 
-/// A message that is no small and plain value, and what it is charged with.
+/// A message that is not a small and plain value, and what it is charged with.
 pub struct Copied {
     pub term: OwnTerm,
     pub _charge: Charge,

@@ -9,7 +9,7 @@ use crate::held::structs;
 use crate::term::atoms::{self, names};
 use mote_vm::base::atom::Atom as Name;
 use mote_vm::base::ids::BehaviourName;
-use mote_vm::look::graph::{Edge, Graph, Node};
+use mote_vm::look::graph::{Edge, Graph, GraphNode};
 use mote_vm::look::survey::Survey;
 use mote_vm::look::Figure;
 use mote_vm::machine::{Inspection, Machine};
@@ -70,7 +70,7 @@ pub fn graph<'a>(
     machine: &Machine,
     graph: &Graph<'_>,
 ) -> Term<'a> {
-    let node = |node: &Node<'_>| {
+    let node = |node: &GraphNode<'_>| {
         let address = decoder.address(env, machine, node.actor, None);
         (address, behaviour(env, node.behaviour))
     };

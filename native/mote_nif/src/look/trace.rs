@@ -15,13 +15,13 @@ use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, LocalPid, Term};
 
 /// A process that is shown turns.
-pub struct Process {
+pub struct ProcessWitness {
     pub pid: LocalPid,
     pub reference: OwnTerm,
     pub pattern: Option<Pattern>,
 }
 
-impl Witness for Process {
+impl Witness for ProcessWitness {
     fn wants(&self, message: Value<'_>) -> bool {
         let pattern = self.pattern.as_ref();
         pattern.is_none_or(|pattern| pattern.matches(message))

@@ -23,7 +23,7 @@ fn drain<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, tag: Term<'a>)
     (ResourceArc::new(asker), number).encode(env)
 }
 
-/// Gives back the ticket of a wait that was cancelled.
+/// Returns the ticket of a wait that was cancelled.
 #[rustler::nif]
 fn drain_forget(machine: &MachineResource, ticket: u64) -> Atom {
     if let Some(running) = machine.any() {

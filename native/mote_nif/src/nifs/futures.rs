@@ -1,7 +1,7 @@
 //! Futures: a question whose answer is kept, for any process to look at, as often as it likes.
 //!
 //! A future is a [`Customer`](crate::held::question::Customer) like any other to the machine. Its answer goes to no
-//! mailbox but into a [`Cell`](crate::held::cell::Cell); those who wait for it are customers of their own, who are told
+//! mailbox but into a [`Cell`](crate::held::cell::Cell); callers that wait for it are customers of their own, which are told
 //! when it is there.
 use crate::codec::budget::Means;
 use crate::deliver::cell::send_to;

@@ -89,7 +89,7 @@ fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
     if let Some(running) = machine.any() {
         running.stop();
         running.join();
-        // What the postman has left: in rounds, for it may be at it as well, on a normal scheduler.
+        // What the postman has left: in rounds, because the postman may be at it as well, on a normal scheduler.
         while machine.mail.deliver(env, running, ROUND) {}
         unpin(running);
         machine.joined();

@@ -6,7 +6,7 @@ use rustler::{schedule, Atom, Env};
 
 const PERCENT: i32 = 15;
 
-/// The calling process sends mail from now on: it is told by the message `:mote_mail` that there is some.
+/// The calling process sends mail from now on: the message `:mote_mail` says that some waits.
 #[rustler::nif]
 fn machine_postman(env: Env<'_>, machine: &MachineResource) -> Atom {
     // The first one stays.

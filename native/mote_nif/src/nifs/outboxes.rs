@@ -35,7 +35,7 @@ fn outbox_letter<'a>(env: Env<'a>, letter: &LargeLetter) -> Term<'a> {
 }
 
 /// At most `max` messages, and why there are no more: `:more` (call again), `:enough`, `:empty` (the owner will be
-/// told when there are) or `:closed`. Instead of why, a letter: its message is the next one, and is to be had by
+/// told when there are) or `:closed`. Instead of why, a letter: its message is the next one, and is taken by
 /// `outbox_letter`.
 #[rustler::nif]
 fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) -> Term<'a> {
@@ -86,7 +86,7 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
 #[rustler::nif]
 fn outbox_close(outbox: ResourceArc<OutboxResource>) -> Atom {
     outbox.outbox.close();
-    // Here, so that nobody who is killed between the two leaves a reader waiting.
+    // Here, so that a process that is killed between the two leaves no reader waiting.
     Writable(outbox).wake();
     names::ok()
 }

@@ -1,7 +1,7 @@
 //! Waiting for room in a sponsor.
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
-use crate::enter::room::{Admission, Hope, Place};
+use crate::enter::room::{Admission, Hope, PlaceInLine};
 use crate::enter::target::Target;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
@@ -40,18 +40,18 @@ fn wait_for_room<'a>(
         .wait_for_room(target.key, target.sponsor, told)
     {
         Some(in_line) => {
-            let place = ResourceArc::new(Place(Mutex::new(Some(in_line))));
+            let place = ResourceArc::new(PlaceInLine(Mutex::new(Some(in_line))));
             (ResourceArc::new(asker), place).encode(env)
         }
         None => names::unknown().encode(env),
     }
 }
 
-/// Gives up a place in the line.
+/// Leaves the line.
 #[rustler::nif]
-fn leave_line(place: &Place) -> Atom {
+fn leave_line(place: &PlaceInLine) -> Atom {
     let in_line = place.0.lock().take();
-    // Without the lock: whoever waits may be dropped with it.
+    // Without the lock: the waiter may be dropped with it.
     drop(in_line);
     names::ok()
 }

@@ -17,7 +17,7 @@ in_three_forms! {
     ) |env, means| send_after_within(env, (machine, key, sponsor), message, milliseconds, means)
 }
 
-/// The milliseconds that were left, `false` when it was not armed any more, `:unknown` when that is no timer.
+/// The milliseconds that were left, `false` when it was not armed any more, `:unknown` when the key is not a timer's.
 #[rustler::nif]
 fn cancel_timer<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>) -> Term<'a> {
     let machine = machine.try_get_resource::<MachineResource>();

@@ -3,7 +3,7 @@ use crate::deliver::mail::tell;
 use crate::enter::question::inquiry;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
-use crate::look::trace::{turn, Process};
+use crate::look::trace::{turn, ProcessWitness};
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::OwnTerm;
 use crate::term::pattern::Pattern;
@@ -40,7 +40,7 @@ fn machine_trace<'a>(
             return names::unknown().encode(env);
         }
     }
-    let witness = Process {
+    let witness = ProcessWitness {
         pid,
         reference: OwnTerm::copy(reference),
         pattern: pattern

@@ -104,13 +104,13 @@ thread_local! {
         const { [const { Cell::new((0, Atom::NIL)) }; CACHED] };
 }
 
-struct Table {
+struct AtomTerms {
     by_term: FxHashMap<usize, Atom>,
     /// By the atom's number; 0 where the term is not known yet.
     terms: Vec<usize>,
 }
 
-static TABLE: RwLock<Option<Table>> = RwLock::new(None);
+static TABLE: RwLock<Option<AtomTerms>> = RwLock::new(None);
 
 fn term(word: usize) -> ErlNifTerm {
     // SAFETY: ErlNifTerm is a transparent wrapper of one word; this one came from an atom's term.
@@ -132,12 +132,12 @@ impl<'a> Decoder<'a> for Name {
 
 /// What this thread keeps, at hand: in a library, to find a thread's own takes longer than to look into it.
 #[derive(Clone, Copy)]
-pub struct Known(*const [Cell<(usize, Atom)>; CACHED]);
+pub struct AtomCache(*const [Cell<(usize, Atom)>; CACHED]);
 
-impl Known {
+impl AtomCache {
     /// Of the calling thread, which its place cannot leave.
-    pub fn here() -> Known {
-        Known(BY_TERM.with(|cache| cache as *const _))
+    pub fn here() -> AtomCache {
+        AtomCache(BY_TERM.with(|cache| cache as *const _))
     }
 
     /// The machine's atom of a term, if it is an atom that was met lately. No other term has the same word.
@@ -180,7 +180,7 @@ fn number_of(atom: Term<'_>, word: usize) -> Atom {
 
 fn remember(number: Atom, word: usize) {
     let mut table = TABLE.write();
-    let table = table.get_or_insert_with(|| Table {
+    let table = table.get_or_insert_with(|| AtomTerms {
         by_term: FxHashMap::default(),
         terms: Vec::new(),
     });

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 /// As many entries the BEAM sorts without asking for anything.
 const AT_ONCE: usize = 32;
 
-/// What is left behind by so many entries is not worth an environment.
+/// What this many entries leave behind is not worth an environment.
 const BESIDE: usize = 200;
 
 /// About how many terms weigh as much as what one step leaves behind.

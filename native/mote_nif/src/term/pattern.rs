@@ -10,7 +10,7 @@ use mote_vm::{Term as Value, View};
 use rustler::{Binary, Term, TermType};
 
 /// A part of a pattern: a tuple and a list's cell before what is in them.
-enum Part {
+enum PatternPart {
     Anything,
     Atom(Atom),
     Integer(i64),
@@ -26,7 +26,7 @@ enum Part {
 }
 
 /// See the head of this file.
-pub struct Pattern(Vec<Part>);
+pub struct Pattern(Vec<PatternPart>);
 
 impl Pattern {
     /// The pattern that a term is, if it is one.
@@ -35,29 +35,33 @@ impl Pattern {
         let mut rest = vec![term];
         while let Some(term) = rest.pop() {
             parts.push(match term.get_type() {
-                TermType::Atom if names::anything() == term => Part::Anything,
-                TermType::Atom => Part::Atom(atoms::number(term)),
+                TermType::Atom if names::anything() == term => PatternPart::Anything,
+                TermType::Atom => PatternPart::Atom(atoms::number(term)),
                 TermType::Integer => match (small_integer(term), integer(term)) {
-                    (Some(n), _) if (FIXNUM_MIN..=FIXNUM_MAX).contains(&n) => Part::Integer(n),
-                    (_, Some((negative, limbs))) => Part::Big(negative, limbs),
-                    (_, None) => Part::Beyond,
+                    (Some(n), _) if (FIXNUM_MIN..=FIXNUM_MAX).contains(&n) => {
+                        PatternPart::Integer(n)
+                    }
+                    (_, Some((negative, limbs))) => PatternPart::Big(negative, limbs),
+                    (_, None) => PatternPart::Beyond,
                 },
-                TermType::Float => Part::Float(term.decode().ok()?),
-                TermType::Binary => Part::Bytes(Binary::from_term(term).ok()?.as_slice().into()),
+                TermType::Float => PatternPart::Float(term.decode().ok()?),
+                TermType::Binary => {
+                    PatternPart::Bytes(Binary::from_term(term).ok()?.as_slice().into())
+                }
                 TermType::Tuple => {
                     let elements = tuple_elements(term);
                     let env = term.get_env();
                     // SAFETY: elements belong to the environment of their tuple.
                     let term = |element: &_| unsafe { Term::new(env, *element) };
                     rest.extend(elements.iter().rev().map(term));
-                    Part::Tuple(elements.len())
+                    PatternPart::Tuple(elements.len())
                 }
                 TermType::List => match list_cell(term) {
                     Some((head, tail)) => {
                         rest.extend([tail, head]);
-                        Part::Cell
+                        PatternPart::Cell
                     }
-                    None => Part::EmptyList,
+                    None => PatternPart::EmptyList,
                 },
                 _ => return None,
             });
@@ -75,24 +79,24 @@ impl Pattern {
     }
 }
 
-impl Part {
+impl PatternPart {
     /// Whether a value is like that; what is in it is to be matched by the parts that follow.
     fn matches<'m>(&self, value: Value<'m>, rest: &mut Vec<Value<'m>>) -> bool {
         match (self, value.view()) {
-            (Part::Anything, _) | (Part::EmptyList, View::EmptyList) => true,
-            (Part::Atom(atom), View::Atom(other)) => *atom == other,
-            (Part::Integer(n), View::Integer(other)) => *n == other,
-            (Part::Big(negative, limbs), View::Big(other)) => {
+            (PatternPart::Anything, _) | (PatternPart::EmptyList, View::EmptyList) => true,
+            (PatternPart::Atom(atom), View::Atom(other)) => *atom == other,
+            (PatternPart::Integer(n), View::Integer(other)) => *n == other,
+            (PatternPart::Big(negative, limbs), View::Big(other)) => {
                 *negative == other.is_negative() && *limbs == other.limbs()
             }
-            (Part::Float(f), View::Float(other)) => *f == other,
-            (Part::Bytes(bytes), View::Bytes(other)) => **bytes == *other,
-            (Part::Bytes(bytes), View::Foreign(other)) => other.bytes() == Some(&**bytes),
-            (Part::Tuple(count), View::Tuple(elements)) if *count == elements.len() => {
+            (PatternPart::Float(f), View::Float(other)) => *f == other,
+            (PatternPart::Bytes(bytes), View::Bytes(other)) => **bytes == *other,
+            (PatternPart::Bytes(bytes), View::Foreign(other)) => other.bytes() == Some(&**bytes),
+            (PatternPart::Tuple(count), View::Tuple(elements)) if *count == elements.len() => {
                 rest.extend(elements.iter().rev());
                 true
             }
-            (Part::Cell, View::Cons(head, tail)) => {
+            (PatternPart::Cell, View::Cons(head, tail)) => {
                 rest.extend([tail, head]);
                 true
             }

@@ -29,7 +29,7 @@ unsafe impl Send for Nobody {}
 // SAFETY: as above.
 unsafe impl Sync for Nobody {}
 
-/// Who sends what actors send, on this thread: invariant 1.
+/// The sender of what actors send, on this thread: invariant 1.
 pub fn nobody() -> *mut ErlNifEnv {
     static NOBODY: OnceLock<Nobody> = OnceLock::new();
     match thread_type() {

@@ -134,11 +134,11 @@ mod names {
 }
 
 #[derive(Default)]
-struct Table {
+struct AtomTable {
     ids: FxHashMap<&'static str, u32>,
 }
 
-impl Table {
+impl AtomTable {
     fn intern(&mut self, name: &str) -> Atom {
         if let Some(id) = self.ids.get(name) {
             return Atom(*id);
@@ -152,10 +152,10 @@ impl Table {
     }
 }
 
-fn table() -> &'static RwLock<Table> {
-    static TABLE: OnceLock<RwLock<Table>> = OnceLock::new();
+fn table() -> &'static RwLock<AtomTable> {
+    static TABLE: OnceLock<RwLock<AtomTable>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let mut table = Table::default();
+        let mut table = AtomTable::default();
         for name in WELL_KNOWN {
             table.intern(name);
         }

@@ -20,7 +20,7 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// The last nanosecond that there is: the greatest fixnum.
+    /// The last nanosecond: the greatest fixnum.
     pub(crate) const LAST: i64 = (1 << 62) - 1;
 
     pub(crate) fn new(kind: ClockKind) -> Clock {

@@ -58,11 +58,11 @@ counters! {
     becomes,
     /// Messages that matched no clause, sinks included.
     ignored,
-    /// Sends to something that is no address.
+    /// Sends to something that is not an address.
     dropped,
     /// Messages to the outside that nobody was there to take.
     undelivered,
-    /// Messages to the outside that there was no room for, or no memory in another machine.
+    /// Messages to the outside for which there was no room, or no memory in another machine.
     overflowed,
     /// Turns aborted by `abort(reason)`.
     aborts_explicit,
@@ -82,7 +82,7 @@ counters! {
     aborts_no_memory,
     /// What came from outside, or was for an outbox, and was refused because memory ended. No thread's: of the machine.
     refused_no_memory,
-    /// Aborted turns, of any reason, that were counted only, for there were too many to report each.
+    /// Aborted turns, for any reason, that were only counted, because there were too many to report each.
     unreported,
     /// Messages that entered from outside.
     foreign_in,

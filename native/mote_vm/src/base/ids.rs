@@ -1,4 +1,4 @@
-//! By what threads, timers and behaviours are told apart, wherever they are met.
+//! Identifiers of threads, timers and behaviours, as every layer uses them.
 use super::atom::Atom;
 
 /// The number of a dispatch thread; 0 is nobody's.

@@ -1,4 +1,4 @@
-//! What everything else stands on, and what knows nothing of actors: locks and atomics that loom can take the place
+//! The foundations, which know nothing of actors: locks and atomics that loom can take the place
 //! of (sync.rs), names, clocks, counters, and how much a machine may hold and a primitive may do.
 pub mod atom;
 pub mod clock;

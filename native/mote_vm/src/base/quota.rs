@@ -1,17 +1,17 @@
-//! What a machine's memory limit is charged with: blocks of heaps and queues, what foreign values keep outside of heaps, messages
-//! that wait to enter, events on their way between threads, timers, letters in outboxes, the tables of addresses that are held
-//! from outside.
+//! What a machine's memory limit is charged with: blocks of heaps and queues, and what foreign values keep outside of heaps.
+//! Messages that wait to enter, events on their way between threads, timers and letters in outboxes count as well, and so do
+//! the tables of addresses that are held from outside.
 //!
-//! Who can be refused asks first (`take`): allocations of turns, messages and timers from outside or other machines,
-//! letters. Who cannot takes all the same (`take_anyway`): what was accepted and moves on, which gives back as much
-//! elsewhere within a batch of turns. A part of the limit is not for turns ([`Quota::for_blocks`]), so that a machine
+//! Anything that can be refused asks first (`take`): allocations of turns, messages and timers from outside or other machines,
+//! letters. Anything that was accepted and moves on cannot be refused, and takes all the same (`take_anyway`); it returns as
+//! much elsewhere within a batch of turns. A part of the limit is not for turns ([`Quota::for_blocks`]), so that a machine
 //! whose heaps are full can still be talked to.
 //!
 //! Invariants:
-//! 1. Whatever is taken is given back when what it was for goes, once: each kind of charge has a test here, or where it is made.
+//! 1. Everything taken is returned once, when what it was taken for goes: each kind of charge has a test here, or where it is made.
 //! 2. What one holder keeps is taken once for it, and once for each other holder that keeps it as well.
 //! 3. What only a collection frees hastens the next one, by as much as is taken (heap/pace.rs).
-//! 4. What is made in one piece is asked for before it is made ([`Quota::fits`]), so the machine is never far beyond its limit.
+//! 4. Memory that is taken in one piece is asked for before it is taken ([`Quota::fits`]), so the machine is never far beyond its limit.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Quota {
         self.held.fetch_add(bytes, Relaxed);
     }
 
-    /// Gives `bytes` back.
+    /// Returns `bytes`.
     pub(crate) fn give(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Relaxed);
     }
@@ -80,7 +80,7 @@ impl Quota {
     }
 }
 
-/// A machine's quota, for what waits outside of its heaps and inboxes.
+/// A machine's quota, for things that wait outside of its heaps and inboxes.
 #[derive(Clone, Default)]
 pub struct Account(Arc<Quota>);
 
@@ -140,7 +140,7 @@ mod tests {
         //! One test for each charge: forgotten, or never given back, it is missing here.
         use super::*;
         use crate::base::atom::Atom;
-        use crate::boundary::batch::{Batch, Letters};
+        use crate::boundary::batch::{Batch, BatchLetters};
         use crate::boundary::parcel::{Builder, Parcel};
         use crate::boundary::refusal::Refused;
         use crate::boundary::room::Room;
@@ -191,7 +191,7 @@ mod tests {
 
         fn batch_of(n: usize, write: impl Fn(&mut Builder)) -> Box<Batch> {
             let handles = Arc::new(Handles::default());
-            let (mut letters, mut builder) = (Letters::default(), Builder::new());
+            let (mut letters, mut builder) = (BatchLetters::default(), Builder::new());
             for _ in 0..n {
                 let key = handles.acquire(actor(), None);
                 letters.address(handles.hold(key).expect("held"));

@@ -56,7 +56,7 @@ impl Work {
         self.ends.push(ends);
     }
 
-    /// Nothing is counted, and at most so much fuel is there to pay with.
+    /// Nothing is counted yet, and this much fuel is left to pay with.
     pub(crate) fn allow(&mut self, fuel: u64) {
         let fuel = usize::try_from(fuel).unwrap_or(usize::MAX);
         let most = fuel
@@ -73,7 +73,7 @@ impl Work {
         self.counted == 0
     }
 
-    /// The fuel that is to be paid; all that there is when the turn is to end.
+    /// The fuel that is to be paid; all that is left when the turn is to end.
     pub(crate) fn price(&self) -> u64 {
         match self.counted {
             OVER => u64::MAX,
@@ -87,7 +87,7 @@ impl Work {
         self.counted
     }
 
-    /// Counts so many elements.
+    /// Counts that many elements.
     #[inline(always)]
     pub(crate) fn count(&mut self, elements: usize) -> Result<(), Over> {
         self.counted = self.counted.saturating_add(elements);
@@ -103,7 +103,7 @@ impl Work {
         self.until.saturating_sub(self.counted)
     }
 
-    /// So many steps that are not counted: invariant 3.
+    /// That many steps, which are not counted: invariant 3.
     #[inline(always)]
     pub(crate) fn pass(&mut self, steps: usize) -> Result<(), Over> {
         self.passed = self.passed.saturating_add(steps);

@@ -43,7 +43,7 @@ impl Papers {
         }
     }
 
-    /// Gives it all back.
+    /// Returns all of it.
     pub(crate) fn clear(&self) {
         let papers = std::mem::take(&mut *self.0.lock());
         drop(papers);
@@ -52,20 +52,20 @@ impl Papers {
 
 /// The messages that are written, each for one actor, in their order. What they say is in a [`Builder`].
 #[derive(Default)]
-pub struct Letters {
+pub struct BatchLetters {
     ends: Vec<u32>,
     /// The actors in their order, each with the number of its first message.
     targets: Vec<(Target, usize)>,
     held: Vec<Held>,
 }
 
-impl Letters {
+impl BatchLetters {
     /// None, and what to write the first one with.
-    pub(crate) fn on(papers: &Papers) -> (Letters, Builder) {
+    pub(crate) fn on(papers: &Papers) -> (BatchLetters, Builder) {
         let Paper { words, ends } = papers.take();
-        let letters = Letters {
+        let letters = BatchLetters {
             ends,
-            ..Letters::default()
+            ..BatchLetters::default()
         };
         (letters, Builder::written_on(words))
     }
@@ -107,7 +107,7 @@ impl Letters {
 
 /// See the head of this file.
 pub struct Batch {
-    letters: Letters,
+    letters: BatchLetters,
     words: Vec<Value>,
     /// What goes with the words.
     contents: Parcel,
@@ -122,7 +122,7 @@ impl Batch {
     /// Bytes that it holds outside of any heap, and will take in one. Those of messages that are forgotten count as long as
     /// it has them.
     pub(crate) fn bytes(&self) -> usize {
-        let Letters { ends, targets, .. } = &self.letters;
+        let BatchLetters { ends, targets, .. } = &self.letters;
         let words = 2 * size_of_val(self.words.as_slice());
         size_of_val(ends.as_slice()) + size_of_val(targets.as_slice()) + words + self.outside()
     }
@@ -180,7 +180,7 @@ impl Batch {
         scratch: &mut Vec<Value>,
         mut deliver: impl FnMut(Target, Option<Value>),
     ) -> Paper {
-        let Letters { ends, targets, .. } = self.letters;
+        let BatchLetters { ends, targets, .. } = self.letters;
         let words = self.words;
         let mut foreigns = self.contents.into_foreigns();
         each(&ends, &targets, |target, at| {
@@ -224,7 +224,7 @@ mod tests {
     /// A batch of `{n}`, each for the actor of that number; what comes before the first one is for nobody.
     fn batch(papers: &Papers, targets: &[usize]) -> Box<Batch> {
         let handles = Arc::new(Handles::default());
-        let (mut letters, mut builder) = Letters::on(papers);
+        let (mut letters, mut builder) = BatchLetters::on(papers);
         letters.end(&builder);
         let mut last = None;
         for &n in targets {

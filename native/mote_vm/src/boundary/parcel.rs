@@ -75,8 +75,8 @@ impl Parcel {
         std::mem::take(&mut self.held)
     }
 
-    /// What it is charged with while it waits: as much as its value will take in a heap, where a word for an element of
-    /// a list becomes a cell of two, and each foreign value is charged with what it keeps outside.
+    /// What it is charged with while it waits: as much as its value will take in a heap. There a word for an element of a
+    /// list becomes a cell of two, and each foreign value is charged with what it keeps outside.
     pub fn bytes(&self) -> usize {
         match &self.words {
             Words::Few([value, ..], 1) if !value.is_boxed() => 0,
@@ -124,7 +124,7 @@ impl Parcel {
     }
 }
 
-/// Shows every address in these words, of one parcel or of several in a row.
+/// Shows every address in these words, of one parcel or of several consecutive ones.
 pub(crate) fn each_address(words: &[Value], mut show: impl FnMut(Value)) {
     each_value(words, |value| {
         if value.is_address() {

@@ -1,20 +1,20 @@
-//! How much may wait in a sponsor, and who waits for room.
+//! How much may wait in a sponsor, and the callers that wait for room.
 //!
-//! Counted are all events and messages in the sponsor's inboxes and queues. Only the outside is refused at the bound:
-//! what comes from inside (a turn's own sends, `sendx`, events that follow their actor) always enters, for whoever is
-//! refused inside of a machine could neither wait (two sponsors would wait for each other) nor drop it. Their bound is
-//! the memory of the machine.
+//! Counted are all events and messages in the sponsor's inboxes and queues. Only the outside is refused at the bound.
+//! Events from inside (a turn's own sends, `sendx`, events that follow their actor) always enter: a thread could neither
+//! wait for room, because two sponsors would wait for each other, nor drop the event. Their bound is the memory of the
+//! machine.
 //!
 //! Invariants:
 //! 1. A place is counted from before the message is in the inbox until its event has left the queue. Threads take
 //!    theirs off in batches, so the count is late, never low.
 //! 2. While somebody waits for room, nobody who comes later gets any: it is given in order, as permits, and a permit
 //!    is a place that is counted already. One that is dropped unused goes to the next.
-//! 3. No room is left unoffered: who gives places back looks for waiters afterwards, who puts a waiter down looks for
+//! 3. No room is left unoffered: a caller that returns places looks for waiters afterwards; one that adds a waiter looks for
 //!    places afterwards, each with a sequentially consistent fence between its two steps: so one of them sees the other.
-//!    While somebody gives permits out, others leave it to them, who look again under the lock before they stop.
+//!    While one caller grants permits, others leave it to that one, which looks again under the lock before it stops.
 //! 4. Places may be taken ahead (inbox.rs), never more than a sixteenth of those that are free: they count as taken, and
-//!    are given back with the next ones. Who uses one later asks again whether somebody waits.
+//!    are returned with the next ones. A caller that uses one later checks again whether somebody waits.
 //! 5. A room that is closed gives permits to all who wait or come: they find out what has become of the sponsor by
 //!    trying again.
 use crate::base::sync::{
@@ -23,14 +23,14 @@ use crate::base::sync::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-type Waiter = Box<dyn FnOnce(Permit) + Send>;
+type PermitWaiter = Box<dyn FnOnce(Permit) + Send>;
 
-/// One in so many free places may be taken ahead.
+/// One in this many free places may be taken ahead.
 const AHEAD: usize = 16;
 
 #[derive(Default)]
-struct Line {
-    waiting: VecDeque<(u64, Waiter)>,
+struct WaitingLine {
+    waiting: VecDeque<(u64, PermitWaiter)>,
     given: u64,
     /// Somebody gives permits out, and looks again before they stop: so that a permit that is dropped at once does
     /// not lead ever deeper.
@@ -49,7 +49,7 @@ pub(crate) struct Room {
     /// Whether the line is not empty.
     awaited: AtomicBool,
     closed: AtomicBool,
-    line: Mutex<Line>,
+    line: Mutex<WaitingLine>,
 }
 
 impl Default for Room {
@@ -106,7 +106,7 @@ impl Room {
         self.take_some(1, 1) == 1
     }
 
-    /// Takes `n` places, or as many as there are; how many. So many of them are used at once.
+    /// Takes `n` places, or as many as are free, and returns how many. All of them are used at once.
     fn take_some(&self, n: usize, used: usize) -> usize {
         // Relaxed: a hint, the exchange decides; orders come from fences (invariant 3) and the lock.
         let mut taken = self.taken.load(Relaxed);
@@ -153,7 +153,7 @@ impl Room {
         self.record(before + n);
     }
 
-    /// Gives `n` places back.
+    /// Returns `n` places.
     pub(crate) fn leave(self: &Arc<Room>, n: usize) {
         if n > 0 {
             self.taken.fetch_sub(n, AcqRel);
@@ -183,7 +183,7 @@ impl Room {
     }
 
     /// Calls `waiter` with a permit as soon as there is room, maybe at once. The number is for `forget`.
-    pub(crate) fn wait(self: &Arc<Room>, waiter: Waiter) -> u64 {
+    pub(crate) fn wait(self: &Arc<Room>, waiter: PermitWaiter) -> u64 {
         let mut line = self.line.lock();
         line.given += 1;
         let number = line.given;
@@ -195,7 +195,7 @@ impl Room {
         number
     }
 
-    /// Gives permits to those who wait, as long as there is room.
+    /// Grants permits to the waiters, as long as there is room.
     fn offer(self: &Arc<Room>) {
         let mut line = self.line.lock();
         if line.offering {
@@ -241,7 +241,7 @@ impl Room {
     }
 }
 
-/// A place in a sponsor that was waited for. Dropped unused, it goes to who waits next.
+/// A place in a sponsor that was waited for. Dropped unused, it goes to the next waiter.
 pub struct Permit(Option<Arc<Room>>);
 
 impl Permit {
@@ -278,7 +278,7 @@ pub struct InLine {
 
 impl InLine {
     /// Waits in the line of a room.
-    pub(crate) fn wait(room: &Arc<Room>, waiter: Waiter) -> InLine {
+    pub(crate) fn wait(room: &Arc<Room>, waiter: PermitWaiter) -> InLine {
         let number = room.wait(waiter);
         InLine {
             room: room.clone(),
@@ -382,7 +382,7 @@ mod tests {
         let gone: Vec<InLine> = (0..100_000).map(|_| wait(&room).0).collect();
         room.leave(1);
         assert_eq!(room.figures().0, 0);
-        // What is told is no longer in the line: giving it up is cheap.
+        // A waiter that was notified is no longer in the line: giving it up is cheap.
         drop(gone);
     }
 
@@ -409,7 +409,7 @@ mod models {
         room.enter_ahead(1) == 1
     }
 
-    /// A thread gives the only place back while somebody puts himself in the line: he is told in any case.
+    /// A thread returns the only place while somebody joins the line: the waiter is notified in any case.
     #[test]
     fn no_waiter_is_forgotten() {
         loom::model(|| {
@@ -431,7 +431,7 @@ mod models {
         });
     }
 
-    /// Somebody comes for the last place while another waits in line: one at a time is in, and who waits is told.
+    /// Somebody comes for the last place while another waits in line: one at a time is in, and the waiter is notified.
     #[test]
     fn the_bound_holds() {
         loom::model(|| {

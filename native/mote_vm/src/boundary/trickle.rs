@@ -1,6 +1,6 @@
 //! Messages from outside that come one by one: how long a thread without other work leaves its inbox alone.
 //!
-//! A look into the inbox takes its cache lines away from whoever sends, who waits longer for their return than the rest of
+//! A look into the inbox takes its cache lines away from the sender, which waits longer for their return than the rest of
 //! sending takes. A thread that looks all the time finds one message each time, and sender and thread do nothing but pass
 //! lines to and fro. So after a message that came alone it lets a moment pass, and more while that is of use: while several
 //! have come meanwhile. Where the next one comes later, as when a process waits for what comes of each, the thread does not
@@ -23,7 +23,7 @@ pub(crate) struct Trickle {
 }
 
 impl Trickle {
-    /// So many messages were taken out at once that nobody waits for, and nothing else.
+    /// That many messages, whose senders do not wait, were taken out at once, and nothing else.
     pub(crate) fn took(&mut self, messages: usize) {
         self.moment = match (messages, self.moment) {
             (0, _) => Duration::ZERO,

@@ -14,9 +14,9 @@ pub enum LoadError {
         problem: FormatProblem,
     },
     /// An entry of one of the tables is wrong.
-    Table {
+    UnitTable {
         /// Which table.
-        table: Table,
+        table: UnitTable,
         /// Which entry, from 0.
         index: usize,
         /// What is wrong with it.
@@ -84,7 +84,7 @@ pub enum FormatProblem {
 
 /// The tables of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Table {
+pub enum UnitTable {
     /// Not a table: the name of the module, with index 0.
     Module,
     /// The atoms.
@@ -200,7 +200,7 @@ pub enum CodeProblem {
     EffectCall(u32),
     /// The behaviour claims to be safe, and this instruction may become.
     Unsafe,
-    /// A call site that is no call, or not in order.
+    /// A call site that is not a call, or is out of order.
     Site,
 }
 
@@ -210,7 +210,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LoadError::Format { offset, problem } => write!(f, "byte {offset}: {problem}"),
-            LoadError::Table {
+            LoadError::UnitTable {
                 table,
                 index,
                 problem,
@@ -236,7 +236,7 @@ impl fmt::Display for FormatProblem {
             FormatProblem::Varint => write!(f, "the number is longer than 64 bits"),
             FormatProblem::Utf8 => write!(f, "the string is not UTF-8"),
             FormatProblem::Magic => {
-                write!(f, "this is no unit of code: it must start with \"MOTE\"")
+                write!(f, "this is not a unit of code: it must start with \"MOTE\"")
             }
             FormatProblem::Version(version) => {
                 write!(f, "version {version} of the format is not known")
@@ -253,16 +253,16 @@ impl fmt::Display for FormatProblem {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for UnitTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Table::Module => "module name",
-            Table::Atoms => "atom",
-            Table::Constants => "constant",
-            Table::FunctionsUsed => "function import",
-            Table::BehavioursUsed => "behaviour import",
-            Table::Functions => "function",
-            Table::Behaviours => "behaviour",
+            UnitTable::Module => "module name",
+            UnitTable::Atoms => "atom",
+            UnitTable::Constants => "constant",
+            UnitTable::FunctionsUsed => "function import",
+            UnitTable::BehavioursUsed => "behaviour import",
+            UnitTable::Functions => "function",
+            UnitTable::Behaviours => "behaviour",
         })
     }
 }
@@ -351,7 +351,7 @@ impl fmt::Display for CodeProblem {
                 "a function without effects calls function import {index}, which has effects"
             ),
             CodeProblem::Unsafe => write!(f, "it may become, and the behaviour is flagged safe"),
-            CodeProblem::Site => write!(f, "a call site is no call, or out of order"),
+            CodeProblem::Site => write!(f, "a call site is not a call, or out of order"),
         }
     }
 }

@@ -8,7 +8,7 @@
 use super::decode::decode;
 use super::entry::{absent, Entry, IGNORED};
 use super::error::LoadError;
-use super::ir::{Constant, Import, OpaqueClass, Unit};
+use super::ir::{Behaviour, Constant, Function, Import, OpaqueClass, Unit};
 use super::job::{Compiled, Job};
 use super::lower;
 use super::memory::CodeMemory;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub type DecodeOpaque<'a> = &'a dyn Fn(OpaqueClass, &[u8]) -> Option<ForeignRef>;
 
 /// A name that code refers to: module, name, arity or captures.
-pub(crate) type Name = (Atom, Atom, u32);
+pub(crate) type FullName = (Atom, Atom, u32);
 
 /// Where callers find the current version of a function.
 pub(crate) struct FunctionSlot {
@@ -114,7 +114,7 @@ pub(crate) struct BehaviourCode {
 }
 
 /// What is found by a behaviour's number.
-struct Row {
+struct BehaviourRow {
     /// Its native code, or [`absent`] while the interpreter runs it. In the table itself: a turn needs no more.
     entry: AtomicPtr<u8>,
     code: AtomicPtr<BehaviourCode>,
@@ -122,8 +122,8 @@ struct Row {
 
 /// See the head of this file.
 pub(crate) struct Program {
-    table: NonNull<Row>,
-    inner: Mutex<Inner>,
+    table: NonNull<BehaviourRow>,
+    inner: Mutex<Registry>,
 }
 
 // SAFETY: the table is atomics, the rest is behind the mutex.
@@ -131,9 +131,9 @@ unsafe impl Send for Program {}
 // SAFETY: as above.
 unsafe impl Sync for Program {}
 
-struct Inner {
-    functions: FxHashMap<Name, Box<FunctionSlot>>,
-    behaviours: FxHashMap<Name, Box<BehaviourSlot>>,
+struct Registry {
+    functions: FxHashMap<FullName, Box<FunctionSlot>>,
+    behaviours: FxHashMap<FullName, Box<BehaviourSlot>>,
     modules: FxHashMap<Atom, u64>,
     behaviour_code: Vec<NonNull<BehaviourCode>>,
     function_code: Vec<NonNull<Code>>,
@@ -154,8 +154,8 @@ struct Installed {
     ids: Vec<BehaviourId>,
 }
 
-const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<Row>();
-const TABLE_ALIGN: usize = align_of::<Row>();
+const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<BehaviourRow>();
+const TABLE_ALIGN: usize = align_of::<BehaviourRow>();
 
 impl Program {
     /// An empty program; `None` when the system has no memory for its table.
@@ -163,7 +163,7 @@ impl Program {
         let table = NonNull::new(pages::map(TABLE_BYTES, TABLE_ALIGN)?)?.cast();
         let program = Program {
             table,
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(Registry {
                 functions: FxHashMap::default(),
                 behaviours: FxHashMap::default(),
                 modules: FxHashMap::default(),
@@ -206,7 +206,7 @@ impl Program {
     }
 
     #[inline(always)]
-    fn row(&self, id: BehaviourId) -> &Row {
+    fn row(&self, id: BehaviourId) -> &BehaviourRow {
         // SAFETY: ids are handed out by `publish` only, so the row is within the table and was written (invariants 1
         // and 2).
         unsafe { &*self.table.as_ptr().add(id.0 as usize) }
@@ -240,7 +240,7 @@ impl Program {
     /// The code of a behaviour.
     #[inline(always)]
     pub(crate) fn behaviour(&self, id: BehaviourId) -> &BehaviourCode {
-        // Relaxed: whoever has the id synchronised with its publication (invariant 2).
+        // Relaxed: a holder of the id has synchronised with its publication (invariant 2).
         // SAFETY: written by `publish`, and lives as long as the program (invariant 1).
         unsafe { &*self.row(id).code.load(Ordering::Relaxed) }
     }
@@ -256,7 +256,7 @@ impl Program {
     }
 
     /// The current version of a behaviour by name, and its unit's hash.
-    pub(crate) fn find(&self, name: Name) -> Option<(BehaviourId, u64)> {
+    pub(crate) fn find(&self, name: FullName) -> Option<(BehaviourId, u64)> {
         let inner = self.inner.lock();
         let id = inner.behaviours.get(&name)?.id()?;
         Some((id, *inner.modules.get(&name.0)?))
@@ -334,13 +334,13 @@ impl Program {
 
     fn install(
         &self,
-        inner: &mut Inner,
+        inner: &mut Registry,
         unit: &Verified,
         module: Atom,
         atoms: &[Atom],
         constants: Box<[Value]>,
     ) -> Installed {
-        let name = |import: &Import| -> Name {
+        let name = |import: &Import| -> FullName {
             let (module, name) = (import.module as usize, import.name as usize);
             (atoms[module], atoms[name], import.arity)
         };
@@ -378,45 +378,14 @@ impl Program {
             behaviours: &behaviours,
         };
         for (function, own) in unit.functions.iter().zip(&own) {
-            let code = lower::lower(
-                &function.code,
-                &function.sites,
-                function.registers,
-                &context,
-            );
-            let code = NonNull::from(Box::leak(Box::new(code)));
-            inner.function_code.push(code);
-            // SAFETY: slots live as long as the program.
-            unsafe { &**own }.set(code);
-            // A function with effects is nobody else's: other units were verified on the promise of that.
-            if !function.effects {
-                let name = (module, atoms[function.name as usize], function.arity);
-                let slot = function_slot(inner, name);
-                // SAFETY: as above.
-                unsafe { &*slot }.set(code);
-            }
+            let name = (module, atoms[function.name as usize], function.arity);
+            install_function(inner, function, name, *own, &context);
         }
-        let mut ids = Vec::new();
-        for behaviour in &unit.behaviours {
-            let name = atoms[behaviour.name as usize];
-            let code = BehaviourCode {
-                code: lower::lower(
-                    &behaviour.code,
-                    &behaviour.sites,
-                    behaviour.registers,
-                    &context,
-                ),
-                captures: behaviour.captures as u16,
-                safe: behaviour.safe,
-                module,
-                name,
-            };
-            let id = self.publish(inner, code);
-            let slot = behaviour_slot(inner, (module, name, behaviour.captures));
-            // SAFETY: slots live as long as the program. Release: see `BehaviourSlot::id`.
-            unsafe { &*slot }.id.store(id.0, Ordering::Release);
-            ids.push(id);
-        }
+        let install = |behaviour: &Behaviour| {
+            let name = (module, atoms[behaviour.name as usize]);
+            self.install_behaviour(inner, behaviour, name, &context)
+        };
+        let ids = unit.behaviours.iter().map(install).collect();
         inner.modules.insert(module, unit.hash);
         Installed {
             constants,
@@ -427,12 +396,39 @@ impl Program {
         }
     }
 
-    fn publish(&self, inner: &mut Inner, code: BehaviourCode) -> BehaviourId {
+    /// Publishes a behaviour, and makes it the current version of its name.
+    fn install_behaviour(
+        &self,
+        inner: &mut Registry,
+        behaviour: &Behaviour,
+        (module, name): (Atom, Atom),
+        context: &lower::Context<'_>,
+    ) -> BehaviourId {
+        let code = BehaviourCode {
+            code: lower::lower(
+                &behaviour.code,
+                &behaviour.sites,
+                behaviour.registers,
+                context,
+            ),
+            captures: behaviour.captures as u16,
+            safe: behaviour.safe,
+            module,
+            name,
+        };
+        let id = self.publish(inner, code);
+        let slot = behaviour_slot(inner, (module, name, behaviour.captures));
+        // SAFETY: slots live as long as the program. Release: see `BehaviourSlot::id`.
+        unsafe { &*slot }.id.store(id.0, Ordering::Release);
+        id
+    }
+
+    fn publish(&self, inner: &mut Registry, code: BehaviourCode) -> BehaviourId {
         let id = inner.behaviour_code.len();
         let code = NonNull::from(Box::leak(Box::new(code)));
         inner.behaviour_code.push(code);
         let id = BehaviourId(id as u32);
-        // The table reads as zeroes, which is no function. `load` checked that the id is below the table's length.
+        // The table reads as zeroes, which is not a function. `load` checked that the id is below the table's length.
         self.set_entry(id, absent);
         // Release: invariant 2.
         self.row(id).code.store(code.as_ptr(), Ordering::Release);
@@ -462,14 +458,35 @@ extern "C" fn ignore(_: *mut c_void, _: *const Actor, _: Value) -> u32 {
     IGNORED
 }
 
-fn function_slot(inner: &mut Inner, name: Name) -> *const FunctionSlot {
+/// Lowers a function into its own slot, and into that of its name, where other units find it.
+fn install_function(
+    inner: &mut Registry,
+    function: &Function,
+    name: FullName,
+    own: *const FunctionSlot,
+    context: &lower::Context<'_>,
+) {
+    let code = lower::lower(&function.code, &function.sites, function.registers, context);
+    let code = NonNull::from(Box::leak(Box::new(code)));
+    inner.function_code.push(code);
+    // SAFETY: slots live as long as the program.
+    unsafe { &*own }.set(code);
+    // A function with effects is nobody else's: other units were verified on the promise of that.
+    if !function.effects {
+        let slot = function_slot(inner, name);
+        // SAFETY: as above.
+        unsafe { &*slot }.set(code);
+    }
+}
+
+fn function_slot(inner: &mut Registry, name: FullName) -> *const FunctionSlot {
     &**inner
         .functions
         .entry(name)
         .or_insert_with(|| Box::new(FunctionSlot::new(name.2)))
 }
 
-fn behaviour_slot(inner: &mut Inner, name: Name) -> *const BehaviourSlot {
+fn behaviour_slot(inner: &mut Registry, name: FullName) -> *const BehaviourSlot {
     &**inner.behaviours.entry(name).or_insert_with(|| {
         Box::new(BehaviourSlot {
             captures: name.2 as u16,

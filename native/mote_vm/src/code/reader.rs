@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
             })
     }
 
-    /// A length and so many bytes.
+    /// A length and that many bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8], LoadError> {
         let start = self.at;
         let length = self.varint()?;
@@ -102,13 +102,13 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A length and so many bytes of UTF-8.
+    /// A length and that many bytes of UTF-8.
     pub fn string(&mut self) -> Result<&'a str, LoadError> {
         let start = self.at;
         std::str::from_utf8(self.bytes()?).map_err(|_| problem(start, FormatProblem::Utf8))
     }
 
-    /// A count and so many items, at most `max` of them. An item takes at least `item_bytes` bytes, so a count that
+    /// A count and that many items, at most `max` of them. An item takes at least `item_bytes` bytes, so a count that
     /// the rest of the input cannot hold is refused before anything is allocated for it.
     pub fn sequence<T>(
         &mut self,

@@ -8,7 +8,7 @@
 //! 2.  A constant refers to earlier ones only, so building them in order always finds its parts. Integers are within
 //!     the fixnum range, floats finite. Nesting is at most [`MAX_CONSTANT_DEPTH`] deep, where the tail of a list does
 //!     not count: a recursion over elements that loops over tails stays within that depth. Constants are meant to be
-//!     built once and shared, which takes memory linear in the unit; whoever does write one out as a tree (to the
+//!     built once and shared, which takes memory linear in the unit; code that does write one out as a tree (to the
 //!     BEAM, say) meets at most [`MAX_CONSTANT_NODES`] nodes.
 //! 3.  `R <= 512` and `A <= 255`. A function starts with `0..A` written and `A <= R`; a behaviour with `0..=A`
 //!     written, the message in `A`, and `A < R`.
@@ -27,12 +27,12 @@
 //!
 //! What a unit cannot tell is left to whoever links units: 11 and 12 hold beyond the unit only if a function import of
 //! another module is bound to nothing but a function without effects and of the import's arity, a behaviour import to
-//! nothing but a behaviour of so many captures.
+//! nothing but a behaviour with that many captures.
 
 use std::collections::HashMap;
 use std::ops::Deref;
 
-use super::error::{CodeName, CodeProblem, HeadProblem, LoadError, Table, TableProblem};
+use super::error::{CodeName, CodeProblem, HeadProblem, LoadError, TableProblem, UnitTable};
 use super::ir::{
     Constant, Import, Instr, Unit, MAX_ARITY, MAX_ATOM_CHARACTERS, MAX_CONSTANT_DEPTH,
     MAX_CONSTANT_NODES, MAX_CONSTANT_TUPLE, MAX_INTEGER, MIN_INTEGER,
@@ -79,13 +79,18 @@ impl Deref for Verified {
 pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
     atoms(unit)?;
     constants(unit)?;
-    let functions = names(unit, Table::Functions)?;
-    let behaviours = names(unit, Table::Behaviours)?;
-    let own_functions = imports(unit, &unit.functions_used, Table::FunctionsUsed, &functions)?;
+    let functions = names(unit, UnitTable::Functions)?;
+    let behaviours = names(unit, UnitTable::Behaviours)?;
+    let own_functions = imports(
+        unit,
+        &unit.functions_used,
+        UnitTable::FunctionsUsed,
+        &functions,
+    )?;
     let own_behaviours = imports(
         unit,
         &unit.behaviours_used,
-        Table::BehavioursUsed,
+        UnitTable::BehavioursUsed,
         &behaviours,
     )?;
     let own_effects: Vec<bool> = own_functions
@@ -100,8 +105,8 @@ pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
         has_effects: &own_effects,
     };
     for function in &unit.functions {
-        let subject = flow::Subject {
-            kind: flow::Kind::Function {
+        let subject = flow::CheckedCode {
+            kind: flow::CodeKind::Function {
                 effects: function.effects,
             },
             arity: function.arity,
@@ -113,8 +118,8 @@ pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
         flow::check(&scope, &subject, &name)?;
     }
     for behaviour in &unit.behaviours {
-        let subject = flow::Subject {
-            kind: flow::Kind::Behaviour,
+        let subject = flow::CheckedCode {
+            kind: flow::CodeKind::Behaviour,
             arity: behaviour.captures,
             registers: behaviour.registers,
             code: &behaviour.code,
@@ -132,8 +137,9 @@ pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
 }
 
 fn atoms(unit: &Unit) -> Result<(), LoadError> {
-    let module = std::iter::once((Table::Module, 0, &unit.module));
-    let atoms = (unit.atoms.iter().enumerate()).map(|(index, atom)| (Table::Atoms, index, atom));
+    let module = std::iter::once((UnitTable::Module, 0, &unit.module));
+    let atoms =
+        (unit.atoms.iter().enumerate()).map(|(index, atom)| (UnitTable::Atoms, index, atom));
     for (table, index, atom) in module.chain(atoms) {
         // Characters are at most as many as bytes, so most atoms need no count.
         if atom.len() > MAX_ATOM_CHARACTERS {
@@ -146,8 +152,8 @@ fn atoms(unit: &Unit) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn wrong(table: Table, index: usize, problem: TableProblem) -> LoadError {
-    LoadError::Table {
+fn wrong(table: UnitTable, index: usize, problem: TableProblem) -> LoadError {
+    LoadError::UnitTable {
         table,
         index,
         problem,
@@ -165,7 +171,7 @@ fn constants(unit: &Unit) -> Result<(), LoadError> {
     let mut sizes: Vec<Size> = Vec::with_capacity(unit.constants.len());
     for (index, constant) in unit.constants.iter().enumerate() {
         let size = constant_size(unit, constant, &sizes)
-            .map_err(|problem| wrong(Table::Constants, index, problem))?;
+            .map_err(|problem| wrong(UnitTable::Constants, index, problem))?;
         sizes.push(size);
     }
     Ok(())
@@ -230,10 +236,10 @@ fn constant_size(unit: &Unit, constant: &Constant, earlier: &[Size]) -> Result<S
 }
 
 /// Where the functions or behaviours of a unit are. By text, because the same atom may stand in the table twice.
-type Names<'a> = HashMap<(&'a str, u32), usize>;
+type NameIndex<'a> = HashMap<(&'a str, u32), usize>;
 
-fn names(unit: &Unit, table: Table) -> Result<Names<'_>, LoadError> {
-    let behaviour = table == Table::Behaviours;
+fn names(unit: &Unit, table: UnitTable) -> Result<NameIndex<'_>, LoadError> {
+    let behaviour = table == UnitTable::Behaviours;
     let heads: Vec<(u32, u32)> = if behaviour {
         unit.behaviours
             .iter()
@@ -275,8 +281,8 @@ fn name(unit: &Unit, behaviour: bool, atom: u32, arity: u32) -> CodeName {
 fn imports(
     unit: &Unit,
     imports: &[Import],
-    table: Table,
-    own: &Names<'_>,
+    table: UnitTable,
+    own: &NameIndex<'_>,
 ) -> Result<Vec<Option<usize>>, LoadError> {
     let resolve = |import: &Import| {
         let (module, name) = (text(unit, import.module)?, text(unit, import.name)?);

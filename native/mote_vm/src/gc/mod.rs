@@ -3,21 +3,21 @@
 //! Mark-region over the blocks of the heaps, with the mark bits beside them. A collection begins while every thread of
 //! the machine stands still between two turns (safepoint.rs): the roots (roots.rs) are taken as they are at that moment,
 //! and what is reached from them is marked (mark.rs, work.rs). If that takes longer than [`PAUSE`], the threads go on
-//! and mark in slices between their turns; who has nothing else to do marks all the time. When nothing is left they
+//! and mark in slices between their turns; a thread that has nothing else to do marks all the time. When nothing is left they
 //! stand still once more, for the end. Nothing moves. Native frames never need scanning, because no turn runs when it
 //! begins.
 //!
 //! So what is live is what was reachable at the beginning, and what was made since:
 //! 1. Everything in a heap is immutable but an actor's two words; what these held at the beginning is read before the
 //!    first become changes them (barrier.rs).
-//! 2. What is made while a collection marks is live for it, by the room that it is in (heap/mod.rs, invariant 5).
-//! 3. Queued events, handles and what waits in inboxes are shown as they were, though they change: chunks of queues are
-//!    kept until they are marked (queue.rs), handles noted down when they are released (handles.rs), inboxes shown by
-//!    who drains them (inbox.rs).
+//! 2. Whatever is made while a collection marks counts as live, by the room that it is in (heap/mod.rs, invariant 5).
+//! 3. Queued events, handles and the contents of inboxes are shown as they were, though they change. Chunks of queues are
+//!    kept until they are marked (queue.rs), handles are noted down when they are released (handles.rs), and inboxes are
+//!    shown by the thread that drains them (inbox.rs).
 //! 4. Callers outside never stop. They have no heap at the moment at which a collection begins or ends (`Leases`), and
 //!    what they are about to send is held by handles.
 //!
-//! What is dead is cleared away afterwards, also between turns (garbage.rs); then the next collection may begin.
+//! Dead cells are cleared away afterwards, also between turns (garbage.rs); then the next collection may begin.
 pub(crate) mod check;
 pub(crate) mod cycle;
 pub(crate) mod garbage;
@@ -46,7 +46,7 @@ const STRESS_SLICE: usize = 4;
 const STRESS_PAUSE: usize = 16;
 
 impl Dispatch {
-    /// What there is to do for collections between two batches of turns: whether there was anything.
+    /// Does what collections need between two batches of turns. Returns whether there was anything to do.
     pub(crate) fn collect_a_little(&mut self) -> bool {
         let machine = self.place.machine.clone();
         let gc = machine.gc();
@@ -97,7 +97,7 @@ impl Dispatch {
         }
     }
 
-    /// Gives back what a machine that has done nothing for a while has kept; whether there was any.
+    /// Returns to the system what a machine that has done nothing for a while has kept. Returns whether there was any.
     fn let_go_of_reserve(&mut self) -> bool {
         let machine = self.place.machine.clone();
         let reserve = &machine.pool().reserve;

@@ -1,7 +1,7 @@
-//! How long threads stood still for collections, counted by length: so a rare long pause is told from a usual one, in
+//! How long threads stood still for collections, counted by length: so a rare long pause is distinguished from a usual one, in
 //! the same few words however many there were.
 
-/// Lengths that are told apart, each twice the one before.
+/// Lengths that are distinguished, each twice the one before.
 const LENGTHS: usize = 32;
 /// Of these the least is what takes no more bits than that, in nanoseconds.
 const LEAST: u32 = 8;
@@ -11,15 +11,15 @@ const LEAST: u32 = 8;
 pub struct Pauses([u64; LENGTHS]);
 
 impl Pauses {
-    /// One more, of so many nanoseconds.
+    /// One more, of that many nanoseconds.
     pub(crate) fn count(&mut self, nanoseconds: u64) {
         let bits = u64::BITS - nanoseconds.leading_zeros();
         let at = bits.saturating_sub(LEAST) as usize;
         self.0[at.min(LENGTHS - 1)] += 1;
     }
 
-    /// How many there were for each length of which there were any: a power of two in nanoseconds that they are below,
-    /// and not below half of it, but for the shortest and, beyond nine minutes, the longest.
+    /// The number of pauses for each length that occurred. A length is a power of two in nanoseconds: its pauses are shorter
+    /// than that, and at least half as long, except for the shortest and, beyond nine minutes, the longest.
     pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let counts = self.0.iter().zip(LEAST..);
         counts.filter_map(|(n, bits)| (*n > 0).then_some((1 << bits, *n)))

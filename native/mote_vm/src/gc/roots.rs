@@ -84,7 +84,7 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
 mod tests {
     //! One test for each kind of root: forgotten in `mark`, it is missing here.
     use super::*;
-    use crate::boundary::batch::Letters;
+    use crate::boundary::batch::BatchLetters;
     use crate::boundary::parcel::{Builder, Parcel};
     use crate::testing::still::Still;
     use crate::threads::watch::{Watch, Watched};
@@ -235,7 +235,7 @@ mod tests {
         let mut still = Still::new(1);
         let keys = [1, 2].map(|n| still.machine.handles().acquire(actor(n), None));
         let [target, inside] = keys.map(|key| still.machine.hold(key).expect("held"));
-        let (mut letters, mut builder) = (Letters::default(), Builder::new());
+        let (mut letters, mut builder) = (BatchLetters::default(), Builder::new());
         letters.address(target);
         builder.address(inside);
         letters.end(&builder);

@@ -5,7 +5,7 @@
 //!    holds. It enters and leaves `arrived` under the lock, and leaves only when no stop is wanted.
 //! 2. `wanted` is set before the collector looks at presences; a thread that has just woken looks at `wanted`
 //!    after its presence says awake. A fence between the two steps on each side makes one see the other.
-//! 3. A thread that the collector did not know, for it began meanwhile, sees what the collector did when it sees that
+//! 3. A thread that the collector did not know, because it began meanwhile, sees what the collector did when it sees that
 //!    no stop is wanted any more.
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{
@@ -13,7 +13,7 @@ use crate::base::sync::{
 };
 use crate::threads::presence::Visit;
 use crate::threads::station::{OwnSide, Station, Stations};
-use crate::turns::marking::work::{Effort, Work};
+use crate::turns::marking::work::{Effort, MarkingWork};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,15 +24,15 @@ const LOOK_AGAIN: Duration = Duration::from_micros(50);
 #[derive(Default)]
 pub(crate) struct Safepoint {
     wanted: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<Stop>,
     news: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Stop {
     arrived: Vec<ThreadNumber>,
     /// What those who stand still can help with, and how long.
-    job: Option<(Arc<Work>, Effort)>,
+    job: Option<(Arc<MarkingWork>, Effort)>,
 }
 
 impl Safepoint {
@@ -70,7 +70,7 @@ impl Safepoint {
     }
 
     /// Lets those who stand still help.
-    pub(crate) fn call_for_help(&self, work: &Arc<Work>, effort: Effort) {
+    pub(crate) fn call_for_help(&self, work: &Arc<MarkingWork>, effort: Effort) {
         self.state.lock().job = Some((work.clone(), effort));
         self.news.notify_all();
     }
@@ -95,7 +95,7 @@ impl Safepoint {
         let stations = stations.all();
         let mut running: Vec<&Arc<Station>> =
             stations.iter().filter(|s| s.number != me.number).collect();
-        let _over = Over(self);
+        let _over = EndOfStop(self);
         let mut visits: Vec<Visit<'_>> = Vec::new();
         loop {
             running.retain(|station| {
@@ -123,9 +123,9 @@ impl Safepoint {
 }
 
 /// Ends the stop, also when the collector panics: after the visits, which are declared behind it.
-struct Over<'a>(&'a Safepoint);
+struct EndOfStop<'a>(&'a Safepoint);
 
-impl Drop for Over<'_> {
+impl Drop for EndOfStop<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.job = None;
@@ -165,7 +165,7 @@ mod models {
             })
         }
 
-        /// As whoever has that state to itself.
+        /// As a thread that has that state to itself.
         fn touch(&self, thread: usize) {
             // SAFETY: loom checks that nobody else is here.
             self.states[thread].with_mut(|state| unsafe { *state += 1 });

@@ -3,7 +3,7 @@ use super::garbage::Garbage;
 use super::pauses::Pauses;
 use crate::code::program::Program;
 use crate::turns::marking::phase::Phase;
-use crate::turns::marking::work::Work;
+use crate::turns::marking::work::MarkingWork;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct Gc {
     begun: AtomicU64,
     over: AtomicU64,
     info: Mutex<GcInfo>,
-    pub(crate) work: Arc<Work>,
+    pub(crate) work: Arc<MarkingWork>,
     pub(crate) garbage: Garbage,
     /// How many threads of the system run at once.
     pub(crate) cores: usize,
@@ -49,13 +49,13 @@ impl Gc {
             begun: AtomicU64::new(0),
             over: AtomicU64::new(0),
             info: Mutex::default(),
-            work: Arc::new(Work::new(program)),
+            work: Arc::new(MarkingWork::new(program)),
             garbage: Garbage::default(),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
         }
     }
 
-    /// A thread sees the beginning and the end of marking exactly, for it stands still then.
+    /// A thread sees the beginning and the end of marking exactly, because it stands still then.
     #[inline(always)]
     pub(crate) fn phase(&self) -> Phase {
         // Relaxed: ordered by the stop; the end of clearing is a hint.

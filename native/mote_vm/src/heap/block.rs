@@ -80,7 +80,7 @@ struct Region {
 }
 
 #[derive(Default)]
-struct Inner {
+struct Blocks {
     /// Free blocks that were used, and those whose pages are the system's.
     free: Vec<Block>,
     clean: Vec<Block>,
@@ -93,7 +93,7 @@ struct Inner {
 
 /// The memory of one machine.
 pub(crate) struct BlockPool {
-    inner: Mutex<Inner>,
+    inner: Mutex<Blocks>,
     mapped: AtomicUsize,
     used: AtomicUsize,
     /// The most that it was since the last collection.
@@ -120,7 +120,7 @@ unsafe impl Send for BlockPool {}
 unsafe impl Sync for BlockPool {}
 
 impl BlockPool {
-    /// The pool of a machine whose memory is limited to so many bytes.
+    /// The pool of a machine whose memory is limited to that many bytes.
     pub(crate) fn new(limit: usize, pace: Pace) -> BlockPool {
         let quota = Arc::new(Quota::new(limit));
         BlockPool {
@@ -199,7 +199,7 @@ impl BlockPool {
         };
     }
 
-    /// Gives the pages of one free block, or of one large cell that has died, back to the system, except for what is
+    /// Returns the pages of one free block, or of one large cell that has died, to the system, except for what is
     /// likely to be used before the next collection. Whether there may be more.
     pub(crate) fn trim(&self) -> bool {
         let keep = self.likely() / BLOCK + 2;
@@ -225,7 +225,7 @@ impl BlockPool {
         true
     }
 
-    /// Free bytes that are likely to be used soon. What was used lately is no reason to keep more than the limit.
+    /// Free bytes that are likely to be used soon. Recent use is no reason to keep more than the limit.
     fn likely(&self) -> usize {
         let soon = self.pace.threshold();
         match self.is_short() {
@@ -331,13 +331,13 @@ impl BlockPool {
         (self.mapped.load(Relaxed), heaps)
     }
 
-    /// Gives all memory back to the system.
+    /// Returns all memory to the system.
     ///
     /// # Safety
     /// No heap on this pool exists, and nothing reads what was in one.
     pub(crate) unsafe fn free_everything(&self) {
         let mut inner = self.inner.lock();
-        let Inner {
+        let Blocks {
             regions,
             large,
             dead,
@@ -356,7 +356,7 @@ impl BlockPool {
         self.quota.give(self.used.swap(0, Relaxed));
     }
 
-    fn grow(&self, inner: &mut Inner) -> Option<()> {
+    fn grow(&self, inner: &mut Blocks) -> Option<()> {
         // Small machines stay small; large ones ask rarely.
         let blocks = inner.next_region.clamp(1, LARGEST_REGION);
         inner.next_region = blocks * 2;
@@ -373,7 +373,7 @@ impl BlockPool {
     }
 }
 
-/// Bytes of memory for one cell of so many bytes that is larger than a block.
+/// Bytes of memory for one cell of that many bytes that is larger than a block.
 pub(crate) fn large_bytes(bytes: usize) -> Option<usize> {
     bytes.checked_add(RESERVED)?.checked_next_multiple_of(BLOCK)
 }

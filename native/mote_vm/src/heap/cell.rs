@@ -229,7 +229,7 @@ impl Value {
         }
     }
 
-    /// The bytes of a binary that is no foreign value.
+    /// The bytes of a binary that is not a foreign value.
     #[inline(always)]
     pub(crate) fn inner_bytes<'h>(self) -> Option<&'h [u8]> {
         if !self.is_boxed() {

@@ -28,7 +28,7 @@ pub(crate) struct Chunks {
 }
 
 /// A piece of memory, and whether it is from the system's allocator.
-pub(crate) type Piece = (NonNull<u8>, bool);
+pub(crate) type RawPiece = (NonNull<u8>, bool);
 
 impl Chunks {
     /// Chunks of that layout, which a block can hold several of.
@@ -44,7 +44,7 @@ impl Chunks {
     }
 
     /// A chunk; also beyond the quota, which is noted then.
-    pub(crate) fn take(&mut self) -> Piece {
+    pub(crate) fn take(&mut self) -> RawPiece {
         if self.small < SMALL {
             self.small += 1;
             // SAFETY: the layout has a size.
@@ -91,7 +91,7 @@ impl Chunks {
     ///
     /// # Safety
     /// `take` of this store gave it, and it is not used any more.
-    pub(crate) unsafe fn give(&mut self, (piece, small): Piece) {
+    pub(crate) unsafe fn give(&mut self, (piece, small): RawPiece) {
         if small {
             self.small -= 1;
             // SAFETY: by the caller's promise, it was allocated with this layout.

@@ -1,6 +1,6 @@
 //! Foreign values of a heap, and what they are charged with: what each keeps outside of all heaps (foreign.rs, invariant 1).
 //!
-//! That hastens collections as allocation does, for it comes back only with them. Most of these values are small and made one
+//! That hastens collections as allocation does, because only they return it. Most of these values are small and made one
 //! with each message, so a heap charges some bytes ahead and pays from them.
 //!
 //! Invariants:
@@ -83,7 +83,7 @@ impl Foreigns {
         }
     }
 
-    /// Gives back what is charged ahead.
+    /// Returns what is charged ahead.
     pub(super) fn settle(&mut self, pool: &BlockPool) {
         pool.let_go(std::mem::take(&mut self.ahead));
     }

@@ -5,7 +5,7 @@
 //! table of the one before.
 //!
 //! Invariants:
-//! 1. A table belongs to collection n only when the block's number is n (or was, until n + 1 began); whoever is first
+//! 1. A table belongs to collection n only when the block's number is n (or was, until n + 1 began); the marker that is first
 //!    to mark in a block clears the table and then sets the number. So a block that no collection has to visit costs
 //!    none anything, and after marking those that hold something live are those with the number.
 //! 2. Between two collections no bit of the last one's table changes, except that the end of a collection takes back
@@ -133,7 +133,7 @@ fn clear(block: Block, of: u64) {
     }
 }
 
-/// Marks a cell of so many granules; whether it was not marked before. Of a cell that is larger than a block only the
+/// Marks a cell of that many granules. Returns whether it was not marked before. Of a cell that is larger than a block only the
 /// first granule is marked.
 #[inline(always)]
 pub(crate) fn mark(cell: *const u8, granules: usize, of: u64) -> bool {

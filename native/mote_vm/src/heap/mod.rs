@@ -493,7 +493,7 @@ impl Entries {
     #[inline(always)]
     pub(crate) fn extend(&mut self, keys: &[Value], items: &[Value]) {
         assert!(keys.len() == items.len() && keys.len() <= self.n - self.written);
-        // SAFETY: checked just above that there is room for them; a fresh cell overlaps nothing.
+        // SAFETY: the check just above found room for them; a fresh cell overlaps nothing.
         unsafe {
             let (to, count) = (self.written, keys.len());
             std::ptr::copy_nonoverlapping(keys.as_ptr(), self.keys.add(to), count);

@@ -1,12 +1,15 @@
-//! When to collect: after so much was allocated since the last time, in proportion to what was live then, or later if there
-//! is more to do than then, in proportion to how much more, for then most of it is still live, and while there is less and
-//! less, for then little of it soon is; earlier when the machine rests; when memory ends; and now and then while somebody
-//! outside waits for an answer, who is told if nobody can give it any more.
+//! When to collect:
+//! - after the machine has allocated an amount in proportion to what was live after the last collection;
+//! - later while more is queued than then, in proportion, because most of it is still live;
+//! - later, too, while a long queue gets shorter, because little of it will soon be live;
+//! - earlier when the machine rests;
+//! - when memory ends;
+//! - now and then while a caller outside waits for an answer, because that caller must hear that nobody can give it any more.
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Under stress, so many collections come one after each turn; the others leave half of the time to the turns.
+/// Under stress, this many collections follow one after each turn; the others leave half of the time to the turns.
 const ONE_EACH: u64 = 500;
 /// While memory is used up, collections take one part in this many of the time.
 const SHARE_WHEN_FULL: u64 = 5;
@@ -16,13 +19,13 @@ const SHARE_WHEN_AWAITED: u64 = 20;
 const PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A collection waits until so many bytes are allocated for each event that was queued since the last one began and still
-/// is; whether that is still so is looked at each time when so many times as much is allocated.
+/// A collection waits until `EACH` bytes are allocated for each event that was queued since the last one began and still
+/// is. Each time when `TIMES` as much is allocated, the queue is looked at again.
 const EACH: usize = 256;
 const TIMES: usize = 2;
 /// A machine that rests collects after that part of what is allocated between two collections otherwise.
 const AT_REST: usize = 4;
-/// So many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
+/// This many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
 const LONG: u64 = 16 * 1024;
 
 /// What there is to do.
@@ -247,7 +250,7 @@ impl Pace {
         self.fewest_queued.fetch_min(events, Relaxed);
     }
 
-    /// A collection begins, with so many events queued.
+    /// A collection begins, with that many events queued.
     pub(crate) fn begun(&self, queued: u64) {
         self.fewest_queued.store(queued, Relaxed);
         self.at_begin.store(self.allocated.load(Relaxed), Relaxed);

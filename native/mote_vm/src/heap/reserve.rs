@@ -1,8 +1,8 @@
-//! How much free memory a machine keeps for what comes: what it has used lately, and a little less after each
-//! collection. A machine whose work comes in bursts would otherwise give its pages back after each of them, and a page that
+//! How much free memory a machine keeps for later: as much as it has used lately, and a little less after each
+//! collection. A machine whose work comes in bursts would otherwise return its pages after each of them. A page that
 //! the system must find and clear again costs more than the actors that fit into it.
 //!
-//! Whoever asks for a collection wants memory back: then nothing is kept. Nor is it when nothing was collected for a
+//! A caller that asks for a collection wants memory back: then nothing is kept. Nor is it when nothing was collected for a
 //! while. All numbers are hints that guard nothing, hence relaxed.
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ impl Default for Reserve {
 }
 
 impl Reserve {
-    /// A collection ends, before which up to so many bytes were in use, by queues as well.
+    /// A collection ends, before which up to that many bytes were in use, queues included.
     pub(crate) fn collected(&self, used: usize, asked: bool) {
         let lately = self.lately.load(Relaxed);
         let kept = match asked {

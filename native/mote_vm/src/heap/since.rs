@@ -5,7 +5,7 @@ use super::marks::Marks;
 use super::{Heap, Mark};
 
 impl Heap {
-    /// Of a cell that something refers to, and that is no larger than a block. Made since the mark it lies in the rest of
+    /// Of a cell that something refers to and that is not larger than a block. Made since the mark it lies in the rest of
     /// the room that the allocator was in, in a block taken since, or in a hole further on (mod.rs, invariants 1 and 4).
     pub(crate) fn is_since(&self, mark: &Mark, cell: *const u8) -> bool {
         if (mark.next.addr()..mark.end.addr()).contains(&cell.addr()) {

@@ -31,7 +31,7 @@ pub struct Census<'m> {
 
 impl<'m> Census<'m> {
     pub(super) fn of(survey: &'m Survey<'_>, n: usize) -> Census<'m> {
-        let mut walk = Walk {
+        let mut walk = CensusWalk {
             survey,
             reach: Reach::new(survey.machine.program()),
             populations: FxHashMap::default(),
@@ -63,7 +63,7 @@ impl<'m> Census<'m> {
     }
 }
 
-struct Walk<'w> {
+struct CensusWalk<'w> {
     survey: &'w Survey<'w>,
     reach: Reach<'w>,
     populations: FxHashMap<BehaviourId, Population>,
@@ -71,7 +71,7 @@ struct Walk<'w> {
     n: usize,
 }
 
-impl Walk<'_> {
+impl CensusWalk<'_> {
     fn actors(&mut self) {
         while let Some(actor) = self.reach.next_actor() {
             // SAFETY: reachable, so alive.

@@ -1,8 +1,8 @@
-//! How much an actor holds, as far as one look goes: for who holds a thread up meanwhile.
+//! How much an actor holds, as far as one look goes, because a look holds a thread up meanwhile.
 //!
 //! Invariants:
 //! 1. The time is bounded whatever the actor holds: each value that is met costs one of [`MOST`], and nothing is copied.
-//! 2. What is counted is there: of an actor that holds more, less is said than there is, never more.
+//! 2. Everything counted is there: for an actor that holds more, the figure is too low, never too high.
 use super::reach::{captures, cell_bytes, record_bytes};
 use crate::code::program::Program;
 use crate::values::actor::Actor;
@@ -21,7 +21,7 @@ pub(super) struct Extent {
 
 /// What an actor holds: its record, its captures, and what these reach without passing another actor.
 pub(super) fn of(program: &Program, actor: &Actor) -> Extent {
-    let mut walk = Walk {
+    let mut walk = ExtentWalk {
         seen: FxHashSet::default(),
         rows: Vec::new(),
         left: MOST,
@@ -34,7 +34,7 @@ pub(super) fn of(program: &Program, actor: &Actor) -> Extent {
     }
 }
 
-struct Walk<'h> {
+struct ExtentWalk<'h> {
     seen: FxHashSet<u64>,
     /// Values of cells that were met, from those that are still to be met on.
     rows: Vec<&'h [Value]>,
@@ -42,7 +42,7 @@ struct Walk<'h> {
     bytes: u64,
 }
 
-impl Walk<'_> {
+impl ExtentWalk<'_> {
     /// Goes on until nothing is left; `false` when it has come to its end before.
     fn rows(&mut self) -> bool {
         while let Some(row) = self.rows.pop() {

@@ -1,4 +1,4 @@
-//! Who holds whom: actors and the captures by which they reach each other, as far as wanted.
+//! Which actors hold which: actors and the captures by which they reach each other, as far as wanted.
 use super::reach::{captures, Reach};
 use super::survey::Survey;
 use super::BehaviourName;
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 const MOST_CELLS: usize = 1_000_000;
 
 /// An actor of a graph.
-pub struct Node<'m> {
+pub struct GraphNode<'m> {
     /// The actor.
     pub actor: ActorRef<'m>,
     /// Its behaviour.
@@ -31,7 +31,7 @@ pub struct Edge {
 /// See the head of this file.
 pub struct Graph<'m> {
     /// In the order of their distance, the first one first.
-    pub nodes: Vec<Node<'m>>,
+    pub nodes: Vec<GraphNode<'m>>,
     /// In the order of their nodes and captures.
     pub edges: Vec<Edge>,
     /// There is more: farther away, beyond the limit, or behind too many cells.
@@ -92,7 +92,7 @@ impl<'m> Graph<'m> {
     ) -> usize {
         let index = self.nodes.len();
         known.insert(actor, index);
-        self.nodes.push(Node {
+        self.nodes.push(GraphNode {
             actor: ActorRef::new(actor),
             behaviour: survey.behaviour(actor),
         });

@@ -1,4 +1,4 @@
-//! One actor between two of its turns, seen by the thread that owns it, or by who stands in for it.
+//! One actor between two of its turns, seen by the thread that owns it, or by the caller that stands in for it.
 //!
 //! Invariant: a look holds the thread up for a bounded time, whatever the actor holds and however much waits: what goes
 //! beyond that is not counted, and the look says so.

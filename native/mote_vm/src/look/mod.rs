@@ -1,9 +1,10 @@
 //! Looking inside of a running machine: what its actors are, hold and wait for.
 //!
-//! Nothing is kept for it: an actor has 16 bytes and no counters. What is asked is found out when it is asked, either
-//! by one thread between two of its turns (inspect.rs), or while all threads stand still (survey.rs): from their
-//! queues (waiting.rs), by a walk over what can be reached (census.rs, graph.rs), or by counting the turns of a
-//! while (watch.rs).
+//! Nothing is kept for it: an actor has 16 bytes and no counters. An answer is found when somebody asks:
+//! - about one actor, by one thread between two of its turns (inspect.rs);
+//! - about all of them, while all threads stand still (survey.rs): from their queues (waiting.rs), or by a walk over
+//!   everything that can be reached (census.rs, graph.rs);
+//! - or by counting the turns of a while (watch.rs).
 pub(crate) mod attention;
 pub mod census;
 pub(crate) mod extent;

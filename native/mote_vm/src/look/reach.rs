@@ -9,12 +9,12 @@ use crate::values::value::Value;
 use rustc_hash::FxHashMap;
 
 /// Bits for the granules of a block.
-type Bits = Box<[u64; BLOCK / GRANULE / 64]>;
+type BlockBits = Box<[u64; BLOCK / GRANULE / 64]>;
 
 /// See the head of this file.
 pub(crate) struct Reach<'p> {
     program: &'p Program,
-    seen: FxHashMap<usize, Bits>,
+    seen: FxHashMap<usize, BlockBits>,
     cells: Vec<Value>,
     /// Actors that were met and not yet taken.
     actors: Vec<*const Actor>,

@@ -35,13 +35,13 @@ impl Dispatch {
         let mut effects = Effects::default();
         let outcome = match verdict {
             Verdict::Commits => {
-                let look = Look::at(self, Staged::certain(&self.turn));
+                let look = StagedLook::at(self, Staged::certain(&self.turn));
                 look.at_effects(&mut effects);
                 look.at_new(event, None, &mut effects);
                 Outcome::Committed
             }
             Verdict::Aborted(reason) => {
-                let look = Look::at(self, Staged::undone(&self.turn));
+                let look = StagedLook::at(self, Staged::undone(&self.turn));
                 look.at_new(event, Some(*reason), &mut effects);
                 Outcome::Aborted(look.seen(*reason))
             }
@@ -63,15 +63,15 @@ impl Dispatch {
 }
 
 /// The look at what a turn has staged.
-struct Look<'m> {
+struct StagedLook<'m> {
     turn: &'m Turn,
     sponsors: &'m Sponsors,
     staged: Staged<'m>,
 }
 
-impl<'m> Look<'m> {
-    fn at(thread: &'m Dispatch, staged: Staged<'m>) -> Look<'m> {
-        Look {
+impl<'m> StagedLook<'m> {
+    fn at(thread: &'m Dispatch, staged: Staged<'m>) -> StagedLook<'m> {
+        StagedLook {
             turn: &thread.turn,
             sponsors: thread.place.machine.sponsors(),
             staged,

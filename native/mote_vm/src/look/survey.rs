@@ -23,20 +23,20 @@ pub struct Survey<'m> {
 }
 
 /// What is done with a survey.
-type Look = Box<dyn FnOnce(&mut Survey<'_>) + Send>;
+type SurveyLook = Box<dyn FnOnce(&mut Survey<'_>) + Send>;
 
 impl Machine {
     /// Calls `look` soon, on a dispatch thread, while everything stands still; drops it if the machine stops before.
     /// Returns at once.
     pub fn survey(&self, look: impl FnOnce(&mut Survey<'_>) + Send + 'static) {
-        let look: Look = Box::new(look);
+        let look: SurveyLook = Box::new(look);
         let call = Entry::Call(thread::call(|thread| thread.survey(look)));
         self.push(self.sponsors().first().lead(), call);
     }
 }
 
 impl Dispatch {
-    fn survey(&mut self, look: Look) {
+    fn survey(&mut self, look: SurveyLook) {
         let machine = self.place.machine.clone();
         let mut look = Some(look);
         while look.is_some() {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::time::Instant;
 
 /// What a watch has counted.
-pub struct Counted<'m> {
+pub struct WatchCounts<'m> {
     /// All turns.
     pub turns: u64,
     /// By which the figures of actors may be too low.
@@ -29,7 +29,7 @@ impl Survey<'_> {
     }
 
     /// Counts no longer; what was counted, with the `n` actors that had most turns.
-    pub fn end_watch(&mut self, id: u64, n: usize) -> Counted<'_> {
+    pub fn end_watch(&mut self, id: u64, n: usize) -> WatchCounts<'_> {
         self.machine.attention().unwatch(id);
         let mut watches = Vec::new();
         for thread in &mut self.threads {
@@ -48,7 +48,7 @@ impl Survey<'_> {
         let program = self.machine.program();
         let behaviours = behaviours.into_iter();
         let found = greatest(actors.into_iter().collect(), n, |(_, count)| *count);
-        Counted {
+        WatchCounts {
             turns: watches.iter().map(|watch| watch.turns).sum(),
             lost: watches.iter().map(|watch| watch.lost).sum(),
             behaviours: behaviours

@@ -27,13 +27,13 @@ pub trait Outside: Send + Sync + 'static {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool;
     /// A dispatch thread met a panic and has ended; the machine runs no further.
     fn fault(&self, machine: &Machine, fault: Fault);
-    /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. Whoever
-    /// waits for an answer that nobody can give any more learns it when the foreign value is dropped; so the machine
-    /// collects now and then while somebody waits.
+    /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. A caller
+    /// whose answer nobody can give any more learns it when the foreign value is dropped; so the machine collects now and
+    /// then while somebody waits.
     fn newest_question(&self) -> Option<u64> {
         None
     }
-    /// Whether whoever asked for a turn with that message has killed it. Asked now and then during long turns.
+    /// Whether the caller that asked for a turn with that message has killed it. Called now and then during long turns.
     fn is_killed(&self, _message: Term<'_>) -> bool {
         false
     }
@@ -55,9 +55,9 @@ pub struct Config {
     pub gc: GcConfig,
     /// Where its time comes from.
     pub clock: ClockKind,
-    /// Who decides in which order turns run.
+    /// What decides the order in which turns run.
     pub schedule: Schedule,
-    /// Who runs behaviours.
+    /// What runs behaviours.
     pub tier: Tier,
 }
 
@@ -222,7 +222,7 @@ pub struct Inspection<'m> {
     pub captures: Vec<Term<'m>>,
     /// The sponsor whose thread owns it.
     pub sponsor: Atom,
-    /// The sponsor where its events run, whoever sends.
+    /// The sponsor where its events run, whoever sends them.
     pub pinned: Option<Atom>,
     /// Events that wait for it with its owner.
     pub queued: u64,

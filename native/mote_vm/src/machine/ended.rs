@@ -1,7 +1,7 @@
 //! What sponsors have done that are gone, and what no thread counts.
 //!
 //! Invariant: what a sponsor has done is in one place at any moment: with the sponsors that run, among those that are going, or
-//! in the sum. It moves from one to the next under the lock, and whoever reads all of them holds it.
+//! in the sum. It moves from one to the next under the lock, and a reader of all of them holds that lock.
 use crate::base::counters::Counts;
 use crate::threads::sponsor::Sponsor;
 use std::sync::Arc;

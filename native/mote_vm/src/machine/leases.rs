@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
 #[derive(Default)]
-struct State {
+struct Heaps {
     /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
     resting: Vec<Heap>,
     /// How many are with threads and callers outside.
@@ -24,7 +24,7 @@ struct State {
 /// See the head of this file.
 pub(crate) struct Leases {
     pool: Arc<BlockPool>,
-    state: Mutex<State>,
+    state: Mutex<Heaps>,
     /// Told when the last lent heap comes back.
     all_rest: Condvar,
 }
@@ -82,7 +82,7 @@ impl Leases {
         Some(Heap::new(self.pool.clone()))
     }
 
-    /// The end of a lease. What is in the heap may be in use elsewhere, so it is kept; `None` if it is lost.
+    /// The end of a lease. The contents of the heap may be in use elsewhere, so it is kept; `None` if it is lost.
     pub(super) fn give_back(&self, heap: Option<Heap>) {
         let mut state = self.state.lock();
         state.resting.extend(heap);

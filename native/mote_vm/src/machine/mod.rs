@@ -262,7 +262,7 @@ impl Machine {
         sponsors.iter().map(|sponsor| sponsor.name).collect()
     }
 
-    /// What it may hold, for what waits outside of it.
+    /// Its quota, for things that wait outside of it.
     pub fn account(&self) -> Account {
         Account::of(&self.0.pool.quota)
     }

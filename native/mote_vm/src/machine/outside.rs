@@ -3,7 +3,7 @@
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
 use crate::base::atom::Atom;
-use crate::boundary::batch::{Batch, Letters};
+use crate::boundary::batch::{Batch, BatchLetters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{Refusal, Refused};
 use crate::boundary::room::{InLine, Permit};
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// Creates an actor that nobody knows, for one message, by that sponsor or the first one: as `create` and `send` do, but
-    /// for the handle. `known` is told which one it is before it can run.
+    /// for the handle. `known` gets the actor before it can run.
     pub fn launch(
         &self,
         behaviour: &Behaviour,
@@ -135,7 +135,7 @@ impl Machine {
         }
     }
 
-    /// So much from outside was refused for want of memory.
+    /// That many things from outside were refused for want of memory.
     pub fn lacked_memory(&self, count: u64) {
         self.0.ended.lock().counts.refused_no_memory += count;
         self.fall_short();
@@ -157,7 +157,7 @@ impl Machine {
         self.send_with(None, target, sponsor, message, None)
     }
 
-    /// The same for a caller who does nothing else before there is an answer, on a thread that may run turns for some
+    /// The same for a caller that does nothing else before there is an answer, on a thread that may run turns for some
     /// microseconds: it stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
     /// answer is there.
     pub fn ask(
@@ -172,7 +172,7 @@ impl Machine {
         self.send_with(None, target, sponsor, message, waits)
     }
 
-    /// The same, for a caller who has waited for room.
+    /// The same, for a caller that has waited for room.
     pub fn send_permitted(
         &self,
         permit: Permit,
@@ -233,7 +233,7 @@ impl Machine {
         self.entered(&way, pushed.ok_or(Refusal::Unknown)?, then)
     }
 
-    /// Puts a message where it enters, which is noted down. What is refused is for the caller to drop, without any lock.
+    /// Puts a message where it enters, which is noted down. The caller drops what is refused, without any lock.
     #[inline(always)]
     fn enter(
         &self,
@@ -296,8 +296,8 @@ impl Machine {
     }
 
     /// What to write messages on for [`Machine::send_batch`], and with what.
-    pub fn letters(&self) -> (Letters, Builder) {
-        Letters::on(&self.0.papers)
+    pub fn letters(&self) -> (BatchLetters, Builder) {
+        BatchLetters::on(&self.0.papers)
     }
 
     /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as
@@ -374,7 +374,7 @@ impl Machine {
         self.0.handles.is_of(key, actor.actor)
     }
 
-    /// Gives a handle back.
+    /// Returns a handle.
     pub fn release(&self, key: Key) {
         self.0.handles.release(key);
     }

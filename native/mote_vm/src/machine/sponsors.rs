@@ -130,7 +130,7 @@ impl Machine {
     }
 
     /// Removes a sponsor: what is queued there moves to the first one. Waits for its threads to end, which give up a long turn;
-    /// must not be called on a dispatch thread. Gives what it has done in all.
+    /// must not be called on a dispatch thread. Returns what it has done in all.
     pub fn remove_sponsor(&self, name: Atom) -> Result<SponsorInfo, RemoveError> {
         let mut threads = self.0.threads.lock();
         let removed = {
@@ -156,7 +156,7 @@ impl Machine {
         for (_, ended) in ending {
             ended();
         }
-        // What came too late is with the first sponsor, and whoever waits for room here may find that out.
+        // Messages that came too late are with the first sponsor, and callers that wait for room here may find that out.
         sponsor.room.close();
         let mut ended = self.0.ended.lock();
         // There are no threads that could sleep, nor queues.

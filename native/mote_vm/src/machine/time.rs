@@ -14,7 +14,7 @@ impl Machine {
         self.clock().now()
     }
 
-    /// Sends to the actor of a handle after so many milliseconds, by that sponsor or the first one. Refused is what the
+    /// Sends to the actor of a handle after that many milliseconds, by that sponsor or the first one. Refused is what the
     /// machine has no memory for, and a handle, or an address in the message, that is none of its own. It is no message
     /// that waits to enter, so there need not be room for it: it is the machine's from now on, and enters as what comes
     /// from inside does.
@@ -78,7 +78,7 @@ impl Machine {
     }
 
     /// Moves a manual clock on to the next moment, but not beyond `limit`, and lets what is due then begin; whether
-    /// anything can be due between that moment and `limit`. Who wants things in order waits until the machine is quiet
+    /// anything can be due between that moment and `limit`. A caller that wants things in order waits until the machine is quiet
     /// before the next step. `None` when the clock moves by itself.
     pub fn step_clock(&self, limit: u64) -> Option<bool> {
         let stations = self.stations().all();

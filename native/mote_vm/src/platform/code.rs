@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! 1. When [`publish`] has answered that it could, no core runs anything older than what is in the range.
-//! 2. Where the system cannot do that there is no native code ([`can_be_published`]).
+//! 2. Where the system cannot do that, there is no native code ([`can_be_published`]).
 
 pub(crate) use system::{can_be_published, publish};
 

@@ -12,7 +12,7 @@ pub(crate) fn usable() -> Vec<usize> {
     cores.iter().map(|core| core.id).collect()
 }
 
-/// Binds the calling thread to a core. A core that there is not binds to none, and on some systems it is but a wish.
+/// Binds the calling thread to a core. A core that does not exist binds to none, and some systems take it as a hint only.
 pub(crate) fn bind(core: usize) {
     core_affinity::set_for_current(core_affinity::CoreId { id: core });
 }
@@ -51,7 +51,7 @@ mod system {
         confine(0, cores);
     }
 
-    /// Lets a thread run on these cores only; 0 is the calling one. What the system refuses changes nothing.
+    /// Lets a thread run on these cores only; 0 is the calling one. A refusal of the system changes nothing.
     fn confine(thread: ThreadId, cores: &Set) {
         // SAFETY: the set is whole, and is only read.
         unsafe { libc::sched_setaffinity(thread, size_of::<Set>(), cores) };

@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! 1. Outside of this directory no code of the machine depends on the operating system.
-//! 2. What a system does not say counts as unknown; nothing is assumed in its place.
+//! 2. Anything that a system does not say counts as unknown; nothing is assumed in its place.
 #[cfg(not(unix))]
 compile_error!(
     "Mote runs on Unix: Linux, macOS, FreeBSD. On Windows, please build and run it in WSL 2."

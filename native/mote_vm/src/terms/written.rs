@@ -15,7 +15,7 @@ pub(crate) fn exceeds(value: Value, all: impl FnOnce() -> usize) -> bool {
     if is_small(value, &mut { SMALL }, NESTED) {
         return false;
     }
-    let mut walk = Walk {
+    let mut walk = WrittenWalk {
         left: ANYWAY,
         parts: Vec::new(),
     };
@@ -61,32 +61,32 @@ fn are_small(row: &[Value], left: &mut usize, depth: usize) -> bool {
     row.iter().all(|part| is_small(*part, left, depth))
 }
 
-struct Walk<'h> {
+struct WrittenWalk<'h> {
     left: usize,
     /// Parts that are still to be visited.
-    parts: Vec<Parts<'h>>,
+    parts: Vec<PartsLeft<'h>>,
 }
 
-enum Parts<'h> {
+enum PartsLeft<'h> {
     Row(&'h [Value]),
     /// The rest of a list.
     List(Value),
     Value(Value),
 }
 
-impl Walk<'_> {
+impl WrittenWalk<'_> {
     /// Visits what is left to visit; `false` when there is too much, and then it can go on from there.
     fn on(&mut self) -> bool {
         while let Some(parts) = self.parts.pop() {
             let next = match parts {
-                Parts::Value(value) => Some(value),
-                Parts::Row(row) => row.split_first().map(|(first, rest)| {
-                    self.parts.push(Parts::Row(rest));
+                PartsLeft::Value(value) => Some(value),
+                PartsLeft::Row(row) => row.split_first().map(|(first, rest)| {
+                    self.parts.push(PartsLeft::Row(rest));
                     *first
                 }),
-                Parts::List(list) => Some(match list.as_cons() {
+                PartsLeft::List(list) => Some(match list.as_cons() {
                     Some((head, tail)) => {
-                        self.parts.push(Parts::List(tail));
+                        self.parts.push(PartsLeft::List(tail));
                         head
                     }
                     None => list,
@@ -104,25 +104,25 @@ impl Walk<'_> {
     /// Counts a value; `false`, and it is still to be visited, when nothing is left.
     fn visit(&mut self, value: Value) -> bool {
         let Some(left) = self.left.checked_sub(1) else {
-            self.parts.push(Parts::Value(value));
+            self.parts.push(PartsLeft::Value(value));
             return false;
         };
         self.left = left;
         if let Some(big) = value.as_big() {
-            // The limbs that are no part: all but the first.
+            // The limbs that are not a part: all but the first.
             let Some(left) = self.left.checked_sub(big.limbs().len() - 1) else {
                 self.left += 1;
-                self.parts.push(Parts::Value(value));
+                self.parts.push(PartsLeft::Value(value));
                 return false;
             };
             self.left = left;
         } else if value.is_cons() {
-            self.parts.push(Parts::List(value));
+            self.parts.push(PartsLeft::List(value));
         } else if let Some(elements) = value.as_tuple() {
-            self.parts.push(Parts::Row(elements));
+            self.parts.push(PartsLeft::Row(elements));
         } else if let Some(map) = Node::of(value) {
             let pairs = entries(map).flat_map(|(key, value)| [key, value]);
-            self.parts.extend(pairs.map(Parts::Value));
+            self.parts.extend(pairs.map(PartsLeft::Value));
         }
         true
     }
@@ -141,7 +141,7 @@ mod tests {
         let mut value = Value::fixnum(1);
         for depth in 1..=40 {
             value = heap.tuple(2, |_| value);
-            // So many parts: the tuples and their leaves.
+            // The parts: the tuples and their leaves.
             let parts = (1usize << (depth + 1)) - 1;
             if parts > ANYWAY && depth < 22 {
                 assert!(!exceeds(value, || parts), "{depth}");

@@ -23,7 +23,7 @@ pub(crate) struct List {
     pub(crate) version: u64,
 }
 
-/// A thread of another sponsor wants to run an event for an actor of this one. What was queued before that event runs here:
+/// A thread of another sponsor wants to run an event for an actor of this one. Events queued before that one run here:
 /// two sponsors would only pass the actor to and fro otherwise.
 pub(crate) struct Asked {
     pub(crate) event: Event,
@@ -41,9 +41,9 @@ pub(crate) struct Leaving {
     /// How often actors had changed hands in the machine when the lists for owners were right.
     pub(crate) seen: u64,
     /// The actor that an event was last forwarded for, and to whom. Others for it follow without a look at its record: each
-    /// look would take the cache line away from the owner, who writes to it turn by turn.
+    /// look would take the cache line away from the owner, which writes to it turn by turn.
     pub(crate) elsewhere: (*const Actor, ThreadNumber),
-    /// Who asks for actors of this thread, and the events that wait for them to go.
+    /// The threads that ask for actors of this one, and the events that wait for them to go.
     pub(crate) asked: Vec<Asked>,
     pub(crate) wanted: Vec<Event>,
     /// How many turns the thread had run when it last gave what was asked for.

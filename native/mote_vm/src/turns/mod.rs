@@ -1,5 +1,5 @@
 //! A turn: an actor takes one event from a queue and runs to the end, or not at all (turn.rs). The interpreter runs
-//! any code; native code is the next folder's. What a turn tells the collector that marks beside it is in
+//! any code; native code is the next folder's. What a turn reports to the collector that marks beside it is in
 //! [`marking`].
 pub(crate) mod abort;
 pub(crate) mod interpreter;

@@ -1,5 +1,5 @@
 //! What a turn asks of the thread that it runs on, now and then.
-use super::marking::work::Work;
+use super::marking::work::MarkingWork;
 use super::turn::Turn;
 use crate::base::atom::Atom;
 use crate::base::clock::Clock;
@@ -32,7 +32,7 @@ pub(crate) struct Surroundings {
     pub(crate) program: Arc<Program>,
     pub(crate) clock: Arc<Clock>,
     /// Where what a collection has still to see goes.
-    pub(crate) work: Arc<Work>,
+    pub(crate) work: Arc<MarkingWork>,
     /// The fuel of a turn.
     pub(crate) fuel: u64,
     /// What says that turns are to end: the machine stops, the sponsor is removed.

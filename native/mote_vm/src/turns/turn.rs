@@ -25,7 +25,7 @@ use crate::turns::leaving::Leaving;
 use crate::turns::marking::barrier::before_become;
 use crate::turns::marking::mark::held_parts;
 use crate::turns::marking::visitor::Visitor;
-use crate::turns::marking::work::{Log, Work};
+use crate::turns::marking::work::{Log, MarkingWork};
 use crate::turns::overseer::{Overseer, Surroundings};
 use crate::turns::queue::{Event, EventQueue, QueueMark};
 use crate::values::actor::{Actor, BehaviourId, Header, SponsorId};
@@ -145,7 +145,7 @@ pub(crate) struct Turn {
     thread: ThreadNumber,
     sponsor: SponsorId,
     quota: Arc<Quota>,
-    work: Arc<Work>,
+    work: Arc<MarkingWork>,
     /// The fuel that the machine allows.
     full: u64,
     timer_bytes: usize,
@@ -254,7 +254,7 @@ impl Turn {
         self.unusual == 0
     }
 
-    /// The turn is over, committed or aborted; how much fuel it has spent. What was not usual has been seen to.
+    /// The turn is over, committed or aborted, and everything unusual was handled. Returns the fuel that it has spent.
     pub(crate) fn tidy_up(&mut self) -> u64 {
         let spent = self.spent();
         self.fill_up();
@@ -344,7 +344,7 @@ impl Turn {
         self.heap.actor(self.birth.of(behaviour), state)
     }
 
-    /// The same, pinned to the sponsor of that name; a sponsor that there is not pins to none.
+    /// The same, pinned to the sponsor of that name; the name of no sponsor pins to none.
     pub(crate) fn create_on(
         &mut self,
         behaviour: BehaviourId,
@@ -378,7 +378,7 @@ impl Turn {
     #[cold]
     fn send_outside(&mut self, sponsor: Value, target: Value, message: Value) {
         self.unusual = 1;
-        // Many in a row go to the same one.
+        // Many consecutive ones go to the same sponsor.
         let last = self.outside.last();
         let again = last.is_some_and(|last| (last.sponsor, last.target) == (sponsor, target));
         let (sponsor, target) = match again {

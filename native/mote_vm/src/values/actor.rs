@@ -17,7 +17,7 @@
 //!    changed by nobody but its new owner, which takes it in (threads/giving.rs).
 //! 2. The pinned sponsor never changes.
 //! 3. The captures that the state points to belong to this actor alone and are never written again.
-//! 4. The state is written before the header that says how to read it (release); whoever reads the header of an
+//! 4. The state is written before the header that says how to read it (release); a thread that reads the header of an
 //!    actor that it does not own (acquire) may read the state of a behaviour that never becomes.
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{Acquire, AtomicU64, Relaxed, Release};
@@ -176,7 +176,7 @@ impl Actor {
             .store(header & !BEHAVIOUR_MASK | behaviour.0 as u64, Release);
     }
 
-    /// Gives the actor to another thread, by the owner: it is in transit until that thread takes it in.
+    /// The owner hands the actor to another thread: it is in transit until that thread takes it in.
     #[inline(always)]
     pub(crate) fn give(&self, owner: ThreadNumber) {
         let header = self.header().with_owner(owner);

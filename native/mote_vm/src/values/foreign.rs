@@ -27,7 +27,7 @@ pub enum Class {
     Pid = 4,
     /// A map.
     Map = 5,
-    /// A bitstring that is no binary.
+    /// A bitstring that is not a binary.
     Bitstring = 6,
     /// A binary too long to live in the heap.
     Binary = 7,
@@ -97,7 +97,7 @@ pub trait Carrier {
     fn hold(&self, key: Key) -> Option<Held>;
     /// The hash of the loaded unit of a module.
     fn module(&self, module: Atom) -> Option<u64>;
-    /// So many messages wait outside to be delivered: until they have left, the machine is not quiet.
+    /// That many messages wait outside to be delivered: until they have left, the machine is not quiet.
     fn leaving(&self, messages: usize);
     /// They have left; `undelivered` of them, which had been counted as delivered, found nobody.
     fn have_left(&self, messages: usize, undelivered: u64);

@@ -7,12 +7,12 @@
 //! Invariants:
 //! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
 //! 2. A serial number is never given twice.
-//! 3. Whoever follows a key holds a reference of its own ([`Held`]), or the lock (`visit`), until the actor is a root by
-//!    other means: the one that the key stands for may be released at any time, for a key can be copied.
-//! 4. A collection walks the slots piece by piece. An entry that goes before the walk has come to it is noted down: so
+//! 3. A caller that follows a key holds a reference of its own ([`Held`]), or the lock (`visit`), until the actor is a root
+//!    by other means. The reference of the key itself may be released at any time, because a key can be copied.
+//! 4. A collection walks the slots piece by piece. An entry that is removed before the walk reaches it is noted down: so
 //!    it meets every actor that was held when it began.
-//! 5. The tables are charged to the machine's quota, as large as they have grown, until it ends; they do not shrink. Whoever
-//!    holds actors from outside cannot be refused here, but takes the room of what can.
+//! 5. The tables are charged to the machine's quota, as large as they have grown, until it ends; they do not shrink. A
+//!    caller that holds actors from outside cannot be refused here, but takes the room of callers that can.
 use crate::base::quota::Quota;
 use crate::base::sync::Apart;
 use crate::values::actor::{Actor, SponsorId};
@@ -38,7 +38,7 @@ pub struct Key {
     pub serial: u128,
 }
 
-struct Slot {
+struct HandleSlot {
     actor: *const Actor,
     pinned: Option<SponsorId>,
     count: usize,
@@ -46,8 +46,8 @@ struct Slot {
 }
 
 #[derive(Default)]
-struct Inner {
-    slots: Vec<Slot>,
+struct Book {
+    slots: Vec<HandleSlot>,
     free: Vec<u32>,
     by_actor: FxHashMap<*const Actor, u32>,
     given: u64,
@@ -57,15 +57,15 @@ struct Inner {
     charged: usize,
 }
 
-impl Inner {
+impl Book {
     /// Bytes of the tables.
     fn bytes(&self) -> usize {
         let by_actor = self.by_actor.capacity() * size_of::<(*const Actor, u32)>();
-        self.slots.capacity() * (size_of::<Slot>() + size_of::<u32>()) + by_actor
+        self.slots.capacity() * (size_of::<HandleSlot>() + size_of::<u32>()) + by_actor
     }
 
     /// The entry of a key, if there is one.
-    fn find(&mut self, key: Key) -> Option<&mut Slot> {
+    fn find(&mut self, key: Key) -> Option<&mut HandleSlot> {
         let entry = self.slots.get_mut(key.slot as usize)?;
         (entry.serial == key.serial && entry.count > 0).then_some(entry)
     }
@@ -74,7 +74,7 @@ impl Inner {
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct Handles {
-    inner: Apart<Mutex<Inner>>,
+    inner: Apart<Mutex<Book>>,
     quota: Arc<Quota>,
     secrets: [RandomState; 2],
 }
@@ -109,7 +109,7 @@ impl Handles {
         // Keyed hashes of a counter: unique enough to never repeat, and without the keys not to be guessed.
         let [a, b] = &self.secrets;
         let serial = (a.hash_one(inner.given) as u128) << 64 | b.hash_one(inner.given) as u128;
-        let entry = Slot {
+        let entry = HandleSlot {
             actor,
             pinned,
             count: 1,
@@ -165,7 +165,7 @@ impl Handles {
     }
 
     /// Shows the actor of a key, if there is one, and keeps it meanwhile: `act` must be short, and neither let go of what
-    /// may hold an address nor ask for one, for nobody else gets at the handles before it is over.
+    /// may hold an address nor ask for one, because nobody else gets at the handles before it is over.
     pub(crate) fn visit<R>(
         &self,
         key: Key,
@@ -193,7 +193,7 @@ impl Handles {
         self.inner.lock().by_actor.keys().copied().for_each(show);
     }
 
-    /// A collection begins: whoever is held now is met by `walk` or `take_released`.
+    /// A collection begins: every actor that is held now is met by `walk` or `take_released`.
     pub(crate) fn begin_walk(&self) {
         let mut inner = self.inner.lock();
         inner.walk = Some(0);

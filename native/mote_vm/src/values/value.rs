@@ -13,7 +13,7 @@
 //!
 //! Invariants:
 //! 1. A `Value` with a pointer tag points into a heap of the machine that it lives in (or to its constants).
-//! 2. What a pointer refers to is immutable while reachable; only an actor's two words change, and only at commit.
+//! 2. The target of a pointer is immutable while reachable; only an actor's two words change, and only at commit.
 use crate::base::atom::Atom;
 
 /// A tagged word. Equality of words is identity, not Elixir's `==`: see [`crate::terms::prim::compare`].

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 
 use crate::build::Build;
-use mote_vm::code::error::{CodeProblem, HeadProblem, LoadError, Table, TableProblem};
+use mote_vm::code::error::{CodeProblem, HeadProblem, LoadError, TableProblem, UnitTable};
 use mote_vm::code::ir::{Constant, Instr, Unit};
 use mote_vm::code::verify::verify;
 
@@ -34,9 +34,9 @@ pub fn head_problem(unit: &Unit) -> HeadProblem {
 }
 
 /// Which entry of which table is refused, and why.
-pub fn table_problem(unit: &Unit) -> (Table, usize, TableProblem) {
+pub fn table_problem(unit: &Unit) -> (UnitTable, usize, TableProblem) {
     match verify(unit) {
-        Err(LoadError::Table {
+        Err(LoadError::UnitTable {
             table,
             index,
             problem,

@@ -2,7 +2,7 @@
 
 use crate::build::{k, mov, r, ret, Build, MODULE};
 use crate::judge::{accepted, behaviour, constants, function, head_problem, table_problem};
-use mote_vm::code::error::{HeadProblem, Table, TableProblem};
+use mote_vm::code::error::{HeadProblem, TableProblem, UnitTable};
 use mote_vm::code::ir::{Constant, Instr, MAX_CONSTANT_NODES, MAX_INTEGER, MIN_INTEGER};
 use mote_vm::code::verify::verify;
 
@@ -15,7 +15,7 @@ fn integers_and_floats() {
     for value in [MAX_INTEGER + 1, MIN_INTEGER - 1, i64::MIN, i64::MAX] {
         let unit = constants(vec![Constant::Nil, Constant::Integer(value)]);
         let problem = TableProblem::Integer(value);
-        assert_eq!(table_problem(&unit), (Table::Constants, 1, problem));
+        assert_eq!(table_problem(&unit), (UnitTable::Constants, 1, problem));
     }
     accepted(&constants(vec![
         Constant::Float(f64::MAX),
@@ -24,7 +24,7 @@ fn integers_and_floats() {
     let unit = constants(vec![Constant::Float(f64::NAN)]);
     assert_eq!(
         table_problem(&unit),
-        (Table::Constants, 0, TableProblem::Float)
+        (UnitTable::Constants, 0, TableProblem::Float)
     );
 }
 
@@ -88,7 +88,7 @@ fn constants_do_not_unfold_without_bound() {
         accepted(&doubled(23, double));
         let problem = TableProblem::Nodes((1 << 25) - 1);
         let found = table_problem(&doubled(24, double));
-        assert_eq!(found, (Table::Constants, 24, problem));
+        assert_eq!(found, (UnitTable::Constants, 24, problem));
         assert!(verify(&doubled(900, double)).is_err());
     }
 }
@@ -102,10 +102,13 @@ fn atoms_are_as_long_as_on_the_beam() {
     };
     accepted(&with_atom(255));
     let problem = TableProblem::LongAtom(256);
-    assert_eq!(table_problem(&with_atom(256)), (Table::Atoms, 1, problem));
+    assert_eq!(
+        table_problem(&with_atom(256)),
+        (UnitTable::Atoms, 1, problem)
+    );
     let mut unit = Build::new().0;
     unit.module = "m".repeat(256);
-    assert_eq!(table_problem(&unit).0, Table::Module);
+    assert_eq!(table_problem(&unit).0, UnitTable::Module);
 }
 
 #[test]
@@ -119,13 +122,13 @@ fn imports_name_atoms() {
     unit.functions_used[0].module = 9;
     assert_eq!(
         table_problem(&unit),
-        (Table::FunctionsUsed, 0, TableProblem::Atom(9))
+        (UnitTable::FunctionsUsed, 0, TableProblem::Atom(9))
     );
     let mut unit = good.clone();
     unit.behaviours_used[0].name = 9;
     assert_eq!(
         table_problem(&unit),
-        (Table::BehavioursUsed, 0, TableProblem::Atom(9))
+        (UnitTable::BehavioursUsed, 0, TableProblem::Atom(9))
     );
     let mut unit = good.clone();
     unit.functions_used[0].arity = 256;
@@ -169,11 +172,11 @@ fn imports_of_the_unit_itself_exist() {
     };
     assert_eq!(
         table_problem(&own(2, 0)),
-        (Table::FunctionsUsed, 1, missing("f", 2))
+        (UnitTable::FunctionsUsed, 1, missing("f", 2))
     );
     assert_eq!(
         table_problem(&own(1, 1)),
-        (Table::BehavioursUsed, 1, missing("b", 1))
+        (UnitTable::BehavioursUsed, 1, missing("b", 1))
     );
 }
 
@@ -204,7 +207,7 @@ fn names_are_unique_for_each_arity() {
     unit.behaviours[1].name = 2;
     assert_eq!(
         table_problem(&unit),
-        (Table::Behaviours, 1, TableProblem::Atom(2))
+        (UnitTable::Behaviours, 1, TableProblem::Atom(2))
     );
 }
 

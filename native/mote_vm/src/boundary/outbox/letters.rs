@@ -28,7 +28,7 @@ const COUNT_SHIFT: u32 = 8;
 /// How deep a plain value may be, and how many words it may take.
 const DEPTH: usize = 8;
 const WORDS: usize = 128;
-/// From so many words on, a sheet is full.
+/// A sheet with this many words is full.
 const SHEET: usize = 1 << 12;
 /// Room that is kept when everything was read.
 const KEPT: usize = 1 << 16;
@@ -78,7 +78,7 @@ impl Row<'_> {
     /// The elements in their order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Plain> + '_ {
-        // Nothing else is written in a row.
+        // Nothing else is written consecutively.
         self.0
             .iter()
             .map(|value| Plain::of(*value).unwrap_or(Plain::EmptyList))
@@ -173,7 +173,7 @@ impl<F> Letters<F> {
         written
     }
 
-    /// Adds a letter that the embedder has copied; `true`, for it is always written.
+    /// Adds a letter that the embedder has copied. Returns `true`, because it is always written.
     pub fn add(&mut self, other: F) -> bool {
         self.words.extend([command(OTHER, 0), command(END, 0)]);
         self.others.push_back(other);
@@ -268,7 +268,7 @@ impl<F> Letters<F> {
                 )),
                 BYTES => {
                     let words = self.raw(count.div_ceil(8));
-                    // SAFETY: so many words hold at least `count` bytes (invariant 2; clamped all the same), and bytes
+                    // SAFETY: that many words hold at least `count` bytes (invariant 2; clamped all the same), and bytes
                     // have no alignment.
                     let bytes = unsafe {
                         std::slice::from_raw_parts(

@@ -91,7 +91,7 @@ pub enum Rest {
     Closed,
 }
 
-/// Letters that nobody will read, to be dropped where that is no matter: there may be many.
+/// Letters that nobody will read. There may be many, so they are dropped where the time does not matter.
 #[must_use]
 pub struct Lost<F> {
     /// How many there are.
@@ -224,7 +224,7 @@ impl<F> Outbox<F> {
         self.entrance.lock().closed = true;
     }
 
-    /// Takes no more letters, and nobody will read those that wait: they are the caller's, who drops them without a lock,
+    /// Takes no more letters, and nobody will read those that wait. They go to the caller, which drops them without a lock,
     /// for what they hold may do anything when it goes.
     pub fn abandon(&self) -> Lost<F> {
         let mut taken = self.taken.lock();

@@ -1,7 +1,7 @@
 //! Letters on sheets of some thousand words each, which are read in the order in which they were written.
 //!
-//! Sheets that were read are written on again: one row of words that grows with what waits, and is given back when that was
-//! read, is fresh memory time and again, and to touch that takes longer than to write a letter.
+//! Sheets that were read are written on again. A single row of words that grows with the waiting letters, and is freed when
+//! they were read, would be fresh memory each time, and touching that takes longer than writing a letter.
 //!
 //! Sheets that are full and wait to be read are charged to the machine's quota.
 use super::letters::Letters;
@@ -60,7 +60,7 @@ impl<F> Sheets<F> {
         Some(())
     }
 
-    /// Gives the oldest sheet for one that was read and is blank; whether there is one with anything on it.
+    /// Swaps a sheet that was read, and is blank, for the oldest one. Returns whether there is one with anything on it.
     pub(super) fn exchange(&mut self, read: &mut Letters<F>) -> bool {
         if self.full.is_empty() && self.open.is_empty() {
             return false;

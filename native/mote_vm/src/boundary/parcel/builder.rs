@@ -171,7 +171,7 @@ impl Builder {
         self.held.push(held);
     }
 
-    /// The words, of several parcels in a row, and a parcel of all that goes with them.
+    /// The words of several consecutive parcels, and a parcel of everything that goes with them.
     pub(crate) fn open(self) -> (Vec<Value>, Parcel) {
         let contents = Parcel {
             words: Words::Few([Value::UNDEFINED; FEW], 0),

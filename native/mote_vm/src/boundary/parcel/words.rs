@@ -5,7 +5,7 @@ use crate::values::value::Value;
 pub(super) const FEW: usize = 4;
 
 pub(super) enum Words {
-    /// So many of them.
+    /// That many of them.
     Few([Value; FEW], u8),
     Many(Vec<Value>),
 }

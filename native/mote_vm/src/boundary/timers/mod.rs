@@ -49,7 +49,7 @@ pub(crate) struct Timer {
 // SAFETY: the values are plain words; only dispatch threads and the collector look behind them.
 unsafe impl Send for Timer {}
 
-struct State {
+struct ArmedTimers {
     wheel: Wheel<Timer>,
     /// How many serial numbers were given to timers from outside, and to those of threads that have ended.
     outside: u64,
@@ -64,7 +64,7 @@ struct State {
 
 /// See the head of this file.
 pub(crate) struct Timers {
-    state: Mutex<State>,
+    state: Mutex<ArmedTimers>,
     /// When the next one may be due; the greatest number when there is none.
     next: AtomicU64,
     /// How many there are; a hint.
@@ -77,7 +77,7 @@ pub(crate) const TIMER_BYTES: usize = 2 * Wheel::<Timer>::ENTRY;
 
 impl Timers {
     pub(crate) fn new(quota: Arc<Quota>) -> Timers {
-        let state = State {
+        let state = ArmedTimers {
             wheel: Wheel::new(),
             outside: 0,
             own: 0,
@@ -141,7 +141,7 @@ impl Timers {
             was: None,
         };
         let place = state.wheel.insert(due, timer);
-        // Under the lock: whoever has made it earlier than any other tells, and those that come later need not.
+        // Under the lock: the caller that has made it earlier than any other one says so; later ones need not.
         let before = self.next();
         self.note(&mut state);
         let id = TimerId {
@@ -167,7 +167,7 @@ impl Timers {
         self.take(state, place)
     }
 
-    fn take(&self, mut state: MutexGuard<'_, State>, place: u32) -> Option<u64> {
+    fn take(&self, mut state: MutexGuard<'_, ArmedTimers>, place: u32) -> Option<u64> {
         let (due, timer) = state.wheel.remove(place)?;
         state.parcels -= timer.message.bytes();
         self.note(&mut state);
@@ -254,7 +254,7 @@ impl Timers {
         });
     }
 
-    fn note(&self, state: &mut State) {
+    fn note(&self, state: &mut ArmedTimers) {
         self.next
             .store(state.wheel.next().unwrap_or(u64::MAX), Relaxed);
         let now = state.wheel.len();

@@ -5,7 +5,7 @@
 //! time differs from the wheel's position; when the position enters the span of a list, the items move down. (Varghese
 //! and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987.)
 //!
-//! It knows nothing of clocks, threads or messages: instants are numbers, and it is told how late it is.
+//! It knows nothing of clocks, threads or messages: instants are numbers, and its caller says how late it is.
 //!
 //! Invariants:
 //! 1. `position` never falls, and no item that is still in the wheel is due before it.
@@ -16,19 +16,19 @@
 const LEVELS: usize = 8;
 const BITS: u32 = 6;
 const LISTS: usize = 1 << BITS;
-/// The last instant that there is.
+/// The last instant.
 const END: u64 = (1 << (BITS * LEVELS as u32)) - 1;
 const NONE: u32 = u32::MAX;
 /// Room that is kept when nothing waits any more.
 const KEPT: usize = 1024;
 
 #[derive(Clone, Copy)]
-struct List {
+struct SlotList {
     first: u32,
     last: u32,
 }
 
-struct Entry<T> {
+struct ArmedEntry<T> {
     /// `None` when the place is free; then `next` leads to the next free one.
     item: Option<T>,
     due: u64,
@@ -40,20 +40,20 @@ struct Entry<T> {
 /// See the head of this file.
 pub(crate) struct Wheel<T> {
     position: u64,
-    lists: Box<[List; LEVELS * LISTS]>,
+    lists: Box<[SlotList; LEVELS * LISTS]>,
     /// For each level which of its lists are not empty.
     occupied: [u64; LEVELS],
-    entries: Vec<Entry<T>>,
+    entries: Vec<ArmedEntry<T>>,
     free: u32,
     len: usize,
 }
 
 impl<T> Wheel<T> {
     /// Bytes that one takes.
-    pub(crate) const ENTRY: usize = size_of::<Entry<T>>();
+    pub(crate) const ENTRY: usize = size_of::<ArmedEntry<T>>();
 
     pub(crate) fn new() -> Wheel<T> {
-        let empty = List {
+        let empty = SlotList {
             first: NONE,
             last: NONE,
         };
@@ -72,9 +72,9 @@ impl<T> Wheel<T> {
         self.len
     }
 
-    /// Puts an item in; gives its place, which is its own until it leaves. What is due already leaves next.
+    /// Adds an item. Returns its place, which is its own until it leaves. An item that is already due leaves next.
     pub(crate) fn insert(&mut self, due: u64, item: T) -> u32 {
-        let entry = Entry {
+        let entry = ArmedEntry {
             item: Some(item),
             due: due.clamp(self.position, END),
             before: NONE,
@@ -192,7 +192,7 @@ impl<T> Wheel<T> {
     }
 
     fn unlink(&mut self, place: u32) {
-        let Entry {
+        let ArmedEntry {
             before, next, list, ..
         } = self.entries[place as usize];
         let list = list as usize;

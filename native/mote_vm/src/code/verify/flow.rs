@@ -21,8 +21,8 @@ pub(super) struct Scope<'a> {
 }
 
 /// The code to check.
-pub(super) struct Subject<'a> {
-    pub kind: Kind,
+pub(super) struct CheckedCode<'a> {
+    pub kind: CodeKind,
     /// Arguments or captures.
     pub arity: u32,
     pub registers: u16,
@@ -31,7 +31,7 @@ pub(super) struct Subject<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CodeKind {
     Function { effects: bool },
     Behaviour,
 }
@@ -40,11 +40,11 @@ const WORDS: usize = MAX_REGISTERS as usize / 64;
 
 /// A set of registers.
 #[derive(Clone, Copy)]
-struct Registers([u64; WORDS]);
+struct RegisterSet([u64; WORDS]);
 
-impl Registers {
+impl RegisterSet {
     fn none() -> Self {
-        Registers([0; WORDS])
+        RegisterSet([0; WORDS])
     }
 
     fn insert(&mut self, range: Range<u32>) {
@@ -61,7 +61,7 @@ impl Registers {
             .is_some_and(|word| word >> (register % 64) & 1 == 1)
     }
 
-    fn intersect(&mut self, other: &Registers) {
+    fn intersect(&mut self, other: &RegisterSet) {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word &= other;
         }
@@ -71,7 +71,7 @@ impl Registers {
 /// Checks everything that concerns this code alone.
 pub(super) fn check(
     scope: &Scope,
-    subject: &Subject,
+    subject: &CheckedCode,
     name: &dyn Fn() -> CodeName,
 ) -> Result<(), LoadError> {
     let given = head(subject).map_err(|problem| LoadError::Head {
@@ -86,12 +86,12 @@ pub(super) fn check(
         }
     };
 
-    let mut start = Registers::none();
+    let mut start = RegisterSet::none();
     start.insert(0..given);
     // What is written here, as far as the instruction before goes on; and at later instructions, as far as jumps to
     // them have been met.
     let mut here = Some(start);
-    let mut later: BTreeMap<usize, Registers> = BTreeMap::new();
+    let mut later: BTreeMap<usize, RegisterSet> = BTreeMap::new();
     for (index, instr) in subject.code.iter().enumerate() {
         if let Some(jumped) = later.remove(&index) {
             match &mut here {
@@ -116,7 +116,7 @@ pub(super) fn check(
                 .or_insert(*written);
         }
         for range in instr.written() {
-            // An empty range must lie within as well, so that whoever makes a pointer of its start may.
+            // An empty range must lie within as well, so that a pointer may be made of its start.
             if range.end > u32::from(subject.registers) {
                 return Err(at(index)(CodeProblem::Register(
                     range.end.saturating_sub(1),
@@ -135,7 +135,7 @@ pub(super) fn check(
 }
 
 /// Checks that call sites are calls, each once and in order, and that what they are called is there.
-fn sites(scope: &Scope, subject: &Subject) -> Result<(), (usize, CodeProblem)> {
+fn sites(scope: &Scope, subject: &CheckedCode) -> Result<(), (usize, CodeProblem)> {
     let mut least = 0;
     for site in subject.sites {
         let at = site.at as usize;
@@ -151,7 +151,7 @@ fn sites(scope: &Scope, subject: &Subject) -> Result<(), (usize, CodeProblem)> {
 }
 
 /// Checks the limits and says how many registers hold something at the start.
-fn head(subject: &Subject) -> Result<u32, HeadProblem> {
+fn head(subject: &CheckedCode) -> Result<u32, HeadProblem> {
     if subject.arity > MAX_ARITY {
         return Err(HeadProblem::Arity);
     }
@@ -160,8 +160,8 @@ fn head(subject: &Subject) -> Result<u32, HeadProblem> {
         return Err(HeadProblem::Registers(registers));
     }
     let given = match subject.kind {
-        Kind::Function { .. } => subject.arity,
-        Kind::Behaviour => subject.arity + 1,
+        CodeKind::Function { .. } => subject.arity,
+        CodeKind::Behaviour => subject.arity + 1,
     };
     if given > u32::from(registers) {
         return Err(HeadProblem::TooFewRegisters { registers, given });
@@ -173,15 +173,19 @@ fn head(subject: &Subject) -> Result<u32, HeadProblem> {
 }
 
 /// Checks that the instruction may stand in this kind of code.
-fn placed(scope: &Scope, kind: Kind, instr: &Instr) -> Result<(), CodeProblem> {
+fn placed(scope: &Scope, kind: CodeKind, instr: &Instr) -> Result<(), CodeProblem> {
     match (kind, instr) {
-        (Kind::Behaviour, Instr::Return { .. }) => Err(CodeProblem::FunctionOnly("return")),
-        (Kind::Behaviour, Instr::TailCall { .. }) => Err(CodeProblem::FunctionOnly("tail_call")),
-        (Kind::Function { .. }, Instr::Done) => Err(CodeProblem::BehaviourOnly("done")),
-        (Kind::Function { .. }, Instr::Ignore) => Err(CodeProblem::BehaviourOnly("ignore")),
-        (Kind::Function { effects: false }, instr) if instr.is_effect() => Err(CodeProblem::Effect),
+        (CodeKind::Behaviour, Instr::Return { .. }) => Err(CodeProblem::FunctionOnly("return")),
+        (CodeKind::Behaviour, Instr::TailCall { .. }) => {
+            Err(CodeProblem::FunctionOnly("tail_call"))
+        }
+        (CodeKind::Function { .. }, Instr::Done) => Err(CodeProblem::BehaviourOnly("done")),
+        (CodeKind::Function { .. }, Instr::Ignore) => Err(CodeProblem::BehaviourOnly("ignore")),
+        (CodeKind::Function { effects: false }, instr) if instr.is_effect() => {
+            Err(CodeProblem::Effect)
+        }
         (
-            Kind::Function { effects: false },
+            CodeKind::Function { effects: false },
             Instr::Call { function, .. } | Instr::TailCall { function, .. },
         ) if scope.has_effects.get(*function as usize) == Some(&true) => {
             Err(CodeProblem::EffectCall(*function))
@@ -238,9 +242,9 @@ fn counts(scope: &Scope, instr: &Instr) -> Result<(), CodeProblem> {
 /// Checks that every operand exists and is written.
 fn reads(
     scope: &Scope,
-    subject: &Subject,
+    subject: &CheckedCode,
     instr: &Instr,
-    written: &Registers,
+    written: &RegisterSet,
 ) -> Result<(), CodeProblem> {
     let mut result = Ok(());
     instr.for_each_operand(|operand| {

@@ -1,7 +1,7 @@
 //! Maps from many entries at once: sorted, then packed level by level.
 //!
 //! Invariants:
-//! 1. No node is looked into before it is known that there was memory for it: whoever puts one entry after the other ends
+//! 1. No node is looked into before it is known that there was memory for it: a caller that puts one entry after the other ends
 //!    at the first that is refused.
 use super::{entries, get, put, replace, Node, WIDTH};
 use crate::base::work::{Over, Work};
@@ -14,34 +14,34 @@ use std::cmp::Ordering;
 /// A map is put together anew when the other one has more than one in that many of its entries.
 pub(crate) const FEW: usize = 8;
 
-type Entry = (Value, Value);
+type KeyAndItem = (Value, Value);
 
 /// A map of what was accepted before, in any order, for which nobody pays; of several entries with the same key the last
 /// one counts, with its key: that may be another zero. `NONE` when the memory is exhausted.
-pub(crate) fn from_entries(heap: &mut Heap, all: Vec<Entry>) -> Value {
+pub(crate) fn from_entries(heap: &mut Heap, all: Vec<KeyAndItem>) -> Value {
     let all = sorted(all, &mut Work::free(), |_, later| later);
     build(heap, all, |_, _| Ok(()))
 }
 
 /// The same within a turn.
-pub(crate) fn from_pairs(heap: &mut Heap, all: Vec<Entry>) -> Value {
+pub(crate) fn from_pairs(heap: &mut Heap, all: Vec<KeyAndItem>) -> Value {
     let all = sorted(all, &mut heap.work, |_, later| later);
     build(heap, all, within_turn)
 }
 
 /// A map of entries that are put one after the other: of several with the same key the last one counts, but the key stays
 /// the first one. `NONE` when the memory is exhausted.
-pub(crate) fn from_puts(heap: &mut Heap, all: Vec<Entry>) -> Value {
+pub(crate) fn from_puts(heap: &mut Heap, all: Vec<KeyAndItem>) -> Value {
     let all = sorted(all, &mut heap.work, |earlier, later| (earlier.0, later.1));
     build(heap, all, within_turn)
 }
 
 fn sorted(
-    mut all: Vec<Entry>,
+    mut all: Vec<KeyAndItem>,
     work: &mut Work,
-    choose: impl Fn(Entry, Entry) -> Entry,
-) -> Result<Vec<Entry>, Over> {
-    let order = |a: &Entry, b: &Entry, work: &mut Work| key_order(a.0, b.0, work);
+    choose: impl Fn(KeyAndItem, KeyAndItem) -> KeyAndItem,
+) -> Result<Vec<KeyAndItem>, Over> {
+    let order = |a: &KeyAndItem, b: &KeyAndItem, work: &mut Work| key_order(a.0, b.0, work);
     let ascending = all
         .windows(2)
         .all(|two| work.pass(1).is_ok() && order(&two[0], &two[1], work).is_lt());
@@ -52,7 +52,7 @@ fn sorted(
             .all(|entry| entry.0.is_immediate() && work.pass(1).is_ok())
         {
             true => {
-                let order = |a: &Entry, b: &Entry| key_order(a.0, b.0, &mut Work::free());
+                let order = |a: &KeyAndItem, b: &KeyAndItem| key_order(a.0, b.0, &mut Work::free());
                 sort_in_runs(&mut all, work, |run| run.sort_by(order), order)?
             }
             false => sort_slowly(&mut all, work, order)?,
@@ -78,7 +78,7 @@ fn within_turn(heap: &mut Heap, steps: usize) -> Result<(), Over> {
     heap.work.pass(steps)
 }
 
-fn build(heap: &mut Heap, all: Result<Vec<Entry>, Over>, pass: Pass) -> Value {
+fn build(heap: &mut Heap, all: Result<Vec<KeyAndItem>, Over>, pass: Pass) -> Value {
     match all {
         Ok(all) => packed(heap, all, pass),
         Err(Over) => Value::NONE,
@@ -101,7 +101,7 @@ pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
         });
     }
     let most = a.size + b.size;
-    if !heap.fits(most * size_of::<Entry>()) {
+    if !heap.fits(most * size_of::<KeyAndItem>()) {
         return Value::NONE;
     }
     let mut all = Vec::with_capacity(most);
@@ -143,7 +143,7 @@ fn put_each(
 }
 
 /// A map of entries that are in order. `NONE` when the memory is exhausted, and if the turn is to end.
-fn packed(heap: &mut Heap, mut all: Vec<Entry>, pass: Pass) -> Value {
+fn packed(heap: &mut Heap, mut all: Vec<KeyAndItem>, pass: Pass) -> Value {
     let mut level = 0;
     loop {
         let count = all.len();
@@ -167,7 +167,7 @@ fn packed(heap: &mut Heap, mut all: Vec<Entry>, pass: Pass) -> Value {
 }
 
 /// A node of entries that are in order: of values, or of the nodes below.
-fn packed_node(heap: &mut Heap, level: u8, all: &[Entry]) -> Value {
+fn packed_node(heap: &mut Heap, level: u8, all: &[KeyAndItem]) -> Value {
     let size = match level {
         0 => all.len(),
         _ => {

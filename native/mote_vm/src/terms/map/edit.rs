@@ -1,13 +1,13 @@
 //! Adding, replacing and removing one entry: the way from the root to its leaf is copied.
 //!
 //! `None` everywhere is memory that ran out.
-use super::{Node, Path, LEAST, WIDTH};
+use super::{Descent, Node, LEAST, WIDTH};
 use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::values::value::Value;
 
 /// Entries that lie behind each other: keys, and as many items.
-type Run<'h> = (&'h [Value], &'h [Value]);
+type KeyRun<'h> = (&'h [Value], &'h [Value]);
 
 /// What became of a node: one, or two when it had too many entries.
 #[derive(Clone, Copy)]
@@ -88,8 +88,8 @@ fn up(change: impl FnOnce() -> Option<Value>) -> Value {
     change().unwrap_or(Value::NONE)
 }
 
-fn descend<'h>(map: Node<'h>, key: Value, work: &mut Work) -> (Path<'h>, Node<'h>) {
-    let mut path = Path::new();
+fn descend<'h>(map: Node<'h>, key: Value, work: &mut Work) -> (Descent<'h>, Node<'h>) {
+    let mut path = Descent::new();
     let mut node = map;
     while !node.is_leaf() {
         let at = node.last_up_to(key, work);
@@ -150,7 +150,7 @@ fn splice(
     node: Node<'_>,
     at: usize,
     replaced: usize,
-    with: Run<'_>,
+    with: KeyRun<'_>,
     size: usize,
 ) -> Option<Made> {
     let before = (&node.keys[..at], &node.items[..at]);
@@ -164,7 +164,7 @@ fn join(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Option<Made> {
     pack(heap, a.level, a.size + b.size, runs)
 }
 
-fn pack(heap: &mut Heap, level: u8, size: usize, runs: [Run<'_>; 3]) -> Option<Made> {
+fn pack(heap: &mut Heap, level: u8, size: usize, runs: [KeyRun<'_>; 3]) -> Option<Made> {
     let count: usize = runs.iter().map(|run| run.0.len()).sum();
     if count <= WIDTH {
         return Some(Made::One(node(heap, level, size, &runs)?));
@@ -183,7 +183,7 @@ fn pack(heap: &mut Heap, level: u8, size: usize, runs: [Run<'_>; 3]) -> Option<M
 }
 
 /// What of the runs lies between two positions in all of them together.
-fn runs_of(runs: [Run<'_>; 3], from: usize, to: usize) -> [Run<'_>; 3] {
+fn runs_of(runs: [KeyRun<'_>; 3], from: usize, to: usize) -> [KeyRun<'_>; 3] {
     let mut start = 0;
     runs.map(|(keys, items)| {
         let range =
@@ -193,7 +193,7 @@ fn runs_of(runs: [Run<'_>; 3], from: usize, to: usize) -> [Run<'_>; 3] {
     })
 }
 
-fn sizes(runs: &[Run<'_>]) -> usize {
+fn sizes(runs: &[KeyRun<'_>]) -> usize {
     let children = runs.iter().flat_map(|run| run.1);
     children
         .filter_map(|child| Node::of(*child))
@@ -201,7 +201,7 @@ fn sizes(runs: &[Run<'_>]) -> usize {
         .sum()
 }
 
-fn node(heap: &mut Heap, level: u8, size: usize, runs: &[Run<'_>]) -> Option<Value> {
+fn node(heap: &mut Heap, level: u8, size: usize, runs: &[KeyRun<'_>]) -> Option<Value> {
     let count = runs.iter().map(|run| run.0.len()).sum();
     let made = heap.map_node(level, size, count, |entries| {
         for (keys, items) in runs {

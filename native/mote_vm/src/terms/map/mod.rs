@@ -4,16 +4,16 @@
 //! of such leaves; an inner node has the lowest key of each child, then the children. A change copies the nodes from the
 //! root to one leaf and shares the rest with the map before.
 //!
-//! Sorted trees, and not hash tries, because then there is an order in which everybody iterates (machine and reference
-//! alike, without knowing the other's hash), maps compare by walking along two sorted sequences, no message can be made
-//! of keys that collide, and what the machine cannot look into needs to be comparable only. Finding a key takes
-//! `log2(n)` comparisons that are mostly within a few cache lines. Whoever has a key looked for has paid for them
+//! They are sorted trees rather than hash tries for four reasons. Everybody iterates in the same order, machine and reference
+//! alike, without knowing the other's hash. Maps compare by walking along two sorted sequences. No message can be made of
+//! keys that collide. And a value that the machine cannot look into only needs to be comparable. Finding a key takes
+//! `log2(n)` comparisons that are mostly within a few cache lines. A caller that has a key looked for has paid for them
 //! (prim/weight.rs); when the heap's work is over meanwhile, what is found means nothing.
 //!
 //! Invariants:
 //! 1. The keys of a map are in ascending [`key_order`](crate::terms::prim::compare::key_order), no two of them equal.
 //! 2. All leaves of a map have the same depth; a node's level is its distance from them.
-//! 3. A node has at most [`WIDTH`] entries; one that is no root has at least [`LEAST`]; an inner root has two.
+//! 3. A node has at most [`WIDTH`] entries; one that is not a root has at least [`LEAST`]; an inner root has two.
 //! 4. An inner node's keys are the lowest keys of its children, and its size the sum of theirs.
 mod build;
 mod edit;
@@ -31,9 +31,9 @@ use std::marker::PhantomData;
 
 /// The most entries of a node.
 pub(crate) const WIDTH: usize = 32;
-/// The fewest entries of a node that is no root.
+/// The fewest entries of a node that is not a root.
 const LEAST: usize = 10;
-/// So many keys are looked at together.
+/// This many keys are looked at together.
 const STRIDE: usize = 8;
 /// More levels than any map has: with nodes of ten, memory ends first.
 const LEVELS: usize = 18;
@@ -162,15 +162,15 @@ pub(crate) fn named(map: Node<'_>, key: Value) -> Option<Value> {
 }
 
 /// The nodes on the way down to a key, and which child was taken in each.
-struct Path<'h> {
+struct Descent<'h> {
     steps: [(Value, usize); LEVELS],
     depth: usize,
     map: PhantomData<Node<'h>>,
 }
 
-impl<'h> Path<'h> {
-    fn new() -> Path<'h> {
-        Path {
+impl<'h> Descent<'h> {
+    fn new() -> Descent<'h> {
+        Descent {
             steps: [(Value::NONE, 0); LEVELS],
             depth: 0,
             map: PhantomData,

@@ -1,11 +1,11 @@
 //! The entries of a map in order.
-use super::{Node, Path};
+use super::{Descent, Node};
 use crate::values::value::Value;
 
 /// Key and value of each entry, in the order of the keys.
 pub(crate) fn entries(map: Node<'_>) -> impl Iterator<Item = (Value, Value)> + '_ {
     let mut walk = Walk {
-        path: Path::new(),
+        path: Descent::new(),
         leaf: map,
         at: 0,
     };
@@ -15,7 +15,7 @@ pub(crate) fn entries(map: Node<'_>) -> impl Iterator<Item = (Value, Value)> + '
 
 struct Walk<'h> {
     /// Above the leaf: each node with the child that comes next.
-    path: Path<'h>,
+    path: Descent<'h>,
     leaf: Node<'h>,
     at: usize,
 }

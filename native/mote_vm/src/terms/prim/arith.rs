@@ -82,7 +82,7 @@ pub(crate) fn mul_slowly(heap: &mut Heap, a: Value, b: Value) -> Value {
 
 /// `a / b`, always a float.
 pub(crate) fn fdiv(heap: &mut Heap, a: Value, b: Value) -> Value {
-    // Division by 0.0 or -0.0 gives an infinity or NaN, which is no answer anyway.
+    // Division by 0.0 or -0.0 gives an infinity or NaN, neither of which is an answer anyway.
     with_floats(heap, a, b, |x, y| x / y)
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn ceil(heap: &mut Heap, a: Value) -> Value {
     to_integer(heap, a, f64::ceil)
 }
 
-/// The number as a float; `None` for what is no number, and for integers beyond all floats.
+/// The number as a float; `None` for anything that is not a number, and for integers beyond all floats.
 #[inline(always)]
 pub(crate) fn as_f64(a: Value) -> Option<f64> {
     match a.as_fixnum() {

@@ -130,7 +130,7 @@ pub(crate) fn bin_float(heap: &mut Heap, binary: Value, position: Value, spec: V
     }
 }
 
-/// So many bytes from a position on.
+/// That many bytes from a position on.
 pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: Value) -> Value {
     let found = || {
         let bytes = as_binary(binary)?;

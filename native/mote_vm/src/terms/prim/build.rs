@@ -15,7 +15,7 @@ const AT_ONCE: usize = 1 << 16;
 
 /// What a segment is; the numbers are those of its specification.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SegmentKind {
     Integer = 0,
     Float = 1,
     /// A whole binary.
@@ -26,7 +26,7 @@ enum Kind {
 }
 
 struct Segment {
-    kind: Kind,
+    kind: SegmentKind,
     little: bool,
     /// The size is that many times the value behind the segment's own.
     dynamic: bool,
@@ -37,7 +37,7 @@ impl Segment {
     /// `size * 32 + dynamic * 16 + little * 8 + kind`
     fn of(spec: Value) -> Option<Segment> {
         let spec = usize::try_from(spec.as_fixnum()?).ok()?;
-        use Kind::*;
+        use SegmentKind::*;
         Some(Segment {
             kind: *[Integer, Float, Binary, Part, Utf8].get(spec & 7)?,
             little: spec & 8 != 0,
@@ -47,9 +47,9 @@ impl Segment {
     }
 }
 
-/// Bits in a row, of which the last byte may not be full.
+/// Consecutive bits, of which the last byte may not be full.
 #[derive(Default)]
-struct Bits {
+struct BitString {
     bytes: Vec<u8>,
     /// Bits in use of the last byte; 0 when it is full.
     over: usize,
@@ -57,7 +57,7 @@ struct Bits {
     paid: usize,
 }
 
-impl Bits {
+impl BitString {
     /// The lowest `bits` of a number, the highest first.
     fn push(&mut self, n: u64, bits: usize) {
         let mut left = bits;
@@ -88,7 +88,7 @@ impl Bits {
         }
     }
 
-    /// Pays for what is there, and for so many bytes more.
+    /// Pays for what is there, and for that many bytes more.
     fn pay_for(&mut self, more: usize, work: &mut Work) -> Result<(), Over> {
         // What was refused for memory is paid for, and not there.
         let elements = self.paid.max((self.bytes.len() + more) / COPIED);
@@ -118,7 +118,7 @@ impl Bits {
 /// A binary of the values in a tuple, as a tuple of specifications says (see [`Segment`]). What is put together is paid
 /// for also if a later value does not fit.
 pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
-    let mut bits = Bits::default();
+    let mut bits = BitString::default();
     let built = put_together(heap, &mut bits, values, specs);
     let paid = bits.pay_for(0, &mut heap.work);
     match built.and(paid.ok()) {
@@ -127,7 +127,7 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
     }
 }
 
-fn put_together(heap: &mut Heap, bits: &mut Bits, values: Value, specs: Value) -> Option<()> {
+fn put_together(heap: &mut Heap, bits: &mut BitString, values: Value, specs: Value) -> Option<()> {
     let mut values = values.as_tuple()?.iter().copied();
     for spec in specs.as_tuple()? {
         let segment = Segment::of(*spec)?;
@@ -146,17 +146,17 @@ fn put_together(heap: &mut Heap, bits: &mut Bits, values: Value, specs: Value) -
 
 fn add(
     heap: &mut Heap,
-    bits: &mut Bits,
+    bits: &mut BitString,
     segment: &Segment,
     value: Value,
     size: usize,
 ) -> Option<()> {
     match segment.kind {
-        Kind::Integer if size <= INTEGER_BITS => {
+        SegmentKind::Integer if size <= INTEGER_BITS => {
             bits.number(lowest_bits(value)?, size, segment.little)
         }
-        Kind::Integer => return None,
-        Kind::Float => match size {
+        SegmentKind::Integer => return None,
+        SegmentKind::Float => match size {
             64 => bits.number(as_f64(value)?.to_bits(), 64, segment.little),
             32 => {
                 let float = as_f64(value)? as f32;
@@ -168,13 +168,13 @@ fn add(
             }
             _ => return None,
         },
-        Kind::Binary => copy(heap, bits, as_binary(value)?)?,
-        Kind::Part => {
+        SegmentKind::Binary => copy(heap, bits, as_binary(value)?)?,
+        SegmentKind::Part => {
             let bytes = as_binary(value)?;
             let count = size.is_multiple_of(8).then_some(size / 8)?;
             copy(heap, bits, bytes.get(..count)?)?;
         }
-        Kind::Utf8 => {
+        SegmentKind::Utf8 => {
             let mut encoded = [0; 4];
             bits.extend(as_character(value)?.encode_utf8(&mut encoded).as_bytes());
         }
@@ -184,7 +184,7 @@ fn add(
 
 /// Copies the bytes of a binary; pays for them before. Doubling a binary again and again ends at the quota, before it is
 /// done.
-fn copy(heap: &mut Heap, bits: &mut Bits, bytes: &[u8]) -> Option<()> {
+fn copy(heap: &mut Heap, bits: &mut BitString, bytes: &[u8]) -> Option<()> {
     bits.pay_for(bytes.len(), &mut heap.work).ok()?;
     if !heap.fits(bits.bytes.len() + bytes.len()) {
         return None;
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn spec(kind: Kind, size: i64, little: bool, dynamic: bool) -> Value {
+    fn spec(kind: SegmentKind, size: i64, little: bool, dynamic: bool) -> Value {
         Value::fixnum(size * 32 + i64::from(dynamic) * 16 + i64::from(little) * 8 + kind as i64)
     }
 
@@ -229,13 +229,13 @@ mod tests {
             int(3),
         ];
         let specs = [
-            spec(Kind::Integer, 8, false, false),
-            spec(Kind::Integer, 16, true, false),
-            spec(Kind::Float, 32, false, false),
-            spec(Kind::Binary, 0, false, false),
-            spec(Kind::Part, 8, false, true),
-            spec(Kind::Utf8, 0, false, false),
-            spec(Kind::Integer, 8, false, false),
+            spec(SegmentKind::Integer, 8, false, false),
+            spec(SegmentKind::Integer, 16, true, false),
+            spec(SegmentKind::Float, 32, false, false),
+            spec(SegmentKind::Binary, 0, false, false),
+            spec(SegmentKind::Part, 8, false, true),
+            spec(SegmentKind::Utf8, 0, false, false),
+            spec(SegmentKind::Integer, 8, false, false),
         ];
         let expected = [
             &[0xFF, 0xFE, 0xFF, 0x3F, 0x80, 0, 0][..],
@@ -253,18 +253,18 @@ mod tests {
         let int = Value::fixnum;
         let large = heap.float(1.0e300);
         let rows: [(&[Value], Value); 13] = [
-            (&[int(1)], spec(Kind::Integer, 4, false, false)),
-            (&[int(1)], spec(Kind::Integer, 72, false, false)),
-            (&[text], spec(Kind::Integer, 8, false, false)),
-            (&[int(1)], spec(Kind::Binary, 0, false, false)),
-            (&[text, int(6)], spec(Kind::Part, 8, false, true)),
-            (&[text, int(-1)], spec(Kind::Part, 8, false, true)),
-            (&[text, Value::NIL], spec(Kind::Part, 8, false, true)),
-            (&[text], spec(Kind::Part, 8, false, true)),
-            (&[large], spec(Kind::Float, 32, false, false)),
-            (&[large], spec(Kind::Float, 16, false, false)),
-            (&[int(0xD800)], spec(Kind::Utf8, 0, false, false)),
-            (&[], spec(Kind::Integer, 8, false, false)),
+            (&[int(1)], spec(SegmentKind::Integer, 4, false, false)),
+            (&[int(1)], spec(SegmentKind::Integer, 72, false, false)),
+            (&[text], spec(SegmentKind::Integer, 8, false, false)),
+            (&[int(1)], spec(SegmentKind::Binary, 0, false, false)),
+            (&[text, int(6)], spec(SegmentKind::Part, 8, false, true)),
+            (&[text, int(-1)], spec(SegmentKind::Part, 8, false, true)),
+            (&[text, Value::NIL], spec(SegmentKind::Part, 8, false, true)),
+            (&[text], spec(SegmentKind::Part, 8, false, true)),
+            (&[large], spec(SegmentKind::Float, 32, false, false)),
+            (&[large], spec(SegmentKind::Float, 16, false, false)),
+            (&[int(0xD800)], spec(SegmentKind::Utf8, 0, false, false)),
+            (&[], spec(SegmentKind::Integer, 8, false, false)),
             (&[int(1)], Value::fixnum(7)),
         ];
         for (i, (values, spec)) in rows.into_iter().enumerate() {
@@ -287,9 +287,9 @@ mod tests {
             let padding = (8 - total % 8) % 8;
             let mut values: Vec<Value> = numbers.iter().map(|(n, ..)| Value::fixnum((*n).into())).collect();
             let mut specs: Vec<Value> =
-                numbers.iter().map(|(_, bits, little)| spec(Kind::Integer, *bits, *little, false)).collect();
+                numbers.iter().map(|(_, bits, little)| spec(SegmentKind::Integer, *bits, *little, false)).collect();
             values.push(Value::fixnum(0));
-            specs.push(spec(Kind::Integer, padding, false, false));
+            specs.push(spec(SegmentKind::Integer, padding, false, false));
             let bytes = built(&mut heap, &values, &specs).unwrap();
             let binary = heap.bytes(&bytes);
             let mut position = 0;

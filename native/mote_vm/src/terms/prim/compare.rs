@@ -24,7 +24,7 @@ use std::cmp::Ordering;
 
 /// What is asked about two terms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Question {
+enum Comparison {
     /// Their order; `1 == 1.0`.
     Order,
     /// Their order as keys of maps: equal is the same, and integers come before floats.
@@ -35,21 +35,21 @@ enum Question {
     Same,
 }
 
-impl Question {
+impl Comparison {
     /// The answer for two leaves whose words differ.
     #[inline(always)]
     fn leaves(self, a: Value, b: Value) -> Ordering {
         match self {
-            Question::Order => order(a, b),
-            Question::Key => key_leaves(a, b),
-            Question::Equal => differing(!leaves_equal(a, b)),
-            Question::Same => differing(!leaves_same(a, b)),
+            Comparison::Order => order(a, b),
+            Comparison::Key => key_leaves(a, b),
+            Comparison::Equal => differing(!leaves_equal(a, b)),
+            Comparison::Same => differing(!leaves_same(a, b)),
         }
     }
 
     /// Whether its steps were paid for before.
     fn is_paid(self) -> bool {
-        self == Question::Key
+        self == Comparison::Key
     }
 }
 
@@ -94,13 +94,13 @@ pub(crate) fn same(a: Value, b: Value, work: &mut Work) -> bool {
     same_slowly(a, b, work)
 }
 
-/// The order of keys in a map. Equal keys are the same key. Whoever asks has paid for it.
+/// The order of keys in a map. Equal keys are the same key. The caller has paid for it.
 #[inline(always)]
 pub(crate) fn key_order(a: Value, b: Value, work: &mut Work) -> Ordering {
     if Value::both_fixnum(a, b) {
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    walk(a, b, Question::Key, work)
+    walk(a, b, Comparison::Key, work)
 }
 
 /// The larger; the first if they are equal.
@@ -126,19 +126,19 @@ pub(crate) fn min(a: Value, b: Value, work: &mut Work) -> Value {
 #[cold]
 #[inline(never)]
 fn compare_slowly(a: Value, b: Value, work: &mut Work) -> Ordering {
-    walk(a, b, Question::Order, work)
+    walk(a, b, Comparison::Order, work)
 }
 
 #[cold]
 #[inline(never)]
 fn equal_slowly(a: Value, b: Value, work: &mut Work) -> bool {
-    walk(a, b, Question::Equal, work).is_eq()
+    walk(a, b, Comparison::Equal, work).is_eq()
 }
 
 #[cold]
 #[inline(never)]
 fn same_slowly(a: Value, b: Value, work: &mut Work) -> bool {
-    walk(a, b, Question::Same, work).is_eq()
+    walk(a, b, Comparison::Same, work).is_eq()
 }
 
 /// For questions that only tell equal from different, and not which is less.
@@ -152,7 +152,7 @@ fn differing(different: bool) -> Ordering {
 
 /// How many elements a comparison looks at before it begins to remember what it has found equal.
 const PATIENCE: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
-/// Of a list's spine, or a tower of last elements, one pair in so many is remembered.
+/// Of a list's spine, or a tower of last elements, one pair in this many is remembered.
 const SPARSE: usize = 64;
 
 /// Bytes of binaries that are compared in one go.
@@ -162,7 +162,7 @@ const PAID: isize = 1 << 10;
 
 /// Compares two terms depth first, from the left. The first difference is the answer.
 #[inline]
-fn walk(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
+fn walk(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     if a == b {
         Ordering::Equal
     } else if Parts::of(a, b).is_none() && bytes_in_both(a, b) < COPIED {
@@ -173,7 +173,7 @@ fn walk(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
     }
 }
 
-/// Of two binaries the size of the shorter one, and of two integers that are no fixnums; 0 of anything else.
+/// Of two binaries the size of the shorter one, and of two integers that are not fixnums; 0 of anything else.
 #[inline(always)]
 fn bytes_in_both(a: Value, b: Value) -> usize {
     if !a.is_boxed() || !b.is_boxed() {
@@ -203,7 +203,7 @@ fn limbs_in_both(a: Value, b: Value) -> usize {
 /// as there are pairs of them, even where sharing makes the written-out terms exponentially large.
 ///
 /// Of two maps of the same size all keys come before all values, as in Elixir.
-fn walk_compound(a: Value, b: Value, question: Question, work: &mut Work) -> Ordering {
+fn walk_compound(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     let mut steps = Steps::new(work, question.is_paid());
     let order = walk_counting(a, b, question, &mut steps).unwrap_or(Ordering::Equal);
     // Also where that is too much: it is over then.
@@ -214,7 +214,7 @@ fn walk_compound(a: Value, b: Value, question: Question, work: &mut Work) -> Ord
 fn walk_counting(
     a: Value,
     b: Value,
-    question: Question,
+    question: Comparison,
     steps: &mut Steps<'_>,
 ) -> Result<Ordering, Over> {
     let (a, b) = ([a], [b]);
@@ -263,7 +263,12 @@ fn walk_counting(
 
 /// The answer for two leaves whose words differ.
 #[inline(always)]
-fn leaves(a: Value, b: Value, question: Question, steps: &mut Steps<'_>) -> Result<Ordering, Over> {
+fn leaves(
+    a: Value,
+    b: Value,
+    question: Comparison,
+    steps: &mut Steps<'_>,
+) -> Result<Ordering, Over> {
     let both = bytes_in_both(a, b);
     steps.take(both / COPIED)?;
     if both > MANY {
@@ -349,11 +354,11 @@ impl Steps<'_> {
 
 /// Cells that were found equal, in classes (union and find). What is equal for one question need not be for another.
 #[derive(Default)]
-struct Alike(FxHashMap<(Value, Question), Value>);
+struct Alike(FxHashMap<(Value, Comparison), Value>);
 
 impl Alike {
     /// Makes one class of two; `false` if they are one already.
-    fn join(&mut self, a: Value, b: Value, question: Question) -> bool {
+    fn join(&mut self, a: Value, b: Value, question: Comparison) -> bool {
         let (a, b) = (self.head(a, question), self.head(b, question));
         if a != b {
             self.0.insert((a, question), b);
@@ -362,7 +367,7 @@ impl Alike {
     }
 
     /// The head of a value's class. Makes the way there shorter for those who come later.
-    fn head(&mut self, value: Value, question: Question) -> Value {
+    fn head(&mut self, value: Value, question: Comparison) -> Value {
         let mut at = value;
         while let Some(next) = self.0.get(&(at, question)).copied() {
             if let Some(beyond) = self.0.get(&(next, question)).copied() {

@@ -1,7 +1,7 @@
 //! What loops and functions of `Enum` go through: lists, maps, and the two structs that Elixir's programs have instead of
 //! them, `MapSet` and `Range`. They are maps to the machine, with the keys that Elixir gives them.
 use super::integers::as_i128;
-use super::lists::{self, Builder};
+use super::lists::{self, ListBuilder};
 use super::maps;
 use crate::base::atom::Atom;
 use crate::heap::Heap;
@@ -9,7 +9,7 @@ use crate::terms::map::{self, named, Node};
 use crate::values::value::Value;
 use std::sync::OnceLock;
 
-struct Names {
+struct EnumerableAtoms {
     structure: Value,
     set: Value,
     members: Value,
@@ -19,11 +19,11 @@ struct Names {
     step: Value,
 }
 
-fn names() -> &'static Names {
-    static NAMES: OnceLock<Names> = OnceLock::new();
+fn names() -> &'static EnumerableAtoms {
+    static NAMES: OnceLock<EnumerableAtoms> = OnceLock::new();
     NAMES.get_or_init(|| {
         let atom = |name| Value::atom(Atom::new(name));
-        Names {
+        EnumerableAtoms {
             structure: atom("__struct__"),
             set: atom("Elixir.MapSet"),
             members: atom("map"),
@@ -115,7 +115,7 @@ fn integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
     let backwards = (last < first) != (step < 0) && last != first;
     let count = if backwards { 0 } else { steps + 1 };
     heap.work.count(count).ok()?;
-    let mut list = Builder::new();
+    let mut list = ListBuilder::new();
     for i in 0..count {
         let n = heap.wide_integer(first + i as i128 * step);
         if n.is_none() {

@@ -23,7 +23,7 @@ const SQUARE: usize = 4;
 /// A product takes for each limb of the longer factor as long as with that many times the root of the limbs of the
 /// shorter one, if that is less: long factors are multiplied in parts.
 const ROOT: usize = 8;
-/// A quotient, or the digits of an integer, take as long as so many products.
+/// A quotient, or the digits of an integer, take as long as this many products.
 const QUOTIENT: usize = 3;
 /// Bits of a limb.
 const LIMB: usize = 64;
@@ -163,12 +163,12 @@ fn price(operation: Operation, x: &Signed<'_>, y: &Signed<'_>) -> Option<usize> 
     }
 }
 
-/// The elements of an operation that visits so many limbs.
+/// The elements of an operation that visits that many limbs.
 fn linear(limbs: usize) -> usize {
     BEGUN + limbs / VISITED
 }
 
-/// What is multiplied for an operation on integers of so many limbs, in elements.
+/// What is multiplied for an operation on integers of that many limbs, in elements.
 fn multiplied(operation: Operation, x: usize, y: usize) -> usize {
     match operation {
         Operation::Mul => product(x, y),
@@ -177,7 +177,7 @@ fn multiplied(operation: Operation, x: usize, y: usize) -> usize {
     }
 }
 
-/// The elements of a product of so many limbs by so many.
+/// The elements of a product of `x` limbs by `y`.
 fn product(x: usize, y: usize) -> usize {
     let (shorter, longer) = (x.min(y), x.max(y));
     longer * shorter.min(ROOT * shorter.isqrt()) / SQUARE

@@ -41,14 +41,14 @@ impl Iterator for Elements {
 ///
 /// Until `finish` hands the list out, its last cell is unfinished and nobody but the builder knows any of its cells;
 /// that is what heap/mod.rs, invariant 3, asks for.
-pub(crate) struct Builder {
+pub(crate) struct ListBuilder {
     first: Value,
     last: Value,
 }
 
-impl Builder {
-    pub(crate) fn new() -> Builder {
-        Builder {
+impl ListBuilder {
+    pub(crate) fn new() -> ListBuilder {
+        ListBuilder {
             first: Value::NONE,
             last: Value::NONE,
         }
@@ -90,7 +90,7 @@ impl Builder {
 
 /// The list of those elements; `NONE` when the memory is exhausted, and if the turn is to end.
 pub(crate) fn from_slice(heap: &mut Heap, elements: &[Value]) -> Value {
-    let mut list = Builder::new();
+    let mut list = ListBuilder::new();
     for element in elements {
         if list.push(heap, *element).is_none() || heap.work.pass(1).is_err() {
             return Value::NONE;
@@ -144,7 +144,7 @@ pub(crate) fn append(heap: &mut Heap, left: Value, right: Value) -> Value {
             None => Value::NONE,
         };
     }
-    let mut list = Builder::new();
+    let mut list = ListBuilder::new();
     let mut elements = Elements::of(left);
     for element in elements.by_ref() {
         if heap.work.count(1).is_err() || list.push(heap, element).is_none() {

@@ -1,7 +1,7 @@
-//! Maps: reading, changing, and the ways from and to lists. What a map looks like inside is in crate::terms::map.
+//! Maps: reading, changing, and the ways from and to lists. crate::terms::map says what a map looks like inside.
 //!
-//! Whoever has a key looked for pays for its weight first (weight.rs): keys without parts weigh nothing.
-use super::lists::{Builder, Elements};
+//! A caller that has a key looked for pays for its weight first (weight.rs): keys without parts weigh nothing.
+use super::lists::{Elements, ListBuilder};
 use super::sorting::push;
 use super::weight::{place, weigh, PLACED};
 use crate::base::work::{Over, Work};
@@ -169,7 +169,7 @@ fn list(heap: &mut Heap, a: Value, element: impl Fn(&mut Heap, Value, Value) -> 
     let Some(map) = Node::of(a).filter(|map| heap.work.count(map.size).is_ok()) else {
         return Value::NONE;
     };
-    let mut list = Builder::new();
+    let mut list = ListBuilder::new();
     for (key, value) in entries(map) {
         let element = element(heap, key, value);
         if element.is_none() || list.push(heap, element).is_none() || heap.work.pass(1).is_err() {

@@ -10,16 +10,16 @@
 //! * Addresses sort as pids: first actors' addresses, by where the actors are; then `on` references, by sponsor, then
 //!   by address; then what else takes messages, such as customers; then pids of the BEAM.
 //! * Timers' references come before others, the older ones of a thread first; then those of other machines.
-//! * Binaries come before bitstrings that are none (Elixir has them by their bits, but the bits of an opaque
+//! * Binaries come before other bitstrings (Elixir has them by their bits, but the bits of an opaque
 //!   bitstring are unknown).
 //! * Opaque values of one class compare as their [`Foreign`](crate::values::foreign::Foreign) says, for which `==` is `===`.
 //!
 //! As keys of maps integers come before all floats, and what is equal is the same.
 //!
 //! Invariant: 0.0 and -0.0 are `==` and neither is less. Whether they are `===`, and so one key of a map and one literal of a
-//! pattern, is the embedder's choice ([`distinguish_zeros`]), which everything that compares for identity asks here: as long
-//! as they are two, what has no cell is the same as its own word only; otherwise 0.0, and nothing else, is an exception
-//! ([`is_alone`]), for -0.0 is in a cell.
+//! pattern, is the embedder's choice ([`distinguish_zeros`]). Everything that compares for identity asks here. As long as
+//! they are two, a value without a cell is the same as its own word only. Otherwise 0.0, and nothing else, is an exception
+//! ([`is_alone`]), because -0.0 is in a cell.
 //!
 //! The walk through tuples, lists and maps is in compare.rs.
 use super::types::as_binary;
@@ -33,9 +33,9 @@ use std::sync::Arc;
 /// Whether 0.0 and -0.0 are two terms.
 static TWO_ZEROS: AtomicBool = AtomicBool::new(true);
 
-/// Says whether 0.0 and -0.0 are two different terms (`===`, patterns, keys of maps), for all machines: they are on later
-/// releases of the BEAM, and a map cannot be carried from where they are to where they are not. To be called before there
-/// is a machine: code is compiled for the one or the other.
+/// Says whether 0.0 and -0.0 are two different terms (`===`, patterns, keys of maps), for all machines. They are on later
+/// releases of the BEAM, and a map cannot be carried between a node where they are and one where they are not. To be called
+/// before any machine starts: code is compiled for the one or the other.
 pub fn distinguish_zeros(two: bool) {
     // Relaxed: whoever starts a machine afterwards publishes this with it.
     TWO_ZEROS.store(two, Relaxed);

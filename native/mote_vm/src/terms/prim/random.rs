@@ -3,7 +3,7 @@
 //!
 //! Invariants:
 //! 1. A turn's first draw keeps the state from before it, so that what the turn has drawn can be taken back if it is to run
-//!    once more (turn.rs, invariant 2). Turns are told apart by how many there were before.
+//!    once more (turn.rs, invariant 2). Turns are distinguished by how many there were before.
 use crate::heap::Heap;
 use crate::values::value::Value;
 

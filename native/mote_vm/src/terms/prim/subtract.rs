@@ -1,10 +1,10 @@
 //! `--`, the difference of two lists.
 //!
-//! What is to be removed is sorted, by a [`sketch`] that tells most values apart at a glance, and in their order where they look
-//! alike: so an element is found after some comparisons, however many look like it. Both sides pay for each element as for a
+//! The elements to be removed are sorted, by a [`sketch`] that distinguishes most values quickly, and in their order where
+//! their sketches are equal. So an element is found after some comparisons, however many look like it. Both sides pay for each element as for a
 //! key of a map (weight.rs).
 use super::compare::key_order;
-use super::lists::{proper_length, Builder, Elements};
+use super::lists::{proper_length, Elements, ListBuilder};
 use super::sorting::{push, sort_slowly};
 use super::weight::place;
 use crate::base::work::{Over, Work};
@@ -23,7 +23,7 @@ pub(crate) fn subtract(heap: &mut Heap, left: Value, right: Value) -> Value {
     let Some(mut unwanted) = Unwanted::of(right, heap) else {
         return Value::NONE;
     };
-    let mut list = Builder::new();
+    let mut list = ListBuilder::new();
     let mut elements = Elements::of(left);
     while unwanted.count > 0 {
         let Some(element) = elements.next() else {
@@ -41,19 +41,19 @@ pub(crate) fn subtract(heap: &mut Heap, left: Value, right: Value) -> Value {
 /// What `--` has still to remove.
 struct Unwanted {
     /// In order, each once.
-    all: Vec<Alike>,
+    all: Vec<ToRemove>,
     count: usize,
 }
 
 /// An element, and how many like it are still to be removed.
 #[derive(Clone, Copy)]
-struct Alike {
+struct ToRemove {
     sketch: u64,
     element: Value,
     left: usize,
 }
 
-impl Alike {
+impl ToRemove {
     fn order(&self, sketch: u64, element: Value, work: &mut Work) -> Ordering {
         let glance = self.sketch.cmp(&sketch);
         glance.then_with(|| key_order(self.element, element, work))
@@ -73,7 +73,7 @@ impl Unwanted {
             push(
                 heap,
                 &mut all,
-                Alike {
+                ToRemove {
                     sketch,
                     element,
                     left,

@@ -115,7 +115,7 @@ fn digits_of(scientific: &str) -> (String, i32) {
     (digits, exponent.parse().unwrap_or(0))
 }
 
-/// The digits with the point behind the first one, moved by so much to the right.
+/// The digits with the point behind the first one, moved by that much to the right.
 fn decimal(digits: &str, by: i32) -> String {
     let zeros = |n: usize| "0".repeat(n);
     let Ok(by) = usize::try_from(by) else {

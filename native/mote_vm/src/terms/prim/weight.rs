@@ -23,7 +23,7 @@ pub(crate) fn place(key: Value, work: &mut Work) -> Result<(), Over> {
     }
 }
 
-/// Counts so many times what the value weighs.
+/// Counts that many times what the value weighs.
 #[inline(never)]
 pub(crate) fn weigh(value: Value, times: usize, work: &mut Work) -> Result<(), Over> {
     count::<true>(value, times, work)

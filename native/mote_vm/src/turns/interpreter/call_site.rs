@@ -1,4 +1,4 @@
-//! What an abort is told of that happens within a function of the standard library: the call, as the user wrote it.
+//! What is reported of an abort within a function of the standard library: the call, as the user wrote it.
 //!
 //! Nothing is kept for that while a turn runs. A frame that waits for a call still has the registers of its
 //! arguments, so they are found when somebody wants to know.
@@ -43,7 +43,7 @@ impl Interpreter {
         let arguments = turn.heap.tuple(arity, |i| frame.argument(from, i));
         let parts = [Value::atom(Atom::RAISED), place, arguments];
         let told = turn.heap.tuple(parts.len(), |i| parts[i]);
-        // Without memory for it the turn is told of what it is made of.
+        // Without memory for the call, its parts are reported.
         match arguments.is_none() || told.is_none() {
             true => reason,
             false => told,

@@ -32,7 +32,7 @@ impl Reading {
         // Relaxed: published by the mark, whose setting releases it.
         self.0.store(actor as *const Actor as usize, Relaxed);
         let held = first().then(|| (actor.header(), actor.state()));
-        // Release: the reads above are done for whoever sees this.
+        // Release: a thread that sees this finds the reads above done.
         self.0.store(0, Release);
         held
     }

@@ -20,13 +20,13 @@ const WIDE: usize = 256;
 
 /// What was met and counted so far.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Found {
+pub(crate) struct Marked {
     pub(crate) actors: u64,
     pub(crate) bytes: usize,
 }
 
-impl Found {
-    pub(crate) fn add(&mut self, other: Found) {
+impl Marked {
+    pub(crate) fn add(&mut self, other: Marked) {
         self.actors += other.actors;
         self.bytes += other.bytes;
     }
@@ -49,7 +49,7 @@ pub(crate) struct Marker<'w> {
     pub(crate) spans: Vec<Span>,
     window: [Value; WINDOW],
     at: usize,
-    found: Found,
+    found: Marked,
 }
 
 impl<'w> Marker<'w> {
@@ -63,14 +63,14 @@ impl<'w> Marker<'w> {
             spans: Vec::new(),
             window: [Value::NONE; WINDOW],
             at: 0,
-            found: Found::default(),
+            found: Marked::default(),
         }
     }
 
     /// Scans up to `cells` cells; fewer when nothing is left, or spans had nothing for a while. How many are left of the
     /// number.
     pub(crate) fn run(&mut self, mut cells: usize) -> usize {
-        // The window is empty when as many rounds in a row as it has places brought nothing.
+        // The window is empty when as many consecutive rounds as it has places brought nothing.
         let mut idle = 0;
         while cells > 0 {
             let next = self.next();
@@ -120,7 +120,7 @@ impl<'w> Marker<'w> {
     }
 
     /// What was found since the last time.
-    pub(crate) fn found(&mut self) -> Found {
+    pub(crate) fn found(&mut self) -> Marked {
         std::mem::take(&mut self.found)
     }
 
@@ -167,7 +167,7 @@ impl<'w> Marker<'w> {
 pub(crate) fn held_parts(
     program: &Program,
     number: u64,
-    found: &mut Found,
+    found: &mut Marked,
     (header, state): (Header, Value),
     mut show: impl FnMut(Value),
 ) {

@@ -9,7 +9,7 @@
 //!    packet until what is left of it is back in the list.
 //! 2. So when no packet is left and nobody is busy, everything is marked that was ever added.
 use super::barrier::Reading;
-use super::mark::{Found, Marker};
+use super::mark::{Marked, Marker};
 use super::span::Span;
 use crate::base::sync::{AtomicBool, Relaxed};
 use crate::code::program::Program;
@@ -36,7 +36,7 @@ pub(crate) enum Packet {
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) values: Vec<Value>,
-    pub(crate) found: Found,
+    pub(crate) found: Marked,
 }
 
 /// How long to mark.
@@ -55,7 +55,7 @@ impl Effort {
 }
 
 #[derive(Default)]
-struct State {
+struct Packets {
     number: u64,
     packets: Vec<Packet>,
     busy: usize,
@@ -63,37 +63,37 @@ struct State {
     inside: usize,
     /// They are to return.
     over: bool,
-    found: Found,
+    found: Marked,
     spent: Duration,
     /// Places in `readings` that nobody has.
     free: Vec<usize>,
 }
 
 /// See the head of this file.
-pub(crate) struct Work {
+pub(crate) struct MarkingWork {
     program: Arc<Program>,
     readings: [Reading; MARKERS],
-    state: Mutex<State>,
+    state: Mutex<Packets>,
     news: Condvar,
     hungry: AtomicBool,
 }
 
-impl Work {
-    pub(crate) fn new(program: Arc<Program>) -> Work {
+impl MarkingWork {
+    pub(crate) fn new(program: Arc<Program>) -> MarkingWork {
         let free = (0..MARKERS).rev().collect();
-        Work {
+        MarkingWork {
             program,
             readings: std::array::from_fn(|_| Reading::new()),
-            state: Mutex::new(State {
+            state: Mutex::new(Packets {
                 free,
-                ..State::default()
+                ..Packets::default()
             }),
             news: Condvar::new(),
             hungry: AtomicBool::new(false),
         }
     }
 
-    /// Who reads actors.
+    /// What reads actors.
     pub(crate) fn readings(&self) -> &[Reading] {
         &self.readings
     }
@@ -103,7 +103,7 @@ impl Work {
         let mut state = self.state.lock();
         debug_assert!(state.packets.is_empty() && state.busy == 0);
         state.number = number;
-        state.found = Found::default();
+        state.found = Marked::default();
         state.spent = Duration::ZERO;
     }
 
@@ -132,7 +132,7 @@ impl Work {
     }
 
     /// What was found, and the time that it took all markers together.
-    pub(crate) fn result(&self) -> (Found, Duration) {
+    pub(crate) fn result(&self) -> (Marked, Duration) {
         let state = self.state.lock();
         (state.found, state.spent)
     }
@@ -195,11 +195,11 @@ impl Work {
     /// Works on a packet; what is left of it when the effort is spent goes back.
     fn work_on<'s>(
         &'s self,
-        mut state: MutexGuard<'s, State>,
+        mut state: MutexGuard<'s, Packets>,
         place: usize,
         packet: Packet,
         effort: Effort,
-    ) -> MutexGuard<'s, State> {
+    ) -> MutexGuard<'s, Packets> {
         state.busy += 1;
         let wanting = state.packets.is_empty() && state.inside > state.busy;
         self.hungry.store(wanting, Relaxed);
@@ -242,7 +242,7 @@ impl Work {
         state
     }
 
-    /// Gives part of a marker's work away.
+    /// Hands part of a marker's work to others.
     #[cold]
     fn give(&self, marker: &mut Marker<'_>) {
         let packet = if let Some(span) = marker.spans.pop() {
@@ -293,8 +293,8 @@ mod tests {
         (cells, roots)
     }
 
-    fn work() -> Work {
-        Work::new(Arc::new(Program::new().unwrap()))
+    fn work() -> MarkingWork {
+        MarkingWork::new(Arc::new(Program::new().unwrap()))
     }
 
     #[test]

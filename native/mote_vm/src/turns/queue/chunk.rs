@@ -86,7 +86,7 @@ impl Supply {
         }
     }
 
-    /// Gives a chunk's memory back.
+    /// Returns a chunk's memory.
     pub(super) fn free(&mut self, chunk: NonNull<Chunk>) {
         self.held -= 1;
         // SAFETY: made by `fresh`; the caller took it out of the queue.

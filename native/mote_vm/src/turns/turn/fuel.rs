@@ -26,7 +26,7 @@ impl Turn {
         self.heap.work.allow(self.allowance);
     }
 
-    /// From now on each turn has so much fuel; between turns.
+    /// From now on each turn has that much fuel. Called between turns.
     pub(crate) fn allow(&mut self, fuel: u64) {
         self.allowance = fuel;
         self.fill_up();

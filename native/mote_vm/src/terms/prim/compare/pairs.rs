@@ -1,5 +1,5 @@
 //! What of two terms is compared with each other, pair by pair.
-use super::Question;
+use super::Comparison;
 use crate::terms::map::{entries, Node};
 use crate::values::value::Value;
 use std::borrow::Cow;
@@ -12,13 +12,13 @@ pub(super) struct Pairs<'h> {
     left: Cow<'h, [Value]>,
     right: Cow<'h, [Value]>,
     at: usize,
-    pub(super) question: Question,
+    pub(super) question: Comparison,
     /// What comes behind these.
-    rest: Option<Box<Rest<'h>>>,
+    rest: Option<Box<PairsLeft<'h>>>,
 }
 
 /// What is still to be taken from two large maps of the same size.
-struct Rest<'h> {
+struct PairsLeft<'h> {
     left: Box<dyn Iterator<Item = Value> + 'h>,
     right: Box<dyn Iterator<Item = Value> + 'h>,
 }
@@ -26,7 +26,7 @@ struct Rest<'h> {
 impl<'h> Pairs<'h> {
     /// Values that lie behind each other, as many in both.
     #[inline(always)]
-    pub(super) fn of_cells(left: &'h [Value], right: &'h [Value], question: Question) -> Self {
+    pub(super) fn of_cells(left: &'h [Value], right: &'h [Value], question: Comparison) -> Self {
         Pairs {
             left: Cow::Borrowed(left),
             right: Cow::Borrowed(right),
@@ -40,9 +40,9 @@ impl<'h> Pairs<'h> {
         left: Node<'h>,
         right: Node<'h>,
         part: fn((Value, Value)) -> Value,
-        question: Question,
+        question: Comparison,
     ) -> Self {
-        let rest = Rest {
+        let rest = PairsLeft {
             left: Box::new(entries(left).map(part)),
             right: Box::new(entries(right).map(part)),
         };
@@ -114,15 +114,15 @@ impl<'h> Parts<'h> {
 
     /// The pairs of parts of the same size: those that come first, and then.
     #[inline(always)]
-    pub(super) fn pairs(self, question: Question) -> (Pairs<'h>, Option<Pairs<'h>>) {
+    pub(super) fn pairs(self, question: Comparison) -> (Pairs<'h>, Option<Pairs<'h>>) {
         match self {
             Parts::Cells(a, b) => (Pairs::of_cells(a, b, question), None),
             Parts::Maps(a, b) if a.is_leaf() && b.is_leaf() => (
-                Pairs::of_cells(a.keys, b.keys, Question::Key),
+                Pairs::of_cells(a.keys, b.keys, Comparison::Key),
                 Some(Pairs::of_cells(a.items, b.items, question)),
             ),
             Parts::Maps(a, b) => (
-                Pairs::of_entries(a, b, |(key, _)| key, Question::Key),
+                Pairs::of_entries(a, b, |(key, _)| key, Comparison::Key),
                 Some(Pairs::of_entries(a, b, |(_, value)| value, question)),
             ),
         }

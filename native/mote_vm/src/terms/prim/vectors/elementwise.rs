@@ -3,7 +3,7 @@ use super::*;
 
 /// An operation on two elements.
 #[derive(Clone, Copy)]
-enum Operation {
+enum ElementOperation {
     Add,
     Sub,
     Mul,
@@ -12,15 +12,15 @@ enum Operation {
     Max,
 }
 
-impl Operation {
-    fn of(name: Value) -> Option<Operation> {
+impl ElementOperation {
+    fn of(name: Value) -> Option<ElementOperation> {
         Some(match name.as_atom()?.name() {
-            "add" => Operation::Add,
-            "sub" => Operation::Sub,
-            "mul" => Operation::Mul,
-            "div" => Operation::Div,
-            "min" => Operation::Min,
-            "max" => Operation::Max,
+            "add" => ElementOperation::Add,
+            "sub" => ElementOperation::Sub,
+            "mul" => ElementOperation::Mul,
+            "div" => ElementOperation::Div,
+            "min" => ElementOperation::Min,
+            "max" => ElementOperation::Max,
             _ => return None,
         })
     }
@@ -34,7 +34,7 @@ enum Other<'h, T> {
 
 /// `Mote.Vector.add(a, b)` and its likes: element by element, or each with a number.
 pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Value {
-    let of = Operation::of(name).and_then(|operation| Some((operation, walked(heap, a)?)));
+    let of = ElementOperation::of(name).and_then(|operation| Some((operation, walked(heap, a)?)));
     let Some((operation, vector)) = of else {
         return Value::NONE;
     };
@@ -50,12 +50,16 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
             };
             // One loop for each operation, so that each can work on several elements at once.
             match operation {
-                Operation::Add => floats_with(heap, x, other, |x, y| x + y),
-                Operation::Sub => floats_with(heap, x, other, |x, y| x - y),
-                Operation::Mul => floats_with(heap, x, other, |x, y| x * y),
-                Operation::Div => floats_with(heap, x, other, |x, y| x / y),
-                Operation::Min => floats_with(heap, x, other, |x, y| if y < x { y } else { x }),
-                Operation::Max => floats_with(heap, x, other, |x, y| if x < y { y } else { x }),
+                ElementOperation::Add => floats_with(heap, x, other, |x, y| x + y),
+                ElementOperation::Sub => floats_with(heap, x, other, |x, y| x - y),
+                ElementOperation::Mul => floats_with(heap, x, other, |x, y| x * y),
+                ElementOperation::Div => floats_with(heap, x, other, |x, y| x / y),
+                ElementOperation::Min => {
+                    floats_with(heap, x, other, |x, y| if y < x { y } else { x })
+                }
+                ElementOperation::Max => {
+                    floats_with(heap, x, other, |x, y| if x < y { y } else { x })
+                }
             }
         }
         Integers(x) => {
@@ -68,12 +72,12 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
                 _ => return Value::NONE,
             };
             match operation {
-                Operation::Add => integers_with(heap, x, other, i64::checked_add),
-                Operation::Sub => integers_with(heap, x, other, i64::checked_sub),
-                Operation::Mul => integers_with(heap, x, other, i64::checked_mul),
-                Operation::Div => integers_with(heap, x, other, i64::checked_div),
-                Operation::Min => integers_with(heap, x, other, |x, y| Some(x.min(y))),
-                Operation::Max => integers_with(heap, x, other, |x, y| Some(x.max(y))),
+                ElementOperation::Add => integers_with(heap, x, other, i64::checked_add),
+                ElementOperation::Sub => integers_with(heap, x, other, i64::checked_sub),
+                ElementOperation::Mul => integers_with(heap, x, other, i64::checked_mul),
+                ElementOperation::Div => integers_with(heap, x, other, i64::checked_div),
+                ElementOperation::Min => integers_with(heap, x, other, |x, y| Some(x.min(y))),
+                ElementOperation::Max => integers_with(heap, x, other, |x, y| Some(x.max(y))),
             }
         }
     }

@@ -38,7 +38,7 @@ const ELEMENT: usize = 8;
 const AT_ONCE: usize = 1 << 14;
 
 /// The atoms that make a vector.
-struct Names {
+struct VectorAtoms {
     module: Value,
     binary: Value,
     structure: Value,
@@ -47,11 +47,11 @@ struct Names {
     i64: Value,
 }
 
-fn names() -> &'static Names {
-    static NAMES: OnceLock<Names> = OnceLock::new();
+fn names() -> &'static VectorAtoms {
+    static NAMES: OnceLock<VectorAtoms> = OnceLock::new();
     NAMES.get_or_init(|| {
         let atom = |name| Value::atom(Atom::new(name));
-        Names {
+        VectorAtoms {
             module: atom("Elixir.Mote.Vector"),
             binary: atom("binary"),
             structure: atom("__struct__"),
@@ -108,7 +108,7 @@ impl<'h> Vector<'h> {
     }
 }
 
-/// The turn pays for going over so many elements: several are as fast as one of a list. None if it cannot.
+/// The turn pays for going over that many elements: several are as fast as one of a list. Returns `None` if it cannot pay.
 fn pay(heap: &mut Heap, elements: usize) -> Option<()> {
     let price = elements.saturating_mul(ELEMENT) / COPIED;
     heap.work.count(price).ok()

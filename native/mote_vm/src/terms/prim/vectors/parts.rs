@@ -1,5 +1,5 @@
 //! Vectors from lists and bytes and back, and parts of them.
-use super::super::lists::{proper_length, Builder, Elements};
+use super::super::lists::{proper_length, Elements, ListBuilder};
 use super::*;
 
 /// `Mote.Vector.new(type, list)`
@@ -106,7 +106,7 @@ pub(crate) fn vec_to_list(heap: &mut Heap, a: Value) -> Value {
     if heap.work.count(vector.elements().len()).is_err() {
         return Value::NONE;
     }
-    let mut list = Builder::new();
+    let mut list = ListBuilder::new();
     for element in vector.elements() {
         let value = vector.value(heap, element);
         if heap.work.pass(1).is_err() || value.is_none() || list.push(heap, value).is_none() {
