@@ -103,7 +103,7 @@ defmodule SecureSocket.Driver do
   end
 
   defp finish(why, state) do
-    # Who is cut off for what it did gets no farewell.
+    # A peer that is cut off for what it did gets no farewell.
     unless why in [:closed, :closed_here], do: :inet.setopts(state.socket, linger: {true, 0})
     :gen_tcp.close(state.socket)
     send(state.out, :stop)

@@ -10,7 +10,7 @@ defmodule SecureSocket.Keys do
   #    both sides said in the beginning (HKDF-SHA256, RFC 5869), one for each direction and purpose; in one direction
   #    the number of the packet is the upper half of the counter.
   # 2. The number is authenticated and never sent: a packet that is repeated, left out, out of order, sent back or taken
-  #    from another connection is as good as one that was changed.
+  #    from another connection is refused like one that was changed.
   # 3. HMACs are compared in a time that does not depend on them, and nothing is decrypted before.
   # 4. The keys are inside of the two functions: actors carry them and cannot look at them, no trace shows them.
   @moduledoc false

@@ -6,11 +6,11 @@ defmodule SecureSocket.Reason do
   |---|---|
   | `:closed` | the peer closed the connection between two packets |
   | `:closed_here` | `SecureSocket.close/1` was called |
-  | `{:cut_off, part, got, wanted}` | the peer closed it in the middle: of `:length`, `:data` or `:hmac` only so many bytes came |
+  | `{:cut_off, part, got, wanted}` | the peer closed it in the middle: of `:length`, `:data` or `:hmac` only that many bytes came |
   | `{:too_long, size, longest}` | a packet is longer than is allowed |
   | `{:forged, n}` | the HMAC of packet n (from 0) does not fit: changed, repeated, left out, out of order, or made with another secret |
-  | `{:silent, ms}` | more bytes were waited for, and none came for so long |
-  | `{:stuck, ms}` | the peer took nothing for so long |
+  | `{:silent, ms}` | more bytes were expected, and none came for that long |
+  | `{:stuck, ms}` | the peer took nothing for that long |
   | `{:tcp, posix}` | what the system said |
   | `{:gone, what, reason}` | the `:owner`, the `:crypto` process or the `:machine` has ended |
   | `{:machine, reason}` | the machine did not accept a message: a reason of `Mote.Error` |

@@ -5,7 +5,7 @@ defmodule SecureSocket.Writer do
   #
   # Invariants:
   # 1. The n-th packet is sealed as the n-th, and packets leave in the order of their numbers: the next one is not begun
-  #    before the system has taken the last one. So whoever writes is no faster than the peer reads.
+  #    before the system has taken the last one. So the writer is no faster than the peer reads.
   # 2. Every request is answered, also when the process that writes is gone: a watchdog answers for it.
   # 3. After the first failure there is only `broken`.
   @moduledoc false

@@ -102,6 +102,21 @@ fn imports_of_the_nif_go_down() {
     assert!(wrong.is_empty(), "these lead upwards: {wrong:#?}");
 }
 
+/// The folder of the functions that Elixir calls holds nothing else.
+#[test]
+fn nifs_are_nothing_but_nifs() {
+    let Some(sources) = sources_of_the_nif() else {
+        return;
+    };
+    let others: Vec<_> = sources
+        .items()
+        .filter(|(module, ..)| module.first().is_some_and(|folder| folder == "nifs"))
+        .filter(|(_, item, _)| *item != "fn")
+        .map(|(module, item, what)| format!("{}: {item} {what}", name(module)))
+        .collect();
+    assert!(others.is_empty(), "elsewhere with these: {others:#?}");
+}
+
 #[test]
 fn no_circle_is_large_or_leaves_its_folder() {
     let crates = [Some(sources()), sources_of_the_nif()];

@@ -15,7 +15,7 @@ defmodule Mix.Tasks.Mote.Report do
   Both are written anew after each program, so that a report which was interrupted has what was measured.
 
   A program that fails is in the report with its error. What there was no time for is named. How programs are measured
-  is told in `mix help mote.bench`.
+  is described in `mix help mote.bench`.
 
   ## Options
 

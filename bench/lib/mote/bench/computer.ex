@@ -1,5 +1,5 @@
 defmodule Mote.Bench.Computer do
-  # Where figures come from: processor, memory, versions. What a system does not tell is left out.
+  # Where figures come from: processor, memory, versions. Anything that a system does not report is left out.
   @moduledoc false
 
   alias Mote.Bench.{Memory, Report}

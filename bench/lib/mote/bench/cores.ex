@@ -3,7 +3,7 @@ defmodule Mote.Bench.Cores do
   #
   # Those of a virtual computer are halves of real ones. Two of them may be the same real one for a while, or have a stranger
   # on its other half, and no counter says so. What two threads gain over one is a question about two cores then, not about
-  # threads: on uneven ones the slower decides when both are done. So whoever asks that has the cores looked at before, between
+  # threads: on uneven ones the slower decides when both are done. So a caller that asks for it has the cores looked at before, between
   # and after the runs of a round, by work that is always the same (native/mote_baseline/src/cores.rs) and knows nothing of
   # the round.
   @moduledoc false
@@ -26,7 +26,7 @@ defmodule Mote.Bench.Cores do
   they were.
 
   Waits for that, and begins anew where they were not, for `patience` milliseconds in all; then what they gave counts,
-  whatever the cores were. Gives what is left of the patience, too.
+  whatever the cores were. Returns what is left of the patience, too.
   """
   @spec on_even([(... -> result)], patience, (... -> boolean)) :: {[result], even? :: boolean, patience}
         when result: term, patience: non_neg_integer

@@ -11,7 +11,7 @@ defmodule Mote.Bench.Run do
   # ten microseconds double the mean, on any machine, now here and now there. The mean is in the sample, too, so that
   # they can be seen.
   #
-  # Whoever waits for an answer waits for ever when the turn that should give it was aborted. So a run ends as soon as its
+  # A process that waits for an answer waits for ever when the turn that should give it was aborted. So a run ends as soon as its
   # machine reports such a turn.
   @moduledoc false
 

@@ -21,7 +21,7 @@ defmodule Mote.Bench.Runner do
   # What a waiting BEAM process with the default heap takes, with a margin: 2.7 KB were measured on OTP 25.
   @process_bytes 3_000
 
-  # A run that takes less than that is repeated on its machine, until so much is timed, but not more often than that.
+  # A run that takes less than that is repeated on its machine, until that much is timed, but not more often than that.
   @short_ns 5.0e6
   # One whose warm-up took that long is not short.
   @long_ns 5.0e7
@@ -30,7 +30,7 @@ defmodule Mote.Bench.Runner do
   # The first runs of all say little about how long the others take, and one that the system has interrupted says nothing.
   @trials 3
   @trial_repeats 20
-  # So long rounds wait for cores that are even, all together.
+  # How long rounds wait for cores that are even, all together.
   @patience_ms 30_000
 
   @type options :: [
@@ -236,7 +236,7 @@ defmodule Mote.Bench.Runner do
     end
   end
 
-  # Figures that cannot be had here are left out, and each reason is told once.
+  # Figures that are not available here are left out, and each reason is reported once.
   defp available(samples, program, opts) do
     missing = for sample <- samples, {metric, {:unavailable, reason}} <- sample.figures, do: {metric, reason}
 

@@ -41,8 +41,11 @@ const RUSH_TIME: Duration = Duration::from_micros(50);
 /// Messages that are written while others wait: a microsecond or two.
 const AT_ONCE: usize = 64;
 
-/// Messages that the postman sends in one call: a tenth of a millisecond or two, and its share of a time slice.
+/// Messages that the postman sends in one call: a tenth of a millisecond or two.
 pub const ROUND: usize = 1_000;
+
+/// And what that is of a scheduler's time slice.
+pub const ROUND_PERCENT: i32 = 15;
 
 /// How quickly a thread sends to processes.
 #[derive(Clone, Copy, Default)]

@@ -7,7 +7,7 @@ use crate::term::atoms::names;
 use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::boundary::room::Permit;
-use mote_vm::machine::{Inspection, Machine, Refusal};
+use mote_vm::machine::{Look, Machine, Refusal};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::Key;
 use rustler::{Atom, Term};
@@ -21,9 +21,6 @@ pub fn refusal(refusal: Refusal) -> Atom {
         Refusal::Full { patient: true } => names::full_wait(),
     }
 }
-
-/// What is done with an actor that is looked at.
-pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
 
 /// Where a message goes.
 pub struct Target<'a> {

@@ -1,10 +1,8 @@
 //! The postman's side of mail.
-use crate::deliver::mail::ROUND;
+use crate::deliver::mail::{ROUND, ROUND_PERCENT};
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
 use rustler::{schedule, Atom, Env};
-
-const PERCENT: i32 = 15;
 
 /// The calling process sends mail from now on: the message `:mote_mail` says that some waits.
 #[rustler::nif]
@@ -20,6 +18,6 @@ fn machine_deliver(env: Env<'_>, machine: &MachineResource) -> bool {
     let Some(running) = machine.any() else {
         return false;
     };
-    schedule::consume_timeslice(env, PERCENT);
+    schedule::consume_timeslice(env, ROUND_PERCENT);
     machine.mail.deliver(env, running, ROUND)
 }

@@ -6,7 +6,7 @@ use crate::held::machine::MachineResource;
 use crate::held::outbox::{OutboxResource, Writable};
 use crate::held::structs;
 use crate::term::atoms::names;
-use mote_vm::boundary::outbox::{Outbox, Part, Rest};
+use mote_vm::boundary::outbox::{Outbox, Part, ReadEnd};
 use rustler::sys::{enif_make_list_from_array, ErlNifTerm};
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
@@ -69,10 +69,10 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
     spent(env, parts);
     let why = match (large, rest) {
         (Some(term), _) => ResourceArc::new(LargeLetter(term)).encode(env),
-        (None, Rest::Enough) if wanted > 0 => names::more_left().encode(env),
-        (None, Rest::Enough) => names::enough().encode(env),
-        (None, Rest::Empty) => names::empty().encode(env),
-        (None, Rest::Closed) => names::closed().encode(env),
+        (None, ReadEnd::Enough) if wanted > 0 => names::more_left().encode(env),
+        (None, ReadEnd::Enough) => names::enough().encode(env),
+        (None, ReadEnd::Empty) => names::empty().encode(env),
+        (None, ReadEnd::Closed) => names::closed().encode(env),
     };
     // SAFETY: everything was made in `env`, one term for each message.
     let list = unsafe {

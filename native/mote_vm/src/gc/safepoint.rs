@@ -24,12 +24,12 @@ const LOOK_AGAIN: Duration = Duration::from_micros(50);
 #[derive(Default)]
 pub(crate) struct Safepoint {
     wanted: AtomicBool,
-    state: Mutex<Stop>,
+    state: Mutex<StopState>,
     news: Condvar,
 }
 
 #[derive(Default)]
-struct Stop {
+struct StopState {
     arrived: Vec<ThreadNumber>,
     /// What those who stand still can help with, and how long.
     job: Option<(Arc<MarkingWork>, Effort)>,

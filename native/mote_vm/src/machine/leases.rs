@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
 #[derive(Default)]
-struct Heaps {
+struct LentHeaps {
     /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
     resting: Vec<Heap>,
     /// How many are with threads and callers outside.
@@ -24,7 +24,7 @@ struct Heaps {
 /// See the head of this file.
 pub(crate) struct Leases {
     pool: Arc<BlockPool>,
-    state: Mutex<Heaps>,
+    state: Mutex<LentHeaps>,
     /// Told when the last lent heap comes back.
     all_rest: Condvar,
 }

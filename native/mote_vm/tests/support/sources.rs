@@ -12,6 +12,9 @@ pub type Module = Vec<String>;
 /// Who imports from whom, and which names.
 pub type Arrows = BTreeMap<(Module, Module), BTreeSet<String>>;
 
+/// The words that begin an item with a name.
+const ITEMS: [&str; 7] = ["struct", "enum", "trait", "type", "fn", "const", "static"];
+
 /// The text of a crate without comments and tests.
 pub struct Sources {
     tokens: BTreeMap<Module, Vec<String>>,
@@ -57,6 +60,16 @@ impl Sources {
     /// The crate's folders in the order in which its root names them.
     pub fn layers(&self) -> Vec<String> {
         modules_named(&self.tokens[&Module::new()])
+    }
+
+    /// What the files define: the file, the kind of the item, and its name.
+    pub fn items(&self) -> impl Iterator<Item = (&Module, &str, &str)> {
+        self.tokens.iter().flat_map(|(module, tokens)| {
+            let defined = tokens
+                .windows(2)
+                .filter(|pair| ITEMS.contains(&&pair[0][..]));
+            defined.map(move |pair| (module, &pair[0][..], &pair[1][..]))
+        })
     }
 
     /// Every import of one file from another.
@@ -163,9 +176,8 @@ impl Sources {
     }
 
     fn defines(&self, module: &[String], name: &str) -> bool {
-        let items = ["struct", "enum", "trait", "type", "fn", "const", "static"];
         let tokens = self.tokens.get(module).map_or(&[][..], Vec::as_slice);
-        let defines = |pair: &[String]| items.contains(&pair[0].as_str()) && pair[1] == name;
+        let defines = |pair: &[String]| ITEMS.contains(&pair[0].as_str()) && pair[1] == name;
         tokens.windows(2).any(defines)
     }
 }

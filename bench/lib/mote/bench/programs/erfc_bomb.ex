@@ -20,6 +20,7 @@ defmodule Mote.Bench.Programs.ErfcBomb do
   defmodule Actors do
     @moduledoc false
     use Mote.Behaviour
+    alias Mote.Bench.Programs.Summing
 
     @randoms 1_000
 
@@ -33,15 +34,7 @@ defmodule Mote.Bench.Programs.ErfcBomb do
         right = create node(self())
         send left, depth - 1
         send right, depth - 1
-        become collect(parent)
-    end
-
-    defactor collect(parent) do
-      first -> become second(parent, first)
-    end
-
-    defactor second(parent, first) do
-      sum -> send parent, first + sum
+        become Summing.Actors.collect(parent)
     end
   end
 
@@ -49,26 +42,9 @@ defmodule Mote.Bench.Programs.ErfcBomb do
     # A process seeds its generator at the first number, which is little beside 1,000 of them.
     @moduledoc false
 
-    @spec node(pid, pos_integer) :: term
-    def node(parent, randoms) do
-      receive do
-        0 ->
-          send(parent, sum(randoms, 0.0))
+    use Mote.Bench.Programs.Summing
 
-        depth ->
-          left = spawn(__MODULE__, :node, [self(), randoms])
-          right = spawn(__MODULE__, :node, [self(), randoms])
-          send(left, depth - 1)
-          send(right, depth - 1)
-
-          receive do
-            first ->
-              receive do
-                second -> send(parent, first + second)
-              end
-          end
-      end
-    end
+    defp leaf(parent, n), do: send(parent, sum(n, 0.0))
 
     defp sum(0, sum), do: sum
     defp sum(n, sum), do: sum(n - 1, sum + :math.erfc(:rand.uniform()))

@@ -24,7 +24,7 @@ defmodule Mote.Bench.Programs.Estragon do
     @moduledoc false
     use Mote.Behaviour
 
-    # Turns are bounded: so many actors are made, or told, in one.
+    # Turns are bounded: this many actors are made, or notified, in one.
     @batch 1_000
 
     defactor waiting(road) do

@@ -24,7 +24,7 @@ defmodule Mote.Bench.Programs.Northwind do
     @moduledoc false
     use Mote.Behaviour, errors: :undefined
 
-    # Turns of the straight line end after so many rounds.
+    # Turns of the straight line end after this many rounds.
     @rounds 1_000
 
     # The only one that has the data from the start.

@@ -19,6 +19,7 @@ defmodule Mote.Bench.Programs.TimeEater do
   defmodule Actors do
     @moduledoc false
     use Mote.Behaviour
+    alias Mote.Bench.Programs.Summing
 
     defactor node(parent, n) do
       0 ->
@@ -30,15 +31,7 @@ defmodule Mote.Bench.Programs.TimeEater do
         right = create node(self(), n)
         send left, depth - 1
         send right, depth - 1
-        become collect(parent)
-    end
-
-    defactor collect(parent) do
-      first -> become second(parent, first)
-    end
-
-    defactor second(parent, first) do
-      sum -> send parent, first + sum
+        become Summing.Actors.collect(parent)
     end
   end
 
@@ -47,26 +40,9 @@ defmodule Mote.Bench.Programs.TimeEater do
     # BEAM, too, one would not ask for one random number in a new process.
     @moduledoc false
 
-    @spec node(pid, pos_integer) :: term
-    def node(parent, n) do
-      receive do
-        0 ->
-          send(parent, sum(n, 0.0))
+    use Mote.Bench.Programs.Summing
 
-        depth ->
-          left = spawn(__MODULE__, :node, [self(), n])
-          right = spawn(__MODULE__, :node, [self(), n])
-          send(left, depth - 1)
-          send(right, depth - 1)
-
-          receive do
-            first ->
-              receive do
-                second -> send(parent, first + second)
-              end
-          end
-      end
-    end
+    defp leaf(parent, n), do: send(parent, sum(n, 0.0))
 
     defp sum(0, sum), do: sum
     defp sum(n, sum), do: sum(n - 1, sum + :rand.uniform())

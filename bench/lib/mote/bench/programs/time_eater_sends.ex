@@ -17,7 +17,7 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
   defmodule Actors do
     @moduledoc false
     use Mote.Behaviour
-    alias Mote.Bench.Programs.TimeEater
+    alias Mote.Bench.Programs.Summing
 
     defactor node(parent, n) do
       0 ->
@@ -29,7 +29,7 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
         right = create node(self(), n)
         send left, depth - 1
         send right, depth - 1
-        become TimeEater.Actors.collect(parent)
+        become Summing.Actors.collect(parent)
     end
 
     defactor eater(parent, sum) do
@@ -45,26 +45,11 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
   defmodule Processes do
     @moduledoc false
 
-    @spec node(pid, pos_integer) :: term
-    def node(parent, n) do
-      receive do
-        0 ->
-          send(self(), n)
-          eater(parent, 0.0)
+    use Mote.Bench.Programs.Summing
 
-        depth ->
-          left = spawn(__MODULE__, :node, [self(), n])
-          right = spawn(__MODULE__, :node, [self(), n])
-          send(left, depth - 1)
-          send(right, depth - 1)
-
-          receive do
-            first ->
-              receive do
-                second -> send(parent, first + second)
-              end
-          end
-      end
+    defp leaf(parent, n) do
+      send(self(), n)
+      eater(parent, 0.0)
     end
 
     defp eater(parent, sum) do

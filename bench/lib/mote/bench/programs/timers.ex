@@ -19,7 +19,7 @@ defmodule Mote.Bench.Programs.Timers do
 
   alias Mote.Bench.Sample
 
-  # All are due within so many milliseconds.
+  # All are due within this many milliseconds.
   @moments 1_000
   # On the BEAM none is due before it is cancelled.
   @beyond 3_600_000

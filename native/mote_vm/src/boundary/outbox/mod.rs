@@ -41,7 +41,7 @@ pub enum Posted {
     Declined,
 }
 
-struct Entrance<F> {
+struct WriteSide<F> {
     sheets: Sheets<F>,
     /// The reader knows, or will know, that something is here.
     told: bool,
@@ -53,16 +53,16 @@ struct Entrance<F> {
 
 /// What the reader has read, counted.
 #[repr(align(128))]
-struct Seen(AtomicU64);
+struct ReadCount(AtomicU64);
 
 /// See the head of this file.
 pub struct Outbox<F> {
     capacity: u64,
-    entrance: Mutex<Entrance<F>>,
+    entrance: Mutex<WriteSide<F>>,
     /// The reader's sheet.
     taken: Mutex<Letters<F>>,
     /// Written under the reader's lock.
-    seen: Seen,
+    seen: ReadCount,
 }
 
 /// What an outbox has seen.
@@ -82,7 +82,7 @@ pub struct OutboxInfo {
 
 /// Why reading came to an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rest {
+pub enum ReadEnd {
     /// Nothing was left: a wake-up comes with the next letter.
     Empty,
     /// The reader had enough.
@@ -102,7 +102,7 @@ pub struct Lost<F> {
 /// The senders' lock, with what is written under it.
 pub struct Pen<'o, F> {
     outbox: &'o Outbox<F>,
-    entrance: MutexGuard<'o, Entrance<F>>,
+    entrance: MutexGuard<'o, WriteSide<F>>,
 }
 
 impl<F> Pen<'_, F> {
@@ -133,7 +133,7 @@ impl<F> Pen<'_, F> {
 impl<F> Outbox<F> {
     /// An outbox for that many letters, charged to that account. What an embedder's copies take the embedder charges.
     pub fn new(capacity: u64, account: Account) -> Outbox<F> {
-        let entrance = Entrance {
+        let entrance = WriteSide {
             sheets: Sheets::new(account),
             told: false,
             closed: false,
@@ -144,7 +144,7 @@ impl<F> Outbox<F> {
             capacity,
             entrance: Mutex::new(entrance),
             taken: Mutex::new(Letters::default()),
-            seen: Seen(AtomicU64::new(0)),
+            seen: ReadCount(AtomicU64::new(0)),
         }
     }
 
@@ -169,7 +169,7 @@ impl<F> Outbox<F> {
 
     /// Reads letters part by part while `read` says that it wants another letter. It is asked before the first one, and
     /// after each, with `None`.
-    pub fn take(&self, mut read: impl FnMut(Option<Part<'_, F>>) -> bool) -> Rest {
+    pub fn take(&self, mut read: impl FnMut(Option<Part<'_, F>>) -> bool) -> ReadEnd {
         let mut taken = self.taken.lock();
         let mut count = 0;
         let rest = loop {
@@ -177,7 +177,7 @@ impl<F> Outbox<F> {
                 break self.nothing();
             }
             if !read(None) {
-                break Rest::Enough;
+                break ReadEnd::Enough;
             }
             taken.read(|part| {
                 read(Some(part));
@@ -189,7 +189,7 @@ impl<F> Outbox<F> {
     }
 
     /// How many letters wait.
-    fn waiting(&self, entrance: &Entrance<F>) -> u64 {
+    fn waiting(&self, entrance: &WriteSide<F>) -> u64 {
         // Relaxed: an old count makes room later, never too much of it.
         entrance.received - self.seen.0.load(Relaxed)
     }
@@ -212,10 +212,10 @@ impl<F> Outbox<F> {
         found
     }
 
-    fn nothing(&self) -> Rest {
+    fn nothing(&self) -> ReadEnd {
         match self.entrance.lock().closed {
-            true => Rest::Closed,
-            false => Rest::Empty,
+            true => ReadEnd::Closed,
+            false => ReadEnd::Empty,
         }
     }
 
@@ -259,7 +259,7 @@ mod tests {
     use std::sync::atomic::Ordering::SeqCst;
 
     /// The letters of a reading, at most `max`.
-    fn take<F: Clone>(outbox: &Outbox<F>, max: usize) -> (Vec<F>, Rest) {
+    fn take<F: Clone>(outbox: &Outbox<F>, max: usize) -> (Vec<F>, ReadEnd) {
         let (mut read, mut wanted) = (Vec::new(), max);
         let rest = outbox.take(|part| match part {
             None if wanted == 0 => false,
@@ -286,12 +286,12 @@ mod tests {
         let waits = |wake| Posted::Waits { wake };
         assert_eq!(post(&outbox, 1), waits(true));
         assert_eq!(post(&outbox, 2), waits(false));
-        assert_eq!(take(&outbox, 1), (vec![1], Rest::Enough));
+        assert_eq!(take(&outbox, 1), (vec![1], ReadEnd::Enough));
         assert_eq!(post(&outbox, 3), waits(false));
-        assert_eq!(take(&outbox, 2), (vec![2, 3], Rest::Empty));
+        assert_eq!(take(&outbox, 2), (vec![2, 3], ReadEnd::Empty));
         assert_eq!(post(&outbox, 4), waits(true));
-        assert_eq!(take(&outbox, 5), (vec![4], Rest::Empty));
-        assert_eq!(take(&outbox, 5), (vec![], Rest::Empty));
+        assert_eq!(take(&outbox, 5), (vec![4], ReadEnd::Empty));
+        assert_eq!(take(&outbox, 5), (vec![], ReadEnd::Empty));
         assert_eq!(post(&outbox, 5), waits(true));
     }
 
@@ -314,13 +314,13 @@ mod tests {
         post(&outbox, 1);
         outbox.close();
         assert_eq!(post(&outbox, 2), Posted::Closed);
-        assert_eq!(take(&outbox, 9), (vec![1], Rest::Closed));
+        assert_eq!(take(&outbox, 9), (vec![1], ReadEnd::Closed));
         let outbox = Outbox::new(9, Account::default());
         (0..5).for_each(|n| assert_ne!(post(&outbox, n), Posted::Full));
         take(&outbox, 2);
         assert_eq!(outbox.abandon().count, 3);
         assert_eq!(outbox.info().waiting, 0);
-        assert_eq!(take(&outbox, 9), (vec![], Rest::Closed));
+        assert_eq!(take(&outbox, 9), (vec![], ReadEnd::Closed));
     }
 
     /// Senders and a reader that sleeps whenever it finds nothing: everything comes, each sender's in order.
@@ -338,7 +338,7 @@ mod tests {
                         assert_eq!(next[sender], n);
                         next[sender] += 1;
                     }
-                    if rest == Rest::Empty && next.iter().sum::<usize>() < senders * each {
+                    if rest == ReadEnd::Empty && next.iter().sum::<usize>() < senders * each {
                         while wakes.load(SeqCst) == 0 {
                             std::thread::park();
                         }
@@ -397,7 +397,7 @@ mod models {
                     read += part.is_some() as u64;
                     true
                 });
-                assert_eq!(rest, Rest::Empty);
+                assert_eq!(rest, ReadEnd::Empty);
             }
             sender.join().unwrap();
             assert!(woken.load(SeqCst) <= 2);

@@ -198,20 +198,9 @@ pub(crate) fn member(heap: &mut Heap, value: Value, list: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{elements, heap};
+    use super::super::testing::{elements, heap, list, numbers};
     use super::*;
     use proptest::prelude::*;
-
-    fn list(heap: &mut Heap, numbers: &[i64]) -> Value {
-        let values: Vec<Value> = numbers.iter().map(|n| Value::fixnum(*n)).collect();
-        from_slice(heap, &values)
-    }
-
-    fn numbers(list: Value) -> Vec<i64> {
-        let (elements, end) = elements(list);
-        assert!(end == Value::EMPTY_LIST);
-        elements.iter().map(|n| n.as_fixnum().unwrap()).collect()
-    }
 
     #[test]
     fn heads_tails_and_lengths() {

@@ -154,20 +154,9 @@ fn sketch(value: Value, depth: u32) -> u64 {
 mod tests {
     use super::super::lists::{from_slice, member, reverse};
     use super::super::testing::uncounted::same;
-    use super::super::testing::{elements, heap, model, model_of, Built, Model};
+    use super::super::testing::{elements, heap, list, model, model_of, numbers, Built, Model};
     use super::*;
     use proptest::prelude::*;
-
-    fn list(heap: &mut Heap, numbers: &[i64]) -> Value {
-        let values: Vec<Value> = numbers.iter().map(|n| Value::fixnum(*n)).collect();
-        from_slice(heap, &values)
-    }
-
-    fn numbers(list: Value) -> Vec<i64> {
-        let (elements, end) = elements(list);
-        assert!(end == Value::EMPTY_LIST);
-        elements.iter().map(|n| n.as_fixnum().unwrap()).collect()
-    }
 
     #[test]
     fn subtract_removes_the_first_of_each() {

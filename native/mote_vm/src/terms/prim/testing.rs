@@ -1,5 +1,6 @@
 //! What the tests of the primitives share: a heap, foreign values, and terms as plain Rust data with their order
 //! written down a second time, naively.
+use super::lists::from_slice;
 use crate::base::atom::Atom;
 use crate::heap::block::BlockPool;
 use crate::heap::Heap;
@@ -60,6 +61,19 @@ pub(crate) fn elements(list: Value) -> (Vec<Value>, Value) {
         rest = tail;
     }
     (elements, rest)
+}
+
+/// A list of integers.
+pub(crate) fn list(heap: &mut Heap, numbers: &[i64]) -> Value {
+    let values: Vec<Value> = numbers.iter().map(|n| Value::fixnum(*n)).collect();
+    from_slice(heap, &values)
+}
+
+/// The integers of a list.
+pub(crate) fn numbers(list: Value) -> Vec<i64> {
+    let (elements, end) = elements(list);
+    assert!(end == Value::EMPTY_LIST);
+    elements.iter().map(|n| n.as_fixnum().unwrap()).collect()
 }
 
 /// A term.
