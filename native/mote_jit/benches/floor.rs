@@ -1,14 +1,16 @@
-//! The fork bomb against its floor, in one process: `cargo bench -p mote_vm --bench floor -- [DEPTH] [ROUNDS]`.
+//! The fork bomb against its floor, in one process: `cargo bench -p mote_jit --bench floor -- [DEPTH] [ROUNDS]`.
 //!
 //! In every round both run once, each on fresh memory, in turns first and second. Prints nanoseconds per actor of
 //! each, and how many times longer the machine takes, round by round: median, least and greatest.
-#[path = "../tests/support/encode.rs"]
+#[path = "../tests/support/compiler.rs"]
+mod compiler;
+#[path = "../../mote_vm/tests/support/encode.rs"]
 mod encode;
 #[path = "support/machine.rs"]
 mod machine;
-#[path = "../tests/support/programs.rs"]
+#[path = "../../mote_vm/tests/support/programs.rs"]
 mod programs;
-#[path = "../tests/support/world.rs"]
+#[path = "../../mote_vm/tests/support/world.rs"]
 mod world;
 
 fn main() {

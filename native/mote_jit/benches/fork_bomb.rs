@@ -1,13 +1,15 @@
-//! The fork bomb without the BEAM: `cargo bench -p mote_vm --bench fork_bomb -- [DEPTH] [RUNS] [THREADS]`.
+//! The fork bomb without the BEAM: `cargo bench -p mote_jit --bench fork_bomb -- [DEPTH] [RUNS] [THREADS]`.
 //!
 //! Prints nanoseconds per actor, minimum and median over the runs, each on a fresh machine.
-#[path = "../tests/support/encode.rs"]
+#[path = "../tests/support/compiler.rs"]
+mod compiler;
+#[path = "../../mote_vm/tests/support/encode.rs"]
 mod encode;
 #[path = "support/machine.rs"]
 mod machine;
-#[path = "../tests/support/programs.rs"]
+#[path = "../../mote_vm/tests/support/programs.rs"]
 mod programs;
-#[path = "../tests/support/world.rs"]
+#[path = "../../mote_vm/tests/support/world.rs"]
 mod world;
 
 fn main() {

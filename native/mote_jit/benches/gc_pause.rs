@@ -1,15 +1,17 @@
 //! How long threads stand still for a collection, without the BEAM:
-//! `cargo bench -p mote_vm --bench gc_pause -- [chain|wide|tree] [ACTORS] [THREADS]`.
+//! `cargo bench -p mote_jit --bench gc_pause -- [chain|wide|tree] [ACTORS] [THREADS]`.
 //!
 //! Builds that many live actors, collects while a player sends to itself, and prints pauses and what turns did
 //! meanwhile.
-#[path = "../tests/support/encode.rs"]
+#[path = "../tests/support/compiler.rs"]
+mod compiler;
+#[path = "../../mote_vm/tests/support/encode.rs"]
 mod encode;
-#[path = "../tests/support/programs.rs"]
+#[path = "../../mote_vm/tests/support/programs.rs"]
 mod programs;
-#[path = "../tests/support/rig.rs"]
+#[path = "../../mote_vm/tests/support/rig.rs"]
 mod rig;
-#[path = "../tests/support/world.rs"]
+#[path = "../../mote_vm/tests/support/world.rs"]
 mod world;
 
 use mote_vm::code::ir::{Instr, Unit};

@@ -1,12 +1,14 @@
-//! One thread beside two, on machines that live on: `cargo bench -p mote_vm --bench threads -- DEPTH ROUNDS`.
+//! One thread beside two, on machines that live on: `cargo bench -p mote_jit --bench threads -- DEPTH ROUNDS`.
 //!
 //! Fork bombs of one depth, again and again and in turns on a machine with one thread and on one with two. Prints
 //! nanoseconds per actor, least and median, and the ratio of the medians. COUNTS shows what the threads did.
-#[path = "../tests/support/encode.rs"]
+#[path = "../tests/support/compiler.rs"]
+mod compiler;
+#[path = "../../mote_vm/tests/support/encode.rs"]
 mod encode;
-#[path = "../tests/support/programs.rs"]
+#[path = "../../mote_vm/tests/support/programs.rs"]
 mod programs;
-#[path = "../tests/support/world.rs"]
+#[path = "../../mote_vm/tests/support/world.rs"]
 mod world;
 
 use mote_vm::base::atom::Atom;

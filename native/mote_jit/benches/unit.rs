@@ -1,9 +1,11 @@
 //! One turn of a unit of the compiler's, without the BEAM:
-//! `cargo bench -p mote_vm --bench unit -- FILE BEHAVIOUR N [RUNS]`.
+//! `cargo bench -p mote_jit --bench unit -- FILE BEHAVIOUR N [RUNS]`.
 //!
 //! FILE is what `module.__mote__(:unit)` gives; the behaviour captures its customer alone, gets N, and sends one answer.
 //! Prints nanoseconds from the send to the answer, minimum and median. For callgrind, too: see guides/native.md.
-#[path = "../tests/support/world.rs"]
+#[path = "../tests/support/compiler.rs"]
+mod compiler;
+#[path = "../../mote_vm/tests/support/world.rs"]
 mod world;
 
 use mote_vm::base::atom::Atom;

@@ -4,86 +4,24 @@
 //! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
 use super::body::{Body, Calls, Role};
 use super::dataflow::Dataflow;
+use super::host;
 use super::link::{link, Piece};
-use super::stubs::Stubs;
-use super::unit_facts::{Subject, UnitFacts};
-use super::{host, layout, LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
-use crate::code::job::Compiled;
-use crate::code::program::{BehaviourSlot, FunctionSlot};
-use crate::code::verify::Verified;
-use crate::turns::turn::Stop;
-use crate::values::value::Value;
+use super::subject::{Subject, UnitFacts};
+use super::unit::{Looked, Unit};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
-use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
+use cranelift_codegen::isa::{TargetFrontendConfig, TargetIsa};
 use cranelift_codegen::Context;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use mote_vm::native::{compiler::Compiled, layout, Stop, LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
 
 /// Bytes of the largest frame of the form of a function that answers words for it, which stands below the function's
 /// own.
 const BOXING_FRAME: usize = LARGEST_FRAME / 4;
 
-/// Who is called.
-#[derive(Clone, Copy)]
-pub(super) enum Callee {
-    /// A function of the unit, by index.
-    Own(usize),
-    /// Whatever stands in the slot.
-    Slot(*const FunctionSlot),
-}
-
-impl Callee {
-    pub(super) fn own(self) -> Option<usize> {
-        match self {
-            Callee::Own(index) => Some(index),
-            Callee::Slot(_) => None,
-        }
-    }
-}
-
-/// A unit, and what its indices refer to.
-pub(crate) struct Unit<'a> {
-    pub(crate) verified: &'a Verified,
-    pub(crate) constants: &'a [Value],
-    pub(crate) functions: &'a [*const FunctionSlot],
-    pub(crate) behaviours: &'a [*const BehaviourSlot],
-    /// How Rust is called.
-    pub(super) host: CallConv,
-    pub(super) stubs: &'static Stubs,
-}
-
-impl<'a> Unit<'a> {
-    /// `None` where no native code can be made.
-    pub(crate) fn new(
-        verified: &'a Verified,
-        constants: &'a [Value],
-        functions: &'a [*const FunctionSlot],
-        behaviours: &'a [*const BehaviourSlot],
-    ) -> Option<Unit<'a>> {
-        Some(Unit {
-            verified,
-            constants,
-            functions,
-            behaviours,
-            host: host::isa()?.default_call_conv(),
-            stubs: Stubs::get()?,
-        })
-    }
-
-    pub(super) fn callee(&self, import: u32) -> Callee {
-        match self.verified.own_function(import) {
-            Some(index) => Callee::Own(index),
-            None => Callee::Slot(self.functions[import as usize]),
-        }
-    }
-}
-
-/// A function of the unit, and what is known of its registers; nothing if it is too large.
-pub(super) type Looked<'a> = Option<(Subject<'a>, Dataflow)>;
-
 /// Compiles a unit; `None` where the host is not supported or has no memory.
-pub(crate) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
+pub(super) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
     let verified = unit.verified;
     let learned = UnitFacts::of(verified, unit.constants);
     let functions: Vec<Looked<'_>> = (0..verified.functions.len())

@@ -7,9 +7,9 @@
 use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::path::{Condition, Limit, Path};
-use super::unit_facts::Subject;
-use crate::code::ir::{Instr, Label, Operand};
-use crate::terms::prim::primitive::Primitive;
+use super::subject::Subject;
+use mote_vm::code::ir::{Instr, Label, Operand};
+use mote_vm::terms::prim::primitive::Primitive;
 
 /// Rounds of a group; a power of two, as the fuel is asked for by its bits.
 pub(super) const ROUNDS: i64 = 4;

@@ -11,8 +11,8 @@ use super::kinds::Kinds;
 use super::live::{live, Registers};
 use super::loop_carried::LoopCarried;
 use super::range::Range;
-use super::unit_facts::Subject;
-use crate::code::ir::{Instr, Label};
+use super::subject::Subject;
+use mote_vm::code::ir::{Instr, Label};
 
 /// What is known of a code.
 pub(super) struct Dataflow {

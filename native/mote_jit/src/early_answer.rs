@@ -5,9 +5,9 @@
 //! such a way can fail, has effects, or spends fuel. What the call itself spends is the caller's business, whether it is
 //! made or not.
 use super::kinds::Kinds;
-use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::Value;
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value;
 
 /// The tests that are made before a call is.
 const TESTS: usize = 3;

@@ -1,9 +1,9 @@
 //! What is known of registers at one point of a code.
 use super::kinds::Kinds;
 use super::range::Range;
-use crate::code::ir::{Operand, Register};
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::Value;
+use mote_vm::code::ir::{Operand, Register};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value;
 
 /// What is known of one register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

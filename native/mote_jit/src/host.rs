@@ -1,7 +1,7 @@
 //! What this computer's native code is like; whether there is any.
-use crate::platform::code;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
+use mote_vm::native::can_be_published;
 use std::sync::OnceLock;
 
 /// The instruction set of this computer; `None` where no native code is made: the interpreter runs everything then.
@@ -10,15 +10,10 @@ pub(super) fn isa() -> Option<&'static OwnedTargetIsa> {
     ISA.get_or_init(make).as_ref()
 }
 
-/// Whether behaviours can be compiled here.
-pub(crate) fn is_supported() -> bool {
-    isa().is_some()
-}
-
 fn make() -> Option<OwnedTargetIsa> {
-    // Layout and relocations (layout.rs, code/memory.rs) are written for these.
+    // Layout and relocations (`mote_vm::native::layout`, link.rs) are written for these.
     let known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-    if !known || !code::can_be_published() {
+    if !known || !can_be_published() {
         return None;
     }
     let mut flags = settings::builder();
@@ -29,7 +24,7 @@ fn make() -> Option<OwnedTargetIsa> {
         ("unwind_info", "false"),
         // Cranelift's tail calls count on them.
         ("preserve_frame_pointers", "true"),
-        // The stack has room for every frame (mod.rs), so that none needs probing.
+        // The stack has room for every frame (`mote_vm::native`, invariant 4), so that none needs probing.
         ("enable_probestack", "false"),
         (
             "enable_verifier",

@@ -10,11 +10,11 @@ use super::facts::State;
 use super::kinds::Kinds;
 use super::linear::Linear;
 use super::plan::Plan;
-use super::unit_facts::Subject;
-use crate::code::ir::{Instr, Operand};
-use crate::terms::prim::arith;
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
+use super::subject::Subject;
+use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::native::as_f64;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
 /// From the first to the second, which are finite, both included.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -169,7 +169,7 @@ impl Round<'_> {
         let r = match operand {
             Operand::Register(r) => r,
             Operand::Constant(k) => {
-                let float = arith::as_f64(self.subject.constants[k as usize]);
+                let float = as_f64(self.subject.constants[k as usize]);
                 return float.map_or(Interval::FLOATS, |float| Interval(float, float));
             }
         };

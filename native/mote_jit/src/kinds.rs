@@ -1,6 +1,6 @@
 //! What the compiler knows of a value's type: a set of kinds that it can be of.
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::Value;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value;
 
 /// A set of kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

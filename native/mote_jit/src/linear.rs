@@ -2,9 +2,9 @@
 use super::dataflow::Dataflow;
 use super::facts::SMALL;
 use super::kinds::Kinds;
-use crate::code::ir::{Instr, Operand};
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::Value;
+use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value;
 
 /// Which registers hold an integer parameter and a small constant, added up.
 #[derive(Clone)]

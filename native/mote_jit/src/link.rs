@@ -1,8 +1,8 @@
 //! Linking: compiled pieces become one image, in which they call each other.
-use crate::code::memory::CodeMemory;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::ir::{ExternalName, Function};
 use cranelift_codegen::{CompiledCode, FinalizedRelocTarget};
+use mote_vm::native::CodeMemory;
 
 /// Alignment of each function: that of instruction fetch.
 const ALIGN: usize = 32;
@@ -84,7 +84,7 @@ pub(super) fn link(pieces: &[Piece]) -> Option<CodeMemory> {
 ))]
 mod tests {
     use super::*;
-    use crate::platform::code;
+    use mote_vm::native::can_be_published;
     use std::sync::mpsc::{channel, Receiver, Sender};
 
     /// A function that returns `n`.
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn every_thread_runs_what_was_written_last_at_an_address() {
-        if !code::can_be_published() {
+        if !can_be_published() {
             return;
         }
         let runners: Vec<_> = (0..3)

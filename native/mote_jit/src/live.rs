@@ -1,5 +1,5 @@
 //! Which registers are still read.
-use crate::code::ir::{Instr, Operand, Register, MAX_REGISTERS};
+use mote_vm::code::ir::{Instr, Operand, Register, MAX_REGISTERS};
 
 /// A set of registers.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]

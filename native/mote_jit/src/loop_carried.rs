@@ -1,8 +1,8 @@
 //! What comes round in a loop, and as what it is used.
 use super::facts::{Known, State};
 use super::kinds::Kinds;
-use crate::code::ir::{Instr, Operand};
-use crate::values::value::Value;
+use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::values::value::Value;
 
 /// What a loop passes to itself, by parameter; nothing where it passes the parameter on. And as what kinds of number
 /// it uses them.

@@ -6,7 +6,6 @@
 //!
 //! What a round does up to the end of its last inner loop needs nothing that the round before computes: it has counters
 //! and what all rounds are handed alike.
-use super::compile::Looked;
 use super::counted_loops::{Counted, ROUNDS};
 use super::dataflow::Dataflow;
 use super::facts::State;
@@ -14,10 +13,11 @@ use super::intervals::{self, Interval};
 use super::kinds::Kinds;
 use super::linear::integer;
 use super::path::{Limit, Path};
-use super::unit_facts::Subject;
-use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::turns::turn::fuel::SLICE;
-use crate::values::value::FIXNUM_MAX;
+use super::subject::Subject;
+use super::unit::Looked;
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::native::SLICE;
+use mote_vm::values::value::FIXNUM_MAX;
 use std::mem::take;
 use std::rc::Rc;
 

@@ -5,9 +5,9 @@ use super::kinds::Kinds;
 use super::linear::{integer, Linear};
 use super::plan::Plan;
 use super::range::{opposite, turned};
-use super::unit_facts::Subject;
-use crate::code::ir::{Instr, Label, Operand};
-use crate::terms::prim::primitive::Primitive;
+use super::subject::Subject;
+use mote_vm::code::ir::{Instr, Label, Operand};
+use mote_vm::terms::prim::primitive::Primitive;
 
 /// The way to one instruction of a code.
 pub(super) struct Path<'a> {

@@ -1,9 +1,9 @@
 //! How the fast body computes a primitive, by what is known of its operands.
 use super::facts::State;
 use super::kinds::Kinds;
-use crate::code::ir::Operand;
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::Value;
+use mote_vm::code::ir::Operand;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value;
 
 /// How a primitive is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

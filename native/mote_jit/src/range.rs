@@ -1,8 +1,8 @@
 //! Ranges of integers: what comparisons have said of a value, and what follows for sums.
 //!
 //! Ends may be beyond the integers that fit: then a sum may be, too.
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
 /// From the first to the second, both included; empty where nothing can be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

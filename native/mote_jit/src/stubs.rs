@@ -4,9 +4,8 @@
 //! start, or on the stack, whether it ever comes to that call or not. A stub saves what the helper may change, when it is
 //! called. Operands and answer are left in the turn: such a call cannot return any, and operands of its own would draw what
 //! they come from into certain registers. The stubs are made once and live as long as the process.
+use super::host;
 use super::link::{link, Piece};
-use super::{helpers, host, layout};
-use crate::code::memory::CodeMemory;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
@@ -15,6 +14,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::Context;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use mote_vm::native::{helpers, layout, CodeMemory};
 use std::sync::OnceLock;
 
 /// The helpers that have a stub.
@@ -31,13 +31,13 @@ pub(super) enum Seldom {
 
 /// Each helper and how many operands it takes after the turn, in the order of [`Seldom`].
 const HELPERS: [(*const (), i32); 7] = [
-    (helpers::allocate as *const (), 1),
-    (helpers::send as *const (), 2),
-    (helpers::compared as *const (), 3),
-    (helpers::float as *const (), 1),
-    (helpers::refuel as *const (), 0),
-    (helpers::op as *const (), 4),
-    (helpers::guard as *const (), 4),
+    (helpers::ALLOCATE, 1),
+    (helpers::SEND, 2),
+    (helpers::COMPARED, 3),
+    (helpers::FLOAT, 1),
+    (helpers::REFUEL, 0),
+    (helpers::OP, 4),
+    (helpers::GUARD, 4),
 ];
 
 /// Where the turn has an operand.

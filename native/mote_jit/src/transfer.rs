@@ -3,10 +3,10 @@ use super::facts::{Fact, Known, Order, State};
 use super::kinds::Kinds;
 use super::plan::Plan;
 use super::range::{opposite, turned, Range};
-use super::unit_facts::Subject;
-use crate::code::ir::{Instr, Operand, Register};
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::Value;
+use super::subject::Subject;
+use mote_vm::code::ir::{Instr, Operand, Register};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value;
 
 impl State {
     /// What holds after a primitive has given an answer, or `:undefined` if `total`.

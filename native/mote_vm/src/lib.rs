@@ -32,7 +32,7 @@
 //! ```
 //! use mote_vm::base::{atom::Atom, clock::ClockKind};
 //! use mote_vm::heap::pace::GcConfig;
-//! use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
+//! use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
 //! use mote_vm::threads::{seeded::Schedule, sponsor::SponsorConfig};
 //!
 //! /// An embedder that wants to hear of nothing.
@@ -63,7 +63,7 @@
 //!     gc: GcConfig::default(),
 //!     clock: ClockKind::System,
 //!     schedule: Schedule::Threads,
-//!     tier: Tier::best(),
+//!     compiler: None,
 //! };
 //! let machine = Machine::start(config, Box::new(Deaf)).expect("memory and a thread");
 //! assert_eq!(machine.sponsor_names(), [Atom::new("main")]);
@@ -95,7 +95,7 @@ pub mod code;
 
 pub(crate) mod turns;
 
-pub(crate) mod native;
+pub mod native;
 
 pub mod boundary;
 

@@ -40,10 +40,12 @@ fn sources() -> Sources {
     Sources::below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-/// The crate that embeds this one, where there is more than this one.
-fn sources_of_the_nif() -> Option<Sources> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mote_nif/src");
-    path.exists().then(|| Sources::below(&path))
+/// The crates above this one, where there is more than this one.
+fn sources_above() -> impl Iterator<Item = Sources> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let paths = ["mote_jit", "mote_nif"].map(|name| beside.join(name).join("src"));
+    let there = paths.into_iter().filter(|path| path.exists());
+    there.map(|path| Sources::below(&path))
 }
 
 fn name(module: &[String]) -> String {
@@ -100,18 +102,14 @@ fn imports_go_down() {
 }
 
 #[test]
-fn imports_of_the_nif_go_down() {
-    let found = sources_of_the_nif().map(|sources| upwards(&sources));
-    let wrong: Vec<_> = found.into_iter().flatten().collect();
+fn imports_of_the_crates_above_go_down() {
+    let wrong: Vec<_> = sources_above().flat_map(|s| upwards(&s)).collect();
     assert!(wrong.is_empty(), "these lead upwards: {wrong:#?}");
 }
 
 #[test]
 fn no_circle_is_large() {
-    for sources in [Some(sources()), sources_of_the_nif()]
-        .into_iter()
-        .flatten()
-    {
+    for sources in sources_above().chain([sources()]) {
         circles_are_small(&sources);
     }
 }

@@ -1,15 +1,17 @@
-//! Any bytes as a unit of code: `cargo +nightly fuzz run loader` (in `native/mote_vm`, with cargo-fuzz installed).
+//! Any bytes as a unit of code: `cargo +nightly fuzz run loader` (in `native/mote_jit`, with cargo-fuzz installed).
 //!
 //! Decoding and verifying never fail but by an error; what was decoded is what its encoding says; and whatever the
 //! verifier lets pass is loaded and run on a few messages, where the address sanitizer watches that it touches nothing
 //! that is not its own.
 #![no_main]
 
-#[path = "../../tests/support/build.rs"]
+#[path = "../../../mote_vm/tests/support/build.rs"]
 mod build;
-#[path = "../../tests/support/encode.rs"]
+#[path = "../../tests/support/compiler.rs"]
+mod compiler;
+#[path = "../../../mote_vm/tests/support/encode.rs"]
 mod encode;
-#[path = "../../tests/support/programs.rs"]
+#[path = "../../../mote_vm/tests/support/programs.rs"]
 mod programs;
 #[path = "../../tests/support/trial.rs"]
 mod trial;

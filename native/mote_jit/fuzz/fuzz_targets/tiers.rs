@@ -1,12 +1,14 @@
-//! Native code against the interpreter: `cargo +nightly fuzz run tiers` (in `native/mote_vm`, with cargo-fuzz installed).
+//! Native code against the interpreter: `cargo +nightly fuzz run tiers` (in `native/mote_jit`, with cargo-fuzz installed).
 //!
 //! The bytes are a tape of which a unit is made that is fit to run (`tests/support/generate.rs`); what can be seen of it
 //! must be the same on both tiers.
 #![no_main]
 
-#[path = "../../tests/support/build.rs"]
+#[path = "../../../mote_vm/tests/support/build.rs"]
 mod build;
-#[path = "../../tests/support/encode.rs"]
+#[path = "../../tests/support/compiler.rs"]
+mod compiler;
+#[path = "../../../mote_vm/tests/support/encode.rs"]
 mod encode;
 #[path = "../../tests/support/generate.rs"]
 mod generate;

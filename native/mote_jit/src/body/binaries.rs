@@ -4,15 +4,13 @@
 //! What is done in line is what prim/binaries.rs and the heap's `slice` do for the same arguments.
 use super::positions::Place;
 use super::Body;
-use crate::code::ir::{Label, Operand, Register};
-use crate::heap::cell::{header, Kind};
-use crate::heap::COPIED_BYTES;
-use crate::native::layout;
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I16, I32, I64, I8};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Type, Value};
+use mote_vm::code::ir::{Label, Operand, Register};
+use mote_vm::native::layout::{self, header, Kind, COPIED_BYTES};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value;
 
 /// Granules of a slice.
 const GRANULES: usize = 2;

@@ -10,15 +10,13 @@
 //! So a call takes one subtraction and one test, and a return one addition. Both are spent where the call is, and which of
 //! them ended is asked in the order in which the interpreter asks it: fuel first.
 use super::{trusted, Body};
-use crate::base::atom::Atom;
-use crate::native::layout;
-use crate::native::stubs::{operand, Seldom};
-use crate::turns::interpreter::MAX_DEPTH;
-use crate::turns::turn::fuel::SLICE;
-use crate::values::value::Value as Word;
+use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use mote_vm::base::atom::Atom;
+use mote_vm::native::{layout, MAX_DEPTH, SLICE};
+use mote_vm::values::value::Value as Word;
 
 const FUEL: i64 = (1 << 13) - 1;
 const DEPTH_SHIFT: i64 = 14;

@@ -4,17 +4,16 @@
 //! otherwise.
 use super::truth::order;
 use super::{trusted, Body, Mode, Role, Target};
-use crate::code::ir::{Operand, Register};
-use crate::native::compile::Callee;
-use crate::native::early_answer::{Called, EarlyAnswer, Source};
-use crate::native::kinds::Kinds;
-use crate::native::layout;
-use crate::turns::turn::Stop;
+use crate::early_answer::{Called, EarlyAnswer, Source};
+use crate::kinds::Kinds;
+use crate::unit::Callee;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
     Block, ExtFuncData, ExternalName, FuncRef, InstBuilder, SigRef, UserExternalName, Value,
 };
+use mote_vm::code::ir::{Operand, Register};
+use mote_vm::native::{layout, Stop};
 
 impl Body<'_, '_> {
     pub(super) fn call(&mut self, d: Register, function: u32, args: &[Operand]) {

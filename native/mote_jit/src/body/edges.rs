@@ -1,12 +1,10 @@
 //! Ways from one place to another: edges, and what registers hold at their ends; leaving, stopping, the end.
 use super::{trusted, Body, Mode, Role, Target};
-use crate::code::entry::STOPPED;
-use crate::code::ir::{Label, Register};
-use crate::native::layout;
-use crate::turns::turn::Stop;
-use crate::values::value::Value as Word;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use mote_vm::code::ir::{Label, Register};
+use mote_vm::native::{entry::STOPPED, layout, Stop};
+use mote_vm::values::value::Value as Word;
 
 impl Body<'_, '_> {
     /// Where a jump of the current body to a label leads.

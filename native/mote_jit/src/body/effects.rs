@@ -1,16 +1,15 @@
 //! Creates, sends and becomes: staged in the turn, in line for the usual ones.
 use super::positions::Place;
 use super::{constant, trusted, Body};
-use crate::base::atom::Atom;
-use crate::code::ir::{Instr, Operand};
-use crate::code::program::BehaviourSlot;
-use crate::native::kinds::Kinds;
-use crate::native::stubs::Seldom;
-use crate::native::{helpers, layout};
-use crate::values::value::{self, Value as Word};
+use crate::kinds::Kinds;
+use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
+use mote_vm::base::atom::Atom;
+use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::native::{helpers, layout, BehaviourSlot};
+use mote_vm::values::value::{self, Value as Word};
 
 impl Body<'_, '_> {
     pub(super) fn effect(&mut self, instruction: &Instr) {
@@ -42,7 +41,7 @@ impl Body<'_, '_> {
                 let sponsor = self.word(*sponsor);
                 let id = self.b.ins().uextend(I64, id);
                 let args = [self.turn, id, sponsor, state];
-                let actor = self.helper(helpers::create_on as *const (), &args);
+                let actor = self.helper(helpers::CREATE_ON, &args);
                 self.set_word(*dst, actor);
             }
             Instr::Send { target, message } => self.send(*target, *message),
@@ -53,7 +52,7 @@ impl Body<'_, '_> {
             } => {
                 let words = [*sponsor, *target, *message].map(|o| self.word(o));
                 let args = [self.turn, words[0], words[1], words[2]];
-                self.helper(helpers::sendx as *const (), &args);
+                self.helper(helpers::SENDX, &args);
             }
             Instr::SendAfter {
                 dst,
@@ -63,12 +62,12 @@ impl Body<'_, '_> {
             } => {
                 let words = [*delay, *target, *message].map(|o| self.word(o));
                 let args = [self.turn, words[0], words[1], words[2]];
-                let timer = self.helper(helpers::send_after as *const (), &args);
+                let timer = self.helper(helpers::SEND_AFTER, &args);
                 self.set_word(*dst, timer);
             }
             Instr::CancelTimer { dst, timer } => {
                 let args = [self.turn, self.word(*timer)];
-                let done = self.helper(helpers::cancel_timer as *const (), &args);
+                let done = self.helper(helpers::CANCEL_TIMER, &args);
                 self.set_word(*dst, done);
             }
             Instr::Become {
@@ -80,7 +79,7 @@ impl Body<'_, '_> {
                 self.become_next(id, state);
             }
             Instr::BecomeSink => {
-                let sink = crate::values::actor::BehaviourId::SINK.0;
+                let sink = layout::SINK;
                 let id = self.b.ins().iconst(I32, i64::from(sink));
                 let state = self.literal(Word::NONE);
                 self.become_next(id, state);
@@ -153,7 +152,7 @@ impl Body<'_, '_> {
         let birth = self.b.ins().load(I64, constant(), turn, layout::BIRTH);
         let id = self.b.ins().uextend(I64, id);
         let header = self.b.ins().bor(birth, id);
-        let at = (granules * crate::heap::block::GRANULE) as i32;
+        let at = (granules * mote_vm::native::layout::GRANULE) as i32;
         self.b.ins().store(trusted(), header, cell, at);
         self.b
             .ins()

@@ -1,15 +1,15 @@
 //! Floats: unboxed arithmetic, and the encoding of floats as words.
 use super::Body;
-use crate::code::ir::{Operand, Register};
-use crate::native::kinds::Kinds;
-use crate::native::plan::Plan;
-use crate::native::stubs::Seldom;
-use crate::terms::prim::math;
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::{FLONUM_TAG, FLONUM_ZERO};
+use crate::kinds::Kinds;
+use crate::plan::Plan;
+use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use mote_vm::code::ir::{Operand, Register};
+use mote_vm::native::{as_f64, math_function};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{FLONUM_TAG, FLONUM_ZERO};
 
 /// The one common exponent that is not immediate: its word would be that of 0.0.
 const COLLISION: i64 = 0x3000_0000_0000_0000;
@@ -31,7 +31,7 @@ impl Body<'_, '_> {
             // Towards zero: what is finite stays so.
             return self.b.ins().fmul(dividend, inverse);
         }
-        let either = p == Primitive::Fdiv || math::function(p).is_some();
+        let either = p == Primitive::Fdiv || math_function(p).is_some();
         let mut floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
         if let (Primitive::Add | Primitive::Mul, Operand::Constant(_)) = (p, args[0]) {
             // As the second operand it can stay in memory.
@@ -71,7 +71,7 @@ impl Body<'_, '_> {
         let [_, divisor @ Operand::Constant(_)] = args else {
             return None;
         };
-        let divisor = crate::terms::prim::arith::as_f64(self.constant_of(*divisor))?;
+        let divisor = as_f64(self.constant_of(*divisor))?;
         let power = divisor.to_bits() << 12 == 0;
         (power && (1.0..=1e300).contains(&divisor)).then_some(1.0 / divisor)
     }
@@ -83,7 +83,7 @@ impl Body<'_, '_> {
             Operand::Constant(_) => {
                 let value = self.constant_of(arg);
                 // Anything else is no number, and dataflow.rs plans nothing of the kind.
-                let f = crate::terms::prim::arith::as_f64(value).unwrap_or(f64::NAN);
+                let f = as_f64(value).unwrap_or(f64::NAN);
                 return self.b.ins().f64const(f);
             }
         };
@@ -165,8 +165,7 @@ impl Body<'_, '_> {
             P::Fdiv => self.b.ins().fdiv(a, b),
             P::Sqrt => self.b.ins().sqrt(a),
             _ => {
-                let function =
-                    math::function(p).expect("dataflow.rs plans nothing else for floats");
+                let function = math_function(p).expect("dataflow.rs plans nothing else for floats");
                 self.outside(function, args, F64)
             }
         }
@@ -194,7 +193,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite)
     }
 
-    /// The float of an immediate float's word: [`crate::values::value::Value::flonum_value`].
+    /// The float of an immediate float's word: [`mote_vm::values::value::Value::flonum_value`].
     pub(super) fn decode(&mut self, word: Value) -> Value {
         let upper = self.b.ins().ushr_imm_s(word, 63);
         // The tag is 2, and what stands for it is 2 minus the upper bit.
@@ -209,7 +208,7 @@ impl Body<'_, '_> {
         self.b.ins().bitcast(F64, MemFlagsData::new(), bits)
     }
 
-    /// The word of a finite float: immediate ([`crate::values::value::Value::flonum`]) or, by the helper, boxed.
+    /// The word of a finite float: immediate ([`mote_vm::values::value::Value::flonum`]) or, by the helper, boxed.
     pub(super) fn encode(&mut self, float: Value) -> Value {
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
         // Without the sign, the words of common exponents are a range. What is left out at its lower end is the collision,

@@ -1,12 +1,12 @@
 //! What is not done in line: helpers that are called, and what they answer.
 use super::{trusted, Body, Mode, Role, Target};
-use crate::code::ir::{Label, Operand};
-use crate::native::stubs::{operand, Seldom};
-use crate::native::{helpers, layout};
-use crate::terms::prim::primitive::Primitive;
+use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value};
+use mote_vm::code::ir::{Label, Operand};
+use mote_vm::native::{helpers, layout};
+use mote_vm::terms::prim::primitive::Primitive;
 
 impl Body<'_, '_> {
     /// The answer of a primitive by its helper; goes to the label without one.

@@ -9,16 +9,16 @@
 //! is begun once: where it would be begun anew, with the next slice of fuel or by the slow body, the function is called, so
 //! that what is known of the arguments stays known.
 use super::{Body, Calls, Here, Mode};
-use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::native::compile::Callee;
-use crate::native::dataflow::Dataflow;
-use crate::native::facts::State;
-use crate::native::kinds::Kinds;
-use crate::native::unit_facts::Subject;
-use crate::values::value::FIXNUM_MAX;
+use crate::dataflow::Dataflow;
+use crate::facts::State;
+use crate::kinds::Kinds;
+use crate::subject::Subject;
+use crate::unit::Callee;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Variable;
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::values::value::FIXNUM_MAX;
 use std::mem::{swap, take};
 
 /// Instructions of the largest function that is made in line ([`Dataflow::size`]), and calls in it.

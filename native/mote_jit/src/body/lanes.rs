@@ -9,16 +9,16 @@
 use super::inline::{Activation, Given};
 use super::unroll::Unrolled;
 use super::{Body, Calls, Target};
-use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::native::counted_loops::ROUNDS;
-use crate::native::kinds::Kinds;
-use crate::native::linear::Linear;
-use crate::native::loop_nest::{Inner, LoopNest, Step};
-use crate::values::value::{Value as Word, FIXNUM_MAX};
+use crate::counted_loops::ROUNDS;
+use crate::kinds::Kinds;
+use crate::linear::Linear;
+use crate::loop_nest::{Inner, LoopNest, Step};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Variable;
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::values::value::{Value as Word, FIXNUM_MAX};
 use std::mem::swap;
 
 /// Those for words, and for floats.

@@ -26,18 +26,12 @@ mod truth;
 mod unroll;
 mod words;
 
-use super::compile::{Looked, Unit};
 use super::dataflow::Dataflow;
 use super::facts::State;
 use super::kinds::Kinds;
-use super::layout;
 use super::plan::Plan;
-use super::unit_facts::Subject;
-use crate::code::entry;
-use crate::code::ir::{Instr, Label, Operand, Register};
-use crate::terms::prim::primitive::Primitive;
-use crate::turns::turn::Stop;
-use crate::values::value::Value as Word;
+use super::subject::Subject;
+use super::unit::{Looked, Unit};
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
@@ -45,6 +39,10 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use inline::{Activation, Inlined};
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::native::{entry, layout, Stop};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value as Word;
 use positions::Positions;
 use unroll::Unrolled;
 

@@ -1,13 +1,13 @@
 //! Arithmetic in line.
 use super::{Body, Target};
-use crate::code::ir::Operand;
-use crate::native::kinds::Kinds;
-use crate::native::plan::shift;
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::FIXNUM_MAX;
+use crate::kinds::Kinds;
+use crate::plan::shift;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use mote_vm::code::ir::Operand;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::FIXNUM_MAX;
 
 impl Body<'_, '_> {
     /// A primitive on fixnums; leaves the fast body when there is no answer, or something is no fixnum.
@@ -237,7 +237,7 @@ impl Body<'_, '_> {
     /// Whether a word is an immediate float.
     pub(super) fn is_flonum(&mut self, word: Value) -> Value {
         let tag = self.b.ins().band_imm_s(word, 3);
-        let flonum = crate::values::value::FLONUM_TAG as i64;
+        let flonum = mote_vm::values::value::FLONUM_TAG as i64;
         self.b.ins().icmp_imm_s(IntCC::Equal, tag, flonum)
     }
 }

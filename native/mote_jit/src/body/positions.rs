@@ -8,10 +8,10 @@
 //!    the turn. A turn that stops is undone, so there they need not be.
 //! 3. The ends of the room only change in helpers and calls.
 use super::{trusted, Body};
-use crate::native::layout;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
+use mote_vm::native::layout;
 
 /// One of the two.
 pub(super) struct Position {

@@ -1,16 +1,14 @@
 //! Tuples and lists: taken apart and made.
 use super::positions::Place;
 use super::{trusted, Body, Mode};
-use crate::code::ir::{Label, Operand, Register};
-use crate::heap::block::GRANULE;
-use crate::heap::cell::{Kind, COUNT_SHIFT};
-use crate::native::layout;
-use crate::native::stubs::Seldom;
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::{self, Value as Word};
+use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I16, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
+use mote_vm::code::ir::{Label, Operand, Register};
+use mote_vm::native::layout::{self, Kind, COUNT_SHIFT, GRANULE};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{self, Value as Word};
 
 /// From the word of a list to its cell, and where the tail is in that.
 const HEAD: i32 = -(value::TAG_CONS as i32);

@@ -1,16 +1,14 @@
 //! Comparisons and type tests: truth values, which are words only where they are asked for as such.
 use super::{Body, Mode};
-use crate::code::ir::{Label, Operand};
-use crate::heap::cell::Kind;
-use crate::native::helpers;
-use crate::native::kinds::Kinds;
-use crate::native::stubs::Seldom;
-use crate::terms::prim::order::{is_alone, two_zeros};
-use crate::terms::prim::primitive::Primitive;
-use crate::values::value::{self, Value as Word};
+use crate::kinds::Kinds;
+use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I64, I8};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use mote_vm::code::ir::{Label, Operand};
+use mote_vm::native::{helpers, is_alone, layout::Kind, two_zeros};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{self, Value as Word};
 
 /// Integers up to this size are floats without loss.
 const EXACT: i64 = 1 << 53;
@@ -191,7 +189,7 @@ impl Body<'_, '_> {
             let (turn, none) = (self.turn, self.b.ins().iconst(I64, 0));
             let args = [turn, number, word, none, none];
             let answer = match self.mode {
-                Mode::Fast => self.helper(helpers::op as *const (), &args),
+                Mode::Fast => self.helper(helpers::OP, &args),
                 Mode::Slow => self.seldom(Seldom::Op, &args),
             };
             self.is_word(answer, Word::TRUE)

@@ -12,17 +12,17 @@
 //! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
 //!    computed from them, and no way depends on one.
 use super::{Body, Target};
-use crate::code::ir::{Instr, Label, Operand};
-use crate::native::counted_loops::{Bound, Counted, DISTANCE, ROUNDS};
-use crate::native::intervals::{self, Interval};
-use crate::native::kinds::Kinds;
-use crate::native::linear::Linear;
-use crate::native::loop_nest::LoopNest;
-use crate::native::path::Limit;
+use crate::counted_loops::{Bound, Counted, DISTANCE, ROUNDS};
+use crate::intervals::{self, Interval};
+use crate::kinds::Kinds;
+use crate::linear::Linear;
+use crate::loop_nest::LoopNest;
+use crate::path::Limit;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 use cranelift_frontend::Variable;
+use mote_vm::code::ir::{Instr, Label, Operand};
 use std::rc::Rc;
 
 /// A group that is being compiled.

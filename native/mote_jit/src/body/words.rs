@@ -1,11 +1,11 @@
 //! What registers hold: words, machine floats, tests.
 use super::{Body, Here, Mode};
-use crate::code::ir::{Operand, Register};
-use crate::native::kinds::Kinds;
-use crate::values::value::Value as Word;
+use crate::kinds::Kinds;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use mote_vm::code::ir::{Operand, Register};
+use mote_vm::values::value::Value as Word;
 
 impl Body<'_, '_> {
     pub(super) fn copy(&mut self, d: Register, src: Operand) {

@@ -1,6 +1,7 @@
 //! An abort within a call that has a site is told by that site and by the arguments of the call, in both tiers.
 
 use crate::build::{call, k, r, ret, Build};
+use crate::compiler;
 use crate::encode::encode;
 use crate::rig::{self, integers, quiet, until};
 use crate::world;
@@ -120,7 +121,7 @@ fn the_nearest_call_with_a_site_tells_of_an_abort() {
             gc: Default::default(),
             clock: ClockKind::Manual,
             schedule: Schedule::Threads,
-            tier,
+            compiler: compiler::of(tier),
         };
         let machine = Machine::start(config, Box::new(reasons.clone())).expect("starts");
         machine.load(&encode(&unit()), &|_, _| None).expect("loads");

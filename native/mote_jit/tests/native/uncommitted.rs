@@ -1,5 +1,6 @@
 //! What an aborted turn has made has no address, whoever looks: in the reason of the abort, and in traces.
 
+use crate::compiler;
 use crate::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, integers, quiet, until, Tap, PATIENCE};
@@ -149,7 +150,7 @@ fn unit() -> Unit {
     a.unit()
 }
 
-/// Both, whatever `MOTE_TIER` says: each has its own way of writing down what a turn has done when it stops.
+/// Each has its own way of writing down what a turn has done when it stops.
 const TIERS: [Tier; 2] = [Tier::Interpreter, Tier::Native];
 
 fn machine(keeper: &Keeper, memory: usize, tier: Tier) -> Machine {
@@ -161,7 +162,7 @@ fn machine(keeper: &Keeper, memory: usize, tier: Tier) -> Machine {
         gc: Default::default(),
         clock: ClockKind::Manual,
         schedule: Schedule::Threads,
-        tier,
+        compiler: compiler::of(tier),
     };
     let machine = Machine::start(config, Box::new(keeper.clone())).expect("starts");
     let unit = encode::encode(&unit());
@@ -224,7 +225,7 @@ fn a_trace_shows_an_aborted_turn_with_what_there_would_have_been() {
 #[test]
 fn a_trace_shows_a_turn_that_ends_for_want_of_memory_as_aborted() {
     let (keeper, tracer) = (Keeper::default(), Keeper::default());
-    let machine = machine(&keeper, 16 << 20, Tier::best());
+    let machine = machine(&keeper, 16 << 20, Tier::Native);
     let tap = Tap::new();
     let later = rig::create(&machine, "later", 1, None, |b| b.foreign(foreign(&tap)));
     let turn = || {

@@ -1,6 +1,7 @@
 //! What one turn says to the outside: a unit's behaviour `all` gets one message, where to send things.
 #![allow(dead_code)] // Every test binary takes what it needs.
 
+use crate::compiler;
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::Builder;
@@ -86,7 +87,7 @@ pub fn heard(unit: &[u8], tier: Tier, fuel: u64) -> Heard {
         gc: GcConfig::default(),
         clock: ClockKind::System,
         schedule: mote_vm::threads::seeded::Schedule::Threads,
-        tier,
+        compiler: compiler::of(tier),
     };
     let machine = Machine::start(config, Box::new(Ears(notes.clone()))).expect("starts");
     let opaque = |class, _: &[u8]| -> Option<ForeignRef> {

@@ -1,6 +1,7 @@
 //! A unit on trial: each of its behaviours gets a few messages, and everything that can be seen from outside is
 //! written down. For code that nobody has thought of: what it does matters less than that it always does the same.
 #![allow(dead_code)] // Each user takes what it needs.
+use crate::compiler;
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::{Builder, Parcel};
@@ -171,7 +172,7 @@ impl Court {
             gc: GcConfig::default(),
             clock: ClockKind::System,
             schedule: mote_vm::threads::seeded::Schedule::Threads,
-            tier,
+            compiler: compiler::of(tier),
         };
         let machine = Machine::start(config, Box::new(Ears(lines.clone()))).expect("starts");
         Court { machine, lines }
