@@ -1,5 +1,5 @@
 //! Functions that answer floats: native code answers them as they are to who knows that, and in words to others (`boxing`
-//! in native/compile.rs). Here all kinds of callers meet all kinds of answers, on both tiers.
+//! in src/compile.rs). Here all kinds of callers meet all kinds of answers, on both tiers.
 
 use crate::build::{branch, call, k, op, r, ret, tail, Build, MODULE};
 use crate::encode::encode;

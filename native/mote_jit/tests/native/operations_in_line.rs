@@ -1,4 +1,4 @@
-//! Functions that native code makes in line where they are called (native/body/inline.rs): a small one that computes, and a
+//! Functions that native code makes in line where they are called (src/body/inline.rs): a small one that computes, and a
 //! loop in it. Here they end in line: by what they are passed, by what they compute, by fuel, by depth, on both tiers.
 
 use crate::build::{call, k, mov, op, r, ret, says, tail, Build, MODULE};

@@ -1,4 +1,4 @@
-//! Loops whose rounds make other loops: native code makes several rounds beside each other (native/body/lanes.rs). Here
+//! Loops whose rounds make other loops: native code makes several rounds beside each other (src/body/lanes.rs). Here
 //! they end in each of them: by their count, by fuel, by depth, by what only one of them computes, on both tiers.
 
 use crate::build::{branch, call, k, op, r, ret, says, tail, Build, MODULE};

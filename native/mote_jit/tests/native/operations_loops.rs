@@ -1,5 +1,5 @@
 //! Loops that count: what they hand on to themselves is not tested for overflow in native code where it cannot overflow
-//! within a slice of fuel (`counters` in native/dataflow.rs). Here it begins at the edges, on both tiers.
+//! within a slice of fuel (`counters` in src/dataflow.rs). Here it begins at the edges, on both tiers.
 
 use crate::build::{k, op, r, ret, Build, MODULE};
 use crate::encode::encode;

@@ -1,4 +1,4 @@
-//! Functions that call themselves: native code makes the first level of such calls in line (native/body/inline.rs). Here they
+//! Functions that call themselves: native code makes the first level of such calls in line (src/body/inline.rs). Here they
 //! end in a frame of their own and in line: by fuel, by depth, by what they answer, on both tiers.
 
 use crate::build::{branch, call, k, mov, op, r, ret, Build, MODULE};

@@ -1,5 +1,5 @@
 //! Sums of integers that were compared before: native code does not test those for overflow that a comparison has shown to
-//! fit (native/range.rs). Here they are compared with what is at the edges, and added to from there, on both tiers.
+//! fit (src/range.rs). Here they are compared with what is at the edges, and added to from there, on both tiers.
 
 use crate::build::{branch, k, op, r, ret, Build, MODULE};
 use crate::encode::encode;

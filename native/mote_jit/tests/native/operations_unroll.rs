@@ -1,4 +1,4 @@
-//! Loops that count towards a bound: native code makes several of their rounds at once (native/body/unroll.rs). Here they
+//! Loops that count towards a bound: native code makes several of their rounds at once (src/body/unroll.rs). Here they
 //! end in each of them: by their count, by fuel, by a float that gets too large, on both tiers.
 
 use crate::build::{branch, k, op, r, ret, Build, MODULE};
