@@ -107,6 +107,29 @@ fn imports_of_the_crates_above_go_down() {
     assert!(wrong.is_empty(), "these lead upwards: {wrong:#?}");
 }
 
+/// The machine is built without its compiler, and the compiler without the BEAM: by what their manifests name, also for
+/// tests.
+#[test]
+fn crates_depend_on_those_below() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let above = [
+        ("mote_vm", &["mote_", "cranelift", "rustler"][..]),
+        ("mote_jit", &["mote_nif", "mote_plot", "rustler"]),
+    ];
+    for (name, above) in above {
+        let manifest = beside.join(name).join("Cargo.toml");
+        // Where there is no more than this one.
+        let Ok(manifest) = std::fs::read_to_string(manifest) else {
+            continue;
+        };
+        let (_, dependencies) = manifest.split_once("dependencies]").expect("some");
+        let wrong = dependencies
+            .lines()
+            .find(|line| above.iter().any(|above| line.starts_with(above)));
+        assert_eq!(wrong, None, "in the manifest of {name}");
+    }
+}
+
 #[test]
 fn no_circle_is_large() {
     for sources in sources_above().chain([sources()]) {
