@@ -11,9 +11,10 @@
 //! A **value** is one word; most of them are numbers or pointers to cells in a **heap**. The **terms** are what the
 //! language does with values: its primitives, its maps. The **code** of a behaviour arrives as a unit of untrusted bytes,
 //! which is decoded, verified and lowered. A **turn** runs such code for one event of one actor; **native** code does the
-//! same faster. What leaves a heap, or enters one, crosses the **boundary** as a parcel. The dispatch **threads** take
-//! turns for as long as anything is queued. Between two turns, they let the collector (**gc**) in, and whoever wants to
-//! **look** inside. The **machine** puts all of this together for its embedder.
+//! same faster, if the machine was given a compiler (the crate `mote_jit` is one). What leaves a heap, or enters one, crosses
+//! the **boundary** as a parcel. The dispatch **threads** take turns for as long as anything is queued. Between two turns,
+//! they let the collector (**gc**) in, and whoever wants to **look** inside. The **machine** puts all of this together for its
+//! embedder.
 //!
 //! # The way of one message
 //!

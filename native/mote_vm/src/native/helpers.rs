@@ -14,7 +14,8 @@ use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// One helper: the address of an `extern "C"` function that takes the turn first, and then what is said beside it.
+/// One helper: the address of an `extern "C"` function of 64-bit words. It takes the turn first, then what is named before the
+/// colon below, and returns what is named behind it, or 0 when the turn goes no further.
 type Helper = *const ();
 
 /// Number of a primitive, three arguments: its answer or `:undefined`.
