@@ -6,7 +6,8 @@
 //!
 //! # From a unit to its code
 //!
-//! The files are best read in this order. A unit is looked at as a whole first: what its functions usually answer and are
+//! The modules below are listed from the bottom to the top: each uses those before it and none of those after it
+//! (`mote_vm/tests/layers.rs` checks this). A unit is looked at as a whole first: what its functions usually answer and are
 //! passed (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each code (dataflow.rs, transfer.rs).
 //! Then each function and behaviour becomes a function of Cranelift's (body/), with the loops that it counts unrolled
 //! (counted_loops.rs, loop_nest.rs, intervals.rs, linear.rs). At last the compiled pieces are linked to an image (link.rs),
