@@ -88,7 +88,7 @@ defmodule Mote.MixProject do
       "rust.fmt": ["cmd --cd native cargo fmt --all"],
       "rust.lint": ["cmd --cd native cargo clippy --workspace --all-targets --locked -- -D warnings"],
       # The NIF's symbols exist only inside the BEAM, so its crate does not link as a test program.
-      "rust.test": ["cmd --cd native cargo test -p mote_vm -p mote_baseline --locked"],
+      "rust.test": ["cmd --cd native cargo test -p mote_vm -p mote_jit -p mote_baseline --locked"],
       "mote.bench": of_bench("mote.bench"),
       "mote.demo": of_bench("mote.demo"),
       "mote.report": of_bench("mote.report"),
@@ -107,7 +107,7 @@ defmodule Mote.MixProject do
       # are those of the precompiled libraries, written when a release is made.
       files: ~w(
         lib guides checksum-*.exs
-        native/Cargo.toml native/Cargo.lock native/mote_*/Cargo.toml native/mote_*/src native/mote_vm/benches/*.rs
+        native/Cargo.toml native/Cargo.lock native/mote_*/Cargo.toml native/mote_*/src native/mote_jit/benches/*.rs
         .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
       )
     ]

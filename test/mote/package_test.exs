@@ -28,16 +28,16 @@ defmodule Mote.PackageTest do
   test "crates come with their sources and the lock, without tests, fuzzing and what builds leave behind" do
     files = files()
     assert "native/Cargo.lock" in files
-    for crate <- ~w(vm nif plot baseline), do: assert("native/mote_#{crate}/Cargo.toml" in files)
+    for crate <- ~w(vm jit nif plot baseline), do: assert("native/mote_#{crate}/Cargo.toml" in files)
 
     for file <- files, part <- ~w(bench/ /tests/ /fuzz/ /support/ /target/ priv/ .so) do
       refute String.contains?(file, part), "#{file} does not belong into the package"
     end
 
     # A manifest names them, and cargo wants to see what a manifest names.
-    manifest = File.read!("native/mote_vm/Cargo.toml")
+    manifest = File.read!("native/mote_jit/Cargo.toml")
     named = for [_, name] <- Regex.scan(~r/\[\[bench\]\]\nname = "(\w+)"/, manifest), do: name
-    benches = for "native/mote_vm/benches/" <> name <- files, do: Path.rootname(name)
+    benches = for "native/mote_jit/benches/" <> name <- files, do: Path.rootname(name)
     assert Enum.sort(benches) == Enum.sort(named)
   end
 

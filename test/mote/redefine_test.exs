@@ -1,6 +1,6 @@
 defmodule Mote.RedefineTest do
   # A module compiled again and again, as in iex or by a code upgrade, while its actors run. Not async: it changes an
-  # option of the compiler. What one thread and versions by hand can show is in native/mote_vm/tests/redefine.rs.
+  # option of the compiler. What one thread and versions by hand can show is in native/mote_vm/tests/vm/redefine.rs.
   use ExUnit.Case, async: false
 
   alias Mote.Error

@@ -11,9 +11,10 @@
 //! A **value** is one word; most of them are numbers or pointers to cells in a **heap**. The **terms** are what the
 //! language does with values: its primitives, its maps. The **code** of a behaviour arrives as a unit of untrusted bytes,
 //! which is decoded, verified and lowered. A **turn** runs such code for one event of one actor; **native** code does the
-//! same faster. What leaves a heap, or enters one, crosses the **boundary** as a parcel. The dispatch **threads** take
-//! turns for as long as anything is queued. Between two turns, they let the collector (**gc**) in, and callers that want to
-//! **look** inside. The **machine** puts all of this together for its embedder.
+//! same faster, if the machine was given a compiler (the crate `mote_jit` is one). What leaves a heap, or enters one, crosses
+//! the **boundary** as a parcel. The dispatch **threads** take turns for as long as anything is queued. Between two turns,
+//! they let the collector (**gc**) in, and callers that want to **look** inside. The **machine** puts all of this together for its
+//! embedder.
 //!
 //! # The way of one message
 //!
@@ -32,7 +33,7 @@
 //! ```
 //! use mote_vm::base::{atom::Atom, clock::ClockKind};
 //! use mote_vm::heap::pace::GcConfig;
-//! use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
+//! use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
 //! use mote_vm::threads::{seeded::Schedule, sponsor::SponsorConfig};
 //!
 //! /// An embedder that ignores all reports.
@@ -63,7 +64,7 @@
 //!     gc: GcConfig::default(),
 //!     clock: ClockKind::System,
 //!     schedule: Schedule::Threads,
-//!     tier: Tier::best(),
+//!     compiler: None,
 //! };
 //! let machine = Machine::start(config, Box::new(Deaf)).expect("memory and a thread");
 //! assert_eq!(machine.sponsor_names(), [Atom::new("main")]);
@@ -95,7 +96,7 @@ pub mod code;
 
 pub(crate) mod turns;
 
-pub(crate) mod native;
+pub mod native;
 
 pub mod boundary;
 

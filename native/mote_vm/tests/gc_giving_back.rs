@@ -1,5 +1,7 @@
 //! What died is given back to the system. A process of its own: what is resident is everybody's.
 #![cfg(target_os = "linux")]
+#[path = "support/compiler.rs"]
+mod compiler;
 #[path = "support/encode.rs"]
 mod encode;
 #[path = "support/programs.rs"]

@@ -36,10 +36,12 @@ fn sources() -> Sources {
     Sources::below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-/// The crate that embeds this one, where there is more than this one.
-fn sources_of_the_nif() -> Option<Sources> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mote_nif/src");
-    path.exists().then(|| Sources::below(&path))
+/// The crates above this one, where there is more than this one.
+fn sources_above() -> impl Iterator<Item = Sources> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let paths = ["mote_jit", "mote_nif"].map(|name| beside.join(name).join("src"));
+    let there = paths.into_iter().filter(|path| path.exists());
+    there.map(|path| Sources::below(&path))
 }
 
 fn name(module: &[String]) -> String {
@@ -96,20 +98,18 @@ fn imports_go_down() {
 }
 
 #[test]
-fn imports_of_the_nif_go_down() {
-    let found = sources_of_the_nif().map(|sources| upwards(&sources));
-    let wrong: Vec<_> = found.into_iter().flatten().collect();
+fn imports_of_the_crates_above_go_down() {
+    let wrong: Vec<_> = sources_above().flat_map(|s| upwards(&s)).collect();
     assert!(wrong.is_empty(), "these lead upwards: {wrong:#?}");
 }
 
 /// The folder of the functions that Elixir calls holds nothing else.
 #[test]
 fn nifs_are_nothing_but_nifs() {
-    let Some(sources) = sources_of_the_nif() else {
-        return;
-    };
+    let sources: Vec<_> = sources_above().collect();
     let others: Vec<_> = sources
-        .items()
+        .iter()
+        .flat_map(|sources| sources.items())
         .filter(|(module, ..)| module.first().is_some_and(|folder| folder == "nifs"))
         .filter(|(_, item, _)| *item != "fn")
         .map(|(module, item, what)| format!("{}: {item} {what}", name(module)))
@@ -117,10 +117,32 @@ fn nifs_are_nothing_but_nifs() {
     assert!(others.is_empty(), "elsewhere with these: {others:#?}");
 }
 
+/// The machine is built without its compiler, and the compiler without the BEAM: by what their manifests name, also for
+/// tests.
+#[test]
+fn crates_depend_on_those_below() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let above = [
+        ("mote_vm", &["mote_", "cranelift", "rustler"][..]),
+        ("mote_jit", &["mote_nif", "mote_plot", "rustler"]),
+    ];
+    for (name, above) in above {
+        let manifest = beside.join(name).join("Cargo.toml");
+        // Where there is no more than this one.
+        let Ok(manifest) = std::fs::read_to_string(manifest) else {
+            continue;
+        };
+        let (_, dependencies) = manifest.split_once("dependencies]").expect("some");
+        let wrong = dependencies
+            .lines()
+            .find(|line| above.iter().any(|above| line.starts_with(above)));
+        assert_eq!(wrong, None, "in the manifest of {name}");
+    }
+}
+
 #[test]
 fn no_circle_is_large_or_leaves_its_folder() {
-    let crates = [Some(sources()), sources_of_the_nif()];
-    let circles = crates.into_iter().flatten().flat_map(|sources| {
+    let circles = sources_above().chain([sources()]).flat_map(|sources| {
         let arrows = sources.imports();
         circles(&arrows)
     });

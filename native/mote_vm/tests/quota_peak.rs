@@ -1,4 +1,6 @@
 //! What a primitive makes is refused before it is made. By itself: it looks at the memory of the whole process.
+#[path = "support/compiler.rs"]
+mod compiler;
 #[path = "support/encode.rs"]
 mod encode;
 #[path = "support/programs.rs"]

@@ -7,7 +7,7 @@ use crate::look::info;
 use crate::term::atoms::{self, names, Name};
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Config, Machine, RemoveError, StartError, Tier};
+use mote_vm::machine::{Config, Machine, RemoveError, StartError};
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::cores;
 use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term};
@@ -49,9 +49,9 @@ fn machine_start<'a>(
             Some((seed, choices)) => Schedule::Seeded { seed, choices },
             None => Schedule::Threads,
         },
-        tier: match tier == names::interp() {
-            true => Tier::Interpreter,
-            false => Tier::Native,
+        compiler: match tier == names::interp() {
+            true => None,
+            false => mote_jit::compiler(),
         },
     };
     match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {

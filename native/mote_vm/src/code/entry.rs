@@ -8,11 +8,11 @@ use std::ffi::c_void;
 pub(crate) type Entry = extern "C" fn(*mut c_void, *const Actor, Value) -> u32;
 
 /// What an [`Entry`] answers: the turn ended normally.
-pub(crate) const DONE: u32 = 0;
+pub const DONE: u32 = 0;
 /// The message matched no clause.
-pub(crate) const IGNORED: u32 = 1;
+pub const IGNORED: u32 = 1;
 /// It stopped in the middle: the turn says why.
-pub(crate) const STOPPED: u32 = 2;
+pub const STOPPED: u32 = 2;
 /// There is no native code: the interpreter is to run the turn, which has just begun.
 pub(crate) const ABSENT: u32 = 3;
 

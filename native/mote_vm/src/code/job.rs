@@ -21,12 +21,13 @@ pub(crate) struct Job {
 unsafe impl Send for Job {}
 
 /// The native code of a unit.
-pub(crate) struct Compiled {
-    pub(crate) memory: CodeMemory,
+pub struct Compiled {
+    /// What it lies in.
+    pub memory: CodeMemory,
     /// Where each function starts.
-    pub(crate) functions: Vec<*const u8>,
+    pub functions: Vec<*const u8>,
     /// Where each behaviour starts, if it was compiled.
-    pub(crate) behaviours: Vec<Option<*const u8>>,
+    pub behaviours: Vec<Option<*const u8>>,
     /// How many functions and behaviours were not compiled.
-    pub(crate) refused: usize,
+    pub refused: usize,
 }

@@ -5,7 +5,7 @@
 use crate::platform::code;
 
 /// The linked code of a unit.
-pub(crate) struct CodeMemory {
+pub struct CodeMemory {
     start: *mut u8,
     bytes: usize,
     offsets: Vec<usize>,
@@ -16,7 +16,7 @@ unsafe impl Send for CodeMemory {}
 
 impl CodeMemory {
     /// Puts the image of linked code where it can run; pieces start at `offsets`. `None` when the system has no memory.
-    pub(crate) fn of(image: &[u8], offsets: Vec<usize>) -> Option<CodeMemory> {
+    pub fn of(image: &[u8], offsets: Vec<usize>) -> Option<CodeMemory> {
         let bytes = image.len().max(1);
         // SAFETY: an anonymous private mapping at an address of the kernel's choice touches nothing of ours.
         let start = unsafe {
@@ -47,7 +47,7 @@ impl CodeMemory {
     }
 
     /// Where the piece of that index starts.
-    pub(crate) fn start(&self, piece: usize) -> *const u8 {
+    pub fn start(&self, piece: usize) -> *const u8 {
         // SAFETY: pieces start within the mapping.
         unsafe { self.start.add(self.offsets[piece]) }
     }

@@ -1,6 +1,6 @@
 //! Units of code: from untrusted bytes to runnable behaviours.
 pub mod decode;
-pub(crate) mod entry;
+pub mod entry;
 pub mod error;
 pub(crate) mod instructions;
 pub mod ir;

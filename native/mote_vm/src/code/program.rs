@@ -37,7 +37,7 @@ pub type DecodeOpaque<'a> = &'a dyn Fn(OpaqueClass, &[u8]) -> Option<ForeignRef>
 pub(crate) type FullName = (Atom, Atom, u32);
 
 /// Where callers find the current version of a function.
-pub(crate) struct FunctionSlot {
+pub struct FunctionSlot {
     pub(crate) arity: u16,
     code: AtomicPtr<Code>,
     /// The same as native code; null until that is ready.
@@ -82,19 +82,20 @@ impl FunctionSlot {
 }
 
 /// Where creates and becomes find the current version of a behaviour.
-pub(crate) struct BehaviourSlot {
+pub struct BehaviourSlot {
     pub(crate) captures: u16,
     id: AtomicU32,
 }
 
 impl BehaviourSlot {
-    pub(crate) const NOT_LOADED: u32 = u32::MAX;
+    /// What stands in place of a number while the behaviour's module is not loaded.
+    pub const NOT_LOADED: u32 = u32::MAX;
     /// Where the number is found, for native code.
     pub(crate) const ID: usize = std::mem::offset_of!(BehaviourSlot, id);
 
     /// The current version's number, if the behaviour's module is loaded.
     #[inline(always)]
-    pub(crate) fn id(&self) -> Option<BehaviourId> {
+    pub fn id(&self) -> Option<BehaviourId> {
         // Acquire: pairs with the release in `install` (invariant 2).
         match self.id.load(Ordering::Acquire) {
             BehaviourSlot::NOT_LOADED => None,

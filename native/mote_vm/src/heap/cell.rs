@@ -28,7 +28,8 @@ use crate::values::value::Value;
 /// What a boxed cell holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+#[allow(missing_docs)] // What each holds is said above.
+pub enum Kind {
     Tuple = 1,
     Float = 2,
     Bytes = 3,
@@ -40,10 +41,12 @@ pub(crate) enum Kind {
     Integer = 9,
 }
 
-pub(crate) const COUNT_SHIFT: u32 = 16;
+/// Where in a header word the count is.
+pub const COUNT_SHIFT: u32 = 16;
 
+/// A header word.
 #[inline(always)]
-pub(crate) const fn header(kind: Kind, class: u8, count: usize) -> u64 {
+pub const fn header(kind: Kind, class: u8, count: usize) -> u64 {
     kind as u64 | (class as u64) << 8 | (count as u64) << COUNT_SHIFT
 }
 
@@ -90,7 +93,7 @@ impl Value {
 
     /// The elements of a tuple.
     #[inline(always)]
-    pub(crate) fn as_tuple<'h>(self) -> Option<&'h [Value]> {
+    pub fn as_tuple<'h>(self) -> Option<&'h [Value]> {
         if !self.is_kind(Kind::Tuple) {
             return None;
         }
@@ -100,7 +103,7 @@ impl Value {
 
     /// The number of a float, immediate or boxed.
     #[inline(always)]
-    pub(crate) fn as_float(self) -> Option<f64> {
+    pub fn as_float(self) -> Option<f64> {
         if self.is_flonum() {
             Some(self.flonum_value())
         } else if self.is_kind(Kind::Float) {

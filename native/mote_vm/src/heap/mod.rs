@@ -47,7 +47,7 @@ use std::sync::Arc;
 pub(crate) const INLINE_BYTES: usize = 256;
 
 /// Slices of up to this many bytes are copied: a cell of them is no larger than one of a slice.
-pub(crate) const COPIED_BYTES: usize = 24;
+pub const COPIED_BYTES: usize = 24;
 
 /// One thread's allocator.
 pub(crate) struct Heap {

@@ -10,6 +10,7 @@ use crate::code::program::Program;
 use crate::gc::GcInfo;
 use crate::heap::pace::GcConfig;
 use crate::machine::Machine;
+use crate::native::compiler::Compiler;
 pub use crate::native::tier::{NativeInfo, Tier};
 use crate::threads::fault::Fault;
 use crate::threads::seeded::Schedule;
@@ -57,8 +58,8 @@ pub struct Config {
     pub clock: ClockKind,
     /// What decides the order in which turns run.
     pub schedule: Schedule,
-    /// What runs behaviours.
-    pub tier: Tier,
+    /// What makes native code of behaviours, and of the functions that they call; without one, they are interpreted.
+    pub compiler: Option<&'static dyn Compiler>,
 }
 
 /// The fuel of a turn unless configured otherwise.

@@ -30,7 +30,7 @@ use crate::heap::pace::Pace;
 use crate::heap::Heap;
 use crate::look::attention::Attention;
 pub use crate::machine::contract::*;
-use crate::native::Compiler;
+use crate::native::CompilerThread;
 pub use crate::threads::fault::Fault;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::quiescence::Quiescence;
@@ -67,7 +67,7 @@ struct Shared {
     outside: Box<dyn Outside>,
     fuel: u64,
     clock: Arc<Clock>,
-    compiler: Arc<Compiler>,
+    compiler: Arc<CompilerThread>,
 }
 
 /// Waits for a thread, or what stands for one, to end.
@@ -104,7 +104,7 @@ impl Machine {
             outside,
             fuel: config.fuel,
             clock: Arc::new(Clock::new(config.clock)),
-            compiler: Arc::new(Compiler::new(config.tier)),
+            compiler: Arc::new(CompilerThread::new(config.compiler)),
         }));
         machine.start_scheduler()?;
         for sponsor in &config.sponsors {

@@ -14,6 +14,33 @@ use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
+/// One helper: the address of an `extern "C"` function of 64-bit words. It takes the turn first, then what is named before the
+/// colon below, and returns what is named behind it, or 0 when the turn goes no further.
+type Helper = *const ();
+
+/// Number of a primitive, three arguments: its answer or `:undefined`.
+pub const OP: Helper = op as Helper;
+/// The same: its answer or [`NO_ANSWER`].
+pub const GUARD: Helper = guard as Helper;
+/// Number of a comparison, two values: `true` or `false`.
+pub const COMPARED: Helper = compared as Helper;
+/// The bits of a float: its value.
+pub const FLOAT: Helper = float as Helper;
+/// Granules: the address of a cell.
+pub const ALLOCATE: Helper = allocate as Helper;
+/// Nothing: the fuel of the next slice.
+pub const REFUEL: Helper = refuel as Helper;
+/// Target and message: any word.
+pub const SEND: Helper = send as Helper;
+/// Sponsor, target and message: any word.
+pub const SENDX: Helper = sendx as Helper;
+/// Delay, target and message: the timer.
+pub const SEND_AFTER: Helper = send_after as Helper;
+/// A timer: what cancelling it says.
+pub const CANCEL_TIMER: Helper = cancel_timer as Helper;
+/// Number of a behaviour, sponsor and state: the actor.
+pub const CREATE_ON: Helper = create_on as Helper;
+
 /// The answer that means that the turn goes no further.
 const STOP: u64 = Value::NONE.word();
 
@@ -67,12 +94,12 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
 
 /// The helper of a primitive: one that knows which it is, for those that loops ask and that do not allocate, or one that
 /// finds out.
-pub(super) fn of(p: Primitive, guarded: bool) -> *const () {
+pub fn of(p: Primitive, guarded: bool) -> Helper {
     match (p, guarded) {
-        (Primitive::MapGet, false) => map_get as *const (),
-        (Primitive::MapFetch, true) => map_fetch as *const (),
-        (_, false) => op as *const (),
-        (_, true) => guard as *const (),
+        (Primitive::MapGet, false) => map_get as Helper,
+        (Primitive::MapFetch, true) => map_fetch as Helper,
+        (_, false) => OP,
+        (_, true) => GUARD,
     }
 }
 
@@ -101,20 +128,20 @@ fn found_or(turn: &mut Turn, found: Value, otherwise: u64) -> Option<u64> {
     }
 }
 
-pub(super) extern "C" fn op(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
+extern "C" fn op(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
     primitive(turn, p, [a, b, c], Value::UNDEFINED.word())
 }
 
-pub(super) extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
+extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {
     primitive(turn, p, [a, b, c], NO_ANSWER)
 }
 
 /// For tests: what a primitive's helper answers, `NONE` where there is no answer, or that the turn stops.
 #[cfg(all(test, not(loom)))]
 pub(crate) fn asked(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, ()> {
-    type Helper = extern "C" fn(*mut Turn, u64, Value, Value, Value) -> u64;
+    type OfPrimitive = extern "C" fn(*mut Turn, u64, Value, Value, Value) -> u64;
     // SAFETY: helpers of primitives have this signature.
-    let helper = unsafe { std::mem::transmute::<*const (), Helper>(of(p, true)) };
+    let helper = unsafe { std::mem::transmute::<Helper, OfPrimitive>(of(p, true)) };
     let [a, b, c] = arguments;
     match helper(turn, u64::from(p.number()), a, b, c) {
         STOP => Err(()),
@@ -123,7 +150,7 @@ pub(crate) fn asked(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Res
     }
 }
 
-pub(super) extern "C" fn compared(turn: *mut Turn, p: u64, a: Value, b: Value) -> u64 {
+extern "C" fn compared(turn: *mut Turn, p: u64, a: Value, b: Value) -> u64 {
     carefully(turn, |turn| {
         let p = Primitive::from_number(p)?;
         let holds = comparison(p, a, b, &mut turn.heap.work);
@@ -135,21 +162,21 @@ pub(super) extern "C" fn compared(turn: *mut Turn, p: u64, a: Value, b: Value) -
 }
 
 /// Takes the float as its bits: one in its own register would have to be in the first of those wherever it is made a word.
-pub(super) extern "C" fn float(turn: *mut Turn, bits: u64) -> u64 {
+extern "C" fn float(turn: *mut Turn, bits: u64) -> u64 {
     carefully(turn, |turn| {
         let value = turn.heap.float(f64::from_bits(bits));
         made(turn, value)
     })
 }
 
-pub(super) extern "C" fn allocate(turn: *mut Turn, granules: u64) -> u64 {
+extern "C" fn allocate(turn: *mut Turn, granules: u64) -> u64 {
     carefully(turn, |turn| match turn.heap.allocate(granules as usize) {
         Some(cell) => Some(cell.as_ptr() as u64),
         None => abort(turn, Atom::NO_MEMORY),
     })
 }
 
-pub(super) extern "C" fn refuel(turn: *mut Turn) -> u64 {
+extern "C" fn refuel(turn: *mut Turn) -> u64 {
     carefully(turn, |turn| match turn.refuel() {
         Ok(()) => Some(turn.fuel),
         Err(reason) => abort(turn, reason),
@@ -159,37 +186,32 @@ pub(super) extern "C" fn refuel(turn: *mut Turn) -> u64 {
 /// The words that answer nothing but "go on".
 const ON: Option<u64> = Some(1);
 
-pub(super) extern "C" fn send(turn: *mut Turn, target: Value, message: Value) -> u64 {
+extern "C" fn send(turn: *mut Turn, target: Value, message: Value) -> u64 {
     carefully(turn, |turn| {
         turn.send(target, message);
         ON
     })
 }
 
-pub(super) extern "C" fn sendx(turn: *mut Turn, to: Value, target: Value, message: Value) -> u64 {
+extern "C" fn sendx(turn: *mut Turn, to: Value, target: Value, message: Value) -> u64 {
     carefully(turn, |turn| {
         turn.sendx(to, target, message);
         ON
     })
 }
 
-pub(super) extern "C" fn send_after(
-    turn: *mut Turn,
-    delay: Value,
-    target: Value,
-    message: Value,
-) -> u64 {
+extern "C" fn send_after(turn: *mut Turn, delay: Value, target: Value, message: Value) -> u64 {
     carefully(turn, |turn| {
         let timer = turn.send_after(delay, target, message);
         made(turn, timer)
     })
 }
 
-pub(super) extern "C" fn cancel_timer(turn: *mut Turn, timer: Value) -> u64 {
+extern "C" fn cancel_timer(turn: *mut Turn, timer: Value) -> u64 {
     carefully(turn, |turn| Some(turn.cancel_timer(timer).word()))
 }
 
-pub(super) extern "C" fn create_on(turn: *mut Turn, id: u64, sponsor: Value, state: Value) -> u64 {
+extern "C" fn create_on(turn: *mut Turn, id: u64, sponsor: Value, state: Value) -> u64 {
     carefully(turn, |turn| {
         let actor = turn.create_on(BehaviourId(id as u32), sponsor, state);
         made(turn, actor)

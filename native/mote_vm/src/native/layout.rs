@@ -3,55 +3,59 @@
 //! Nothing is defined here: all of it follows the types that it is taken from.
 use crate::base::counters::Counts;
 use crate::code::program::{BehaviourSlot, FunctionSlot};
-use crate::heap::cell::{self, Kind};
+pub use crate::heap::block::GRANULE;
+pub use crate::heap::cell::{header, Kind, COUNT_SHIFT};
 use crate::heap::Heap;
+pub use crate::heap::COPIED_BYTES;
 use crate::turns::queue::{Event, EventQueue};
 use crate::turns::turn::{Halt, Next, Stop, Turn};
-use crate::values::actor::Actor;
+use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::{self, Value};
 use std::mem::offset_of;
 
 /// Fields of the turn.
-pub(super) const HEAP_NEXT: i32 = (offset_of!(Turn, heap) + Heap::NEXT) as i32;
-pub(super) const HEAP_END: i32 = (offset_of!(Turn, heap) + Heap::END) as i32;
-pub(super) const QUEUE_TAIL: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL) as i32;
-pub(super) const QUEUE_TAIL_END: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL_END) as i32;
-pub(super) const CREATES: i32 = (offset_of!(Turn, counts) + offset_of!(Counts, creates)) as i32;
-pub(super) const NEXT_BEHAVIOUR: i32 =
-    (offset_of!(Turn, next) + offset_of!(Next, behaviour)) as i32;
-pub(super) const NEXT_STATE: i32 = (offset_of!(Turn, next) + offset_of!(Next, state)) as i32;
-pub(super) const HALT_STOP: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, stop)) as i32;
-pub(super) const HALT_REASON: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, reason)) as i32;
-pub(super) const BIRTH: i32 = offset_of!(Turn, birth) as i32;
-pub(super) const ACTOR: i32 = offset_of!(Turn, actor) as i32;
-pub(super) const FUEL: i32 = offset_of!(Turn, fuel) as i32;
-pub(super) const ASKED: i32 = offset_of!(Turn, asked) as i32;
-pub(super) const ANSWER: i32 = offset_of!(Turn, answer) as i32;
-pub(super) const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
+pub const HEAP_NEXT: i32 = (offset_of!(Turn, heap) + Heap::NEXT) as i32;
+pub const HEAP_END: i32 = (offset_of!(Turn, heap) + Heap::END) as i32;
+pub const QUEUE_TAIL: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL) as i32;
+pub const QUEUE_TAIL_END: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL_END) as i32;
+pub const CREATES: i32 = (offset_of!(Turn, counts) + offset_of!(Counts, creates)) as i32;
+pub const NEXT_BEHAVIOUR: i32 = (offset_of!(Turn, next) + offset_of!(Next, behaviour)) as i32;
+pub const NEXT_STATE: i32 = (offset_of!(Turn, next) + offset_of!(Next, state)) as i32;
+pub const HALT_STOP: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, stop)) as i32;
+pub const HALT_REASON: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, reason)) as i32;
+pub const BIRTH: i32 = offset_of!(Turn, birth) as i32;
+pub const ACTOR: i32 = offset_of!(Turn, actor) as i32;
+pub const FUEL: i32 = offset_of!(Turn, fuel) as i32;
+pub const ASKED: i32 = offset_of!(Turn, asked) as i32;
+pub const ANSWER: i32 = offset_of!(Turn, answer) as i32;
+pub const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
 
 /// Fields of what code refers to.
-pub(super) const STATE: i32 = Actor::STATE as i32;
-pub(super) const SLOT_ID: i32 = BehaviourSlot::ID as i32;
-pub(super) const SLOT_NATIVE: i32 = FunctionSlot::NATIVE as i32;
-pub(super) const EVENT_TARGET: i32 = offset_of!(Event, target) as i32;
-pub(super) const EVENT_MESSAGE: i32 = offset_of!(Event, message) as i32;
-pub(super) const EVENT_BYTES: i64 = size_of::<Event>() as i64;
+pub const STATE: i32 = Actor::STATE as i32;
+pub const SLOT_ID: i32 = BehaviourSlot::ID as i32;
+pub const SLOT_NATIVE: i32 = FunctionSlot::NATIVE as i32;
+pub const EVENT_TARGET: i32 = offset_of!(Event, target) as i32;
+pub const EVENT_MESSAGE: i32 = offset_of!(Event, message) as i32;
+pub const EVENT_BYTES: i64 = size_of::<Event>() as i64;
+
+/// The number of the behaviour that ignores every message.
+pub const SINK: u32 = BehaviourId::SINK.0;
 
 /// What a function answers in place of a word when it answers a machine float: that of no value, as no list is there.
-pub(super) const UNBOXED: i64 = value::TAG_CONS as i64;
+pub const UNBOXED: i64 = value::TAG_CONS as i64;
 
 /// Words of a slice: see heap/cell.rs.
-pub(super) const SLICE_WHOLE: i32 = 8;
-pub(super) const SLICE_BYTES: i32 = 16;
-pub(super) const SLICE_COUNT: i32 = 24;
+pub const SLICE_WHOLE: i32 = 8;
+pub const SLICE_BYTES: i32 = 16;
+pub const SLICE_COUNT: i32 = 24;
 
 /// The header word of a tuple of that many elements.
-pub(super) fn tuple_header(n: usize) -> i64 {
-    cell::header(Kind::Tuple, 0, n) as i64
+pub fn tuple_header(n: usize) -> i64 {
+    header(Kind::Tuple, 0, n) as i64
 }
 
 /// What a helper answers when a guard has no answer: a word that no value has.
-pub(super) const NO_ANSWER: u64 = Value::EMPTY_LIST.word() + 0x10;
+pub const NO_ANSWER: u64 = Value::EMPTY_LIST.word() + 0x10;
 
 const _: () = assert!(size_of::<Stop>() == 4 && size_of::<Value>() == 8);
 

@@ -1,9 +1,10 @@
-//! Native code: verified units become machine code, with Cranelift as the assembler.
+//! Native code: what the machine and a compiler of its units agree on, and who runs what.
 //!
 //! A behaviour becomes one function that runs a whole turn, a function of the language one that is called. Both work
 //! on the same [`Turn`](crate::turns::turn::Turn), heap and queue as the interpreter, and what they do not do in line they
-//! ask the same functions for (helpers.rs). What is compiled inline, and when the code gives up, is described in
-//! guides/native.md.
+//! ask the same functions for (helpers.rs). They are made by a [`compiler`], which is another crate's: `mote_jit`. It takes
+//! what it has to know of this one from here, and what this module makes public is for nobody else. What is compiled inline,
+//! and when the code gives up, is described in guides/native.md.
 //!
 //! Invariants:
 //! 1. Native code holds no value across turns: collections happen between turns.
@@ -11,44 +12,36 @@
 //! 3. A turn is undone and run again by the interpreter when its native code cannot go on. So whatever is not
 //!    compiled, not yet or never, is the interpreter's, and the outcome of a turn does not depend on the tier.
 //! 4. No native frame is larger than [`LARGEST_FRAME`], or [`LARGEST_BEHAVIOUR_FRAME`]; what would have a larger one is
-//!    refused, and so is what would take the compiler too long (unit_facts.rs). Refused code is the interpreter's.
+//!    refused. Refused code is the interpreter's.
 //! 5. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
-mod body;
-mod compile;
-mod counted_loops;
-mod dataflow;
-mod early_answer;
-mod facts;
-mod helpers;
-mod host;
-mod intervals;
-mod kinds;
-mod layout;
-mod linear;
-mod link;
-mod live;
-mod loop_carried;
-mod loop_nest;
-mod path;
-mod plan;
-mod range;
-mod stubs;
+pub mod compiler;
+pub mod helpers;
+#[allow(missing_docs)] // Its names are those of the fields.
+pub mod layout;
 pub(crate) mod tier;
-mod transfer;
-mod unit_facts;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use helpers::asked as helper;
-pub(crate) use tier::Compiler;
+pub(crate) use tier::CompilerThread;
+
+pub use crate::code::entry;
+pub use crate::code::memory::CodeMemory;
+pub use crate::code::program::{BehaviourSlot, FunctionSlot};
+pub use crate::platform::code::can_be_published;
+pub use crate::terms::prim::arith::as_f64;
+pub use crate::terms::prim::math::function as math_function;
+pub use crate::terms::prim::order::{is_alone, two_zeros};
+pub use crate::turns::interpreter::MAX_DEPTH;
+pub use crate::turns::turn::fuel::SLICE;
+pub use crate::turns::turn::Stop;
 
 use crate::code::ir::MAX_REGISTERS;
 
 /// Bytes of the largest native frame of a function; one that needs more stays the interpreter's.
-pub(crate) const LARGEST_FRAME: usize = 8 * MAX_REGISTERS as usize;
+pub const LARGEST_FRAME: usize = 8 * MAX_REGISTERS as usize;
 /// The same of a behaviour, of which there is one; it stands on the stacks of callers, too (stand_in.rs).
-pub(crate) const LARGEST_BEHAVIOUR_FRAME: usize = 64 << 10;
+pub const LARGEST_BEHAVIOUR_FRAME: usize = 64 << 10;
 /// Stack for everything that is not nested calls of the language: the thread's own frames, helpers, a behaviour's.
 const OTHER_FRAMES: usize = 8 << 20;
 /// The stack of a dispatch thread. Its pages are taken when touched.
-pub(crate) const STACK_BYTES: usize =
-    OTHER_FRAMES + crate::turns::interpreter::MAX_DEPTH * (LARGEST_FRAME + 16);
+pub(crate) const STACK_BYTES: usize = OTHER_FRAMES + MAX_DEPTH * (LARGEST_FRAME + 16);

@@ -2,8 +2,7 @@
 //!
 //! A new behaviour is interpreted until its native code is ready: nobody waits for the compiler. The thread is there
 //! only while there is something to compile.
-use super::compile::{compile, Unit};
-use super::host;
+use super::compiler::{Compiler, Unit};
 use crate::code::job::{Compiled, Job};
 use crate::code::program::Program;
 use parking_lot::{Condvar, Mutex};
@@ -21,20 +20,10 @@ pub enum Tier {
     Interpreter,
 }
 
-impl Tier {
-    /// Native code where this computer's is known, the interpreter elsewhere.
-    pub fn best() -> Tier {
-        match host::is_supported() {
-            true => Tier::Native,
-            false => Tier::Interpreter,
-        }
-    }
-}
-
 /// What the compiler of a machine has done.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeInfo {
-    /// Who runs behaviours: the interpreter also where native code was asked for and is not supported.
+    /// Who runs behaviours.
     pub tier: Tier,
     /// Units that wait or are being compiled.
     pub pending: usize,
@@ -50,8 +39,9 @@ pub struct NativeInfo {
     pub longest_compile_ns: u64,
 }
 
-/// The compiler of a machine.
-pub(crate) struct Compiler {
+/// The compiler of a machine, if it has one, and what waits for it.
+pub(crate) struct CompilerThread {
+    compiler: Option<&'static dyn Compiler>,
     state: Mutex<State>,
     quiet: Condvar,
 }
@@ -63,17 +53,18 @@ struct State {
     info: NativeInfo,
 }
 
-impl Compiler {
-    pub(crate) fn new(asked: Tier) -> Compiler {
-        let tier = match asked {
-            Tier::Native => Tier::best(),
-            Tier::Interpreter => Tier::Interpreter,
+impl CompilerThread {
+    pub(crate) fn new(compiler: Option<&'static dyn Compiler>) -> CompilerThread {
+        let tier = match compiler {
+            Some(_) => Tier::Native,
+            None => Tier::Interpreter,
         };
-        Compiler {
+        CompilerThread {
+            compiler,
             state: Mutex::new(State {
                 waiting: VecDeque::new(),
                 running: false,
-                closed: tier == Tier::Interpreter,
+                closed: false,
                 info: NativeInfo {
                     tier,
                     pending: 0,
@@ -94,6 +85,9 @@ impl Compiler {
 
     /// Has a unit compiled, soon.
     pub(crate) fn submit(self: &Arc<Self>, program: &Arc<Program>, job: Job) {
+        let Some(compiler) = self.compiler else {
+            return;
+        };
         let mut state = self.state.lock();
         if state.closed {
             return;
@@ -103,17 +97,17 @@ impl Compiler {
         if state.running {
             return;
         }
-        let (compiler, program) = (self.clone(), program.clone());
+        let (own, program) = (self.clone(), program.clone());
         let thread = std::thread::Builder::new().name("mote-compile".to_string());
         // Without a thread all goes on as before, interpreted; the next unit tries again.
-        state.running = thread.spawn(move || compiler.work(&program)).is_ok();
+        state.running = thread.spawn(move || own.work(compiler, &program)).is_ok();
     }
 
-    fn work(&self, program: &Program) {
+    fn work(&self, compiler: &dyn Compiler, program: &Program) {
         let mut state = self.state.lock();
         while let Some((job, since)) = state.waiting.pop_front() {
             drop(state);
-            let compiled = catch_unwind(AssertUnwindSafe(|| native(&job)));
+            let compiled = catch_unwind(AssertUnwindSafe(|| native(compiler, &job)));
             let compiled = compiled.ok().flatten();
             let codes = job.own.len() + job.ids.len();
             let (refused, bytes) = match &compiled {
@@ -154,13 +148,12 @@ impl Compiler {
     }
 }
 
-fn native(job: &Job) -> Option<Compiled> {
-    // SAFETY: the program, which the caller holds, keeps the constants.
-    let constants = unsafe { &*job.constants };
-    compile(&Unit::new(
-        &job.verified,
-        constants,
-        &job.functions,
-        &job.behaviours,
-    )?)
+fn native(compiler: &dyn Compiler, job: &Job) -> Option<Compiled> {
+    compiler.compile(&Unit {
+        verified: &job.verified,
+        // SAFETY: the program, which the caller holds, keeps the constants.
+        constants: unsafe { &*job.constants },
+        functions: &job.functions,
+        behaviours: &job.behaviours,
+    })
 }

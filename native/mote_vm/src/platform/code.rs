@@ -9,7 +9,12 @@
 //! 1. When [`publish`] has answered that it could, no core runs anything older than what is in the range.
 //! 2. Where the system cannot do that, there is no native code ([`can_be_published`]).
 
-pub(crate) use system::{can_be_published, publish};
+pub(crate) use system::publish;
+
+/// Whether this computer can have native code at all.
+pub fn can_be_published() -> bool {
+    system::can_be_published()
+}
 
 #[cfg(target_arch = "x86_64")]
 mod system {

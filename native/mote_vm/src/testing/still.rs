@@ -54,7 +54,7 @@ impl Still {
             gc: Default::default(),
             clock: ClockKind::Manual,
             schedule: Schedule::Threads,
-            tier: crate::machine::Tier::best(),
+            compiler: None,
         };
         let machine = Machine::start(config, Box::new(Nobody)).expect("starts");
         let sponsors = machine.sponsors();

@@ -24,7 +24,7 @@ pub(crate) mod call_site;
 mod frame;
 
 /// How deep calls may nest; tail calls do not.
-pub(crate) const MAX_DEPTH: usize = 100_000;
+pub const MAX_DEPTH: usize = 100_000;
 /// Registers of the largest frame: those of the IR and lowering's scratch ones.
 const LARGEST_FRAME: usize = 512 + 8;
 /// One frame more than the depth for the behaviour's own, and one for arguments in flight.

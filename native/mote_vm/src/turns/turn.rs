@@ -80,7 +80,7 @@ impl Next {
 /// Why native code stopped in the middle of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// The turn is aborted, for [`Halt::reason`].
     Aborted = 0,
     /// Something has no native code yet: the interpreter is to run the turn.
@@ -122,7 +122,7 @@ pub(crate) struct Turn {
     unlooked: u64,
     /// Invariant 3. A word, since native code writes it.
     pub(crate) unusual: u32,
-    /// What native code asks a helper for through a stub, and what that has answered (native/stubs.rs).
+    /// What native code asks a helper for through a stub, and what that has answered (helpers.rs).
     pub(crate) asked: [u64; 4],
     pub(crate) answer: u64,
     pub(crate) staged: Tally,

@@ -21,14 +21,21 @@ use crate::base::atom::Atom;
 #[repr(transparent)]
 pub struct Value(u64);
 
-pub(crate) const TAG_MASK: u64 = 0b1111;
-pub(crate) const TAG_BOXED: u64 = 0b0000;
-pub(crate) const TAG_ADDRESS: u64 = 0b0100;
-pub(crate) const TAG_CONS: u64 = 0b1000;
-pub(crate) const TAG_IMMEDIATE: u64 = 0b1100;
+/// The bits that tell pointers and immediates apart.
+pub const TAG_MASK: u64 = 0b1111;
+/// See [`TAG_MASK`].
+pub const TAG_BOXED: u64 = 0b0000;
+/// See [`TAG_MASK`].
+pub const TAG_ADDRESS: u64 = 0b0100;
+/// See [`TAG_MASK`].
+pub const TAG_CONS: u64 = 0b1000;
+/// See [`TAG_MASK`].
+pub const TAG_IMMEDIATE: u64 = 0b1100;
 const ATOM_SHIFT: u32 = 32;
-pub(crate) const FLONUM_TAG: u64 = 0b10;
-pub(crate) const FLONUM_ZERO: u64 = 0x8000_0000_0000_0002;
+/// The two lowest bits of an immediate float.
+pub const FLONUM_TAG: u64 = 0b10;
+/// The word of 0.0.
+pub const FLONUM_ZERO: u64 = 0x8000_0000_0000_0002;
 
 /// The smallest and the largest integer that is one word.
 pub const FIXNUM_MIN: i64 = -(1 << 62);
@@ -51,13 +58,13 @@ impl Value {
 
     /// The raw word.
     #[inline(always)]
-    pub(crate) const fn word(self) -> u64 {
+    pub const fn word(self) -> u64 {
         self.0
     }
 
     /// A value from a word that came from [`Value::word`].
     #[inline(always)]
-    pub(crate) const fn from_word(word: u64) -> Value {
+    pub const fn from_word(word: u64) -> Value {
         Value(word)
     }
 

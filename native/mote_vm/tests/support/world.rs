@@ -1,9 +1,10 @@
 //! An outside for tests: a foreign value that forwards every message to a channel, and a record of aborts.
 #![allow(dead_code)] // Each user takes what it needs.
+use crate::compiler::compiler;
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::{GcConfig, Stress};
-use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
+use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
@@ -112,7 +113,7 @@ fn start(
         gc,
         clock,
         schedule,
-        tier: tier(),
+        compiler: compiler(),
     };
     let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
     let world = World {
@@ -205,14 +206,5 @@ pub fn show<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
         View::Address(_) => "address".to_string(),
         View::Timer(_) => "timer".to_string(),
         View::Uncommitted(_) => "uncommitted".to_string(),
-    }
-}
-
-/// Who runs behaviours: `MOTE_TIER` says `interp` for the interpreter.
-fn tier() -> Tier {
-    match std::env::var("MOTE_TIER").as_deref() {
-        Ok("interp") => Tier::Interpreter,
-        Ok(other) => panic!("MOTE_TIER can be interp, not {other:?}"),
-        Err(_) => Tier::best(),
     }
 }

@@ -141,7 +141,7 @@ pub(crate) fn ceil(heap: &mut Heap, a: Value) -> Value {
 
 /// The number as a float; `None` for anything that is not a number, and for integers beyond all floats.
 #[inline(always)]
-pub(crate) fn as_f64(a: Value) -> Option<f64> {
+pub fn as_f64(a: Value) -> Option<f64> {
     match a.as_fixnum() {
         Some(n) => Some(n as f64),
         None if a.is_flonum() => Some(a.flonum_value()),

@@ -42,14 +42,15 @@ pub fn distinguish_zeros(two: bool) {
 }
 
 /// What was said to [`distinguish_zeros`].
+/// Whether 0.0 and -0.0 are two terms: see [`distinguish_zeros`].
 #[inline(always)]
-pub(crate) fn two_zeros() -> bool {
+pub fn two_zeros() -> bool {
     TWO_ZEROS.load(Relaxed)
 }
 
 /// Whether a value is the same (`===`) as no other word than its own.
 #[inline(always)]
-pub(crate) fn is_alone(value: Value) -> bool {
+pub fn is_alone(value: Value) -> bool {
     value.is_immediate() && (value.word() != FLONUM_ZERO || two_zeros())
 }
 

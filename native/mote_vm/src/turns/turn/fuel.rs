@@ -8,7 +8,8 @@ use crate::terms::prim::weight::written_out;
 /// what is queued behind them would be as late at its end as it was at its beginning.
 const EXPECTED: u64 = 32;
 const FIRST_SLICE: u64 = 256;
-pub(crate) const SLICE: u64 = 4096;
+/// The fuel of a slice, after which a turn looks around.
+pub const SLICE: u64 = 4096;
 const SELDOMER: u64 = 2;
 /// About what a unit of fuel takes, in nanoseconds.
 const UNIT: u64 = 10;

@@ -1,0 +1,225 @@
+//! Ways from one place to another: edges, and what registers hold at their ends; leaving, stopping, the end.
+use super::{trusted, Body, Mode, Role, Target};
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use mote_vm::code::ir::{Label, Register};
+use mote_vm::native::{entry::STOPPED, layout, Stop};
+use mote_vm::values::value::Value as Word;
+
+impl Body<'_, '_> {
+    /// Where a jump of the current body to a label leads.
+    pub(super) fn to(&self, label: Label) -> Target {
+        match self.mode {
+            Mode::Fast => Target::Fast(label),
+            Mode::Slow => Target::Slow(label),
+        }
+    }
+
+    /// Where the fast body leaves for: the slow one.
+    pub(super) fn out(&self) -> Target {
+        debug_assert!(self.mode == Mode::Fast);
+        Target::Slow(self.resume)
+    }
+
+    pub(super) fn block_of(&mut self, target: Target) -> Block {
+        if let Some(group) = &self.group {
+            return group.given_up;
+        }
+        let (blocks, label) = match target {
+            Target::Fast(label) => (&mut self.fast, label),
+            Target::Slow(label) => (&mut self.slow, label),
+            Target::Stopped => return self.stopped,
+        };
+        if let Some(block) = blocks[label as usize] {
+            return block;
+        }
+        let block = self.b.create_block();
+        if let Target::Slow(_) = target {
+            self.b.set_cold_block(block);
+        }
+        blocks[label as usize] = Some(block);
+        block
+    }
+
+    /// The registers that must be written as words on the way to a target.
+    pub(super) fn missing(&self, target: Target) -> Vec<Register> {
+        let (label, known) = match target {
+            Target::Fast(label) => (label, self.flow.labels[label as usize].as_ref()),
+            Target::Slow(label) => (label, None),
+            Target::Stopped => return Vec::new(),
+        };
+        let live = self.flow.live[label as usize].iter();
+        live.filter(|r| {
+            let unboxed = known.is_some_and(|state| state.known(*r).unboxed);
+            debug_assert!(!unboxed || self.here[*r as usize].float);
+            !unboxed && !self.here[*r as usize].word
+        })
+        .collect()
+    }
+
+    /// Whether control can go there as it is.
+    pub(super) fn is_ready(&self, target: Target) -> bool {
+        let stops = matches!(target, Target::Stopped);
+        self.group.is_some()
+            || self.missing(target).is_empty()
+                && (stops || !self.positions.are_pending())
+                && !self.goes_back(target)
+    }
+
+    /// Whether a target is an earlier instruction, which finds registers as they were.
+    pub(super) fn goes_back(&self, target: Target) -> bool {
+        let resumes = matches!(target, Target::Slow(label) if label == self.resume);
+        resumes && self.mode == Mode::Fast && !self.before.is_empty()
+    }
+
+    /// Has a register found as it is now where the slow body takes over.
+    pub(super) fn keep(&mut self, r: Register) {
+        let read = self.flow.live[self.resume as usize]
+            .iter()
+            .any(|read| read == r);
+        if !read || self.before.iter().any(|kept| kept.0 == r) {
+            return;
+        }
+        let here = self.here[r as usize];
+        let word = here.word.then(|| self.b.use_var(self.words[r as usize]));
+        let float = here.float.then(|| self.b.use_var(self.floats[r as usize]));
+        self.before.push((r, here, word, float));
+    }
+
+    pub(super) fn put_back(&mut self) {
+        for i in 0..self.before.len() {
+            let (r, here, word, float) = self.before[i];
+            if let Some(word) = word {
+                self.b.def_var(self.words[r as usize], word);
+            }
+            if let Some(float) = float {
+                self.b.def_var(self.floats[r as usize], float);
+            }
+            self.here[r as usize] = here;
+        }
+    }
+
+    /// Ends the current block by going to a target.
+    pub(super) fn go(&mut self, target: Target) {
+        if self.goes_back(target) {
+            self.put_back();
+        }
+        for r in self.missing(target) {
+            self.word_of(r);
+        }
+        if !matches!(target, Target::Stopped) {
+            self.write_down();
+        }
+        let block = self.block_of(target);
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// Condition to a target if the condition holds, and on in a new block otherwise.
+    pub(super) fn leave_if(&mut self, condition: Value, target: Target) {
+        let next = self.next_block();
+        let block = self.departure(target);
+        self.b.ins().brif(condition, block, &[], next, &[]);
+        self.depart(block, target);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    /// Condition on in a new block if the condition holds, and to a target otherwise.
+    pub(super) fn leave_unless(&mut self, condition: Value, target: Target) {
+        let next = self.next_block();
+        let block = self.departure(target);
+        self.b.ins().brif(condition, next, &[], block, &[]);
+        self.depart(block, target);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    /// Where the current block goes on: as seldom met as it is.
+    pub(super) fn next_block(&mut self) -> Block {
+        let next = self.b.create_block();
+        let current = self.b.current_block();
+        if current.is_some_and(|block| self.b.func.layout.is_cold(block)) {
+            self.b.set_cold_block(next);
+        }
+        next
+    }
+
+    /// The target's block, or one of the way there if something must be converted on it.
+    pub(super) fn departure(&mut self, target: Target) -> Block {
+        if self.is_ready(target) {
+            return self.block_of(target);
+        }
+        let block = self.b.create_block();
+        if !matches!(target, Target::Fast(_)) {
+            self.b.set_cold_block(block);
+        }
+        block
+    }
+
+    /// The way from a block of `departure` to the target.
+    pub(super) fn depart(&mut self, block: Block, target: Target) {
+        if self.is_ready(target) {
+            return;
+        }
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
+        // What is written on the way is written only there.
+        let here = self.here.clone();
+        self.go(target);
+        self.here = here;
+    }
+
+    /// The end of a turn, or of a call, that goes no further.
+    pub(super) fn stop_here(&mut self) {
+        self.positions.forget();
+        self.b.switch_to_block(self.stopped);
+        match self.role {
+            Role::Behaviour { .. } => self.end(STOPPED),
+            Role::Function { .. } => {
+                let none = self.b.ins().iconst(I64, 0);
+                self.answer(none, None);
+            }
+        }
+    }
+
+    /// Ends a behaviour.
+    pub(super) fn end(&mut self, how: u32) {
+        self.write_down();
+        if self.spends {
+            self.write_fuel();
+            // Somebody has to fill it up.
+            let unusual = self.b.ins().iconst(I32, 1);
+            let at = layout::UNUSUAL;
+            self.b.ins().store(trusted(), unusual, self.turn, at);
+        }
+        let how = self.b.ins().iconst(I32, i64::from(how));
+        self.b.ins().return_(&[how]);
+    }
+
+    /// Says why the code stops. The caller goes to [`Target::Stopped`].
+    pub(super) fn halt(&mut self, stop: Stop, reason: Option<Value>) {
+        let stop = self.b.ins().iconst(I32, stop as i64);
+        self.b
+            .ins()
+            .store(trusted(), stop, self.turn, layout::HALT_STOP);
+        if let Some(reason) = reason {
+            self.b
+                .ins()
+                .store(trusted(), reason, self.turn, layout::HALT_REASON);
+        }
+    }
+
+    /// Stops for that reason if the condition holds.
+    pub(super) fn abort_if(&mut self, condition: Value, reason: Word) {
+        let (stop, next) = (self.b.create_block(), self.next_block());
+        self.b.set_cold_block(stop);
+        self.b.ins().brif(condition, stop, &[], next, &[]);
+        self.b.switch_to_block(stop);
+        self.b.seal_block(stop);
+        let reason = self.literal(reason);
+        self.halt(Stop::Aborted, Some(reason));
+        self.go(Target::Stopped);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+}

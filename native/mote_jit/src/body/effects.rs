@@ -1,0 +1,205 @@
+//! Creates, sends and becomes: staged in the turn, in line for the usual ones.
+use super::positions::Place;
+use super::{constant, trusted, Body};
+use crate::kinds::Kinds;
+use crate::stubs::Seldom;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use mote_vm::base::atom::Atom;
+use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::native::{helpers, layout, BehaviourSlot};
+use mote_vm::values::value::{self, Value as Word};
+
+impl Body<'_, '_> {
+    pub(super) fn effect(&mut self, instruction: &Instr) {
+        match instruction {
+            Instr::SelfAddress { dst } => {
+                // The same during the whole turn.
+                let turn = self.turn;
+                let actor = self.b.ins().load(I64, constant(), turn, layout::ACTOR);
+                let address = self.b.ins().iadd_imm_s(actor, value::TAG_ADDRESS as i64);
+                self.set_word(*dst, address);
+            }
+            Instr::Create {
+                dst,
+                behaviour,
+                captures,
+            } => {
+                let id = self.current(*behaviour);
+                let actor = self.create(id, captures);
+                self.set_word(*dst, actor);
+            }
+            Instr::CreateOn {
+                dst,
+                behaviour,
+                captures,
+                sponsor,
+            } => {
+                let id = self.current(*behaviour);
+                let state = self.state_of(captures);
+                let sponsor = self.word(*sponsor);
+                let id = self.b.ins().uextend(I64, id);
+                let args = [self.turn, id, sponsor, state];
+                let actor = self.helper(helpers::CREATE_ON, &args);
+                self.set_word(*dst, actor);
+            }
+            Instr::Send { target, message } => self.send(*target, *message),
+            Instr::SendX {
+                sponsor,
+                target,
+                message,
+            } => {
+                let words = [*sponsor, *target, *message].map(|o| self.word(o));
+                let args = [self.turn, words[0], words[1], words[2]];
+                self.helper(helpers::SENDX, &args);
+            }
+            Instr::SendAfter {
+                dst,
+                delay,
+                target,
+                message,
+            } => {
+                let words = [*delay, *target, *message].map(|o| self.word(o));
+                let args = [self.turn, words[0], words[1], words[2]];
+                let timer = self.helper(helpers::SEND_AFTER, &args);
+                self.set_word(*dst, timer);
+            }
+            Instr::CancelTimer { dst, timer } => {
+                let args = [self.turn, self.word(*timer)];
+                let done = self.helper(helpers::CANCEL_TIMER, &args);
+                self.set_word(*dst, done);
+            }
+            Instr::Become {
+                behaviour,
+                captures,
+            } => {
+                let id = self.current(*behaviour);
+                let state = self.state_of(captures);
+                self.become_next(id, state);
+            }
+            Instr::BecomeSink => {
+                let sink = layout::SINK;
+                let id = self.b.ins().iconst(I32, i64::from(sink));
+                let state = self.literal(Word::NONE);
+                self.become_next(id, state);
+            }
+            _ => unreachable!("every other instruction is compiled elsewhere"),
+        }
+    }
+
+    fn become_next(&mut self, id: Value, state: Value) {
+        let turn = self.turn;
+        let flags = trusted();
+        self.b.ins().store(flags, id, turn, layout::NEXT_BEHAVIOUR);
+        self.b.ins().store(flags, state, turn, layout::NEXT_STATE);
+    }
+
+    /// The number of a behaviour's current version: the same as at the last look since the last label.
+    fn current(&mut self, behaviour: u32) -> Value {
+        if let Some((_, id)) = self.current.iter().find(|(of, _)| *of == behaviour) {
+            return *id;
+        }
+        let slot: *const BehaviourSlot = self.unit.behaviours[behaviour as usize];
+        let at = self
+            .b
+            .ins()
+            .iconst(I64, slot as i64 + i64::from(layout::SLOT_ID));
+        // Pairs with the release that publishes it.
+        let id = self.b.ins().atomic_load(I32, trusted(), at);
+        // SAFETY: slots live as long as the program.
+        if unsafe { &*slot }.id().is_none() {
+            let unknown = i64::from(BehaviourSlot::NOT_LOADED as i32);
+            let unknown = self.b.ins().icmp_imm_s(IntCC::Equal, id, unknown);
+            self.abort_if(unknown, Word::atom(Atom::UNDEFINED_FUNCTION));
+        }
+        self.current.push((behaviour, id));
+        id
+    }
+
+    /// The state word of a behaviour with these captures: the heap's `captures`.
+    fn state_of(&mut self, captures: &[Operand]) -> Value {
+        let words: Vec<Value> = captures.iter().map(|c| self.word(*c)).collect();
+        match words[..] {
+            [] => self.literal(Word::NONE),
+            [one] => one,
+            _ => {
+                let cell = self.allocate(words.len().div_ceil(2));
+                self.fill(cell, 0, &words);
+                cell
+            }
+        }
+    }
+
+    /// A new actor. Its captures lie right before it.
+    fn create(&mut self, id: Value, captures: &[Operand]) -> Value {
+        let words: Vec<Value> = captures.iter().map(|c| self.word(*c)).collect();
+        let granules = match words.len() {
+            0 | 1 => 0,
+            n => n.div_ceil(2),
+        };
+        let cell = self.allocate(granules + 1);
+        let state = match words[..] {
+            [] => self.literal(Word::NONE),
+            [one] => one,
+            _ => {
+                self.fill(cell, 0, &words);
+                cell
+            }
+        };
+        let turn = self.turn;
+        self.positions.count_create();
+        let birth = self.b.ins().load(I64, constant(), turn, layout::BIRTH);
+        let id = self.b.ins().uextend(I64, id);
+        let header = self.b.ins().bor(birth, id);
+        let at = (granules * mote_vm::native::layout::GRANULE) as i32;
+        self.b.ins().store(trusted(), header, cell, at);
+        self.b
+            .ins()
+            .store(trusted(), state, cell, at + layout::STATE);
+        let address = i64::from(at) + value::TAG_ADDRESS as i64;
+        self.b.ins().iadd_imm_s(cell, address)
+    }
+
+    fn send(&mut self, target: Operand, message: Operand) {
+        let kinds = self.kinds(target);
+        let (target, message) = (self.word(target), self.word(message));
+        let turn = self.turn;
+        let slow = self.b.create_block();
+        let done = self.next_block();
+        self.b.set_cold_block(slow);
+        // Before the ways part: it is held on both of them afterwards.
+        let (tail, end) = self.position(Place::Queue);
+        if kinds != Kinds::ACTOR {
+            let actor = self.has_tag(target, value::TAG_ADDRESS);
+            let next = self.next_block();
+            self.b.ins().brif(actor, next, &[], slow, &[]);
+            self.b.switch_to_block(next);
+            self.b.seal_block(next);
+        }
+        let quick = self.next_block();
+        let full = self.b.ins().icmp(IntCC::Equal, tail, end);
+        self.b.ins().brif(full, slow, &[], quick, &[]);
+
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        self.seldom(Seldom::Send, &[turn, target, message]);
+        self.b.ins().jump(done, &[]);
+
+        self.b.switch_to_block(quick);
+        self.b.seal_block(quick);
+        let actor = self
+            .b
+            .ins()
+            .iadd_imm_s(target, -(value::TAG_ADDRESS as i64));
+        let (to, what) = (layout::EVENT_TARGET, layout::EVENT_MESSAGE);
+        self.b.ins().store(trusted(), actor, tail, to);
+        self.b.ins().store(trusted(), message, tail, what);
+        let tail = self.b.ins().iadd_imm_s(tail, layout::EVENT_BYTES);
+        self.move_position(Place::Queue, tail);
+        self.b.ins().jump(done, &[]);
+
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+    }
+}

@@ -1,0 +1,245 @@
+//! Floats: unboxed arithmetic, and the encoding of floats as words.
+use super::Body;
+use crate::kinds::Kinds;
+use crate::plan::Plan;
+use crate::stubs::Seldom;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F64, I64};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use mote_vm::code::ir::{Operand, Register};
+use mote_vm::native::{as_f64, math_function};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{FLONUM_TAG, FLONUM_ZERO};
+
+/// The one common exponent that is not immediate: its word would be that of 0.0.
+const COLLISION: i64 = 0x3000_0000_0000_0000;
+/// How many floats of common exponents there are, with their lowest bit doubled as the sign is gone.
+const COMMON: i64 = 0x4000_0000_0000_0000;
+/// The bits of an infinity without the sign; those of what is no number are more.
+const INFINITE: i64 = (f64::INFINITY.to_bits() << 1) as i64;
+
+impl Body<'_, '_> {
+    /// A primitive on floats; leaves the fast body when there is no answer, or something is no number.
+    pub(super) fn floats(&mut self, d: Register, p: Primitive, args: &[Operand]) -> Value {
+        // As dataflow.rs has it: these take integers as well, the others are taken for floats by their company.
+        if let (Primitive::Fdiv, Some(inverse)) = (p, self.exact_inverse(args)) {
+            if let Some(float) = self.counter_as_float(args[0], inverse) {
+                return float;
+            }
+            let dividend = self.float(args[0], true);
+            let inverse = self.b.ins().f64const(inverse);
+            // Towards zero: what is finite stays so.
+            return self.b.ins().fmul(dividend, inverse);
+        }
+        let either = p == Primitive::Fdiv || math_function(p).is_some();
+        let mut floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
+        if let (Primitive::Add | Primitive::Mul, Operand::Constant(_)) = (p, args[0]) {
+            // As the second operand it can stay in memory.
+            floats.swap(0, 1);
+        }
+        let result = self.float_result(p, &floats);
+        self.unproven = self.next_proves(d);
+        match self.unproven {
+            true => self.keep(d),
+            false => self.assume_finite(p, result),
+        }
+        result
+    }
+
+    /// Whether the next instruction will find out by its own result that what this one leaves in `d` is not finite: it is
+    /// a sum, a difference or a product of that, and nothing but this one leads there. Then it leaves for where this one
+    /// would have left for.
+    fn next_proves(&self, d: Register) -> bool {
+        let next = self.at as usize + 1;
+        let next_one = self.subject.code.get(next);
+        let Some((_, p, args)) = next_one.and_then(|next| next.operation()) else {
+            return false;
+        };
+        let keeps = matches!(p, Primitive::Add | Primitive::Sub | Primitive::Mul);
+        let reads = args.contains(&Operand::Register(d));
+        if !keeps || !reads || self.flow.labels[next].is_some() {
+            return false;
+        }
+        let mut state = self.state.clone();
+        state.pass(&self.subject.code[self.at as usize], self.subject);
+        state.plan(p, args, self.subject.constants) == Plan::Floats
+    }
+
+    /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
+    /// two of 1 or more.
+    fn exact_inverse(&self, args: &[Operand]) -> Option<f64> {
+        let [_, divisor @ Operand::Constant(_)] = args else {
+            return None;
+        };
+        let divisor = as_f64(self.constant_of(*divisor))?;
+        let power = divisor.to_bits() << 12 == 0;
+        (power && (1.0..=1e300).contains(&divisor)).then_some(1.0 / divisor)
+    }
+
+    /// The operand as a float.
+    fn float(&mut self, arg: Operand, either: bool) -> Value {
+        let r = match arg {
+            Operand::Register(r) => r,
+            Operand::Constant(_) => {
+                let value = self.constant_of(arg);
+                // Anything else is no number, and dataflow.rs plans nothing of the kind.
+                let f = as_f64(value).unwrap_or(f64::NAN);
+                return self.b.ins().f64const(f);
+            }
+        };
+        if self.here[r as usize].float {
+            return self.b.use_var(self.floats[r as usize]);
+        }
+        let kinds = self.kinds(arg);
+        if !kinds.can_be(Kinds::FLOAT) {
+            if let Some(float) = self.counter_as_float(arg, 1.0) {
+                return float;
+            }
+            let word = self.fixnum(arg);
+            return self.fixnum_as_float(word);
+        }
+        let word = self.word_of(r);
+        if kinds.can_be(Kinds::FIXNUM) && either {
+            return self.number_as_float(word);
+        }
+        self.unbox(r, word)
+    }
+
+    /// The register's float, which must be an immediate one, kept beside its word.
+    fn unbox(&mut self, r: Register, word: Value) -> Value {
+        let is = self.is_flonum(word);
+        self.assume(is);
+        let float = self.decode(word);
+        self.b.def_var(self.floats[r as usize], float);
+        self.here[r as usize].float = true;
+        float
+    }
+
+    pub(super) fn fixnum_as_float(&mut self, word: Value) -> Value {
+        let n = self.untagged(word);
+        self.b.ins().fcvt_from_sint(F64, n)
+    }
+
+    /// The number of a word as a float.
+    pub(super) fn number_as_float(&mut self, word: Value) -> Value {
+        let (fixnum, other) = (self.next_block(), self.next_block());
+        let merged = self.next_block();
+        let result = self.b.append_block_param(merged, F64);
+        let is = self.is_fixnum(word);
+        self.b.ins().brif(is, fixnum, &[], other, &[]);
+
+        self.b.switch_to_block(fixnum);
+        self.b.seal_block(fixnum);
+        let float = self.fixnum_as_float(word);
+        self.b.ins().jump(merged, &[float.into()]);
+
+        self.b.switch_to_block(other);
+        self.b.seal_block(other);
+        let is = self.is_flonum(word);
+        self.assume(is);
+        let float = self.decode(word);
+        self.b.ins().jump(merged, &[float.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+
+    /// Leaves the fast body when the result is not finite.
+    pub(super) fn float_operation(&mut self, p: Primitive, args: &[Value]) -> Value {
+        let result = self.float_result(p, args);
+        self.assume_finite(p, result);
+        result
+    }
+
+    fn float_result(&mut self, p: Primitive, args: &[Value]) -> Value {
+        use Primitive as P;
+        let a = args[0];
+        let b = args.get(1).copied().unwrap_or(a);
+        match p {
+            P::Neg => self.b.ins().fneg(a),
+            P::Abs => self.b.ins().fabs(a),
+            P::Add => self.b.ins().fadd(a, b),
+            P::Sub => self.b.ins().fsub(a, b),
+            P::Mul => self.b.ins().fmul(a, b),
+            P::Fdiv => self.b.ins().fdiv(a, b),
+            P::Sqrt => self.b.ins().sqrt(a),
+            _ => {
+                let function = math_function(p).expect("dataflow.rs plans nothing else for floats");
+                self.outside(function, args, F64)
+            }
+        }
+    }
+
+    fn assume_finite(&mut self, p: Primitive, result: Value) {
+        // These two keep what is finite finite.
+        if matches!(p, Primitive::Neg | Primitive::Abs) {
+            return;
+        }
+        if self.group.is_some() {
+            return self.sum_up(result);
+        }
+        let finite = self.is_finite(result);
+        self.assume(finite);
+    }
+
+    pub(super) fn is_finite(&mut self, result: Value) -> Value {
+        // By its bits, the sign last. Two more operations on floats would wait for the result as long as it takes, and
+        // processors have less room for those that wait than for others: in a chain of divisions that room is what ends
+        // how far they run ahead.
+        let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), result);
+        let size = self.b.ins().rotl_imm_s(bits, 1);
+        let infinite = self.b.ins().iconst(I64, INFINITE);
+        self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite)
+    }
+
+    /// The float of an immediate float's word: [`mote_vm::values::value::Value::flonum_value`].
+    pub(super) fn decode(&mut self, word: Value) -> Value {
+        let upper = self.b.ins().ushr_imm_s(word, 63);
+        // The tag is 2, and what stands for it is 2 minus the upper bit.
+        let bits = self.b.ins().isub(word, upper);
+        let bits = self.b.ins().rotr_imm_s(bits, 3);
+        let is_zero = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::Equal, word, FLONUM_ZERO as i64);
+        let zero = self.b.ins().iconst(I64, 0);
+        let bits = self.b.ins().select(is_zero, zero, bits);
+        self.b.ins().bitcast(F64, MemFlagsData::new(), bits)
+    }
+
+    /// The word of a finite float: immediate ([`mote_vm::values::value::Value::flonum`]) or, by the helper, boxed.
+    pub(super) fn encode(&mut self, float: Value) -> Value {
+        let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
+        // Without the sign, the words of common exponents are a range. What is left out at its lower end is the collision,
+        // and its negative, which the helper makes immediate.
+        let size = self.b.ins().ishl_imm_s(bits, 1);
+        let lowest = self.b.ins().iconst(I64, (COLLISION << 1) + 1);
+        let above = self.b.ins().isub(size, lowest);
+        let most = self.b.ins().iconst(I64, COMMON - 2);
+        let within = IntCC::UnsignedLessThanOrEqual;
+        let immediate = self.b.ins().icmp(within, above, most);
+        let (easy, hard) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
+        let result = self.b.append_block_param(merged, I64);
+        self.b.set_cold_block(hard);
+        self.b.ins().brif(immediate, easy, &[], hard, &[]);
+
+        self.b.switch_to_block(easy);
+        self.b.seal_block(easy);
+        let word = self.b.ins().rotl_imm_s(bits, 3);
+        let word = self.b.ins().band_imm_s(word, !3);
+        let word = self.b.ins().bor_imm_s(word, FLONUM_TAG as i64);
+        self.b.ins().jump(merged, &[word.into()]);
+
+        self.b.switch_to_block(hard);
+        self.b.seal_block(hard);
+        let turn = self.turn;
+        let word = self.seldom(Seldom::Float, &[turn, bits]);
+        self.b.ins().jump(merged, &[word.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+}

@@ -1,0 +1,114 @@
+//! What is not done in line: helpers that are called, and what they answer.
+use super::{trusted, Body, Mode, Role, Target};
+use crate::stubs::{operand, Seldom};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value};
+use mote_vm::code::ir::{Label, Operand};
+use mote_vm::native::{helpers, layout};
+use mote_vm::terms::prim::primitive::Primitive;
+
+impl Body<'_, '_> {
+    /// The answer of a primitive by its helper; goes to the label without one.
+    pub(super) fn asked(&mut self, p: Primitive, args: &[Operand], label: Option<Label>) -> Value {
+        let mut words = vec![self.turn, self.b.ins().iconst(I64, i64::from(p.number()))];
+        for i in 0..3 {
+            let word = match args.get(i) {
+                Some(arg) => self.word(*arg),
+                None => self.b.ins().iconst(I64, 0),
+            };
+            words.push(word);
+        }
+        let answer = match (self.mode, label) {
+            (Mode::Fast, _) => {
+                let helper = helpers::of(p, label.is_some());
+                self.paid_helper(helper, &words)
+            }
+            (Mode::Slow, Some(_)) => self.paid_seldom(Seldom::Guard, &words),
+            (Mode::Slow, None) => self.paid_seldom(Seldom::Op, &words),
+        };
+        if let Some(label) = label {
+            let none = self
+                .b
+                .ins()
+                .icmp_imm_s(IntCC::Equal, answer, layout::NO_ANSWER as i64);
+            self.leave_if(none, self.to(label));
+        }
+        answer
+    }
+
+    /// Calls a helper that answers a word, and stops if it says so.
+    pub(super) fn helper(&mut self, helper: *const (), args: &[Value]) -> Value {
+        self.answered(false, |body| body.outside(helper, args, I64))
+    }
+
+    /// The same for a helper that may spend fuel for what it walks over: of what the turn has left.
+    pub(super) fn paid_helper(&mut self, helper: *const (), args: &[Value]) -> Value {
+        self.answered(true, |body| body.outside(helper, args, I64))
+    }
+
+    /// As `helper`, where it seldom happens.
+    pub(super) fn seldom(&mut self, helper: Seldom, args: &[Value]) -> Value {
+        self.answered(false, |body| body.by_stub(helper, args))
+    }
+
+    /// As `paid_helper`, where it seldom happens.
+    pub(super) fn paid_seldom(&mut self, helper: Seldom, args: &[Value]) -> Value {
+        self.answered(true, |body| body.by_stub(helper, args))
+    }
+
+    pub(super) fn answered(&mut self, paid: bool, call: impl FnOnce(&mut Self) -> Value) -> Value {
+        let spends = paid && (self.spends || matches!(self.role, Role::Function { .. }));
+        if spends {
+            self.write_fuel();
+        }
+        self.write_positions();
+        let answer = call(self);
+        if spends {
+            self.read_fuel();
+        }
+        self.leave_unless(answer, Target::Stopped);
+        self.read_positions();
+        answer
+    }
+
+    pub(super) fn by_stub(&mut self, helper: Seldom, args: &[Value]) -> Value {
+        let (stub, signature) = self.unit.stubs.of(helper);
+        let signature = self.b.import_signature(signature);
+        let stub = self.b.ins().iconst(I64, stub as i64);
+        let turn = self.turn;
+        for (i, arg) in args[1..].iter().enumerate() {
+            let at = operand(i as i32);
+            self.b.ins().store(trusted(), *arg, turn, at);
+        }
+        self.b.ins().call_indirect(signature, stub, &[turn]);
+        self.b.ins().load(I64, trusted(), turn, layout::ANSWER)
+    }
+
+    /// Calls a function of Rust or C.
+    pub(super) fn outside(&mut self, function: *const (), args: &[Value], answer: Type) -> Value {
+        let types: Vec<Type> = args
+            .iter()
+            .map(|a| self.b.func.dfg.value_type(*a))
+            .collect();
+        let known = self
+            .signatures
+            .iter()
+            .find(|s| s.0 == types && s.1 == answer);
+        let signature = match known {
+            Some((_, _, signature)) => *signature,
+            None => {
+                let signature = self.b.import_signature(Signature {
+                    params: types.iter().map(|t| AbiParam::new(*t)).collect(),
+                    returns: vec![AbiParam::new(answer)],
+                    call_conv: self.unit.host,
+                });
+                self.signatures.push((types, answer, signature));
+                signature
+            }
+        };
+        let address = self.b.ins().iconst(I64, function as i64);
+        let call = self.b.ins().call_indirect(signature, address, args);
+        self.b.inst_results(call)[0]
+    }
+}

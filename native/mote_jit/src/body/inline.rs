@@ -1,0 +1,319 @@
+//! Calls that are made in line: small functions of the unit that call nothing but a few, or are a loop.
+//!
+//! What a call costs besides its code is what it spends, and that stays: fuel and depth are taken as if it were made. The
+//! frame is the caller's; as the depth counts on, the stack has room for more frames than there are. What is left out is
+//! what lies between the two: floats are not made words, and of what is known nothing is tested.
+//!
+//! A function in line is an activation of its own: its registers, what is known of them, its fast and its slow body. It
+//! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. A loop in line
+//! is begun once: where it would be begun anew, with the next slice of fuel or by the slow body, the function is called, so
+//! that what is known of the arguments stays known.
+use super::{Body, Calls, Here, Mode};
+use crate::dataflow::Dataflow;
+use crate::facts::State;
+use crate::kinds::Kinds;
+use crate::subject::Subject;
+use crate::unit::Callee;
+use cranelift_codegen::ir::types::{F64, I64};
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_frontend::Variable;
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::values::value::FIXNUM_MAX;
+use std::mem::{swap, take};
+
+/// Instructions of the largest function that is made in line ([`Dataflow::size`]), and calls in it.
+const LARGEST: usize = 16;
+const CALLS: usize = 2;
+/// How deep functions in line nest, and how deep those that call themselves do.
+const LEVELS: usize = 3;
+const SELF_LEVELS: usize = 1;
+/// Instructions that are made in line in one function.
+const MOST: usize = 64;
+
+/// What belongs to one activation of a function, while the body is at another.
+pub(super) struct Activation<'a> {
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) flow: &'a Dataflow,
+    state: State,
+    here: Vec<Here>,
+    pub(super) words: Vec<Variable>,
+    pub(super) floats: Vec<Variable>,
+    at: Label,
+    resume: Label,
+    fast: Vec<Option<Block>>,
+    slow: Vec<Option<Block>>,
+    fast_again: Option<Block>,
+    inlined: Option<Inlined>,
+}
+
+/// Where a function in line comes back to. Both take the answer, the usual one as a float if that is `expected`.
+#[derive(Clone, Copy)]
+pub(super) struct Inlined {
+    usual: Block,
+    other: Block,
+    expected: Kinds,
+    level: usize,
+}
+
+/// What a parameter is given.
+pub(super) enum Given {
+    Word(Value),
+    Float(Value),
+}
+
+impl<'a> Body<'a, '_> {
+    /// What is called, if that is made in line.
+    pub(super) fn inlined(
+        &self,
+        callee: Callee,
+        expected: Kinds,
+        args: &[Operand],
+    ) -> Option<&'a (Subject<'a>, Dataflow)> {
+        let index = callee.own()?;
+        let looked = self.functions[index].as_ref()?;
+        let (subject, flow) = looked;
+        let code = subject.code;
+        let calls = code.iter().filter_map(|i| match i {
+            Instr::Call { function, .. } => Some(*function),
+            _ => None,
+        });
+        let calls: Vec<u32> = calls.collect();
+        let calls_itself = calls.iter().any(|function| subject.is_self(*function));
+        let goes_on = code
+            .iter()
+            .any(|i| matches!(i, Instr::TailCall { function, .. } if !subject.is_self(*function)));
+        let level = self.inlined.map_or(0, |inlined| inlined.level);
+        let (levels, calls_most) = match self.subject.index == Some(index) {
+            true => (SELF_LEVELS, CALLS),
+            // What calls itself, or is a loop with calls, has more to do than to be called.
+            false if calls_itself || flow.loops => (LEVELS, 0),
+            false => (LEVELS, CALLS),
+        };
+        let fits = self.mode == Mode::Fast
+            && self.calls == Calls::InLine
+            && level < levels
+            && flow.size <= LARGEST
+            && self.in_line + flow.size <= MOST
+            && calls.len() <= calls_most
+            && !goes_on;
+        let given = (flow.inputs.iter().zip(args)).all(|(kinds, arg)| match *kinds {
+            Kinds::FIXNUM => self.kinds(*arg) == Kinds::FIXNUM,
+            Kinds::FLOAT => self.is_machine_float(*arg),
+            kinds => kinds == Kinds::ANY,
+        });
+        let answers = [Kinds::FIXNUM, Kinds::FLOAT, Kinds::ANY].contains(&expected);
+        (fits && given && answers).then_some(looked)
+    }
+
+    /// Makes a call in line, once it has been paid for.
+    pub(super) fn inline(
+        &mut self,
+        d: Register,
+        args: &[Operand],
+        (subject, flow): &'a (Subject<'a>, Dataflow),
+        expected: Kinds,
+    ) {
+        let given = self.given(args, flow);
+        self.in_line += flow.size;
+        self.let_go_of_positions();
+        let (usual, other) = (self.next_block(), self.b.create_block());
+        self.b.set_cold_block(other);
+        let answers = if expected == Kinds::FLOAT { F64 } else { I64 };
+        let answer = self.b.append_block_param(usual, answers);
+        let odd = self.b.append_block_param(other, I64);
+        let level = self.inlined.map_or(0, |inlined| inlined.level);
+        let inlined = Inlined {
+            usual,
+            other,
+            expected,
+            level: level + 1,
+        };
+        let mut activation = self.activation(subject, flow, Some(inlined));
+
+        self.switch(&mut activation);
+        self.current.clear();
+        self.begin(&given, args);
+        self.walk();
+        self.switch(&mut activation);
+        self.unfinished.push(activation);
+
+        self.positions.forget();
+        self.current.clear();
+        self.b.switch_to_block(other);
+        self.return_here();
+        let here = self.here.clone();
+        self.set_word(d, odd);
+        self.go(super::Target::Slow(self.at + 1));
+        self.here = here;
+        self.b.switch_to_block(usual);
+        self.b.seal_block(usual);
+        self.return_here();
+        match expected {
+            Kinds::FLOAT => self.set_float(d, answer),
+            _ => self.set_word(d, answer),
+        }
+    }
+
+    /// What a function in line is called with.
+    pub(super) fn given(&mut self, args: &[Operand], to: &Dataflow) -> Vec<Given> {
+        let args = args.iter().zip(&to.inputs);
+        args.map(|(arg, kinds)| match *kinds {
+            Kinds::FLOAT => Given::Float(self.machine_float(*arg)),
+            _ => Given::Word(self.word(*arg)),
+        })
+        .collect()
+    }
+
+    /// Its parameters, as what they are taken for.
+    pub(super) fn take_over(&mut self, given: &[Given]) {
+        for (i, given) in given.iter().enumerate() {
+            match given {
+                Given::Word(word) => self.set_word(i as Register, *word),
+                Given::Float(float) => self.set_float(i as Register, *float),
+            }
+        }
+    }
+
+    /// The start of a function in line.
+    fn begin(&mut self, given: &[Given], args: &[Operand]) {
+        self.take_over(given);
+        if !self.flow.loops {
+            return;
+        }
+        for (i, arg) in args.iter().enumerate() {
+            let small = self
+                .fixnum_constant(*arg)
+                .is_some_and(|n| n.abs() < FIXNUM_MAX / 2);
+            if self.flow.counters[i] && !small {
+                let word = self.b.use_var(self.words[i]);
+                self.has_room(word);
+            }
+        }
+        self.begin_apart(given);
+        self.begin_rounds();
+    }
+
+    /// Gives the loop floats of its own: those of its caller may be kept in memory, across calls, and what begins as the
+    /// same would be kept in the same place. Adding -0.0 changes none of them, which Cranelift does not know.
+    pub(super) fn begin_apart(&mut self, given: &[Given]) {
+        let nothing = self.b.ins().f64const(-0.0);
+        let mut apart: Vec<(Value, Value)> = Vec::new();
+        for (i, given) in given.iter().enumerate() {
+            let Given::Float(float) = *given else {
+                continue;
+            };
+            let last = apart.iter().rev().find(|(of, _)| *of == float);
+            let last = last.map_or(float, |(_, last)| *last);
+            let own = self.b.ins().fadd(last, nothing);
+            apart.push((float, own));
+            self.b.def_var(self.floats[i], own);
+        }
+    }
+
+    /// A loop in line that has to begin anew: the function is called for the rest.
+    pub(super) fn call_for_the_rest(&mut self, inlined: Inlined, args: &[Operand]) {
+        let index = self.subject.index.expect("functions are in line");
+        let piece = self.subject.boxing(index).unwrap_or(index);
+        let words = self.arguments(args);
+        self.write_down();
+        let function = self.own(piece, args.len(), false);
+        let call = self.b.ins().call(function, &words);
+        let results = self.b.inst_results(call);
+        let (value, budget) = (results[0], results[1]);
+        self.b.def_var(self.budget, budget);
+        self.leave_unless(value, super::Target::Stopped);
+        self.b.ins().jump(inlined.other, &[value.into()]);
+    }
+
+    /// The budget is the caller's again.
+    fn return_here(&mut self) {
+        let budget = self.b.use_var(self.budget);
+        self.returned(budget);
+    }
+
+    /// The slow bodies of what was made in line.
+    pub(super) fn finish_inlined(&mut self) {
+        for mut activation in take(&mut self.unfinished) {
+            self.switch(&mut activation);
+            self.walk();
+            self.switch(&mut activation);
+        }
+    }
+
+    /// Comes back to the caller that this is in line of.
+    pub(super) fn come_back(&mut self, inlined: Inlined, operand: Operand) {
+        let fast = self.mode == Mode::Fast;
+        if fast && inlined.expected == Kinds::FLOAT && self.is_machine_float(operand) {
+            let answer = self.machine_float(operand);
+            self.write_down();
+            self.b.ins().jump(inlined.usual, &[answer.into()]);
+            return;
+        }
+        let answer = self.word(operand);
+        self.write_down();
+        let usual =
+            inlined.expected != Kinds::FLOAT && fast && self.kinds(operand).is(inlined.expected);
+        let to = if usual { inlined.usual } else { inlined.other };
+        self.b.ins().jump(to, &[answer.into()]);
+    }
+
+    /// Whether an operand is a float that is there as a machine float.
+    fn is_machine_float(&self, operand: Operand) -> bool {
+        match operand {
+            Operand::Register(r) => self.here[r as usize].float,
+            Operand::Constant(_) => self.constant_of(operand).as_float().is_some(),
+        }
+    }
+
+    pub(super) fn machine_float(&mut self, operand: Operand) -> Value {
+        match operand {
+            Operand::Register(r) => self.b.use_var(self.floats[r as usize]),
+            Operand::Constant(_) => {
+                let float = self.constant_of(operand).as_float().unwrap_or(f64::NAN);
+                self.b.ins().f64const(float)
+            }
+        }
+    }
+
+    pub(super) fn activation(
+        &mut self,
+        subject: &'a Subject<'a>,
+        flow: &'a Dataflow,
+        inlined: Option<Inlined>,
+    ) -> Activation<'a> {
+        let registers = subject.registers as usize;
+        let code = subject.code.len();
+        Activation {
+            subject,
+            flow,
+            state: flow.start(),
+            here: vec![Here::default(); registers],
+            words: (0..registers).map(|_| self.b.declare_var(I64)).collect(),
+            floats: (0..registers).map(|_| self.b.declare_var(F64)).collect(),
+            at: 0,
+            resume: 0,
+            fast: vec![None; code],
+            slow: vec![None; code],
+            fast_again: None,
+            inlined,
+        }
+    }
+
+    /// Condition over to another activation, and leaves this one there.
+    pub(super) fn switch(&mut self, other: &mut Activation<'a>) {
+        debug_assert!(!self.unproven);
+        self.before.clear();
+        swap(&mut self.subject, &mut other.subject);
+        swap(&mut self.flow, &mut other.flow);
+        swap(&mut self.state, &mut other.state);
+        swap(&mut self.here, &mut other.here);
+        swap(&mut self.words, &mut other.words);
+        swap(&mut self.floats, &mut other.floats);
+        swap(&mut self.at, &mut other.at);
+        swap(&mut self.resume, &mut other.resume);
+        swap(&mut self.fast, &mut other.fast);
+        swap(&mut self.slow, &mut other.slow);
+        swap(&mut self.fast_again, &mut other.fast_again);
+        swap(&mut self.inlined, &mut other.inlined);
+    }
+}

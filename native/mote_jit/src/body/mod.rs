@@ -1,0 +1,509 @@
+//! From the instructions of one code to Cranelift's.
+//!
+//! Each code is compiled twice into one native function. The **fast body** assumes what is usual (integers that fit,
+//! floats of common exponents, lists where lists are taken apart) and leaves, at the first thing that is not, for the
+//! same instruction of the **slow body**, which assumes nothing and asks helpers. So the fast body carries types and
+//! unboxed floats along without ever meeting the unusual, and the slow one is small.
+//!
+//! Registers are variables of Cranelift's SSA construction, one for the value's word and one for the machine float.
+//! [`Here`] says which of them hold at the current point; edges convert to what their target expects.
+//!
+//! Here: the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other files of this
+//! folder.
+mod binaries;
+mod budget;
+mod calls;
+mod edges;
+mod effects;
+mod floats;
+mod helper_calls;
+mod inline;
+mod lanes;
+mod numbers;
+mod positions;
+mod shapes;
+mod truth;
+mod unroll;
+mod words;
+
+use super::dataflow::Dataflow;
+use super::facts::State;
+use super::kinds::Kinds;
+use super::plan::Plan;
+use super::subject::Subject;
+use super::unit::{Looked, Unit};
+use cranelift_codegen::ir::types::{F64, I32, I64};
+use cranelift_codegen::ir::{
+    AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use inline::{Activation, Inlined};
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::native::{entry, layout, Stop};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value as Word;
+use positions::Positions;
+use unroll::Unrolled;
+
+/// What the code is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Called with a turn, an actor and a message; answers how the turn ended.
+    Behaviour { captures: u16 },
+    /// Called with a turn, a budget (budget.rs) and arguments; answers a value (0: stopped) and what is left of the
+    /// budget. One that is `unboxed` answers a machine float, too, which counts if the value says so.
+    Function { index: usize, unboxed: bool },
+}
+
+impl Role {
+    pub(super) fn signature(self, arity: u16, host: CallConv) -> Signature {
+        let word = AbiParam::new(I64);
+        let (convention, params, returns) = match self {
+            Role::Behaviour { .. } => (host, vec![word; 3], vec![AbiParam::new(I32)]),
+            Role::Function { unboxed, .. } => {
+                let mut returns = vec![word; 2];
+                returns.extend(unboxed.then(|| AbiParam::new(F64)));
+                (CallConv::Tail, vec![word; 2 + arity as usize], returns)
+            }
+        };
+        Signature {
+            params,
+            returns,
+            call_conv: convention,
+        }
+    }
+}
+
+/// What becomes of calls of small functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// They are made in line.
+    InLine,
+    /// They are made.
+    Made,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Fast,
+    Slow,
+}
+
+/// Which forms of a register hold at the current point.
+#[derive(Clone, Copy, Default)]
+struct Here {
+    word: bool,
+    float: bool,
+    /// It is this truth value, and perhaps not written as a word.
+    test: Option<Value>,
+}
+
+/// Where control may go.
+#[derive(Clone, Copy)]
+enum Target {
+    Fast(Label),
+    Slow(Label),
+    Stopped,
+}
+
+pub(super) struct Body<'a, 'b> {
+    b: FunctionBuilder<'b>,
+    unit: &'a Unit<'a>,
+    functions: &'a [Looked<'a>],
+    subject: &'a Subject<'a>,
+    flow: &'a Dataflow,
+    role: Role,
+    mode: Mode,
+    /// What is known in the fast body; unused in the slow one.
+    state: State,
+    here: Vec<Here>,
+    words: Vec<Variable>,
+    floats: Vec<Variable>,
+    budget: Variable,
+    turn: Value,
+    positions: Positions,
+    /// The numbers of behaviours' versions that were looked up since the last label.
+    current: Vec<(u32, Value)>,
+    /// The instruction that is compiled.
+    at: Label,
+    /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is `unproven`.
+    resume: Label,
+    /// The instruction has left a float that nobody knows yet to be finite.
+    unproven: bool,
+    /// What registers held at `resume` that have been written since and are read there: its forms, the word, the float.
+    before: Vec<(Register, Here, Option<Value>, Option<Value>)>,
+    fast: Vec<Option<Block>>,
+    slow: Vec<Option<Block>>,
+    stopped: Block,
+    /// Where a loop begins again: tests what the fast body takes for granted, and the fast body itself.
+    again: Option<Block>,
+    fast_again: Option<Block>,
+    /// Several rounds of a loop, while they are compiled.
+    group: Option<Unrolled>,
+    groups_left: Variable,
+    /// Where a loop tries groups again that calls others, and the budget that its plain round has begun with.
+    abreast_again: Option<Block>,
+    begun_with: Variable,
+    /// What the current activation is in line of, the activations in line whose slow bodies are not there yet, and how
+    /// many instructions were made in line.
+    inlined: Option<Inlined>,
+    unfinished: Vec<Activation<'a>>,
+    in_line: usize,
+    calls: Calls,
+    /// Whether the behaviour calls anything, and so spends fuel.
+    spends: bool,
+    signatures: Vec<(Vec<Type>, Type, SigRef)>,
+    /// The integer that was made a word last, and that word first.
+    last_tagged: Option<(Value, Value)>,
+}
+
+/// Loads and stores of what is known to be there.
+fn trusted() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+/// Loads of what does not change while the function runs, and may be read at any time.
+fn constant() -> MemFlagsData {
+    MemFlagsData::trusted().with_readonly().with_can_move()
+}
+
+impl<'a, 'b> Body<'a, 'b> {
+    /// Compiles the code into the function of the builder; whether calls are in line there.
+    pub(super) fn build(
+        b: FunctionBuilder<'b>,
+        unit: &'a Unit<'a>,
+        functions: &'a [Looked<'a>],
+        (subject, flow, role): (&'a Subject<'a>, &'a Dataflow, Role),
+        calls: Calls,
+        config: TargetFrontendConfig,
+    ) -> bool {
+        let (mut body, params) = Body::new(b, unit, functions, subject, flow, role);
+        body.calls = calls;
+        body.enter(&params);
+        body.walk();
+        body.mode = Mode::Slow;
+        body.finish_inlined();
+        body.walk();
+        let in_line = body.in_line > 0 || body.abreast_again.is_some();
+        body.finish(config);
+        in_line
+    }
+
+    /// The form of a function that answers words: calls the other one.
+    pub(super) fn build_boxing(
+        b: FunctionBuilder<'b>,
+        unit: &'a Unit<'a>,
+        functions: &'a [Looked<'a>],
+        subject: &'a Subject<'a>,
+        flow: &'a Dataflow,
+        index: usize,
+        config: TargetFrontendConfig,
+    ) {
+        let role = Role::Function {
+            index,
+            unboxed: false,
+        };
+        let (mut body, params) = Body::new(b, unit, functions, subject, flow, role);
+        body.mode = Mode::Slow;
+        body.boxing(index, &params);
+        body.finish(config);
+    }
+
+    fn finish(mut self, config: TargetFrontendConfig) {
+        self.stop_here();
+        self.b.seal_all_blocks();
+        self.b.finalize(config);
+    }
+
+    /// A body of which nothing is there yet, and what its function is called with.
+    fn new(
+        mut b: FunctionBuilder<'b>,
+        unit: &'a Unit<'a>,
+        functions: &'a [Looked<'a>],
+        subject: &'a Subject<'a>,
+        flow: &'a Dataflow,
+        role: Role,
+    ) -> (Self, Vec<Value>) {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        b.seal_block(entry);
+        let stopped = b.create_block();
+        b.set_cold_block(stopped);
+        let params = b.block_params(entry).to_vec();
+        let n = subject.registers as usize;
+        let words: Vec<_> = (0..n).map(|_| b.declare_var(I64)).collect();
+        let floats: Vec<_> = (0..n).map(|_| b.declare_var(F64)).collect();
+        let [budget, groups_left, begun_with] = [(); 3].map(|()| b.declare_var(I64));
+        let positions = Positions::new(&mut b);
+        let calls = |i: &Instr| matches!(i, Instr::Call { .. });
+        let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
+        let code = subject.code.len();
+        let body = Body {
+            b,
+            unit,
+            functions,
+            subject,
+            flow,
+            role,
+            mode: Mode::Fast,
+            state: flow.start(),
+            here: vec![Here::default(); n],
+            words,
+            floats,
+            budget,
+            turn: params[0],
+            positions,
+            current: Vec::new(),
+            at: 0,
+            resume: 0,
+            unproven: false,
+            before: Vec::new(),
+            fast: vec![None; code],
+            slow: vec![None; code],
+            stopped,
+            again: None,
+            fast_again: None,
+            group: None,
+            groups_left,
+            abreast_again: None,
+            begun_with,
+            inlined: None,
+            unfinished: Vec::new(),
+            in_line: 0,
+            calls: Calls::InLine,
+            spends,
+            signatures: Vec::new(),
+            last_tagged: None,
+        };
+        (body, params)
+    }
+
+    /// The inputs into their registers, and the tests of what the fast body takes for granted.
+    fn enter(&mut self, params: &[Value]) {
+        match self.role {
+            Role::Behaviour { captures } => {
+                let (actor, message) = (params[1], params[2]);
+                if self.spends {
+                    self.whole_budget();
+                }
+                // An actor's state changes only when its turn has ended.
+                let load =
+                    |b: &mut FunctionBuilder, at, offset| b.ins().load(I64, constant(), at, offset);
+                let state = match captures {
+                    0 => None,
+                    _ => Some(load(&mut self.b, actor, layout::STATE)),
+                };
+                for i in 0..captures {
+                    let state = state.expect("a behaviour with captures has a state");
+                    let capture = match captures {
+                        1 => state,
+                        _ => load(&mut self.b, state, 8 * i32::from(i)),
+                    };
+                    self.set_word(i, capture);
+                }
+                self.set_word(captures, message);
+            }
+            Role::Function { .. } => {
+                self.b.def_var(self.budget, params[1]);
+                for (i, param) in params[2..].iter().enumerate() {
+                    self.set_word(i as Register, *param);
+                }
+            }
+        }
+        if !self.flow.loops && self.flow.inputs.iter().all(|kinds| *kinds == Kinds::ANY) {
+            return;
+        }
+        let again = self.b.create_block();
+        self.b.ins().jump(again, &[]);
+        self.b.switch_to_block(again);
+        self.again = Some(again);
+        self.test_inputs();
+        self.begin_rounds();
+    }
+
+    /// Tests what the fast body takes for granted, of words.
+    fn test_inputs(&mut self) {
+        for (i, kinds) in self.flow.inputs.iter().enumerate() {
+            let word = self.b.use_var(self.words[i]);
+            if *kinds == Kinds::FIXNUM {
+                let is = self.is_fixnum(word);
+                self.leave_unless(is, Target::Slow(0));
+                if self.flow.counters[i] {
+                    self.has_room(word);
+                }
+            } else if *kinds == Kinds::FLOAT {
+                let is = self.is_flonum(word);
+                self.leave_unless(is, Target::Slow(0));
+                let float = self.decode(word);
+                self.b.def_var(self.floats[i], float);
+            }
+        }
+    }
+
+    /// From what was tested to the fast body, by groups if it is a loop that counts.
+    fn begin_rounds(&mut self) {
+        let fast_again = self.b.create_block();
+        self.groups(fast_again);
+        self.b.switch_to_block(fast_again);
+        self.fast_again = Some(fast_again);
+        self.begin_plain_round();
+        self.start_of_round();
+    }
+
+    /// Compiles all instructions that can be reached in this mode.
+    fn walk(&mut self) {
+        let subject = self.subject;
+        let mut reached = self.mode == Mode::Fast;
+        for (i, instruction) in subject.code.iter().enumerate() {
+            let label = i as Label;
+            let block = match self.mode {
+                // Also where the jumps that dataflow.rs has met were left out: what is known here is what it knows.
+                Mode::Fast if reached && self.flow.labels[i].is_some() => {
+                    Some(self.block_of(Target::Fast(label)))
+                }
+                Mode::Fast => self.fast[i],
+                Mode::Slow => self.slow[i],
+            };
+            if let Some(block) = block {
+                if reached {
+                    self.go(self.to(label));
+                }
+                self.arrive(label, block);
+                reached = true;
+            }
+            if !reached {
+                continue;
+            }
+            self.at = label;
+            if !std::mem::take(&mut self.unproven) {
+                self.resume = label;
+                self.before.clear();
+            }
+            self.instruction(instruction);
+            reached = instruction.falls_through();
+            if reached && self.mode == Mode::Fast {
+                self.state.pass(instruction, subject);
+            }
+        }
+    }
+
+    /// Condition on in a block that was jumped to.
+    fn arrive(&mut self, label: Label, block: Block) {
+        self.b.switch_to_block(block);
+        // Jumps go forward, and the fast body is complete before the slow one: all that lead here are there.
+        self.b.seal_block(block);
+        self.positions.forget();
+        self.current.clear();
+        if self.mode == Mode::Fast {
+            let known = self.flow.labels[label as usize].clone();
+            self.state = known.expect("what is jumped to was met before");
+        }
+        for r in 0..self.here.len() {
+            let float = self.mode == Mode::Fast && self.state.known(r as Register).unboxed;
+            self.here[r] = Here {
+                word: !float,
+                float,
+                test: None,
+            };
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instr) {
+        match instruction {
+            Instr::Move { dst, src } => self.copy(*dst, *src),
+            Instr::Op {
+                dst,
+                primitive,
+                args,
+            } => self.primitive(*dst, *primitive, args, None),
+            Instr::GuardOp {
+                dst,
+                primitive,
+                args,
+                label,
+            } => self.primitive(*dst, *primitive, args, Some(*label)),
+            Instr::Jump { label } => self.go(self.to(*label)),
+            Instr::Branch { condition, label } => {
+                let holds = self.is_true(*condition);
+                self.leave_unless(holds, self.to(*label));
+            }
+            Instr::Falsy { value, label } => {
+                let word = self.word(*value);
+                let is_false = self.is_word(word, Word::FALSE);
+                let is_nil = self.is_word(word, Word::NIL);
+                let falsy = self.b.ins().bor(is_false, is_nil);
+                self.leave_if(falsy, self.to(*label));
+            }
+            Instr::Abort { reason } => {
+                let reason = self.word(*reason);
+                // A trace shows what the turn would have created.
+                self.write_down();
+                self.halt(Stop::Aborted, Some(reason));
+                self.go(Target::Stopped);
+            }
+            Instr::Done => self.end(entry::DONE),
+            Instr::Ignore => self.end(entry::IGNORED),
+            Instr::Match { left, right, label } => self.matching(*left, *right, *label),
+            Instr::MatchTuple {
+                value,
+                count,
+                first,
+                label,
+            } => self.match_tuple(*value, *count as usize, *first, *label),
+            Instr::MatchCons {
+                value,
+                head,
+                tail,
+                label,
+            } => self.match_cons(*value, *head, *tail, *label),
+            Instr::Tuple { dst, elements } => self.tuple(*dst, elements),
+            Instr::Cons { dst, head, tail } => self.cons(*dst, *head, *tail),
+            Instr::Call {
+                dst,
+                function,
+                args,
+            } => self.call(*dst, *function, args),
+            Instr::TailCall { function, args } => self.tail_call(*function, args),
+            Instr::Return { value } => self.give_back(*value),
+            effect => self.effect(effect),
+        }
+    }
+
+    fn primitive(&mut self, d: Register, p: Primitive, args: &[Operand], label: Option<Label>) {
+        let plan = match self.mode {
+            Mode::Fast => self.state.plan(p, args, self.subject.constants),
+            Mode::Slow if is_test(p) => Plan::Test,
+            Mode::Slow => Plan::Helper,
+        };
+        match plan {
+            Plan::Fixnums => {
+                let word = self.fixnums(p, args);
+                self.set_word(d, word);
+            }
+            Plan::Floats => {
+                let float = self.floats(d, p, args);
+                self.set_float(d, float);
+            }
+            Plan::Numbers => {
+                let word = self.numbers(p, args);
+                self.set_word(d, word);
+            }
+            Plan::Test => {
+                let holds = self.test(p, args);
+                self.set_test(d, holds);
+            }
+            Plan::Take => self.take(d, p, args, label),
+            Plan::Helper if self.mode == Mode::Fast && self.read(d, p, args, label) => {}
+            Plan::Helper => {
+                let answer = self.asked(p, args, label);
+                self.set_word(d, answer);
+            }
+        }
+    }
+}
+
+fn is_test(p: Primitive) -> bool {
+    (Primitive::Eq..=Primitive::Ge).contains(&p) || Kinds::tested(p).is_some()
+}

@@ -1,0 +1,190 @@
+//! Tuples and lists: taken apart and made.
+use super::positions::Place;
+use super::{trusted, Body, Mode};
+use crate::stubs::Seldom;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I16, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use mote_vm::code::ir::{Label, Operand, Register};
+use mote_vm::native::layout::{self, Kind, COUNT_SHIFT, GRANULE};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{self, Value as Word};
+
+/// From the word of a list to its cell, and where the tail is in that.
+const HEAD: i32 = -(value::TAG_CONS as i32);
+const TAIL: i32 = HEAD + 8;
+
+impl Body<'_, '_> {
+    pub(super) fn match_tuple(
+        &mut self,
+        value: Operand,
+        count: usize,
+        first: Register,
+        label: Label,
+    ) {
+        let word = self.word(value);
+        let boxed = self.has_tag(word, value::TAG_BOXED);
+        self.leave_unless(boxed, self.to(label));
+        let header = self.b.ins().load(I64, trusted(), word, 0);
+        let tuple = layout::tuple_header(count);
+        let is = self.b.ins().icmp_imm_s(IntCC::Equal, header, tuple);
+        self.leave_unless(is, self.to(label));
+        for i in 0..count {
+            let element = self.b.ins().load(I64, trusted(), word, 8 + 8 * i as i32);
+            self.set_word(first + i as Register, element);
+        }
+    }
+
+    pub(super) fn match_cons(
+        &mut self,
+        value: Operand,
+        head: Register,
+        tail: Register,
+        label: Label,
+    ) {
+        let word = self.word(value);
+        let cons = self.has_tag(word, value::TAG_CONS);
+        self.leave_unless(cons, self.to(label));
+        let (first, rest) = (self.load(word, HEAD), self.load(word, TAIL));
+        self.set_word(head, first);
+        self.set_word(tail, rest);
+    }
+
+    fn load(&mut self, word: Value, offset: i32) -> Value {
+        self.b.ins().load(I64, trusted(), word, offset)
+    }
+
+    /// Leaves unless the condition holds: the primitive has no answer.
+    fn answer_if(&mut self, condition: Value, label: Option<Label>) {
+        match label {
+            Some(label) => self.leave_unless(condition, self.to(label)),
+            None => self.assume(condition),
+        }
+    }
+
+    /// A primitive that looks into a value.
+    pub(super) fn take(
+        &mut self,
+        d: Register,
+        p: Primitive,
+        args: &[Operand],
+        label: Option<Label>,
+    ) {
+        debug_assert!(self.mode == Mode::Fast);
+        match p {
+            Primitive::Not => {
+                if let Operand::Register(r) = args[0] {
+                    if let Some(test) = self.here[r as usize].test {
+                        let opposite = self.b.ins().bxor_imm_s(test, 1);
+                        return self.set_test(d, opposite);
+                    }
+                }
+                let word = self.word(args[0]);
+                let (yes, no) = (
+                    self.is_word(word, Word::TRUE),
+                    self.is_word(word, Word::FALSE),
+                );
+                let boolean = self.b.ins().bor(yes, no);
+                self.answer_if(boolean, label);
+                self.set_test(d, no);
+            }
+            Primitive::Hd | Primitive::Tl => {
+                let word = self.word(args[0]);
+                let cons = self.has_tag(word, value::TAG_CONS);
+                self.answer_if(cons, label);
+                let offset = if p == Primitive::Hd { HEAD } else { TAIL };
+                let part = self.load(word, offset);
+                self.set_word(d, part);
+            }
+            Primitive::TupleSize => {
+                let count = self.tuple_count(args[0], label);
+                let size = self.tagged(count);
+                self.set_word(d, size);
+            }
+            _ => {
+                let count = self.tuple_count(args[0], label);
+                let tuple = self.word(args[0]);
+                let index = self.fixnum(args[1]);
+                let index = self.untagged(index);
+                // Unsigned: a negative one is too large.
+                let within = self.b.ins().icmp(IntCC::UnsignedLessThan, index, count);
+                self.answer_if(within, label);
+                let offset = self.b.ins().ishl_imm_s(index, 3);
+                let at = self.b.ins().iadd(tuple, offset);
+                let element = self.load(at, 8);
+                self.set_word(d, element);
+            }
+        }
+    }
+
+    /// How many elements a tuple has.
+    fn tuple_count(&mut self, arg: Operand, label: Option<Label>) -> Value {
+        let word = self.word(arg);
+        let boxed = self.has_tag(word, value::TAG_BOXED);
+        self.answer_if(boxed, label);
+        let kind = self.b.ins().load(I16, trusted(), word, 0);
+        let tuple = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::Equal, kind, Kind::Tuple as i64);
+        self.answer_if(tuple, label);
+        let header = self.load(word, 0);
+        self.b.ins().ushr_imm_s(header, i64::from(COUNT_SHIFT))
+    }
+
+    pub(super) fn tuple(&mut self, d: Register, elements: &[Operand]) {
+        let words: Vec<Value> = elements.iter().map(|e| self.word(*e)).collect();
+        let cell = self.allocate((words.len() + 2) / 2);
+        let header = layout::tuple_header(words.len());
+        let header = self.b.ins().iconst(I64, header);
+        self.b.ins().store(trusted(), header, cell, 0);
+        self.fill(cell, 8, &words);
+        self.set_word(d, cell);
+    }
+
+    pub(super) fn cons(&mut self, d: Register, head: Operand, tail: Operand) {
+        let words = [self.word(head), self.word(tail)];
+        let cell = self.allocate(1);
+        self.fill(cell, 0, &words);
+        let list = self.b.ins().iadd_imm_s(cell, value::TAG_CONS as i64);
+        self.set_word(d, list);
+    }
+
+    pub(super) fn fill(&mut self, cell: Value, offset: i32, words: &[Value]) {
+        for (i, word) in words.iter().enumerate() {
+            let offset = offset + 8 * i as i32;
+            self.b.ins().store(trusted(), *word, cell, offset);
+        }
+    }
+
+    /// Room for so many granules: the heap's `allocate`. The turn stops when memory is exhausted.
+    pub(super) fn allocate(&mut self, granules: usize) -> Value {
+        let bytes = (granules * GRANULE) as i64;
+        let (next, end) = self.position(Place::Heap);
+        let after = self.b.ins().iadd_imm_s(next, bytes);
+        let (quick, slow) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
+        let cell = self.b.append_block_param(merged, I64);
+        self.b.set_cold_block(slow);
+        // Before the first block both are 0.
+        let fits = IntCC::UnsignedLessThanOrEqual;
+        let fits = self.b.ins().icmp(fits, after, end);
+        self.b.ins().brif(fits, quick, &[], slow, &[]);
+
+        self.b.switch_to_block(quick);
+        self.b.seal_block(quick);
+        self.move_position(Place::Heap, after);
+        self.b.ins().jump(merged, &[next.into()]);
+
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        let granules = self.b.ins().iconst(I64, granules as i64);
+        let turn = self.turn;
+        let found = self.seldom(Seldom::Allocate, &[turn, granules]);
+        self.b.ins().jump(merged, &[found.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        cell
+    }
+}

@@ -1,0 +1,227 @@
+//! Comparisons and type tests: truth values, which are words only where they are asked for as such.
+use super::{Body, Mode};
+use crate::kinds::Kinds;
+use crate::stubs::Seldom;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::{I64, I8};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use mote_vm::code::ir::{Label, Operand};
+use mote_vm::native::{helpers, is_alone, layout::Kind, two_zeros};
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::{self, Value as Word};
+
+/// Integers up to this size are floats without loss.
+const EXACT: i64 = 1 << 53;
+
+impl Body<'_, '_> {
+    pub(super) fn test(&mut self, p: Primitive, args: &[Operand]) -> Value {
+        match Kinds::tested(p) {
+            Some((sure, possible)) => self.type_test(p, args[0], sure, possible),
+            None => self.compared(p, args[0], args[1]),
+        }
+    }
+
+    fn always(&mut self, truth: bool) -> Value {
+        self.b.ins().iconst(I8, i64::from(truth))
+    }
+
+    fn compared(&mut self, p: Primitive, a: Operand, b: Operand) -> Value {
+        let (of_a, of_b) = (self.kinds(a), self.kinds(b));
+        if of_a == Kinds::FIXNUM && of_b == Kinds::FIXNUM {
+            let (a, b) = (self.word(a), self.word(b));
+            return self.b.ins().icmp(order(p), a, b);
+        }
+        // An integer is equal to a float, but never the same.
+        let identical = matches!(p, Primitive::Same | Primitive::Differ);
+        if !identical || (of_a == Kinds::FLOAT && of_b == Kinds::FLOAT) {
+            if let (Some(x), Some(y)) = (self.as_float(a), self.as_float(b)) {
+                return self.floats_compared(p, x, y);
+            }
+        }
+        // Nothing but the same word equals what has only one.
+        let alone = |kinds: Kinds| !kinds.can_be(Kinds::NUMBER);
+        let identity = match p {
+            Primitive::Same | Primitive::Differ => self.is_alone(a) || self.is_alone(b),
+            Primitive::Eq | Primitive::Ne => {
+                (self.is_immediate(a) && alone(of_a)) || (self.is_immediate(b) && alone(of_b))
+            }
+            _ => false,
+        };
+        let zero = identical && (self.is_immediate(a) || self.is_immediate(b));
+        let (a, b) = (self.word(a), self.word(b));
+        if identity {
+            return self.b.ins().icmp(order(p), a, b);
+        }
+        let (quick, slow) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
+        let result = self.b.append_block_param(merged, I8);
+        self.b.set_cold_block(slow);
+        if zero {
+            // The word of 0.0 is the same as no other word but, perhaps, that of a cell.
+            let (a, b) = (
+                self.has_tag(a, value::TAG_BOXED),
+                self.has_tag(b, value::TAG_BOXED),
+            );
+            let cell = self.b.ins().bor(a, b);
+            self.b.ins().brif(cell, slow, &[], quick, &[]);
+        } else {
+            let both = self.b.ins().band(a, b);
+            let both = self.is_fixnum(both);
+            self.b.ins().brif(both, quick, &[], slow, &[]);
+        }
+
+        self.b.switch_to_block(quick);
+        self.b.seal_block(quick);
+        let holds = self.b.ins().icmp(order(p), a, b);
+        self.b.ins().jump(merged, &[holds.into()]);
+
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        let number = self.b.ins().iconst(I64, i64::from(p.number()));
+        let turn = self.turn;
+        let word = self.paid_seldom(Seldom::Compared, &[turn, number, a, b]);
+        let holds = self.is_word(word, Word::TRUE);
+        self.b.ins().jump(merged, &[holds.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+
+    fn floats_compared(&mut self, p: Primitive, x: Value, y: Value) -> Value {
+        use Primitive as P;
+        let condition = match p {
+            P::Same if !two_zeros() => FloatCC::Equal,
+            P::Differ if !two_zeros() => FloatCC::NotEqual,
+            P::Same | P::Differ => {
+                let x = self.b.ins().bitcast(I64, MemFlagsData::new(), x);
+                let y = self.b.ins().bitcast(I64, MemFlagsData::new(), y);
+                return self.b.ins().icmp(order(p), x, y);
+            }
+            P::Eq => FloatCC::Equal,
+            P::Ne => FloatCC::NotEqual,
+            P::Lt => FloatCC::LessThan,
+            P::Le => FloatCC::LessThanOrEqual,
+            P::Gt => FloatCC::GreaterThan,
+            _ => FloatCC::GreaterThanOrEqual,
+        };
+        self.b.ins().fcmp(condition, x, y)
+    }
+
+    /// The operand as a float, if it is at hand as one.
+    fn as_float(&mut self, a: Operand) -> Option<Value> {
+        match a {
+            Operand::Register(r) => {
+                let here = self.here[r as usize];
+                here.float.then(|| self.b.use_var(self.floats[r as usize]))
+            }
+            Operand::Constant(_) => {
+                let value = self.constant_of(a);
+                let exact = value.as_fixnum().filter(|n| (-EXACT..=EXACT).contains(n));
+                let float = value.as_float().or(exact.map(|n| n as f64))?;
+                Some(self.b.ins().f64const(float))
+            }
+        }
+    }
+
+    /// Whether the operand is a constant that is the same as no other word.
+    fn is_alone(&self, a: Operand) -> bool {
+        matches!(a, Operand::Constant(_)) && is_alone(self.constant_of(a))
+    }
+
+    fn is_immediate(&self, a: Operand) -> bool {
+        matches!(a, Operand::Constant(_)) && self.constant_of(a).is_immediate()
+    }
+
+    fn type_test(&mut self, p: Primitive, a: Operand, sure: Kinds, possible: Kinds) -> Value {
+        use Primitive as P;
+        let kinds = self.kinds(a);
+        if kinds.is(sure) {
+            return self.always(true);
+        }
+        if !kinds.can_be(possible) {
+            return self.always(false);
+        }
+        let word = self.word(a);
+        // What is no cell with a header.
+        let plain = match p {
+            P::IsInteger => {
+                let bit = self.is_fixnum(word);
+                self.b.ins().icmp_imm_s(IntCC::NotEqual, bit, 0)
+            }
+            P::IsFloat => self.is_flonum(word),
+            P::IsNumber => {
+                let tag = self.b.ins().band_imm_s(word, 3);
+                self.b.ins().icmp_imm_s(IntCC::NotEqual, tag, 0)
+            }
+            P::IsAtom => {
+                let low = self.b.ins().band_imm_u(word, i64::from(u32::MAX));
+                let atom = value::TAG_IMMEDIATE as i64;
+                return self.b.ins().icmp_imm_s(IntCC::Equal, low, atom);
+            }
+            P::IsBoolean => {
+                let yes = self.is_word(word, Word::TRUE);
+                let no = self.is_word(word, Word::FALSE);
+                return self.b.ins().bor(yes, no);
+            }
+            P::IsList => {
+                let cons = self.has_tag(word, value::TAG_CONS);
+                let empty = self.is_word(word, Word::EMPTY_LIST);
+                return self.b.ins().bor(cons, empty);
+            }
+            P::IsAddress => self.has_tag(word, value::TAG_ADDRESS),
+            _ => self.always(false),
+        };
+        // Cells with a header are the helper's, but for tuples.
+        let boxed = self.has_tag(word, value::TAG_BOXED);
+        let cell = self.b.create_block();
+        let merged = self.next_block();
+        let result = self.b.append_block_param(merged, I8);
+        self.b.ins().brif(boxed, cell, &[], merged, &[plain.into()]);
+        self.b.switch_to_block(cell);
+        self.b.seal_block(cell);
+        let holds = if p == P::IsTuple {
+            let header = self.b.ins().load(I8, super::trusted(), word, 0);
+            let tuple = Kind::Tuple as i64;
+            self.b.ins().icmp_imm_s(IntCC::Equal, header, tuple)
+        } else {
+            let number = self.b.ins().iconst(I64, i64::from(p.number()));
+            let (turn, none) = (self.turn, self.b.ins().iconst(I64, 0));
+            let args = [turn, number, word, none, none];
+            let answer = match self.mode {
+                Mode::Fast => self.helper(helpers::OP, &args),
+                Mode::Slow => self.seldom(Seldom::Op, &args),
+            };
+            self.is_word(answer, Word::TRUE)
+        };
+        self.b.ins().jump(merged, &[holds.into()]);
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+
+    pub(super) fn has_tag(&mut self, word: Value, tag: u64) -> Value {
+        let mask = value::TAG_MASK as i64;
+        let found = self.b.ins().band_imm_s(word, mask);
+        self.b.ins().icmp_imm_s(IntCC::Equal, found, tag as i64)
+    }
+
+    /// Condition to the label unless both are exactly equal.
+    pub(super) fn matching(&mut self, left: Operand, right: Operand, label: Label) {
+        let holds = self.compared(Primitive::Same, left, right);
+        self.leave_unless(holds, self.to(label));
+    }
+}
+
+/// The condition on words that a comparison of fixnums is: tagging keeps their order.
+pub(super) fn order(p: Primitive) -> IntCC {
+    use Primitive as P;
+    match p {
+        P::Eq | P::Same => IntCC::Equal,
+        P::Ne | P::Differ => IntCC::NotEqual,
+        P::Lt => IntCC::SignedLessThan,
+        P::Le => IntCC::SignedLessThanOrEqual,
+        P::Gt => IntCC::SignedGreaterThan,
+        _ => IntCC::SignedGreaterThanOrEqual,
+    }
+}

@@ -1,0 +1,446 @@
+//! Unrolled loops: several rounds at once of a loop that counts (counted_loops.rs). Those that are made at once are a
+//! **group**.
+//!
+//! A group has the rounds of the plain loop one after the other, or in lanes (lanes.rs). How many groups there is fuel
+//! for, and how many there are before the loop ends, is calculated before the first of them; what they count is how many of
+//! them are left, from which fuel and counters follow where they are asked for.
+//!
+//! Invariants:
+//! 1. For all groups fuel is left of the slice, and no round of them is the last.
+//! 2. It is made whole or not at all: wherever something is not usual, it goes to the plain loop with what it was begun
+//!    with. So it has no effects, and whatever comes of what is not usual comes of it there.
+//! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
+//!    computed from them, and no way depends on one.
+use super::{Body, Target};
+use crate::counted_loops::{Bound, Counted, DISTANCE, ROUNDS};
+use crate::intervals::{self, Interval};
+use crate::kinds::Kinds;
+use crate::linear::Linear;
+use crate::loop_nest::LoopNest;
+use crate::path::Limit;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F64, I64};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
+use cranelift_frontend::Variable;
+use mote_vm::code::ir::{Instr, Label, Operand};
+use std::rc::Rc;
+
+/// A group that is being compiled.
+pub(super) struct Unrolled {
+    /// Where what is not usual goes.
+    pub(super) given_up: Block,
+    pub(super) counted: Rc<Counted>,
+    /// How many rounds it has.
+    pub(super) rounds: i64,
+    pub(super) linear: Linear,
+    /// The counters that it needs as floats.
+    pub(super) counters: Vec<Counter>,
+    /// Whether all floats are finite for certain.
+    pub(super) finite: bool,
+    /// Otherwise a sum that is finite only if all floats are that nobody has asked about.
+    pub(super) sum: Option<Value>,
+}
+
+/// A counter as a float, times a power of two.
+pub(super) struct Counter {
+    pub(super) param: u16,
+    pub(super) power: f64,
+    /// What it grows by from one group to the next.
+    by: f64,
+    pub(super) float: Variable,
+}
+
+/// What groups of a loop are.
+struct Groups<'a> {
+    /// The loops in its rounds, if there are any: then the rounds of a group are made in lanes.
+    nest: Option<LoopNest<'a>>,
+    counted: Rc<Counted>,
+    /// What its floats are to lie in at first, if none of them can get out of the finite ones then.
+    beginning: Option<Interval>,
+    /// The fuel of a group.
+    price: i64,
+}
+
+/// What is known before the first group: how many there are, and the parameters before and after them.
+struct Start {
+    count: Value,
+    begun: Vec<Value>,
+    ends: Vec<Option<Value>>,
+    left_at_end: Value,
+}
+
+/// What a group begins with.
+struct Begun {
+    /// How many groups are left, with this one.
+    left: Value,
+    words: Vec<Value>,
+    floats: Vec<Option<Value>>,
+}
+
+impl<'a> Body<'a, '_> {
+    /// From the start of a loop to its plain form, by groups as far as they go.
+    pub(super) fn groups(&mut self, plain: Block) {
+        let Some(groups) = self.groups_of_loop() else {
+            self.b.ins().jump(plain, &[]);
+            return;
+        };
+        let start = self.admit(&groups, plain);
+        // What groups need of counters as floats is known when they are compiled; it is made before them.
+        let (before, head) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(before, &[]);
+        self.b.seal_block(before);
+        self.b.switch_to_block(head);
+        let begun = self.begin_group(&groups, &start);
+        let (group, done) = self.group(&groups, begun.left, head);
+        self.done(done, &start, plain);
+        self.give_up(group.given_up, &groups, &start, begun, plain);
+        self.b.switch_to_block(before);
+        self.before_groups(&start, group.counters, head);
+        self.state = self.flow.start();
+        self.before.clear();
+        self.unproven = false;
+    }
+
+    /// What groups of this loop would be, if it counts.
+    fn groups_of_loop(&self) -> Option<Groups<'a>> {
+        let nest = self.nest();
+        let counted = match &nest {
+            Some(nest) => nest.counted.clone(),
+            None => Rc::new(Counted::of(self.subject, self.flow, false)?),
+        };
+        let beginning = match nest {
+            Some(_) => None,
+            None => intervals::beginning(&counted, self.subject, self.flow),
+        };
+        let price = ROUNDS * nest.as_ref().map_or(1, |nest| nest.price);
+        Some(Groups {
+            nest,
+            counted,
+            beginning,
+            price,
+        })
+    }
+
+    /// Goes to the plain loop unless at least one group is certain; how many are.
+    fn admit(&mut self, groups: &Groups<'a>, plain: Block) -> Start {
+        if let Some(beginning) = groups.beginning {
+            for (i, kinds) in self.flow.inputs.iter().enumerate() {
+                if *kinds == Kinds::FLOAT {
+                    let float = self.b.use_var(self.floats[i]);
+                    let within = self.is_within(beginning, float);
+                    self.unless_plain(within, plain);
+                }
+            }
+        }
+        if let Some(nest) = &groups.nest {
+            self.admit_lanes(nest, plain);
+        }
+        let budget = self.b.use_var(self.budget);
+        let begun: Vec<Value> = self.words();
+        let enough = self.has_fuel_for(budget, groups.price);
+        self.unless_plain(enough, plain);
+        let mut count = self.fuel_for(budget, groups.price);
+        for bound in &groups.counted.bounds {
+            let distance = self.distance(bound, &begun);
+            let near = self.is_near(distance);
+            self.unless_plain(near, plain);
+            // Twice the integer is in words.
+            let group = self.b.ins().iconst(I64, 2 * ROUNDS * bound.step);
+            let before = self.b.ins().udiv(distance, group);
+            let before = self.b.ins().iadd_imm_s(before, 1);
+            count = self.b.ins().umin(count, before);
+        }
+        let spent = self.b.ins().imul_imm_s(count, groups.price);
+        let left_at_end = self.b.ins().isub(budget, spent);
+        let ends = (groups.counted.steps.iter().zip(&begun))
+            .map(|(step, word)| step.map(|step| self.ahead(*word, step, count)))
+            .collect();
+        Start {
+            count,
+            begun,
+            ends,
+            left_at_end,
+        }
+    }
+
+    /// The parameters at the head of a group: counters follow from how many groups are left.
+    fn begin_group(&mut self, groups: &Groups<'a>, start: &Start) -> Begun {
+        let left = self.b.use_var(self.groups_left);
+        for (i, (step, end)) in groups.counted.steps.iter().zip(&start.ends).enumerate() {
+            if let (Some(step), Some(end)) = (step, end) {
+                let word = self.ahead(*end, -step, left);
+                self.b.def_var(self.words[i], word);
+            }
+        }
+        let words = self.words();
+        let floats = (self.flow.inputs.iter().zip(&self.floats))
+            .map(|(kinds, float)| (*kinds == Kinds::FLOAT).then(|| self.b.use_var(*float)))
+            .collect();
+        Begun {
+            left,
+            words,
+            floats,
+        }
+    }
+
+    /// The rounds of a group, and back to its head while any are left; where it goes on when none is.
+    fn group(&mut self, groups: &Groups<'a>, left: Value, head: Block) -> (Unrolled, Block) {
+        let given_up = self.b.create_block();
+        self.b.set_cold_block(given_up);
+        self.state = self.flow.start();
+        self.group = Some(Unrolled {
+            given_up,
+            linear: Linear::start(self.flow, self.subject.registers),
+            counted: groups.counted.clone(),
+            rounds: ROUNDS,
+            counters: Vec::new(),
+            finite: groups.beginning.is_some(),
+            sum: None,
+        });
+        match &groups.nest {
+            Some(nest) => self.lanes(nest),
+            None => (0..ROUNDS).for_each(|_| self.round()),
+        }
+        let group = self.group.as_ref().expect("it was begun above");
+        if let Some(sum) = group.sum {
+            let finite = self.is_finite(sum);
+            self.leave_unless(finite, Target::Slow(0));
+        }
+        let group = self.group.take().expect("as above");
+        self.counters_go_on(&group);
+        let fewer = self.b.ins().iadd_imm_s(left, -1);
+        self.b.def_var(self.groups_left, fewer);
+        let done = self.b.create_block();
+        self.b.ins().brif(fewer, head, &[], done, &[]);
+        (group, done)
+    }
+
+    /// After the last group: the plain loop makes the rounds that are left.
+    fn done(&mut self, done: Block, start: &Start, plain: Block) {
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+        self.b.def_var(self.budget, start.left_at_end);
+        for (i, end) in start.ends.iter().enumerate() {
+            if let Some(end) = *end {
+                self.b.def_var(self.words[i], end);
+            }
+        }
+        self.b.ins().jump(plain, &[]);
+    }
+
+    /// Out of the middle of a group: the plain loop makes its rounds, with what it was begun with.
+    fn give_up(
+        &mut self,
+        given_up: Block,
+        groups: &Groups<'a>,
+        start: &Start,
+        begun: Begun,
+        plain: Block,
+    ) {
+        self.b.switch_to_block(given_up);
+        let unspent = self.b.ins().imul_imm_s(begun.left, groups.price);
+        let budget = self.b.ins().iadd(start.left_at_end, unspent);
+        self.b.def_var(self.budget, budget);
+        for (i, float) in begun.floats.into_iter().enumerate() {
+            match float {
+                Some(float) => self.b.def_var(self.floats[i], float),
+                None => self.b.def_var(self.words[i], begun.words[i]),
+            }
+        }
+        self.b.ins().jump(plain, &[]);
+    }
+
+    /// Before the first group: counters as floats, which its rounds asked for.
+    fn before_groups(&mut self, start: &Start, counters: Vec<Counter>, head: Block) {
+        self.b.def_var(self.groups_left, start.count);
+        for counter in counters {
+            let float = self.fixnum_as_float(start.begun[counter.param as usize]);
+            let power = self.b.ins().f64const(counter.power);
+            let float = self.b.ins().fmul(float, power);
+            self.b.def_var(counter.float, float);
+        }
+        self.b.ins().jump(head, &[]);
+        self.b.seal_block(head);
+    }
+
+    /// At the end of a group, for the next one.
+    pub(super) fn counters_go_on(&mut self, group: &Unrolled) {
+        for counter in &group.counters {
+            let float = self.b.use_var(counter.float);
+            let by = self.b.ins().f64const(counter.by);
+            let float = self.b.ins().fadd(float, by);
+            self.b.def_var(counter.float, float);
+        }
+    }
+
+    /// The words of the parameters; of floats there are none.
+    fn words(&mut self) -> Vec<Value> {
+        let inputs = self.flow.inputs.iter().zip(&self.words);
+        inputs
+            .map(|(kinds, word)| match *kinds {
+                Kinds::FLOAT => self.b.ins().iconst(I64, 0),
+                _ => self.b.use_var(*word),
+            })
+            .collect()
+    }
+
+    /// The word of a parameter after so many groups.
+    fn ahead(&mut self, word: Value, step: i64, groups: Value) -> Value {
+        if step == 0 {
+            return word;
+        }
+        let by = self.b.ins().imul_imm_s(groups, 2 * ROUNDS * step.abs());
+        match step > 0 {
+            true => self.b.ins().iadd(word, by),
+            false => self.b.ins().isub(word, by),
+        }
+    }
+
+    pub(super) fn unless_plain(&mut self, condition: Value, plain: Block) {
+        let next = self.next_block();
+        self.b.ins().brif(condition, next, &[], plain, &[]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    /// Twice as far as the last round of a group is before a bound.
+    fn distance(&mut self, bound: &Bound, words: &[Value]) -> Value {
+        let counter = words[bound.counter as usize];
+        // Words have twice the integer, and the tags go with the difference. What wraps is far away in either case: a
+        // counter has half of the integers around it free.
+        let (ahead, apart) = (2 * bound.ahead, if bound.met { 0 } else { -2 });
+        match (bound.bound, bound.above) {
+            (Limit::Constant(c), true) => {
+                let by = (ahead + apart).wrapping_sub(c.wrapping_mul(2) + 1);
+                self.b.ins().iadd_imm_s(counter, by)
+            }
+            (Limit::Constant(c), false) => {
+                let from = (apart - ahead).wrapping_add(c.wrapping_mul(2) + 1);
+                let from = self.b.ins().iconst(I64, from);
+                self.b.ins().isub(from, counter)
+            }
+            (Limit::Parameter(p), above) => {
+                let limit = words[p as usize];
+                let (more, less, ahead) = match above {
+                    true => (counter, limit, ahead),
+                    false => (limit, counter, -ahead),
+                };
+                let difference = self.b.ins().isub(more, less);
+                self.b.ins().iadd_imm_s(difference, ahead + apart)
+            }
+        }
+    }
+
+    /// Whether a distance is neither negative nor too large.
+    fn is_near(&mut self, distance: Value) -> Value {
+        let beyond = (2 * DISTANCE).trailing_zeros();
+        let beyond = self.b.ins().ushr_imm_s(distance, i64::from(beyond));
+        self.b.ins().icmp_imm_s(IntCC::Equal, beyond, 0)
+    }
+
+    /// One round, up to what it hands on to the next.
+    pub(super) fn round(&mut self) {
+        let group = self.group.as_ref().expect("a group has rounds");
+        let counted = group.counted.clone();
+        self.start_of_round();
+        for at in &counted.round {
+            self.compute(*at);
+        }
+        self.hand_on(&counted.handed);
+        self.state = self.flow.start();
+        if let Some(group) = &mut self.group {
+            group.linear.hand_on(&counted.handed, self.flow);
+        }
+    }
+
+    /// One instruction of a round.
+    pub(super) fn compute(&mut self, at: Label) {
+        let subject = self.subject;
+        let instruction = &subject.code[at as usize];
+        self.state.arrive(at, self.flow);
+        self.at = at;
+        self.unproven = false;
+        self.before.clear();
+        self.instruction(instruction);
+        self.pass(instruction);
+        self.unproven = false;
+    }
+
+    /// What is known after an instruction of a round.
+    pub(super) fn pass(&mut self, instruction: &Instr) {
+        self.state.pass(instruction, self.subject);
+        if let Some(group) = &mut self.group {
+            group.linear.pass(instruction, self.subject.constants);
+        }
+    }
+
+    /// Whether a float is in an interval that is as large below zero as above, or is above.
+    pub(super) fn is_within(&mut self, interval: Interval, float: Value) -> Value {
+        let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
+        let most = interval.1.to_bits() as i64;
+        let (distance, farthest) = if interval.0 > 0.0 {
+            let least = interval.0.to_bits() as i64;
+            let least_bits = self.b.ins().iconst(I64, least);
+            (self.b.ins().isub(bits, least_bits), most - least)
+        } else {
+            (self.b.ins().ishl_imm_s(bits, 1), most << 1)
+        };
+        let farthest = self.b.ins().iconst(I64, farthest);
+        let within = IntCC::UnsignedLessThanOrEqual;
+        self.b.ins().icmp(within, distance, farthest)
+    }
+
+    /// In a group, a float that must be finite for it to count.
+    pub(super) fn sum_up(&mut self, float: Value) {
+        let group = self.group.as_mut().expect("only groups sum up");
+        if group.finite {
+            return;
+        }
+        // What is not finite stays so in a sum. One that gets too large by itself gives the group up for nothing.
+        group.sum = Some(match group.sum {
+            Some(sum) => self.b.ins().fadd(sum, float),
+            None => float,
+        });
+    }
+
+    /// In a group: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
+    /// the counter was at the start, which is a float that grows from group to group.
+    pub(super) fn counter_as_float(&mut self, operand: Operand, power: f64) -> Option<Value> {
+        let group = self.group.as_mut()?;
+        let (param, ahead) = group.linear.of(operand)?;
+        group.counted.range(param)?;
+        let step = group.counted.steps[param as usize]?;
+        let known = |c: &&Counter| c.param == param && c.power == power;
+        let float = match group.counters.iter().find(known) {
+            Some(counter) => counter.float,
+            None => {
+                let float = self.b.declare_var(F64);
+                group.counters.push(Counter {
+                    param,
+                    power,
+                    by: (group.rounds * step) as f64 * power,
+                    float,
+                });
+                float
+            }
+        };
+        let start = self.b.use_var(float);
+        if ahead == 0 {
+            return Some(start);
+        }
+        let ahead = self.b.ins().f64const(ahead as f64 * power);
+        Some(self.b.ins().fadd(start, ahead))
+    }
+
+    /// A loop comes back with what it goes on with: words, or machine floats.
+    pub(super) fn start_of_round(&mut self) {
+        for (i, kinds) in self.flow.inputs.iter().enumerate() {
+            let float = *kinds == Kinds::FLOAT;
+            self.here[i] = super::Here {
+                word: !float || !self.flow.loops,
+                float,
+                test: None,
+            };
+        }
+    }
+}

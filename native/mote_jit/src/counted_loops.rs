@@ -1,0 +1,154 @@
+//! Loops that count towards a bound: several of their rounds are certain before the first of them is begun.
+//!
+//! Such a loop has one way round (path.rs), and it ends only where a comparison of a counter ([`Dataflow::steps`]) says so. As
+//! a counter goes one way in equal steps, the comparison for the last of some rounds answers for all of them. What the
+//! native code makes of that is in body/unroll.rs; here it is found out, without compiling anything. One that calls
+//! others is followed into them by loop_nest.rs.
+use super::dataflow::Dataflow;
+use super::kinds::Kinds;
+use super::path::{Condition, Limit, Path};
+use super::subject::Subject;
+use mote_vm::code::ir::{Instr, Label, Operand};
+use mote_vm::terms::prim::primitive::Primitive;
+
+/// Rounds of a group; a power of two, as the fuel is asked for by its bits.
+pub(super) const ROUNDS: i64 = 4;
+/// Instructions of the longest loop that is compiled as groups, too.
+const LONGEST: usize = 32;
+
+/// A group is made only if its last round is less than that away from a bound.
+pub(super) const DISTANCE: i64 = 1 << 50;
+/// A bound up to this size is near.
+const NEAR: i64 = 1 << 40;
+
+/// A loop that counts.
+pub(super) struct Counted {
+    /// The instructions of a round that compute something, in order.
+    pub(super) round: Vec<Label>,
+    /// What the round hands on.
+    pub(super) handed: Vec<Operand>,
+    /// By how much each parameter grows in a round, for those that are handed on as they are or are counters.
+    pub(super) steps: Vec<Option<i64>>,
+    /// Which parameters are handed on as they are.
+    pub(super) fixed: Vec<bool>,
+    /// What must hold before a group for all of its rounds to go on.
+    pub(super) bounds: Vec<Bound>,
+    /// Where the first of the bounds is looked at.
+    pub(super) exit: Option<Label>,
+}
+
+/// In the last round of a group, parameter `counter` and `ahead` are above the bound, or below it.
+pub(super) struct Bound {
+    pub(super) counter: u16,
+    pub(super) ahead: i64,
+    /// How far a round goes towards it.
+    pub(super) step: i64,
+    pub(super) bound: Limit,
+    pub(super) above: bool,
+    /// Whether it may be met.
+    pub(super) met: bool,
+    /// Where the counter lies in all rounds, if that is certain and near.
+    range: Option<(i64, i64)>,
+}
+
+impl Counted {
+    /// If it is one; its round may have `calls` or not.
+    pub(super) fn of(subject: &Subject<'_>, flow: &Dataflow, calls: bool) -> Option<Counted> {
+        let code = subject.code;
+        if !flow.loops || flow.size > LONGEST || !flow.steps.contains(&true) {
+            return None;
+        }
+        let is_round =
+            |i: &Instr| matches!(i, Instr::TailCall { function, .. } if subject.is_self(*function));
+        let end = code.iter().position(is_round)?;
+        if code[end + 1..].iter().any(is_round) {
+            return None;
+        }
+        let Instr::TailCall { args, .. } = &code[end] else {
+            return None;
+        };
+        let round = Path::to(end, subject, flow, calls)?;
+        let handed = (args.iter()).map(|arg| round.state.operand(*arg, subject.constants));
+        let handed: Vec<_> = handed.collect();
+        let as_expected = args.iter().enumerate().all(|(i, arg)| match arg {
+            Operand::Register(_) => handed[i].unboxed == (flow.inputs[i] == Kinds::FLOAT),
+            Operand::Constant(_) => true,
+        });
+        if !as_expected {
+            return None;
+        }
+        let bounds: Option<Vec<Bound>> = (round.taken_if.iter())
+            .map(|goes| Bound::of(goes, &round, args))
+            .collect();
+        let fixed = handed.iter().enumerate();
+        Some(Counted {
+            steps: round.linear.steps(args, flow),
+            fixed: fixed
+                .map(|(i, known)| known.param == Some(i as u16))
+                .collect(),
+            exit: round.taken_if.first().map(|goes| goes.at),
+            round: round.computes,
+            handed: args.clone(),
+            bounds: bounds?,
+        })
+    }
+
+    /// Where a counter lies in the rounds of a group, if it is on its way to a bound that is near. It is a float without
+    /// loss there.
+    pub(super) fn range(&self, counter: u16) -> Option<(i64, i64)> {
+        let mut bounds = self.bounds.iter().filter(|b| b.counter == counter);
+        bounds.find_map(|bound| bound.range)
+    }
+}
+
+impl Bound {
+    /// What a condition of a round asks of the last one of a group, if that answers for all.
+    fn of(goes: &Condition, round: &Path<'_>, args: &[Operand]) -> Option<Bound> {
+        use Primitive as P;
+        let (counter, ahead) = goes.counter;
+        let (param, step) = round.linear.of(args[counter as usize])?;
+        if param != counter {
+            return None;
+        }
+        if let Limit::Parameter(bound) = goes.bound {
+            if round.linear.of(args[bound as usize]) != Some((bound, 0)) {
+                return None;
+            }
+        }
+        let met = match (goes.p, step.signum()) {
+            (P::Ne | P::Differ | P::Gt, -1) | (P::Ne | P::Differ | P::Lt, 1) => false,
+            (P::Ge, -1) | (P::Le, 1) => true,
+            _ => return None,
+        };
+        let range = match goes.bound {
+            Limit::Constant(c) if (-NEAR..=NEAR).contains(&c) => {
+                let nearest = c - ahead + if met { 0 } else { -step.signum() };
+                // Twice as far, as the distance is that of the last round.
+                let farthest = nearest - step.signum() * 2 * DISTANCE;
+                Some((nearest.min(farthest), nearest.max(farthest)))
+            }
+            _ => None,
+        };
+        Some(Bound {
+            range,
+            counter,
+            ahead: ahead + (ROUNDS - 1) * step,
+            step: step.abs(),
+            bound: goes.bound,
+            above: step < 0,
+            met,
+        })
+    }
+
+    /// After how many rounds it no longer holds, if the counter begins with that; `None` if that is not certain.
+    pub(super) fn rounds(&self, begun: i64, bound: i64) -> Option<i64> {
+        let (step, towards) = match self.above {
+            true => (-self.step, 1),
+            false => (self.step, -1),
+        };
+        let first = begun + self.ahead - (ROUNDS - 1) * step;
+        let distance = towards * (first - bound);
+        let ends = distance >= 0 && distance % self.step == 0;
+        ends.then_some(distance / self.step + i64::from(self.met))
+    }
+}

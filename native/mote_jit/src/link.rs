@@ -1,0 +1,155 @@
+//! Linking: compiled pieces become one image, in which they call each other.
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::ir::{ExternalName, Function};
+use cranelift_codegen::{CompiledCode, FinalizedRelocTarget};
+use mote_vm::native::CodeMemory;
+
+/// Alignment of each function: that of instruction fetch.
+const ALIGN: usize = 32;
+
+/// One compiled function, not yet placed.
+pub(super) struct Piece {
+    code: Vec<u8>,
+    links: Vec<Link>,
+}
+
+/// A direct call of another piece.
+struct Link {
+    at: usize,
+    kind: Reloc,
+    addend: i64,
+    target: usize,
+}
+
+impl Piece {
+    /// `None` when the code refers to something that [`link`] does not know how to link.
+    pub(super) fn of(compiled: &CompiledCode, function: &Function) -> Option<Piece> {
+        let mut links = Vec::new();
+        for reloc in compiled.buffer.relocs() {
+            let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = &reloc.target else {
+                return None;
+            };
+            if !matches!(reloc.kind, Reloc::X86CallPCRel4 | Reloc::Arm64Call) {
+                return None;
+            }
+            links.push(Link {
+                at: reloc.offset as usize,
+                kind: reloc.kind,
+                addend: reloc.addend,
+                target: function.params.user_named_funcs()[*name].index as usize,
+            });
+        }
+        Some(Piece {
+            code: compiled.code_buffer().to_vec(),
+            links,
+        })
+    }
+}
+
+/// Places and links the pieces, which refer to each other by index. `None` when the system has no memory, or a
+/// call is out of reach.
+pub(super) fn link(pieces: &[Piece]) -> Option<CodeMemory> {
+    let mut image = Vec::new();
+    let mut offsets = Vec::new();
+    for piece in pieces {
+        image.resize(image.len().next_multiple_of(ALIGN), 0);
+        offsets.push(image.len());
+        image.extend_from_slice(&piece.code);
+    }
+    for (piece, offset) in pieces.iter().zip(&offsets) {
+        for link in &piece.links {
+            let at = offset + link.at;
+            let distance = *offsets.get(link.target)? as i64 + link.addend - at as i64;
+            let word = image.get_mut(at..at + 4)?;
+            let old = u32::from_le_bytes(word.try_into().ok()?);
+            let new = match link.kind {
+                Reloc::X86CallPCRel4 => i32::try_from(distance).ok()? as u32,
+                // 26 bits, in instructions.
+                _ if distance.unsigned_abs() < 1 << 27 => {
+                    old & !0x03FF_FFFF | (distance >> 2) as u32 & 0x03FF_FFFF
+                }
+                _ => return None,
+            };
+            word.copy_from_slice(&new.to_le_bytes());
+        }
+    }
+    CodeMemory::of(&image, offsets)
+}
+
+#[cfg(all(
+    test,
+    unix,
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(any(miri, loom))
+))]
+mod tests {
+    use super::*;
+    use mote_vm::native::can_be_published;
+    use std::sync::mpsc::{channel, Receiver, Sender};
+
+    /// A function that returns `n`.
+    fn returns(n: u16) -> Piece {
+        let code = if cfg!(target_arch = "x86_64") {
+            // mov eax, n; ret
+            let [low, high] = n.to_le_bytes();
+            vec![0xB8, low, high, 0, 0, 0xC3]
+        } else {
+            // movz w0, n; ret
+            let instructions = [0x5280_0000 | (n as u32) << 5, 0xD65F_03C0];
+            instructions.iter().flat_map(|i| i.to_le_bytes()).collect()
+        };
+        Piece {
+            code,
+            links: Vec::new(),
+        }
+    }
+
+    /// Runs the code that it is given, and says what that returned.
+    fn run_all(codes: Receiver<usize>, answers: Sender<u32>) {
+        for address in codes {
+            // SAFETY: the sender keeps the memory until it has the answer, and it holds such a function.
+            let code = unsafe {
+                std::mem::transmute::<*const u8, extern "C" fn() -> u32>(
+                    std::ptr::with_exposed_provenance(address),
+                )
+            };
+            answers.send(code()).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_thread_runs_what_was_written_last_at_an_address() {
+        if !can_be_published() {
+            return;
+        }
+        let runners: Vec<_> = (0..3)
+            .map(|_| {
+                let ((run, codes), (answer, answers)) = (channel(), channel());
+                (run, answers, std::thread::spawn(|| run_all(codes, answer)))
+            })
+            .collect();
+        let mut reused = 0;
+        let mut last = std::ptr::null();
+        for n in 0..1_000 {
+            let memory = link(&[returns(n)]).expect("memory");
+            let at = memory.start(0);
+            reused += (at == last) as u32;
+            last = at;
+            for (run, _, _) in &runners {
+                run.send(at.expose_provenance()).unwrap();
+            }
+            for (_, answers, _) in &runners {
+                assert_eq!(answers.recv(), Ok(n as u32));
+            }
+        }
+        // Linux gives an address again at once; its emulation by QEMU, where bin/prove runs AArch64, goes on to the next.
+        assert!(
+            reused > 0 || cfg!(target_arch = "aarch64"),
+            "each code was at an address of its own"
+        );
+        for (run, _, thread) in runners {
+            drop(run);
+            thread.join().unwrap();
+        }
+    }
+}

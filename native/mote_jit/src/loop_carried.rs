@@ -1,0 +1,97 @@
+//! What comes round in a loop, and as what it is used.
+use super::facts::{Known, State};
+use super::kinds::Kinds;
+use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::values::value::Value;
+
+/// What a loop passes to itself, by parameter; nothing where it passes the parameter on. And as what kinds of number
+/// it uses them.
+pub(super) struct LoopCarried {
+    pub(super) passed: Vec<Option<Known>>,
+    /// Whether that is always the parameter itself, a small step further.
+    pub(super) steps: Vec<Option<bool>>,
+    pub(super) used_as: Vec<Kinds>,
+    /// Which ones it uses as numbers of either kind.
+    pub(super) either: Vec<bool>,
+}
+
+impl LoopCarried {
+    pub(super) fn pass(&mut self, state: &State, args: &[Operand], constants: &[Value]) {
+        for (i, arg) in args.iter().enumerate() {
+            let mut known = state.operand(*arg, constants);
+            if known.param == Some(i as u16) {
+                continue;
+            }
+            if let Operand::Constant(_) = arg {
+                known.unboxed = known.kinds == Kinds::FLOAT;
+            }
+            let steps = known.stepped == Some(i as u16);
+            self.steps[i] = Some(steps && self.steps[i].unwrap_or(true));
+            self.passed[i] = Some(self.passed[i].map_or(known, |other| other.join(known)));
+        }
+    }
+
+    /// Notes which parameters an instruction has found to be numbers of one kind.
+    pub(super) fn uses(&mut self, before: &State, after: &State, instruction: &Instr) {
+        let Some((_, _, args)) = instruction.operation() else {
+            return;
+        };
+        for arg in args {
+            let Operand::Register(r) = *arg else { continue };
+            let (was, is) = (before.known(r), after.known(r));
+            if let Some(param) = was.param.filter(|_| is.param == was.param) {
+                if is.kinds == Kinds::FIXNUM || is.kinds == Kinds::FLOAT {
+                    let used_as = &mut self.used_as[param as usize];
+                    *used_as = used_as.or(is.kinds);
+                }
+                self.either[param as usize] |= is.kinds == Kinds::NUMBER;
+            }
+        }
+    }
+
+    /// Notes parameters that an instruction asks for their type: what they are used as on one path says little then.
+    pub(super) fn doubt(&mut self, before: &State, instruction: &Instr, constants: &[Value]) {
+        let (asked, kinds) = match instruction {
+            Instr::MatchTuple { value, .. } => (*value, Kinds::TUPLE),
+            Instr::MatchCons { value, .. } => (*value, Kinds::LIST),
+            Instr::Match { left, right, .. } => match (left, right) {
+                (subject, Operand::Constant(k)) | (Operand::Constant(k), subject) => {
+                    (*subject, Kinds::of(constants[*k as usize]))
+                }
+                _ => return,
+            },
+            other => match other.operation() {
+                Some((_, p, args)) if Kinds::tested(p).is_some() => (args[0], Kinds::ANY),
+                _ => return,
+            },
+        };
+        let Operand::Register(r) = asked else { return };
+        if let Some(param) = before.known(r).param {
+            let used_as = &mut self.used_as[param as usize];
+            *used_as = used_as.or(kinds);
+        }
+    }
+
+    /// The same, where what is used as a number of either kind is what callers pass.
+    pub(super) fn inputs_as_passed(&self, passed: &[Kinds]) -> Vec<Kinds> {
+        let mut inputs = self.inputs();
+        for (i, kinds) in passed.iter().enumerate() {
+            let open = self.either[i] && self.used_as[i] == Kinds::NONE;
+            if open && (*kinds == Kinds::FIXNUM || *kinds == Kinds::FLOAT) {
+                inputs[i] = *kinds;
+            }
+        }
+        inputs
+    }
+
+    pub(super) fn inputs(&self) -> Vec<Kinds> {
+        let of = |(passed, used_as): (&Option<Known>, &Kinds)| {
+            let kinds = passed.map_or(*used_as, |known| known.kinds);
+            match kinds {
+                Kinds::FIXNUM | Kinds::FLOAT => kinds,
+                _ => Kinds::ANY,
+            }
+        };
+        self.passed.iter().zip(&self.used_as).map(of).collect()
+    }
+}

@@ -1,0 +1,204 @@
+//! One way through a code, on which nothing has effects and nothing but comparisons of counters decides.
+use super::dataflow::Dataflow;
+use super::facts::State;
+use super::kinds::Kinds;
+use super::linear::{integer, Linear};
+use super::plan::Plan;
+use super::range::{opposite, turned};
+use super::subject::Subject;
+use mote_vm::code::ir::{Instr, Label, Operand};
+use mote_vm::terms::prim::primitive::Primitive;
+
+/// The way to one instruction of a code.
+pub(super) struct Path<'a> {
+    subject: &'a Subject<'a>,
+    flow: &'a Dataflow,
+    /// Whether there may be calls on it, and functions of the platform.
+    calls: bool,
+    /// What is known at its end.
+    pub(super) state: State,
+    pub(super) linear: Linear,
+    said: Vec<Option<Said>>,
+    /// The instructions on it that compute something, in order; calls, too.
+    pub(super) computes: Vec<Label>,
+    /// The conditions under which it is gone.
+    pub(super) taken_if: Vec<Condition>,
+}
+
+/// A condition under which a way is gone.
+pub(super) struct Condition {
+    pub(super) at: Label,
+    pub(super) p: Primitive,
+    pub(super) counter: (u16, i64),
+    pub(super) bound: Limit,
+}
+
+/// What a counter is compared with.
+#[derive(Clone, Copy)]
+pub(super) enum Limit {
+    Constant(i64),
+    /// A parameter that is handed on as it is.
+    Parameter(u16),
+}
+
+/// What a register that was written by a test says.
+#[derive(Clone, Copy)]
+enum Said {
+    True,
+    Compared(Primitive, Operand, Operand),
+}
+
+impl<'a> Path<'a> {
+    /// The way to an instruction; `None` if there are several, or if on it more is done than may be.
+    pub(super) fn to(
+        end: usize,
+        subject: &'a Subject<'a>,
+        flow: &'a Dataflow,
+        calls: bool,
+    ) -> Option<Path<'a>> {
+        let mut way = Path {
+            subject,
+            flow,
+            calls,
+            state: flow.start(),
+            linear: Linear::start(flow, subject.registers),
+            said: vec![None; subject.registers as usize],
+            computes: Vec::new(),
+            taken_if: Vec::new(),
+        };
+        way.follow(end)?;
+        Some(way)
+    }
+
+    fn follow(&mut self, end: usize) -> Option<()> {
+        let code = self.subject.code;
+        let constants = self.subject.constants;
+        let reaches = reaching(code, end);
+        let mut at = 0;
+        while at != end {
+            self.state.arrive(at as Label, self.flow);
+            let instruction = &code[at];
+            let on = instruction.falls_through() && reaches[at + 1];
+            let away = instruction.label().filter(|label| reaches[*label as usize]);
+            match instruction {
+                Instr::Jump { label } => {
+                    at = *label as usize;
+                    continue;
+                }
+                Instr::Move { dst, .. } => {
+                    self.said[*dst as usize] = None;
+                    self.computes.push(at as Label);
+                }
+                Instr::Call { dst, .. } if self.calls => {
+                    self.said[*dst as usize] = None;
+                    self.computes.push(at as Label);
+                }
+                Instr::Match { left, right, .. } => {
+                    let sides = (on, away.is_some());
+                    self.decided(at, Primitive::Same, *left, *right, sides)?;
+                }
+                Instr::Branch {
+                    condition: Operand::Register(r),
+                    ..
+                } => match self.said[*r as usize]? {
+                    Said::True if on => {}
+                    Said::True => return None,
+                    Said::Compared(p, left, right) => {
+                        self.decided(at, p, left, right, (on, away.is_some()))?;
+                    }
+                },
+                other => {
+                    let (dst, p, args) = other.operation()?;
+                    self.said[dst as usize] = self.computed(p, args)?;
+                    self.computes.push(at as Label);
+                }
+            }
+            let decides = matches!(instruction, Instr::Match { .. } | Instr::Branch { .. });
+            match away.filter(|_| decides && !on) {
+                Some(label) => at = label as usize,
+                None => {
+                    self.state.pass(instruction, self.subject);
+                    self.linear.pass(instruction, constants);
+                    at += 1;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Whether this may be computed: in line, without effects, and nothing else comes of it than a result or a departure
+    /// from the fast body. What it says, if it is a test.
+    fn computed(&self, p: Primitive, args: &[Operand]) -> Option<Option<Said>> {
+        use Primitive as P;
+        let kinds = |i: usize| self.state.kinds(args[i], self.subject.constants);
+        match self.state.plan(p, args, self.subject.constants) {
+            Plan::Fixnums => Some(None),
+            Plan::Floats => {
+                let in_line = matches!(
+                    p,
+                    P::Add | P::Sub | P::Mul | P::Fdiv | P::Neg | P::Abs | P::Sqrt
+                );
+                (in_line || self.calls).then_some(None)
+            }
+            Plan::Test => match Kinds::tested(p) {
+                Some((sure, _)) => kinds(0).is(sure).then_some(Some(Said::True)),
+                None => {
+                    let integers = kinds(0) == Kinds::FIXNUM && kinds(1) == Kinds::FIXNUM;
+                    integers.then_some(Some(Said::Compared(p, args[0], args[1])))
+                }
+            },
+            _ => None,
+        }
+    }
+
+    /// A comparison decides whether the way is gone; `on` and `away` say from where its end can be reached.
+    fn decided(
+        &mut self,
+        at: usize,
+        p: Primitive,
+        left: Operand,
+        right: Operand,
+        (on, away): (bool, bool),
+    ) -> Option<()> {
+        if on == away {
+            return None;
+        }
+        let p = if on { p } else { opposite(p) };
+        let (p, counter, bound) = match (self.counter(left), self.counter(right)) {
+            (Some(counter), _) => (p, counter, right),
+            (_, Some(counter)) => (turned(p), counter, left),
+            _ => return None,
+        };
+        let bound = match integer(bound, self.subject.constants) {
+            Some(constant) => Limit::Constant(constant),
+            None => match self.linear.of(bound)? {
+                (param, 0) => Limit::Parameter(param),
+                _ => return None,
+            },
+        };
+        let at = at as Label;
+        self.taken_if.push(Condition {
+            at,
+            p,
+            counter,
+            bound,
+        });
+        Some(())
+    }
+
+    fn counter(&self, operand: Operand) -> Option<(u16, i64)> {
+        let found = self.linear.of(operand);
+        found.filter(|(param, _)| self.flow.steps[*param as usize])
+    }
+}
+
+/// From which instructions that one can be reached.
+fn reaching(code: &[Instr], end: usize) -> Vec<bool> {
+    let mut reaches = vec![false; code.len() + 1];
+    for (i, instruction) in code.iter().enumerate().rev() {
+        let on = instruction.falls_through() && reaches[i + 1];
+        let away = instruction.label().is_some_and(|l| reaches[l as usize]);
+        reaches[i] = i == end || on || away;
+    }
+    reaches
+}

@@ -1,0 +1,82 @@
+//! How the fast body computes a primitive, by what is known of its operands.
+use super::facts::State;
+use super::kinds::Kinds;
+use mote_vm::code::ir::Operand;
+use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::value::Value;
+
+/// How a primitive is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Plan {
+    /// On fixnums; what is none leaves the fast body.
+    Fixnums,
+    /// On floats; what is no number leaves the fast body.
+    Floats,
+    /// On whatever numbers come; what is none leaves the fast body.
+    Numbers,
+    /// In line for the usual types, by a helper for the others.
+    Test,
+    /// In line; what has no answer leaves the fast body.
+    Take,
+    /// By a helper.
+    Helper,
+}
+
+impl State {
+    /// How the fast body computes a primitive here.
+    pub(super) fn plan(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Plan {
+        use Primitive as P;
+        let kinds = |i: usize| self.kinds(args[i], constants);
+        let fixnum = |i: usize| kinds(i).can_be(Kinds::FIXNUM);
+        let float = |i: usize| kinds(i).can_be(Kinds::FLOAT);
+        let number = |i: usize| kinds(i).can_be(Kinds::NUMBER);
+        match p {
+            P::Add | P::Sub | P::Mul => {
+                let float_only = |i| float(i) && !fixnum(i);
+                let fixnum_only = |i| fixnum(i) && !float(i);
+                // Seen to be a number, but not which.
+                let either =
+                    |i| kinds(i).is(Kinds::NUMBER.or(Kinds::OTHER)) && float(i) && fixnum(i);
+                if !number(0) || !number(1) {
+                    Plan::Helper
+                } else if float_only(0) || float_only(1) {
+                    Plan::Floats
+                } else if (fixnum_only(0) && !either(1)) || (fixnum_only(1) && !either(0)) {
+                    Plan::Fixnums
+                } else {
+                    Plan::Numbers
+                }
+            }
+            P::Neg | P::Abs => match (fixnum(0), float(0)) {
+                (true, false) => Plan::Fixnums,
+                (false, true) => Plan::Floats,
+                _ => Plan::Helper,
+            },
+            P::Fdiv if number(0) && number(1) => Plan::Floats,
+            P::Idiv | P::Irem | P::Band | P::Bor | P::Bxor if fixnum(0) && fixnum(1) => {
+                Plan::Fixnums
+            }
+            P::Bnot if fixnum(0) => Plan::Fixnums,
+            P::Bsr if fixnum(0) && shift(args[1], constants).is_some() => Plan::Fixnums,
+            P::Max | P::Min if kinds(0) == Kinds::FIXNUM && kinds(1) == Kinds::FIXNUM => {
+                Plan::Fixnums
+            }
+            _ if (P::Sqrt..=P::Atan2).contains(&p) && (0..p.arity()).all(number) => Plan::Floats,
+            P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Plan::Test,
+            _ if Kinds::tested(p).is_some() => Plan::Test,
+            P::Not | P::Hd | P::Tl | P::TupleSize => Plan::Take,
+            P::Elem if fixnum(1) => Plan::Take,
+            _ => Plan::Helper,
+        }
+    }
+}
+
+/// The constant count of a shift, if it is one that the machine's shift can do.
+pub(super) fn shift(count: Operand, constants: &[Value]) -> Option<i64> {
+    let Operand::Constant(k) = count else {
+        return None;
+    };
+    constants[k as usize]
+        .as_fixnum()
+        .filter(|n| (0..=62).contains(n))
+}

@@ -1,0 +1,121 @@
+//! A code to be looked at, with what is known of the functions of its unit.
+//!
+//! Invariants:
+//! 1. A code is looked at, and compiled, only if that takes little: what the compiler does grows with the registers that
+//!    each instruction has to keep ([`LARGEST_SPREAD`]). What is larger is refused before any of it is done.
+use super::kinds::Kinds;
+use super::live::{live, Registers};
+use mote_vm::code::ir::{Instr, Label};
+use mote_vm::code::verify::Verified;
+use mote_vm::values::value::Value;
+
+/// Instructions times registers of the largest code that is compiled: what is known is kept for each register at each
+/// label.
+const LARGEST_CODE: usize = 1 << 22;
+/// Registers that are still read, summed up over the instructions, of the largest code that is compiled: on each way out of
+/// the fast body, of which most instructions have one, all of them are kept somewhere. A thousand instructions may keep 32 each.
+const LARGEST_SPREAD: usize = 1 << 15;
+/// What was found out of the functions of a unit, by index (unit_facts.rs).
+pub(super) struct UnitFacts<'a> {
+    pub(super) verified: &'a Verified,
+    pub(super) constants: &'a [Value],
+    /// What they usually answer: integers, until it is found out.
+    pub(super) returns: Vec<Kinds>,
+    /// What they usually pass to each other, by parameter. Behaviours are left out: those that call a function for the
+    /// outside pass whatever comes.
+    pub(super) passed: Vec<Vec<Kinds>>,
+    /// Which are small enough.
+    pub(super) fits: Vec<bool>,
+    /// For each one that answers floats as they are: the piece that answers words, for whoever does not know that.
+    pub(super) boxing: Vec<Option<usize>>,
+}
+
+/// A code to be looked at.
+pub(super) struct Subject<'a> {
+    pub(super) code: &'a [Instr],
+    pub(super) constants: &'a [Value],
+    pub(super) registers: u16,
+    /// The registers that are written when it starts.
+    pub(super) inputs: u16,
+    /// Which function it is; behaviours are none. Only of functions may parameters be taken for granted.
+    pub(super) index: Option<usize>,
+    learned: &'a UnitFacts<'a>,
+}
+
+impl Subject<'_> {
+    /// Which function of the unit an import is.
+    pub(super) fn own(&self, import: u32) -> Option<usize> {
+        self.learned.verified.own_function(import)
+    }
+
+    /// Whether a tail call of this import is a loop.
+    pub(super) fn is_self(&self, import: u32) -> bool {
+        self.index.is_some() && self.own(import) == self.index
+    }
+
+    /// What a call of this import usually answers: integers, floats, or anything.
+    pub(super) fn returns(&self, import: u32) -> Kinds {
+        let own = self.own(import);
+        own.map_or(Kinds::ANY, |index| self.learned.returns[index])
+    }
+
+    /// What the functions of the unit usually pass to it, by parameter.
+    pub(super) fn passed(&self) -> &[Kinds] {
+        self.index.map_or(&[], |index| &self.learned.passed[index])
+    }
+
+    /// Of a function that answers floats as they are: the piece that answers words.
+    pub(super) fn boxing(&self, function: usize) -> Option<usize> {
+        self.learned.boxing[function]
+    }
+}
+
+impl<'a> UnitFacts<'a> {
+    /// A function; `None` if it is too large.
+    pub(super) fn function(&'a self, index: usize) -> Option<Subject<'a>> {
+        let function = &self.verified.functions[index];
+        let inputs = function.arity as u16;
+        self.fits[index]
+            .then(|| self.subject(&function.code, function.registers, inputs, Some(index)))
+    }
+
+    /// A behaviour, as above.
+    pub(super) fn behaviour(&'a self, index: usize) -> Option<Subject<'a>> {
+        let behaviour = &self.verified.behaviours[index];
+        let inputs = behaviour.captures as u16 + 1;
+        fits(&behaviour.code, behaviour.registers)
+            .then(|| self.subject(&behaviour.code, behaviour.registers, inputs, None))
+    }
+
+    /// What a function is to its form that answers words.
+    pub(super) fn interface(&'a self, index: usize) -> Subject<'a> {
+        let inputs = self.verified.functions[index].arity as u16;
+        self.subject(&[], inputs, inputs, Some(index))
+    }
+
+    fn subject(
+        &'a self,
+        code: &'a [Instr],
+        registers: u16,
+        inputs: u16,
+        index: Option<usize>,
+    ) -> Subject<'a> {
+        Subject {
+            code,
+            constants: self.constants,
+            registers,
+            inputs,
+            index,
+            learned: self,
+        }
+    }
+}
+
+/// Whether a code is small enough: invariant 1.
+pub(super) fn fits(code: &[Instr], registers: u16) -> bool {
+    let most = code.len() * registers as usize;
+    most <= LARGEST_SPREAD
+        || most <= LARGEST_CODE
+            && code.len() <= Label::MAX as usize
+            && live(code).iter().map(Registers::count).sum::<usize>() <= LARGEST_SPREAD
+}

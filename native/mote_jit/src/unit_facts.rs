@@ -1,0 +1,101 @@
+//! What the functions of a unit are to each other: what they usually answer and are passed, and which of them answer floats
+//! as they are. Found by trying, before any of them is compiled. Nothing rests on it but speed: it is tested.
+use super::dataflow::Dataflow;
+use super::kinds::Kinds;
+use super::subject::{fits, UnitFacts};
+use mote_vm::code::ir::Instr;
+use mote_vm::code::verify::Verified;
+use mote_vm::values::value::Value;
+
+/// Parameters of the largest function that has a form that answers words: with as many its frame has room.
+const BOXING_ARITY: u32 = 16;
+/// How often it is looked again what functions answer and are passed, given what was found out of the others.
+const ROUNDS: usize = 3;
+
+impl<'a> UnitFacts<'a> {
+    pub(super) fn of(verified: &'a Verified, constants: &'a [Value]) -> UnitFacts<'a> {
+        let functions = verified.functions.len();
+        let mut learned = UnitFacts {
+            verified,
+            constants,
+            returns: vec![Kinds::FIXNUM; functions],
+            passed: (verified.functions.iter())
+                .map(|f| vec![Kinds::NONE; f.arity as usize])
+                .collect(),
+            fits: (verified.functions.iter())
+                .map(|f| fits(&f.code, f.registers))
+                .collect(),
+            boxing: vec![None; functions],
+        };
+        learned.learn();
+        learned.find_unboxed();
+        learned
+    }
+
+    /// Finds out what functions usually answer, and are passed.
+    fn learn(&mut self) {
+        let verified = self.verified;
+        let call = |i: &Instr| matches!(i, Instr::Call { .. });
+        let functions = verified.functions.iter().map(|f| &f.code);
+        let mut codes = functions.chain(verified.behaviours.iter().map(|b| &b.code));
+        if !codes.any(|code| code.iter().any(call)) {
+            return;
+        }
+        for _ in 0..ROUNDS {
+            let mut passed: Vec<Vec<Kinds>> = (self.passed.iter())
+                .map(|kinds| vec![Kinds::NONE; kinds.len()])
+                .collect();
+            for index in 0..verified.functions.len() {
+                let flow = self.function(index).map(|subject| Dataflow::of(&subject));
+                let answers = flow.as_ref().map(|flow| flow.answers);
+                self.returns[index] = answers.unwrap_or(Kinds::ANY);
+                for (import, kinds) in flow.map_or(Vec::new(), |flow| flow.calls) {
+                    let Some(own) = verified.own_function(import) else {
+                        continue;
+                    };
+                    for (known, kinds) in passed[own].iter_mut().zip(kinds) {
+                        *known = known.or(kinds);
+                    }
+                }
+            }
+            self.passed = passed;
+        }
+    }
+
+    /// Finds the functions that answer floats as they are: they usually answer floats, and what they call last does so,
+    /// too.
+    fn find_unboxed(&mut self) {
+        let verified = self.verified;
+        let count = verified.functions.len();
+        let mut unboxed: Vec<bool> = (verified.functions.iter().zip(&self.returns))
+            .map(|(f, returns)| *returns == Kinds::FLOAT && f.arity <= BOXING_ARITY)
+            .collect();
+        // Who calls one last that does not, does not either, nor who calls that one last: each is looked at once.
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut boxed: Vec<usize> = Vec::new();
+        for (index, function) in verified.functions.iter().enumerate() {
+            let mut answers = unboxed[index];
+            for instr in &function.code {
+                if let Instr::TailCall { function, .. } = instr {
+                    match verified.own_function(*function) {
+                        Some(own) => callers[own].push(index),
+                        None => answers = false,
+                    }
+                }
+            }
+            unboxed[index] = answers;
+            boxed.extend((!answers).then_some(index));
+        }
+        while let Some(index) = boxed.pop() {
+            for caller in std::mem::take(&mut callers[index]) {
+                if std::mem::take(&mut unboxed[caller]) {
+                    boxed.push(caller);
+                }
+            }
+        }
+        let found = (0..count).filter(|index| unboxed[*index]);
+        for (i, index) in found.enumerate() {
+            self.boxing[index] = Some(count + i);
+        }
+    }
+}
