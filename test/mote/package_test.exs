@@ -99,6 +99,33 @@ defmodule Mote.PackageTest do
       assert output =~ "Mote #{@config[:version]} has no precompiled #{artifact()}: building from source"
       assert output =~ "cargo could not build crate mote_nif"
     end
+
+    test "says that Rust is too old", %{tmp_dir: dir, app: app, cache: cache} do
+      put(Path.join(dir, "bin/rustc"), "#!/bin/sh\necho 'rustc 1.63.0 (4b91a6ea7 2022-08-08)'\n")
+      File.chmod!(Path.join(dir, "bin/rustc"), 0o755)
+      path = Path.join(dir, "bin") <> ":" <> System.get_env("PATH")
+      assert {output, 1} = mix(app, cache, ["compile"], [{"PATH", path}])
+
+      assert output =~
+               ~r/Mote is built from source here, which needs Rust [\d.]+ or later, and this is 1\.63\.0: /
+    end
+
+    test "brings its words along for the formatter", %{app: app, cache: cache} do
+      put(Path.join(app, ".formatter.exs"), ~s([inputs: ["lib/*.ex"], import_deps: [:mote]]\n))
+
+      put(Path.join(app, "lib/echo.ex"), """
+      defmodule Echo do
+        use Mote.Behaviour
+
+        defactor echo() do
+          {customer, word} -> send customer, word
+          :end -> become sink()
+        end
+      end
+      """)
+
+      assert {_, 0} = mix(app, cache, ["format", "--check-formatted"])
+    end
   end
 
   # The archive that a release would have for this computer, of the library that is here; its checksum.
@@ -120,14 +147,14 @@ defmodule Mote.PackageTest do
     Library.artifact(:mote_nif, @config[:version], target |> String.split("-", parts: 2) |> List.last())
   end
 
-  defp mix(app, cache, args) do
+  defp mix(app, cache, args, more \\ []) do
     env = [
       {"MIX_ENV", "dev"},
       {"MIX_BUILD_PATH", nil},
       {"MIX_EXS", nil},
       {"MOTE_DEPS", "offline"},
       {"MOTE_BUILD", nil},
-      {"RUSTLER_PRECOMPILED_GLOBAL_CACHE_PATH", cache}
+      {"RUSTLER_PRECOMPILED_GLOBAL_CACHE_PATH", cache} | more
     ]
 
     System.cmd("mix", args, cd: app, env: env, stderr_to_stdout: true)
