@@ -46,7 +46,7 @@ defmodule Mote.PackageTest do
     assert @package[:licenses] == ["Apache-2.0"]
     for {_name, link} <- @package[:links], do: assert(%URI{scheme: "https"} = URI.parse(link))
     # Each release, by its tag.
-    assert @config[:docs][:source_ref] == "v" <> @config[:version]
+    assert @config[:docs].()[:source_ref] == "v" <> @config[:version]
   end
 
   describe "a copy of the package" do
