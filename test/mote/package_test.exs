@@ -49,6 +49,12 @@ defmodule Mote.PackageTest do
     assert @config[:docs].()[:source_ref] == "v" <> @config[:version]
   end
 
+  test "the least Rust is the same wherever it is said" do
+    [_, least] = Regex.run(~r/^rust-version = "(.+)"$/m, File.read!("native/Cargo.toml"))
+    assert File.read!("bin/lib/setup.sh") =~ "readonly LEAST_RUST=#{least}.0\n"
+    assert File.read!("README.md") =~ "[Rust](https://rustup.rs) #{least} or later"
+  end
+
   describe "a copy of the package" do
     @describetag :tmp_dir
     @describetag timeout: 600_000
