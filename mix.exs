@@ -19,7 +19,7 @@ defmodule Mote.MixProject do
       start_permanent: Mix.env() == :prod,
       deps: deps(),
       aliases: aliases(),
-      docs: docs(),
+      docs: &docs/0,
       package: package()
     ]
   end
@@ -113,6 +113,7 @@ defmodule Mote.MixProject do
     ]
   end
 
+  # Called when the project is compiled.
   defp docs do
     [
       main: "readme",
@@ -127,7 +128,8 @@ defmodule Mote.MixProject do
         Benchmarks: ~r"^bench/",
         Examples: ~r"^examples/"
       ],
-      skip_undefined_reference_warnings_on: ["CHANGELOG.md"]
+      skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
+      skip_code_autolink_to: apply(Mote.Behaviour.Listing, :unlinked, [])
     ]
   end
 

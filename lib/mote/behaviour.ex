@@ -99,8 +99,8 @@ defmodule Mote.Behaviour do
   ## What bodies may call
 
   Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this one; macros that become
-  what is listed here; and what follows. What is part of `Mote.Prelude`, Elixir's library written in the language
-  itself, is loaded with the first module that calls it. Left out are functions that have effects or depend on a
+  what is listed here; and what follows. The part of Elixir's library that Mote has written in the language itself is
+  loaded with the first module that calls it. Left out are functions that have effects or depend on a
   process or a node, `Stream`, whose values are functions, and what needs tables of Unicode. Functions that count
   characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) know those of Latin, Greek, Cyrillic, Chinese,
   Japanese and Korean text and symbols, and abort the turn with `{:unsupported_character, text}` at others.

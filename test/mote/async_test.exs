@@ -293,10 +293,12 @@ defmodule Mote.AsyncTest do
   end
 
   describe "yield" do
-    test "gives what has come, and can be called again", %{late: late} do
-      ask = Mote.async(late, 500)
+    test "gives what has come, and can be called again", %{machine: machine} do
+      ask = Mote.async(Mote.create(machine, Actors.forward(self())), :what)
+      assert_receive {%Customer{} = customer, :what}
       assert Mote.yield(ask, 0) == nil
       assert Mote.yield(ask, 1) == nil
+      Mote.send(customer, :late)
       assert Mote.yield(ask) == {:ok, :late}
       nothing_left(0)
     end

@@ -24,11 +24,6 @@ defmodule Mote.FaultsTest do
       :ok = Native.send_trap(native, key, sponsor)
       echo
     end
-
-    def resident do
-      [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
-      div(String.to_integer(pages) * 4, 1024)
-    end
   end
 
   Logger.configure(level: :none)
@@ -79,9 +74,9 @@ defmodule Mote.FaultsTest do
     end
 
     for _ <- 1..3, do: cycle.()
-    before = Help.resident()
+    before = Mote.Resident.megabytes()
     for _ <- 1..10, do: cycle.()
-    after_all = Help.resident()
+    after_all = Mote.Resident.megabytes()
     # Every machine holds more than 12 MB.
     if after_all - before > 40, do: raise("it grew from \#{before} MB to \#{after_all} MB")
     receive do message when elem(message, 0) != :EXIT -> raise(inspect(message)) after 0 -> :ok end

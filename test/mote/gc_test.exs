@@ -6,7 +6,7 @@ defmodule Mote.GCTest do
 
   import ExUnit.CaptureLog
 
-  alias Mote.{Error, Holders}
+  alias Mote.{Error, Holders, Resident}
 
   @megabyte 1024 * 1024
 
@@ -201,23 +201,24 @@ defmodule Mote.GCTest do
 
       for _ <- 1..3, do: round.()
       {1, 1, bytes, heap} = round.()
-      before = resident()
+      before = Resident.megabytes()
       for _ <- 1..20, do: assert({1, 1, ^bytes, ^heap} = round.())
       # 20 rounds with 52,000 actors and what they hold would be some 50 MB.
-      assert resident() - before < 10
+      assert Resident.megabytes() - before < 25
     end
 
     @tag not_under_stress: "a list of millions is walked after each turn"
     test "and what a big structure took is given back" do
       machine = start_supervised!(Mote)
       hoard = Mote.create(machine, Holders.hoard([]))
-      before = resident()
       :kept = Mote.ask!(hoard, 3_000_000, :infinity)
-      assert resident() - before > 80
+      # For each element a cell and a tuple of one.
+      assert Mote.info(machine).memory.heap >= 3_000_000 * 32
+      full = Resident.megabytes()
       :kept = Mote.ask!(hoard, 1)
       Mote.gc(machine)
       assert Mote.info(machine).memory.heap <= 4 * @megabyte
-      eventually(fn -> resident() - before < 40 end)
+      eventually(fn -> full - Resident.megabytes() > 60 end)
     end
   end
 
@@ -262,12 +263,24 @@ defmodule Mote.GCTest do
 
   test "a collection that a long turn holds up says so" do
     machine = start_supervised!({Mote, fuel: 1_000_000_000})
-    Mote.send(Mote.create(machine, Mote.Sums.busy(self())), {self(), 30_000_000})
-    # The turn has begun by then, and takes some times as long.
-    Process.sleep(10)
-    error = assert_raise Error, ~r/the machine did not stand still within 0 ms/, fn -> Mote.gc(machine, 0) end
+
+    # A busy host may hold this process up until the turn is over: then once more.
+    error =
+      eventually(fn ->
+        Mote.send(Mote.create(machine, Mote.Sums.busy(self())), {self(), 30_000_000})
+        refused(machine)
+      end)
+
+    assert error.message =~ "the machine did not stand still within 0 ms"
     assert error.context == %{machine: machine, timeout: 0}
     assert error.reason == :timeout
+  end
+
+  defp refused(machine) do
+    :ok = Mote.gc(machine, 0)
+    nil
+  rescue
+    error in Error -> error
   end
 
   test "options that cannot be meant" do
@@ -291,11 +304,5 @@ defmodule Mote.GCTest do
     :erlang.garbage_collect()
     eventually(fn -> Mote.info(machine).references == held end)
     Mote.gc(machine)
-  end
-
-  # Megabytes.
-  defp resident do
-    [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
-    div(String.to_integer(pages) * 4, 1024)
   end
 end

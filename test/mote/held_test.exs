@@ -4,17 +4,12 @@ defmodule Mote.HeldTest do
   use ExUnit.Case
   import Mote.Eventually
 
-  alias Mote.{Actors, Holders}
+  alias Mote.{Actors, Holders, Resident}
   alias Mote.Machine.Long
 
   @megabyte 1024 * 1024
 
   defp start(opts \\ []), do: start_supervised!({Mote, Keyword.merge([id: make_ref()], opts)})
-
-  defp resident do
-    [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
-    div(String.to_integer(pages) * 4, 1024)
-  end
 
   # What it is charged with when nothing is queued and nothing is garbage.
   defp at_rest(machine) do
@@ -185,10 +180,10 @@ defmodule Mote.HeldTest do
     end
 
     for _ <- 1..30, do: round.()
-    before = resident()
+    before = Resident.megabytes()
     # 300 megabytes of patterns.
     for _ <- 1..100, do: round.()
-    assert resident() - before < 150
+    assert Resident.megabytes() - before < 150
     Mote.send(counter, {:x, :binary.copy("x", 3_000)})
     assert_receive {:mote_trace, _, _}
     Mote.Trace.stop(trace)

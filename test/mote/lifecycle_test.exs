@@ -3,7 +3,7 @@ defmodule Mote.LifecycleTest do
   use ExUnit.Case, async: false
   import Mote.Eventually
 
-  alias Mote.{Actors, Error, OtherBEAM}
+  alias Mote.{Actors, Error, OtherBEAM, Resident}
   alias Mote.Machine.{Janitor, Table}
 
   # A machine that has work for ever, on all of its threads.
@@ -109,10 +109,10 @@ defmodule Mote.LifecycleTest do
     end
 
     for _ <- 1..10, do: cycle.()
-    before = resident()
+    before = Resident.megabytes()
     for _ <- 1..40, do: cycle.()
     # 40 machines with 10 MB each would be 400.
-    assert resident() - before < 100
+    assert Resident.megabytes() - before < 100
   end
 
   test "a process may die while its call is on a dirty scheduler" do
@@ -286,11 +286,5 @@ defmodule Mote.LifecycleTest do
     {:ok, pid} = Mote.start_link(sponsors: [main: [threads: 4]])
     Process.unlink(pid)
     pid
-  end
-
-  # Megabytes.
-  defp resident do
-    [_, pages | _] = "/proc/self/statm" |> File.read!() |> String.split()
-    div(String.to_integer(pages) * 4, 1024)
   end
 end

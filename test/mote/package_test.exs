@@ -4,11 +4,12 @@ defmodule Mote.PackageTest do
 
   alias Mote.Native.Library
 
-  @config Mix.Project.config()
-  @package @config[:package]
+  @package Mix.Project.config()[:package]
 
   # What a release writes before it is published.
   @made_later ["checksum-*.exs"]
+
+  defp config, do: Mix.Project.config()
 
   # As Hex expands them: a directory stands for all that is in it.
   defp files do
@@ -42,11 +43,17 @@ defmodule Mote.PackageTest do
   end
 
   test "the package describes itself" do
-    assert String.length(@config[:description]) in 1..299
+    assert String.length(config()[:description]) in 1..299
     assert @package[:licenses] == ["Apache-2.0"]
     for {_name, link} <- @package[:links], do: assert(%URI{scheme: "https"} = URI.parse(link))
     # Each release, by its tag.
-    assert @config[:docs][:source_ref] == "v" <> @config[:version]
+    assert config()[:docs].()[:source_ref] == "v" <> config()[:version]
+  end
+
+  test "the least Rust is the same wherever it is said" do
+    [_, least] = Regex.run(~r/^rust-version = "(.+)"$/m, File.read!("native/Cargo.toml"))
+    assert File.read!("bin/lib/setup.sh") =~ "readonly LEAST_RUST=#{least}.0\n"
+    assert File.read!("README.md") =~ "[Rust](https://rustup.rs) #{least} or later"
   end
 
   describe "a copy of the package" do
@@ -96,8 +103,35 @@ defmodule Mote.PackageTest do
       # No cargo may be needed to see it.
       put(Path.join(copy, "native/mote_nif/Cargo.toml"), "no manifest")
       assert {output, 1} = mix(app, cache, ["compile"])
-      assert output =~ "Mote #{@config[:version]} has no precompiled #{artifact()}: building from source"
+      assert output =~ "Mote #{config()[:version]} has no precompiled #{artifact()}: building from source"
       assert output =~ "cargo could not build crate mote_nif"
+    end
+
+    test "says that Rust is too old", %{tmp_dir: dir, app: app, cache: cache} do
+      put(Path.join(dir, "bin/rustc"), "#!/bin/sh\necho 'rustc 1.63.0 (4b91a6ea7 2022-08-08)'\n")
+      File.chmod!(Path.join(dir, "bin/rustc"), 0o755)
+      path = Path.join(dir, "bin") <> ":" <> System.get_env("PATH")
+      assert {output, 1} = mix(app, cache, ["compile"], [{"PATH", path}])
+
+      assert output =~
+               ~r/Mote is built from source here, which needs Rust [\d.]+ or later, and this is 1\.63\.0: /
+    end
+
+    test "brings its words along for the formatter", %{app: app, cache: cache} do
+      put(Path.join(app, ".formatter.exs"), ~s([inputs: ["lib/*.ex"], import_deps: [:mote]]\n))
+
+      put(Path.join(app, "lib/echo.ex"), """
+      defmodule Echo do
+        use Mote.Behaviour
+
+        defactor echo() do
+          {customer, word} -> send customer, word
+          :end -> become sink()
+        end
+      end
+      """)
+
+      assert {_, 0} = mix(app, cache, ["format", "--check-formatted"])
     end
   end
 
@@ -117,17 +151,17 @@ defmodule Mote.PackageTest do
 
   defp artifact do
     {:ok, "nif-" <> target} = RustlerPrecompiled.target()
-    Library.artifact(:mote_nif, @config[:version], target |> String.split("-", parts: 2) |> List.last())
+    Library.artifact(:mote_nif, config()[:version], target |> String.split("-", parts: 2) |> List.last())
   end
 
-  defp mix(app, cache, args) do
+  defp mix(app, cache, args, more \\ []) do
     env = [
       {"MIX_ENV", "dev"},
       {"MIX_BUILD_PATH", nil},
       {"MIX_EXS", nil},
       {"MOTE_DEPS", "offline"},
       {"MOTE_BUILD", nil},
-      {"RUSTLER_PRECOMPILED_GLOBAL_CACHE_PATH", cache}
+      {"RUSTLER_PRECOMPILED_GLOBAL_CACHE_PATH", cache} | more
     ]
 
     System.cmd("mix", args, cd: app, env: env, stderr_to_stdout: true)

@@ -237,9 +237,9 @@ defmodule Mote.TimerTest do
       from = System.monotonic_time()
       Mote.send_after(forward, :later, 30)
       Mote.send_after(forward, :soon, 5)
-      assert_receive :soon, 5_000
+      assert_receive :soon
       assert System.monotonic_time() - from >= System.convert_time_unit(5, :millisecond, :native)
-      assert_receive :later, 5_000
+      assert_receive :later
       assert System.monotonic_time() - from >= System.convert_time_unit(30, :millisecond, :native)
       assert Mote.now(machine) >= 30
     end
@@ -250,13 +250,13 @@ defmodule Mote.TimerTest do
       late = for _ <- 1..3, do: Mote.send_after(forward, :late, 60_000)
       Process.sleep(100)
       Mote.send_after(forward, :early, 50)
-      assert_receive :early, 5_000
+      assert_receive :early, 30_000
       # Nor for what is gone.
       for timer <- late, do: assert(Mote.cancel_timer(timer) > 0)
       Mote.send_after(forward, :late, 70_000)
       Process.sleep(100)
       Mote.send_after(forward, :early, 50)
-      assert_receive :early, 5_000
+      assert_receive :early, 30_000
     end
 
     test "a big message" do

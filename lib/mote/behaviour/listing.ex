@@ -51,6 +51,34 @@ defmodule Mote.Behaviour.Listing do
     end)
   end
 
+  @doc """
+  What of the list has no page to link to in the release of Elixir that this is: what came later, and what is hidden
+  because it is deprecated.
+  """
+  @spec unlinked() :: [String.t()]
+  def unlinked do
+    for {module, entries} <- Enum.group_by(all(), &elem(&1, 0)),
+        module != nil,
+        documented = documented(module),
+        {_, name, arity} <- Enum.sort(entries),
+        {name, arity} not in documented,
+        do: "#{inspect(module)}.#{name}/#{arity}"
+  end
+
+  # With the arities that defaults make. A module that Erlang has is taken to document what it exports.
+  defp documented(module) do
+    case Code.fetch_docs(module) do
+      {:docs_v1, _, :elixir, _, _, _, docs} ->
+        for {{kind, name, arity}, _, _, doc, about} <- docs,
+            kind in [:function, :macro] and doc != :hidden,
+            arity <- (arity - Map.get(about, :defaults, 0))..arity,
+            do: {name, arity}
+
+      _ ->
+        module.module_info(:exports)
+    end
+  end
+
   @doc "How something is written in the list."
   @spec spelling(entry) :: String.t()
   def spelling({nil, name, arity}),

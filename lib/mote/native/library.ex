@@ -6,6 +6,7 @@ defmodule Mote.Native.Library do
   #    whoever works here builds what is here.
   # 2. A library that is not listed for this computer is built from source, and so is any when `MOTE_BUILD=1`.
   # 3. A listed library whose checksum differs stops the build.
+  # 4. Where Rust is missing or too old, one line says so before anything runs.
   @moduledoc false
 
   # Unix with 64 bits, of RustlerPrecompiled's default targets. The release workflow builds the same ones.
@@ -28,6 +29,8 @@ defmodule Mote.Native.Library do
     {"CARGO_PROFILE_RELEASE_STRIP", "none"}
   ]
 
+  @cargo "native/Cargo.toml"
+
   @doc "Makes the library of `:crate`, a package in `native/`, and loads it with the module."
   defmacro __using__(crate: crate) do
     module = __CALLER__.module
@@ -39,6 +42,8 @@ defmodule Mote.Native.Library do
         use RustlerPrecompiled, unquote(options ++ precompiled(module, crate))
       end
     else
+      ready!(module)
+
       quote do
         use Rustler, unquote(options)
       end
@@ -76,6 +81,51 @@ defmodule Mote.Native.Library do
     Mix.raise("Mote does not support Windows: its threads need a Unix system, such as Linux in WSL 2")
   end
 
+  @doc "Raises where `found`, the version of Rust, or `nil` without one, is less than `least`."
+  @spec rust!(String.t() | nil, String.t()) :: :ok
+  def rust!(found, least) do
+    wanted = "Mote is built from source here, which needs Rust #{least} or later, and"
+
+    cond do
+      found == nil ->
+        Mix.raise("#{wanted} there is none: please install it from https://rustup.rs")
+
+      release(found) < release(least) ->
+        Mix.raise("#{wanted} this is #{found}: please update it, or install it from https://rustup.rs")
+
+      true ->
+        :ok
+    end
+  end
+
+  # A nightly counts as the release that it becomes.
+  defp release(version) do
+    [major, minor | _] = String.split(version, ".")
+    {String.to_integer(major), String.to_integer(minor)}
+  end
+
+  # Who has configured cargo, or that nothing is compiled, answers for it.
+  defp ready!(module) do
+    configured = Application.get_env(:mote, module, [])
+
+    unless configured[:cargo] || configured[:skip_compilation?] do
+      [_, least] = Regex.run(~r/^rust-version = "(.+)"$/m, File.read!(@cargo))
+      rust!(rust(), least)
+    end
+  end
+
+  # Cargo calls rustc. Either may be rustup's, which runs nothing until there is a toolchain.
+  defp rust do
+    with path when is_binary(path) <- System.find_executable("cargo"),
+         {_, 0} <- System.cmd(path, ["--version"], stderr_to_stdout: true),
+         path when is_binary(path) <- System.find_executable("rustc"),
+         {"rustc " <> version, 0} <- System.cmd(path, ["--version"], stderr_to_stdout: true) do
+      version |> String.split() |> hd()
+    else
+      _ -> nil
+    end
+  end
+
   # Without :force_build where nobody asks for it here, so that what is configured for RustlerPrecompiled holds.
   defp precompiled(module, crate) do
     config = Mix.Project.config()
@@ -85,6 +135,8 @@ defmodule Mote.Native.Library do
 
     if reason == :unlisted,
       do: Mix.shell().info("Mote #{version} has no precompiled #{artifact}: building from source")
+
+    if reason, do: ready!(module)
 
     [
       base_url: "#{config[:source_url]}/releases/download/v#{version}",

@@ -1,4 +1,5 @@
 //! What a primitive makes is refused before it is made. By itself: it looks at the memory of the whole process.
+#![cfg(target_os = "linux")]
 #[path = "support/compiler.rs"]
 mod compiler;
 #[path = "support/encode.rs"]
@@ -17,7 +18,7 @@ use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::LongBytes;
 use programs::{r, Assembler};
 use rig::Rig;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 const MIB: usize = 1 << 20;
 
@@ -71,14 +72,19 @@ fn peak() -> usize {
     kib.expect("a number") << 10
 }
 
+/// What is resident is everybody's, so the tests take turns.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn what_a_primitive_makes_of_a_long_binary_is_refused_before_it_is_made() {
+    let _alone = ALONE.lock().unwrap();
     // Eight bytes of each; all but the first three bits and the last five.
     for name in ["numbers", "shifted"] {
         let rig = Rig::under(Stress::Off, 64 * MIB, &[("main", 1)], unit());
         let actor = rig.create(name, 0, |_| ());
         let mut message = Builder::new();
         message.foreign(Arc::new(LongBytes(vec![1; 40 * MIB].into())));
+        forget_peak();
         let before = peak();
         rig.send(actor, message.finish());
         rig.quiet();
@@ -91,6 +97,7 @@ fn what_a_primitive_makes_of_a_long_binary_is_refused_before_it_is_made() {
 
 #[test]
 fn what_a_list_is_compared_with_is_refused_before_it_is_made() {
+    let _alone = ALONE.lock().unwrap();
     let rig = Rig::under(Stress::Off, 32 * MIB, &[("main", 1)], unit());
     let list = |n: i64| {
         let mut list = Builder::new();

@@ -112,7 +112,7 @@ defmodule SecureSocketTest do
   test "nothing of the data is in what travels", context do
     {server, peer} = with_raw(context)
     assert SecureSocket.write(server, "a plain word") == :ok
-    {:ok, bytes} = :gen_tcp.recv(peer.socket, 4 + 12 + 32, 2_000)
+    {:ok, bytes} = :gen_tcp.recv(peer.socket, 4 + 12 + 32, 20_000)
     assert <<12::32, data::binary-size(12), hmac::binary>> = bytes
     assert data != "a plain word" and peer.open.(0, data, hmac) == {:opened, "a plain word"}
   end
@@ -167,7 +167,7 @@ defmodule SecureSocketTest do
       assert SecureSocket.read(server) == {:ok, "good"}
       assert SecureSocket.read(server) == {:error, {:forged, 1}}
       assert_ended(server, {:forged, 1})
-      assert :gen_tcp.recv(peer.socket, 0, 2_000) == {:error, :closed}
+      assert :gen_tcp.recv(peer.socket, 0, 20_000) == {:error, :closed}
     end
 
     @tag opts: [longest: 1_000]
@@ -177,7 +177,7 @@ defmodule SecureSocketTest do
       assert SecureSocket.read(server) == {:ok, "good"}
       assert SecureSocket.read(server) == {:error, {:too_long, 1_001, 1_000}}
       assert_ended(server, {:too_long, 1_001, 1_000})
-      assert :gen_tcp.recv(peer.socket, 0, 2_000) == {:error, :closed}
+      assert :gen_tcp.recv(peer.socket, 0, 20_000) == {:error, :closed}
     end
 
     test "an early close within each part", context do
@@ -202,7 +202,7 @@ defmodule SecureSocketTest do
         :ok = RawPeer.send(peer, bytes)
         assert SecureSocket.read(server) == {:error, {:silent, 50}}
         assert_ended(server, {:silent, 50})
-        assert :gen_tcp.recv(peer.socket, 0, 2_000) == {:error, :closed}
+        assert :gen_tcp.recv(peer.socket, 0, 20_000) == {:error, :closed}
       end
     end
 
@@ -256,8 +256,8 @@ defmodule SecureSocketTest do
   test "no connection comes of a peer that says no hello", %{machine: machine, listener: listener, opts: opts} do
     silent = RawPeer.connect(listener)
     assert SecureSocket.accept(machine, listener, opts) == {:error, {:silent, 50}}
-    assert {:ok, _hello} = :gen_tcp.recv(silent, 16, 2_000)
-    assert :gen_tcp.recv(silent, 0, 2_000) == {:error, :closed}
+    assert {:ok, _hello} = :gen_tcp.recv(silent, 16, 20_000)
+    assert :gen_tcp.recv(silent, 0, 20_000) == {:error, :closed}
     gone = RawPeer.connect(listener)
     :gen_tcp.close(gone)
     assert SecureSocket.accept(machine, listener, Keyword.put(opts, :idle, 20_000)) == {:error, :closed}

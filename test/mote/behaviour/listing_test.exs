@@ -142,6 +142,18 @@ defmodule Mote.Behaviour.ListingTest do
     end
   end
 
+  test "what this release of Elixir has no page for is not linked to" do
+    unlinked = Listing.unlinked()
+    # Deprecated in 1.12 and newer than 1.18.
+    assert "Bitwise.^^^/2" in unlinked
+    assert "String.count/2" in unlinked == not function_exported?(String, :count, 2)
+
+    for name <- ~w(Enum.map/2 Enum.join/1 Integer.is_odd/1 Mote.Vector.dot/2 :math.sin/1),
+        do: refute(name in unlinked)
+
+    for name <- unlinked, do: assert("`#{name}`" in Enum.map(Listing.all(), &Listing.spelling/1))
+  end
+
   test "the list is in the documentation, where errors point to" do
     {:docs_v1, _, _, _, %{"en" => moduledoc}, _, _} = Code.fetch_docs(Mote.Behaviour)
     for entry <- Listing.all(), do: assert(moduledoc =~ Listing.spelling(entry))

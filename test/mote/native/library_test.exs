@@ -27,6 +27,18 @@ defmodule Mote.Native.LibraryTest do
     assert_raise Mix.Error, ~r/does not support Windows/, fn -> Library.supported!({:win32, :nt}) end
   end
 
+  test "Rust that is missing or too old is told of in one line" do
+    for found <- ["1.95.0", "1.95.1-nightly", "1.100.0", "2.0.0"],
+        do: assert(Library.rust!(found, "1.95") == :ok)
+
+    assert_raise Mix.Error, ~r/needs Rust 1.95 or later, and there is none: .*rustup.rs/, fn ->
+      Library.rust!(nil, "1.95")
+    end
+
+    for old <- ["1.94.9", "1.9.0", "0.99.0"],
+        do: assert_raise(Mix.Error, ~r/and this is #{old}: /, fn -> Library.rust!(old, "1.95") end)
+  end
+
   test "the release workflow builds every target, and no other" do
     workflow = File.read!(".github/workflows/release.yml")
     built = for [_, target] <- Regex.scan(~r/target: ([\w-]+)/, workflow), do: target
