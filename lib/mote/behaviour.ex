@@ -66,7 +66,7 @@ defmodule Mote.Behaviour do
   `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1` tells, in
   nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
 
-  Everything that is not in the language is a `CompileError` that says what to write instead. Variables that nobody reads,
+  Everything that is not in the language is a `Mote.CompileError` that says what to write instead. Variables that nobody reads,
   captures too, and clauses that can never match are warned of.
 
   Whether 0.0 and -0.0 are the same (`===`, patterns, keys of maps) is as in Elixir code on the same node: they are two

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Errors do
   # Fifth pass, between flow and the two forms: what becomes of an operation that has no answer, `1 + :a`, and of a value that no
-  # clause fits, by the choice of the module.
+  # clause fits, by the choice of the module. After it the name of every operation but those of `:must` is a primitive.
   #
   #   * `:abort`: the turn is aborted, as a process would end with the exception that Elixir raises there. Of such operations
   #     the pass makes `:must` nodes, whose failure is a jump to an abort that knows its line.
@@ -35,9 +35,17 @@ defmodule Mote.Behaviour.Errors do
     %{unit | codes: codes}
   end
 
+  @doc "The primitive of an operation: one of its own, or another one that fails in another way."
+  @spec primitive(atom) :: atom
+  def primitive(:map_field), do: :map_fetch
+  def primitive(operation), do: operation
+
   defp expr({:sure, l, primitive, es}, s), do: {:op, l, primitive, exprs(es, s)}
   defp expr({:none, l, _, _}, %{mode: :undefined}), do: {:lit, l, :undefined}
   defp expr({:none, l, primitive, es}, s), do: raised(l, primitive, exprs(es, s), s)
+
+  defp expr({:op, l, :map_field, es}, %{mode: :undefined} = s),
+    do: {:op, l, primitive(:map_field), exprs(es, s)}
 
   defp expr({:op, l, primitive, es}, %{mode: :abort} = s) do
     es = exprs(es, s)

@@ -7,7 +7,7 @@ defmodule Mote.Raised.Attempt do
   @moduledoc false
 
   alias Mote.Behaviour.Primitives
-  alias Mote.Raised.Call
+  alias Mote.Raised.{Call, Segments}
 
   @doc "The exception that Elixir raises for an operation; nil if it raises none, or if finding out may take long."
   @spec exception(Mote.Raised.operation(), arguments :: [term]) :: Exception.t() | nil
@@ -101,9 +101,14 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:reverse, [list]), do: Enum.reverse(list)
   defp elixir(:map_update, [map, key, value]), do: %{map | key => value}
   defp elixir(:map_fetch, [map, key]), do: Map.fetch!(map, key)
+  # Of an atom it is a call.
+  defp elixir(:map_field, [module, name]) when is_atom(module) and module != nil,
+    do: raise(UndefinedFunctionError, module: module, function: name, arity: 0)
+
+  defp elixir(:map_field, [term, key]), do: raise(KeyError, key: key, term: term)
   defp elixir(:to_string, [value]), do: String.Chars.to_string(value)
   defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{Call.show(address)}")
-  defp elixir(:bin_of, _), do: raise(ArgumentError, "a part of the binary has no such value")
+  defp elixir(:bin_of, [values, specs]), do: raise(ArgumentError, Segments.failed(values, specs))
 
   defp elixir({module, name}, arguments), do: apply(module, name, arguments)
 
