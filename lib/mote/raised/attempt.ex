@@ -105,7 +105,7 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:map_field, [module, name]) when is_atom(module) and module != nil,
     do: raise(UndefinedFunctionError, module: module, function: name, arity: 0)
 
-  defp elixir(:map_field, [term, key]), do: raise(KeyError, key: key, term: term)
+  defp elixir(:map_field, [term, key]), do: raise(Exception.normalize(:error, {:badkey, key, term}, []))
   defp elixir(:to_string, [value]), do: String.Chars.to_string(value)
   defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{Call.show(address)}")
   defp elixir(:bin_of, [values, specs]), do: raise(ArgumentError, Segments.failed(values, specs))

@@ -23,7 +23,7 @@ defmodule Mote.PreludeCases.Primitives do
       (x = y = i; x + y)
       {s <> pad, "a" <> s, bin <> <<i, n::16>>, [i | l] ++ ints, l -- ints, terms -- [t]}
       {i |> abs() |> Kernel.+(n), i in l, i in 1..3, t in terms, i not in 0..9//2}
-      {Enum.to_list(i..n//1), (n..i//-2).last, 1..3 == 1..3//1}
+      {Enum.to_list(i..n//1), (n..i//-2).last, 1..3 == 1..3//1, Enum.to_list(..)}
       {Bitwise.band(number, i), Bitwise.bor(number, i), Bitwise.bxor(number, i), Bitwise.bnot(number)}
       {Bitwise.bsl(number, n), Bitwise.bsr(number, n), Bitwise.bsl(i, n_in), Bitwise.bsr(number, n_in)}
       {Bitwise.&&&(number, i), Bitwise.|||(number, n), Bitwise.^^^(i, n), Bitwise.~~~(i), Bitwise.<<<(number, n), Bitwise.>>>(i, n)}
@@ -60,6 +60,7 @@ defmodule Mote.PreludeCases.Primitives do
       tuple_size(t)
       {byte_size(s), bit_size(bin), binary_part(s <> "abc", 0, 3), :binary.at(s <> "a", 0)}
       binary_part(s, n, n_in)
+      :binary.part(s, n, n_in)
       :binary.at(bin, n)
       byte_size(t)
       <<i::16, n::little-32, f::float, s::binary, ?é::utf8, -1::8, bin::binary>>
@@ -90,6 +91,7 @@ defmodule Mote.PreludeCases.Primitives do
       (x = %{a: %{1 => i}, b: kw}; {put_in(x.a[1], t), put_in(x.b[key], t).a, update_in(x.a[1], &(&1 + n)), pop_in(x.a[1])})
       (x = %{a: map}; get_and_update_in(x.a[i], &{&1, t}))
       update_in(%{a: i}.a, &(&1 * n))
+      {struct!(%URI{host: s, port: n}), struct!(URI)}
       """
     }
   end
