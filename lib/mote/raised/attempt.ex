@@ -95,7 +95,7 @@ defmodule Mote.Raised.Attempt do
 
   defp elixir(:struct, [value]), do: raise(ArgumentError, "expected a struct, got: #{Call.show(value)}")
   defp elixir(:send_after, _), do: raise(ArgumentError, "expected milliseconds, an integer of 0 or more")
-  defp elixir(:range, bounds), do: raise(ArgumentError, range(bounds))
+  defp elixir(:range, [_, _ | _] = bounds), do: apply(Range, :new, bounds)
   defp elixir(:binary_generator, [_]), do: raise(ArgumentError, "expected a binary")
   defp elixir(:member, [value, list]), do: Enum.member?(list, value)
   defp elixir(:reverse, [list]), do: Enum.reverse(list)
@@ -124,7 +124,4 @@ defmodule Mote.Raised.Attempt do
   @bitwise [:band, :bor, :bxor, :bnot, :bsl, :bsr]
   defp kernel(name) when name in @bitwise, do: Bitwise
   defp kernel(_name), do: Kernel
-
-  defp range([_, _, 0]), do: "the step of a range must not be 0"
-  defp range(_bounds), do: "the bounds and the step of a range must be integers"
 end
