@@ -67,6 +67,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"GenServer.call(x, 1)", "the answer comes as a message"},
             {"GenServer.cast(x, 1)",
              "GenServer.cast/2 is not available in a behaviour: write send target, message"},
+            {":erlang.term_to_binary(x)", "send the term as it is"},
             {"Agent.get(x, & &1)", "an actor keeps its state in its captures"},
             {"Task.async(fn -> 1 end)",
              "Task.async/1 is not available in a behaviour: write create name(…) for each"},
