@@ -145,7 +145,7 @@ defmodule Mote.Behaviour.Errors do
       [left, right] = [variable(0), variable(1)]
       pattern = {:tuple, l, [{:bind, l, left}, {:bind, l, right}]}
       operands = [{:var, l, left}, {:var, l, right}]
-      differ = for operand <- operands, do: differs(l, operand)
+      differ = for {e, operand} <- Enum.zip([a, b], operands), not defined?(e), do: differs(l, operand)
       both = Enum.reduce(tl(differ), hd(differ), &{:and, l, &2, &1})
       clause = {:clause, l, pattern, [both], {:op, l, primitive, operands}}
       {:case, l, {:tuple, l, [a, b]}, [clause, {:clause, l, {:any, l}, [], undefined}], :case_clause}
@@ -171,7 +171,7 @@ defmodule Mote.Behaviour.Errors do
 
   # Whether it is certain not to be `:undefined`.
   defp defined?({:lit, _, value}), do: value != :undefined
-  defp defined?({tag, _, _}) when tag == :tuple, do: true
+  defp defined?({:tuple, _, _}), do: true
   defp defined?({:cons, _, _, _}), do: true
   defp defined?(e), do: Tests.boolean?(e)
 
