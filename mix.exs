@@ -143,7 +143,8 @@ defmodule Mote.MixProject do
         Mote.Integer,
         Mote.Turn,
         Mote.Abort,
-        Mote.Raised
+        Mote.Raised,
+        Mote.CompileError
       ],
       Machines: [Mote.Machine, Mote.Sponsor, Mote.Address, Mote.Customer, Mote.Timer, Mote.Error],
       "Crossing the boundary": [Mote.Ask, Mote.Outbox, ~r/^Mote.Future/],

@@ -66,7 +66,7 @@ defmodule Mote.Behaviour do
   `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1` tells, in
   nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
 
-  Everything that is not in the language is a `CompileError` that says what to write instead. Variables that nobody reads,
+  Everything that is not in the language is a `Mote.CompileError` that says what to write instead. Variables that nobody reads,
   captures too, and clauses that can never match are warned of.
 
   Whether 0.0 and -0.0 are the same (`===`, patterns, keys of maps) is as in Elixir code on the same node: they are two
@@ -93,8 +93,17 @@ defmodule Mote.Behaviour do
       %ArithmeticError{message: "bad argument in arithmetic expression"}
 
   With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that Mote descends
-  from: what has no answer is the atom `:undefined`, and the code goes on with it. It counts as true and is greater than every
-  number, so there a check of what comes from outside belongs into a guard.
+  from: what has no answer is the atom `:undefined`, and the code goes on with it. No check holds by it: `<`, `<=`, `>` and `>=`
+  with `:undefined` are `:undefined` again, or fail a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`,
+  `||`, `!`, of a filter) counts as false. `==` and its relatives compare it as any other atom.
+
+      iex> defmodule Doc.Total do
+      ...>   use Mote.Behaviour, errors: :undefined
+      ...>   defpure affordable?(balance, price), do: balance - price >= 0
+      ...>   defpure verdict(balance, price), do: if(affordable?(balance, price), do: :granted, else: :refused)
+      ...> end
+      iex> {Doc.Total.affordable?(10, :apples), Doc.Total.verdict(10, :apples), Doc.Total.verdict(10, 3)}
+      {:undefined, :refused, :granted}
 
   ## What bodies may call
 

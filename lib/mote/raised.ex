@@ -43,6 +43,10 @@ defmodule Mote.Raised do
   def exception({:raised, {module, _line, {:function_clause, name, arity}}, _arguments}),
     do: %FunctionClauseError{module: module, function: name, arity: arity}
 
+  # Of put_in and update_in, which have no function of that name in Elixir.
+  def exception({:raised, {_module, _line, {Access, :put}}, {nil, key, _value}}),
+    do: %ArgumentError{message: "could not put/update key #{Call.show(key)} on a nil value"}
+
   # Only the fields are gone through, which are not a struct.
   def exception({:raised, {_module, _line, {Kernel, :struct!}}, {struct, [_ | _] = fields}}),
     do: told({Kernel, :struct!}, [struct, fields])

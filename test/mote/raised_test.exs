@@ -268,6 +268,49 @@ defmodule Mote.RaisedTest do
     end
   end
 
+  # The name of the exception and its text.
+  defp told(exception), do: {exception.__struct__, Exception.message(exception)}
+
+  test "a field of what has none, and a part that a binary cannot have, are told as Elixir does" do
+    values = [nil, 7, :none, true, %{}, %{b: 1}, [1], {}, "a", 1.5, -1]
+
+    expressions =
+      ["x.name", "x.name.first", "\"a\" <> x", "x <> \"a\"", "<<1, x>>", "<<1, 2, x::float>>", "<<x::utf8>>"] ++
+        [
+          "<<x::binary>>",
+          "<<x::32-little, 1>>",
+          "<<\"abc\"::binary-size(x)>>",
+          "<<\"a\", x::binary-size(2)>>"
+        ]
+
+    for expression <- expressions, value <- values do
+      case eval(expression, [x: value], :abort) do
+        {:raised, exception} ->
+          elixir = catch_error(Code.eval_string(expression, x: value))
+          # Releases of OTP differ in what they say of sizes.
+          if not String.contains?(expression, "size"),
+            do:
+              assert({expression, told(exception)} == {expression, told(Exception.normalize(:error, elixir))})
+
+        answer ->
+          assert {expression, answer} == {expression, elem(Code.eval_string(expression, x: value), 0)}
+      end
+    end
+  end
+
+  test "both are shown as they are written" do
+    format = fn expression, x ->
+      module = module("defpure f(x) do\n#{expression}\nend", "", :abort)
+      {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [x]) end).outcome
+      Raised.format(reason)
+    end
+
+    assert format.("x.name", nil) =~ ~r/KeyError\) test.ex:3: key :name not found in: nil.*: nil.name$/
+
+    assert format.("\"a\" <> x", 7) =~
+             ~r/: segment 2 of type 'binary': expected a binary but got: 7: <<"a", 7>>$/
+  end
+
   # One module with all of them, for the machine.
   test "so it does on the machine" do
     functions =

@@ -52,12 +52,12 @@ defmodule Mote.Compile do
         do: "#{line}: #{text}"
   end
 
-  @doc "The message of the CompileError of `body`, whose first line is line 2, as `line: text`."
+  @doc "The message of the error of `body`, whose first line is line 2, as `line: text`."
   def error(body, prelude \\ "") do
     module(body, prelude)
     :compiled
   rescue
-    e in CompileError -> "#{e.line}: #{e.description}"
+    e in [Mote.CompileError, CompileError] -> "#{e.line}: #{e.description}"
   end
 
   @doc """

@@ -1,11 +1,11 @@
 defmodule Mote.PreludeCases do
   @moduledoc """
-  Calls of the functions of `Mote.Prelude`, as text, for the property that compares them with Elixir's own.
+  Calls of the functions that behaviours can call, as text, for the property that compares them with Elixir's own.
 
   The name of a variable says what it is: see `Mote.PreludeCases.Variables`.
   """
 
-  @cases [__MODULE__.Containers, __MODULE__.Enum, __MODULE__.Scalars]
+  @cases [__MODULE__.Containers, __MODULE__.Enum, __MODULE__.Primitives, __MODULE__.Scalars]
          |> Enum.map(& &1.cases())
          |> Enum.reduce(&Map.merge/2)
 

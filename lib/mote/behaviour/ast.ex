@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.AST do
   #
   #     {:lit, l, term}                    {:var, l, variable}
   #     {:tuple, l, [e]}                   {:cons, l, e, e}
-  #     {:op, l, primitive, [e]}           {:block, l, [e]}
+  #     {:op, l, primitive, [e]}           {:block, l, [e]}; until errors also :map_field, for `map.key`
   #     {:and | :or, l, e, e}              strict, as in Elixir
   #     {:both | :either, l, e, e}         && and ||
   #     {:match, l, pattern, e}            {:if, l, e, e, e}
@@ -27,7 +27,7 @@ defmodule Mote.Behaviour.AST do
   #     {:none, l, primitive, [e]}         what has no answer, as that primitive of these; until errors
   #     {:sure, l, primitive, [e]}         an operation that has an answer here; until errors
   #     {:must, l, where, [e]}             one that has an answer, or the turn is aborted; where is
-  #                                        {module, line, primitive}; after errors only
+  #                                        {module, line, operation}; after errors only
   #     {:match, l, pattern, e, fail}      after errors only; fail is {:raised, where}, as it may be of a case
   #     {:letrec, l, [{key, [variable], e}], e}  until loops: functions that see the variables around them
   #     {:local, l, key, [e]}              until loops: calls one of these, inside of the nearest letrec

@@ -7,12 +7,15 @@ defmodule Mote.Behaviour.Check do
   alias Mote.Behaviour.{Code, Error, Warnings}
   alias Mote.Behaviour.Check.{Calls, Change, Guards, Names}
 
-  @doc "All definitions of a module, checked."
-  @spec unit([map], Macro.Env.t()) :: map
-  def unit(definitions, env) do
-    names = Names.new(definitions, env)
+  @doc """
+  All definitions of a module, checked. `others` are the kinds, names and arities of those that are not among them, as there
+  is a mistake in each.
+  """
+  @spec unit([map], [map], Macro.Env.t()) :: map
+  def unit(definitions, others, env) do
+    names = Names.new(definitions, others, env)
     {delegates, coded} = Enum.split_with(definitions, &(&1.kind == :delegate))
-    Enum.each(delegates, &Names.delegate!(names, &1))
+    Enum.each(delegates, &Names.delegate!(%{names | columns: &1.columns}, &1))
     groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Error.map(order, &code(groups[&1], names))
@@ -20,6 +23,7 @@ defmodule Mote.Behaviour.Check do
     {codes, uncalled} = Calls.split(codes)
     # What has fewer arguments because of defaults is nothing that somebody has written.
     for code <- uncalled,
+        others == [],
         Enum.any?(groups[{code.kind, code.name, code.arity}], &(&1.full == nil and not &1.generated)) do
       Warnings.uncalled(code, names.env)
     end
@@ -29,11 +33,14 @@ defmodule Mote.Behaviour.Check do
 
   # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,
   # `{as written, numbered, line}`; `behaviour` is the name of a behaviour and its captures, `{as written, numbered}`.
-  defp state(kind, names),
-    do: %{kind: kind, names: names, file: names.file, scope: %{}, next: 0, bound: [], behaviour: nil}
+  defp state(kind, columns, names) do
+    names = %{names | columns: columns}
+    scopes = %{scope: %{}, next: 0, bound: [], behaviour: nil}
+    Map.merge(scopes, %{kind: kind, names: names, file: names.file, columns: columns})
+  end
 
   defp code([%{kind: :actor} = definition], names) do
-    s = state(:actor, names)
+    s = state(:actor, definition.columns, names)
     {captures, s} = Enum.map_reduce(definition.captures, s, &bind(&1, definition.line, &2))
     s = %{s | behaviour: {definition.name, Enum.zip(definition.captures, captures)}}
     {message, s} = bind({:message, {:fresh, 0}}, definition.line, s)
@@ -44,7 +51,8 @@ defmodule Mote.Behaviour.Check do
 
   # A defpure or a defeffect.
   defp code([%{kind: kind} = first | _] = definitions, names) do
-    s = state(kind, names)
+    columns = definitions |> Enum.map(& &1.columns) |> Enum.reduce(&Map.merge/2)
+    s = state(kind, columns, names)
     args = if first.arity == 0, do: [], else: Enum.map(1..first.arity, &{:"arg#{&1}", {:fresh, &1}})
     {params, s} = Enum.map_reduce(args, s, &bind(&1, first.line, &2))
     visible(definitions, names)
@@ -53,7 +61,6 @@ defmodule Mote.Behaviour.Check do
     subject = {:tuple, first.line, Enum.map(params, &{:var, first.line, &1})}
     body = {:case, first.line, subject, clauses, :function_clause}
     doc = definitions |> Enum.map(& &1.doc) |> Enum.find(&(&1 != nil))
-    columns = definitions |> Enum.map(& &1.columns) |> Enum.reduce(&Map.merge/2)
     finish(%{first | doc: doc, columns: columns}, params, body, s)
   end
 
@@ -179,12 +186,12 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:self, l}, s) do
-    effect!("self()", l, s)
+    effect!(:self, l, s)
     {{:self, l}, s}
   end
 
   defp expr({:send, l, target, message}, s) do
-    effect!("send", l, s)
+    effect!(:send, l, s)
     {[target, message], s} = args([target, message], s)
     {{:send, l, target, message}, s}
   end
@@ -196,13 +203,13 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:cancel_timer, l, timer}, s) do
-    effect!("cancel_timer", l, s)
+    effect!(:cancel_timer, l, s)
     {timer, s} = expr(timer, s)
     {{:cancel_timer, l, timer}, s}
   end
 
   defp expr({:create, l, behaviour, es, sponsor}, s) do
-    effect!("create", l, s)
+    effect!(:create, l, s)
     {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {all, s} = args(es ++ List.wrap(sponsor), s)
     {es, rest} = Enum.split(all, length(es))
@@ -210,14 +217,14 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:become, l, behaviour, es}, s) do
-    effect!("become", l, s)
+    effect!(:become, l, s)
     {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {es, s} = args(es, s)
     {{:become, l, behaviour, es}, s}
   end
 
   defp expr({:gather, l, verb, values, {params, body}, sponsor}, s) do
-    effect!("#{verb}", l, s)
+    effect!(verb, l, s)
     {all, s} = args(values ++ List.wrap(sponsor), s)
     {values, rest} = Enum.split(all, 3)
 
@@ -233,7 +240,7 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:change, l, names, values}, s) do
-    effect!("become", l, s)
+    effect!(:become, l, s)
     {values, s} = args(values, s)
     Change.become(l, Enum.zip(names, values), s)
   end
@@ -243,7 +250,7 @@ defmodule Mote.Behaviour.Check do
     {_, s} = pattern(pattern, s)
     s
   rescue
-    CompileError -> s
+    Mote.CompileError -> s
   end
 
   defp bound(_, s), do: s
@@ -422,7 +429,7 @@ defmodule Mote.Behaviour.Check do
       scope ->
         known = for {other, _} <- Map.keys(scope), do: to_string(other)
         hint = Names.as_variable(s.names, name) || Error.suggestion(to_string(name), known)
-        Error.raise_at(s, l, "undefined variable \"#{name}\"#{hint}")
+        Error.raise_at(s, l, "undefined variable \"#{name}\"#{hint}", name)
     end
   end
 
@@ -430,7 +437,8 @@ defmodule Mote.Behaviour.Check do
     Error.raise_at(
       s,
       l,
-      "#{what} cannot be used in a defpure: it has no effects; give the value back to a defactor, or write defeffect"
+      "#{effect(what)} cannot be used in a defpure: it has no effects; give the value back to a defactor, or write defeffect",
+      {:call, what}
     )
   end
 
@@ -438,9 +446,13 @@ defmodule Mote.Behaviour.Check do
     Error.raise_at(
       s,
       l,
-      "#{what} cannot be used in the function of gather, which only puts reports together: do it where the answer arrives"
+      "#{effect(what)} cannot be used in the function of gather, which only puts reports together: do it where the answer arrives",
+      {:call, what}
     )
   end
 
   defp effect!(_, _, _), do: :ok
+
+  defp effect(:self), do: "self()"
+  defp effect(name), do: to_string(name)
 end

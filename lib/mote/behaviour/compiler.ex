@@ -15,8 +15,7 @@ defmodule Mote.Behaviour.Compiler do
     IR,
     Loops,
     Primitives,
-    Syntax,
-    Warnings
+    Syntax
   }
 
   alias Mote.Behaviour.Elixir, as: Plain
@@ -47,13 +46,32 @@ defmodule Mote.Behaviour.Compiler do
   def define(kind, head, body, env) do
     noted(kind, head, body, env)
   rescue
-    mistake in [CompileError, Error.Several] -> Module.put_attribute(env.module, :mote_mistakes, mistake)
+    mistake in [Mote.CompileError, Error.Several] ->
+      Module.put_attribute(env.module, :mote_mistakes, {mistake, names(kind, head)})
   end
+
+  # What a definition with a mistake would have defined, for the others that call it.
+  defp names(kind, head) do
+    case Syntax.split_guards(head) do
+      {{name, _, args}, _} when is_atom(name) and is_list(args) ->
+        defaults = Enum.count(args, &match?({:\\, _, _}, &1))
+        for n <- (length(args) - defaults)..length(args), do: %{kind: code_kind(kind), name: name, arity: n}
+
+      {{name, _, context}, _} when is_atom(name) and is_atom(context) ->
+        [%{kind: code_kind(kind), name: name, arity: 0}]
+
+      _ ->
+        []
+    end
+  end
+
+  defp code_kind(:private), do: :pure
+  defp code_kind(kind), do: kind
 
   defp noted(kind, head, body, env) do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
-    env = %{Syntax.at(env, meta) | function: {name, length(args)}}
+    env = %{Error.at(env, meta) | function: {name, length(args)}}
     {full, shorter} = Defaults.split(kind, name, args, body, env)
     for {head, body, doc} <- shorter, do: note(kind, head, head, [], body, {doc, {name, length(args)}}, env)
     # The doc in front of a head without a body is that of the clauses.
@@ -65,7 +83,7 @@ defmodule Mote.Behaviour.Compiler do
 
   # `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
   defp note(kind, {name, meta, args}, written, guards, body, {doc, full}, env) do
-    {kind, public} = if kind == :private, do: {:pure, false}, else: {kind, kind != :effect}
+    {kind, public} = {code_kind(kind), kind not in [:private, :effect]}
     # The function that there will be: so Elixir knows which macros are used.
     env = %{env | function: {if(public, do: name, else: Code.hidden(name)), length(args)}}
     {kind, body} = body(kind, body, env)
@@ -87,7 +105,7 @@ defmodule Mote.Behaviour.Compiler do
         args: written |> elem(2) |> Macro.to_string() |> String.slice(1..-2//1),
         line: env.line,
         generated: Keyword.get(meta, :generated, false),
-        columns: Warnings.columns([args, guards, body]),
+        columns: Error.columns([args, guards, body]),
         doc: doc,
         full: full
       })
@@ -100,13 +118,8 @@ defmodule Mote.Behaviour.Compiler do
   def compile(env), do: Error.together(fn -> code(env) end)
 
   defp code(env) do
-    env.module |> Module.get_attribute(:mote_mistakes) |> Enum.reverse() |> Error.map(&raise/1)
-    Module.delete_attribute(env.module, :mote_mistakes)
-    definitions = env.module |> Module.get_attribute(:mote_definitions) |> Enum.reverse()
-    Module.delete_attribute(env.module, :mote_definitions)
-
-    Defaults.bodies(definitions, env)
-    checked = Check.unit(definitions, env)
+    definitions = taken(env, :mote_definitions)
+    checked = checked(definitions, taken(env, :mote_mistakes), env)
     mode = Module.get_attribute(env.module, :mote_errors)
     Module.delete_attribute(env.module, :mote_errors)
     unit = checked |> Loops.unit() |> Flow.unit() |> Errors.unit(mode)
@@ -125,6 +138,25 @@ defmodule Mote.Behaviour.Compiler do
       Plain.Specs.moved(own, called, env),
       Maps.literals(env)
     ]
+  end
+
+  # What was noted, in the order of the module.
+  defp taken(env, attribute) do
+    noted = env.module |> Module.get_attribute(attribute) |> Enum.reverse()
+    Module.delete_attribute(env.module, attribute)
+    noted
+  end
+
+  defp checked(definitions, [], env) do
+    Defaults.bodies(definitions, env)
+    Check.unit(definitions, [], env)
+  end
+
+  # The mistakes that syntax has found, and those in the definitions that it has accepted.
+  defp checked(definitions, mistakes, env) do
+    {mistakes, names} = Enum.unzip(mistakes)
+    check = fn -> Check.unit(definitions, Enum.concat(names), env) end
+    Error.map([check | Enum.map(mistakes, &fn -> raise &1 end)], & &1.())
   end
 
   # -- heads ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Delegate do
   # once each and in their order, so that the arguments of a reference are computed as they are written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
+  alias Mote.Behaviour.{AST, Error, Primitives}
   alias Mote.Behaviour.Syntax.Calls
   alias Mote.Prelude
 
@@ -121,6 +121,6 @@ defmodule Mote.Behaviour.Delegate do
   @doc "The definition of a delegate."
   @spec definition(Macro.t(), [tuple], Macro.Env.t()) :: map
   def definition(target, captures, env) do
-    %{captures: captures, delegate: parse(target, captures, Syntax.at(env, [])), module: env.module}
+    %{captures: captures, delegate: parse(target, captures, env), module: env.module}
   end
 end

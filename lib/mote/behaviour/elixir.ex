@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Elixir do
   # called for is looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code, Delegate, Flow, IR}
+  alias Mote.Behaviour.{AST, Code, Delegate, Errors, Flow, IR}
   alias Mote.Behaviour.Elixir.{Forms, Match}
 
   @doc "The code to be put at the end of the module."
@@ -209,8 +209,14 @@ defmodule Mote.Behaviour.Elixir do
 
   def expr({:op, l, primitive, es}), do: Forms.op(primitive, es, Enum.map(es, &expr/1), l)
 
-  def expr({:must, l, {_, _, primitive} = where, es}),
-    do: Forms.remote(Mote.Total.Must, primitive, [Macro.escape(where) | Enum.map(es, &expr/1)], l)
+  def expr({:must, l, {_, _, operation} = where, es}),
+    do:
+      Forms.remote(
+        Mote.Total.Must,
+        Errors.primitive(operation),
+        [Macro.escape(where) | Enum.map(es, &expr/1)],
+        l
+      )
 
   def expr({:and, l, a, b}) do
     quote generated: true, line: l do

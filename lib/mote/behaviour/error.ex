@@ -1,8 +1,14 @@
 defmodule Mote.Behaviour.Error do
-  # How every pass of the behaviour compiler reports a mistake of the user: a `CompileError` at file:line. Parts of a program that
-  # have nothing to do with each other are looked at one after the other, and their errors are reported together.
+  # How every pass of the behaviour compiler reports a mistake of the user: a `Mote.CompileError` at file:line:column. Parts of a
+  # program that have nothing to do with each other are looked at one after the other, and their errors are reported together.
   # Knows nothing of the language; the hints for single constructs are in `hints.ex`.
   @moduledoc false
+
+  alias Mote.CompileError
+
+  @typedoc "The columns of variables and calls by their lines and names, as far as the code says where they are."
+  @type columns :: %{{line :: non_neg_integer, named} => pos_integer}
+  @type named :: atom | {:call, atom}
 
   defmodule Several do
     # Mistakes on their way to `together/1`.
@@ -13,11 +19,53 @@ defmodule Mote.Behaviour.Error do
   # These are enough to help with any number of mistakes.
   @most 10
 
-  @doc "Raises a `CompileError`; `where` is anything with a `:file`, such as a `Macro.Env`."
-  @spec raise_at(%{:file => String.t(), optional(any) => any}, non_neg_integer, String.t()) ::
+  @doc """
+  Raises a `Mote.CompileError`; `where` is anything with a `:file`. The column is that of `named` in its `:columns`, or
+  that of an environment, for the line of the environment.
+  """
+  @spec raise_at(%{:file => String.t(), optional(any) => any}, non_neg_integer, String.t(), named | nil) ::
           no_return
-  def raise_at(%{file: file}, line, description) do
-    raise CompileError, file: file, line: line, description: description
+  def raise_at(%{file: file} = where, line, description, named \\ nil) do
+    raise CompileError, file: file, line: line, column: column(where, line, named), description: description
+  end
+
+  defp column(%{columns: columns}, line, named), do: columns[{line, named}]
+  defp column(%{column: column, line: line}, line, _), do: column
+  defp column(_, _, _), do: nil
+
+  @doc "An environment at the place of a node."
+  @spec at(Macro.Env.t(), keyword) :: Macro.Env.t()
+  def at(env, meta) do
+    case Keyword.get(meta, :line) do
+      nil -> env
+      # An environment has no field for the column; what Elixir does with it does not mind one more.
+      line -> Map.put(%{env | line: line}, :column, Keyword.get(meta, :column))
+    end
+  end
+
+  @doc "Where the variables and calls of some code are. Of several of one name in one line it is the first."
+  @spec columns(Macro.t()) :: columns
+  def columns(ast) do
+    {_, columns} =
+      Macro.prewalk(ast, %{}, fn
+        {name, meta, context} = node, columns when is_atom(name) and is_atom(context) ->
+          {node, noted(columns, name, meta)}
+
+        {name, meta, args} = node, columns when is_atom(name) and is_list(args) ->
+          {node, noted(columns, {:call, name}, meta)}
+
+        {{:., _, [_module, name]}, meta, _args} = node, columns when is_atom(name) ->
+          {node, noted(columns, {:call, name}, meta)}
+
+        node, columns ->
+          {node, columns}
+      end)
+
+    columns
+  end
+
+  defp noted(columns, named, meta) do
+    if meta[:column], do: Map.put_new(columns, {meta[:line], named}, meta[:column]), else: columns
   end
 
   @doc "`fun` of each item. Raises the mistakes in all of them."
@@ -46,19 +94,19 @@ defmodule Mote.Behaviour.Error do
     {values, acc}
   end
 
-  @doc "Runs `fun`. Raises all the mistakes that it finds as one `CompileError`, at the place of the first."
+  @doc "Runs `fun`. Raises all the mistakes that it finds as one `Mote.CompileError`, at the place of the first."
   @spec together((... -> value)) :: value when value: term
   def together(fun) do
     fun.()
   rescue
-    several in Several -> raise one(several.mistakes |> Enum.uniq() |> Enum.sort_by(& &1.line))
+    several in Several -> raise one(several.mistakes |> Enum.uniq() |> Enum.sort_by(&{&1.line, &1.column}))
   end
 
   defp one([mistake]), do: mistake
 
   defp one([first | others]) do
     {told, untold} = Enum.split(others, @most - 1)
-    lines = Enum.map(told, &"\n  #{Path.relative_to_cwd(&1.file)}:#{&1.line}: #{&1.description}")
+    lines = Enum.map(told, &"\n  #{Exception.message(&1)}")
     more = if untold == [], do: "", else: "\n  and #{length(untold)} more"
     %{first | description: "#{first.description}#{lines}#{more}"}
   end

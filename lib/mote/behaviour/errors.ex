@@ -1,11 +1,12 @@
 defmodule Mote.Behaviour.Errors do
   # Fifth pass, between flow and the two forms: what becomes of an operation that has no answer, `1 + :a`, and of a value that no
-  # clause fits, by the choice of the module.
+  # clause fits, by the choice of the module. After it the name of every operation but those of `:must` is a primitive.
   #
   #   * `:abort`: the turn is aborted, as a process would end with the exception that Elixir raises there. Of such operations
   #     the pass makes `:must` nodes, whose failure is a jump to an abort that knows its line.
   #   * `:undefined`: the value is `:undefined`, and the code goes on; where no clause fits the turn is aborted all the same, with
-  #     a reason that knows no line.
+  #     a reason that knows no line. A check must not hold by it: `:undefined` is no part of the order, so that to compare with it
+  #     has no answer either, and a condition that is `:undefined` does not hold.
   #
   # In guards both mean that the guard fails. A calculation of the loops pass itself is certain to have an answer, or
   # nobody looks at it (`:sure`).
@@ -23,6 +24,8 @@ defmodule Mote.Behaviour.Errors do
 
   @type mode :: :abort | :undefined
 
+  @ordered [:lt, :le, :gt, :ge]
+
   @doc "The unit without `:sure` and `:none` nodes."
   @spec unit(map, mode) :: map
   def unit(unit, mode) do
@@ -35,9 +38,32 @@ defmodule Mote.Behaviour.Errors do
     %{unit | codes: codes}
   end
 
+  @doc "The primitive of an operation: one of its own, or another one that fails in another way."
+  @spec primitive(atom) :: atom
+  def primitive(:map_field), do: :map_fetch
+  def primitive(operation), do: operation
+
   defp expr({:sure, l, primitive, es}, s), do: {:op, l, primitive, exprs(es, s)}
   defp expr({:none, l, _, _}, %{mode: :undefined}), do: {:lit, l, :undefined}
   defp expr({:none, l, primitive, es}, s), do: raised(l, primitive, exprs(es, s), s)
+
+  defp expr({:op, l, :map_field, es}, %{mode: :undefined} = s),
+    do: {:op, l, primitive(:map_field), exprs(es, s)}
+
+  defp expr({:op, l, primitive, [a, b]}, %{mode: :undefined} = s) when primitive in @ordered,
+    do: compared(l, primitive, expr(a, s), expr(b, s), {:lit, l, :undefined})
+
+  defp expr({:if, l, test, yes, no}, %{mode: :undefined} = s),
+    do: {:if, l, condition(test, s), expr(yes, s), expr(no, s)}
+
+  defp expr({:cond, l, clauses}, %{mode: :undefined} = s),
+    do: {:cond, l, for({test, body} <- clauses, do: {condition(test, s), expr(body, s)})}
+
+  defp expr({:either, l, a, b}, %{mode: :undefined} = s), do: {:either, l, condition(a, s), expr(b, s)}
+
+  defp expr({:both, l, a, b}, %{mode: :undefined} = s) do
+    known(l, expr(a, s), {:lit, l, :undefined}, &{:both, l, &1, expr(b, s)})
+  end
 
   defp expr({:op, l, primitive, es}, %{mode: :abort} = s) do
     es = exprs(es, s)
@@ -73,7 +99,7 @@ defmodule Mote.Behaviour.Errors do
   defp expr({:case, l, e, clauses, fail}, s) do
     clauses =
       for {:clause, l, pattern, guards, body} <- clauses,
-          do: {:clause, l, pattern, guards, expr(body, s)}
+          do: {:clause, l, pattern, Enum.map(guards, &guard(&1, s)), expr(body, s)}
 
     {:case, l, expr(e, s), clauses, fail(fail, l, s)}
   end
@@ -89,6 +115,67 @@ defmodule Mote.Behaviour.Errors do
   defp expr(node, s), do: AST.map_children(node, &expr(&1, s))
 
   defp exprs(es, s), do: Enum.map(es, &expr(&1, s))
+
+  # -- what is undefined ---------------------------------------------------------------------------------------
+
+  # What does not hold if it is undefined.
+  defp condition({:op, l, primitive, [a, b]}, s) when primitive in @ordered,
+    do: compared(l, primitive, expr(a, s), expr(b, s), {:lit, l, false})
+
+  defp condition(e, s) do
+    e = expr(e, s)
+    known(AST.line(e), e, {:lit, AST.line(e), false}, & &1)
+  end
+
+  # `fun` of a value that is not `:undefined`.
+  defp known(l, e, undefined, fun) do
+    if defined?(e) do
+      fun.(e)
+    else
+      value = variable(0)
+      clause = {:clause, l, {:bind, l, value}, [], fun.({:var, l, value})}
+      {:case, l, e, [{:clause, l, {:lit, l, :undefined}, [], undefined}, clause], :case_clause}
+    end
+  end
+
+  defp compared(l, primitive, a, b, undefined) do
+    if defined?(a) and defined?(b) do
+      {:op, l, primitive, [a, b]}
+    else
+      [left, right] = [variable(0), variable(1)]
+      pattern = {:tuple, l, [{:bind, l, left}, {:bind, l, right}]}
+      operands = [{:var, l, left}, {:var, l, right}]
+      differ = for {e, operand} <- Enum.zip([a, b], operands), not defined?(e), do: differs(l, operand)
+      both = Enum.reduce(tl(differ), hd(differ), &{:and, l, &2, &1})
+      clause = {:clause, l, pattern, [both], {:op, l, primitive, operands}}
+      {:case, l, {:tuple, l, [a, b]}, [clause, {:clause, l, {:any, l}, [], undefined}], :case_clause}
+    end
+  end
+
+  # Nothing is bound in a guard; it fails where an operand is undefined, also behind a `not`.
+  defp guard({:op, l, primitive, [a, b]}, %{mode: :undefined} = s) when primitive in @ordered do
+    operands = [guard(a, s), guard(b, s)]
+    fails = {:op, l, :hd, [{:lit, l, []}]}
+
+    operands
+    |> Enum.reject(&defined?/1)
+    |> Enum.reduce({:op, l, primitive, operands}, fn operand, compared ->
+      {:and, l, {:or, l, differs(l, operand), fails}, compared}
+    end)
+  end
+
+  defp guard(node, %{mode: :undefined} = s), do: AST.map_children(node, &guard(&1, s))
+  defp guard(node, _), do: node
+
+  defp differs(l, operand), do: {:op, l, :differ, [operand, {:lit, l, :undefined}]}
+
+  # Whether it is certain not to be `:undefined`.
+  defp defined?({:lit, _, value}), do: value != :undefined
+  defp defined?({:tuple, _, _}), do: true
+  defp defined?({:cons, _, _, _}), do: true
+  defp defined?(e), do: Tests.boolean?(e)
+
+  # -- what is raised ------------------------------------------------------------------------------------------
 
   # What happens where no clause fits.
   defp fail(:case_clause, l, %{mode: :abort} = s), do: {:raised, where(l, :case_clause, s)}
@@ -114,19 +201,19 @@ defmodule Mote.Behaviour.Errors do
     checked(l, ms, s, :send_after, fn value ->
       guards = [{:op, l, :is_integer, [value]}, {:op, l, :ge, [value, {:lit, l, 0}]}]
       guard = guards |> Enum.reverse() |> Enum.reduce(&{:and, l, &1, &2})
-      [{:clause, l, {:bind, l, variable()}, [guard], value}]
+      [{:clause, l, {:bind, l, variable(0)}, [guard], value}]
     end)
   end
 
   # A value that some clauses must fit.
   defp checked(l, e, s, primitive, clauses) do
-    value = {:var, l, variable()}
-    other = {:clause, l, {:bind, l, variable()}, [], raised(l, primitive, [value], s)}
+    value = {:var, l, variable(0)}
+    other = {:clause, l, {:bind, l, variable(0)}, [], raised(l, primitive, [value], s)}
     {:case, l, e, clauses.(value) ++ [other], :case_clause}
   end
 
-  # No user has this name. Each such variable is read in its own clause only.
-  defp variable, do: {:"the operand", 0}
+  # No user has this name. Each such variable is read in its own clause only, before anything else is calculated.
+  defp variable(n), do: {:"the operand", n}
 
   defp raised(l, primitive, es, s) do
     {:abort, l, AST.tuple(l, [{:lit, l, :raised}, {:lit, l, where(l, primitive, s)}, AST.tuple(l, es)])}

@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.IR do
   #     :done     the behaviour ends
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code, Flow}
+  alias Mote.Behaviour.{AST, Code, Errors, Flow}
   alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Tests}
   alias Mote.Total.Work
 
@@ -133,7 +133,8 @@ defmodule Mote.Behaviour.IR do
     into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
   end
 
-  def gen({:must, _, {_, _, primitive} = where, es}, dest, g) do
+  def gen({:must, _, {_, _, operation} = where, es}, dest, g) do
+    primitive = Errors.primitive(operation)
     {os, g} = operands(es, g)
 
     case Known.answer(g.known, primitive, os) do

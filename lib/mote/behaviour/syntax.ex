@@ -34,7 +34,7 @@ defmodule Mote.Behaviour.Syntax do
   def expr({a, b}, env), do: AST.tuple(env.line, exprs([a, b], env))
 
   def expr({form, meta, args}, env) do
-    env = at(env, meta)
+    env = Error.at(env, meta)
     node(form, meta, args, env)
   end
 
@@ -81,14 +81,6 @@ defmodule Mote.Behaviour.Syntax do
   def alternatives({:when, _, [one, others]}), do: [one | alternatives(others)]
   def alternatives(guard), do: [guard]
 
-  @doc "The environment with the line of a node."
-  def at(env, meta) do
-    case Keyword.get(meta, :line) do
-      nil -> env
-      line -> %{env | line: line}
-    end
-  end
-
   @doc "A variable that the user cannot name."
   def fresh(name), do: {name, {:fresh, System.unique_integer()}}
 
@@ -131,8 +123,8 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:cond, _, [[do: body]], env) do
     {:cond, env.line,
      Enum.map(arrows(body, "cond", "condition -> body", env), fn
-       {:->, meta, [[test], body]} -> {expr(test, at(env, meta)), expr(body, at(env, meta))}
-       {:->, meta, _} -> Error.raise_at(at(env, meta), env.line, "a cond clause has one condition")
+       {:->, meta, [[test], body]} -> {expr(test, Error.at(env, meta)), expr(body, Error.at(env, meta))}
+       {:->, meta, _} -> Error.raise_at(Error.at(env, meta), env.line, "a cond clause has one condition")
      end)}
   end
 
@@ -306,11 +298,11 @@ defmodule Mote.Behaviour.Syntax do
 
   defp clause({:->, meta, [[head], body]}, env) do
     {pattern, guards} = split_guards(head)
-    clause(pattern, guards, body, at(env, meta))
+    clause(pattern, guards, body, Error.at(env, meta))
   end
 
   defp clause({:->, meta, [heads, _]}, env) do
-    env = at(env, meta)
+    env = Error.at(env, meta)
 
     Error.raise_at(
       env,

@@ -4,30 +4,9 @@ defmodule Mote.Behaviour.Warnings do
   # is their own business.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Covering}
-
-  @typedoc "The columns of variables by their lines and names, as far as the code says where they are."
-  @type columns :: %{{AST.line(), atom} => pos_integer}
+  alias Mote.Behaviour.{AST, Covering, Error}
 
   @two_zeros :erlang.binary_to_term(<<131, 70, 0::64>>) !== :erlang.binary_to_term(<<131, 70, 128, 0::56>>)
-
-  @doc "Where the variables of some code are. Of several of one name in one line it is the first."
-  @spec columns(Macro.t()) :: columns
-  def columns(ast) do
-    {_, columns} =
-      Macro.prewalk(ast, %{}, fn
-        {name, meta, context} = node, columns when is_atom(name) and is_atom(context) ->
-          {node, column(columns, {meta[:line], name}, meta[:column])}
-
-        node, columns ->
-          {node, columns}
-      end)
-
-    columns
-  end
-
-  defp column(columns, _, nil), do: columns
-  defp column(columns, place, column), do: Map.put_new(columns, place, column)
 
   @doc "Tells of a pattern that is a zero without a sign, where there are two of them."
   @spec zero(term, Macro.Env.t()) :: :ok
@@ -43,7 +22,7 @@ defmodule Mote.Behaviour.Warnings do
 
   Variables of macros have a context, those of the compiler a mark of their own.
   """
-  @spec unused([{tuple, tuple, AST.line()}], AST.expr(), columns, Macro.Env.t()) :: :ok
+  @spec unused([{tuple, tuple, AST.line()}], AST.expr(), Error.columns(), Macro.Env.t()) :: :ok
   def unused(bound, body, columns, env) do
     read = read(body, MapSet.new())
 

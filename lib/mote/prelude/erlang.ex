@@ -22,6 +22,8 @@ defmodule Mote.Prelude.Erlang do
 
   # -- floats --------------------------------------------------------------------------------------------------
 
+  defpure float(n) when is_number(n), do: n * 1.0
+
   defpure float_to_binary(f, options) when is_float(f) and is_list(options) do
     case Enum.reduce(options, {:scientific, false}, fn
            {:decimals, places}, {_, compact} when places in 0..15 -> {places, compact}

@@ -7,7 +7,7 @@ defmodule Mote.Raised.Attempt do
   @moduledoc false
 
   alias Mote.Behaviour.Primitives
-  alias Mote.Raised.Call
+  alias Mote.Raised.{Call, Segments}
 
   @doc "The exception that Elixir raises for an operation; nil if it raises none, or if finding out may take long."
   @spec exception(Mote.Raised.operation(), arguments :: [term]) :: Exception.t() | nil
@@ -95,15 +95,20 @@ defmodule Mote.Raised.Attempt do
 
   defp elixir(:struct, [value]), do: raise(ArgumentError, "expected a struct, got: #{Call.show(value)}")
   defp elixir(:send_after, _), do: raise(ArgumentError, "expected milliseconds, an integer of 0 or more")
-  defp elixir(:range, bounds), do: raise(ArgumentError, range(bounds))
+  defp elixir(:range, [_, _ | _] = bounds), do: apply(Range, :new, bounds)
   defp elixir(:binary_generator, [_]), do: raise(ArgumentError, "expected a binary")
   defp elixir(:member, [value, list]), do: Enum.member?(list, value)
   defp elixir(:reverse, [list]), do: Enum.reverse(list)
   defp elixir(:map_update, [map, key, value]), do: %{map | key => value}
   defp elixir(:map_fetch, [map, key]), do: Map.fetch!(map, key)
+  # Of an atom it is a call.
+  defp elixir(:map_field, [module, name]) when is_atom(module) and module != nil,
+    do: raise(UndefinedFunctionError, module: module, function: name, arity: 0)
+
+  defp elixir(:map_field, [term, key]), do: raise(Exception.normalize(:error, {:badkey, key, term}, []))
   defp elixir(:to_string, [value]), do: String.Chars.to_string(value)
   defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{Call.show(address)}")
-  defp elixir(:bin_of, _), do: raise(ArgumentError, "a part of the binary has no such value")
+  defp elixir(:bin_of, [values, specs]), do: raise(ArgumentError, Segments.failed(values, specs))
 
   defp elixir({module, name}, arguments), do: apply(module, name, arguments)
 
@@ -119,7 +124,4 @@ defmodule Mote.Raised.Attempt do
   @bitwise [:band, :bor, :bxor, :bnot, :bsl, :bsr]
   defp kernel(name) when name in @bitwise, do: Bitwise
   defp kernel(_name), do: Kernel
-
-  defp range([_, _, 0]), do: "the step of a range must not be 0"
-  defp range(_bounds), do: "the bounds and the step of a range must be integers"
 end

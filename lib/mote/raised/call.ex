@@ -3,7 +3,7 @@ defmodule Mote.Raised.Call do
   @moduledoc false
 
   alias Mote.Behaviour.Primitives
-  alias Mote.Raised.Printed
+  alias Mote.Raised.{Printed, Segments}
 
   @infix %{add: "+", sub: "-", mul: "*", fdiv: "/", append: "++", subtract: "--", member: "in"}
 
@@ -38,6 +38,11 @@ defmodule Mote.Raised.Call do
   def written(:range, {a, b}), do: "#{show(a)}..#{show(b)}"
   def written(:range, {a, b, step}), do: "#{show(a)}..#{show(b)}//#{show(step)}"
   def written(:neg, {a}), do: "-#{show(a)}"
+  def written(:map_field, {map, key}), do: "#{show(map)}.#{key}"
+
+  def written(:bin_of, {values, specs}),
+    do: "<<#{values |> Segments.values(specs) |> Enum.map_join(", ", &show/1)}>>"
+
   def written(:map_update, {map, key, value}), do: "%{#{show(map)} | #{show(key)} => #{show(value)}}"
 
   def written(operation, arguments) do

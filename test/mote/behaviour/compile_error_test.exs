@@ -67,6 +67,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"GenServer.call(x, 1)", "the answer comes as a message"},
             {"GenServer.cast(x, 1)",
              "GenServer.cast/2 is not available in a behaviour: write send target, message"},
+            {":erlang.term_to_binary(x)", "send the term as it is"},
             {"Agent.get(x, & &1)", "an actor keeps its state in its captures"},
             {"Task.async(fn -> 1 end)",
              "Task.async/1 is not available in a behaviour: write create name(…) for each"},
@@ -171,7 +172,11 @@ defmodule Mote.Behaviour.CompileErrorTest do
 
       assert pure("f(x, 1)") =~ "undefined function f/2"
       assert pure("f(x, 1)") =~ "there is f/1"
-      assert error("def g(x), do: x\ndefpure f(x), do: g(x)") =~ "g/1 is defined with def"
+
+      assert error("def g(x), do: x\ndefpure f(x), do: g(x)") ==
+               "3: g/1 is defined with def: write defpure, which behaviours can call, too"
+
+      assert error("defp g(x), do: x\ndefpure f(x), do: g(x)") =~ "g/1 is defined with defp: write defpurep"
 
       assert error("defactor a() do\n_ -> a()\nend") =~
                "3: a/0 is a behaviour: use create a(…) or become a(…)"
@@ -413,7 +418,9 @@ defmodule Mote.Behaviour.CompileErrorTest do
   end
 
   test "the file is named" do
-    assert_raise CompileError, ~r/^test.ex:3: undefined variable/, fn -> module("defpure f(x) do\ny\nend") end
+    assert_raise Mote.CompileError, ~r/^test.ex:3: undefined variable/, fn ->
+      module("defpure f(x) do\ny\nend")
+    end
   end
 
   test "node/1 of Kernel is not in the way" do
@@ -483,7 +490,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
 
   describe "several mistakes" do
     test "are told together, those of each definition, clause and line" do
-      assert %CompileError{line: 4, description: description} =
+      assert %Mote.CompileError{line: 4, description: description} =
                catch_error(
                  module("""
                  defactor a(b) do
@@ -505,7 +512,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
 
     test "of names as well" do
-      assert %CompileError{line: 3, description: description} =
+      assert %Mote.CompileError{line: 3, description: description} =
                catch_error(module("defactor a() do\n1 -> send b, 1\n2 -> f(1)\nend\ndefpure g(x), do: x + y"))
 
       assert ["undefined variable \"b\"" | others] = String.split(description, "\n")
@@ -527,12 +534,59 @@ defmodule Mote.Behaviour.CompileErrorTest do
       end
       """
 
-      assert %CompileError{line: 4, description: description} = catch_error(module(body))
+      assert %Mote.CompileError{line: 4, description: description} = catch_error(module(body))
       assert [none, undefined, other, nn] = String.split(description, "\n")
       assert none =~ "undefined function none/1"
       assert undefined =~ ~r/test.ex:6: undefined variable "undefined"/
       assert other =~ ~r/test.ex:7: undefined function other\/2/
       assert nn =~ ~r/test.ex:9: undefined variable "nn"/
+    end
+
+    test "of syntax and of names, whichever is found first" do
+      body = """
+      defactor a(n) do
+        c -> send c, f(n) + g(n) + nn
+      end
+      defpure f(x, y \\\\ 1), do: IO.puts(x + y)
+      defpurep g(x), do: x + f(x)
+      defpurep h(x), do: spawn(x)
+      """
+
+      assert %Mote.CompileError{line: 3, description: description} = catch_error(module(body))
+
+      # What only the definitions with mistakes call is not told to be unused, nor they themselves to be undefined.
+      assert [nn, puts, spawn] = String.split(description, "\n")
+      assert nn =~ ~s(undefined variable "nn")
+      assert puts =~ ~r/test.ex:5: IO.puts/
+      assert spawn =~ ~r/test.ex:7: spawn/
+    end
+
+    test "with the columns that the parser keeps" do
+      source = """
+      defmodule Mote.Compiled.Columns do
+        use Mote.Behaviour
+        defactor a(n) do
+          {c, 1} -> send c, 1 + undefined
+          {c, 2} -> send c, Enum.map(n, &other(&1))
+          3 -> n |> IO.puts()
+          4 -> create b(n)
+        end
+        defpure f(x), do: send(x, 1)
+      end
+      """
+
+      quoted = Code.string_to_quoted!(source, file: "columns.ex", columns: true)
+      error = catch_error(Code.compile_quoted(quoted, "columns.ex"))
+      assert %Mote.CompileError{line: 6, column: 18} = error
+      assert "columns.ex:6:18: IO.puts/1 is not available" <> _ = Exception.message(error)
+
+      quoted =
+        Code.string_to_quoted!(String.replace(source, "IO.puts()", "hd()"), file: "columns.ex", columns: true)
+
+      error = catch_error(Code.compile_quoted(quoted, "columns.ex"))
+      assert "columns.ex:4:27: undefined variable" <> _ = Exception.message(error)
+      places = for [_, place] <- Regex.scan(~r/columns.ex:([0-9:]+): /, Exception.message(error)), do: place
+      assert places == ["4:27", "5:36", "7:17", "9:21"]
     end
 
     test "are the same mistake once, and ten at most" do

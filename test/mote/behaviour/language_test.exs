@@ -125,7 +125,7 @@ defmodule Mote.Behaviour.LanguageTest do
     end
 
     test "&&, ||, ! look at truthiness" do
-      for a <- [true, false, nil, 0, :undefined], b <- [1, nil] do
+      for a <- [true, false, nil, 0], b <- [1, nil] do
         assert_as_elixir("a && b", a: a, b: b)
         assert_as_elixir("a || b", a: a, b: b)
         assert_as_elixir("!a", a: a)
@@ -325,6 +325,44 @@ defmodule Mote.Behaviour.LanguageTest do
       assert eval("y = case x do {a, _} -> a; b -> b end\n{y, y}", x: {1, 2}) == {1, 1}
       assert eval("{if(x, do: 1, else: 2), if(x, do: 3, else: 4)}", x: false) == {2, 4}
       assert eval("y = (x && 1) || 2\ny", x: nil) == 2
+    end
+  end
+
+  describe "what is undefined, in a module that goes on with it" do
+    test "is in no order" do
+      for operator <- ~w[< <= > >=], {a, b} <- [{:undefined, 1}, {1, :undefined}, {:undefined, :undefined}] do
+        assert eval("a #{operator} b", a: a, b: b) == :undefined
+        assert eval("not (a #{operator} b)", a: a, b: b) == :undefined
+        assert eval("if a #{operator} b, do: :yes, else: :no", a: a, b: b) == :no
+        assert eval("case a do x when x #{operator} b -> :yes; _ -> :no end", a: a, b: b) == :no
+        assert eval("case a do x when not (x #{operator} b) -> :yes; _ -> :no end", a: a, b: b) == :no
+
+        assert eval("case {a, b} do {x, y} when x == 1 or y == 1 or x #{operator} y -> :yes; _ -> :no end",
+                 a: a,
+                 b: b
+               ) ==
+                 if(a == b, do: :no, else: :yes)
+      end
+
+      assert eval("if x - 1 >= 0, do: :granted, else: :refused", x: :apples) == :refused
+      assert eval("if 0 <= x - 1 and x - 1 < 9, do: :granted, else: :refused", x: :apples) == :refused
+      assert eval("case x do y when y - 1 >= 0 -> :granted; _ -> :refused end", x: :apples) == :refused
+      assert eval("x == :undefined and x != 1", x: :undefined) == true
+    end
+
+    test "does not hold as a condition" do
+      for test <- ["x - 1", "hd(x)", "x - 1 && true", "true && x - 1", "x - 1 || false", "not (x - 1)"],
+          do: assert(eval("if #{test}, do: :yes, else: :no", x: :a) == :no, test)
+
+      assert eval("unless x - 1, do: :yes, else: :no", x: :a) == :yes
+      assert eval("!(x - 1)", x: :a) == true
+      assert eval("(x - 1) && abort(:no)", x: :a) == :undefined
+      assert eval("(x - 1) || 7", x: :a) == 7
+      assert eval("cond do x - 1 -> 1; x > 0 -> 2; true -> 3 end", x: :a) == 2
+      assert eval("cond do x - 1 -> 1; x - 1 > 0 -> 2; true -> 3 end", x: :a) == 3
+      assert eval("for y <- [1, :a, 3], y - 1, do: y") == [1, 3]
+      assert eval("Enum.filter([1, :a, 3], &(&1 - 1 >= 0))") == [1, 3]
+      assert eval("Enum.reject([1, :a, 3], &(&1 - 2 >= 0))") == [1, :a]
     end
   end
 

@@ -29,7 +29,7 @@ defmodule Mote.Chaos.Programs do
     Mote.Compile.purge(Mote.Chaos.Wild.Trial)
     true
   rescue
-    CompileError -> false
+    Mote.CompileError -> false
   end
 
   @doc "Compiles a source as the module `name`."

@@ -57,6 +57,7 @@ defmodule Mote.PreludeCases.Scalars do
       :erlang.binary_to_list(bin)
       :erlang.crc32(bin)
       :erlang.crc32([s, [u, ?a] | pad])
+      {:erlang.float(i), :erlang.float(f)}
       :erlang.float_to_binary(f, decimals: n)
       :erlang.float_to_binary(f, decimals: n + n_more)
       :erlang.float_to_binary(number / 1000, [:compact, decimals: n])

@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Check.Guards do
 
   alias Mote.Behaviour.{AST, Error, Primitives}
 
-  @doc "Raises a CompileError for what cannot be in a guard."
+  @doc "Raises a Mote.CompileError for what cannot be in a guard."
   @spec check!(AST.expr(), map) :: :ok
   def check!({:op, l, primitive, args}, s) do
     unless Primitives.pure?(primitive), do: refuse(impure(primitive), l, s)

@@ -6,8 +6,8 @@ defmodule Mote.Behaviour.Check.Names do
   alias Mote.Behaviour.{Code, Delegate, Error}
   alias Mote.Behaviour.Syntax.Hints
 
-  @doc "The names defined by a module; raises when two definitions clash."
-  def new(definitions, env) do
+  @doc "The names defined by a module, those of `others` included; raises when two definitions clash."
+  def new(definitions, others, env) do
     Enum.reduce(definitions, %{}, fn %{kind: kind, name: name, arity: arity, full: full} = definition, seen ->
       case seen do
         %{{^name, ^arity} => {^kind, nil}} when kind in [:pure, :effect] and full == nil -> seen
@@ -24,13 +24,15 @@ defmodule Mote.Behaviour.Check.Names do
     end
 
     %{actor: behaviours, pure: functions, effect: effects, delegate: delegates} =
-      Enum.reduce(definitions, %{actor: [], pure: [], effect: [], delegate: []}, fn definition, kinds ->
+      Enum.reduce(definitions ++ others, %{actor: [], pure: [], effect: [], delegate: []}, fn definition,
+                                                                                              kinds ->
         Map.update!(kinds, definition.kind, &[definition | &1])
       end)
 
     %{
       module: env.module,
       file: env.file,
+      columns: %{},
       env: env,
       behaviours: MapSet.new(behaviours, &{&1.name, &1.arity}),
       functions: MapSet.new(functions, &{&1.name, &1.arity}),
@@ -52,21 +54,22 @@ defmodule Mote.Behaviour.Check.Names do
     arity!(names, :pure, arity, line)
 
     if module == nil and MapSet.member?(names.effects, {name, arity}),
-      do: effect!(names, "#{name}/#{arity}", caller, line),
+      do: effect!(names, {name, arity}, caller, line),
       else: known_function!(names, {module, name, arity}, line)
   end
 
-  defp effect!(names, text, :pure, line) do
+  defp effect!(names, {name, arity}, :pure, line) do
     fail(
       names,
       line,
-      "#{text} is a defeffect, and a defpure has no effects: call it from a defactor or another defeffect, or make " <>
+      name,
+      "#{name}/#{arity} is a defeffect, and a defpure has no effects: call it from a defactor or another defeffect, or make " <>
         "this one a defeffect"
     )
   end
 
-  defp effect!(names, text, :gather, line),
-    do: fail(names, line, "#{text} is a defeffect, and the function of gather has no effects")
+  defp effect!(names, {name, arity}, :gather, line),
+    do: fail(names, line, name, "#{name}/#{arity} is a defeffect, and the function of gather has no effects")
 
   defp effect!(_, _, _, _), do: :ok
 
@@ -78,10 +81,10 @@ defmodule Mote.Behaviour.Check.Names do
         :ok
 
       MapSet.member?(names.behaviours, {name, arity}) or is_map_key(names.delegates, {name, arity}) ->
-        fail(names, line, "#{text} is a behaviour: use create #{name}(…) or become #{name}(…)")
+        fail(names, line, name, "#{text} is a behaviour: use create #{name}(…) or become #{name}(…)")
 
-      Module.defines?(names.module, {name, arity}) ->
-        fail(names, line, "#{text} is defined with def: a behaviour can only call it as defpure")
+      definition = Module.get_definition(names.module, {name, arity}) ->
+        fail(names, line, name, "#{text} is #{plain(definition)}, which behaviours can call, too")
 
       true ->
         own = MapSet.union(names.functions, names.effects)
@@ -90,6 +93,7 @@ defmodule Mote.Behaviour.Check.Names do
         fail(
           names,
           line,
+          name,
           "undefined function #{text}: #{Hints.functions()}#{other_arity(own, name)}" <>
             Error.suggestion(text, known)
         )
@@ -104,17 +108,18 @@ defmodule Mote.Behaviour.Check.Names do
         :ok
 
       :foreign ->
-        fail(names, line, Hints.foreign(module, name, arity))
+        fail(names, line, name, Hints.foreign(module, name, arity))
 
       %{functions: functions, effects: effects} ->
         if {name, arity} in effects do
-          fail(names, line, "#{text} is a defeffect, which only its own module can call")
+          fail(names, line, name, "#{text} is a defeffect, which only its own module can call")
         end
 
         unless {name, arity} in functions do
           fail(
             names,
             line,
+            name,
             "undefined function #{text}#{other_arity(functions, name)}" <>
               Error.suggestion("#{name}/#{arity}", texts(functions))
           )
@@ -151,7 +156,7 @@ defmodule Mote.Behaviour.Check.Names do
 
     # So that no chain of them comes back to its beginning.
     if module == nil and is_map_key(names.delegates, {name, length(template)}) do
-      fail(names, line, "#{name}/#{length(template)} delegates itself: name what it stands for")
+      fail(names, line, name, "#{name}/#{length(template)} delegates itself: name what it stands for")
     end
 
     exists!(names, behaviours(names, module), behaviour, line)
@@ -169,7 +174,13 @@ defmodule Mote.Behaviour.Check.Names do
   defp exists!(_, :unknown, _, _), do: :ok
 
   defp exists!(names, :foreign, {module, name, _}, line),
-    do: fail(names, line, "#{inspect(module)} is not a Mote.Behaviour module: it has no behaviour #{name}")
+    do:
+      fail(
+        names,
+        line,
+        name,
+        "#{inspect(module)} is not a Mote.Behaviour module: it has no behaviour #{name}"
+      )
 
   defp exists!(names, %{behaviours: behaviours, delegates: delegates}, {module, name, arity}, line) do
     unless {name, arity} in behaviours or is_map_key(delegates, {name, arity}) do
@@ -191,6 +202,7 @@ defmodule Mote.Behaviour.Check.Names do
         fail(
           names,
           line,
+          name,
           "undefined behaviour #{prefix}#{name}/#{arity}" <>
             Error.suggestion("#{name}/#{arity}", texts(behaviours))
         )
@@ -199,10 +211,15 @@ defmodule Mote.Behaviour.Check.Names do
         fail(
           names,
           line,
+          name,
           "the behaviour #{prefix}#{name} has #{Enum.map_join(arities, " or ", &captures/1)}, got #{arity}"
         )
     end
   end
+
+  # A definition of plain Elixir, and what to write instead.
+  defp plain({:v1, :defp, _, _}), do: "defined with defp: write defpurep"
+  defp plain({:v1, kind, _, _}), do: "defined with #{kind}: write defpure"
 
   defp captures(1), do: "1 capture"
   defp captures(n), do: "#{n} captures"
@@ -224,7 +241,7 @@ defmodule Mote.Behaviour.Check.Names do
           do: "def#{kind} has at most #{most} arguments",
           else: "defactor has at most #{most} captures"
 
-      fail(where, line, "a #{what}, not #{arity}: put them into a tuple or a map")
+      Error.raise_at(where, line, "a #{what}, not #{arity}: put them into a tuple or a map")
     end
   end
 
@@ -246,5 +263,5 @@ defmodule Mote.Behaviour.Check.Names do
     for part <- [:behaviours, :functions, :effects, :delegates], into: %{}, do: {part, module.__mote__(part)}
   end
 
-  defp fail(names, line, description), do: Error.raise_at(names, line, description)
+  defp fail(names, line, name, description), do: Error.raise_at(names, line, description, {:call, name})
 end

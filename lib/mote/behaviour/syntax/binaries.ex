@@ -145,7 +145,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   @none %{type: nil, size: nil, unit: nil, signed: false, little: false}
 
   defp segment({:"::", meta, [value, spec]}, env, parse, size) do
-    env = Syntax.at(env, meta)
+    env = Error.at(env, meta)
     finish(value, spec |> flat() |> Enum.reduce(@none, &option(&1, &2, env)), env, parse, size)
   end
 

@@ -51,8 +51,15 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @doc "`module.name(args)`."
   def remote(module_ast, name, args, meta, env) do
     if args == [] and meta[:no_parens] == true and not module?(module_ast, env),
-      do: AST.op(env.line, :map_fetch, [Syntax.expr(module_ast, env), {:lit, env.line, name}]),
+      do: field(Syntax.expr(module_ast, env), name, env),
       else: of_module(module(module_ast, env), name, args, meta, env)
+  end
+
+  # In Elixir it fails otherwise than `Map.fetch!/2`; of a guard that makes no difference.
+  defp field(map, name, %{line: l, context: context}) do
+    with {:op, ^l, :map_fetch, operands} when context != :guard <-
+           AST.op(l, :map_fetch, [map, {:lit, l, name}]),
+         do: {:op, l, :map_field, operands}
   end
 
   defp of_module(module, name, args, meta, env) do

@@ -43,7 +43,9 @@ defmodule Mote.Behaviour.Syntax.Effects do
 
   defp milliseconds(ast, env) do
     what = "a delay, which is a number of milliseconds from 0 to 2^62 - 1"
-    operand(:send_after, ast, env, what, &(is_integer(&1) and &1 in 0..@most_milliseconds))
+    milliseconds = operand(:send_after, ast, env, what, &(is_integer(&1) and &1 in 0..@most_milliseconds))
+    if elem(milliseconds, 0) in [:self, :create], do: refuse(:send_after, Macro.to_string(ast), what, env)
+    milliseconds
   end
 
   # A name of a process would be one in plain Elixir.

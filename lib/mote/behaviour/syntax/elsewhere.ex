@@ -28,6 +28,8 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {:timer, :sleep} => @waiting,
     {:timer, :send_after} => @timer,
     {:timer, :send_interval} => "write send_after(milliseconds, self(), message), again with each message",
+    {:erlang, :term_to_binary} => "send the term as it is: it leaves a machine as the term that it is",
+    {:erlang, :binary_to_term} => "call it before you send: a machine takes terms as they are",
     {IO, :inspect} => "#{@process}; Mote.trace/2 shows what turns do",
     {GenServer, :call} =>
       "send a request with self() in it, as send server, {self(), request}: the answer comes as a message",

@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
   @doc "The parameters and the body of a function literal with `arity` parameters."
   @spec literal(Macro.t(), arity, Macro.Env.t()) :: {[tuple], AST.expr()}
   def literal({:fn, meta, clauses}, arity, env) do
-    env = Syntax.at(env, meta)
+    env = Error.at(env, meta)
     clauses = Enum.map(clauses, &head(&1, arity, env))
 
     case clauses do
@@ -26,7 +26,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
   end
 
   def literal({:&, meta, [captured]}, arity, env) do
-    env = Syntax.at(env, meta)
+    env = Error.at(env, meta)
     captured |> from_capture(arity, env) |> literal(arity, env)
   end
 
@@ -94,7 +94,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
   end
 
   defp head({:->, meta, [heads, body]}, arity, env) do
-    env = Syntax.at(env, meta)
+    env = Error.at(env, meta)
 
     {patterns, guards} =
       case heads do

@@ -120,7 +120,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   end
 
   defp qualifier({:<-, meta, [pattern, source]}, env) do
-    env = Syntax.at(env, meta)
+    env = Error.at(env, meta)
     {pattern, guards} = Syntax.split_guards(pattern)
     pattern = Syntax.Pattern.pattern(pattern, env)
     {:gen, env.line, pattern, Syntax.guards(guards, env), source(source, env)}
@@ -129,7 +129,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   defp qualifier({:<<>>, meta, [_ | _] = segments} = filter, env) do
     case Enum.split(segments, -1) do
       {init, [{:<-, _, [last, source]}]} ->
-        env = Syntax.at(env, meta)
+        env = Error.at(env, meta)
         pattern = Syntax.Binaries.generator(init ++ [last], env)
         {:gen, env.line, pattern, [], {:binary, env.line, Syntax.expr(source, env)}}
 

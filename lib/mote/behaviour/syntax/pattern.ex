@@ -17,7 +17,7 @@ defmodule Mote.Behaviour.Syntax.Pattern do
 
   def pattern(list, env) when is_list(list), do: list(list, nil, env)
   def pattern({a, b}, env), do: {:tuple, env.line, patterns([a, b], env)}
-  def pattern({form, meta, args}, env), do: node(form, meta, args, Syntax.at(env, meta))
+  def pattern({form, meta, args}, env), do: node(form, meta, args, Error.at(env, meta))
 
   def pattern(other, env),
     do: Error.raise_at(env, env.line, "cannot use #{inspect(other)} in a pattern")

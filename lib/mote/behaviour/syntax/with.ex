@@ -30,7 +30,7 @@ defmodule Mote.Behaviour.Syntax.With do
   defp nest([], body, _, env), do: Syntax.expr(body, env)
 
   defp nest([{:<-, meta, [pattern, value]} | steps], body, otherwise, env) do
-    env = Syntax.at(env, meta)
+    env = Error.at(env, meta)
     {pattern, guards} = Syntax.split_guards(pattern)
     pattern = Pattern.pattern(pattern, env)
     guards = Syntax.guards(guards, env)

@@ -267,7 +267,7 @@ defmodule Mote.Prelude.Inline.Enum do
 
   deftemplate sort(source, fun), do: sorted(for(x <- Enum.to_list(source), do: [x]), [], fun)
 
-  # As `Mote.Prelude.Enum.sort/1`.
+  # Runs are merged with their neighbours until one is left: n log n, and what is equal keeps its order.
   deftemplate sorted([], [], fun), do: []
   deftemplate sorted([run], [], fun), do: run
   deftemplate sorted([a, b | rest], done, fun), do: sorted(rest, [merge(a, b, [], fun) | done], fun)

@@ -96,17 +96,24 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
 /// finds out.
 pub fn of(p: Primitive, guarded: bool) -> Helper {
     match (p, guarded) {
-        (Primitive::MapGet, false) => map_get as Helper,
+        (Primitive::MapGet, false) => map_get::<{ Value::UNDEFINED.word() }> as Helper,
+        (Primitive::MapGet, true) => map_get::<NO_ANSWER> as Helper,
         (Primitive::MapFetch, true) => map_fetch as Helper,
         (_, false) => OP,
         (_, true) => GUARD,
     }
 }
 
-extern "C" fn map_get(turn: *mut Turn, _p: u64, map: Value, key: Value, default: Value) -> u64 {
+extern "C" fn map_get<const OTHERWISE: u64>(
+    turn: *mut Turn,
+    _p: u64,
+    map: Value,
+    key: Value,
+    default: Value,
+) -> u64 {
     carefully(turn, |turn| {
         let found = prim::maps::map_get(&mut turn.heap.work, map, key, default);
-        found_or(turn, found, Value::UNDEFINED.word())
+        found_or(turn, found, OTHERWISE)
     })
 }
 

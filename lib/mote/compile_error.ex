@@ -1,0 +1,27 @@
+defmodule Mote.CompileError do
+  @moduledoc """
+  What is wrong with the behaviours of a module, where, and what to write instead.
+
+  Up to ten mistakes are told at once, each with its file, line and column. The fields are those of the first one;
+  `description` tells of all. The column is there if the parser keeps columns, which later releases of Elixir do by
+  themselves and earlier ones with `Code.put_compiler_option(:parser_options, columns: true)`.
+  """
+
+  defexception [:file, :line, :column, description: "compile error"]
+
+  @type t :: %__MODULE__{
+          file: String.t(),
+          line: non_neg_integer,
+          column: pos_integer | nil,
+          description: String.t()
+        }
+
+  @impl true
+  def message(%{description: description} = error), do: "#{place(error)}: #{description}"
+
+  @doc "Where it is, as `file:line:column`, or `file:line` without a column."
+  @spec place(t) :: String.t()
+  def place(%{file: file, line: line, column: column}) do
+    [Path.relative_to_cwd(file), line, column] |> Enum.reject(&is_nil/1) |> Enum.join(":")
+  end
+end
