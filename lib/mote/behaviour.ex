@@ -129,7 +129,16 @@ defmodule Mote.Behaviour do
     quote do
       @mote_errors unquote(errors)
       import Mote.Behaviour,
-        only: [defactor: 2, defeffect: 1, defeffect: 2, defpure: 1, defpure: 2, defpurep: 1, defpurep: 2]
+        only: [
+          defactor: 2,
+          defdirectory: 2,
+          defeffect: 1,
+          defeffect: 2,
+          defpure: 1,
+          defpure: 2,
+          defpurep: 1,
+          defpurep: 2
+        ]
 
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
@@ -227,6 +236,18 @@ defmodule Mote.Behaviour do
 
   @doc "The head of a `defeffect/2` of several clauses, with the defaults of its arguments."
   defmacro defeffect(head), do: define(:effect, head, nil)
+
+  @doc """
+  Defines a directory: which behaviour an actor starts with, by its key.
+
+  The module gets a function `name(captures)` for `Mote.Directory.start/3`. The clauses match the key, and each ends with a
+  behaviour. A key that no clause matches, or whose clause ends with `nil`, starts no actor. See `Mote.Directory`.
+
+      defdirectory rooms(log) do
+        {:room, name} when is_binary(name) -> Room.room(name, log)
+      end
+  """
+  defmacro defdirectory(head, body), do: Mote.Behaviour.Directory.definitions(head, body, __CALLER__)
 
   defp define(kind, head, body) do
     head = Macro.escape(head, unquote: true)

@@ -73,6 +73,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
       module == Mote.Vector and arity == 2 and name in @vector_pairs -> vectors(name, args, env)
       {module, name} == {System, :monotonic_time} -> monotonic_time(args, env)
       module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
+      {module, name, arity} == {Mote.Directory, :send, 3} -> Effects.send_to_key(args, env)
+      {module, name, arity} == {Mote.Directory, :shard, 2} -> function(Mote.Directory.Place, name, args, env)
       module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
       entry = Prelude.entry(module, name, arity) -> prelude(entry, args, env)
       hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
