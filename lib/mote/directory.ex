@@ -107,7 +107,7 @@ defmodule Mote.Directory do
   Behaviours have no names of processes: they are given the directory that `fetch!/1` returns.
   """
 
-  alias Mote.{Address, Ask, Behaviour, Error, Machine}
+  alias Mote.{Address, Ask, Behaviour, Error, Inspection, Machine}
   alias Mote.Behaviour.Directory, as: Definition
   alias Mote.Directory.{Entries, Keeper, Place}
   alias Mote.Machine.Admission
@@ -141,10 +141,7 @@ defmodule Mote.Directory do
   def start(machine, %Behaviour{} = behaviour, opts) do
     if not Definition.shard?(behaviour), do: no_definition!(behaviour)
 
-    if not Keyword.keyword?(opts) do
-      raise ArgumentError, "expected the options of start/3 to be a keyword list, got: #{inspect(opts)}"
-    end
-
+    Inspection.keyword!(opts, "the options of start/3", [:shards, :sponsor])
     {shards, opts} = Keyword.pop(opts, :shards, @shards)
 
     if not (is_integer(shards) and shards in 1..@most_shards) do
