@@ -14,6 +14,7 @@ behaviour = [
   sendx: 3,
   send_after: 3,
   become: 1,
+  stash: 1,
   abort: 1
 ]
 

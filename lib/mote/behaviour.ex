@@ -45,9 +45,13 @@ defmodule Mote.Behaviour do
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of
       the turn;
+    * `stash()` and `stash capture: value, …`, which keep the message of the turn, and are a become of the same behaviour otherwise;
+      when the actor becomes another behaviour, it takes up again what it has kept, before all that waits for it;
     * `create gather(customer, count, initial, fun)` and `become gather(…)`, for an actor that waits for `count` messages, puts
       them together with `fun`, as `Enum.reduce/3` does, and sends the result to the customer;
     * `defeffect`, for code with effects that several clauses share: see `defeffect/2`;
+    * `Mote.Directory.send(directory, key, message)`, which sends to an actor by its key: see `defdirectory/2` and
+      `Mote.Directory`;
     * `abort(reason)`, which ends the turn without footprints: what `raise` is elsewhere;
     * `on(sponsor, address)`, `is_address(term)`.
 

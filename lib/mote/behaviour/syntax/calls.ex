@@ -251,6 +251,21 @@ defmodule Mote.Behaviour.Syntax.Calls do
     {:gather, env.line, verb, values, Functions.literal(fun, 2, env), sponsor}
   end
 
+  @doc "`stash capture: value, …`."
+  def stash([{name, _} | _] = changes, env) when is_atom(name) do
+    {:change, l, names, values} = become(changes, env)
+    {:stash, l, names, values}
+  end
+
+  def stash(other, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "stash keeps the message that the turn is about: write stash(), or stash capture: value, got: " <>
+        Macro.to_string(other)
+    )
+  end
+
   @doc "`become behaviour`, or `become capture: value, …`, which names what changes."
   def become([_ | _] = changes, env) do
     unless Keyword.keyword?(changes), do: not_a_behaviour(changes, env)

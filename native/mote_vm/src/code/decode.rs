@@ -347,6 +347,7 @@ fn instruction(reader: &mut Reader) -> Result<Instr, LoadError> {
             dst: register(r)?,
             timer: operand(r)?,
         },
+        26 => Instr::Unstash { kept: operand(r)? },
         other => return Err(unknown(start, "instruction", other.into())),
     })
 }

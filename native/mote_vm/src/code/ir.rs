@@ -305,6 +305,9 @@ pub enum Instr {
     Ignore,
     /// 25: cancels a timer; `dst := :ok`, `:undefined` when that is no reference.
     CancelTimer { dst: Register, timer: Operand },
+    /// 26: a list of messages, the newest first: they come before all others for the actor if it becomes; `false`: they do
+    /// not; `true`: they do.
+    Unstash { kept: Operand },
 }
 
 impl Instr {
@@ -360,6 +363,7 @@ impl Instr {
             } => (&[], &[*delay, *target, *message]),
             Instr::Abort { reason } => (&[], &[*reason]),
             Instr::CancelTimer { timer, .. } => (&[], &[*timer]),
+            Instr::Unstash { kept } => (&[], &[*kept]),
             Instr::SelfAddress { .. }
             | Instr::Jump { .. }
             | Instr::BecomeSink
@@ -432,6 +436,7 @@ impl Instr {
                 | Instr::SendX { .. }
                 | Instr::SendAfter { .. }
                 | Instr::CancelTimer { .. }
+                | Instr::Unstash { .. }
                 | Instr::Become { .. }
                 | Instr::BecomeSink
         )

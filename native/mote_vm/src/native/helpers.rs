@@ -189,6 +189,13 @@ pub(super) extern "C" fn cancel_timer(turn: *mut Turn, timer: Value) -> u64 {
     carefully(turn, |turn| Some(turn.cancel_timer(timer).word()))
 }
 
+pub(super) extern "C" fn unstash(turn: *mut Turn, kept: Value) -> u64 {
+    carefully(turn, |turn| {
+        turn.stash.put(kept, &mut turn.unusual);
+        ON
+    })
+}
+
 pub(super) extern "C" fn create_on(turn: *mut Turn, id: u64, sponsor: Value, state: Value) -> u64 {
     carefully(turn, |turn| {
         let actor = turn.create_on(BehaviourId(id as u32), sponsor, state);

@@ -71,6 +71,10 @@ impl Body<'_, '_> {
                 let done = self.helper(helpers::cancel_timer as *const (), &args);
                 self.set_word(*dst, done);
             }
+            Instr::Unstash { kept } => {
+                let args = [self.turn, self.word(*kept)];
+                self.helper(helpers::unstash as *const (), &args);
+            }
             Instr::Become {
                 behaviour,
                 captures,
