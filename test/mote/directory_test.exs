@@ -75,7 +75,7 @@ defmodule Mote.DirectoryTest do
   import Mote.Eventually
 
   alias Mote.{AnyTerm, Compile, Directory, Error, World}
-  alias Mote.Directory.Place
+  alias Mote.Directory.Place.Plain
   alias Mote.DirectoryTest.Actors
 
   doctest Mote.Directory
@@ -176,7 +176,7 @@ defmodule Mote.DirectoryTest do
       user = Mote.create(machine, Actors.user(directory))
 
       check all key <- AnyTerm.term(addresses) do
-        assert Mote.ask!(user, {:hash, key}) == Place.hash(key)
+        assert Mote.ask!(user, {:hash, key}) == Plain.hash(key)
       end
     end
 
@@ -216,7 +216,7 @@ defmodule Mote.DirectoryTest do
       ]
 
       for keys <- stepped ++ others do
-        sizes = keys |> Enum.frequencies_by(&Place.shard(%{shards: shards}, &1)) |> Map.values()
+        sizes = keys |> Enum.frequencies_by(&Plain.shard(%{shards: shards}, &1)) |> Map.values()
         assert length(sizes) == 64
         assert Enum.max(sizes) < 300
       end

@@ -56,6 +56,7 @@ mod operations_unroll;
 mod quota;
 mod redefine;
 mod seeded;
+mod stash;
 mod threads;
 mod threads_contention;
 mod threads_fault;

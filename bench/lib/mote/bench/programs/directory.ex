@@ -99,7 +99,7 @@ defmodule Mote.Bench.Programs.Directory do
 
   @impl true
   def mote(machine, n) do
-    directory = Directory.start(machine, Actors.tallies())
+    directory = Directory.start(machine, Actors.tallies(), shards: n |> div(16) |> max(64) |> min(65_536))
     senders = for _ <- 1..@senders, do: Mote.create(machine, Actors.sender(directory, [], []))
     keys = keys(n)
     hold(machine, senders, :keys, keys)
