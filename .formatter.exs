@@ -1,6 +1,7 @@
 # The words of a behaviour read without parentheses, here and in projects that import this file.
 behaviour = [
   defactor: 2,
+  defdirectory: 2,
   defeffect: 1,
   defeffect: 2,
   defpure: 1,
@@ -13,6 +14,7 @@ behaviour = [
   sendx: 3,
   send_after: 3,
   become: 1,
+  stash: 1,
   abort: 1
 ]
 

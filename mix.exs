@@ -137,6 +137,7 @@ defmodule Mote.MixProject do
     [
       "Writing behaviours": [
         Mote.Behaviour,
+        Mote.Directory,
         ~r/^Mote.Library/,
         Mote.Total,
         Mote.Vector,

@@ -45,9 +45,13 @@ defmodule Mote.Behaviour do
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of
       the turn;
+    * `stash()` and `stash capture: value, …`, which keep the message of the turn, and are a become of the same behaviour otherwise;
+      when the actor becomes another behaviour, it takes up again what it has kept, before all that waits for it;
     * `create gather(customer, count, initial, fun)` and `become gather(…)`, for an actor that waits for `count` messages, puts
       them together with `fun`, as `Enum.reduce/3` does, and sends the result to the customer;
     * `defeffect`, for code with effects that several clauses share: see `defeffect/2`;
+    * `Mote.Directory.send(directory, key, message)`, which sends to an actor by its key: see `defdirectory/2` and
+      `Mote.Directory`;
     * `abort(reason)`, which ends the turn without footprints: what `raise` is elsewhere;
     * `on(sponsor, address)`, `is_address(term)`.
 
@@ -138,7 +142,16 @@ defmodule Mote.Behaviour do
     quote do
       @mote_errors unquote(errors)
       import Mote.Behaviour,
-        only: [defactor: 2, defeffect: 1, defeffect: 2, defpure: 1, defpure: 2, defpurep: 1, defpurep: 2]
+        only: [
+          defactor: 2,
+          defdirectory: 2,
+          defeffect: 1,
+          defeffect: 2,
+          defpure: 1,
+          defpure: 2,
+          defpurep: 1,
+          defpurep: 2
+        ]
 
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
@@ -236,6 +249,18 @@ defmodule Mote.Behaviour do
 
   @doc "The head of a `defeffect/2` of several clauses, with the defaults of its arguments."
   defmacro defeffect(head), do: define(:effect, head, nil)
+
+  @doc """
+  Defines a directory: which behaviour an actor starts with, by its key.
+
+  The module gets a function `name(captures)` for `Mote.Directory.start/3`. The clauses match the key, and each ends with a
+  behaviour. A key that no clause matches, or whose clause ends with `nil`, starts no actor. See `Mote.Directory`.
+
+      defdirectory rooms(log) do
+        {:room, name} when is_binary(name) -> Room.room(name, log)
+      end
+  """
+  defmacro defdirectory(head, body), do: Mote.Behaviour.Directory.definitions(head, body, __CALLER__)
 
   defp define(kind, head, body) do
     head = Macro.escape(head, unquote: true)

@@ -22,6 +22,9 @@ defmodule Mote.Error do
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
     * `:load` - the machine refused the code of a module;
+    * `:unknown_directory` - no directory of that name is started on this node;
+    * `:unknown_key` - the directory has no actor for the key, and starts none;
+    * `:key_taken` - the directory has an actor for the key already, `context.address`;
     * `:start` - the system did not give what a machine or a sponsor needs, or the application `:mote` is not running.
   """
 
@@ -42,6 +45,9 @@ defmodule Mote.Error do
           | :undefined_behaviour
           | :stale_behaviour
           | :load
+          | :unknown_directory
+          | :unknown_key
+          | :key_taken
           | :start
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
@@ -186,6 +192,31 @@ defmodule Mote.Error do
 
   def from(:machine_down, context) do
     new(:machine_down, "the machine ended before it answered", context)
+  end
+
+  def from(:unknown_directory, context) do
+    new(
+      :unknown_directory,
+      "no directory has the name #{inspect(context[:directory])}: see Mote.Directory.start_link/1; one whose machine has " <>
+        "ended is started again by its supervisor",
+      context
+    )
+  end
+
+  def from(:unknown_key, context) do
+    new(
+      :unknown_key,
+      "#{inspect(context[:directory])} has no actor for #{inspect(context[:key])}, and starts none for it",
+      context
+    )
+  end
+
+  def from(:key_taken, context) do
+    new(
+      :key_taken,
+      "#{inspect(context[:directory])} has an actor for #{inspect(context[:key])} already: see Mote.Directory.delete/3",
+      context
+    )
   end
 
   # The sponsors of the machine, as far as the context says which machine.

@@ -65,7 +65,7 @@ defmodule Mote.Library do
 
   ## Who knows whom: `Mote.Library.Hubs`
 
-    * `registry/0` - addresses by name
+    * `registry/0` - addresses by name; `Mote.Directory` starts actors by their keys, and has as many as there is memory for
     * `pubsub/0` - what is published goes to all who have subscribed
 
   ## From the BEAM: `Mote.Library.Beam`

@@ -172,7 +172,10 @@ defmodule Mote.Reference do
     do: %{ref | aborts: Map.update(ref.aborts, reason_name(reason), 1, &(&1 + 1))}
 
   defp apply_turn(ref, id, %Turn{} = turn) do
-    turn.effects |> Enum.reduce(ref, &effect/2) |> become(id, turn.become)
+    ref = turn.effects |> Enum.reduce(ref, &effect/2) |> become(id, turn.become)
+    # Before all that waits.
+    back = turn.unstashed |> Enum.reverse() |> Enum.reduce(ref.queue, &:queue.in_r({id, &1}, &2))
+    %{ref | queue: back}
   end
 
   defp effect({:create, %Address{id: id}, behaviour, _}, ref) do

@@ -11,6 +11,7 @@ defmodule Mote.Turn do
     * `timers`: `{reference, milliseconds, target, message}`;
     * `cancelled`: the references of timers that it cancels, its own or others;
     * `become`: the new `Mote.Behaviour`, `:sink`, or `nil` when the actor stays as it is;
+    * `unstashed`: the messages that it had kept (`stash`) and takes up again, the oldest first;
     * `effects`: all but the become in program order, each under its name: `{:send, target, message}`,
       `{:sendx, sponsor, target, message}`, `{:create, address, behaviour, sponsor | nil}`,
       `{:send_after, reference, milliseconds, target, message}`, `{:cancel_timer, reference}`.
@@ -31,6 +32,7 @@ defmodule Mote.Turn do
             timers: [],
             cancelled: [],
             become: nil,
+            unstashed: [],
             effects: [],
             fuel: 0
 
@@ -49,6 +51,7 @@ defmodule Mote.Turn do
           timers: [{reference, term, term, term}],
           cancelled: [reference | Mote.Timer.t()],
           become: nil | Mote.Behaviour.t() | :sink,
+          unstashed: [term],
           effects: [effect],
           fuel: non_neg_integer
         }
@@ -65,10 +68,17 @@ defmodule Mote.Turn do
     try do
       outcome = guarded(fn -> paid(fun.()) end)
       {effects, become, fuel} = Stage.contents()
+      unstashed = Stage.unstashed()
 
       case outcome do
-        :commit -> collect(%__MODULE__{effects: effects, become: become, fuel: fuel}, effects)
-        other -> %__MODULE__{outcome: other, fuel: fuel}
+        :commit ->
+          collect(
+            %__MODULE__{effects: effects, become: become, unstashed: unstashed, fuel: fuel},
+            effects
+          )
+
+        other ->
+          %__MODULE__{outcome: other, fuel: fuel}
       end
     after
       Stage.close(outer)

@@ -29,6 +29,7 @@ defmodule Mote.Bench do
     Programs.Fib,
     Programs.ErfcDsl,
     Programs.Maps,
+    Programs.Directory,
     Programs.Binaries,
     Programs.Vectors,
     Programs.Idle,

@@ -20,6 +20,8 @@ defmodule Mote.Behaviour.AST do
   #     {:send, l, e, e}                   {:sendx, l, e, e, e}
   #     {:send_after, l, e, e, e}          {:cancel_timer, l, e}
   #     {:become, l, behaviour, [e]}       behaviour may be :sink
+  #     {:stash, l, [name], [e]}           a become that keeps the message, and names the captures that change; until check
+  #     {:unstash, l, e}                   what is given back by a become, or whether it is: see check/stash.ex
   #     {:gather, l, :create | :become, [customer e, count e, initial e], {[variable, variable], e}, sponsor e | nil}
   #                                        until loops: a behaviour that is written in place
   #     {:change, l, [name], [e]}          a become that names the captures that change; until check
@@ -132,7 +134,7 @@ defmodule Mote.Behaviour.AST do
       {:if, _, a, b, c} -> [a, b, c]
       {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
       {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)
-      {tag, _, e} when tag in [:abort, :cancel_timer] -> [e]
+      {tag, _, e} when tag in [:abort, :cancel_timer, :unstash] -> [e]
       {tag, _, _, es} when tag in [:call, :tail_call, :become, :local] -> es
       {:create, _, _, es, nil} -> es
       {:create, _, _, es, sponsor} -> es ++ [sponsor]
@@ -173,7 +175,7 @@ defmodule Mote.Behaviour.AST do
       {:create, l, name, es, sponsor} ->
         {:create, l, name, Enum.map(es, fun), sponsor && fun.(sponsor)}
 
-      {tag, l, e} when tag in [:abort, :cancel_timer] ->
+      {tag, l, e} when tag in [:abort, :cancel_timer, :unstash] ->
         {tag, l, fun.(e)}
 
       {tag, l, a, b} when tag in [:cons, :and, :or, :both, :either, :send] ->

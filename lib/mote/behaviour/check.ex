@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Check do
   @moduledoc false
 
   alias Mote.Behaviour.{Code, Error, Warnings}
-  alias Mote.Behaviour.Check.{Calls, Change, Guards, Names}
+  alias Mote.Behaviour.Check.{Calls, Change, Guards, Names, Stash}
 
   @doc """
   All definitions of a module, checked. `others` are the kinds, names and arities of those that are not among them, as there
@@ -32,19 +32,22 @@ defmodule Mote.Behaviour.Check do
   end
 
   # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,
-  # `{as written, numbered, line}`; `behaviour` is the name of a behaviour and its captures, `{as written, numbered}`.
+  # `{as written, numbered, line}`; `behaviour` is the name of a behaviour and its captures, `{as written, numbered}`;
+  # `message` and `kept` are the numbered variables of its message and of what it has stashed, if it stashes.
   defp state(kind, columns, names) do
     names = %{names | columns: columns}
-    scopes = %{scope: %{}, next: 0, bound: [], behaviour: nil}
+    scopes = %{scope: %{}, next: 0, bound: [], behaviour: nil, message: nil, kept: nil}
     Map.merge(scopes, %{kind: kind, names: names, file: names.file, columns: columns})
   end
 
   defp code([%{kind: :actor} = definition], names) do
     s = state(:actor, definition.columns, names)
     {captures, s} = Enum.map_reduce(definition.captures, s, &bind(&1, definition.line, &2))
-    s = %{s | behaviour: {definition.name, Enum.zip(definition.captures, captures)}}
+    named = Enum.zip(definition.captures, captures)
     {message, s} = bind({:message, {:fresh, 0}}, definition.line, s)
+    s = %{s | behaviour: {definition.name, named}, message: message, kept: Stash.kept(named)}
     {clauses, s} = clauses(definition.clauses, s)
+    clauses = Stash.clauses(clauses, s.kept)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}
     finish(definition, captures ++ [message], body, s)
   end
@@ -220,7 +223,13 @@ defmodule Mote.Behaviour.Check do
     effect!(:become, l, s)
     {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {es, s} = args(es, s)
-    {{:become, l, behaviour, es}, s}
+    {Stash.become({:become, l, behaviour, es}, s), s}
+  end
+
+  defp expr({:stash, l, names, values}, s) do
+    effect!("stash", l, s)
+    {values, s} = args(values, s)
+    Stash.stash(l, Enum.zip(names, values), s)
   end
 
   defp expr({:gather, l, verb, values, {params, body}, sponsor}, s) do
@@ -236,13 +245,15 @@ defmodule Mote.Behaviour.Check do
         {{params, body}, %{inner | kind: s.kind}}
       end)
 
-    {{:gather, l, verb, values, fun, List.first(rest)}, s}
+    gather = {:gather, l, verb, values, fun, List.first(rest)}
+    {if(verb == :become, do: Stash.become(gather, s), else: gather), s}
   end
 
   defp expr({:change, l, names, values}, s) do
     effect!(:become, l, s)
     {values, s} = args(values, s)
-    Change.become(l, Enum.zip(names, values), s)
+    {become, s} = Change.become(l, Enum.zip(names, values), s)
+    {Stash.same(become, s), s}
   end
 
   # What follows a statement with a mistake is to know the variables that it binds.

@@ -18,10 +18,11 @@ defmodule Mote.Behaviour.Compiler do
     Syntax
   }
 
+  alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Elixir, as: Plain
   alias Mote.Behaviour.Syntax.Maps
 
-  @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :sink, :abort] ++
+  @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :stash, :sink, :abort] ++
               [
                 :on,
                 :is_address,
@@ -71,12 +72,15 @@ defmodule Mote.Behaviour.Compiler do
   defp noted(kind, head, body, env) do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
+    stash? = kind == :actor and Stash.used?(body)
+    args = if stash?, do: args ++ [Stash.capture()], else: args
     env = %{Error.at(env, meta) | function: {name, length(args)}}
     {full, shorter} = Defaults.split(kind, name, args, body, env)
-    for {head, body, doc} <- shorter, do: note(kind, head, head, [], body, {doc, {name, length(args)}}, env)
     # The doc in front of a head without a body is that of the clauses.
-    if body != nil,
-      do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {take_doc(env.module), nil}, env)
+    doc = if body != nil, do: take_doc(env.module)
+    {shorter, doc} = if stash?, do: Stash.docs(shorter, doc), else: {shorter, doc}
+    for {head, body, doc} <- shorter, do: note(kind, head, head, [], body, {doc, {name, length(args)}}, env)
+    if body != nil, do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {doc, nil}, env)
 
     :ok
   end

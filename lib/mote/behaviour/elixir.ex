@@ -312,6 +312,7 @@ defmodule Mote.Behaviour.Elixir do
   def expr({:sendx, l, a, b, c}), do: stage(:sendx, [expr(a), expr(b), expr(c)], l)
   def expr({:send_after, l, a, b, c}), do: stage(:send_after, [expr(a), expr(b), expr(c)], l)
   def expr({:cancel_timer, l, timer}), do: stage(:cancel_timer, [expr(timer)], l)
+  def expr({:unstash, l, kept}), do: stage(:unstash, [expr(kept)], l)
   def expr({:become, l, behaviour, es}), do: stage(:become, [behaviour(behaviour, es, l)], l)
 
   defp clause({:clause, l, pattern, guards, body}), do: {:clause, l, pattern, guards, expr(body)}

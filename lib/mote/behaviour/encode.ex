@@ -38,7 +38,8 @@ defmodule Mote.Behaviour.Encode do
     abort: 22,
     done: 23,
     ignore: 24,
-    cancel_timer: 25
+    cancel_timer: 25,
+    unstash: 26
   }
 
   @doc "The binary of a unit and its hash, which is over everything but itself."

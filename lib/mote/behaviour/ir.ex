@@ -281,6 +281,11 @@ defmodule Mote.Behaviour.IR do
     into(dest, g, &{:cancel_timer, &1, timer})
   end
 
+  def gen({:unstash, _, kept}, dest, g) do
+    {[kept], g} = operands([kept], g)
+    finish({:k, :ok}, dest, emit(g, {:unstash, kept}))
+  end
+
   def gen({:become, _, :sink, _}, dest, g), do: finish({:k, :ok}, dest, emit(g, {:become_sink}))
 
   def gen({:become, _, behaviour, es}, dest, g) do

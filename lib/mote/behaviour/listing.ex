@@ -25,6 +25,8 @@ defmodule Mote.Behaviour.Listing do
     create: 1,
     create: 2,
     become: 1,
+    stash: 0,
+    stash: 1,
     abort: 1
   ]
 

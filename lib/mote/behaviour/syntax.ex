@@ -200,6 +200,8 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:cancel_timer, _, [timer], env), do: {:cancel_timer, env.line, expr(timer, env)}
   defp node(:create, _, [behaviour], env), do: Calls.create(behaviour, [], env)
   defp node(:create, _, [behaviour, opts], env), do: Calls.create(behaviour, opts, env)
+  defp node(:stash, _, [], env), do: {:stash, env.line, [], []}
+  defp node(:stash, _, [changes], env), do: Calls.stash(changes, env)
   defp node(:become, _, [behaviour], env), do: Calls.become(behaviour, env)
   defp node(:abort, _, [reason], env), do: {:abort, env.line, abort_reason(expr(reason, env))}
 

@@ -12,7 +12,8 @@ defmodule Mote.Turn.Stage do
   @become :"$mote_become"
   @context :"$mote_context"
   @now :"$mote_now"
-  @keys [@fuel, @depth, @effects, @become, @context, @now]
+  @stash :"$mote_stash"
+  @keys [@fuel, @depth, @effects, @become, @context, @now, @stash]
 
   @default_fuel 10_000_000
   @max_depth 100_000
@@ -30,6 +31,7 @@ defmodule Mote.Turn.Stage do
     Process.put(@depth, 0)
     Process.put(@effects, [])
     Process.put(@become, nil)
+    Process.put(@stash, {[], false})
     Process.put(@now, opts[:now])
     Process.put(@context, {me, fuel, opts[:addresses], opts[:first] || 1})
     outer
@@ -48,6 +50,14 @@ defmodule Mote.Turn.Stage do
   def contents do
     {_, fuel, _, _} = Process.get(@context)
     {Enum.reverse(Process.get(@effects)), Process.get(@become), fuel - Process.get(@fuel)}
+  end
+
+  @doc "The messages that the become gives back, the oldest first."
+  def unstashed do
+    case {Process.get(@become), Process.get(@stash)} do
+      {become, {kept, true}} when become != nil -> Enum.reverse(kept)
+      _ -> []
+    end
   end
 
   @doc "Spends fuel for a tail call."
@@ -138,6 +148,17 @@ defmodule Mote.Turn.Stage do
 
   def become(behaviour) do
     Process.put(@become, behaviour)
+    :ok
+  end
+
+  def unstash(leaves?) when is_boolean(leaves?) do
+    {kept, _} = Process.get(@stash)
+    Process.put(@stash, {kept, leaves?})
+    :ok
+  end
+
+  def unstash(kept) do
+    Process.put(@stash, {kept, true})
     :ok
   end
 

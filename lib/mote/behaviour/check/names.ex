@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Check.Names do
   @moduledoc false
 
   alias Mote.Behaviour.{Code, Delegate, Error}
+  alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Syntax.Hints
 
   @doc "The names defined by a module, those of `others` included; raises when two definitions clash."
@@ -37,7 +38,8 @@ defmodule Mote.Behaviour.Check.Names do
       behaviours: MapSet.new(behaviours, &{&1.name, &1.arity}),
       functions: MapSet.new(functions, &{&1.name, &1.arity}),
       effects: MapSet.new(effects, &{&1.name, &1.arity}),
-      delegates: Delegate.table(delegates)
+      delegates: Delegate.table(delegates),
+      stashes: Enum.any?(behaviours, &Stash.capture?(&1.captures))
     }
   end
 
@@ -190,7 +192,7 @@ defmodule Mote.Behaviour.Check.Names do
   end
 
   @doc "A hint for the name of a function written like a variable."
-  def as_variable(_, :self), do: "; did you mean self()?"
+  def as_variable(_, word) when word in [:self, :stash], do: "; did you mean #{word}()?"
 
   def as_variable(names, name) do
     if {name, 0} in names.functions or {name, 0} in names.effects, do: "; did you mean #{name}()?"

@@ -206,7 +206,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {:send_after, t, a, b, c} -> {:send_after, d.(t), o.(a), o.(b), o.(c)}
       {:cancel_timer, t, a} -> {:cancel_timer, d.(t), o.(a)}
       {:become, b, as} -> {:become, b, os.(as)}
-      {:abort, a} -> {:abort, o.(a)}
+      {tag, a} when tag in [:abort, :unstash] -> {tag, o.(a)}
       other -> other
     end
   end
@@ -224,7 +224,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {:cons, _, a, b} -> [a, b]
       {:call, _, _, as, _} -> as
       {:tail_call, _, as} -> as
-      {tag, a} when tag in [:return, :abort] -> [a]
+      {tag, a} when tag in [:return, :abort, :unstash] -> [a]
       {tag, a, _} when tag in [:branch, :falsy] -> [a]
       {:match, a, b, _} -> [a, b]
       {:match_tuple, a, _, _, _} -> [a]

@@ -80,6 +80,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
       module == Mote.Vector and arity == 2 and name in @vector_pairs -> vectors(name, args, env)
       {module, name} == {System, :monotonic_time} -> monotonic_time(args, env)
       module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
+      {module, name, arity} == {Mote.Directory, :send, 3} -> Effects.send_to_key(args, env)
+      {module, name, arity} == {Mote.Directory, :shard, 2} -> function(Mote.Directory.Place, name, args, env)
       module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
       entry = Prelude.entry(module, name, arity) -> prelude(entry, args, env)
       hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
@@ -254,6 +256,21 @@ defmodule Mote.Behaviour.Syntax.Calls do
   defp gather(verb, {:gather, _, [customer, count, initial, fun]}, sponsor, env) do
     values = [Effects.customer(customer, env) | Syntax.exprs([count, initial], env)]
     {:gather, env.line, verb, values, Functions.literal(fun, 2, env), sponsor}
+  end
+
+  @doc "`stash capture: value, …`."
+  def stash([{name, _} | _] = changes, env) when is_atom(name) do
+    {:change, l, names, values} = become(changes, env)
+    {:stash, l, names, values}
+  end
+
+  def stash(other, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "stash keeps the message that the turn is about: write stash(), or stash capture: value, got: " <>
+        Macro.to_string(other)
+    )
   end
 
   @doc "`become behaviour`, or `become capture: value, …`, which names what changes."

@@ -21,6 +21,22 @@ defmodule Mote.Behaviour.Syntax.Effects do
   def send(target, message, env),
     do: {:send, env.line, target(:send, target, env), Syntax.expr(message, env)}
 
+  @doc "`Mote.Directory.send(directory, key, message)`, from the directory, the key and the message."
+  def send_to_key([directory, key, message], env) do
+    {name, counter} = Syntax.fresh(:key)
+    variable = {name, [counter: counter], nil}
+
+    sent =
+      quote do
+        unquote(variable) = unquote(key)
+
+        send Mote.Directory.Place.shard(unquote(directory), unquote(variable)),
+             {:to, unquote(variable), unquote(message)}
+      end
+
+    Syntax.expr(sent, env)
+  end
+
   @doc "`sendx sponsor, target, message`."
   def sendx(sponsor, target, message, env) do
     sponsor = sponsor(:sendx, sponsor, env)

@@ -80,7 +80,10 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     Task => "write create name(…) for each, with self() among its captures: the answers come as messages",
     Supervisor => "an aborted turn leaves its actor as it was: there is nothing to supervise",
     DynamicSupervisor => "an aborted turn leaves its actor as it was: there is nothing to supervise",
-    Registry => "keep the addresses in a map of an actor",
+    Registry => "keep the addresses in a map of an actor, or use a Mote.Directory",
+    Mote.Directory =>
+      "there are Mote.Directory.send(directory, key, message) and shard(directory, key), to which requests such as " <>
+        "{self(), {:whereis, key}} are sent: Mote.Directory lists them",
     Node => "an address says itself where its actor is",
     Code => "code is compiled before it is loaded",
     DateTime => @clock,

@@ -85,6 +85,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       :cancel_timer -> "cancel_timer(timer)"
       :create -> "create name(…), or create name(…), sponsor: name"
       :become -> "become name(…), become capture: value, or become sink()"
+      :stash -> "stash(), or stash capture: value"
       :abort -> "abort(reason)"
       :self -> "self()"
       :on -> "on(sponsor, address)"

@@ -70,6 +70,10 @@ impl Body<'_, '_> {
                 let done = self.helper(helpers::CANCEL_TIMER, &args);
                 self.set_word(*dst, done);
             }
+            Instr::Unstash { kept } => {
+                let args = [self.turn, self.word(*kept)];
+                self.helper(helpers::UNSTASH, &args);
+            }
             Instr::Become {
                 behaviour,
                 captures,

@@ -73,6 +73,9 @@ macro_rules! instructions {
             24 "ignore" Ignore
             /// Cancels a timer; `dst := :ok`, or `:undefined` if the value is not a reference.
             25 "cancel_timer" CancelTimer { dst: Register, timer: Operand }
+            /// A list of messages, the newest first: they come before all others for the actor if it becomes. `false`: they do
+            /// not; `true`: they do.
+            26 "unstash" Unstash { kept: Operand }
         }
     };
 }
@@ -235,6 +238,7 @@ impl Instr {
                 | Instr::SendX { .. }
                 | Instr::SendAfter { .. }
                 | Instr::CancelTimer { .. }
+                | Instr::Unstash { .. }
                 | Instr::Become { .. }
                 | Instr::BecomeSink
         )

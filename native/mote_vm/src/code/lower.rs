@@ -312,6 +312,9 @@ impl Lowering<'_> {
                 d: *dst,
                 timer: self.register(*timer, 0),
             },
+            Instr::Unstash { kept } => Op::Unstash {
+                kept: self.register(*kept, 0),
+            },
             Instr::Become {
                 behaviour,
                 captures,

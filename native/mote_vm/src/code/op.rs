@@ -202,6 +202,9 @@ pub(crate) enum Op {
         d: Reg,
         timer: Reg,
     },
+    Unstash {
+        kept: Reg,
+    },
     Become {
         captures: u32,
         behaviour: *const BehaviourSlot,

@@ -38,6 +38,8 @@ pub const SENDX: Helper = sendx as Helper;
 pub const SEND_AFTER: Helper = send_after as Helper;
 /// A timer: what cancelling it says.
 pub const CANCEL_TIMER: Helper = cancel_timer as Helper;
+/// What the actor has kept, or whether it is left behind: any word.
+pub const UNSTASH: Helper = unstash as Helper;
 /// Number of a behaviour, sponsor and state: the actor.
 pub const CREATE_ON: Helper = create_on as Helper;
 
@@ -216,6 +218,13 @@ extern "C" fn send_after(turn: *mut Turn, delay: Value, target: Value, message: 
 
 extern "C" fn cancel_timer(turn: *mut Turn, timer: Value) -> u64 {
     carefully(turn, |turn| Some(turn.cancel_timer(timer).word()))
+}
+
+extern "C" fn unstash(turn: *mut Turn, kept: Value) -> u64 {
+    carefully(turn, |turn| {
+        turn.stash.put(kept, &mut turn.unusual);
+        ON
+    })
 }
 
 extern "C" fn create_on(turn: *mut Turn, id: u64, sponsor: Value, state: Value) -> u64 {

@@ -104,8 +104,12 @@ impl Dispatch {
         match verdict {
             Verdict::Postponed => {}
             Verdict::Commits => {
+                let unstashed = self.turn.unstashed();
                 self.turn.commit();
                 self.turn.count_staged();
+                if !unstashed.is_empty() {
+                    self.take_up_again(&unstashed);
+                }
                 if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
                     self.commit_outside();
                 }
@@ -119,6 +123,15 @@ impl Dispatch {
         self.turn.actor = std::ptr::null();
         self.running = None;
         units + self.turn.tidy_up() / 2
+    }
+
+    /// Puts what the actor had kept before all that is queued here: it is owned by this thread, as its behaviour becomes.
+    #[cold]
+    fn take_up_again(&mut self, unstashed: &[Event]) {
+        self.turn.queue.prepend(unstashed);
+        // They had been accepted before.
+        self.turn.queue.forgive();
+        self.senders.precede(unstashed.len());
     }
 
     /// What is to become of a turn that has ended so.

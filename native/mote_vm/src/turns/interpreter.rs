@@ -248,6 +248,7 @@ impl Interpreter {
                 Op::CancelTimer { d, timer } => {
                     frame.set(d, turn.cancel_timer(frame.get(timer)));
                 }
+                Op::Unstash { kept } => turn.stash.put(frame.get(kept), &mut turn.unusual),
                 Op::Become {
                     captures,
                     behaviour,

@@ -1,7 +1,7 @@
 //! The staging area of a turn: what it allocates, sends, arms and becomes, until commit or abort.
 //!
 //! Invariants:
-//! 1. Between turns nothing is staged: `outside` and `timers` are empty, `staged` is nothing, `next` is nothing,
+//! 1. Between turns nothing is staged: `outside`, `timers` and `stash` are empty, `staged` is nothing, `next` is nothing,
 //!    `unusual` is not set, and all the fuel is there.
 //! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest. The numbers that the turn
 //!    has drawn and those of its timers are used up: who tries again is not to draw the same. A turn that is to run once
@@ -10,6 +10,7 @@
 //!    of these, sets `unusual`: a turn that ends without has nothing to do but `commit`.
 pub(crate) mod fuel;
 pub(crate) mod staged;
+pub(crate) mod stash;
 
 use crate::base::atom::Atom;
 use crate::base::clock::Clock;
@@ -31,6 +32,7 @@ use crate::turns::queue::{Event, EventQueue, QueueMark};
 use crate::values::actor::{Actor, BehaviourId, Header, SponsorId};
 use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
+use stash::Stash;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -109,6 +111,7 @@ pub(crate) struct Turn {
     pub(crate) outside: Vec<Outgoing>,
     pub(crate) timers: Vec<TimerStep>,
     pub(crate) next: Next,
+    pub(crate) stash: Stash,
     pub(crate) halt: Halt,
     /// The header of actors created here, but for the behaviour.
     pub(crate) birth: Header,
@@ -172,6 +175,7 @@ impl Turn {
             outside: Vec::new(),
             timers: Vec::new(),
             next: Next::STAYS,
+            stash: Stash::default(),
             halt: Halt {
                 stop: Stop::Aborted,
                 reason: Value::NONE,
@@ -321,6 +325,7 @@ impl Turn {
     /// Leaves no footprints.
     pub(crate) fn abort(&mut self) {
         self.next = Next::STAYS;
+        self.stash = Stash::default();
         self.outside.clear();
         self.timers.clear();
         self.queue.rewind(self.savepoint.queue);

@@ -220,6 +220,7 @@ fn instruction(out: &mut Vec<u8>, instr: &Instr) {
         Instr::Done => (23, vec![]),
         Instr::Ignore => (24, vec![]),
         Instr::CancelTimer { dst, timer } => (25, vec![n(*dst), One(*timer)]),
+        Instr::Unstash { kept } => (26, vec![One(*kept)]),
     };
     out.push(code);
     for part in parts {

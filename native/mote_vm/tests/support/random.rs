@@ -109,6 +109,7 @@ fn effect() -> impl Strategy<Value = Instr> {
             Instr::SendAfter { dst, delay, target, message }
         }),
         1 => (d(), o()).prop_map(|(dst, timer)| Instr::CancelTimer { dst, timer }),
+        1 => o().prop_map(|kept| Instr::Unstash { kept }),
         1 => created().prop_map(|(behaviour, captures)| Instr::Become { behaviour, captures }),
         1 => Just(Instr::BecomeSink),
     ]

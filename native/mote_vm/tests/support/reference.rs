@@ -354,6 +354,10 @@ fn act(unit: &Unit, place: Place, registers: u16, instr: &Instr) -> Result<Act, 
             effect()?;
             goes_on(&[*timer], &[*dst])
         }
+        Instr::Unstash { kept } => {
+            effect()?;
+            goes_on(&[*kept], &[])
+        }
         Instr::Become {
             behaviour: index,
             captures,

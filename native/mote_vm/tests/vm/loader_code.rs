@@ -137,6 +137,7 @@ fn every_operand_is_checked() {
     ];
     let singles: Vec<Make> = vec![
         Box::new(|timer, _, _| Instr::CancelTimer { dst: 1, timer }),
+        Box::new(|kept, _, _| Instr::Unstash { kept }),
         Box::new(|src, _, _| mov(1, src)),
         Box::new(|condition, _, _| branch(condition, 1)),
         Box::new(|value, _, _| Instr::Falsy { value, label: 1 }),

@@ -85,6 +85,7 @@ fn effects_need_the_flag() {
             dst: 1,
             timer: target,
         },
+        Instr::Unstash { kept: target },
         Instr::Become {
             behaviour: c,
             captures: vec![],

@@ -37,6 +37,7 @@ mod machine;
 mod quota;
 mod redefine;
 mod seeded;
+mod stash;
 mod threads;
 mod threads_contention;
 mod threads_fault;

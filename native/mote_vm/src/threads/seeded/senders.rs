@@ -8,20 +8,32 @@ use std::collections::VecDeque;
 /// See the head of this file. One for each event, in the order of the queue; null where it is not known, as of messages from
 /// outside and from other sponsors: then it might be anybody.
 #[derive(Default)]
-pub(crate) struct Senders(VecDeque<*const Actor>);
+pub(crate) struct Senders {
+    by: VecDeque<*const Actor>,
+    /// Events that were put before all others since the last time.
+    preceding: usize,
+}
 
 impl Senders {
     /// What was queued since the last time is by that one.
     pub(crate) fn keep_up(&mut self, queued: usize, sender: *const Actor) {
-        if self.0.len() > queued {
+        for _ in 0..std::mem::take(&mut self.preceding) {
+            self.by.push_front(std::ptr::null());
+        }
+        if self.by.len() > queued {
             self.forget();
         }
-        self.0.resize(queued, sender);
+        self.by.resize(queued, sender);
+    }
+
+    /// So many events have been put before all others, for an actor that is to take them up in their order.
+    pub(crate) fn precede(&mut self, events: usize) {
+        self.preceding += events;
     }
 
     /// The queue has changed in other ways than that events came at its end.
     pub(crate) fn forget(&mut self) {
-        self.0
+        self.by
             .iter_mut()
             .for_each(|sender| *sender = std::ptr::null());
     }
@@ -32,7 +44,7 @@ impl Senders {
         let mut by_one: FxHashSet<(*const Actor, *const Actor)> = FxHashSet::default();
         let (mut found, mut at) = (Vec::new(), 0);
         let mut see = |Event { target, .. }: Event| {
-            let sender = self.0.get(at).copied().unwrap_or(std::ptr::null());
+            let sender = self.by.get(at).copied().unwrap_or(std::ptr::null());
             let is_first = match sender.is_null() {
                 true => !by_any.contains(&target),
                 false => {
@@ -53,6 +65,6 @@ impl Senders {
 
     /// The event at that place is taken out.
     pub(crate) fn take(&mut self, at: usize) {
-        self.0.remove(at);
+        self.by.remove(at);
     }
 }

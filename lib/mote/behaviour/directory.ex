@@ -1,0 +1,142 @@
+defmodule Mote.Behaviour.Directory do
+  # `defdirectory name(captures) do key -> behaviour end`: the code of a directory's shards, made of the clauses that say which
+  # behaviour belongs to which key.
+  #
+  #     name(captures)                    the behaviour that Elixir knows: a shard without entries
+  #     "name directory"(captures, actors)  the shard; `actors` is its map of keys to addresses
+  #     "name start"(key, captures)         the clauses, each of which creates; nil where there is nothing to start
+  #
+  # 1. A key is looked up and its actor is started in one turn of the one shard that has the key. So no key has two actors,
+  #    and where the start is aborted nothing is left of it.
+  # 2. What is for one key passes through one shard, in its order.
+  @moduledoc false
+
+  alias Mote.Behaviour.{Error, Syntax}
+
+  @doc "Whether a behaviour is what `defdirectory` defines."
+  @spec shard?(Mote.Behaviour.t()) :: boolean
+  def shard?(%Mote.Behaviour{name: name}), do: String.ends_with?(Atom.to_string(name), " directory")
+
+  @doc "The definitions that a directory consists of."
+  @spec definitions(Macro.t(), Macro.t(), Macro.Env.t()) :: Macro.t()
+  def definitions(head, body, env) do
+    {name, meta, captures} = head(head, env)
+    {shard, start} = {:"#{name} directory", :"#{name} start"}
+    plain = Enum.map(captures, &without_default/1)
+    clauses = body(body, env) ++ [{:->, [generated: true], [[Macro.var(:_, nil)], nil]}]
+
+    quote do
+      defactor unquote({name, meta, captures}), to: unquote(shard)(unquote_splicing(plain), %{})
+
+      @doc false
+      unquote(shard(shard, start, plain))
+
+      defeffect unquote(start)(key, unquote_splicing(plain)) do
+        case key, do: unquote(clauses)
+      end
+    end
+  end
+
+  defp shard(shard, start, captures) do
+    quote generated: true do
+      defactor unquote(shard)(unquote_splicing(captures), actors) do
+        {:to, key, message} ->
+          case Map.get(actors, key) do
+            nil ->
+              actor = unquote(start)(key, unquote_splicing(captures))
+              # Where nothing was started, this is a message to nobody, and counted as such.
+              send actor, message
+
+              if actor != nil,
+                do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
+
+            actor ->
+              send actor, message
+          end
+
+        {customer, {:to, key, request}} ->
+          case Map.get(actors, key) || unquote(start)(key, unquote_splicing(captures)) do
+            nil ->
+              send customer, {Mote.Directory, :unknown_key}
+
+            actor ->
+              send actor, {customer, request}
+
+              if not is_map_key(actors, key),
+                do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
+          end
+
+        {customer, {:start, key}} ->
+          actor = Map.get(actors, key) || unquote(start)(key, unquote_splicing(captures))
+          send customer, actor
+
+          if actor != nil and not is_map_key(actors, key),
+            do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
+
+        {customer, {:whereis, key}} ->
+          send customer, Map.get(actors, key)
+
+        {customer, {:put, key, address}} when is_address(address) ->
+          case Map.get(actors, key) do
+            nil ->
+              send customer, :ok
+              become unquote(shard)(unquote_splicing(captures), Map.put(actors, key, address))
+
+            actor ->
+              send customer, {:taken, actor}
+          end
+
+        {customer, {:delete, key}} ->
+          send customer, is_map_key(actors, key)
+          become unquote(shard)(unquote_splicing(captures), Map.delete(actors, key))
+
+        {customer, {:delete, key, address}} ->
+          case Map.get(actors, key) do
+            ^address ->
+              send customer, true
+              become unquote(shard)(unquote_splicing(captures), Map.delete(actors, key))
+
+            _ ->
+              send customer, false
+          end
+
+        {customer, :count} ->
+          send customer, map_size(actors)
+
+        {customer, :all} ->
+          send customer, actors
+      end
+    end
+  end
+
+  defp head({name, meta, captures}, _) when is_atom(name) and is_list(captures), do: {name, meta, captures}
+  defp head({name, meta, context}, _) when is_atom(name) and is_atom(context), do: {name, meta, []}
+
+  defp head(other, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "cannot define #{Macro.to_string(other)}: write defdirectory name(capture) do key -> behaviour end"
+    )
+  end
+
+  defp without_default({:\\, _, [capture, _]}), do: capture
+  defp without_default(capture), do: capture
+
+  defp body([do: body], env) do
+    for clause <- Syntax.arrows(body, "a defdirectory", "which say what a key starts: key -> behaviour", env) do
+      {:->, meta, [pattern, body]} = clause
+      {:->, meta, [pattern, created(body)]}
+    end
+  end
+
+  defp body(_, env), do: Error.raise_at(env, env.line, "defdirectory needs a do block")
+
+  # What is written last is the behaviour.
+  defp created({:__block__, meta, [_ | _] = all}),
+    do: {:__block__, meta, List.update_at(all, -1, &created/1)}
+
+  defp created(nil), do: nil
+  defp created({_, meta, _} = behaviour), do: {:create, Keyword.take(meta, [:line]), [behaviour]}
+  defp created(other), do: {:create, [], [other]}
+end

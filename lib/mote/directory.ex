@@ -1,0 +1,303 @@
+defmodule Mote.Directory do
+  # Which shard has a key is in `directory/place.ex`, what a shard does in `behaviour/directory.ex`; here is the side of Elixir.
+  @moduledoc """
+  Actors by key: an actor for each user, room, device or order, started when the first message for its key comes.
+
+      defmodule Chat do
+        use Mote.Behaviour
+
+        defactor room(name, members \\\\ []) do
+          {:join, member} -> become members: [member | members]
+          {:say, text} -> Enum.each(members, &send(&1, {name, text}))
+          {customer, :members} -> send customer, length(members)
+        end
+
+        defdirectory rooms() do
+          name when is_binary(name) -> room(name)
+        end
+      end
+
+      rooms = Mote.Directory.start(machine, Chat.rooms())
+      Mote.Directory.send(rooms, "lobby", {:join, self()})
+      Mote.Directory.ask(rooms, "lobby", :members)
+      #=> {:ok, 1}
+
+  Keys are any terms, compared as in a map. `defdirectory` says which behaviour belongs to which key (see
+  `Mote.Behaviour.defdirectory/2`); without one, a directory has what `put/3` puts into it. A key has one actor at most,
+  whoever sends to it at the same time.
+
+      iex> defmodule Doc.Stock do
+      ...>   use Mote.Behaviour
+      ...>   defactor stock(n) do
+      ...>     {customer, :take} when n > 0 ->
+      ...>       send customer, :taken
+      ...>       become n: n - 1
+      ...>     {customer, :take} -> send customer, :none_left
+      ...>   end
+      ...>   defdirectory stocks(each) do
+      ...>     name when is_atom(name) -> stock(each)
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> stocks = Mote.Directory.start(machine, Doc.Stock.stocks(1))
+      iex> for name <- [:tea, :milk, :tea], do: Mote.Directory.ask!(stocks, name, :take)
+      [:taken, :taken, :none_left]
+      iex> {:error, error} = Mote.Directory.ask(stocks, "jam", :take)
+      iex> {error.reason, Mote.Directory.count(stocks), Mote.Directory.whereis(stocks, :jam)}
+      {:unknown_key, 2, nil}
+
+  ## In behaviours
+
+  A directory is a value: a behaviour has it as a capture, or gets it in a message. There
+
+      Mote.Directory.send(rooms, "lobby", message)
+
+  is an effect as `send` is. A request is a message with a customer, `{self(), :members}`, as everywhere. The other
+  operations are requests to the shard that has the key, `Mote.Directory.shard(rooms, key)`:
+
+  | request | answer |
+  |---|---|
+  | `{customer, {:to, key, request}}` | that of the actor, or `{Mote.Directory, :unknown_key}` |
+  | `{customer, {:start, key}}` | its address, after starting it if need be, or `nil` |
+  | `{customer, {:whereis, key}}` | its address or `nil` |
+  | `{customer, {:put, key, address}}` | `:ok` or `{:taken, address}` |
+  | `{customer, {:delete, key}}` | whether there was one |
+  | `{customer, {:delete, key, address}}` | whether it was that one; another one stays |
+
+  ## What is promised
+
+    * **Order.** What one actor or process sends to one key arrives in the order in which it was sent, on any number of
+      threads. What is sent to the actor's address takes another way, and may come earlier or later.
+    * **Failure.** An actor is started in the turn that takes its first message. If that turn is aborted, there is no actor,
+      and the next message for the key tries again. `ask/4` returns the error `:aborted` in that case. If the turn of the actor
+      itself is aborted, it returns `:broken_promise`, since the actor was asked by its shard.
+    * **Parallel work.** The entries are spread over shards, which are actors. The threads of a sponsor share them as they share
+      all actors, and each starts actors of its own.
+    * **Memory.** A key holds its actor until it is removed. The actors of a directory, and the directory itself, go when
+      nobody refers to them.
+
+  A message for a key that starts nothing is dropped and counted (`dropped` in `Mote.Counters`).
+
+  ## An actor that ends
+
+  An actor that becomes `sink` stays in the directory, and messages for its key are ignored. It should be removed first. An
+  actor that removes itself waits for the answer, since messages that had passed the shard before come before it:
+
+      defactor session(key, directory) do
+        :logout -> send Mote.Directory.shard(directory, key), {self(), {:delete, key, self()}}
+        removed when is_boolean(removed) -> become sink()
+        …
+
+  After that answer no message of the directory can come, and the next one for the key starts another actor. So nothing
+  is lost.
+
+  ## In a supervision tree
+
+  A directory belongs to its machine and ends with it. Functions then raise `Mote.Error` with the reason `:machine_down`, or
+  return it where they return errors. Below a supervisor with the strategy `:rest_for_one`, a process of its own starts the
+  directory again when the machine was restarted, and gives it a name:
+
+      children = [
+        {Mote, name: MyApp.Mote},
+        {Mote.Directory, name: MyApp.Rooms, machine: MyApp.Mote, start: Chat.rooms()}
+      ]
+
+      Mote.Directory.send(MyApp.Rooms, "lobby", {:say, "hello"})
+
+  Behaviours have no names of processes: they are given the directory that `fetch!/1` returns.
+  """
+
+  alias Mote.{Address, Ask, Behaviour, Error, Inspection, Machine}
+  alias Mote.Behaviour.Directory, as: Definition
+  alias Mote.Directory.{Entries, Keeper}
+  alias Mote.Directory.Place.Plain
+  alias Mote.Machine.Admission
+
+  @enforce_keys [:shards]
+  defstruct [:shards]
+
+  @shards 64
+  @most_shards 65_536
+
+  @typedoc "A directory. Its field is nobody's business but Mote's."
+  @type t :: %__MODULE__{shards: tuple}
+
+  @typedoc "A directory, or the name of one that was started by `start_link/1`."
+  @type directory :: t | atom
+
+  @doc """
+  Starts a directory in a machine and returns it.
+
+  `behaviour` is what a `defdirectory` defines. Without it, nothing is started on first use. Options:
+
+    * `:shards` - how many actors the entries are spread over (default #{@shards}, at most #{@most_shards}). With one for
+      about every sixteen keys, sending by key is fastest, and takes half of the time that it takes with #{@shards} of them for
+      a million keys. But the value that `start/3` returns has the address of each, some 200 bytes in a process: give a
+      directory with many shards a name, which is looked up without copying it;
+    * `:sponsor` - pins the shards to a sponsor, so that the actors are started there.
+
+  Raises `Mote.Error` as `Mote.create/3` does, and `ArgumentError` for what is no directory's behaviour.
+  """
+  @spec start(Machine.t(), Behaviour.t(), shards: pos_integer, sponsor: atom) :: t
+  def start(machine, behaviour \\ Entries.entries(), opts \\ [])
+
+  def start(machine, %Behaviour{} = behaviour, opts) do
+    if not Definition.shard?(behaviour), do: no_definition!(behaviour)
+
+    Inspection.keyword!(opts, "the options of start/3", [:shards, :sponsor])
+    {shards, opts} = Keyword.pop(opts, :shards, @shards)
+
+    if not (is_integer(shards) and shards in 1..@most_shards) do
+      raise ArgumentError,
+            "expected :shards to be an integer from 1 to #{@most_shards}, got: #{inspect(shards)}"
+    end
+
+    %__MODULE__{shards: List.to_tuple(for _ <- 1..shards, do: Mote.create(machine, behaviour, opts))}
+  end
+
+  def start(_machine, other, _opts), do: no_definition!(other)
+
+  @spec no_definition!(term) :: no_return
+  defp no_definition!(other) do
+    raise ArgumentError,
+          "expected what a defdirectory defines, such as Chat.rooms(), got: #{inspect(other)}"
+  end
+
+  @doc """
+  A child specification: `{Mote.Directory, name: MyApp.Rooms, …}` in a list of children. The name is its id, too.
+  """
+  @spec child_spec(keyword) :: Supervisor.child_spec()
+  def child_spec(opts), do: Keeper.child_spec(opts)
+
+  @doc """
+  Starts a process, linked to the calling one, that starts a directory and gives it a name for the functions of this
+  module. The name is gone when the process ends, and it ends when the machine does. Options:
+
+    * `:name` - an atom (required);
+    * `:machine` - where it is (required);
+    * `:start` - what a `defdirectory` defines (default: nothing is started on first use);
+    * `:shards`, `:sponsor` - as in `start/3`.
+
+  Raises `ArgumentError` for anything else.
+  """
+  @spec start_link(keyword) :: GenServer.on_start()
+  def start_link(opts), do: Keeper.start_link(opts)
+
+  @doc """
+  Returns the directory of that name. Raises `Mote.Error` with the reason `:unknown_directory` if there is none.
+  """
+  @spec fetch!(directory) :: t
+  def fetch!(%__MODULE__{} = directory), do: directory
+
+  def fetch!(name) when is_atom(name) and name not in [nil, true, false] do
+    Keeper.directory(name) || raise Error.from(:unknown_directory, directory: name)
+  end
+
+  def fetch!(other) do
+    raise ArgumentError, "expected a directory or the name of one, got: #{inspect(other)}"
+  end
+
+  @doc """
+  Returns the address of the actor to which the requests of a key are sent: see above. In behaviours, too.
+  """
+  @spec shard(directory, term) :: Address.t()
+  def shard(directory, key), do: Plain.shard(fetch!(directory), key)
+
+  @doc """
+  Sends a message to the actor of a key, which is started if there is none yet.
+
+  Options, errors and what is raised are those of `Mote.send/3`.
+  """
+  @spec send(directory, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
+  def send(directory, key, message, opts \\ []),
+    do: Admission.send(shard(directory, key), {:to, key, message}, opts)
+
+  @doc """
+  Sends `{customer, request}` to the actor of a key, which is started if there is none yet, and waits for the answer.
+
+  Timeout, options and errors are those of `Mote.ask/3`; and `:unknown_key`, where the key has no actor and starts none.
+  """
+  @spec ask(directory, term, term, Ask.options()) :: Ask.result()
+  def ask(directory, key, request, timeout_or_opts \\ 5_000) do
+    case Ask.ask(shard(directory, key), {:to, key, request}, timeout_or_opts) do
+      {:ok, {__MODULE__, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: directory, key: key)}
+      result -> result
+    end
+  end
+
+  @doc "Like `ask/4`, but returns the answer itself, and raises `Mote.Error`."
+  @spec ask!(directory, term, term, Ask.options()) :: term
+  def ask!(directory, key, request, timeout_or_opts \\ 5_000) do
+    case ask(directory, key, request, timeout_or_opts) do
+      {:ok, answer} -> answer
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc """
+  Returns the address of the actor of a key, or `nil` if it has none. Starts nothing.
+
+  Options are those of `Mote.ask/3`, here and in the functions below, which raise `Mote.Error` if the directory does not
+  answer.
+  """
+  @spec whereis(directory, term, Ask.options()) :: Address.t() | nil
+  def whereis(directory, key, opts \\ 5_000), do: request(directory, key, {:whereis, key}, opts)
+
+  @doc "Returns the address of the actor of a key, which is started if there is none yet; `nil` if the key starts none."
+  @spec start_actor(directory, term, Ask.options()) :: Address.t() | nil
+  def start_actor(directory, key, opts \\ 5_000), do: request(directory, key, {:start, key}, opts)
+
+  @doc """
+  Puts an actor into the directory. Returns `{:error, error}` with the reason `:key_taken` if the key has one, whose address is
+  `error.context.address`.
+  """
+  @spec put(directory, term, Address.t(), Ask.options()) :: :ok | {:error, Error.t()}
+  def put(directory, key, address, opts \\ 5_000)
+
+  def put(directory, key, %Address{} = address, opts) do
+    with {:taken, address} <- request(directory, key, {:put, key, address}, opts),
+         do: {:error, Error.from(:key_taken, directory: directory, key: key, address: address)}
+  end
+
+  def put(_directory, _key, other, _opts) do
+    raise ArgumentError, "expected the address of an actor to put into a directory, got: #{inspect(other)}"
+  end
+
+  @doc """
+  Removes a key. Returns whether it had an actor.
+
+  The actor itself goes on, as long as somebody refers to it, and gets what had been sent to it before. With an address, only
+  an entry for that actor is removed.
+  """
+  @spec delete(directory, term, Address.t() | nil, Ask.options()) :: boolean
+  def delete(directory, key, address \\ nil, opts \\ 5_000)
+  def delete(directory, key, nil, opts), do: request(directory, key, {:delete, key}, opts)
+  def delete(directory, key, address, opts), do: request(directory, key, {:delete, key, address}, opts)
+
+  @doc "Returns how many entries there are. It asks the shards one after the other."
+  @spec count(directory, Ask.options()) :: non_neg_integer
+  def count(directory, opts \\ 5_000), do: directory |> shards(:count, opts) |> Enum.sum()
+
+  @doc """
+  Returns a stream of all `{key, address}`, in no particular order.
+
+  The shards are asked one after the other, as the stream comes to them. Each gives its entries of that moment.
+  """
+  @spec stream(directory, Ask.options()) :: Enumerable.t()
+  def stream(directory, opts \\ 5_000), do: directory |> shards(:all, opts) |> Stream.flat_map(& &1)
+
+  defp shards(directory, request, opts) do
+    directory = fetch!(directory)
+    directory.shards |> Tuple.to_list() |> Stream.map(&Ask.ask!(&1, request, opts))
+  end
+
+  defp request(directory, key, request, opts), do: Ask.ask!(shard(directory, key), request, opts)
+
+  defimpl Inspect do
+    def inspect(%{shards: shards}, _opts) when tuple_size(shards) > 0 do
+      "#Mote.Directory<#{tuple_size(shards)} shards, the first is #{Kernel.inspect(elem(shards, 0))}>"
+    end
+
+    def inspect(_other, _opts), do: "#Mote.Directory<?>"
+  end
+end
