@@ -268,7 +268,8 @@ defmodule Mote.RaisedTest do
     end
   end
 
-  # The name of the exception and its text.
+  # The name of the exception and its text, which needs the stacktrace where a function is undefined.
+  defp told(%UndefinedFunctionError{}), do: UndefinedFunctionError
   defp told(exception), do: {exception.__struct__, Exception.message(exception)}
 
   test "a field of what has none, and a part that a binary cannot have, are told as Elixir does" do
