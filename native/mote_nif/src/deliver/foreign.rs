@@ -126,10 +126,12 @@ impl Foreign for Waiting {
     }
     // What a killed future stands for has not begun, or sees here that nobody wants it any more.
     fn is_address(&self) -> bool {
-        !self.0.is_future() || self.0.is_open()
+        let customer = self.customer();
+        !customer.is_future() || customer.is_open()
     }
     fn deliver(&self, message: Value<'_>, machine: &Machine) -> Delivery {
-        match self.0.claim() && self.0.give(machine, message) {
+        let customer = self.customer();
+        match customer.claim() && customer.give(machine, message) {
             true => Delivery::Done,
             false => Delivery::Dead,
         }
@@ -139,6 +141,16 @@ impl Foreign for Waiting {
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        match self {
+            Waiting::Caller(customer, shown) if shown.get().is_none() => customer.abandon(),
+            // The resource sees to it.
+            Waiting::Caller(..) | Waiting::Known(_) => {}
+        }
     }
 }
 
