@@ -42,6 +42,9 @@ defmodule Mote.Native do
   def create_big(_machine, _module, _name, _version, _captures, _sponsor, _kept),
     do: :erlang.nif_error(:nif_not_loaded)
 
+  def create_many(_machine, _module, _name, _version, _captures, _sponsor),
+    do: :erlang.nif_error(:nif_not_loaded)
+
   def send(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
   def send(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def send_big(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)

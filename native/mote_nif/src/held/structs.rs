@@ -73,15 +73,13 @@ pub fn address<'a>(
     handle: Handle,
     sponsor: Option<Atom>,
 ) -> Term<'a> {
-    let handle = ResourceArc::new(handle);
-    let key = handle.make_binary(env, |handle| handle.content());
     let sponsor = atoms::to_term(env, sponsor.unwrap_or(Atom::NIL));
     map(
         env,
         [
             (names::__struct__(), names::address().to_term(env)),
             (names::machine(), machine.encode(env)),
-            (names::key(), key.to_term(env)),
+            (names::key(), handle.key(env)),
             (names::sponsor(), sponsor),
         ],
     )

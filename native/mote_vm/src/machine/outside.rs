@@ -76,6 +76,27 @@ impl Machine {
             .map_err(LaunchError::Send)
     }
 
+    /// Creates as many actors of one behaviour as there are captures, or none; as `create` does. The caller owns the handles,
+    /// which are in the order of the captures.
+    pub fn create_many(
+        &self,
+        behaviour: &Behaviour,
+        pinned: Option<SponsorId>,
+        captures: Vec<Parcel>,
+    ) -> Result<Vec<Key>, CreateError> {
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
+        let header = Header::new(behaviour.id, pinned, 0);
+        let ours = captures.iter().all(|parcel| parcel.is_for(&self.0.handles));
+        self.create_with(behaviour, ours, |heap| {
+            let mark = heap.mark();
+            let create = |captures| self.create_in(heap, header, captures);
+            let made: Result<Vec<_>, _> = captures.into_iter().map(create).collect();
+            // Nobody knows those that were made before one that was not.
+            made.map(|actors| self.0.handles.acquire_all(&actors, pinned))
+                .inspect_err(|_| heap.rewind(mark))
+        })
+    }
+
     /// Creates an actor, and lets `hold` see to it that a collection finds it.
     fn create_for<R>(
         &self,
@@ -84,21 +105,31 @@ impl Machine {
         captures: Parcel,
         hold: impl FnOnce(*const Actor) -> R,
     ) -> Result<R, CreateError> {
-        let ours = Arc::ptr_eq(&behaviour.program, &self.0.program);
-        if !ours || !captures.is_for(&self.0.handles) {
+        let header = Header::new(behaviour.id, pinned, 0);
+        let ours = captures.is_for(&self.0.handles);
+        self.create_with(behaviour, ours, |heap| {
+            self.create_in(heap, header, captures).map(hold)
+        })
+    }
+
+    /// Creates by `make`, whose captures are `ours` or not. It holds what it has made: a collection sees that, or waits for
+    /// the heap.
+    fn create_with<R>(
+        &self,
+        behaviour: &Behaviour,
+        ours: bool,
+        make: impl FnOnce(&mut Heap) -> Result<R, CreateError>,
+    ) -> Result<R, CreateError> {
+        if !ours || !Arc::ptr_eq(&behaviour.program, &self.0.program) {
             return Err(CreateError::OtherMachine);
         }
-        let held = self.0.leases.with_guest(|heap| {
-            let made = self.create_in(heap, Header::new(behaviour.id, pinned, 0), captures);
-            // Held before the heap goes back: a collection sees the one or waits for the other.
-            made.map(hold)
-        });
-        let held = held.ok_or(CreateError::NoMemory)?;
-        match held {
+        let made = self.0.leases.with_guest(make);
+        let made = made.ok_or(CreateError::NoMemory)?;
+        match made {
             Ok(_) => self.collect_if_due(),
             Err(_) => self.lacked_memory(1),
         }
-        held
+        made
     }
 
     fn create_in(

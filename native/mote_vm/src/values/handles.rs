@@ -95,8 +95,21 @@ impl Handles {
 
     /// One more reference to `actor` from outside.
     pub(crate) fn acquire(&self, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
-        let mut guard = self.inner.lock();
-        let inner = &mut *guard;
+        self.acquire_in(&mut self.inner.lock(), actor, pinned)
+    }
+
+    /// The same for many, in their order.
+    pub(crate) fn acquire_all(
+        &self,
+        actors: &[*const Actor],
+        pinned: Option<SponsorId>,
+    ) -> Vec<Key> {
+        let mut inner = self.inner.lock();
+        let acquire = |actor: &*const Actor| self.acquire_in(&mut inner, *actor, pinned);
+        actors.iter().map(acquire).collect()
+    }
+
+    fn acquire_in(&self, inner: &mut Inner, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
         if let Some(&slot) = inner.by_actor.get(&actor) {
             let entry = &mut inner.slots[slot as usize];
             entry.count += 1;
