@@ -21,12 +21,6 @@ use std::sync::Arc;
 /// A sponsor that messages enter by.
 pub struct Entrance(Arc<Sponsor>);
 
-impl PartialEq for Entrance {
-    fn eq(&self, other: &Entrance) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
 /// Whether a message has entered.
 type Pushed = Result<Wakes, (Refused, Entry)>;
 
@@ -322,6 +316,19 @@ impl Machine {
         Entrance(self.entrance(target, sponsor))
     }
 
+    /// Whether it enters there.
+    pub fn enters_by(
+        &self,
+        target: &Held,
+        sponsor: Option<SponsorId>,
+        entrance: &Entrance,
+    ) -> bool {
+        match target.pinned.or(sponsor) {
+            None => Arc::ptr_eq(self.0.sponsors.first(), &entrance.0),
+            Some(id) => Arc::ptr_eq(&self.0.sponsors.by_id(id), &entrance.0),
+        }
+    }
+
     /// What to write messages on for [`Machine::send_batch`], and with what.
     pub fn letters(&self) -> (Letters, Builder) {
         Letters::on(&self.0.papers)
@@ -356,7 +363,9 @@ impl Machine {
             (0..entered).for_each(|_| seeded.line.put(number));
         }
         // From here on the inbox keeps them.
-        drop(held);
+        let [targets, others] = held;
+        self.0.handles.release_all(targets);
+        self.0.handles.release_all(others);
         if refused == Some(Refusal::NoMemory) {
             // Not counted: it may be that only all of them at once are too much.
             self.fall_short();
