@@ -123,19 +123,77 @@ defmodule Mote do
 
   def create(machine, %Behaviour{captures: captures} = behaviour, opts) when is_tuple(captures) do
     sponsor = sponsor!(opts, "create/3")
-
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, address} <- Creator.create(native, behaviour, sponsor) do
-      address
-    else
-      {:error, error} -> raise error
-    end
+    created!(machine, &Creator.create(&1, behaviour, sponsor))
   end
 
   def create(_machine, other, _opts) do
     raise ArgumentError,
           "expected a behaviour, the value of a function that defactor defines, such as Counter.counter(0); " <>
             "got: #{inspect(other)}"
+  end
+
+  @doc """
+  Creates many actors at once, which is much cheaper than creating them one by one, and returns their addresses.
+
+  The second argument is a list of behaviours, one for each actor; the addresses are in their order. Consecutive behaviours
+  that differ in their captures only are the cheapest. `create_many(machine, behaviour, n)` creates `n` actors of one
+  behaviour. Options are those of `create/3`, in `create_many(machine, behaviours, opts)` and
+  `create_many(machine, behaviour, n, opts)`.
+
+  Raises as `create/3` does if one of the actors cannot be created; nobody knows the others then, and they are collected.
+
+      iex> defmodule Doc.Cell do
+      ...>   use Mote.Behaviour
+      ...>   defactor cell(value) do
+      ...>     {customer, :read} -> send customer, value
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> cells = Mote.create_many(machine, for(n <- 1..3, do: Doc.Cell.cell(n)))
+      iex> Mote.ask_all(cells, :read)
+      [ok: 1, ok: 2, ok: 3]
+      iex> machine |> Mote.create_many(Doc.Cell.cell(0), 1_000) |> length()
+      1000
+  """
+  @spec create_many(Machine.t(), [Behaviour.t()], keyword) :: [Address.t()]
+  @spec create_many(Machine.t(), Behaviour.t(), non_neg_integer) :: [Address.t()]
+  def create_many(machine, behaviours, opts_or_count \\ [])
+
+  def create_many(machine, behaviours, opts) when is_list(behaviours) do
+    sponsor = sponsor!(opts, "create_many/3")
+    created!(machine, &Creator.create_many(&1, behaviours, sponsor))
+  end
+
+  def create_many(machine, %Behaviour{} = behaviour, count), do: create_many(machine, behaviour, count, [])
+
+  def create_many(_machine, other, _opts) do
+    raise ArgumentError, "expected a list of behaviours, or one and how many actors, got: #{inspect(other)}"
+  end
+
+  @doc """
+  Creates `count` actors of one behaviour: see `create_many/3`.
+  """
+  @spec create_many(Machine.t(), Behaviour.t(), non_neg_integer, keyword) :: [Address.t()]
+  def create_many(machine, behaviour, count, opts)
+
+  def create_many(machine, %Behaviour{captures: captures} = behaviour, count, opts)
+      when is_tuple(captures) and is_integer(count) and count >= 0 do
+    sponsor = sponsor!(opts, "create_many/4")
+    created!(machine, &Creator.create_copies(&1, behaviour, count, sponsor))
+  end
+
+  def create_many(_machine, behaviour, count, _opts) do
+    raise ArgumentError,
+          "expected a behaviour and how many actors of it, got: #{inspect(behaviour)} and #{inspect(count)}"
+  end
+
+  defp created!(machine, create) do
+    with {:ok, native} <- Machine.fetch(machine),
+         {:ok, created} <- create.(native) do
+      created
+    else
+      {:error, error} -> raise error
+    end
   end
 
   @doc """

@@ -35,7 +35,14 @@ defmodule Mote.Ask do
   ## While the machine's thread sleeps
 
   `Mote.ask/3` then runs the turns that lead to the answer in the process that asks, for some microseconds at most, and
-  so needs nobody to be woken. What takes longer is done by the thread, as what is asked by `Mote.async/3`.
+  so needs nobody to be woken. If the answer is there when they end, the call returns it: there is no message then, and
+  nothing is waited for. So is the reason why there is no answer, if the turn was aborted. This applies while the first
+  thread of the sponsor sleeps that the question enters by, and the machine is neither paused, seeded, watched nor
+  collecting. The request and the answer must be small: some hundred values, and turns that take no more than some
+  hundred calls and loop steps.
+
+  What takes longer is done by the thread, as what is asked by `Mote.async/3`. That differs in nothing but time: whether
+  a call was answered at once cannot be seen.
 
   ## In a process that does not wait
 
@@ -76,16 +83,34 @@ defmodule Mote.Ask do
   @spec ask(Address.t(), term, options) :: result
   def ask(address, request, timeout_or_opts \\ @timeout)
 
-  def ask(%Address{machine: machine} = address, request, timeout_or_opts) do
+  def ask(%Address{machine: machine, key: key} = address, request, timeout_or_opts) do
     {timeout, named} = options!(timeout_or_opts, "ask/3")
     sponsor = address.sponsor || named
 
-    Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
-      send(address, sponsor, request, tag, {&Native.ask/5, &Native.ask/6})
-    end)
+    case Native.ask(machine, key, sponsor, request) do
+      {:ok, _answer} = answered -> answered
+      open -> wait(open, {address, sponsor, request}, timeout)
+    end
   end
 
   def ask(other, _request, _timeout_or_opts), do: not_an_address!(other)
+
+  # The call has not answered itself: it has left the question open, or has not put it.
+  defp wait(open, {%{machine: machine} = address, sponsor, request} = question, timeout) do
+    Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
+      case open do
+        word when word in [:big, :long] ->
+          again = &begin(Native.ask(machine, address.key, sponsor, request, &1), machine, tag)
+          Long.again(word, request, again, big(question, tag))
+
+        open ->
+          begin(open, machine, tag)
+      end
+    end)
+  end
+
+  defp begin(asker, machine, tag) when is_reference(asker), do: Native.ask_wait(machine, asker, tag)
+  defp begin(ended, _machine, _tag), do: ended
 
   @doc "See `Mote.ask!/3`."
   @spec ask!(Address.t(), term, options) :: term
@@ -104,7 +129,7 @@ defmodule Mote.Ask do
     Enum.each(addresses, &(is_struct(&1, Address) || not_an_address!(&1)))
 
     context = &[address: &1, sponsor: &1.sponsor || sponsor]
-    ask = &send(&1, &1.sponsor || sponsor, request, &2, meanwhile())
+    ask = &send(&1, &1.sponsor || sponsor, request, &2)
     Question.put_all(addresses, timeout, context, ask)
   end
 
@@ -197,21 +222,22 @@ defmodule Mote.Ask do
 
     with {:ok, {ref, asker}} <-
            Question.open(address.machine, context, fn tag ->
-             send(address, sponsor, request, tag, meanwhile())
+             send(address, sponsor, request, tag)
            end) do
       {:ok, %__MODULE__{ref: ref, address: address, owner: self(), asker: asker}}
     end
   end
 
   # For a process that does something else before it waits.
-  defp meanwhile, do: {&Native.ask_async/5, &Native.ask_async/6}
-
-  defp send(%Address{machine: machine, key: key}, sponsor, request, tag, {ask, again}) do
-    with word when word in [:big, :long] <- ask.(machine, key, sponsor, request, tag) do
-      again = &again.(machine, key, sponsor, request, tag, &1)
-      Long.again(word, request, again, &Native.ask_big(machine, key, sponsor, request, tag, &1))
+  defp send(%Address{machine: machine, key: key} = address, sponsor, request, tag) do
+    with word when word in [:big, :long] <- Native.ask_async(machine, key, sponsor, request, tag) do
+      again = &Native.ask_async(machine, key, sponsor, request, tag, &1)
+      Long.again(word, request, again, big({address, sponsor, request}, tag))
     end
   end
+
+  defp big({%{machine: machine, key: key}, sponsor, request}, tag),
+    do: &Native.ask_big(machine, key, sponsor, request, tag, &1)
 
   # The answer, if it comes in time.
   defp look(ask, timeout) do

@@ -42,6 +42,9 @@ defmodule Mote.Native do
   def create_big(_machine, _module, _name, _version, _captures, _sponsor, _kept),
     do: :erlang.nif_error(:nif_not_loaded)
 
+  def create_many(_machine, _module, _name, _version, _captures, _sponsor),
+    do: :erlang.nif_error(:nif_not_loaded)
+
   def send(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
   def send(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def send_big(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
@@ -54,8 +57,9 @@ defmodule Mote.Native do
   def cancel_timer(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def send_many(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
   def send_pairs(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
-  def ask(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def ask(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def ask(_machine, _key, _sponsor, _request), do: :erlang.nif_error(:nif_not_loaded)
+  def ask(_machine, _key, _sponsor, _request, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def ask_wait(_machine, _asker, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_async(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_async(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def ask_big(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)

@@ -11,6 +11,9 @@ defmodule Mote.Question do
   @typedoc "The tag of the message and the asker's side."
   @type open :: {reference, reference}
 
+  @typedoc "How a question has ended before it was waited for."
+  @type ended :: {:ok, term} | {:mote_failed, term}
+
   # Most answers come sooner than that, in milliseconds.
   @soon 10
 
@@ -23,9 +26,11 @@ defmodule Mote.Question do
   @doc """
   Puts a question to a native machine and waits for the answer.
 
-  `ask` gets a tag and gives the asker's side, or a word that says why not. `context` goes into errors.
+  `ask` gets a tag and returns the asker's side, or how the question has ended already, or a word that says why it was not
+  put. `context` goes into errors.
   """
-  @spec put(term, timeout, keyword, (reference -> reference | atom)) :: {:ok, term} | {:error, Error.t()}
+  @spec put(term, timeout, keyword, (reference -> reference | ended | atom)) ::
+          {:ok, term} | {:error, Error.t()}
   def put(native, timeout, context, ask) do
     timeout!(timeout)
 
@@ -41,6 +46,12 @@ defmodule Mote.Question do
         after
           min(timeout, @soon) -> watch(native, tag, asker, context, timeout)
         end
+
+      {:ok, _answer} = answered ->
+        answered
+
+      {:mote_failed, reason} ->
+        {:error, Error.from(reason, context)}
 
       word ->
         {:error, Error.from(word, context)}

@@ -121,7 +121,7 @@ defmodule Mote.AsyncTest do
 
       waits =
         Task.async(fn ->
-          result = Mote.Question.put(watched, :infinity, [], &Native.ask(native, key, nil, :keep, &1))
+          result = Mote.Question.put(watched, :infinity, [], &Native.ask_async(native, key, nil, :keep, &1))
           send(me, {:left, Process.info(self(), [:messages, :monitors])})
           result
         end)

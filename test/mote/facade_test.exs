@@ -228,7 +228,7 @@ defmodule Mote.FacadeTest do
       # Or it is collected, with the customers that it keeps, if the machine rests for long enough.
       Process.put(:silent, silent)
       forward = Mote.create(machine, Actors.forward(self()))
-      ask = fn actor, tag -> Native.ask(actor.machine, actor.key, nil, :keep, tag) end
+      ask = fn actor, tag -> Native.ask_async(actor.machine, actor.key, nil, :keep, tag) end
       [tag, kept, nobody] = for _ <- 1..3, do: make_ref()
       # The machine's own reference goes with the machine, which is freed on a dirty scheduler.
       Process.put(:asker, ask.(silent, tag))

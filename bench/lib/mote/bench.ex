@@ -41,6 +41,7 @@ defmodule Mote.Bench do
     Programs.IdleCpu,
     Programs.Ask,
     Programs.Boundary,
+    Programs.Door,
     Programs.Timers,
     Programs.Futures,
     Programs.FibFutures,

@@ -5,6 +5,9 @@ defmodule Mote.Machine.Creator do
   alias Mote.{Address, Behaviour, Error, Native}
   alias Mote.Machine.{Loader, Long}
 
+  # As many as one call of the NIF creates.
+  @batch 500
+
   @doc "Creates an actor in a native machine, pinned to a sponsor unless that is `nil`."
   @spec create(reference, Behaviour.t(), atom) :: {:ok, Address.t()} | {:error, Error.t()}
   def create(native, behaviour, sponsor), do: create(native, behaviour, sponsor, true)
@@ -12,9 +15,7 @@ defmodule Mote.Machine.Creator do
   defp create(native, behaviour, sponsor, may_load) do
     %{module: module, name: name, version: version, captures: captures} = behaviour
 
-    unless is_atom(module) and is_atom(name) and version in 0..0xFFFFFFFFFFFFFFFF do
-      raise ArgumentError, "the behaviour was not made by its module: #{inspect(Map.from_struct(behaviour))}"
-    end
+    made_by_module!(behaviour)
 
     answer =
       with word when word in [:big, :long] <- Native.create(native, module, name, version, captures, sponsor) do
@@ -29,8 +30,8 @@ defmodule Mote.Machine.Creator do
       end
 
     case answer do
-      %Address{} = address ->
-        {:ok, address}
+      key when is_binary(key) ->
+        {:ok, %Address{machine: native, key: key}}
 
       :load when may_load ->
         with :ok <- Loader.load(native, module), :ok <- check_version(behaviour) do
@@ -50,6 +51,90 @@ defmodule Mote.Machine.Creator do
 
       word ->
         {:error, Error.from(word, behaviour: behaviour, sponsor: sponsor)}
+    end
+  end
+
+  @doc """
+  Creates an actor of each behaviour, in their order; none of them is known to anybody if one cannot be created.
+
+  In one call of the NIF as many as are good for a scheduler, of behaviours that differ in their captures only.
+  """
+  @spec create_many(reference, [Behaviour.t()], atom) :: {:ok, [Address.t()]} | {:error, Error.t()}
+  def create_many(native, behaviours, sponsor), do: many(behaviours, {native, sponsor}, [])
+
+  @doc "Creates so many actors of one behaviour."
+  @spec create_copies(reference, Behaviour.t(), non_neg_integer, atom) ::
+          {:ok, [Address.t()]} | {:error, Error.t()}
+  def create_copies(native, behaviour, count, sponsor), do: copies(behaviour, count, {native, sponsor}, [])
+
+  defp copies(_behaviour, 0, _where, made), do: {:ok, together(made)}
+
+  defp copies(%{captures: captures} = behaviour, count, where, made) do
+    some = min(count, @batch)
+
+    with {:ok, made} <- alike(List.duplicate(captures, some), behaviour, where, made),
+         do: copies(behaviour, count - some, where, made)
+  end
+
+  defp many([], _where, made), do: {:ok, together(made)}
+
+  defp many([%Behaviour{captures: captures} = first | _] = behaviours, where, made) when is_tuple(captures) do
+    made_by_module!(first)
+    %{module: module, name: name, version: version} = first
+    {captures, rest} = run(behaviours, module, name, version, tuple_size(captures), @batch, [])
+    with {:ok, made} <- alike(captures, first, where, made), do: many(rest, where, made)
+  end
+
+  defp many([other | _], _where, _made) do
+    raise ArgumentError,
+          "expected a list of behaviours, values of functions that defactor defines, such as Counter.counter(0); " <>
+            "one of them is: #{inspect(other)}"
+  end
+
+  defp many(other, _where, _made) do
+    raise ArgumentError, "expected a proper list of behaviours, got one that ends with #{inspect(other)}"
+  end
+
+  # The captures of the first behaviours that differ in nothing else, and the others.
+  defp run(
+         [%Behaviour{module: module, name: name, version: version, captures: captures} | rest],
+         module,
+         name,
+         version,
+         size,
+         left,
+         run
+       )
+       when left > 0 and tuple_size(captures) == size,
+       do: run(rest, module, name, version, size, left - 1, [captures | run])
+
+  defp run(rest, _module, _name, _version, _size, _left, run), do: {Enum.reverse(run), rest}
+
+  # Lists of addresses, the last ones first.
+  defp alike(captures, behaviour, {native, sponsor} = where, made) do
+    %{module: module, name: name, version: version} = behaviour
+    {keys, rest, why} = Native.create_many(native, module, name, version, captures, sponsor)
+    made = [for(key <- keys, do: %Address{machine: native, key: key}) | made]
+
+    case {why, rest} do
+      {:ok, []} ->
+        {:ok, made}
+
+      {:more, _} ->
+        alike(rest, behaviour, where, made)
+
+      # What a batch cannot do: load code, go to a dirty scheduler, share long binaries, say what is wrong.
+      {_word, [captures | rest]} ->
+        with {:ok, address} <- create(native, %{behaviour | captures: captures}, sponsor),
+             do: alike(rest, behaviour, where, [[address] | made])
+    end
+  end
+
+  defp together(made), do: made |> Enum.reverse() |> Enum.concat()
+
+  defp made_by_module!(%{module: module, name: name, version: version} = behaviour) do
+    unless is_atom(module) and is_atom(name) and is_integer(version) and version in 0..0xFFFFFFFFFFFFFFFF do
+      raise ArgumentError, "the behaviour was not made by its module: #{inspect(Map.from_struct(behaviour))}"
     end
   end
 

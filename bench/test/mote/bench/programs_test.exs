@@ -67,7 +67,7 @@ defmodule Mote.Bench.ProgramsTest do
     assert names ==
              ~w(fork_bomb floor cps chain ping_pong serializer ring counting hot fan merge_sort northwind northwind_joins northwind_threads) ++
                ~w(erfc_bomb random_bomb time_eater time_eater_sends self_send cons fib erfc_dsl maps binaries) ++
-               ~w(vectors idle estragon sendx beside apart apart_erfc idle_cpu ask boundary timers futures fib_futures) ++
+               ~w(vectors idle estragon sendx beside apart apart_erfc idle_cpu ask boundary door timers futures fib_futures) ++
                ~w(k_means k_nearest pool_size telemetry churn) ++
                ~w(collecting gc_pause quota sockets)
 

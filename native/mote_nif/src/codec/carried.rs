@@ -17,8 +17,8 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         pid.to(env)
     } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
         opaque.term.to(env)
-    } else if let Some(Awaiting(customer)) = any.downcast_ref() {
-        structs::customer(env, customer)
+    } else if let Some(waiting) = any.downcast_ref::<Awaiting>() {
+        structs::customer(env, waiting.shown())
     } else if let Some(Writable(outbox)) = any.downcast_ref() {
         structs::outbox(env, outbox)
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {

@@ -19,7 +19,6 @@ use crate::held::foreign::{
 };
 use crate::held::machine::MachineResource;
 use crate::held::outbox::Writable;
-use crate::held::question::Customer;
 use crate::held::structs::{is_ours, known_struct, Struct};
 use crate::term::atoms::{self, AtomCache};
 use crate::term::own_term::OwnTerm;
@@ -30,7 +29,7 @@ use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, LongBytes};
 use mote_vm::values::handles::Held;
 use rustler::sys::ErlNifTerm;
-use rustler::{Binary, Env, LocalPid, MapIterator, ResourceArc, Term, TermType};
+use rustler::{Binary, Env, LocalPid, MapIterator, Term, TermType};
 use std::sync::Arc;
 
 /// Bytes of a binary that cost as much as one term.
@@ -87,9 +86,9 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     /// Begins `{customer, request}`; the request must follow.
-    pub fn request_of(&mut self, customer: &ResourceArc<Customer>) {
+    pub fn request_of(&mut self, customer: Arc<Awaiting>) {
         self.builder.tuple(2);
-        self.builder.foreign(Arc::new(Awaiting(customer.clone())));
+        self.builder.foreign(customer);
     }
 
     /// Writes a term.
@@ -289,7 +288,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         match known_struct(term) {
             Some(Struct::Customer(customer)) => {
                 self.spend(FEW)?;
-                self.builder.foreign(Arc::new(Awaiting(customer)));
+                self.builder.foreign(Arc::new(Awaiting::Known(customer)));
             }
             Some(Struct::Address(machine, key, sponsor)) => {
                 self.spend(OPAQUE)?;

@@ -1,23 +1,37 @@
-//! Answers to questions: to the process that waits, or into the cell of a future.
+//! Answers to questions: to the process that waits, by the call that has asked, or into the cell of a future.
+use crate::codec::decode::Decoder;
+use crate::deliver::at_once;
 use crate::deliver::mail;
-use crate::held::question::{Asked, Customer};
+use crate::deliver::message::post;
+use crate::held::call::{Call, Early, Outcome};
+use crate::held::machine::MachineResource;
+use crate::held::question::{Asked, Customer, Question, Way};
 use crate::term::atoms::{self, names};
+use crate::term::own_term::OwnTerm;
 use crate::term::send;
 use mote_vm::machine::{Abort, Machine};
 use mote_vm::values::foreign::Carrier;
 use mote_vm::Term as Value;
-use rustler::{Encoder, Env, Resource, Term};
+use rustler::{Atom, Encoder, Env, Resource, Term};
 use std::sync::atomic::Ordering::Relaxed;
 
+/// The least number of terms in an answer that is rather sent than copied by who asked.
+const LARGE: usize = 256;
+
 impl Customer {
-    /// Answers with a value of the machine, on a dispatch thread; for the claimant. Whether somebody is there.
+    /// Answers with a value of the machine, on a dispatch thread or a stand-in; for the claimant. Whether somebody is there.
     pub fn give(&self, machine: &dyn Carrier, value: Value<'_>) -> bool {
-        match &self.question.cell {
-            Some(cell) => {
+        match &self.question.way {
+            Way::Kept(cell) => {
                 cell.answer(machine, value);
                 true
             }
-            None => mail::tell(machine, &self.pid, |env, decoder| {
+            Way::Returned(call) => {
+                self.end(call, Some(machine), Outcome::Answer, |env, decoder| {
+                    decoder.term(env, machine, value)
+                })
+            }
+            Way::Message => mail::tell(machine, &self.pid, |env, decoder| {
                 self.tagged(env, decoder.term(env, machine, value))
             }),
         }
@@ -25,12 +39,143 @@ impl Customer {
 
     /// Answers with a term, in a NIF; for the claimant. Whether somebody is there.
     pub fn give_in<'a>(&self, env: Env<'a>, answer: Term<'a>) -> bool {
-        match &self.question.cell {
-            Some(cell) => {
+        match &self.question.way {
+            Way::Kept(cell) => {
                 cell.answer_in(env, answer);
                 true
             }
-            None => send::send_in(env, &self.pid, self.tagged(env, answer)),
+            Way::Returned(call) => self.end_in(call, env, answer),
+            Way::Message => send::send_in(env, &self.pid, self.tagged(env, answer)),
+        }
+    }
+
+    /// Ends the question of a call with what `build` makes. What the machine has sent to the process before comes before it.
+    fn end(
+        &self,
+        call: &Call,
+        machine: Option<&dyn Carrier>,
+        outcome: Outcome,
+        build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+    ) -> bool {
+        let has_mail = || machine.is_some_and(|machine| mail::is_waited_for_by(machine, &self.pid));
+        if at_once::is_here(&self.question) && !has_mail() {
+            return at_once::leave(outcome, build);
+        }
+        if let Some(tag) = call.tag() {
+            return self.post(machine, |env, decoder| {
+                let term = build(env, decoder);
+                outcome.message(env, tag.to(env), term)
+            });
+        }
+        let mut is_large = false;
+        let made = OwnTerm::make(|env| {
+            let mut decoder = Decoder::default();
+            let term = build(env, &mut decoder);
+            is_large = decoder.nodes() > LARGE;
+            Some(term)
+        });
+        let Some(term) = made else { return true };
+        let early = Early {
+            outcome,
+            term,
+            is_large,
+        };
+        match call.keep(early) {
+            None => true,
+            // It waits since a moment ago.
+            Some((tag, early)) => self.post(machine, |env, _| {
+                outcome.message(env, tag.to(env), early.term.to(env))
+            }),
+        }
+    }
+
+    /// The same with a term, in a NIF.
+    fn end_in<'a>(&self, call: &Call, env: Env<'a>, answer: Term<'a>) -> bool {
+        let tag = call.tag().or_else(|| {
+            let early = Early {
+                outcome: Outcome::Answer,
+                term: OwnTerm::copy(answer),
+                // How large it is cannot be seen from here.
+                is_large: true,
+            };
+            call.keep(early).map(|(tag, _)| tag)
+        });
+        tag.is_none_or(|tag| {
+            let message = Outcome::Answer.message(env, tag.to(env), answer);
+            send::send_in(env, &self.pid, message)
+        })
+    }
+
+    fn post(
+        &self,
+        machine: Option<&dyn Carrier>,
+        build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+    ) -> bool {
+        match machine {
+            Some(machine) => mail::tell(machine, &self.pid, build),
+            None => post(&self.pid, build),
+        }
+    }
+
+    /// What a process gets that waits from now on for a message with that tag: nothing, or what has come before. That
+    /// becomes a message all the same if it is large, or if the machine has sent something that comes before it.
+    pub fn wait<'a>(
+        question: &Question,
+        env: Env<'a>,
+        resource: &MachineResource,
+        tag: Term<'a>,
+    ) -> Option<Term<'a>> {
+        let call = question.call()?;
+        let Early {
+            outcome,
+            term,
+            is_large,
+        } = call.wait(resource.tags.copy(tag))?;
+        let pid = env.pid();
+        let machine = resource.any();
+        if machine.is_some_and(|machine| mail::is_waited_for_by(machine, &pid)) {
+            let tag = OwnTerm::copy(tag);
+            machine.map(|machine| {
+                mail::tell(machine, &pid, |env, _| {
+                    outcome.message(env, tag.to(env), term.to(env))
+                })
+            });
+            return None;
+        }
+        if is_large {
+            let tag = OwnTerm::copy(tag);
+            term.extended(|env, term| outcome.message(env, tag.to(env), term))
+                .send(&pid);
+            return None;
+        }
+        Some(outcome.returned(env, term.to(env)))
+    }
+
+    /// Nobody is left who could answer; for whoever held the last reference.
+    pub fn abandon(&self) {
+        if !self.claim() {
+            return;
+        }
+        let reason = self.missing();
+        if let Some(call) = self.question.call() {
+            let machine = self.machine.any();
+            self.end(
+                call,
+                machine.map(|machine| machine as &dyn Carrier),
+                Outcome::Failed,
+                |env, _| reason.to_term(env),
+            );
+        }
+    }
+
+    /// Why there is nobody, which is counted.
+    fn missing(&self) -> Atom {
+        match self.machine.running() {
+            Some(_) => {
+                self.machine.questions.broken();
+                names::broken_promise()
+            }
+            None => names::machine_down(),
         }
     }
 
@@ -44,19 +189,27 @@ impl Customer {
         if !was_asked || !self.claim() {
             return;
         }
-        match &self.question.cell {
-            Some(cell) => cell.aborted(machine, abort),
-            None => {
+        match &self.question.way {
+            Way::Kept(cell) => cell.aborted(machine, abort),
+            Way::Returned(call) => {
+                self.end(call, Some(machine), Outcome::Failed, |env, decoder| {
+                    why(env, decoder, machine, abort)
+                });
+            }
+            Way::Message => {
                 mail::tell(machine, &self.pid, |env, decoder| {
-                    let [module, behaviour] =
-                        [abort.module, abort.behaviour].map(|atom| atoms::to_term(env, atom));
-                    let reason = decoder.glance(env, machine, abort.reason);
-                    let why = (names::was_aborted(), module, behaviour, reason);
-                    self.failed(env, why.encode(env))
+                    self.failed(env, why(env, decoder, machine, abort))
                 });
             }
         }
     }
+}
+
+/// Why a turn was aborted, for who asked.
+fn why<'a>(env: Env<'a>, decoder: &mut Decoder, machine: &Machine, abort: &Abort<'_>) -> Term<'a> {
+    let [module, behaviour] = [abort.module, abort.behaviour].map(|atom| atoms::to_term(env, atom));
+    let reason = decoder.glance(env, machine, abort.reason);
+    (names::was_aborted(), module, behaviour, reason).encode(env)
 }
 
 #[rustler::resource_impl]
@@ -65,15 +218,11 @@ impl Resource for Customer {
 
     // Nobody is left who could answer.
     fn destructor(self, env: Env<'_>) {
-        if self.claim() {
-            let reason = match self.machine.running() {
-                Some(_) => {
-                    self.machine.questions.broken();
-                    names::broken_promise()
-                }
-                None => names::machine_down(),
-            };
-            match &self.question.cell {
+        if self.question.call().is_some() {
+            self.abandon();
+        } else if self.claim() {
+            let reason = self.missing();
+            match self.question.cell() {
                 Some(cell) => cell.fail_in(env, reason),
                 None => {
                     let message = self.failed(env, reason.to_term(env));

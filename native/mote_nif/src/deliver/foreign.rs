@@ -126,10 +126,12 @@ impl Foreign for Awaiting {
     }
     // What a killed future stands for has not begun, or sees here that nobody wants it any more.
     fn is_address(&self) -> bool {
-        !self.0.is_future() || self.0.is_open()
+        let customer = self.customer();
+        !customer.is_future() || customer.is_open()
     }
     fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
-        match self.0.claim() && self.0.give(machine, message) {
+        let customer = self.customer();
+        match customer.claim() && customer.give(machine, message) {
             true => Delivery::Done,
             false => Delivery::Dead,
         }
@@ -139,6 +141,16 @@ impl Foreign for Awaiting {
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl Drop for Awaiting {
+    fn drop(&mut self) {
+        match self {
+            Awaiting::Caller(customer, shown) if shown.get().is_none() => customer.abandon(),
+            // The resource sees to it.
+            Awaiting::Caller(..) | Awaiting::Known(_) => {}
+        }
     }
 }
 

@@ -111,6 +111,11 @@ pub fn tell(
     true
 }
 
+/// Whether messages of a machine for that process wait to be sent: what is told it comes after them.
+pub fn is_waited_for_by(machine: &dyn Carrier, pid: &LocalPid) -> bool {
+    of(machine).is_some_and(|mail| mail.is_waited_for_by(pid))
+}
+
 /// Has the postman send a message to a process of another node, of which nothing is known.
 pub fn send_abroad(machine: &dyn Carrier, pid: &OwnTerm, message: Value<'_>) -> Delivery {
     let postman = of(machine).and_then(|mail| mail.postman.get());

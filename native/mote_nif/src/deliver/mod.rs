@@ -1,4 +1,5 @@
 pub mod answer;
+pub mod at_once;
 pub mod bridge;
 pub mod cell;
 pub mod foreign;

@@ -3,15 +3,13 @@ use crate::codec::budget::{spent, Means};
 use crate::codec::encode::Encoder as Writer;
 use crate::enter::target::refusal;
 use crate::held::machine::MachineResource;
-use crate::held::structs::{known_struct, Struct};
+use crate::held::structs::{address_fields, Fields};
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements};
-use mote_vm::base::atom::Atom as Name;
 use mote_vm::boundary::batch::BatchLetters;
 use mote_vm::machine::{Entrance, Machine};
 use mote_vm::values::actor::SponsorId;
-use mote_vm::values::handles::{Held, Key};
-use rustler::{Atom, ResourceArc, Term};
+use rustler::{Atom, Term};
 
 /// Messages that enter together.
 pub const BATCH: usize = 1_000;
@@ -19,42 +17,28 @@ pub const BATCH: usize = 1_000;
 /// for all of it.
 const BATCH_OUTSIDE: usize = 128 << 10;
 
-/// Where a pair leads.
-pub struct Aim {
-    pub machine: ResourceArc<MachineResource>,
-    key: Key,
-    sponsor: Option<Name>,
+/// The address of a pair, or that it leads elsewhere.
+pub fn address_of(pair: Term<'_>) -> Result<Fields<'_>, Atom> {
+    let [address, _] = tuple_elements(pair) else {
+        return Err(names::other());
+    };
+    // SAFETY: elements belong to the environment of their tuple.
+    let address = unsafe { Term::new(pair.get_env(), *address) };
+    address_fields(address).ok_or_else(names::other)
 }
 
-impl Aim {
-    pub fn of(pair: Term<'_>) -> Result<Aim, Atom> {
-        let [address, _] = tuple_elements(pair) else {
-            return Err(names::other());
-        };
-        // SAFETY: elements belong to the environment of their tuple.
-        match known_struct(unsafe { Term::new(pair.get_env(), *address) }) {
-            Some(Struct::Address(machine, key, sponsor)) => Ok(Aim {
-                machine,
-                key,
-                sponsor,
-            }),
-            _ => Err(names::other()),
-        }
-    }
-
-    /// The actor, and where messages for it enter.
-    pub fn take(
-        &self,
-        machine: &Machine,
-        named: Option<SponsorId>,
-    ) -> Result<(Held, Entrance), Atom> {
-        let own = match self.sponsor {
-            Some(name) => Some(machine.sponsor(name).ok_or_else(names::no_sponsor)?),
-            None => named,
-        };
-        let held = machine.hold(self.key).ok_or_else(names::unknown)?;
-        let entrance = machine.entrance_to(&held, own);
-        Ok((held, entrance))
+/// The sponsor that a message to that address is sent by.
+pub fn sponsor_of(
+    machine: &Machine,
+    address: &Fields<'_>,
+    named: Option<SponsorId>,
+) -> Result<Option<SponsorId>, Atom> {
+    match address.sponsor {
+        Some(name) => machine
+            .sponsor(name)
+            .map(Some)
+            .ok_or_else(names::no_sponsor),
+        None => Ok(named),
     }
 }
 
@@ -86,15 +70,17 @@ impl<'m, 'a> Run<'m, 'a> {
     pub fn turn_to(
         &mut self,
         pair: Term<'_>,
-        resource: &ResourceArc<MachineResource>,
+        resource: &MachineResource,
         named: Option<SponsorId>,
     ) -> Result<(), Atom> {
-        let aim = Aim::of(pair)?;
-        if aim.machine.as_c_arg() != resource.as_c_arg() {
+        let address = address_of(pair)?;
+        let machine: Option<&MachineResource> = address.machine.try_get_resource();
+        if !std::ptr::eq(machine.ok_or_else(names::other)?, resource) {
             return Err(names::more_left());
         }
-        let (held, entrance) = aim.take(self.machine, named)?;
-        if entrance != self.entrance {
+        let sponsor = sponsor_of(self.machine, &address, named)?;
+        let held = self.machine.hold(address.key).ok_or_else(names::unknown)?;
+        if !self.machine.enters_by(&held, sponsor, &self.entrance) {
             return Err(names::more_left());
         }
         self.letters.address(held);

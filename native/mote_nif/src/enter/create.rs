@@ -1,29 +1,33 @@
 //! What actors are made of.
-use crate::codec::budget::Means;
+use crate::codec::budget::{spent, Means};
 use crate::codec::encode::Encoder as Writer;
 use crate::held::handle::Handle;
 use crate::held::machine::{sponsor, MachineResource};
-use crate::held::structs;
 use crate::term::atoms::{names, Name};
-use crate::term::read::tuple_elements;
+use crate::term::read::{list_cell, tuple_elements};
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::machine::{Behaviour, CreateError, Machine};
 use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
+/// Actors that are created together: a tenth of a millisecond.
+const BATCH: usize = 500;
+
+/// Parts that creating an actor counts as, beside those of its captures.
+const PARTS: usize = 2;
+
+type Kind = (Name, Name, u64);
+
 pub fn create_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
-    behaviour: (Name, Name, u64),
+    behaviour: Kind,
     captures: Term<'a>,
     sponsor: Term<'a>,
     means: Means<'a>,
 ) -> Term<'a> {
     match make(&resource, behaviour, captures, sponsor, means) {
-        Ok(key) => {
-            let handle = Handle::new(resource.clone(), key);
-            structs::address(env, &resource, handle, None)
-        }
+        Ok(key) => Handle::new(resource, key).key(env),
         Err(word) => word.encode(env),
     }
 }
@@ -31,7 +35,7 @@ pub fn create_within<'a>(
 /// A new actor, or why there is none; the caller releases the key.
 pub fn make<'a>(
     resource: &ResourceArc<MachineResource>,
-    behaviour: (Name, Name, u64),
+    behaviour: Kind,
     captures: Term<'a>,
     pinned: Term<'a>,
     means: Means<'a>,
@@ -43,18 +47,82 @@ pub fn make<'a>(
     made.map_err(not_created)
 }
 
+/// Creates actors of one behaviour from a list of captures: their keys, the captures that are left, and why.
+pub fn create_many_within<'a>(
+    env: Env<'a>,
+    resource: ResourceArc<MachineResource>,
+    behaviour: Kind,
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+) -> Term<'a> {
+    match make_many(&resource, behaviour, captures, sponsor) {
+        Ok((keys, rest, why)) => {
+            let key = |key| Handle::new(resource.clone(), key).key(env);
+            let keys: Vec<Term<'a>> = keys.into_iter().map(key).collect();
+            spent(env, PARTS * keys.len());
+            (keys, rest, why).encode(env)
+        }
+        Err(word) => (Term::list_new_empty(env), captures, word).encode(env),
+    }
+}
+
+/// The first of them, as many as are good for a scheduler; what is left, and why.
+fn make_many<'a>(
+    resource: &MachineResource,
+    kind: Kind,
+    list: Term<'a>,
+    pinned: Term<'a>,
+) -> Result<(Vec<Key>, Term<'a>, Atom), Atom> {
+    let machine = resource.running().ok_or_else(names::stopped)?;
+    let Some((first, _)) = list_cell(list) else {
+        return Ok((Vec::new(), list, names::ok()));
+    };
+    let count = tuple_elements(first).len();
+    let behaviour = behaviour(machine, kind, count)?;
+    let pinned = sponsor(machine, pinned)?;
+    let mut writer = Writer::new(resource, machine, Means::first());
+    let (mut parcels, mut rest, mut why) = (Vec::new(), list, names::ok());
+    while let Some((captures, tail)) = list_cell(rest) {
+        if parcels.len() == BATCH || tuple_elements(captures).len() != count {
+            why = names::more_left();
+            break;
+        }
+        if let Err(halt) = writer.term(captures) {
+            why = match parcels.is_empty() {
+                true => halt.into(),
+                false => names::more_left(),
+            };
+            break;
+        }
+        parcels.push(std::mem::take(&mut writer.builder).finish());
+        rest = tail;
+    }
+    writer.count_spent(list.get_env());
+    let keys = machine.create_many(&behaviour, pinned, parcels);
+    Ok((keys.map_err(not_created)?, rest, why))
+}
+
+/// The present version of a behaviour, if it is that one.
+fn behaviour(
+    machine: &Machine,
+    (Name(module), Name(name), version): Kind,
+    captures: usize,
+) -> Result<Behaviour, Atom> {
+    match machine.behaviour(module, name, captures) {
+        Some((behaviour, hash)) if hash == version => Ok(behaviour),
+        _ => Err(names::load()),
+    }
+}
+
 /// What an actor is made of.
 pub fn prepare<'a>(
     resource: &MachineResource,
     machine: &Machine,
-    (Name(module), Name(name), version): (Name, Name, u64),
+    kind: Kind,
     captures: Term<'a>,
     means: Means<'a>,
 ) -> Result<(Behaviour, Parcel), Atom> {
-    let behaviour = match machine.behaviour(module, name, tuple_elements(captures).len()) {
-        Some((behaviour, hash)) if hash == version => behaviour,
-        _ => return Err(names::load()),
-    };
+    let behaviour = behaviour(machine, kind, tuple_elements(captures).len())?;
     let mut writer = Writer::new(resource, machine, means);
     writer.term(captures)?;
     writer.count_spent(captures.get_env());

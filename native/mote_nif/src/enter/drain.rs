@@ -1,4 +1,4 @@
-//! Waiting until a machine has nothing to do.
+//! Awaiting until a machine has nothing to do.
 //!
 //! The machine tells it on whatever thread is the last one busy, or stops it: that can be a thread of its own as well
 //! as a scheduler, and a waiter that is forgotten must be notified as well; so the notification is the dropping of a resource.

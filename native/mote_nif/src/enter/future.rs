@@ -6,6 +6,7 @@ use crate::enter::create::{not_created, prepare};
 use crate::enter::target::refusal;
 use crate::held::aside::let_go;
 use crate::held::cell::{Cell, Content};
+use crate::held::foreign::Awaiting;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::held::question::{Asker, Customer, Question};
 use crate::term::atoms::{names, Name};
@@ -90,7 +91,7 @@ pub fn future_within<'a>(
             let (customer, asker) =
                 Customer::future(env.pid(), Cell::new(is_call), resource.clone());
             let mut writer = Writer::new(&resource, machine, means);
-            writer.request_of(&customer);
+            writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
             writer.term(request)?;
             writer.count_spent(env);
             let request = writer.builder.finish();

@@ -1,32 +1,75 @@
 //! Asking: the customer goes with the request, its other side to the process that asks.
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
+use crate::deliver::at_once;
 use crate::enter::target::Target;
+use crate::held::foreign::Awaiting;
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Customer};
 use crate::term::atoms::names;
-use mote_vm::boundary::parcel::Parcel;
 use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
+use std::sync::Arc;
 
-type Sent = Result<(), Atom>;
-
-/// Sends, and runs turns meanwhile.
-pub fn stand_in(target: &Target<'_>, customer: &ResourceArc<Customer>, parcel: Parcel) -> Sent {
-    target.ask(parcel, &|| !customer.is_open())
+/// Asks for a process that waits at once, and runs the turns meanwhile: what it has to know. That is the answer or why there is
+/// none, if that was found out by then; or the asker's side, with which it is to wait (`wait_within`).
+pub fn call_within<'a>(
+    env: Env<'a>,
+    target: (Term<'a>, Term<'a>, Term<'a>),
+    request: Term<'a>,
+    means: Means<'a>,
+) -> Term<'a> {
+    match call(env, target, request, means) {
+        Ok(term) => term,
+        Err(word) => word.encode(env),
+    }
 }
 
-pub fn going_on(target: &Target<'_>, _: &ResourceArc<Customer>, parcel: Parcel) -> Sent {
-    target.send(parcel)
+fn call<'a>(
+    env: Env<'a>,
+    (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
+    request: Term<'a>,
+    means: Means<'a>,
+) -> Result<Term<'a>, Atom> {
+    let resource: ResourceArc<MachineResource> = machine.decode().map_err(|_| names::unknown())?;
+    let target = Target::of(&resource, key, sponsor)?;
+    let mut writer = Writer::new(target.resource, target.machine, means);
+    let customer = Customer::calling(env.pid(), resource.clone(), target.key);
+    let waiting = Arc::new(Awaiting::calling(customer));
+    writer.request_of(waiting.clone());
+    let asker = Asker::of(waiting.customer());
+    // What is not asked is closed by the asker's end, before that of the customer.
+    writer.term(request)?;
+    writer.count_spent(env);
+    let parcel = writer.builder.finish();
+    let question = asker.question();
+    let answered = || !question.is_open();
+    let (sent, returned) = at_once::during(env, question, || target.ask(parcel, &answered));
+    sent?;
+    drop(waiting);
+    Ok(returned.unwrap_or_else(|| ResourceArc::new(asker).encode(env)))
 }
 
+/// The process that has asked waits for a message with that tag: its side of the question, or what has come meanwhile.
+pub fn wait_within<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    asker: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    match asker.try_get_resource::<Asker>() {
+        Some(side) => Customer::wait(side.question(), env, machine, tag).unwrap_or(asker),
+        None => names::unknown().encode(env),
+    }
+}
+
+/// Asks for a process that does something else meanwhile.
 pub fn ask_within<'a>(
     env: Env<'a>,
     (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
     request: Term<'a>,
     tag: Term<'a>,
     means: Means<'a>,
-    send: impl FnOnce(&Target<'_>, &ResourceArc<Customer>, Parcel) -> Sent,
 ) -> Term<'a> {
     let target = match Target::find((machine, key, sponsor)) {
         Ok(target) => target,
@@ -34,11 +77,10 @@ pub fn ask_within<'a>(
     };
     question(env, machine, tag, target.key, |customer| {
         let mut writer = Writer::new(target.resource, target.machine, means);
-        writer.request_of(customer);
+        writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
         writer.term(request)?;
         writer.count_spent(env);
-        let parcel = writer.builder.finish();
-        send(&target, customer, parcel)
+        target.send(writer.builder.finish())
     })
 }
 

@@ -1,4 +1,4 @@
-//! Waiting for room in a sponsor.
+//! Awaiting for room in a sponsor.
 //!
 //! As in drain.rs, the notification is the dropping of a resource: only destructors may send a message from anywhere.
 use crate::enter::target::Target;

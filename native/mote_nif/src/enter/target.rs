@@ -38,6 +38,11 @@ impl<'a> Target<'a> {
     /// The fields of an address, or what is wrong with them.
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
+        Target::of(resource, key, name)
+    }
+
+    /// The same in a machine that was found.
+    pub fn of(resource: &'a MachineResource, key: Term<'_>, name: Term<'_>) -> Result<Self, Atom> {
         let machine = resource.running().ok_or_else(names::stopped)?;
         let key = parse_key(key).ok_or_else(names::unknown)?;
         let sponsor = sponsor(machine, name)?;

@@ -11,6 +11,7 @@ use mote_vm::{Term as Value, View};
 use rustler::sys::{enif_inspect_binary, enif_make_sub_binary, ErlNifBinary, ErlNifTerm};
 use rustler::{Env, LocalPid, ResourceArc, Term};
 use std::mem::MaybeUninit;
+use std::sync::{Arc, OnceLock};
 
 /// A term takes about this many times in a heap what it takes in the external format: of lists of small numbers eight times
 /// as much, of binaries as much.
@@ -41,7 +42,13 @@ pub struct LongBinary {
 }
 
 /// Somebody who waits for an answer.
-pub struct Awaiting(pub ResourceArc<Customer>);
+pub enum Awaiting {
+    /// Who has asked by a call. Only if Elixir sees it there is a resource, one for all that this stands for; and that
+    /// one sees to it then that somebody can answer.
+    Caller(Customer, OnceLock<ResourceArc<Customer>>),
+    /// Anybody else.
+    Known(ResourceArc<Customer>),
+}
 
 /// An actor of another machine. The term is its `%Mote.Address{}`, which keeps it alive.
 pub struct Elsewhere {
@@ -60,9 +67,30 @@ pub struct TimerElsewhere {
 }
 
 impl Awaiting {
+    /// Who asks by a call.
+    pub fn calling(customer: Customer) -> Awaiting {
+        Awaiting::Caller(customer, OnceLock::new())
+    }
+
+    /// The customer.
+    pub fn customer(&self) -> &Customer {
+        match self {
+            Awaiting::Caller(customer, _) => customer,
+            Awaiting::Known(customer) => customer,
+        }
+    }
+
+    /// The same for Elixir.
+    pub fn shown(&self) -> &ResourceArc<Customer> {
+        match self {
+            Awaiting::Caller(customer, shown) => shown.get_or_init(|| customer.shown()),
+            Awaiting::Known(customer) => customer,
+        }
+    }
+
     /// What tells customers apart.
     pub fn identity(&self) -> usize {
-        self.0.as_c_arg() as usize
+        Arc::as_ptr(&self.customer().question).addr()
     }
 }
 
@@ -166,7 +194,7 @@ pub fn customer_of(message: Value<'_>) -> Option<&Customer> {
     match elements.iter().next().map(Value::view) {
         Some(View::Foreign(value)) => {
             let waiting: &Awaiting = value.as_any().downcast_ref()?;
-            Some(&waiting.0)
+            Some(waiting.customer())
         }
         _ => None,
     }

@@ -2,7 +2,7 @@
 use crate::held::machine::MachineResource;
 use mote_vm::base::ids::TimerId;
 use mote_vm::values::handles::Key;
-use rustler::{Binary, Resource, ResourceArc, Term};
+use rustler::{Binary, Env, Resource, ResourceArc, Term};
 
 /// Bytes of an address's key. OTP 27 and later may copy binaries of up to 64 bytes into process heaps, and a copy
 /// does not hold the resource that keeps the actor alive; so keys are longer than their content.
@@ -28,9 +28,12 @@ impl Handle {
         }
     }
 
-    /// What the key binary says.
-    pub fn content(&self) -> &[u8] {
-        &self.content
+    /// The key binary, which holds on to the actor.
+    pub fn key<'a>(self, env: Env<'a>) -> Term<'a> {
+        let handle = ResourceArc::new(self);
+        handle
+            .make_binary(env, |handle| &handle.content)
+            .to_term(env)
     }
 }
 

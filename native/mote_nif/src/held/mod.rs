@@ -1,5 +1,6 @@
 pub mod aside;
 pub mod bridge;
+pub mod call;
 pub mod cell;
 pub mod foreign;
 pub mod handle;

@@ -5,6 +5,7 @@
 //! 1. A question is left open once, by whoever claims the answer or gives up waiting; the claimant answers.
 //! 2. An abort answers a question only if it was that of who was asked, in a turn that was given the customer: others whom
 //!    the customer was passed to may be one of several who have it.
+use crate::held::call::Call;
 use crate::held::cell::Cell;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
@@ -61,31 +62,52 @@ const ANSWERED: u8 = 1;
 
 const CLOSED: u8 = 2;
 
-/// Whether a question is still open, for both sides of it; and where its answer is kept, if it is a future.
+/// What becomes of an answer.
+pub enum Way {
+    /// It is a message.
+    Message,
+    /// It is kept: a future.
+    Kept(Cell),
+    /// The call that has asked returns it, if it comes at once; otherwise it is a message.
+    Returned(Call),
+}
+
+/// Whether a question is still open, for both sides of it; and what becomes of its answer.
 pub struct Question {
     state: AtomicU8,
     questions: Arc<Questions>,
-    pub cell: Option<Cell>,
+    pub way: Way,
 }
 
 impl Question {
-    fn new(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
+    fn new(questions: &Arc<Questions>, way: Way) -> Arc<Question> {
         questions.asked();
-        Question::open(questions, cell)
+        Question::open(questions, way)
     }
 
     /// One that the caller counts.
-    fn open(questions: &Arc<Questions>, cell: Option<Cell>) -> Arc<Question> {
+    fn open(questions: &Arc<Questions>, way: Way) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
             questions: questions.clone(),
-            cell,
+            way,
         })
     }
 
     /// Where its answer is kept.
     pub fn cell(&self) -> Option<&Cell> {
-        self.cell.as_ref()
+        match &self.way {
+            Way::Kept(cell) => Some(cell),
+            Way::Message | Way::Returned(_) => None,
+        }
+    }
+
+    /// The call that has asked.
+    pub fn call(&self) -> Option<&Call> {
+        match &self.way {
+            Way::Returned(call) => Some(call),
+            Way::Message | Way::Kept(_) => None,
+        }
     }
 
     /// Whether it has neither an answer nor been given up.
@@ -136,6 +158,11 @@ pub enum Closed {
 pub struct Asker(Arc<Question>);
 
 impl Asker {
+    /// The asker of a question that [`Customer::calling`] has opened.
+    pub fn of(customer: &Customer) -> Asker {
+        Asker(customer.question.clone())
+    }
+
     /// What both sides share.
     pub fn question(&self) -> &Arc<Question> {
         &self.0
@@ -177,7 +204,7 @@ pub enum Asked {
 /// The side of who answers: one awaited answer.
 pub struct Customer {
     pub pid: LocalPid,
-    /// Of the message; none of a future.
+    /// Of the message, where the way of the answer is one.
     tag: Option<OwnTerm>,
     pub question: Arc<Question>,
     pub machine: ResourceArc<MachineResource>,
@@ -192,7 +219,7 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
         asked: Key,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, None);
+        let question = Question::new(&machine.questions, Way::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Actor(asked))
     }
@@ -203,7 +230,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, None);
+        let question = Question::new(&machine.questions, Way::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
@@ -215,7 +242,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::open(&machine.questions, None);
+        let question = Question::open(&machine.questions, Way::Message);
         machine.questions.inquired();
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
@@ -227,7 +254,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&Arc::default(), None);
+        let question = Question::new(&Arc::default(), Way::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
@@ -238,9 +265,37 @@ impl Customer {
         cell: Cell,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, Some(cell));
+        let question = Question::new(&machine.questions, Way::Kept(cell));
         let asked = Asked::Launched(AtomicUsize::new(0));
         Customer::with(pid, None, question, machine, asked)
+    }
+
+    /// A customer whose answer the call in `pid` returns that asks the actor of a key. No resource yet: most are answered
+    /// before Elixir ever sees them.
+    pub fn calling(pid: LocalPid, machine: ResourceArc<MachineResource>, asked: Key) -> Customer {
+        let call = Way::Returned(Call::default());
+        Customer {
+            pid,
+            tag: None,
+            question: Question::new(&machine.questions, call),
+            machine,
+            asked: Asked::Actor(asked),
+        }
+    }
+
+    /// The same customer for Elixir; of one that [`Customer::calling`] has made.
+    pub fn shown(&self) -> ResourceArc<Customer> {
+        let asked = match self.asked {
+            Asked::Actor(key) => Asked::Actor(key),
+            Asked::Nobody | Asked::Launched(_) => Asked::Nobody,
+        };
+        ResourceArc::new(Customer {
+            pid: self.pid,
+            tag: self.tag.clone(),
+            question: self.question.clone(),
+            machine: self.machine.clone(),
+            asked,
+        })
     }
 
     fn with(
@@ -273,7 +328,7 @@ impl Customer {
 
     /// Whether the answer is kept.
     pub fn is_future(&self) -> bool {
-        self.question.cell.is_some()
+        self.question.cell().is_some()
     }
 
     /// Whether it is a future that was killed: also a call that nobody refers to any more, which has no effects that

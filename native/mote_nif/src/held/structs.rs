@@ -28,15 +28,13 @@ pub enum Struct {
 /// Looks only at maps that have the size of our structs.
 pub fn known_struct(map: Term<'_>) -> Option<Struct> {
     match map_size(map) {
-        4 if is_struct(map, names::address()) => {
-            let machine = read::get(map, names::machine())?.decode().ok()?;
-            let key = parse_key(read::get(map, names::key())?)?;
-            let sponsor = read::get(map, names::sponsor())?;
-            let sponsor = match sponsor.is_atom() {
-                true => Some(atoms::number(sponsor)).filter(|name| *name != Atom::NIL),
-                false => return None,
-            };
-            Some(Struct::Address(machine, key, sponsor))
+        4 => {
+            let Fields {
+                machine,
+                key,
+                sponsor,
+            } = address_fields(map)?;
+            Some(Struct::Address(machine.decode().ok()?, key, sponsor))
         }
         3 if is_struct(map, names::timer()) => {
             let machine = read::get(map, names::machine())?.decode().ok()?;
@@ -53,6 +51,26 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
         }
         _ => None,
     }
+}
+
+/// What an address says.
+pub struct Fields<'a> {
+    pub machine: Term<'a>,
+    pub key: Key,
+    pub sponsor: Option<Atom>,
+}
+
+/// The fields of an address; none of anything else.
+pub fn address_fields(map: Term<'_>) -> Option<Fields<'_>> {
+    if map_size(map) != 4 || !is_struct(map, names::address()) {
+        return None;
+    }
+    let sponsor = read::get(map, names::sponsor()).filter(|sponsor| sponsor.is_atom())?;
+    Some(Fields {
+        machine: read::get(map, names::machine())?,
+        key: parse_key(read::get(map, names::key())?)?,
+        sponsor: Some(atoms::number(sponsor)).filter(|name| *name != Atom::NIL),
+    })
 }
 
 fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
@@ -73,15 +91,13 @@ pub fn address<'a>(
     handle: Handle,
     sponsor: Option<Atom>,
 ) -> Term<'a> {
-    let handle = ResourceArc::new(handle);
-    let key = handle.make_binary(env, |handle| handle.content());
     let sponsor = atoms::to_term(env, sponsor.unwrap_or(Atom::NIL));
     map(
         env,
         [
             (names::__struct__(), names::address().to_term(env)),
             (names::machine(), machine.encode(env)),
-            (names::key(), key.to_term(env)),
+            (names::key(), handle.key(env)),
             (names::sponsor(), sponsor),
         ],
     )

@@ -1,13 +1,13 @@
 //! Actors: creating them, sending to them.
 use crate::codec::budget::Means;
-use crate::enter::create::create_within;
+use crate::enter::create::{create_many_within, create_within};
 use crate::enter::target::send_within;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::Name;
 use rustler::{Encoder, Env, ResourceArc, Term};
 
 in_three_forms! {
-    /// `%Mote.Address{}`, or why not: `:big`, `:long`, `:load` (the machine has no such version of the behaviour), `:stopped`,
+    /// The key of a new actor's address, or why there is none: `:big`, `:long`, `:load` (the machine has no such version of the behaviour), `:stopped`,
     /// `:no_memory`, `:no_sponsor`.
     create, create_again, create_big as "create" (
         machine: ResourceArc<MachineResource>,
@@ -17,6 +17,21 @@ in_three_forms! {
         captures: Term<'a>,
         sponsor: Term<'a>
     ) |env, means| create_within(env, machine, (module, name, version), captures, sponsor, means)
+}
+
+/// Creates actors of one behaviour from a list of captures, all of the same size: the keys of their addresses, the captures
+/// that are left, and why: `:ok` (none are), `:more` (call again), or what `create` says of the first one that is left.
+#[rustler::nif]
+fn create_many<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    module: Name,
+    name: Name,
+    version: u64,
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+) -> Term<'a> {
+    create_many_within(env, machine, (module, name, version), captures, sponsor)
 }
 
 in_three_forms! {

@@ -1,7 +1,7 @@
 //! Many messages in one call.
-use crate::enter::batch::{Aim, Run};
+use crate::enter::batch::{address_of, sponsor_of, Run};
 use crate::enter::target::Target;
-use crate::held::machine::sponsor;
+use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements, word_of};
 use rustler::{Encoder, Env, Term};
@@ -44,18 +44,23 @@ fn send_pairs<'a>(env: Env<'a>, pairs: Term<'a>, name: Term<'a>) -> Term<'a> {
     let Some((first, _)) = list_cell(pairs) else {
         return (0, pairs, names::ok()).encode(env);
     };
-    let found = Aim::of(first).and_then(|aim| {
-        let machine = aim.machine.running().cloned();
-        let machine = machine.ok_or_else(names::stopped)?;
-        let named = sponsor(&machine, name)?;
-        let (_, entrance) = aim.take(&machine, named)?;
-        Ok((aim.machine, machine, named, entrance))
+    let found = address_of(first).and_then(|address| {
+        let resource: &MachineResource = address
+            .machine
+            .try_get_resource()
+            .ok_or_else(names::other)?;
+        let machine = resource.running().ok_or_else(names::stopped)?;
+        let named = sponsor(machine, name)?;
+        let own = sponsor_of(machine, &address, named)?;
+        let held = machine.hold(address.key).ok_or_else(names::unknown)?;
+        let entrance = machine.entrance_to(&held, own);
+        Ok((resource, machine, named, entrance))
     });
     let (resource, machine, named, entrance) = match found {
         Ok(found) => found,
         Err(word) => return (0, pairs, word).encode(env),
     };
-    let mut run = Run::new(&resource, &machine, entrance);
+    let mut run = Run::new(resource, machine, entrance);
     let mut last = None;
     let mut rest = pairs;
     while let Some((pair, tail)) = list_cell(rest) {
@@ -65,7 +70,7 @@ fn send_pairs<'a>(env: Env<'a>, pairs: Term<'a>, name: Term<'a>) -> Term<'a> {
         };
         let word = word_of(*address);
         if last != Some(word) {
-            if let Err(why) = run.turn_to(pair, &resource, named) {
+            if let Err(why) = run.turn_to(pair, resource, named) {
                 run.why = why;
                 break;
             }

@@ -1,34 +1,47 @@
 //! Questions: whoever asks waits for one message, and gets no other, however late an answer comes.
 use crate::codec::budget::Means;
-use crate::enter::question::{answer_to, ask_within, going_on, stand_in};
+use crate::enter::question::{answer_to, ask_within, call_within, wait_within};
+use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Closed, Customer};
 use crate::term::atoms::names;
 use rustler::{Atom, Encoder, Env, Term};
 
 in_two_forms! {
-    /// Sends `{customer, request}`; answers with what can cancel it, or why not: `:big`, `:long`, `:stopped`, `:unknown`,
-    /// `:no_sponsor`. The calling process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it
-    /// cancels first; the reason is `{:aborted, module, behaviour, reason}` if the turn was aborted that was given the
-    /// question. It waits for that at once: so it runs the turns itself while the machine's thread sleeps, for some
-    /// microseconds.
+    /// Sends `{customer, request}` for a process that waits for the answer at once, and runs the turns itself while the
+    /// machine's thread sleeps, for some microseconds. Answers with `{:ok, answer}` or `{:mote_failed, reason}` if that
+    /// has led to an end of the question; with what can cancel it if it is open, to be given to `ask_wait`; or why it was not
+    /// asked: `:big`, `:long`, `:stopped`, `:unknown`, `:no_sponsor`, `:full`, `:full_wait`, `:no_memory`.
     ask, ask_again as "ask" (
         machine: Term<'a>,
         key: Term<'a>,
         sponsor: Term<'a>,
-        request: Term<'a>,
-        tag: Term<'a>
-    ) |env, means| ask_within(env, (machine, key, sponsor), request, tag, means, stand_in)
+        request: Term<'a>
+    ) |env, means| call_within(env, (machine, key, sponsor), request, means)
+}
+
+/// Begins to wait for what `ask` has left open: answers as that does if the question has ended since, and otherwise with
+/// what can cancel it. Then the calling process gets one message, as of `ask_async`.
+#[rustler::nif]
+fn ask_wait<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    asker: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    wait_within(env, machine, asker, tag)
 }
 
 in_three_forms! {
-    /// The same for a process that does something else meanwhile, or that carries much.
+    /// Sends `{customer, request}` for a process that does something else meanwhile; answers with what can cancel it, or why
+    /// not, as above. The process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels
+    /// first; the reason is `{:aborted, module, behaviour, reason}` if the turn was aborted that was given the question.
     ask_async, ask_async_again, ask_big as "ask_async" (
         machine: Term<'a>,
         key: Term<'a>,
         sponsor: Term<'a>,
         request: Term<'a>,
         tag: Term<'a>
-    ) |env, means| ask_within(env, (machine, key, sponsor), request, tag, means, going_on)
+    ) |env, means| ask_within(env, (machine, key, sponsor), request, tag, means)
 }
 
 /// Ends a question: `true` when there will be no message, `false` when the one message has been sent or is on its way,

@@ -86,6 +86,22 @@ impl OwnTerm {
         unsafe { Term::new(env, enif_make_copy(env.as_c_arg(), self.term)) }
     }
 
+    /// What `build` makes of it, in its own environment if nobody else is there.
+    pub fn extended(
+        mut self,
+        build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>,
+    ) -> OwnTerm {
+        if Arc::get_mut(&mut self.env).is_none() {
+            self = self.with(OwnTerm::copy);
+        }
+        let lifetime = ();
+        // SAFETY: nobody else has the environment; `lifetime` gives this borrow of it a lifetime of its own.
+        let env = unsafe { Env::new(&lifetime, self.env.0) };
+        // SAFETY: the term belongs to that environment.
+        let term = build(env, unsafe { Term::new(env, self.term) }).as_c_arg();
+        OwnTerm { term, ..self }
+    }
+
     /// Sends it, with its environment if nobody else is there. Whether the process is there.
     pub fn send(self, pid: &LocalPid) -> bool {
         // Kept until it has been sent, either way.

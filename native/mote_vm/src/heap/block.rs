@@ -4,6 +4,9 @@
 //! 32 KiB are reserved for two mark bits per granule of the block (and, where the bits of those 32 KiB themselves
 //! would be, for the block's own data); cells start behind them. See marks.rs.
 //!
+//! A machine begins with small pages, and has of them what it touches. Once it has grown, huge pages are asked for, for what
+//! it had before as well.
+//!
 //! Invariants:
 //! 1. A block belongs to the pool's free list or to exactly one heap.
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
@@ -28,6 +31,8 @@ pub const RESERVED: usize = 2 * TABLE;
 pub const PAYLOAD: usize = BLOCK - RESERVED;
 /// The most blocks asked from the system at once.
 const LARGEST_REGION: usize = 16;
+/// Whoever asks for so many has grown: one for callers and one for each of two threads were not enough.
+const GROWN: usize = 4;
 
 /// One block, or the first of several adjacent ones that hold a single large cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -278,6 +283,8 @@ impl BlockPool {
             self.discharge(bytes);
             return None;
         };
+        // SAFETY: mapped just now.
+        unsafe { pages::ask_for_huge(start.as_ptr(), bytes, true) };
         self.pace.allocated(bytes);
         self.inner.lock().large.push(Region { start, bytes });
         self.mapped.fetch_add(bytes, Relaxed);
@@ -364,6 +371,17 @@ impl BlockPool {
         let start = NonNull::new(pages::map(bytes, BLOCK)?)?;
         inner.regions.push(Region { start, bytes });
         self.mapped.fetch_add(bytes, Relaxed);
+        let has_grown = blocks >= GROWN;
+        // Those before it have them from the time that it had grown.
+        let anew = if blocks == GROWN {
+            0
+        } else {
+            inner.regions.len() - 1
+        };
+        for region in &inner.regions[anew..] {
+            // SAFETY: the pool's regions are mapped.
+            unsafe { pages::ask_for_huge(region.start.as_ptr(), region.bytes, has_grown) };
+        }
         for i in (0..blocks).rev() {
             // SAFETY: inside the region just mapped.
             let block = unsafe { start.as_ptr().add(i * BLOCK) };

@@ -37,9 +37,10 @@ struct Guest<'a> {
 
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
-        // Given back before it counts no longer: a collection that comes in between must find it.
-        self.leases.give_back(self.heap.take());
-        self.leases.state.lock().guests -= 1;
+        // At once: a collection that finds no caller must find the heap.
+        let mut state = self.leases.state.lock();
+        state.guests -= 1;
+        self.leases.take_back(&mut state, self.heap.take());
     }
 }
 
@@ -84,7 +85,10 @@ impl Leases {
 
     /// The end of a lease. The contents of the heap may be in use elsewhere, so it is kept; `None` if it is lost.
     pub(super) fn give_back(&self, heap: Option<Heap>) {
-        let mut state = self.state.lock();
+        self.take_back(&mut self.state.lock(), heap);
+    }
+
+    fn take_back(&self, state: &mut LentHeaps, heap: Option<Heap>) {
         state.resting.extend(heap);
         state.lent -= 1;
         if state.lent == 0 {

@@ -25,12 +25,6 @@ use std::sync::Arc;
 /// A sponsor that messages enter by.
 pub struct Entrance(Arc<Sponsor>);
 
-impl PartialEq for Entrance {
-    fn eq(&self, other: &Entrance) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
 /// Whether a message has entered.
 type Pushed = Result<Wakes, (Refused, Entry)>;
 
@@ -80,6 +74,27 @@ impl Machine {
             .map_err(LaunchError::Send)
     }
 
+    /// Creates as many actors of one behaviour as there are captures, or none; as `create` does. The caller owns the handles,
+    /// which are in the order of the captures.
+    pub fn create_many(
+        &self,
+        behaviour: &Behaviour,
+        pinned: Option<SponsorId>,
+        captures: Vec<Parcel>,
+    ) -> Result<Vec<Key>, CreateError> {
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
+        let header = Header::new(behaviour.id, pinned, 0);
+        let ours = captures.iter().all(|parcel| parcel.is_for(&self.0.handles));
+        self.create_with(behaviour, ours, |heap| {
+            let mark = heap.mark();
+            let create = |captures| self.create_in(heap, header, captures);
+            let made: Result<Vec<_>, _> = captures.into_iter().map(create).collect();
+            // Nobody knows those that were made before one that was not.
+            made.map(|actors| self.0.handles.acquire_all(&actors, pinned))
+                .inspect_err(|_| heap.rewind(mark))
+        })
+    }
+
     /// Creates an actor, and lets `hold` see to it that a collection finds it.
     fn create_for<R>(
         &self,
@@ -88,21 +103,31 @@ impl Machine {
         captures: Parcel,
         hold: impl FnOnce(*const Actor) -> R,
     ) -> Result<R, CreateError> {
-        let ours = Arc::ptr_eq(&behaviour.program, &self.0.program);
-        if !ours || !captures.is_for(&self.0.handles) {
+        let header = Header::new(behaviour.id, pinned, 0);
+        let ours = captures.is_for(&self.0.handles);
+        self.create_with(behaviour, ours, |heap| {
+            self.create_in(heap, header, captures).map(hold)
+        })
+    }
+
+    /// Creates by `make`, whose captures are `ours` or not. It holds what it has made: a collection sees that, or waits for
+    /// the heap.
+    fn create_with<R>(
+        &self,
+        behaviour: &Behaviour,
+        ours: bool,
+        make: impl FnOnce(&mut Heap) -> Result<R, CreateError>,
+    ) -> Result<R, CreateError> {
+        if !ours || !Arc::ptr_eq(&behaviour.program, &self.0.program) {
             return Err(CreateError::OtherMachine);
         }
-        let held = self.0.leases.with_guest(|heap| {
-            let made = self.create_in(heap, Header::new(behaviour.id, pinned, 0), captures);
-            // Held before the heap goes back: a collection sees the one or waits for the other.
-            made.map(hold)
-        });
-        let held = held.ok_or(CreateError::NoMemory)?;
-        match held {
+        let made = self.0.leases.with_guest(make);
+        let made = made.ok_or(CreateError::NoMemory)?;
+        match made {
             Ok(_) => self.collect_if_due(),
             Err(_) => self.lacked_memory(1),
         }
-        held
+        made
     }
 
     fn create_in(
@@ -295,6 +320,19 @@ impl Machine {
         Entrance(self.entrance(target, sponsor))
     }
 
+    /// Whether it enters there.
+    pub fn enters_by(
+        &self,
+        target: &Held,
+        sponsor: Option<SponsorId>,
+        entrance: &Entrance,
+    ) -> bool {
+        match target.pinned.or(sponsor) {
+            None => Arc::ptr_eq(self.0.sponsors.first(), &entrance.0),
+            Some(id) => Arc::ptr_eq(&self.0.sponsors.by_id(id), &entrance.0),
+        }
+    }
+
     /// What to write messages on for [`Machine::send_batch`], and with what.
     pub fn letters(&self) -> (BatchLetters, Builder) {
         BatchLetters::on(&self.0.papers)
@@ -329,7 +367,9 @@ impl Machine {
             (0..entered).for_each(|_| seeded.line.put(number));
         }
         // From here on the inbox keeps them.
-        drop(held);
+        let [targets, others] = held;
+        self.0.handles.release_all(targets);
+        self.0.handles.release_all(others);
         if refused == Some(Refusal::NoMemory) {
             // Not counted: it may be that only all of them at once are too much.
             self.fall_short();

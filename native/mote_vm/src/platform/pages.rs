@@ -1,4 +1,4 @@
-//! Address space from the operating system: large aligned regions, huge pages asked for.
+//! Address space from the operating system: large aligned regions, huge pages where they are asked for.
 //!
 //! Does not know what is stored in them.
 //!
@@ -12,6 +12,15 @@
 pub(crate) use checked::{map, unmap};
 #[cfg(not(miri))]
 pub(crate) use mapped::{map, unmap};
+
+/// Asks for huge pages there, or for none: what is hardly used must not take more than it touches.
+///
+/// # Safety
+/// `start` and `bytes` are whole pages of one [`map`].
+pub(crate) unsafe fn ask_for_huge(start: *mut u8, bytes: usize, huge: bool) {
+    // SAFETY: by the caller's promise.
+    unsafe { system::advise(start, bytes, huge) };
+}
 
 /// Lets the system have the pages; they read as zeroes when touched again.
 ///
@@ -60,7 +69,6 @@ mod mapped {
             if after > 0 {
                 libc::munmap(aligned.add(ask.bytes).cast(), after);
             }
-            system::advise(aligned, ask.bytes, align);
             Some(aligned)
         }
     }
@@ -138,16 +146,15 @@ mod system {
     pub(super) const FRESH: libc::c_int =
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
-    /// The usual size of a transparent huge page.
-    const HUGE: usize = 2 << 20;
-
     /// # Safety
     /// The range is mapped.
-    pub(super) unsafe fn advise(start: *mut u8, bytes: usize, align: usize) {
-        if align >= HUGE {
-            // SAFETY: by the caller's promise; it changes nothing that can be read there.
-            unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
-        }
+    pub(super) unsafe fn advise(start: *mut u8, bytes: usize, huge: bool) {
+        let advice = match huge {
+            true => libc::MADV_HUGEPAGE,
+            false => libc::MADV_NOHUGEPAGE,
+        };
+        // SAFETY: by the caller's promise; it changes nothing that can be read there.
+        unsafe { libc::madvise(start.cast(), bytes, advice) };
     }
 
     /// Takes the pages away; whether it did, and they read as zeroes.
@@ -167,7 +174,7 @@ mod system {
 
     /// # Safety
     /// The range is mapped.
-    pub(super) unsafe fn advise(_start: *mut u8, _bytes: usize, _align: usize) {}
+    pub(super) unsafe fn advise(_start: *mut u8, _bytes: usize, _huge: bool) {}
 
     /// Takes the pages away; whether it did, and they read as zeroes.
     ///
@@ -204,6 +211,10 @@ mod checked {
 
 #[cfg(miri)]
 mod system {
+    /// # Safety
+    /// The range is mapped.
+    pub(super) unsafe fn advise(_start: *mut u8, _bytes: usize, _huge: bool) {}
+
     /// # Safety
     /// As for `clean`.
     pub(super) unsafe fn discard(_start: *mut u8, _bytes: usize) -> bool {

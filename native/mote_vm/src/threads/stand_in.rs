@@ -16,7 +16,10 @@
 //!    needs more leaves nothing behind and stays the first one of the queue.
 //! 4. Whatever it takes in it hands on before it leaves, or the thread is woken for that: also what comes between two of its
 //!    batches, and what is for others (`owes`).
-//! 5. It never sleeps, collects, or does what callers want done between turns. What takes long beside turns stays with the
+//! 5. What it has unpacked and made, and what nobody can have kept, it forgets again: so a
+//!    question that only reads leaves no garbage. Roots are states of actors, queues, timers and what other threads were
+//!    given (gc/roots.rs); when no turn has touched any of these, and nothing waits, nothing new can be reached.
+//! 6. It never sleeps, collects, or does what callers want done between turns. What takes long beside turns stays with the
 //!    thread as well: unpacking many messages or large ones, and making terms of large ones that leave the machine; the turn
 //!    that sends those is rolled back as one that needs more fuel.
 use crate::base::sync::{fence, Relaxed, SeqCst};
@@ -117,6 +120,7 @@ impl Dispatch {
         let whole = self.place.machine.fuel();
         self.turn.allow(fuel.min(whole));
         self.stands_in = true;
+        let (heap, footprints) = (self.turn.heap.mark(), self.footprints());
         let batch = std::mem::replace(&mut self.batch, BATCH);
         self.postponed = false;
         let next_timer = self.place.station.timers.next();
@@ -134,12 +138,36 @@ impl Dispatch {
                 break;
             }
         }
+        if self.footprints() == footprints && self.holds_nothing() {
+            // Invariant 5: no value made since can be reached.
+            self.turn.heap.rewind(heap);
+        }
         self.publish();
         self.batch = batch;
         self.stands_in = false;
         self.turn.allow(whole);
         // The thread sleeps until the timer that was the next one.
         self.postponed |= self.place.station.timers.next() < next_timer;
+    }
+
+    /// What changes when a turn leaves something where a collection would find it, or hands it to another thread. An actor
+    /// that was created is known to others if it is to be of any use.
+    fn footprints(&self) -> [u64; 7] {
+        let counts = &self.turn.counts;
+        [
+            counts.creates,
+            counts.becomes,
+            self.turn.timer_serial,
+            counts.forwarded,
+            counts.sendx,
+            counts.migrations,
+            counts.shares_given,
+        ]
+    }
+
+    /// Whether nothing waits here for a turn, or for anything between two turns.
+    fn holds_nothing(&self) -> bool {
+        self.is_done() && !self.postponed && self.arrivals.is_empty() && !self.has_other_duties()
     }
 
     /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.
@@ -171,8 +199,8 @@ impl Dispatch {
 
 /// Whether a term has no more parts than are left, which are taken off. What cannot be looked into may be of any size.
 fn is_small(term: Term<'_>, left: &mut usize) -> bool {
-    let mut terms = vec![term];
-    while let Some(term) = terms.pop() {
+    let (mut next, mut terms) = (Some(term), Vec::new());
+    while let Some(term) = next {
         let parts = match term.view() {
             View::Cons(head, tail) => {
                 terms.extend([head, tail]);
@@ -199,6 +227,7 @@ fn is_small(term: Term<'_>, left: &mut usize) -> bool {
             return false;
         }
         *left -= parts;
+        next = terms.pop();
     }
     true
 }

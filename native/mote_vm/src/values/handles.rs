@@ -69,6 +69,22 @@ impl Book {
         let entry = self.slots.get_mut(key.slot as usize)?;
         (entry.serial == key.serial && entry.count > 0).then_some(entry)
     }
+
+    /// One reference less.
+    fn release(&mut self, key: Key) {
+        let Some(entry) = self.find(key) else {
+            return;
+        };
+        entry.count -= 1;
+        if entry.count == 0 {
+            let entry = &self.slots[key.slot as usize];
+            self.by_actor.remove(&entry.actor);
+            self.free.push(key.slot);
+            if self.walk.is_some_and(|at| key.slot as usize >= at) {
+                self.released.push(entry.actor);
+            }
+        }
+    }
 }
 
 /// See the head of this file.
@@ -95,8 +111,21 @@ impl Handles {
 
     /// One more reference to `actor` from outside.
     pub(crate) fn acquire(&self, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
-        let mut guard = self.inner.lock();
-        let inner = &mut *guard;
+        self.acquire_in(&mut self.inner.lock(), actor, pinned)
+    }
+
+    /// The same for many, in their order.
+    pub(crate) fn acquire_all(
+        &self,
+        actors: &[*const Actor],
+        pinned: Option<SponsorId>,
+    ) -> Vec<Key> {
+        let mut inner = self.inner.lock();
+        let acquire = |actor: &*const Actor| self.acquire_in(&mut inner, *actor, pinned);
+        actors.iter().map(acquire).collect()
+    }
+
+    fn acquire_in(&self, inner: &mut Book, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
         if let Some(&slot) = inner.by_actor.get(&actor) {
             let entry = &mut inner.slots[slot as usize];
             entry.count += 1;
@@ -137,20 +166,14 @@ impl Handles {
 
     /// One reference less.
     pub(crate) fn release(&self, key: Key) {
-        let mut guard = self.inner.lock();
-        let inner = &mut *guard;
-        let Some(entry) = inner.find(key) else {
-            return;
-        };
-        entry.count -= 1;
-        if entry.count == 0 {
-            let entry = &inner.slots[key.slot as usize];
-            inner.by_actor.remove(&entry.actor);
-            inner.free.push(key.slot);
-            if inner.walk.is_some_and(|at| key.slot as usize >= at) {
-                inner.released.push(entry.actor);
-            }
-        }
+        self.inner.lock().release(key);
+    }
+
+    /// The same for many, which all are of these handles.
+    pub(crate) fn release_all(&self, held: Vec<Held>) {
+        let keys: Vec<Key> = held.into_iter().map(Held::into_key).collect();
+        let mut inner = self.inner.lock();
+        keys.into_iter().for_each(|key| inner.release(key));
     }
 
     /// One more reference to the actor of a key, if there is one (invariant 3).
@@ -160,7 +183,7 @@ impl Handles {
             key,
             actor,
             pinned,
-            handles: self.clone(),
+            handles: Some(self.clone()),
         })
     }
 
@@ -239,7 +262,8 @@ pub struct Held {
     key: Key,
     pub(crate) actor: *const Actor,
     pub(crate) pinned: Option<SponsorId>,
-    handles: Arc<Handles>,
+    /// None once somebody else is to release the key.
+    handles: Option<Arc<Handles>>,
 }
 
 // SAFETY: the pointer is a plain address here, and the handles are shared between threads.
@@ -250,13 +274,23 @@ unsafe impl Sync for Held {}
 impl Held {
     /// Whether the actor is of the machine that these handles are of.
     pub(crate) fn is_of(&self, handles: &Arc<Handles>) -> bool {
-        Arc::ptr_eq(&self.handles, handles)
+        self.handles
+            .as_ref()
+            .is_some_and(|own| Arc::ptr_eq(own, handles))
+    }
+
+    /// The key; whoever takes it releases it.
+    fn into_key(mut self) -> Key {
+        self.handles = None;
+        self.key
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.handles.release(self.key);
+        if let Some(handles) = &self.handles {
+            handles.release(self.key);
+        }
     }
 }
 

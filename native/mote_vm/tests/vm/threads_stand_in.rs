@@ -8,7 +8,7 @@ use crate::rig::{
 };
 use crate::world;
 use mote_vm::base::clock::ClockKind;
-use mote_vm::boundary::parcel::Parcel;
+use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::look::trace::{Filter, Witness};
 use mote_vm::look::turn::{Outcome, TurnSeen};
@@ -143,6 +143,54 @@ fn who_waits_runs_the_turns_of_a_sleeper() {
     if !stressed() {
         assert_eq!(counts.parks, parks);
     }
+}
+
+/// What a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
+#[test]
+fn what_nobody_can_have_kept_is_forgotten_at_once() {
+    if stressed() {
+        return;
+    }
+    let rig = rig(1);
+    let (tap, carried) = (Tap::new(), Tap::new());
+    let tell = teller(&rig, "tell", &tap);
+    let held = rig.machine.hold(tell).expect("it is there");
+    let both = rig.create("both", 1, |b| b.address(held));
+    let count = rig.create("count", 2, |b| {
+        b.foreign(foreign(&tap));
+        int(b, 0);
+    });
+    let later = teller(&rig, "later", &tap);
+    let request = || {
+        let mut b = Builder::new();
+        b.foreign(foreign(&carried));
+        b.finish()
+    };
+    let left = |target, request| {
+        asleep(&rig);
+        ask(&rig, target, request);
+        Arc::strong_count(&carried) - 1
+    };
+    for _ in 0..100 {
+        assert_eq!(left(tell, request()), 0);
+        // Passed on within the machine, and done.
+        assert_eq!(left(both, request()), 0);
+    }
+    // It becomes: what it has captured stays, and so does all that came with it.
+    assert_eq!(left(count, request()), 1);
+    assert_eq!(rig.captures(count)[1], "1");
+    // It arms a timer: the message waits there.
+    let (came, seen) = (tap.count(), integers(&[1]));
+    assert_eq!(left(later, seen), 1);
+    until(|| tap.count() > came);
+    assert_eq!(left(tell, request()), 1);
+    let (tell, collected) = channel();
+    rig.machine.collect(move || {
+        let _ = tell.send(());
+    });
+    collected.recv_timeout(PATIENCE).expect("collected");
+    until(|| Arc::strong_count(&carried) == 1);
+    assert_eq!(rig.captures(count)[1], "1");
 }
 
 #[test]

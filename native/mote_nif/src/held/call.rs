@@ -1,0 +1,93 @@
+//! The answer of a call: of a process that asks and waits at once.
+//!
+//! An answer that comes while the call itself runs the turn is returned by it (deliver/at_once.rs). Otherwise the call ends
+//! without one, and its process begins to wait for a message, with a tag that it makes just then.
+//!
+//! Invariant: an answer that comes in between is kept here. Under the lock there is either the tag, and the answer becomes a
+//! message, or the answer, and whoever brings the tag takes it.
+use crate::term::atoms::names;
+use crate::term::own_term::OwnTerm;
+use parking_lot::Mutex;
+use rustler::{Encoder, Env, Term};
+
+/// What a term says that ends a question.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The answer.
+    Answer,
+    /// Why there is none.
+    Failed,
+}
+
+impl Outcome {
+    /// What the call returns.
+    pub fn returned<'a>(self, env: Env<'a>, term: Term<'a>) -> Term<'a> {
+        match self {
+            Outcome::Answer => (names::ok(), term).encode(env),
+            Outcome::Failed => (names::failed(), term).encode(env),
+        }
+    }
+
+    /// The message to whoever waits for one.
+    pub fn message<'a>(self, env: Env<'a>, tag: Term<'a>, term: Term<'a>) -> Term<'a> {
+        match self {
+            Outcome::Answer => (tag, term).encode(env),
+            Outcome::Failed => (tag, names::failed(), term).encode(env),
+        }
+    }
+}
+
+/// What has come before the process waited.
+pub struct Early {
+    pub outcome: Outcome,
+    pub term: OwnTerm,
+    /// Whether it takes long to copy.
+    pub is_large: bool,
+}
+
+#[derive(Default)]
+enum Stage {
+    /// Neither tag nor answer.
+    #[default]
+    Begun,
+    Answered(Early),
+    Waits(OwnTerm),
+    /// The answer was taken.
+    Over,
+}
+
+/// See the head of this file. Nobody holds the lock for longer than it takes to move a few words.
+#[derive(Default)]
+pub struct Call(Mutex<Stage>);
+
+impl Call {
+    /// The tag of the message, if the process waits for one.
+    pub fn tag(&self) -> Option<OwnTerm> {
+        match &*self.0.lock() {
+            Stage::Waits(tag) => Some(tag.clone()),
+            _ => None,
+        }
+    }
+
+    /// Keeps what has come; gives it back, with the tag, where the process waits by now.
+    pub fn keep(&self, early: Early) -> Option<(OwnTerm, Early)> {
+        let mut stage = self.0.lock();
+        if let Stage::Waits(tag) = &*stage {
+            return Some((tag.clone(), early));
+        }
+        *stage = Stage::Answered(early);
+        None
+    }
+
+    /// The process waits for a message with that tag; what has come before, if anything has.
+    pub fn wait(&self, tag: OwnTerm) -> Option<Early> {
+        let mut stage = self.0.lock();
+        match std::mem::replace(&mut *stage, Stage::Over) {
+            Stage::Answered(early) => Some(early),
+            _ => {
+                *stage = Stage::Waits(tag);
+                None
+            }
+        }
+    }
+}
