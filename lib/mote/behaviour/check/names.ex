@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.Check.Names do
       functions: MapSet.new(functions, &{&1.name, &1.arity}),
       effects: MapSet.new(effects, &{&1.name, &1.arity}),
       delegates: Delegate.table(delegates),
-      stashes: Enum.any?(behaviours, &Stash.capture?(&1.captures))
+      stashes: Enum.any?(definitions, &(&1.kind == :actor and Stash.capture?(&1.captures)))
     }
   end
 
