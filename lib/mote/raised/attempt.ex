@@ -102,7 +102,7 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:map_update, [map, key, value]), do: %{map | key => value}
   defp elixir(:map_fetch, [map, key]), do: Map.fetch!(map, key)
   # Of an atom it is a call.
-  defp elixir(:map_field, [module, name]) when is_atom(module) and module != nil,
+  defp elixir(:map_field, [module, name]) when is_atom(module) and module not in [nil, true, false],
     do: raise(UndefinedFunctionError, module: module, function: name, arity: 0)
 
   defp elixir(:map_field, [term, key]), do: raise(Exception.normalize(:error, {:badkey, key, term}, []))
