@@ -168,7 +168,11 @@ defmodule Mote.Bench.Programs.Directory do
 
         pids
       end,
-      check: fn pids -> length(answered(pids)) end
+      check: fn pids ->
+        count = length(answered(pids))
+        Supervisor.stop(supervisor)
+        count
+      end
     ]
   end
 
