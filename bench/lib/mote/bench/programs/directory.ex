@@ -142,9 +142,11 @@ defmodule Mote.Bench.Programs.Directory do
 
   @impl true
   def beam(n) do
-    registry = __MODULE__.Registry
+    # One for each run: those who are registered there end with it.
+    registry = :"#{inspect(__MODULE__)} #{System.unique_integer([:positive])}"
 
-    {:ok, _} = Registry.start_link(keys: :unique, name: registry, partitions: System.schedulers_online())
+    {:ok, supervisor} =
+      Registry.start_link(keys: :unique, name: registry, partitions: System.schedulers_online())
 
     keys = keys(n)
     me = self()
