@@ -3,7 +3,7 @@
 
 use crate::build::op;
 use crate::programs::{r, Assembler};
-use crate::rig::{foreign, integers, Rig, Tap};
+use crate::rig::{address, foreign, integers, Rig, Tap};
 use crate::world::show;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
@@ -12,8 +12,10 @@ use std::sync::{Arc, Mutex};
 
 const OPENS: i64 = -1;
 const FAILS: i64 = -2;
+const BURST: [i64; 8] = [1, 2, FAILS, 3, OPENS, 4, 5, 6];
 
 /// `keeps(tap, kept)`: keeps what it gets, until -1 makes it `tells(tap)`, which passes on; -2 would, but aborts.
+/// `bursts(actor)`: sends it all of `BURST` in one turn.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let (keeps, tells) = (a.behaviour_used("keeps", 2), a.behaviour_used("tells", 1));
@@ -54,6 +56,16 @@ fn unit() -> Unit {
         message: r(1),
     };
     a.behaviour("tells", 1, 2, vec![send, Instr::Done]);
+    let mut code: Vec<Instr> = Vec::new();
+    for n in BURST {
+        let message = a.int(n);
+        code.push(Instr::Send {
+            target: r(0),
+            message,
+        });
+    }
+    code.push(Instr::Done);
+    a.behaviour("bursts", 1, 2, code);
     a.unit()
 }
 
@@ -87,8 +99,21 @@ fn on_several_threads_too() {
     (0..20).for_each(|n| hears(&rig, 10 * n));
 }
 
+/// Whatever of what waits is next, what was kept comes first.
 #[test]
 fn in_any_order_of_turns() {
     let rig = Rig::seeded(ClockKind::Manual, &[("main", 3)], unit());
-    (0..20).for_each(|n| hears(&rig, n));
+    for _ in 0..100 {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let to = heard.clone();
+        let tap = Tap::with(move |message, _| to.lock().unwrap().push(show(message)));
+        let actor = rig.create("keeps", 2, |b| {
+            b.foreign(foreign(&tap));
+            b.empty_list();
+        });
+        let bursts = rig.create("bursts", 1, |b| address(&rig.machine, b, actor));
+        rig.send(bursts, integers(&[0]));
+        rig.quiet();
+        assert_eq!(*heard.lock().unwrap(), ["1", "2", "3", "4", "5", "6"]);
+    }
 }

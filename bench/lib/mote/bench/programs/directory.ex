@@ -142,9 +142,11 @@ defmodule Mote.Bench.Programs.Directory do
 
   @impl true
   def beam(n) do
-    registry = __MODULE__.Registry
+    # One for each run: those who are registered there end with it.
+    registry = :"#{inspect(__MODULE__)} #{System.unique_integer([:positive])}"
 
-    {:ok, _} = Registry.start_link(keys: :unique, name: registry, partitions: System.schedulers_online())
+    {:ok, supervisor} =
+      Registry.start_link(keys: :unique, name: registry, partitions: System.schedulers_online())
 
     keys = keys(n)
     me = self()
@@ -168,7 +170,11 @@ defmodule Mote.Bench.Programs.Directory do
 
         pids
       end,
-      check: fn pids -> length(answered(pids)) end
+      check: fn pids ->
+        count = length(answered(pids))
+        Supervisor.stop(supervisor)
+        count
+      end
     ]
   end
 
