@@ -68,8 +68,8 @@ defmodule Mote.Library.Hubs do
       iex> for request <- [{:publish, 1}, {:subscribe, self()}, {:publish, 2}, {:unsubscribe, self()}, {:publish, 3}],
       ...>     do: Mote.ask!(hub, request)
       [0, :ok, 1, :ok, 0]
-      iex> Process.info(self(), :messages)
-      {:messages, [2]}
+      iex> receive do message -> message end
+      2
   """
   defactor pubsub(), to: hub(%{})
 
