@@ -1,0 +1,87 @@
+defmodule Mote.Bench.Programs.Sieve do
+  # The sieve of Eratosthenes of the Savina suite: a chain of filters that grows. A filter knows up to 1,000 primes; a number
+  # that none of them divides is the next prime, or goes to the next filter. Each relies on the order of the numbers.
+  @moduledoc false
+
+  use Mote.Bench.Program,
+    title: "the primes below n, by a chain of filters that know up to 1,000 primes each",
+    param: :n,
+    defaults: [50_000],
+    small: 100,
+    metric: :ns_per_number
+
+  # More numbers in one turn would take more fuel than it has.
+  @at_once 1_000
+
+  defmodule Actors do
+    @moduledoc false
+    use Mote.Behaviour
+
+    @primes 1_000
+
+    defactor source(first, at_once, limit) do
+      from when from + at_once >= limit ->
+        for number <- Enum.to_list(from..(limit - 1)), do: send(first, number)
+        send first, :end
+
+      from ->
+        for number <- Enum.to_list(from..(from + at_once - 1)), do: send(first, number)
+        send self(), from + at_once
+    end
+
+    # The last one of the chain.
+    defactor filter(primes, count, sum, customer) do
+      :end ->
+        send customer, {count, sum}
+
+      number ->
+        cond do
+          divided?(primes, number) ->
+            :nothing
+
+          length(primes) < @primes ->
+            become filter(primes ++ [number], count + 1, sum + number, customer)
+
+          true ->
+            next = create filter([number], count + 1, sum + number, customer)
+            become full(primes, next)
+        end
+    end
+
+    defactor full(primes, next) do
+      :end -> send next, :end
+      number -> if not divided?(primes, number), do: send(next, number)
+    end
+
+    defpure divided?([prime | _], number) when rem(number, prime) == 0, do: true
+    defpure divided?([_ | primes], number), do: divided?(primes, number)
+    defpure divided?([], _number), do: false
+  end
+
+  @impl true
+  def count(n), do: n
+
+  @impl true
+  def expected(n) do
+    primes = primes(n)
+    {length(primes), Enum.sum(primes)}
+  end
+
+  # By striking out, which has nothing in common with a chain of filters.
+  defp primes(n) do
+    struck =
+      for factor <- 2..trunc(:math.sqrt(n)),
+          number <- (factor * factor)..(n - 1)//factor,
+          into: MapSet.new(),
+          do: number
+
+    for number <- 2..(n - 1), not MapSet.member?(struck, number), do: number
+  end
+
+  @impl true
+  def mote(machine, n) do
+    first = Mote.create(machine, Actors.filter([], 0, 0, self()))
+    source = Mote.create(machine, Actors.source(first, @at_once, n))
+    [run: fn _ -> answer(fn -> Mote.send(source, 2) end) end]
+  end
+end
