@@ -29,29 +29,31 @@ defmodule Mote.Bench.Programs.Sieve do
         send self(), from + at_once
     end
 
-    # The last one of the chain.
-    defactor filter(primes, count, sum, customer) do
+    # `next` is nil in the last one of the chain. What is found is how many primes there are up to here, and their sum. That
+    # a full filter is of the same behaviour keeps its numbers in order: of one that never becomes turns may run in parallel.
+    defactor filter(primes, next, found, customer) do
+      :end when next == nil ->
+        send customer, found
+
       :end ->
-        send customer, {count, sum}
+        send next, :end
 
       number ->
-        cond do
-          divided?(primes, number) ->
-            :nothing
+        if not divided?(primes, number) do
+          cond do
+            next != nil ->
+              send next, number
 
-          length(primes) < @primes ->
-            become filter(primes ++ [number], count + 1, sum + number, customer)
+            length(primes) < @primes ->
+              become primes: primes ++ [number], found: with_one_more(found, number)
 
-          true ->
-            next = create filter([number], count + 1, sum + number, customer)
-            become full(primes, next)
+            true ->
+              become next: create(filter([number], nil, with_one_more(found, number), customer))
+          end
         end
     end
 
-    defactor full(primes, next) do
-      :end -> send next, :end
-      number -> if not divided?(primes, number), do: send(next, number)
-    end
+    defpure with_one_more({count, sum}, number), do: {count + 1, sum + number}
 
     defpure divided?([prime | _], number) when rem(number, prime) == 0, do: true
     defpure divided?([_ | primes], number), do: divided?(primes, number)
@@ -80,7 +82,7 @@ defmodule Mote.Bench.Programs.Sieve do
 
   @impl true
   def mote(machine, n) do
-    first = Mote.create(machine, Actors.filter([], 0, 0, self()))
+    first = Mote.create(machine, Actors.filter([], nil, {0, 0}, self()))
     source = Mote.create(machine, Actors.source(first, @at_once, n))
     [run: fn _ -> answer(fn -> Mote.send(source, 2) end) end]
   end
