@@ -26,6 +26,8 @@ measure hot --sponsor both --runs "$few"
 measure fan --n 10_000,100_000 --sponsor both --runs "$least"
 measure apart --depth 17,19,22 --runs "$few"
 measure apart_erfc --depth 7 --runs "$few"
+measure sor neighbours radixsort sieve apsp big --sponsor both --runs "$few"
+measure northwind_threads --runs "$few"
 measure beside --depth 20 --runs "$rounds"
 measure sendx --runs "$few"
 measure idle_cpu --n 5_000 --runs "$least"
@@ -39,6 +41,23 @@ ping_pong ratio_mt_vs_st 1 least 0.95
 ring ratio_mt_vs_st 1 least 0.95
 chain ratio_mt_vs_st 1 least 0.95
 hot ratio_mt_vs_st 1 least 0.7
+sor ratio_mt_vs_st 1 least 0.95
+sor ratio_cpu_mt_vs_st 1 most 1.3
+neighbours ratio_mt_vs_st 1 least 0.95
+neighbours ratio_cpu_mt_vs_st 1 most 1.3
+radixsort ratio_mt_vs_st 1 least 0.95
+radixsort ratio_cpu_mt_vs_st 1 most 1.3
+sieve ratio_mt_vs_st 1 least 0.95
+sieve ratio_cpu_mt_vs_st 1 most 1.3
+apsp ratio_mt_vs_st 1 least 0.95
+apsp ratio_cpu_mt_vs_st 1 most 1.3
+big ratio_mt_vs_st 1 least 0.95
+big ratio_cpu_mt_vs_st 1 most 1.3
+northwind_threads ratio_two_vs_one 1 least 1.5
+northwind_threads ratio_4_vs_two 1 least 0.95
+northwind_threads ratio_8_vs_two 1 least 0.95
+northwind_threads ratio_16_vs_two 1 least 0.95
+northwind_threads ratio_32_vs_two 1 least 0.95
 fork_bomb percent_uneven 1 told rounds_on_uneven_cores
 erfc_bomb percent_uneven 1 told rounds_on_uneven_cores
 time_eater percent_uneven 1 told rounds_on_uneven_cores

@@ -49,6 +49,36 @@ defmodule Mote.OrderOnThreadsTest.Actors do
     _ -> for i <- 1..n, do: sendx(:other, target, i)
   end
 
+  @doc """
+  One of a ring. It sends a number, counting down, to its neighbours, each when both have sent it theirs before. Tells `judge`
+  what came out of order, or at the end that nothing did.
+
+  So threads have little to do at a time: they fall asleep, and are relieved of their actors, again and again.
+  """
+  defactor neighbour(phase, left, early, got, neighbours, judge) do
+    {:neighbours, neighbours} ->
+      become neighbours: neighbours
+
+    :start ->
+      for neighbour <- neighbours, do: send(neighbour, {self(), phase})
+
+    {from, number} when is_map_key(got, from) and :erlang.map_get(from, got) != number + 1 ->
+      send judge, {:overtaken, :erlang.map_get(from, got) - 1, :by, number}
+
+    {from, number} when number < phase ->
+      become early: early + 1, got: Map.put(got, from, number)
+
+    {from, number} when left > 1 ->
+      become left: left - 1, got: Map.put(got, from, number)
+
+    {_from, 1} ->
+      send judge, :in_order
+
+    {from, number} ->
+      for neighbour <- neighbours, do: send(neighbour, {self(), number - 1})
+      become phase: number - 1, left: 2 - early, early: 0, got: Map.put(got, from, number)
+  end
+
   @doc "Two turns of one sender, and a third party that was told in between."
   defactor teller(log, friend) do
     _ ->
@@ -114,6 +144,26 @@ defmodule Mote.OrderOnThreadsTest do
       for graph <- @graphs, _ <- 1..if(@long, do: 100, else: 2) do
         assert disorder([main: [threads: unquote(threads)]], graph) == 0
       end
+    end
+  end
+
+  test "also when threads fall asleep again and again" do
+    size = 1_000
+
+    for _ <- 1..if(@long, do: 500, else: 25) do
+      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2]])
+      ring = for _ <- 1..size, do: Mote.create(machine, Actors.neighbour(300, 2, 0, %{}, [], self()))
+      around = Enum.zip([ring, tl(ring) ++ [hd(ring)], [List.last(ring) | ring]])
+      for {actor, next, last} <- around, do: Mote.send(actor, {:neighbours, [next, last]})
+      :ok = Mote.drain(machine, 60_000)
+      for actor <- ring, do: Mote.send(actor, :start)
+
+      for _ <- ring do
+        assert_receive answer, 60_000
+        assert answer == :in_order
+      end
+
+      Mote.stop(machine)
     end
   end
 

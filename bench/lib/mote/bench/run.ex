@@ -15,10 +15,12 @@ defmodule Mote.Bench.Run do
   # machine reports such a turn.
   @moduledoc false
 
-  alias Mote.Bench.{Keeper, Measure, Memory, Rust, Sample, Variant}
+  alias Mote.Bench.{Keeper, Measure, Memory, Rust, Sample, Threads, Variant}
 
   # Within this time the report of a turn that was counted as aborted is there.
   @report_ms 1_000
+  # What the names of all dispatch threads begin with.
+  @threads "mote-"
   # Within this time a machine that has run has come to rest.
   @rest_ms 60_000
 
@@ -149,15 +151,20 @@ defmodule Mote.Bench.Run do
     first = prepare.(sample)
     ready.()
 
+    threads = Threads.cpu_ns(@threads)
+
     runs =
       case stages(sample, first) do
         only when sample.repeats == 1 -> [only]
         _not_timed -> for _ <- 1..sample.repeats, do: stages(sample, prepare.(sample))
       end
 
+    cpu = threads && (Threads.cpu_ns(@threads) - threads) / length(runs)
+
     %{
       sample
-      | stages: medians(for {stages, _} <- runs, do: stages),
+      | cpu: cpu,
+        stages: medians(for {stages, _} <- runs, do: stages),
         mean: mean(for {stages, _} <- runs, do: Sample.ns(stages)),
         figures: runs |> List.last() |> elem(1),
         peak: if(reset, do: Memory.peak())

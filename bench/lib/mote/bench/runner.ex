@@ -83,7 +83,9 @@ defmodule Mote.Bench.Runner do
     measures = for variant <- variants, measure <- collect(program, param, variant, samples), do: measure
     ratios = for ratio <- Variant.ratios(program, variants), do: ratio(program, param, measures, ratio)
 
-    measures ++ Enum.concat(ratios) ++ uneven(program, param, hd(variants), samples)
+    measures ++
+      Enum.concat(ratios) ++
+      cpu_ratio(program, param, samples) ++ uneven(program, param, hd(variants), samples)
   end
 
   @doc "Why BEAM processes cannot do that here, or `nil` when they can."
@@ -266,6 +268,23 @@ defmodule Mote.Bench.Runner do
         metric: metric,
         values: Keyword.get_values(figures, metric)
       }
+    end
+  end
+
+  # What two threads and more take of the cores for what one does, round by round.
+  defp cpu_ratio(program, param, samples) do
+    [several, one] =
+      for variant <- [:mote_mt, :mote_st] do
+        for %Sample{variant: ^variant, fresh: false, cpu: cpu} <- samples, is_number(cpu) and cpu > 0, do: cpu
+      end
+
+    case Enum.zip_with(several, one, &(&1 / &2)) do
+      [] ->
+        []
+
+      ratios ->
+        name = program.about().name
+        [%Measure{bench: name, variant: :mote_mt, param: param, metric: :ratio_cpu_mt_vs_st, values: ratios}]
     end
   end
 

@@ -14,6 +14,8 @@ defmodule Mote.Bench.Sample do
     repeats: 1,
     # Of several runs the mean time, of all stages together.
     mean: nil,
+    # CPU time of the machines' threads, for each run; what goes ahead of repeated runs is in it.
+    cpu: nil,
     # [%{name: atom, ns: nanoseconds, rss: bytes}], in order.
     stages: [],
     # What the stages measured by themselves.
@@ -35,6 +37,7 @@ defmodule Mote.Bench.Sample do
           fresh: boolean,
           repeats: pos_integer,
           mean: number | nil,
+          cpu: number | nil,
           stages: [stage],
           figures: [{atom, number | nil}],
           before: non_neg_integer | nil,

@@ -587,6 +587,11 @@ impl Inbox {
         self.pending.load(Acquire)
     }
 
+    /// Whether events from other threads wait here; those of a thread that was seen asleep are among them.
+    pub(crate) fn has_events(&self) -> bool {
+        self.is_pending() && !self.inner.lock().contents.events.is_empty()
+    }
+
     /// Swaps the contents with `into`, which is empty.
     pub(crate) fn drain(&self, into: &mut Contents) {
         // Cleared before the lock is taken: what is pushed after that sets it again (invariant 2). AcqRel on a swap,

@@ -49,6 +49,8 @@ enum Taken {
     Yes,
     /// It is somebody else's by now.
     Changed,
+    /// Not before this thread has taken in what has come.
+    Later,
     /// Its owner is awake, or has something to do.
     No,
 }
@@ -113,6 +115,7 @@ impl Place {
                     return true;
                 }
                 Taken::Changed => continue,
+                Taken::Later => break,
                 Taken::No => {}
             }
             if self.sponsor.station(owner).is_some() {
@@ -233,6 +236,11 @@ impl Place {
         if !is_done {
             return Taken::No;
         }
+        // The sleeper has handed over what its actors have sent: what is for here must not be overtaken by what they send from
+        // here.
+        if self.station.inbox.has_events() {
+            return Taken::Later;
+        }
         let stations = self.machine.stations();
         let taken = owner.inbox.let_take(|| {
             // Its own lists are as right as before: nothing in them is for that thread.
@@ -318,8 +326,11 @@ impl Dispatch {
             }
             if owner == 0 {
                 actor.take(header, place.station.number);
-            } else if let Taken::No = place.take_over(turn, actor, header) {
-                return Some(place.station_of(owner));
+                continue;
+            }
+            match place.take_over(turn, actor, header) {
+                Taken::Yes | Taken::Changed => {}
+                Taken::Later | Taken::No => return Some(place.station_of(owner)),
             }
         }
     }

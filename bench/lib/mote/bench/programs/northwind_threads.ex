@@ -12,7 +12,10 @@ defmodule Mote.Bench.Programs.NorthwindThreads do
     small: 64,
     metric: :ns_per_read,
     data: true,
-    machines: for(threads <- [2, 4, 8, 16, 32], do: {:"threads_#{threads}", [main: [threads: threads]]}),
+    machines: for(threads <- [1, 2, 4, 8, 16, 32], do: {:"threads_#{threads}", [main: [threads: threads]]}),
+    ratio:
+      [{:ratio_two_vs_one, :threads_2, :threads_1}] ++
+        for(threads <- [4, 8, 16, 32], do: {:"ratio_#{threads}_vs_two", :"threads_#{threads}", :threads_2}),
     plot: [sizes: [2_000], full: [20_000, 100_000], kind: :bars]
 
   alias Mote.Bench.{Northwind.Data, Perf, Sample}
