@@ -424,14 +424,21 @@ defmodule Mote do
   @spec add_sponsor(Machine.t(), atom, Mote.Sponsor.options()) :: :ok | {:error, Error.t()}
   def add_sponsor(machine, name, opts \\ []) do
     sponsor = Sponsor.validate!(name, opts)
+    timeout = Sponsor.timeout!(name, opts)
 
     with {:ok, native} <- Machine.fetch(machine) do
       Machine.room_for!(native, elem(sponsor, 1))
 
       case Native.machine_add_sponsor(native, sponsor) do
-        :ok -> tell(native, :added, %{sponsor: name, threads: elem(sponsor, 1)})
-        {:error, text} -> {:error, Error.new(:start, "sponsor #{inspect(name)}: #{text}", sponsor: name)}
-        word -> {:error, Error.from(word, machine: machine, sponsor: name)}
+        :ok ->
+          Machine.workers(native, name, timeout)
+          tell(native, :added, %{sponsor: name, threads: elem(sponsor, 1)})
+
+        {:error, text} ->
+          {:error, Error.new(:start, "sponsor #{inspect(name)}: #{text}", sponsor: name)}
+
+        word ->
+          {:error, Error.from(word, machine: machine, sponsor: name)}
       end
     end
   end

@@ -57,7 +57,7 @@ defmodule Mote.Ask do
   """
 
   alias Mote.{Address, Error, Native, Question}
-  alias Mote.Machine.{Long, Sponsor}
+  alias Mote.Machine.{Long, Sponsor, Worker}
 
   @timeout 5_000
 
@@ -206,7 +206,9 @@ defmodule Mote.Ask do
   # For a process that does something else before it waits.
   defp meanwhile, do: {&Native.ask_async/5, &Native.ask_async/6}
 
-  defp send(%Address{machine: machine, key: key}, sponsor, request, tag, {ask, again}) do
+  defp send(%Address{machine: machine, key: key} = address, sponsor, request, tag, {ask, again}) do
+    if Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
+
     with word when word in [:big, :long] <- ask.(machine, key, sponsor, request, tag) do
       again = &again.(machine, key, sponsor, request, tag, &1)
       Long.again(word, request, again, &Native.ask_big(machine, key, sponsor, request, tag, &1))

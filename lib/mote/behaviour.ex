@@ -129,7 +129,16 @@ defmodule Mote.Behaviour do
     quote do
       @mote_errors unquote(errors)
       import Mote.Behaviour,
-        only: [defactor: 2, defeffect: 1, defeffect: 2, defpure: 1, defpure: 2, defpurep: 1, defpurep: 2]
+        only: [
+          defactor: 2,
+          defactor: 3,
+          defeffect: 1,
+          defeffect: 2,
+          defpure: 1,
+          defpure: 2,
+          defpurep: 1,
+          defpurep: 2
+        ]
 
       Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
@@ -137,6 +146,7 @@ defmodule Mote.Behaviour do
       Module.register_attribute(__MODULE__, :mote_defaults, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_heads, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_literals, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_beam, accumulate: true)
       @before_compile Mote.Behaviour
     end
   end
@@ -165,6 +175,42 @@ defmodule Mote.Behaviour do
       defactor empty_cell(), to: Mote.Library.cell(nil)
   """
   defmacro defactor(head, body), do: define(:actor, head, body)
+
+  @doc """
+  Defines a behaviour whose turns may call any Elixir, and block: `defactor name(capture, …), beam: true do … end`.
+
+  Its clauses are plain Elixir; for effects they have the words of `Mote.Behaviour.Beam`. Its actors live in **beam sponsors** (`Mote.add_sponsor(machine,
+  :io, beam: true)`), to which they are pinned from birth: `Mote.create(machine, fetch(url), sponsor: :io)`, and in a behaviour
+  `create fetch(url), sponsor: :io`. To create or become one where its turns could not run is a `CompileError` where the compiler
+  sees it; otherwise a `Mote.Error` (`:beam_only`), or the turn is aborted with `{:beam_only, {module, name}}`.
+
+      defmodule Lines do
+        use Mote.Behaviour
+
+        defactor lines(path), beam: true do
+          {customer, :count} -> send customer, path |> File.stream!() |> Enum.count()
+        end
+      end
+
+  A turn that raises, throws, exits, is killed or takes longer than the sponsor's `:timeout` is aborted. See the guide *Beam
+  sponsors*.
+  """
+  defmacro defactor(head, opts, body) do
+    with [beam: true] <- opts, [do: [{:->, _, _} | _] = clauses] <- body do
+      quote do
+        unquote(define(:beam, head, []))
+        unquote(Mote.Behaviour.Beam.definition(head, clauses, __CALLER__))
+      end
+    else
+      _ ->
+        raise CompileError,
+          file: __CALLER__.file,
+          line: __CALLER__.line,
+          description:
+            "defactor takes the option beam: true, and clauses that match the message: " <>
+              "defactor name(capture), beam: true do pattern -> body end"
+    end
+  end
 
   @doc """
   Defines a function without effects that behaviours (and plain Elixir) can call.

@@ -15,6 +15,8 @@ defmodule Mote.Error do
       the guide *The IR* lists it, and `context.behaviour` who was asked or what was called, as `{module, name}`;
     * `:broken_promise` - everybody who could have answered is gone;
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
+    * `:beam_only` - the behaviour is marked `beam: true`, and the actor would not be pinned to a beam sponsor;
+    * `:own_turn` - a turn of a beam sponsor has asked its own actor, which could answer only after that turn;
     * `:not_paused` - the machine must be paused for a step;
     * `:multi_threaded` - a sponsor with several threads has no order of turns to step through;
     * `:killed` - the future was killed before it had a value;
@@ -34,6 +36,8 @@ defmodule Mote.Error do
           | :timeout
           | :broken_promise
           | :overloaded
+          | :beam_only
+          | :own_turn
           | :not_paused
           | :multi_threaded
           | :aborted
@@ -169,6 +173,23 @@ defmodule Mote.Error do
     message = "#{inspect(context[:future])} was aborted: #{Raised.format(reason)}#{limit(reason)}"
     {module, name, _arity} = context[:future].about
     new(:aborted, message, context |> Map.new() |> Map.merge(%{behaviour: {module, name}, reason: reason}))
+  end
+
+  def from(:beam_only, context) do
+    new(
+      :beam_only,
+      "#{inspect(context[:behaviour])} is marked beam: true, and runs in beam sponsors only: create it with sponsor: name, " <>
+        "where Mote.add_sponsor(machine, name, beam: true) has added the sponsor",
+      context
+    )
+  end
+
+  def from(:own_turn, context) do
+    new(
+      :own_turn,
+      "a turn asked its own actor, which takes the next message only when that turn is over",
+      context
+    )
   end
 
   def from(:killed, context) do

@@ -60,16 +60,26 @@ defmodule Mote.Turn do
   """
   @spec run((... -> :commit | :ignored), keyword) :: t
   def run(fun, opts \\ []) do
-    outer = opts |> options!() |> Stage.open()
+    case staged(fun, options!(opts)) do
+      {:commit, effects, become, fuel} ->
+        collect(%__MODULE__{effects: effects, become: become, fuel: fuel}, effects)
+
+      {other, _effects, _become, fuel} ->
+        %__MODULE__{outcome: other, fuel: fuel}
+    end
+  end
+
+  @doc false
+  # The same as it was staged; the options are right.
+  @spec staged((... -> :commit | :ignored), keyword) ::
+          {outcome :: term, [effect], become :: term, fuel :: non_neg_integer}
+  def staged(fun, opts) do
+    outer = Stage.open(opts)
 
     try do
       outcome = guarded(fn -> paid(fun.()) end)
       {effects, become, fuel} = Stage.contents()
-
-      case outcome do
-        :commit -> collect(%__MODULE__{effects: effects, become: become, fuel: fuel}, effects)
-        other -> %__MODULE__{outcome: other, fuel: fuel}
-      end
+      {outcome, effects, become, fuel}
     after
       Stage.close(outer)
     end

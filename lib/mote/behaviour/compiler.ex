@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Compiler do
   @moduledoc false
 
   alias Mote.Behaviour.{
+    Beams,
     Check,
     Code,
     Defaults,
@@ -43,7 +44,7 @@ defmodule Mote.Behaviour.Compiler do
               [:__mote_turn__, :module_info, :behaviour_info]
 
   @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."
-  @spec define(:actor | :pure | :private | :effect, Macro.t(), Macro.t() | nil, Macro.Env.t()) :: :ok
+  @spec define(:actor | :beam | :pure | :private | :effect, Macro.t(), Macro.t() | nil, Macro.Env.t()) :: :ok
   def define(kind, head, body, env) do
     noted(kind, head, body, env)
   rescue
@@ -54,7 +55,7 @@ defmodule Mote.Behaviour.Compiler do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
     env = %{Syntax.at(env, meta) | function: {name, length(args)}}
-    {full, shorter} = Defaults.split(kind, name, args, body, env)
+    {full, shorter} = Defaults.split(if(kind == :beam, do: :actor, else: kind), name, args, body, env)
     for {head, body, doc} <- shorter, do: note(kind, head, head, [], body, {doc, {name, length(args)}}, env)
     # The doc in front of a head without a body is that of the clauses.
     if body != nil,
@@ -68,7 +69,8 @@ defmodule Mote.Behaviour.Compiler do
     {kind, public} = if kind == :private, do: {:pure, false}, else: {kind, kind != :effect}
     # The function that there will be: so Elixir knows which macros are used.
     env = %{env | function: {if(public, do: name, else: Code.hidden(name)), length(args)}}
-    {kind, body} = body(kind, body, env)
+    beam? = kind == :beam and full == nil
+    {kind, body} = if beam?, do: {:actor, elsewhere(env.module, name)}, else: body(kind, body, env)
     check_name(kind, name, length(args), env)
 
     definition =
@@ -81,6 +83,7 @@ defmodule Mote.Behaviour.Compiler do
     definition =
       Map.merge(definition, %{
         kind: kind,
+        beam: beam?,
         public: public,
         name: name,
         arity: length(args),
@@ -109,6 +112,7 @@ defmodule Mote.Behaviour.Compiler do
     checked = Check.unit(definitions, env)
     mode = Module.get_attribute(env.module, :mote_errors)
     Module.delete_attribute(env.module, :mote_errors)
+    Beams.unit(checked, env)
     unit = checked |> Loops.unit() |> Flow.unit() |> Errors.unit(mode)
     {binary, hash} = unit |> IR.unit() |> Encode.unit()
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
@@ -135,7 +139,9 @@ defmodule Mote.Behaviour.Compiler do
     do: {name, meta, []}
 
   defp head(kind, other, env) do
-    example = if kind == :actor, do: "defactor name(capture) do", else: "#{word(kind)} name(argument) do"
+    example =
+      if kind in [:actor, :beam], do: "defactor name(capture) do", else: "#{word(kind)} name(argument) do"
+
     Error.raise_at(env, env.line, "cannot define #{Macro.to_string(other)}: write #{example}")
   end
 
@@ -160,7 +166,13 @@ defmodule Mote.Behaviour.Compiler do
   end
 
   defp body(kind, [do: body], _), do: {kind, body}
-  defp body(:actor, [to: target], _), do: {:delegate, target}
+  defp body(kind, [to: target], _) when kind in [:actor, :beam], do: {:delegate, target}
+
+  # What the turn of a behaviour comes to that cannot run where it is.
+  defp elsewhere(module, name) do
+    reason = {:{}, [], [:beam_only, {module, name}]}
+    [{:->, [generated: true], [[{:_, [], nil}], {:abort, [], [reason]}]}]
+  end
 
   defp body(_, [{:do, _}, {section, _} | _], env) do
     Error.raise_at(

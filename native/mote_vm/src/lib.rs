@@ -54,6 +54,7 @@
 //!     cores: Vec::new(),
 //!     inbox: 1_000,
 //!     patient: false,
+//!     outside: None,
 //! };
 //! let config = Config {
 //!     name: "example".to_string(),

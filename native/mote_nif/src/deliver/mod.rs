@@ -5,4 +5,5 @@ pub mod foreign;
 pub mod mail;
 pub mod message;
 pub mod outbox;
+pub mod outside;
 pub mod trap;

@@ -1,6 +1,7 @@
 pub mod aside;
 pub mod bridge;
 pub mod cell;
+pub mod desk;
 pub mod foreign;
 pub mod handle;
 pub mod machine;

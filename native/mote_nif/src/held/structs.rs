@@ -10,7 +10,6 @@ use mote_vm::base::atom::Atom;
 use mote_vm::base::ids::{BehaviourName, TimerId};
 use mote_vm::machine::Machine;
 use mote_vm::values::handles::Key;
-use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Encoder, Env, ResourceArc, Term};
 
 /// What a map says it is.
@@ -28,7 +27,7 @@ pub enum Struct {
 /// Looks only at maps that have the size of our structs.
 pub fn known_struct(map: Term<'_>) -> Option<Struct> {
     match map_size(map) {
-        4 if is_struct(map, names::address()) => {
+        4 if read::is_struct(map, names::address()) => {
             let machine = read::get(map, names::machine())?.decode().ok()?;
             let key = parse_key(read::get(map, names::key())?)?;
             let sponsor = read::get(map, names::sponsor())?;
@@ -38,25 +37,21 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
             };
             Some(Struct::Address(machine, key, sponsor))
         }
-        3 if is_struct(map, names::timer()) => {
+        3 if read::is_struct(map, names::timer()) => {
             let machine = read::get(map, names::machine())?.decode().ok()?;
             let timer = parse_timer(read::get(map, names::key())?)?;
             Some(Struct::Timer(machine, timer))
         }
-        3 if is_struct(map, names::outbox()) => {
+        3 if read::is_struct(map, names::outbox()) => {
             let outbox = read::get(map, names::reference())?.decode().ok()?;
             Some(Struct::Outbox(outbox))
         }
-        2 if is_struct(map, names::customer()) => {
+        2 if read::is_struct(map, names::customer()) => {
             let customer = read::get(map, names::reference())?.decode().ok()?;
             Some(Struct::Customer(customer))
         }
         _ => None,
     }
-}
-
-fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
-    read::get(map, names::__struct__()).is_some_and(|found| found.as_c_arg() == name.as_c_arg())
 }
 
 /// Whether a reference is one of our own resources, which must not be kept longer than needed.

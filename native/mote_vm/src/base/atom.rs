@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 pub struct Atom(u32);
 
 /// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 19] = [
+const WELL_KNOWN: [&str; 20] = [
     "nil",
     "true",
     "false",
@@ -32,6 +32,7 @@ const WELL_KNOWN: [&str; 19] = [
     "killed",
     "raised",
     "moved",
+    "beam_only",
 ];
 
 impl Atom {
@@ -73,6 +74,8 @@ impl Atom {
     pub const RAISED: Atom = Atom(17);
     /// `:moved`
     pub const MOVED: Atom = Atom(18);
+    /// `:beam_only`
+    pub const BEAM_ONLY: Atom = Atom(19);
 
     /// The number.
     #[inline(always)]

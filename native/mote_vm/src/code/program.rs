@@ -109,6 +109,10 @@ pub(crate) struct BehaviourCode {
     pub(crate) captures: u16,
     /// It never becomes (verify.rs): its turns need no owner.
     pub(crate) safe: bool,
+    /// Its turns run outside of the machine and nowhere else (threads/away.rs).
+    pub(crate) outside_only: bool,
+    /// The hash of its unit.
+    pub(crate) hash: u64,
     pub(crate) module: Atom,
     pub(crate) name: Atom,
 }
@@ -191,6 +195,8 @@ impl Program {
             },
             captures: 0,
             safe,
+            outside_only: false,
+            hash: 0,
             module: Atom::NIL,
             name: Atom::new(name),
         };
@@ -408,6 +414,8 @@ impl Program {
                 ),
                 captures: behaviour.captures as u16,
                 safe: behaviour.safe,
+                outside_only: behaviour.outside_only,
+                hash: unit.hash,
                 module,
                 name,
             };

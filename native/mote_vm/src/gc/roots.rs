@@ -2,7 +2,7 @@
 //!
 //! | root | where |
 //! |---|---|
-//! | events queued, leaving, held, given and received | each thread's queue and lists, each inbox |
+//! | events queued, leaving, held, given, received and of turns outside | each thread's queue and lists, each inbox |
 //! | messages and looks from outside that wait | each inbox, and each dispatcher of a seeded machine |
 //! | timers | each station |
 //! | actors whose turns are counted | each thread's watches |
@@ -70,6 +70,9 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
     for thread in threads {
         visitor.queue(&thread.turn.queue);
         thread.turn.leaving.each(|event| visitor.event(event));
+        if let Some(away) = &thread.away {
+            away.each(|event| visitor.event(event));
+        }
         for (target, parcel) in &thread.arrivals {
             visitor.actor(target.0);
             parcel.each_address(|value| visitor.value(value));

@@ -11,6 +11,7 @@ use crate::gc::GcInfo;
 use crate::heap::pace::GcConfig;
 use crate::machine::Machine;
 pub use crate::native::tier::{NativeInfo, Tier};
+pub use crate::threads::away::{Effect, Effects, Outcome, TurnOutside};
 use crate::threads::fault::Fault;
 use crate::threads::seeded::Schedule;
 use crate::threads::sponsor::SponsorConfig;
@@ -36,6 +37,14 @@ pub trait Outside: Send + Sync + 'static {
     /// Whether whoever asked for a turn with that message has killed it. Asked now and then during long turns.
     fn is_killed(&self, _message: Term<'_>) -> bool {
         false
+    }
+    /// A turn is to run outside: of a sponsor whose turns do. Whoever has run it says so by `Machine::end_turn`.
+    fn begin_turn(&self, machine: &Machine, turn: TurnOutside<'_>) {
+        let _ = (machine, turn);
+    }
+    /// A sponsor is removed whose turns run outside: those that have not ended will not be heard any more.
+    fn call_off(&self, sponsor: Atom) {
+        let _ = sponsor;
     }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;
@@ -136,6 +145,8 @@ pub enum CreateError {
     NoMemory,
     /// The behaviour, or an address in the captures, is one of another machine's.
     OtherMachine,
+    /// The behaviour's turns run outside only, and the sponsor is none whose turns do.
+    Misplaced,
 }
 
 impl std::fmt::Display for CreateError {
@@ -144,6 +155,9 @@ impl std::fmt::Display for CreateError {
             CreateError::NoMemory => write!(f, "the machine has no memory left for the actor"),
             CreateError::OtherMachine => {
                 write!(f, "the behaviour or an address is one of another machine's")
+            }
+            CreateError::Misplaced => {
+                write!(f, "the behaviour's turns run outside only, and the sponsor is none whose turns do")
             }
         }
     }

@@ -88,6 +88,11 @@ impl Machine {
         if !ours || !captures.is_for(&self.0.handles) {
             return Err(CreateError::OtherMachine);
         }
+        let runs_outside = |id| self.0.sponsors.by_id(id).outside.is_some();
+        let only_outside = self.0.program.behaviour(behaviour.id).outside_only;
+        if only_outside && !pinned.is_some_and(runs_outside) {
+            return Err(CreateError::Misplaced);
+        }
         let held = self.0.leases.with_guest(|heap| {
             let made = self.create_in(heap, Header::new(behaviour.id, pinned, 0), captures);
             // Held before the heap goes back: a collection sees the one or waits for the other.

@@ -89,6 +89,20 @@ impl Dispatch {
             entry::ABSENT => self.interpret(behaviour, event),
             _ => self.stopped(id, behaviour, event),
         };
+        let units = self.conclude(behaviour, event, end, interpreted, see);
+        self.running = None;
+        units + self.turn.tidy_up() / 2
+    }
+
+    /// Commits or undoes a turn that has ended so; `interpreted`: how many turns had been before it.
+    pub(crate) fn conclude(
+        &mut self,
+        behaviour: &BehaviourCode,
+        event: Event,
+        end: Result<End, Aborted>,
+        interpreted: u64,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
+    ) -> u64 {
         let verdict = self.verdict(end);
         let units = match verdict {
             Verdict::Postponed => {
@@ -117,8 +131,7 @@ impl Dispatch {
             Verdict::Aborted(reason) => self.aborted(behaviour, event, reason),
         }
         self.turn.actor = std::ptr::null();
-        self.running = None;
-        units + self.turn.tidy_up() / 2
+        units
     }
 
     /// What is to become of a turn that has ended so.
@@ -130,6 +143,10 @@ impl Dispatch {
                     .map_err(|reason| Aborted(Value::atom(reason)))
             }
             end => end,
+        };
+        let end = match (end, self.turn.misplaced) {
+            (Ok(End::Done), Some(behaviour)) => Err(Aborted(self.turn.told_misplaced(behaviour))),
+            (end, _) => end,
         };
         match end {
             Ok(End::Done) if self.turn.lacks_memory() => {

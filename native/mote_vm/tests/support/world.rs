@@ -148,6 +148,7 @@ pub fn sponsor(name: &str, threads: usize) -> SponsorConfig {
         cores: Vec::new(),
         inbox: usize::MAX,
         patient: false,
+        outside: None,
     }
 }
 
