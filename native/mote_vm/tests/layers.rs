@@ -20,6 +20,7 @@ const UPWARDS: &[(&str, &str)] = &[
     ("threads/thread", "look/pause"),
     ("threads/watched", "look/trace"),
     // `Machine` owns what threads, gc and look work with, and they find it there.
+    ("threads/away", "machine/contract"),
     ("threads/inbox", "machine/contract"),
     ("threads/place", "machine"),
     ("threads/seeded/scheduler", "machine"),

@@ -119,6 +119,12 @@ impl MachineResource {
         Some(bridge.downcast_ref::<Bridge>()?.desk(sponsor))
     }
 
+    /// The same, if anybody has asked for it.
+    pub fn known_desk(&self, sponsor: Atom) -> Option<Arc<Desk>> {
+        let bridge = self.machine.get()?.outside().as_any();
+        bridge.downcast_ref::<Bridge>()?.known_desk(sponsor)
+    }
+
     /// Tells it to stop.
     pub fn stop(&self) {
         if let Some(machine) = self.machine.get() {

@@ -55,18 +55,20 @@ fn desk_overdue(desk: &DeskResource, milliseconds: u64) -> (Vec<(u64, LocalPid, 
     (over, next.as_millis() as u64 + 1)
 }
 
-/// What turns have taken since this was last asked: `[{module, name, turns, waited, ran, longest}]`, times in nanoseconds.
+/// What turns of a beam sponsor have taken since this was last asked: `[{module, name, turns, waited, ran, longest}]`, times in nanoseconds.
 #[rustler::nif]
-fn desk_figures<'a>(env: Env<'a>, desk: &DeskResource) -> Vec<Term<'a>> {
+fn machine_turns<'a>(env: Env<'a>, machine: &MachineResource, sponsor: Name) -> Vec<Term<'a>> {
     let nanoseconds = |duration: Duration| duration.as_nanos() as u64;
-    let all = desk.desk.take_figures().into_iter();
-    all.map(|((module, name), figures)| {
-        let [module, name] = [module, name].map(|atom| atoms::to_term(env, atom));
-        let [waited, ran, longest] =
-            [figures.waited, figures.ran, figures.longest].map(nanoseconds);
-        (module, name, figures.turns, waited, ran, longest).encode(env)
-    })
-    .collect()
+    let desk = machine.known_desk(sponsor.0);
+    let all = desk.map(|desk| desk.take_figures()).unwrap_or_default();
+    all.into_iter()
+        .map(|((module, name), figures)| {
+            let [module, name] = [module, name].map(|atom| atoms::to_term(env, atom));
+            let [waited, ran, longest] =
+                [figures.waited, figures.ran, figures.longest].map(nanoseconds);
+            (module, name, figures.turns, waited, ran, longest).encode(env)
+        })
+        .collect()
 }
 
 fn done_within<'a>(

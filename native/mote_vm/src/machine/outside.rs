@@ -2,16 +2,18 @@
 //!
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
+use crate::base::ids::ThreadNumber;
 use crate::boundary::batch::{Batch, Letters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{Refusal, Refused};
 use crate::boundary::room::{InLine, Permit};
 use crate::heap::Heap;
-use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look};
+use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in;
 use crate::threads::station::Station;
+use crate::threads::thread::Dispatch;
 use crate::values::actor::{Actor, Header, SponsorId};
 use crate::values::handles::{Held, Key, Target};
 use crate::values::term::ActorRef;
@@ -377,6 +379,15 @@ impl Machine {
             ended.foreign_out = ended.foreign_out.wrapping_sub(undelivered);
         }
         self.0.quiescence.done(messages);
+    }
+
+    /// A turn outside has ended. Whether its thread hears of it; it may know of another end already.
+    pub fn end_turn(&self, number: u64, outcome: Outcome) -> bool {
+        let Some(station) = self.stations().find(number as ThreadNumber) else {
+            return false;
+        };
+        let call = Box::new(move |thread: &mut Dispatch| thread.turn_ended(number, outcome));
+        station.push(Entry::Call(call)).is_ok()
     }
 
     /// A handle of an actor seen in a term. The caller owns it.

@@ -1,19 +1,17 @@
 //! Turns that run outside of the machine: those of a sponsor whose turns may take long, and do what no turn here can.
 //!
 //! Invariants:
-//! 1. While a turn of it is outside, or due to go there, an actor is **away**: it stays with this thread, and what comes for it
-//!    waits in a line of its own. Nobody takes it over (`is_done`), and it is given to nobody: who asks for it waits in line.
+//! 1. While a turn of it is outside, an actor is **away**: it stays with this thread, and what comes for it waits in a line of its
+//!    own. Nobody takes it over (`is_done`), and it is given to nobody: who asks for it waits in line.
 //! 2. What a turn outside has done comes back as a whole. It is staged and committed here, between two batches, as what any
 //!    other turn does. The first end of a turn counts: later ones find nothing.
-//! 3. At most `most` turns are outside. What is due beyond these goes in the order in which it became due.
+//! 3. At most `most` turns are outside. While as many are, nothing leaves the queue: so turns begin in the order in which their
+//!    events were queued, but for those whose actors are away, and with `most` of 1 the sponsor is first in, first out.
 //! 4. A turn that is outside is outstanding, and its actor and its message are roots.
 use crate::base::atom::Atom;
-use crate::base::ids::{BehaviourName, ThreadNumber};
-use crate::boundary::parcel::Parcel;
-use crate::look::reach::captures;
-use crate::machine::{Behaviour, Machine};
+use crate::base::ids::ThreadNumber;
+use crate::machine::contract::{Effect, Effects, Outcome, TurnOutside};
 use crate::threads::backlog::Batch;
-use crate::threads::inbox::Entry;
 use crate::threads::route::{actor, header};
 use crate::threads::thread::Dispatch;
 use crate::threads::watched::See;
@@ -26,70 +24,11 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A turn that is to run outside.
-pub struct TurnOutside<'m> {
-    /// What it is known by until it has ended: in no machine has another one that number.
-    pub number: u64,
-    /// The sponsor whose turn it is.
-    pub sponsor: Atom,
-    /// The actor's behaviour.
-    pub behaviour: BehaviourName,
-    /// The hash of the unit that the behaviour is of.
-    pub version: u64,
-    /// Whether the turn can run nowhere else.
-    pub only_outside: bool,
-    /// The actor.
-    pub actor: ActorRef<'m>,
-    /// What it has captured.
-    pub captures: Vec<Term<'m>>,
-    /// Its message.
-    pub message: Term<'m>,
-}
-
-/// How a turn outside has ended.
-pub enum Outcome {
-    /// It is to be committed.
-    Done(Effects),
-    /// Its message matched no clause.
-    Ignored,
-    /// It is aborted, and why.
-    Aborted(Parcel),
-    /// It is to run here: nobody outside has that version of its behaviour.
-    Here,
-}
-
-/// One thing that a turn has done.
-pub enum Effect {
-    /// An actor, with so many captures; none has the behaviour `sink`.
-    Create(Option<Behaviour>, Option<Atom>, usize),
-    /// A target, a message.
-    Send,
-    /// A sponsor, a target, a message.
-    Sendx,
-    /// A delay in milliseconds if it is one; a target, a message.
-    SendAfter(Option<u64>),
-    /// A timer.
-    CancelTimer,
-    /// As `Create`. The last one counts.
-    Become(Option<Behaviour>, usize),
-}
-
-/// All that a turn has done.
-#[derive(Default)]
-pub struct Effects {
-    /// In the order of the program.
-    pub steps: Vec<Effect>,
-    /// A tuple of what they have to do with, one after the other. What they have made, actors and timers, stands there by its
-    /// place among all that was made.
-    pub values: Option<Parcel>,
-}
-
 /// See the head of this file.
 pub(crate) struct Away {
     most: usize,
     outside: FxHashMap<u64, Event>,
     lines: FxHashMap<*const Actor, VecDeque<Event>>,
-    due: VecDeque<Event>,
     /// How many events are in all lines.
     lined_up: usize,
 }
@@ -103,18 +42,17 @@ impl Away {
             most,
             outside: FxHashMap::default(),
             lines: FxHashMap::default(),
-            due: VecDeque::new(),
             lined_up: 0,
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+    /// How many events are in line.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lined_up
     }
 
-    /// How many events wait.
-    pub(crate) fn waiting(&self) -> usize {
-        self.lined_up + self.due.len()
+    fn is_full(&self) -> bool {
+        self.outside.len() >= self.most
     }
 
     /// Shows every event.
@@ -125,8 +63,7 @@ impl Away {
 
     /// The same without those whose turns are outside.
     pub(crate) fn each_waiting(&self, mut show: impl FnMut(Event)) {
-        let lines = self.lines.values().flatten();
-        lines.chain(&self.due).for_each(|event| show(*event));
+        self.lines.values().flatten().for_each(|event| show(*event));
     }
 
     /// Puts the event in line if its actor is away.
@@ -150,14 +87,6 @@ impl Away {
         }
         line
     }
-
-    /// The next turn to go outside, if there is one and it may.
-    fn next_due(&mut self) -> Option<Event> {
-        match self.outside.len() < self.most {
-            true => self.due.pop_front(),
-            false => None,
-        }
-    }
 }
 
 /// The number of a turn says which thread it is of.
@@ -166,21 +95,16 @@ fn numbered(thread: ThreadNumber) -> u64 {
     (LAST.fetch_add(1, Relaxed) + 1) << ThreadNumber::BITS | u64::from(thread)
 }
 
-impl Machine {
-    /// A turn outside has ended. Whether its thread hears of it; it may know of another end already.
-    pub fn end_turn(&self, number: u64, outcome: Outcome) -> bool {
-        let Some(station) = self.stations().find(number as ThreadNumber) else {
-            return false;
-        };
-        let call = Box::new(move |thread: &mut Dispatch| thread.turn_ended(number, outcome));
-        station.push(Entry::Call(call)).is_ok()
-    }
-}
-
 impl Dispatch {
-    /// Whether a turn is outside, or is to go there.
+    /// Whether a turn is outside.
     pub(crate) fn is_anybody_away(&self) -> bool {
-        self.away.as_ref().is_some_and(|away| !away.is_empty())
+        let away = self.away.as_ref();
+        away.is_some_and(|away| !away.outside.is_empty())
+    }
+
+    /// Whether what is queued has to wait until a turn outside has ended.
+    pub(crate) fn is_full_outside(&self) -> bool {
+        self.away.as_ref().is_some_and(|away| away.is_full())
     }
 
     /// Sends turns outside for a batch.
@@ -190,7 +114,7 @@ impl Dispatch {
         self.turn.leaving.look_again();
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        while !self.is_paused() && batch.units < self.batch {
+        while !self.is_paused() && !self.is_full_outside() && batch.units < self.batch {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
@@ -198,13 +122,10 @@ impl Dispatch {
             batch.units += 1;
             batch.turns += 1;
         }
-        if !self.is_paused() {
-            self.send_due();
-        }
         batch
     }
 
-    /// An event is next: its turn goes outside, or it waits for the one that is there.
+    /// An event is next, and there is room outside: its turn goes there, or it waits for the one of its actor that is there.
     pub(crate) fn send_outside(&mut self, event: Event) {
         let is_away = self.away.as_mut().is_some_and(|away| away.line_up(event));
         if !is_away {
@@ -212,47 +133,41 @@ impl Dispatch {
         }
     }
 
-    /// The turn of an event whose actor is not away goes outside, now or when it may. Whether it is this thread's to run.
+    /// The turn of an event whose actor is not away goes outside, if it is this thread's to run; whether it is.
     fn go(&mut self, event: Event) -> bool {
         if !self.may_run(event) {
             return false;
         }
+        let number = numbered(self.place.station.number);
         if let Some(away) = &mut self.away {
             away.lines.insert(event.target, VecDeque::new());
-            away.due.push_back(event);
+            away.outside.insert(number, event);
         }
-        self.send_due();
+        let place = &self.place;
+        // Invariant 4.
+        place.machine.quiescence().add(1);
+        let program = &self.turn.program;
+        let id = header(&event).behaviour();
+        let code = program.behaviour(id);
+        let turn = TurnOutside {
+            number,
+            sponsor: place.sponsor.name,
+            behaviour: program.name(id),
+            version: code.hash,
+            only_outside: code.outside_only,
+            actor: ActorRef::new(event.target),
+            captures: actor(&event)
+                .captured(code.captures as usize)
+                .map(Term::new)
+                .collect(),
+            message: Term::new(event.message),
+        };
+        place.machine.outside().begin_turn(&place.machine, turn);
         true
     }
 
-    /// Sends outside what is due and may go.
-    fn send_due(&mut self) {
-        while let Some(event) = self.away.as_mut().and_then(|away| away.next_due()) {
-            let number = numbered(self.place.station.number);
-            if let Some(away) = &mut self.away {
-                away.outside.insert(number, event);
-            }
-            let place = &self.place;
-            place.machine.quiescence().add(1);
-            let program = &self.turn.program;
-            let id = header(&event).behaviour();
-            let code = program.behaviour(id);
-            let turn = TurnOutside {
-                number,
-                sponsor: place.sponsor.name,
-                behaviour: program.name(id),
-                version: code.hash,
-                only_outside: code.outside_only,
-                actor: ActorRef::new(event.target),
-                captures: captures(program, actor(&event)).map(Term::new).collect(),
-                message: Term::new(event.message),
-            };
-            place.machine.outside().begin_turn(&place.machine, turn);
-        }
-    }
-
     /// A turn outside has ended; its actor comes back.
-    fn turn_ended(&mut self, number: u64, outcome: Outcome) {
+    pub(crate) fn turn_ended(&mut self, number: u64, outcome: Outcome) {
         let away = self.away.as_mut();
         let Some(event) = away.and_then(|away| away.outside.remove(&number)) else {
             // Invariant 2; or the sponsor is removed, and this is another thread.
@@ -269,7 +184,6 @@ impl Dispatch {
         let mark = self.turn.queue.mark();
         self.turn.savepoint.queue = mark;
         self.come_back(event.target);
-        self.send_due();
         self.place.machine.quiescence().done(1);
     }
 
@@ -278,6 +192,10 @@ impl Dispatch {
     fn come_back(&mut self, target: *const Actor) {
         let line = self.away.as_mut().map(|away| away.come_back(target));
         let mut line = line.unwrap_or_default();
+        if self.is_paused() {
+            let line: Vec<Event> = line.into();
+            return self.turn.queue.prepend(&line);
+        }
         while let Some(event) = line.pop_front() {
             if self.go(event) {
                 if let Some(away) = &mut self.away {
@@ -397,13 +315,13 @@ impl Dispatch {
         let outside = away.outside.len();
         let mut numbers: Vec<u64> = away.outside.keys().copied().collect();
         numbers.sort_unstable();
-        let begun = numbers.iter().map(|number| away.outside[number]);
-        let mut events: Vec<Event> = begun.chain(away.due).collect();
-        // Behind the first event of its actor comes its line; between actors there is no order left.
         let mut lines = away.lines;
-        let heads: Vec<*const Actor> = events.iter().map(|event| event.target).collect();
-        let follow = heads.iter().filter_map(|target| lines.remove(target));
-        events.extend(follow.flatten().collect::<Vec<_>>());
+        let mut events = Vec::new();
+        for number in numbers {
+            let event = away.outside[&number];
+            events.push(event);
+            events.extend(lines.remove(&event.target).unwrap_or_default());
+        }
         self.turn.queue.prepend(&events);
         self.place.machine.quiescence().done(outside);
     }

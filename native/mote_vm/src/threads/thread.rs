@@ -192,7 +192,7 @@ impl Dispatch {
             self.place.share_some(&mut self.turn, backlog);
             self.keep_house();
             self.answer_calls();
-            if self.turn.queue.is_empty() {
+            if self.turn.queue.is_empty() || self.is_full_outside() {
                 self.idle();
             } else if self.is_paused() {
                 self.stay();

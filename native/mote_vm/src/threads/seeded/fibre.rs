@@ -43,7 +43,7 @@ impl Fibre {
     }
 
     pub(super) fn has_events(&self) -> bool {
-        !self.dispatch.turn.queue.is_empty()
+        !self.dispatch.turn.queue.is_empty() && !self.dispatch.is_full_outside()
     }
 
     /// Whether a turn of it is outside (away.rs).
