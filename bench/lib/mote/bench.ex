@@ -46,6 +46,7 @@ defmodule Mote.Bench do
     Programs.KMeans,
     Programs.KNearest,
     Programs.PoolSize,
+    Programs.BeamTurns,
     Programs.Telemetry,
     Programs.Churn,
     Programs.Collecting,

@@ -321,6 +321,8 @@ impl Dispatch {
             Atom::NO_MEMORY => &mut counts.aborts_no_memory,
             Atom::KILLED => &mut counts.aborts_killed,
             Atom::RAISED => &mut counts.aborts_raised,
+            Atom::CRASHED | Atom::BEAM_ONLY => &mut counts.aborts_crashed,
+            Atom::TIMEOUT => &mut counts.aborts_timeout,
             Atom::UNDEFINED_FUNCTION => &mut counts.aborts_undefined_function,
             Atom::ABORT => &mut counts.aborts_explicit,
             _ => &mut counts.aborts_match,
