@@ -20,60 +20,49 @@ defmodule StoreCache do
     Mote.create(machine, cache(store, size), sponsor: :main)
   end
 
-  # `values` has what is known, `order` the keys, the one first in at the front; `waiting` who waits for a key.
-  defactor cache(store, size, values \\ %{}, order \\ :queue.new(), waiting \\ %{}) do
+  # `values` has what is known, `order` its keys, first in at the front; `waiting` who waits for a key, `writing` how often a key
+  # is being written. What is read meanwhile may be older than what is written: it is answered, and not kept.
+  defactor cache(store, size, values \\ %{}, order \\ [], waiting \\ %{}, writing \\ %{}) do
     {customer, {:get, key}} ->
-      case values do
-        %{^key => value} ->
+      case {values, waiting} do
+        {%{^key => value}, _} ->
           send customer, value
 
-        _ ->
-          case waiting do
-            %{^key => customers} ->
-              become waiting: Map.put(waiting, key, [customer | customers])
+        {_, %{^key => customers}} ->
+          become waiting: Map.put(waiting, key, [customer | customers])
 
-            _ ->
-              send store, {self(), {:read, key}}
-              become waiting: Map.put(waiting, key, [customer])
-          end
+        _ ->
+          send store, {self(), {:read, key}}
+          become waiting: Map.put(waiting, key, [customer])
       end
 
-    # Until it is written, reads go to the store, behind it.
     {customer, {:put, key, value}} ->
       send store, {self(), {:write, key, value, customer}}
-      become values: Map.delete(values, key)
+
+      become values: Map.delete(values, key),
+             order: List.delete(order, key),
+             writing: Map.update(writing, key, 1, &(&1 + 1))
+
+    {:written, key, customer, result} ->
+      send customer, result
+
+      case writing do
+        %{^key => 1} -> become writing: Map.delete(writing, key)
+        %{^key => n} -> become writing: Map.put(writing, key, n - 1)
+      end
 
     {:read, key, value} ->
       for customer <- Map.get(waiting, key, []), do: send(customer, value)
 
-      known(
-        store,
-        size,
-        Map.put(values, key, value),
-        order,
-        Map.delete(waiting, key),
-        key,
-        Map.has_key?(values, key)
-      )
+      if Map.has_key?(writing, key) do
+        become waiting: Map.delete(waiting, key)
+      else
+        {forgotten, order} = Enum.split(order ++ [key], max(length(order) + 1 - size, 0))
 
-    {:written, customer, result} ->
-      send customer, result
-  end
-
-  # One key more, and so one less if there are too many.
-  defeffect known(store, size, values, order, waiting, _key, true) do
-    become cache(store, size, values, order, waiting)
-  end
-
-  defeffect known(store, size, values, order, waiting, key, false) do
-    order = :queue.in(key, order)
-
-    if map_size(values) > size do
-      {{:value, oldest}, order} = :queue.out(order)
-      become cache(store, size, Map.delete(values, oldest), order, waiting)
-    else
-      become cache(store, size, values, order, waiting)
-    end
+        become values: values |> Map.put(key, value) |> Map.drop(forgotten),
+               order: order,
+               waiting: Map.delete(waiting, key)
+      end
   end
 
   @doc "The table of a file: opened for each request, so that a turn that is killed leaves none open."
@@ -90,7 +79,7 @@ defmodule StoreCache do
       send cache, {:read, key, value}
 
     {cache, {:write, key, value, customer}} ->
-      send cache, {:written, customer, with_table(path, &:dets.insert(&1, {key, value}))}
+      send cache, {:written, key, customer, with_table(path, &:dets.insert(&1, {key, value}))}
   end
 
   defp with_table(path, fun) do

@@ -18,7 +18,7 @@ defmodule Mote.Error do
     * `:beam_only` - the behaviour is marked `beam: true`, and the actor would not be pinned to a beam sponsor;
     * `:own_turn` - a turn of a beam sponsor has asked its own actor, which could answer only after that turn;
     * `:not_paused` - the machine must be paused for a step;
-    * `:multi_threaded` - a sponsor with several threads has no order of turns to step through;
+    * `:multi_threaded` - a sponsor with several threads, or a beam sponsor, has no order of turns to step through;
     * `:killed` - the future was killed before it had a value;
     * `:no_memory` - the machine has no memory left for what was asked;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
@@ -139,7 +139,7 @@ defmodule Mote.Error do
 
     new(
       :multi_threaded,
-      "#{sponsor} has several threads, whose turns have no order to step through: step through a sponsor with a " <>
+      "#{sponsor} has several threads or is a beam sponsor, whose turns have no order to step through: step through a sponsor with a " <>
         "single thread, or start the machine with schedule: {:seeded, seed}",
       context
     )

@@ -90,6 +90,7 @@ mod tests {
     use crate::boundary::batch::Letters;
     use crate::boundary::parcel::{Builder, Parcel};
     use crate::testing::still::Still;
+    use crate::threads::away::Away;
     use crate::threads::watch::{Watch, Watched};
     use crate::turns::leaving::Kind;
     use crate::turns::queue::Event;
@@ -141,6 +142,16 @@ mod tests {
     #[test]
     fn nothing_is_a_root_of_a_machine_that_has_nothing() {
         assert!(Still::new(1).roots().is_empty());
+    }
+
+    #[test]
+    fn turns_outside_and_what_waits_for_their_actors_are_roots() {
+        let mut still = Still::new(1);
+        let mut away = Away::new(1);
+        away.leaves(1, event(1, 2));
+        assert!(away.line_up(event(1, 3)) && !away.line_up(event(4, 5)));
+        still.thread.away = Some(Box::new(away));
+        assert_eq!(still.roots(), [1, 2, 3]);
     }
 
     #[test]

@@ -66,8 +66,14 @@ impl Away {
         self.lines.values().flatten().for_each(|event| show(*event));
     }
 
+    /// The turn of an event goes outside, and its actor is away.
+    pub(crate) fn leaves(&mut self, number: u64, event: Event) {
+        self.lines.insert(event.target, VecDeque::new());
+        self.outside.insert(number, event);
+    }
+
     /// Puts the event in line if its actor is away.
-    fn line_up(&mut self, event: Event) -> bool {
+    pub(crate) fn line_up(&mut self, event: Event) -> bool {
         let line = self.lines.get_mut(&event.target);
         let is_away = line.is_some();
         if let Some(line) = line {
@@ -140,8 +146,7 @@ impl Dispatch {
         }
         let number = numbered(self.place.station.number);
         if let Some(away) = &mut self.away {
-            away.lines.insert(event.target, VecDeque::new());
-            away.outside.insert(number, event);
+            away.leaves(number, event);
         }
         let place = &self.place;
         // Invariant 4.
