@@ -199,7 +199,7 @@ defmodule Mote.Behaviour do
     with [beam: true] <- opts, [do: [{:->, _, _} | _] = clauses] <- body do
       quote do
         unquote(define(:beam, head, []))
-        unquote(Mote.Behaviour.Beam.definition(head, clauses, __CALLER__))
+        unquote(Mote.Behaviour.Beam.definition(head, clauses))
       end
     else
       _ ->

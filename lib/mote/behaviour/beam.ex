@@ -116,12 +116,11 @@ defmodule Mote.Behaviour.Beam do
 
   @doc false
   # What the clauses of a behaviour become: a function of the captures and the message.
-  def definition(head, clauses, env) do
+  def definition(head, clauses) do
     {name, _, args} = head
     captures = for arg <- args || [], do: capture(arg)
     function = function(name)
     names = for {capture, _, _} <- captures, do: capture
-    Module.put_attribute(env.module, :mote_beam, {function, length(captures) + 1, name, names})
     message = Macro.var(:message, __MODULE__)
 
     clauses =
@@ -131,6 +130,13 @@ defmodule Mote.Behaviour.Beam do
     choice = {:case, [generated: true], [message, [do: clauses ++ ignored]]}
 
     quote do
+      # When it is evaluated: before Elixir expands what is in the function, and after the attribute is there.
+      Module.put_attribute(
+        __MODULE__,
+        :mote_beam,
+        unquote(Macro.escape({function, length(captures) + 1, name, names}))
+      )
+
       @doc false
       def unquote(function)(unquote_splicing(captures), unquote(message)) do
         import Kernel, except: [send: 2, self: 0]

@@ -112,8 +112,9 @@ defmodule Mote.Behaviour.Compiler do
     checked = Check.unit(definitions, env)
     mode = Module.get_attribute(env.module, :mote_errors)
     Module.delete_attribute(env.module, :mote_errors)
-    Beams.unit(checked, env)
-    unit = checked |> Loops.unit() |> Flow.unit() |> Errors.unit(mode)
+    unit = Loops.unit(checked)
+    Beams.unit(unit, env)
+    unit = unit |> Flow.unit() |> Errors.unit(mode)
     {binary, hash} = unit |> IR.unit() |> Encode.unit()
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
@@ -168,12 +169,6 @@ defmodule Mote.Behaviour.Compiler do
   defp body(kind, [do: body], _), do: {kind, body}
   defp body(kind, [to: target], _) when kind in [:actor, :beam], do: {:delegate, target}
 
-  # What the turn of a behaviour comes to that cannot run where it is.
-  defp elsewhere(module, name) do
-    reason = {:{}, [], [:beam_only, {module, name}]}
-    [{:->, [generated: true], [[{:_, [], nil}], {:abort, [], [reason]}]}]
-  end
-
   defp body(_, [{:do, _}, {section, _} | _], env) do
     Error.raise_at(
       env,
@@ -184,7 +179,13 @@ defmodule Mote.Behaviour.Compiler do
 
   defp body(kind, _, env), do: Error.raise_at(env, env.line, "#{word(kind)} needs a do block")
 
-  defp word(:actor), do: "defactor"
+  # What the turn of a behaviour comes to that cannot run where it is.
+  defp elsewhere(module, name) do
+    reason = {:{}, [], [:beam_only, {module, name}]}
+    [{:->, [generated: true], [[{:_, [], nil}], {:abort, [], [reason]}]}]
+  end
+
+  defp word(kind) when kind in [:actor, :beam], do: "defactor"
   defp word(:private), do: "defpurep"
   defp word(:pure), do: "defpure"
   defp word(:effect), do: "defeffect"
