@@ -4,6 +4,11 @@ use crate::term::read;
 use mote_vm::base::atom::Atom;
 use rustler::Term;
 
+/// The number of a turn has that of its thread in so many bits, and what stands for actors has that many turns' numbers
+/// (`Mote.Machine.Worker`).
+const THREAD_BITS: u32 = 16;
+const TURNS: u64 = (1 << 28) - 1;
+
 /// What a turn has made, as its effects name it, by the place among all that was made.
 #[derive(Default)]
 pub struct Made<'a> {
@@ -18,9 +23,12 @@ impl<'a> Made<'a> {
         if self.actors.is_empty() || !read::is_struct(map, names::reference_address()) {
             return None;
         }
-        let (number, place): (u64, usize) = read::get(map, names::id())?.decode().ok()?;
-        let place = self.actors.get(place).copied();
-        place.filter(|_| number == self.number)
+        let id: u64 = read::get(map, names::id())?.decode().ok()?;
+        let place = self
+            .actors
+            .get((id & u64::from(u32::MAX)) as usize)
+            .copied();
+        place.filter(|_| id >> 32 == self.number >> THREAD_BITS & TURNS)
     }
 
     /// The sponsor and the actor of such a reference.

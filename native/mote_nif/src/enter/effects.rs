@@ -1,7 +1,7 @@
 //! What a turn outside has done, on its way in.
 //!
 //! What it has made, actors and timers, the machine has not made yet. In its effects stand, for an actor,
-//! `%Mote.Reference.Address{id: {number of the turn, place among the actors}}`, and for a timer a plain reference.
+//! `%Mote.Reference.Address{}`, whose id is a part of the number of the turn and the place among the actors, and for a timer a plain reference.
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::codec::made::Made;
