@@ -169,6 +169,8 @@ defmodule Mote.MixProject do
       "bench/RESULTS.md",
       {:"bench/README.md", filename: "benchmarks"},
       {:"examples/secure_socket/README.md", filename: "secure_socket"},
+      {:"examples/file_indexer/README.md", filename: "file_indexer"},
+      {:"examples/store_cache/README.md", filename: "store_cache"},
       {:"offline/README.md", filename: "offline"}
     ]
   end

@@ -463,7 +463,12 @@ defmodule Mote do
     * `:inbox` - how many events may wait in its inboxes and queues together. Beyond that, messages from outside are not
       accepted (default `:infinity`, since only the program knows how much waits when all is well, and the machine's `:memory`
       is a bound as well). Messages that turns send are never refused; see the guide *Memory*;
-    * `:on_full` - the default of the option of `send/3` with that name: `:error` (the default) or `:wait`.
+    * `:on_full` - the default of the option of `send/3` with that name: `:error` (the default) or `:wait`;
+    * `:beam` - `true` for a **beam sponsor**, whose turns run in processes of the BEAM and may block and call any Elixir: see the
+      guide *Beam sponsors*. It has no `:threads` and no `:pin`, but two options more:
+    * `:max_concurrency` - how many of its turns may run at once (default 100), each of an actor of its own;
+    * `:timeout` - milliseconds that a turn may take, or `:infinity` (default 5000). A turn that takes longer is aborted with the
+      reason `:timeout`, and its process is killed.
 
   Errors are `:sponsor_exists`, `:machine_down` and `:start`. The last one says that the system did not provide what the threads
   need, and the machine goes on without the sponsor. (Each thread has some 800 MB of address space for its stacks, of which
@@ -482,14 +487,21 @@ defmodule Mote do
   @spec add_sponsor(Machine.t(), atom, Mote.Sponsor.options()) :: :ok | {:error, Error.t()}
   def add_sponsor(machine, name, opts \\ []) do
     sponsor = Sponsor.validate!(name, opts)
+    timeout = Sponsor.timeout!(name, opts)
 
     with {:ok, native} <- Machine.fetch(machine) do
       Machine.room_for!(native, elem(sponsor, 1))
 
       case Native.machine_add_sponsor(native, sponsor) do
-        :ok -> tell(native, :added, %{sponsor: name, threads: elem(sponsor, 1)})
-        {:error, text} -> {:error, Error.new(:start, "sponsor #{inspect(name)}: #{text}", sponsor: name)}
-        word -> {:error, Error.from(word, machine: machine, sponsor: name)}
+        :ok ->
+          Machine.workers(native, name, timeout)
+          tell(native, :added, %{sponsor: name, threads: elem(sponsor, 1)})
+
+        {:error, text} ->
+          {:error, Error.new(:start, "sponsor #{inspect(name)}: #{text}", sponsor: name)}
+
+        word ->
+          {:error, Error.from(word, machine: machine, sponsor: name)}
       end
     end
   end
@@ -595,7 +607,8 @@ defmodule Mote do
       `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
       threads' queues), `queue_bytes`, `waiting` (both together, as its `:inbox` counts them), `high_water` (the most
       that waited whenever that was counted: as something entered, and at the end of a batch of turns) and `overloaded`
-      (how many messages found it full);
+      (how many messages found it full); and `beam`, whether it is a beam sponsor. Of one that is, `running` says how many
+      turns run, and `longest` which of them has run longest: `nil`, or `behaviour` (`{module, name}`) and `age` (milliseconds);
     * `memory` - bytes: `heap`, `queues`, `charged`, all that counts against `:memory`, and `mapped`, what the system has
       given for heaps and queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),

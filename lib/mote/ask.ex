@@ -64,7 +64,7 @@ defmodule Mote.Ask do
   """
 
   alias Mote.{Address, Error, Native, Question}
-  alias Mote.Machine.{Long, Sponsor}
+  alias Mote.Machine.{Long, Sponsor, Worker}
 
   @timeout 5_000
 
@@ -86,6 +86,7 @@ defmodule Mote.Ask do
   def ask(%Address{machine: machine, key: key} = address, request, timeout_or_opts) do
     {timeout, named} = options!(timeout_or_opts, "ask/3")
     sponsor = address.sponsor || named
+    not_own!(address)
 
     case Native.ask(machine, key, sponsor, request) do
       {:ok, _answer} = answered -> answered
@@ -230,10 +231,17 @@ defmodule Mote.Ask do
 
   # For a process that does something else before it waits.
   defp send(%Address{machine: machine, key: key} = address, sponsor, request, tag) do
+    not_own!(address)
+
     with word when word in [:big, :long] <- Native.ask_async(machine, key, sponsor, request, tag) do
       again = &Native.ask_async(machine, key, sponsor, request, tag, &1)
       Long.again(word, request, again, big({address, sponsor, request}, tag))
     end
+  end
+
+  # A turn of a beam sponsor that asks its own actor would wait for itself.
+  defp not_own!(address) do
+    if Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
   end
 
   defp big({%{machine: machine, key: key}, sponsor, request}, tag),

@@ -144,6 +144,7 @@ defmodule Mote.Behaviour do
       import Mote.Behaviour,
         only: [
           defactor: 2,
+          defactor: 3,
           defdirectory: 2,
           defeffect: 1,
           defeffect: 2,
@@ -159,6 +160,7 @@ defmodule Mote.Behaviour do
       Module.register_attribute(__MODULE__, :mote_defaults, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_heads, accumulate: true)
       Module.register_attribute(__MODULE__, :mote_literals, accumulate: true)
+      Module.register_attribute(__MODULE__, :mote_beam, accumulate: true)
       @before_compile Mote.Behaviour
     end
   end
@@ -187,6 +189,42 @@ defmodule Mote.Behaviour do
       defactor empty_cell(), to: Mote.Library.cell(nil)
   """
   defmacro defactor(head, body), do: define(:actor, head, body)
+
+  @doc """
+  Defines a behaviour whose turns may call any Elixir, and block: `defactor name(capture, …), beam: true do … end`.
+
+  Its clauses are plain Elixir; for effects they have the words of `Mote.Behaviour.Beam`. Its actors live in **beam sponsors** (`Mote.add_sponsor(machine,
+  :io, beam: true)`), to which they are pinned from birth: `Mote.create(machine, fetch(url), sponsor: :io)`, and in a behaviour
+  `create fetch(url), sponsor: :io`. To create or become one where its turns could not run is a `Mote.CompileError` where the compiler
+  sees it; otherwise a `Mote.Error` (`:beam_only`), or the turn is aborted with `{:beam_only, {module, name}}`.
+
+      defmodule Lines do
+        use Mote.Behaviour
+
+        defactor lines(path), beam: true do
+          {customer, :count} -> send customer, path |> File.stream!() |> Enum.count()
+        end
+      end
+
+  A turn that raises, throws, exits, is killed or takes longer than the sponsor's `:timeout` is aborted. See the guide *Beam
+  sponsors*.
+  """
+  defmacro defactor(head, opts, body) do
+    with [beam: true] <- opts, [do: [{:->, _, _} | _] = clauses] <- body do
+      quote do
+        unquote(define(:beam, head, []))
+        unquote(Mote.Behaviour.Beam.definition(head, clauses))
+      end
+    else
+      _ ->
+        Mote.Behaviour.Error.raise_at(
+          __CALLER__,
+          __CALLER__.line,
+          "defactor takes the option beam: true, and clauses that match the message: " <>
+            "defactor name(capture), beam: true do pattern -> body end"
+        )
+    end
+  end
 
   @doc """
   Defines a function without effects that behaviours (and plain Elixir) can call.

@@ -33,6 +33,9 @@ defmodule Mote.Counters do
     * `aborts_fuel` - the fuel was spent;
     * `aborts_stack` - calls were too deep;
     * `aborts_undefined_function` - a module is not loaded;
+    * `aborts_crashed` - in a beam sponsor: the turn raised, threw or exited, or its process was killed; or a behaviour marked
+      `beam: true` was to run anywhere else;
+    * `aborts_timeout` - in a beam sponsor: the turn took longer than the sponsor's `:timeout`;
     * `aborts_killed` - the future that had asked for the turn was killed (`Mote.Future.kill/1`);
     * `aborts_no_memory` - memory ended; messages from outside that were given up for it are counted as well;
     * `unreported` - of all of these, turns that were not reported one by one, because there were too many; those killed are

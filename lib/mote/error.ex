@@ -15,8 +15,10 @@ defmodule Mote.Error do
       the guide *The IR* lists it, and `context.behaviour` who was asked or what was called, as `{module, name}`;
     * `:broken_promise` - everybody who could have answered is gone;
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
+    * `:beam_only` - the behaviour is marked `beam: true`, and the actor would not be pinned to a beam sponsor;
+    * `:own_turn` - a turn of a beam sponsor has asked its own actor, which could answer only after that turn;
     * `:not_paused` - the machine must be paused for a step;
-    * `:multi_threaded` - a sponsor with several threads has no order of turns to step through;
+    * `:multi_threaded` - a sponsor with several threads, or a beam sponsor, has no order of turns to step through;
     * `:killed` - the future was killed before it had a value;
     * `:no_memory` - the machine has no memory left for what was asked;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
@@ -37,6 +39,8 @@ defmodule Mote.Error do
           | :timeout
           | :broken_promise
           | :overloaded
+          | :beam_only
+          | :own_turn
           | :not_paused
           | :multi_threaded
           | :aborted
@@ -141,7 +145,7 @@ defmodule Mote.Error do
 
     new(
       :multi_threaded,
-      "#{sponsor} has several threads, whose turns have no order to step through: step through a sponsor with a " <>
+      "#{sponsor} has several threads or is a beam sponsor, whose turns have no order to step through: step through a sponsor with a " <>
         "single thread, or start the machine with schedule: {:seeded, seed}",
       context
     )
@@ -175,6 +179,23 @@ defmodule Mote.Error do
     message = "#{inspect(context[:future])} was aborted: #{Raised.format(reason)}#{limit(reason)}"
     {module, name, _arity} = context[:future].about
     new(:aborted, message, context |> Map.new() |> Map.merge(%{behaviour: {module, name}, reason: reason}))
+  end
+
+  def from(:beam_only, context) do
+    new(
+      :beam_only,
+      "#{inspect(context[:behaviour])} is marked beam: true, and runs in beam sponsors only: create it with sponsor: name, " <>
+        "where Mote.add_sponsor(machine, name, beam: true) has added the sponsor",
+      context
+    )
+  end
+
+  def from(:own_turn, context) do
+    new(
+      :own_turn,
+      "a turn asked its own actor, which takes the next message only when that turn is over",
+      context
+    )
   end
 
   def from(:killed, context) do

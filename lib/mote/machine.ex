@@ -56,7 +56,7 @@ defmodule Mote.Machine do
   require Logger
 
   alias Mote.{Address, Error, Native}
-  alias Mote.Machine.{Janitor, Options, Postman, Quota, Reporter, Table}
+  alias Mote.Machine.{Janitor, Options, Postman, Quota, Reporter, Table, Workers}
 
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
@@ -188,6 +188,19 @@ defmodule Mote.Machine do
   end
 
   @doc false
+  # Starts the workers of a beam sponsor, in which no turn runs before.
+  @spec workers(reference, atom, timeout | nil) :: :ok
+  def workers(_native, _sponsor, nil), do: :ok
+
+  def workers(native, sponsor, timeout) do
+    GenServer.call(Native.machine_owner(native), {:workers, sponsor, timeout}, :infinity)
+    :ok
+  catch
+    # It has ended, and so has the sponsor.
+    :exit, _ -> :ok
+  end
+
+  @doc false
   # What a sponsor has done that is removed: the machine's process tells what it has not told of it yet.
   @spec removed(reference, atom, map) :: :ok
   def removed(native, sponsor, done) do
@@ -243,9 +256,10 @@ defmodule Mote.Machine do
         {:ok, _pid} = Postman.start_link(native)
         about = Reporter.about(config.name, config.telemetry)
         Table.put(self(), native, config.name, about, memory, clock)
+        for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout, fuel)
         reporter = Reporter.start(about, native, config.title)
         wake(:report, Reporter.interval(reporter))
-        {:ok, %{native: native, title: config.title, reporter: reporter}}
+        {:ok, %{native: native, title: config.title, reporter: reporter, fuel: fuel}}
 
       {:error, text} ->
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
@@ -263,6 +277,10 @@ defmodule Mote.Machine do
 
   @impl GenServer
   def handle_call(:native, _from, state), do: {:reply, state.native, state}
+
+  def handle_call({:workers, sponsor, timeout}, _from, state) do
+    {:reply, Workers.start_link(state.native, sponsor, timeout, state.fuel), state}
+  end
 
   @impl GenServer
   def handle_info({:mote_aborted, report}, state) do

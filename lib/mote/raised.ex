@@ -74,6 +74,9 @@ defmodule Mote.Raised do
   @spec format(reason | term) :: String.t()
   def format(reason)
 
+  def format({:crashed, kind, reason, stack}) when kind in [:error, :exit, :throw] and is_list(stack),
+    do: Enum.join([Exception.format_banner(kind, reason, []) | stack], "\n    ")
+
   def format({:raised, {module, line, operation}, arguments} = reason) when is_raised(reason) do
     exception = exception(reason)
     message = exception |> Exception.message() |> in_line()

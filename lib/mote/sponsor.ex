@@ -20,7 +20,10 @@ defmodule Mote.Sponsor do
           threads: pos_integer | :cores,
           pin: boolean | [non_neg_integer],
           inbox: pos_integer | :infinity,
-          on_full: :error | :wait
+          on_full: :error | :wait,
+          beam: boolean,
+          max_concurrency: pos_integer,
+          timeout: timeout
         ]
 
   @doc "See `Mote.sponsor/2`."

@@ -84,6 +84,13 @@ defmodule Mote.Telemetry do
        waiting: "messages and events that wait",
        high_water: "the most that ever waited"
      ], @sponsor},
+    {[:mote, :sponsor, :turns], "each interval, for each behaviour that a beam sponsor has run",
+     [
+       turns: "turns of it that have ended, whichever way",
+       queue_time: "the time that its turns have waited for a worker, of all that were begun together",
+       run_time: "the time that they have run, of all together",
+       longest: "the longest of them"
+     ], [module: "the module of the behaviour", behaviour: "its name"] ++ @sponsor},
     {[:mote, :thread, :stats], "each interval, for each dispatch thread; only at level `:threads`",
      [counters: @counters, duration: "the time that this is about"],
      [thread: "its number within the sponsor, from 1"] ++ @sponsor},

@@ -63,23 +63,27 @@ defmodule Mote.Turn do
   """
   @spec run((... -> :commit | :ignored), keyword) :: t
   def run(fun, opts \\ []) do
-    outer = opts |> options!() |> Stage.open()
+    case staged(fun, options!(opts)) do
+      {:commit, effects, become, unstashed, fuel} ->
+        turn = %__MODULE__{effects: effects, become: become, unstashed: unstashed, fuel: fuel}
+        collect(turn, effects)
+
+      {other, _effects, _become, _unstashed, fuel} ->
+        %__MODULE__{outcome: other, fuel: fuel}
+    end
+  end
+
+  @doc false
+  # The same as it was staged; the options are right.
+  @spec staged((... -> :commit | :ignored), keyword) ::
+          {outcome :: term, [effect], become :: term, unstashed :: [term], fuel :: non_neg_integer}
+  def staged(fun, opts) do
+    outer = Stage.open(opts)
 
     try do
       outcome = guarded(fn -> paid(fun.()) end)
       {effects, become, fuel} = Stage.contents()
-      unstashed = Stage.unstashed()
-
-      case outcome do
-        :commit ->
-          collect(
-            %__MODULE__{effects: effects, become: become, unstashed: unstashed, fuel: fuel},
-            effects
-          )
-
-        other ->
-          %__MODULE__{outcome: other, fuel: fuel}
-      end
+      {outcome, effects, become, Stage.unstashed(), fuel}
     after
       Stage.close(outer)
     end

@@ -24,7 +24,8 @@ defmodule Mote.BadInputTest do
           {[sponsors: [1, 2]], "expected :sponsors to be a keyword list"},
           {[sponsors: [main: 1]], "expected the options of sponsor :main to be a keyword list, got: 1"},
           {[sponsors: [main: [thread: 1]]],
-           "unknown option :thread of sponsor :main; there are :threads, :pin, :inbox and :on_full"},
+           "unknown option :thread of sponsor :main; there are :threads, :pin, :inbox and :on_full; " <>
+             "beam: true has others"},
           {[sponsors: [main: [threads: 0]]], ":cores or an integer from 1 to 1024, got: 0"},
           {[sponsors: [main: [threads: 1025]]], ":cores or an integer from 1 to 1024, got: 1025"},
           {[sponsors: [main: [], io: [threads: :many]]], "expected :threads of sponsor :io to be :cores or"},

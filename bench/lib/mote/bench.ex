@@ -54,6 +54,7 @@ defmodule Mote.Bench do
     Programs.KMeans,
     Programs.KNearest,
     Programs.PoolSize,
+    Programs.BeamTurns,
     Programs.Telemetry,
     Programs.Churn,
     Programs.Collecting,

@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Compiler do
   @moduledoc false
 
   alias Mote.Behaviour.{
+    Beams,
     Check,
     Code,
     Defaults,
@@ -43,7 +44,7 @@ defmodule Mote.Behaviour.Compiler do
               [:__mote_turn__, :module_info, :behaviour_info]
 
   @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."
-  @spec define(:actor | :pure | :private | :effect, Macro.t(), Macro.t() | nil, Macro.Env.t()) :: :ok
+  @spec define(:actor | :beam | :pure | :private | :effect, Macro.t(), Macro.t() | nil, Macro.Env.t()) :: :ok
   def define(kind, head, body, env) do
     noted(kind, head, body, env)
   rescue
@@ -67,6 +68,7 @@ defmodule Mote.Behaviour.Compiler do
   end
 
   defp code_kind(:private), do: :pure
+  defp code_kind(:beam), do: :actor
   defp code_kind(kind), do: kind
 
   defp noted(kind, head, body, env) do
@@ -75,7 +77,7 @@ defmodule Mote.Behaviour.Compiler do
     stash? = kind == :actor and Stash.used?(body)
     args = if stash?, do: args ++ [Stash.capture()], else: args
     env = %{Error.at(env, meta) | function: {name, length(args)}}
-    {full, shorter} = Defaults.split(kind, name, args, body, env)
+    {full, shorter} = Defaults.split(if(kind == :beam, do: :actor, else: kind), name, args, body, env)
     # The doc in front of a head without a body is that of the clauses.
     doc = if body != nil, do: take_doc(env.module)
     {shorter, doc} = if stash?, do: Stash.docs(shorter, doc), else: {shorter, doc}
@@ -87,10 +89,11 @@ defmodule Mote.Behaviour.Compiler do
 
   # `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
   defp note(kind, {name, meta, args}, written, guards, body, {doc, full}, env) do
+    beam? = kind == :beam and full == nil
     {kind, public} = {code_kind(kind), kind not in [:private, :effect]}
     # The function that there will be: so Elixir knows which macros are used.
     env = %{env | function: {if(public, do: name, else: Code.hidden(name)), length(args)}}
-    {kind, body} = body(kind, body, env)
+    {kind, body} = if beam?, do: {:actor, elsewhere(env.module, name)}, else: body(kind, body, env)
     check_name(kind, name, length(args), env)
 
     definition =
@@ -103,6 +106,7 @@ defmodule Mote.Behaviour.Compiler do
     definition =
       Map.merge(definition, %{
         kind: kind,
+        beam: beam?,
         public: public,
         name: name,
         arity: length(args),
@@ -126,7 +130,9 @@ defmodule Mote.Behaviour.Compiler do
     checked = checked(definitions, taken(env, :mote_mistakes), env)
     mode = Module.get_attribute(env.module, :mote_errors)
     Module.delete_attribute(env.module, :mote_errors)
-    unit = checked |> Loops.unit() |> Flow.unit() |> Errors.unit(mode)
+    unit = Loops.unit(checked)
+    Beams.unit(unit, env)
+    unit = unit |> Flow.unit() |> Errors.unit(mode)
     {binary, hash} = unit |> IR.unit() |> Encode.unit()
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
@@ -171,7 +177,9 @@ defmodule Mote.Behaviour.Compiler do
     do: {name, meta, []}
 
   defp head(kind, other, env) do
-    example = if kind == :actor, do: "defactor name(capture) do", else: "#{word(kind)} name(argument) do"
+    example =
+      if kind in [:actor, :beam], do: "defactor name(capture) do", else: "#{word(kind)} name(argument) do"
+
     Error.raise_at(env, env.line, "cannot define #{Macro.to_string(other)}: write #{example}")
   end
 
@@ -196,7 +204,7 @@ defmodule Mote.Behaviour.Compiler do
   end
 
   defp body(kind, [do: body], _), do: {kind, body}
-  defp body(:actor, [to: target], _), do: {:delegate, target}
+  defp body(kind, [to: target], _) when kind in [:actor, :beam], do: {:delegate, target}
 
   defp body(_, [{:do, _}, {section, _} | _], env) do
     Error.raise_at(
@@ -208,7 +216,13 @@ defmodule Mote.Behaviour.Compiler do
 
   defp body(kind, _, env), do: Error.raise_at(env, env.line, "#{word(kind)} needs a do block")
 
-  defp word(:actor), do: "defactor"
+  # What the turn of a behaviour comes to that cannot run where it is.
+  defp elsewhere(module, name) do
+    reason = {:{}, [], [:beam_only, {module, name}]}
+    [{:->, [generated: true], [[{:_, [], nil}], {:abort, [], [reason]}]}]
+  end
+
+  defp word(kind) when kind in [:actor, :beam], do: "defactor"
   defp word(:private), do: "defpurep"
   defp word(:pure), do: "defpure"
   defp word(:effect), do: "defeffect"

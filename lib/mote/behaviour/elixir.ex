@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Elixir do
   # called for is looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code, Delegate, Errors, Flow, IR}
+  alias Mote.Behaviour.{AST, Beam, Code, Delegate, Errors, Flow, IR}
   alias Mote.Behaviour.Elixir.{Forms, Match}
 
   @doc "The code to be put at the end of the module."
@@ -53,6 +53,7 @@ defmodule Mote.Behaviour.Elixir do
       def __mote__(:delegates), do: unquote(Macro.escape(Delegate.table(delegates)))
       def __mote__(:imports), do: unquote(imports)
       def __mote__(:references), do: unquote(Macro.escape(references))
+      def __mote__(:beam), do: unquote(actors |> Enum.filter(& &1.beam) |> names())
       def __mote__(:safe), do: unquote(actors |> Enum.reject(& &1.becomes) |> names())
       unquote_splicing(Enum.map(public, &call(&1, hash)))
       def __mote__({:call, _name, _arity}), do: nil
@@ -162,6 +163,19 @@ defmodule Mote.Behaviour.Elixir do
     quote generated: true, line: code.line do
       unquote(if code.public, do: quote(do: @doc(false)))
       unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: expr(code.body)]]})
+    end
+  end
+
+  # The clauses are in a function of their own, which stands where they were written.
+  defp turn(%Code{beam: true} = code) do
+    captures = code.params |> Enum.drop(-1) |> Enum.map(&Forms.variable/1)
+    message = code.params |> List.last() |> Forms.variable()
+
+    quote generated: true, line: code.line do
+      def __mote_turn__(unquote(code.name), {unquote_splicing(captures)} = captures, unquote(message)) do
+        Beam.begin(captures)
+        unquote(Beam.function(code.name))(unquote_splicing(captures), unquote(message))
+      end
     end
   end
 

@@ -85,7 +85,7 @@ defmodule Mote.Behaviour.Encode do
   defp behaviour(b, t) do
     {name, t} = atom(b.name, t)
     {code, t} = code(b.code, t)
-    {[u(name), u(b.captures), u(b.registers), flag(b.safe) | code], t}
+    {[u(name), u(b.captures), u(b.registers), flags(b) | code], t}
   end
 
   # The instructions, and the calls among them that have a place.
@@ -101,6 +101,9 @@ defmodule Mote.Behaviour.Encode do
 
     {[vec(instructions), vec(sites)], t}
   end
+
+  defp flags(%{beam: true}), do: 2
+  defp flags(behaviour), do: flag(behaviour.safe)
 
   defp flag(true), do: 1
   defp flag(false), do: 0

@@ -17,7 +17,7 @@ defmodule Mote.Behaviour.Flow do
     codes =
       for code <- unit.codes do
         body = if function?(code), do: tail(code.body), else: code.body
-        %{code | effects: key(code) in effects, becomes: key(code) in becomes, body: body}
+        %{code | effects: key(code) in effects, becomes: key(code) in becomes or code.beam, body: body}
       end
 
     %{unit | codes: codes}

@@ -77,7 +77,15 @@ defmodule Mote.Behaviour.IR do
 
   defp behaviour(code, unit) do
     {registers, instructions} = code(code, :done, unit)
-    fields = %{name: code.name, captures: code.arity, registers: registers, safe: not code.becomes}
+
+    fields = %{
+      name: code.name,
+      captures: code.arity,
+      registers: registers,
+      safe: not code.becomes,
+      beam: code.beam
+    }
+
     Map.put(fields, :code, instructions)
   end
 

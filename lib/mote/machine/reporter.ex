@@ -189,6 +189,7 @@ defmodule Mote.Machine.Reporter do
 
       for {{name, _} = id, sponsor} <- sponsors do
         sponsor(about, name, sponsor, last.sponsors[id], now - reporter.last_at)
+        if sponsor.beam, do: turns(about, name, Native.machine_turns(reporter.native, name))
       end
 
       # One that is removed goes with `removed/3`, which may come after this.
@@ -265,6 +266,20 @@ defmodule Mote.Machine.Reporter do
       for {counts, n} <- Enum.with_index(threads, 1) do
         tell(about, [:thread, :stats], Map.put(counts, :duration, duration), %{sponsor: name, thread: n})
       end
+    end
+  end
+
+  # Of a beam sponsor, by behaviour.
+  defp turns(about, sponsor, all) do
+    for {module, behaviour, turns, waited, ran, longest} <- all do
+      measurements = %{
+        turns: turns,
+        queue_time: native(waited),
+        run_time: native(ran),
+        longest: native(longest)
+      }
+
+      tell(about, [:sponsor, :turns], measurements, %{sponsor: sponsor, module: module, behaviour: behaviour})
     end
   end
 

@@ -7,14 +7,21 @@ defmodule Mote.Machine.Sponsor do
   # What the machine numbers its threads with.
   @most_threads 1024
 
+  # Beside each other in a beam sponsor, and for how long each.
+  @max_concurrency 100
+  @timeout 5_000
+
   # An inbox without a bound.
   @infinity 0xFFFFFFFFFFFFFFFF
 
   @typedoc """
   Name, threads, the cores that these are bound to, in turn (no cores: not bound), the events that may wait, and
-  whether senders wait for room.
+  whether senders wait for room; of a beam sponsor, how many turns may run at once.
   """
-  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean}
+  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil}
+
+  @options [:threads, :pin, :inbox, :on_full]
+  @of_beam [:beam, :max_concurrency, :timeout, :inbox, :on_full]
 
   @doc "What a sponsor is started with; raises `ArgumentError`."
   @spec validate!(atom, keyword) :: t
@@ -26,18 +33,61 @@ defmodule Mote.Machine.Sponsor do
             "expected the options of sponsor #{inspect(name)} to be a keyword list, got: #{inspect(opts)}"
     end
 
-    for {key, _} <- opts, key not in [:threads, :pin, :inbox, :on_full] do
-      raise ArgumentError,
-            "unknown option #{inspect(key)} of sponsor #{inspect(name)}; there are :threads, :pin, :inbox and :on_full"
-    end
+    beam? = beam!(name, Keyword.get(opts, :beam, false))
+    known!(name, Keyword.delete(opts, :beam), if(beam?, do: @of_beam -- [:beam], else: @options), beam?)
 
     {
       name,
       threads!(Keyword.get(opts, :threads, 1), ":threads of sponsor #{inspect(name)}"),
       pin!(name, Keyword.get(opts, :pin, false)),
       inbox!(name, Keyword.get(opts, :inbox, :infinity)),
-      on_full!(name, Keyword.get(opts, :on_full, :error))
+      on_full!(name, Keyword.get(opts, :on_full, :error)),
+      if(beam?, do: max_concurrency!(name, Keyword.get(opts, :max_concurrency, @max_concurrency)))
     }
+  end
+
+  @doc "How long a turn may take in a beam sponsor, `nil` of any other; raises `ArgumentError`."
+  @spec timeout!(atom, keyword) :: timeout | nil
+  def timeout!(name, opts) do
+    if opts[:beam] do
+      case Keyword.get(opts, :timeout, @timeout) do
+        :infinity ->
+          :infinity
+
+        ms when is_integer(ms) and ms in 1..0xFFFFFFFF ->
+          ms
+
+        other ->
+          raise ArgumentError,
+                "expected :timeout of sponsor #{inspect(name)} to be a positive number of milliseconds or :infinity, " <>
+                  "got: #{inspect(other)}"
+      end
+    end
+  end
+
+  defp known!(name, opts, options, beam?) do
+    for {key, _} <- opts, key not in options do
+      {init, [last]} = options |> Enum.map(&inspect/1) |> Enum.split(-1)
+      {what, other} = if beam?, do: {"beam sponsor", ""}, else: {"sponsor", "; beam: true has others"}
+
+      raise ArgumentError,
+            "unknown option #{inspect(key)} of #{what} #{inspect(name)}; there are #{Enum.join(init, ", ")} and " <>
+              "#{last}#{other}"
+    end
+  end
+
+  defp beam!(_name, beam?) when is_boolean(beam?), do: beam?
+
+  defp beam!(name, other) do
+    raise ArgumentError, "expected :beam of sponsor #{inspect(name)} to be a boolean, got: #{inspect(other)}"
+  end
+
+  defp max_concurrency!(_name, n) when is_integer(n) and n in 1..0xFFFFFFFF, do: n
+
+  defp max_concurrency!(name, other) do
+    raise ArgumentError,
+          "expected :max_concurrency of sponsor #{inspect(name)} to be a positive number of turns, " <>
+            "got: #{inspect(other)}"
   end
 
   @doc "Checks the name of a sponsor; raises `ArgumentError`."

@@ -86,6 +86,14 @@ defmodule Mote.Telemetry.DefaultLogger do
      fn -> "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns in #{ms(m.duration)}, #{m.queued} queued" end}
   end
 
+  defp line([:sponsor, :turns], m, meta) do
+    {:debug,
+     fn ->
+       "sponsor #{inspect(meta.sponsor)}: #{m.turns} turns of #{inspect(meta.module)}.#{meta.behaviour} in " <>
+         "#{ms(m.run_time)}, the longest in #{ms(m.longest)}"
+     end}
+  end
+
   defp line([:sponsor, :overload], m, meta),
     do: {:warning, fn -> "sponsor #{inspect(meta.sponsor)} was full for #{m.count} messages" end}
 

@@ -110,7 +110,12 @@ defmodule Mote.Turn.Stage do
   def abort(reason), do: throw({__MODULE__, reason})
 
   @doc "The time that the turn is to read, in nanoseconds; `nil` when it is the system's, or there is no turn."
-  def now, do: Process.get(@now)
+  def now do
+    case Process.get(@now) do
+      read when is_function(read) -> read.()
+      now -> now
+    end
+  end
 
   def me, do: elem(Process.get(@context), 0)
 

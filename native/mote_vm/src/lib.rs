@@ -55,6 +55,7 @@
 //!     cores: Vec::new(),
 //!     inbox: 1_000,
 //!     patient: false,
+//!     outside: None,
 //! };
 //! let config = Config {
 //!     name: "example".to_string(),

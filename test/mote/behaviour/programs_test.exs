@@ -28,7 +28,7 @@ defmodule Mote.Behaviour.ProgramsTest do
   # Programs of one seed, of sizes from one to that.
   @chapter 500
 
-  property "plain Elixir, IR and the machine do the same" do
+  property "plain Elixir, IR, the machine and its beam sponsors do the same" do
     worth = start_supervised!({Agent, fn -> {MapSet.new(), %{}} end})
     first = ExUnit.configuration()[:seed]
     began = System.monotonic_time(:second)
@@ -76,7 +76,14 @@ defmodule Mote.Behaviour.ProgramsTest do
         {:ok, machine} = Mote.start_link(fuel: fuel, tier: tier)
         {:ok, native} = Generators.load(machine, Generators.Starter)
         {fuel, native.tier, machine}
-      end
+      end ++
+        for fuel <- @fuels do
+          # One turn after the other: so its order is that of a single thread.
+          sponsors = [io: [beam: true, max_concurrency: 1]]
+          {:ok, machine} = Mote.start_link(fuel: fuel, sponsors: sponsors)
+          {:ok, _native} = Generators.load(machine, Generators.Starter)
+          {fuel, :beam, machine}
+        end
 
     check all(program <- Generators.program(), max_runs: n, initial_seed: seed) do
       Generators.with_module(program, fn module ->

@@ -68,9 +68,9 @@ defmodule Mote.Bench.ProgramsTest do
              ~w(fork_bomb floor cps chain ping_pong serializer ring counting hot fan) ++
                ~w(neighbours sor radixsort sieve apsp big) ++
                ~w(merge_sort northwind northwind_joins northwind_threads) ++
-               ~w(erfc_bomb random_bomb time_eater time_eater_sends self_send cons fib erfc_dsl maps binaries) ++
+               ~w(erfc_bomb random_bomb time_eater time_eater_sends self_send cons fib erfc_dsl maps directory binaries) ++
                ~w(vectors idle estragon sendx beside apart apart_erfc idle_cpu ask boundary door timers futures fib_futures) ++
-               ~w(k_means k_nearest pool_size telemetry churn) ++
+               ~w(k_means k_nearest pool_size beam_turns telemetry churn) ++
                ~w(collecting gc_pause quota sockets)
 
     assert Bench.fetch("unknown") == :error

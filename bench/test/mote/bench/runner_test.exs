@@ -85,7 +85,8 @@ defmodule Mote.Bench.RunnerTest do
              {:beam, :ns_per_actor, 3},
              {:mote_st, :ratio_vs_beam, 3},
              {:mote_mt, :ratio_vs_beam, 3},
-             {:mote_mt, :ratio_mt_vs_st, 3}
+             {:mote_mt, :ratio_mt_vs_st, 3},
+             {:mote_mt, :ratio_cpu_mt_vs_st, 3}
            ]
 
     values = fn variant, metric ->

@@ -81,6 +81,7 @@ pub fn heard(unit: &[u8], tier: Tier, fuel: u64) -> Heard {
             cores: Vec::new(),
             inbox: usize::MAX,
             patient: false,
+            outside: None,
         }],
         fuel,
         memory: 1 << 30,

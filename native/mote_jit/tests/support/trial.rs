@@ -166,6 +166,7 @@ impl Court {
                 cores: Vec::new(),
                 inbox: usize::MAX,
                 patient: false,
+                outside: None,
             }],
             fuel: FUEL,
             memory: MEMORY,

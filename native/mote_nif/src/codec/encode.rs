@@ -14,6 +14,7 @@
 //!    all of that. Any other is copied, also one whose bytes do not begin with a byte, or whose last byte is not whole.
 //! 3. A function is charged with all that the binaries keep which it has captured.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, MOST_KEPT, NORMAL};
+use crate::codec::made::Made;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
@@ -53,6 +54,8 @@ pub struct Encoder<'m, 'a> {
     kept: Option<Kept>,
     atoms: AtomCache,
     stack: Vec<Term<'a>>,
+    /// What the turn has made that the terms are of, if they are of one.
+    pub made: Made<'a>,
     /// What was written so far.
     pub builder: Builder,
 }
@@ -71,6 +74,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
             kept: means.known(),
             atoms: AtomCache::here(),
             stack: Vec::new(),
+            made: Made::default(),
             builder: Builder::new(),
         }
     }
@@ -106,6 +110,12 @@ impl<'m, 'a> Encoder<'m, 'a> {
             self.one(term)?;
         }
         Ok(())
+    }
+
+    /// Writes a tuple of them.
+    pub fn all(&mut self, terms: &[Term<'a>]) -> Result<(), Unwritten> {
+        self.builder.tuple(terms.len());
+        terms.iter().try_for_each(|term| self.term(*term))
     }
 
     fn one(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
@@ -178,6 +188,10 @@ impl<'m, 'a> Encoder<'m, 'a> {
     }
 
     fn reference(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
+        if let Some(place) = self.made.timer(term) {
+            self.builder.made(place);
+            return Ok(());
+        }
         if is_ours(term) {
             return self.opaque(term, Class::Reference);
         }
@@ -314,7 +328,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
                     self.builder.foreign(Arc::new(elsewhere));
                 }
             },
-            None => return self.entries(term),
+            None => return self.made_or_entries(term),
         }
         Ok(())
     }
@@ -325,6 +339,20 @@ impl<'m, 'a> Encoder<'m, 'a> {
             self.builder.atom(sponsor);
         }
         self.builder.address(held);
+    }
+
+    /// What stands for an actor that the turn has made, also on a sponsor; or a map of any kind.
+    fn made_or_entries(&mut self, map: Term<'a>) -> Result<(), Unwritten> {
+        let on = self.made.on(map);
+        let Some(place) = self.made.actor(on.map_or(map, |(_, actor)| actor)) else {
+            return self.entries(map);
+        };
+        if let Some((sponsor, _)) = on {
+            self.builder.on();
+            self.builder.atom(sponsor);
+        }
+        self.builder.made(place);
+        Ok(())
     }
 
     fn entries(&mut self, map: Term<'a>) -> Result<(), Unwritten> {

@@ -3,4 +3,5 @@ pub mod carried;
 pub mod decode;
 pub mod encode;
 pub mod letters;
+pub mod made;
 pub mod repack;

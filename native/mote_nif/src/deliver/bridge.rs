@@ -1,10 +1,12 @@
 //! What a machine tells the process that answers for it.
 use crate::deliver::message::post;
+use crate::deliver::outside;
 use crate::held::bridge::{pin, Bridge};
 use crate::held::foreign;
 use crate::held::question::Customer;
 use crate::term::atoms::{self, names};
-use mote_vm::machine::{Abort, Fault, Machine, Outside};
+use mote_vm::base::atom::Atom;
+use mote_vm::machine::{Abort, Fault, Machine, Outside, TurnOutside};
 use mote_vm::Term as Value;
 use rustler::types::tuple::make_tuple;
 use rustler::Encoder;
@@ -57,6 +59,14 @@ impl Outside for Bridge {
 
     fn newest_question(&self) -> Option<u64> {
         self.questions.newest()
+    }
+
+    fn begin_turn(&self, machine: &Machine, turn: TurnOutside<'_>) {
+        outside::begin(self, machine, turn);
+    }
+
+    fn call_off(&self, sponsor: Atom) {
+        self.close_desk(sponsor);
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -6,4 +6,5 @@ pub mod foreign;
 pub mod mail;
 pub mod message;
 pub mod outbox;
+pub mod outside;
 pub mod trap;

@@ -10,16 +10,19 @@ use rustler::{Atom, Term, TermType};
 use std::sync::Arc;
 
 /// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
-/// senders wait for room.
-pub type SponsorTerm = (Name, usize, Vec<usize>, usize, bool);
+/// senders wait for room; and how many turns run outside at once, if they run there.
+pub type SponsorTerm = (Name, usize, Vec<usize>, usize, bool, Option<usize>);
 
-pub fn sponsor_config((Name(name), threads, cores, inbox, patient): SponsorTerm) -> SponsorConfig {
+pub fn sponsor_config(
+    (Name(name), threads, cores, inbox, patient, outside): SponsorTerm,
+) -> SponsorConfig {
     SponsorConfig {
         name,
         threads,
         cores,
         inbox,
         patient,
+        outside,
     }
 }
 

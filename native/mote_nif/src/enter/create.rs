@@ -134,5 +134,6 @@ pub fn not_created(error: CreateError) -> Atom {
     match error {
         CreateError::NoMemory => names::no_memory(),
         CreateError::OtherMachine => names::load(),
+        CreateError::Misplaced => names::misplaced(),
     }
 }

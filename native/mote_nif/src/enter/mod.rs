@@ -2,6 +2,7 @@ pub mod batch;
 pub mod config;
 pub mod create;
 pub mod drain;
+pub mod effects;
 pub mod future;
 pub mod letter;
 pub mod question;

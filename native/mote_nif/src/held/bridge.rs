@@ -1,9 +1,12 @@
 //! The way from a running machine to its resource. deliver/bridge.rs has what comes by it.
+use crate::held::desk::Desk;
 use crate::held::machine::{MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
+use mote_vm::base::atom::Atom;
 use mote_vm::values::foreign::Carrier;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
 use rustler::ResourceArc;
 use std::sync::Arc;
 
@@ -14,6 +17,7 @@ pub struct Bridge {
     pub reports: Arc<Reports>,
     /// What waits to be sent to processes.
     pub mail: Arc<Mail>,
+    desks: Mutex<FxHashMap<Atom, Arc<Desk>>>,
 }
 
 impl Bridge {
@@ -23,7 +27,26 @@ impl Bridge {
             questions: resource.questions.clone(),
             reports: resource.reports.clone(),
             mail: resource.mail.clone(),
+            desks: Mutex::default(),
             pin: RwLock::new(Some(resource)),
+        }
+    }
+
+    /// The desk of a sponsor whose turns run outside.
+    pub fn desk(&self, sponsor: Atom) -> Arc<Desk> {
+        self.desks.lock().entry(sponsor).or_default().clone()
+    }
+
+    /// The same, if anybody has asked for it.
+    pub fn known_desk(&self, sponsor: Atom) -> Option<Arc<Desk>> {
+        self.desks.lock().get(&sponsor).cloned()
+    }
+
+    /// The sponsor is gone.
+    pub fn close_desk(&self, sponsor: Atom) {
+        let desk = self.desks.lock().remove(&sponsor);
+        if let Some(desk) = desk {
+            desk.close();
         }
     }
 }

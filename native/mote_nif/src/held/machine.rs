@@ -5,6 +5,8 @@
 //!    unloaded under its threads. Whoever joined releases the pin.
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: what
 //!    is large when it goes, or has many receivers, they leave to another thread (aside.rs).
+use crate::held::bridge::Bridge;
+use crate::held::desk::Desk;
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
 use crate::term::atoms::{self, names};
@@ -109,6 +111,18 @@ impl MachineResource {
         // Acquire: a thread that sees it finds everything joined.
         let machine = self.machine.get();
         machine.filter(|_| !self.joined.load(Acquire))
+    }
+
+    /// The desk of a sponsor whose turns run outside.
+    pub fn desk(&self, sponsor: Atom) -> Option<Arc<Desk>> {
+        let bridge = self.running()?.outside().as_any();
+        Some(bridge.downcast_ref::<Bridge>()?.desk(sponsor))
+    }
+
+    /// The same, if anybody has asked for it.
+    pub fn known_desk(&self, sponsor: Atom) -> Option<Arc<Desk>> {
+        let bridge = self.machine.get()?.outside().as_any();
+        bridge.downcast_ref::<Bridge>()?.known_desk(sponsor)
     }
 
     /// Tells it to stop.

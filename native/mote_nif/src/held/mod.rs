@@ -2,6 +2,7 @@ pub mod aside;
 pub mod bridge;
 pub mod call;
 pub mod cell;
+pub mod desk;
 pub mod foreign;
 pub mod handle;
 pub mod machine;

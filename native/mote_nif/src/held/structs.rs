@@ -10,7 +10,6 @@ use mote_vm::base::atom::Atom;
 use mote_vm::base::ids::{BehaviourName, TimerId};
 use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
-use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Encoder, Env, ResourceArc, Term};
 
 /// What a map says it is.
@@ -36,16 +35,16 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
             } = address_fields(map)?;
             Some(Struct::Address(machine.decode().ok()?, key, sponsor))
         }
-        3 if is_struct(map, names::timer()) => {
+        3 if read::is_struct(map, names::timer()) => {
             let machine = read::get(map, names::machine())?.decode().ok()?;
             let timer = parse_timer(read::get(map, names::key())?)?;
             Some(Struct::Timer(machine, timer))
         }
-        3 if is_struct(map, names::outbox()) => {
+        3 if read::is_struct(map, names::outbox()) => {
             let outbox = read::get(map, names::reference())?.decode().ok()?;
             Some(Struct::Outbox(outbox))
         }
-        2 if is_struct(map, names::customer()) => {
+        2 if read::is_struct(map, names::customer()) => {
             let customer = read::get(map, names::reference())?.decode().ok()?;
             Some(Struct::Customer(customer))
         }
@@ -62,7 +61,7 @@ pub struct Fields<'a> {
 
 /// The fields of an address; none of anything else.
 pub fn address_fields(map: Term<'_>) -> Option<Fields<'_>> {
-    if map_size(map) != 4 || !is_struct(map, names::address()) {
+    if map_size(map) != 4 || !read::is_struct(map, names::address()) {
         return None;
     }
     let sponsor = read::get(map, names::sponsor()).filter(|sponsor| sponsor.is_atom())?;
@@ -71,10 +70,6 @@ pub fn address_fields(map: Term<'_>) -> Option<Fields<'_>> {
         key: parse_key(read::get(map, names::key())?)?,
         sponsor: Some(atoms::number(sponsor)).filter(|name| *name != Atom::NIL),
     })
-}
-
-fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
-    read::get(map, names::__struct__()).is_some_and(|found| found.as_c_arg() == name.as_c_arg())
 }
 
 /// Whether a reference is one of our own resources, which must not be kept longer than needed.

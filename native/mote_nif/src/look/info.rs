@@ -87,9 +87,22 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
         .iter()
         .map(|counts| counters(env, counts))
         .collect();
+    let beam = resource.known_desk(info.name);
+    let (running, _, longest) = beam.as_ref().map(|desk| desk.look()).unwrap_or_default();
+    let longest = longest.map(|(module, name, age)| {
+        let behaviour = [module, name].map(|atom| atoms::to_term(env, atom));
+        let about = [
+            ("behaviour", (behaviour[0], behaviour[1]).encode(env)),
+            ("age", (age.as_millis() as u64).encode(env)),
+        ];
+        map(env, &about)
+    });
     map(
         env,
         &[
+            ("beam", beam.is_some().encode(env)),
+            ("running", running.encode(env)),
+            ("longest", longest.encode(env)),
             ("started", (started.as_nanos() as u64).encode(env)),
             ("threads", threads.encode(env)),
             ("asleep", info.asleep.encode(env)),

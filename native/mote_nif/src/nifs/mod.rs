@@ -46,6 +46,7 @@ pub mod futures;
 pub mod machines;
 pub mod mail;
 pub mod outboxes;
+pub mod outside;
 pub mod questions;
 pub mod room;
 pub mod surveys;

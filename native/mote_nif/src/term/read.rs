@@ -1,4 +1,5 @@
 //! Looking into terms, one level at a time.
+use crate::term::atoms::names;
 use mote_vm::values::big::MOST_LIMBS;
 use rustler::sys::{
     enif_get_int64, enif_get_list_cell, enif_get_map_size, enif_get_map_value, enif_get_tuple,
@@ -117,4 +118,10 @@ pub fn small_integer(term: Term<'_>) -> Option<i64> {
     // SAFETY: `n` is written when the integer fits.
     let fits = unsafe { enif_get_int64(term.get_env().as_c_arg(), term.as_c_arg(), &mut n) };
     (fits != 0).then_some(n)
+}
+
+/// Whether a map is a struct of that name.
+pub fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
+    let found = get(map, names::__struct__());
+    found.is_some_and(|found| found.as_c_arg() == name.as_c_arg())
 }

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 pub struct Atom(u32);
 
 /// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 19] = [
+const WELL_KNOWN: [&str; 22] = [
     "nil",
     "true",
     "false",
@@ -32,6 +32,9 @@ const WELL_KNOWN: [&str; 19] = [
     "killed",
     "raised",
     "moved",
+    "beam_only",
+    "crashed",
+    "timeout",
 ];
 
 impl Atom {
@@ -73,6 +76,12 @@ impl Atom {
     pub const RAISED: Atom = Atom(17);
     /// `:moved`
     pub const MOVED: Atom = Atom(18);
+    /// `:beam_only`
+    pub const BEAM_ONLY: Atom = Atom(19);
+    /// `:crashed`
+    pub const CRASHED: Atom = Atom(20);
+    /// `:timeout`
+    pub const TIMEOUT: Atom = Atom(21);
 
     /// The number.
     #[inline(always)]

@@ -76,6 +76,10 @@ counters! {
     aborts_undefined_function,
     /// Turns aborted where Elixir would raise: an operation had no answer, or nothing matched.
     aborts_raised,
+    /// Turns aborted outside of the machine: they raised, threw or exited, or were killed.
+    aborts_crashed,
+    /// Turns aborted because they took longer outside of the machine than they may.
+    aborts_timeout,
     /// Turns aborted because what had asked for them was killed.
     aborts_killed,
     /// Turns aborted, and messages from outside given up, because memory ended.

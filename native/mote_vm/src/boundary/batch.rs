@@ -185,7 +185,7 @@ impl Batch {
         let mut foreigns = self.contents.into_foreigns();
         each(&ends, &targets, |target, at| {
             let mark = heap.mark();
-            let made = parcel::unpack(&words[at], &mut foreigns, heap, scratch);
+            let made = parcel::unpack(&words[at], &mut foreigns, &[], heap, scratch);
             if made.is_none() {
                 heap.rewind(mark);
                 deliver(target, None);

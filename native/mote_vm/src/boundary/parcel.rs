@@ -35,6 +35,7 @@ const ON: u64 = 0x60;
 const TIMER: u64 = 0x70;
 const MAP: u64 = 0x80;
 const INTEGER: u64 = 0x90;
+const MADE: u64 = 0xA0;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
@@ -119,8 +120,19 @@ impl Parcel {
     pub(crate) fn unpack(mut self, heap: &mut Heap, scratch: &mut Vec<Value>) -> Value {
         match &self.words {
             Words::Few([value, ..], 1) if !value.is_boxed() => *value,
-            words => unpack(words.as_slice(), &mut self.foreigns, heap, scratch),
+            words => unpack(words.as_slice(), &mut self.foreigns, &[], heap, scratch),
         }
+    }
+
+    /// The same for what a turn outside has done: what it has made stands where it says so.
+    pub(crate) fn unpack_with(
+        mut self,
+        made: &[Value],
+        heap: &mut Heap,
+        scratch: &mut Vec<Value>,
+    ) -> Value {
+        let words = self.words.as_slice();
+        unpack(words, &mut self.foreigns, made, heap, scratch)
     }
 }
 

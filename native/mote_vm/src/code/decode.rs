@@ -123,18 +123,27 @@ fn import(reader: &mut Reader) -> Result<Import, LoadError> {
     })
 }
 
+/// Of a behaviour: its turns run outside of the machine only.
+const OUTSIDE_ONLY: u8 = 2;
+
 /// What functions and behaviours have in common.
 struct Head {
     name: u32,
     arity: u32,
     registers: u16,
     flag: bool,
+    outside_only: bool,
     code: Vec<Instr>,
     sites: Vec<CallSite>,
 }
 
 /// `given` is how many values beside its arguments or captures it starts with.
-fn head(reader: &mut Reader, what: &'static str, given: u32) -> Result<Head, LoadError> {
+fn head(
+    reader: &mut Reader,
+    what: &'static str,
+    given: u32,
+    most_flags: u8,
+) -> Result<Head, LoadError> {
     let name = index(reader, "atom")?;
     let start = reader.offset();
     let arity = reader.at_most(what, MAX_ARITY)?;
@@ -148,14 +157,15 @@ fn head(reader: &mut Reader, what: &'static str, given: u32) -> Result<Head, Loa
     }
     let start = reader.offset();
     let flags = reader.u8()?;
-    if flags > 1 {
+    if flags > most_flags {
         return Err(unknown(start, "meaning of flags", flags.into()));
     }
     Ok(Head {
         name,
         arity,
         registers,
-        flag: flags == 1,
+        flag: flags & 1 != 0,
+        outside_only: flags & OUTSIDE_ONLY != 0,
         code: reader.sequence("number of instructions", MAX_INSTRUCTIONS, 1, instruction)?,
         sites: reader.sequence("number of call sites", MAX_INSTRUCTIONS, 2, site)?,
     })
@@ -169,7 +179,7 @@ fn site(reader: &mut Reader) -> Result<CallSite, LoadError> {
 }
 
 fn function(reader: &mut Reader) -> Result<Function, LoadError> {
-    let head = head(reader, "arity", 0)?;
+    let head = head(reader, "arity", 0, 1)?;
     Ok(Function {
         name: head.name,
         arity: head.arity,
@@ -181,12 +191,14 @@ fn function(reader: &mut Reader) -> Result<Function, LoadError> {
 }
 
 fn behaviour(reader: &mut Reader) -> Result<Behaviour, LoadError> {
-    let head = head(reader, "number of captures", 1)?;
+    let head = head(reader, "number of captures", 1, 1 | OUTSIDE_ONLY)?;
     Ok(Behaviour {
         name: head.name,
         captures: head.arity,
         registers: head.registers,
-        safe: head.flag,
+        // It may become wherever its turns run.
+        safe: head.flag && !head.outside_only,
+        outside_only: head.outside_only,
         code: head.code,
         sites: head.sites,
     })

@@ -166,6 +166,8 @@ pub struct Behaviour {
     pub registers: u16,
     /// Whether it never becomes anything else.
     pub safe: bool,
+    /// Its turns run outside of the machine and nowhere else (threads/away.rs).
+    pub outside_only: bool,
     /// The instructions; it starts at the first.
     pub code: Vec<Instr>,
     /// Calls that aborts name, by ascending instruction.

@@ -110,6 +110,10 @@ pub(crate) struct BehaviourCode {
     pub(crate) captures: u16,
     /// It never becomes (verify.rs): its turns need no owner.
     pub(crate) safe: bool,
+    /// Its turns run outside of the machine and nowhere else (threads/away.rs).
+    pub(crate) outside_only: bool,
+    /// The hash of its unit.
+    pub(crate) hash: u64,
     pub(crate) module: Atom,
     pub(crate) name: Atom,
 }
@@ -192,6 +196,8 @@ impl Program {
             },
             captures: 0,
             safe,
+            outside_only: false,
+            hash: 0,
             module: Atom::NIL,
             name: Atom::new(name),
         };
@@ -383,7 +389,7 @@ impl Program {
             install_function(inner, function, name, *own, &context);
         }
         let install = |behaviour: &Behaviour| {
-            let name = (module, atoms[behaviour.name as usize]);
+            let name = (module, atoms[behaviour.name as usize], unit.hash);
             self.install_behaviour(inner, behaviour, name, &context)
         };
         let ids = unit.behaviours.iter().map(install).collect();
@@ -402,7 +408,7 @@ impl Program {
         &self,
         inner: &mut Registry,
         behaviour: &Behaviour,
-        (module, name): (Atom, Atom),
+        (module, name, hash): (Atom, Atom, u64),
         context: &lower::Context<'_>,
     ) -> BehaviourId {
         let code = BehaviourCode {
@@ -414,6 +420,8 @@ impl Program {
             ),
             captures: behaviour.captures as u16,
             safe: behaviour.safe,
+            outside_only: behaviour.outside_only,
+            hash,
             module,
             name,
         };

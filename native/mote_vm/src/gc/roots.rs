@@ -2,7 +2,7 @@
 //!
 //! | root | where |
 //! |---|---|
-//! | events queued, leaving, held, given and received | each thread's queue and lists, each inbox |
+//! | events queued, leaving, held, given, received and of turns outside | each thread's queue and lists, each inbox |
 //! | messages and looks from outside that wait | each inbox, and each dispatcher of a seeded machine |
 //! | timers | each station |
 //! | actors whose turns are counted | each thread's watches |
@@ -70,6 +70,9 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
     for thread in threads {
         visitor.queue(&thread.turn.queue);
         thread.turn.leaving.each(|event| visitor.event(event));
+        if let Some(away) = &thread.away {
+            away.each(|event| visitor.event(event));
+        }
         for (target, parcel) in &thread.arrivals {
             visitor.actor(target.0);
             parcel.each_address(|value| visitor.value(value));
@@ -87,6 +90,7 @@ mod tests {
     use crate::boundary::batch::BatchLetters;
     use crate::boundary::parcel::{Builder, Parcel};
     use crate::testing::still::Still;
+    use crate::threads::away::Away;
     use crate::threads::watch::{Watch, Watched};
     use crate::turns::leaving::Kind;
     use crate::turns::queue::Event;
@@ -138,6 +142,16 @@ mod tests {
     #[test]
     fn nothing_is_a_root_of_a_machine_that_has_nothing() {
         assert!(Still::new(1).roots().is_empty());
+    }
+
+    #[test]
+    fn turns_outside_and_what_waits_for_their_actors_are_roots() {
+        let mut still = Still::new(1);
+        let mut away = Away::new(1);
+        away.leaves(1, event(1, 2));
+        assert!(away.line_up(event(1, 3)) && !away.line_up(event(4, 5)));
+        still.thread.away = Some(Box::new(away));
+        assert_eq!(still.roots(), [1, 2, 3]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub enum StepError {
     Running,
     /// There is no sponsor of that name.
     Unknown,
-    /// The sponsor has several threads, which have no order of turns.
+    /// The sponsor has several threads, or its turns run outside: they have no order.
     ManyThreads,
 }
 
@@ -54,7 +54,7 @@ impl Machine {
             None => Some(self.sponsors().first().clone()),
         };
         let sponsor = found.ok_or(StepError::Unknown)?;
-        if sponsor.stations.len() > 1 {
+        if sponsor.stations.len() > 1 || sponsor.outside.is_some() {
             return Err(StepError::ManyThreads);
         }
         let call = thread::call(|thread| thread.step(see));

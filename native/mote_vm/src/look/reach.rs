@@ -148,14 +148,5 @@ pub(super) fn cell_bytes(value: Value) -> u64 {
 /// What an actor has captured. Only while no turn of it runs.
 pub(crate) fn captures(program: &Program, actor: &Actor) -> impl Iterator<Item = Value> {
     let behaviour = program.behaviour(actor.header().behaviour());
-    captured(behaviour.captures as usize, actor.state())
-}
-
-/// The values behind the state word of a behaviour that captures `n`.
-pub(crate) fn captured(n: usize, state: Value) -> impl Iterator<Item = Value> {
-    (0..n).map(move |i| match n {
-        1 => state,
-        // SAFETY: an actor's state is a pointer to as many captures as its behaviour has, if these are two or more.
-        _ => unsafe { *(state.word() as *const Value).add(i) },
-    })
+    actor.captured(behaviour.captures as usize)
 }

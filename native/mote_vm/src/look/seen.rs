@@ -4,7 +4,7 @@
 //! an address in what a turn has staged that could not be reached from what it was given (its actor, the captures, the
 //! message) is that of a new actor; and a new actor that what is staged does not reach is garbage already. Of an aborted
 //! turn the new actors are shown, and that it is aborted; they are no addresses (turn/staged.rs).
-use super::reach::{captured, captures, Reach};
+use super::reach::{captures, Reach};
 use super::turn::{Created, Effects, Outcome, Seen, TurnSeen};
 use super::BehaviourName;
 use crate::code::program::BehaviourCode;
@@ -14,7 +14,7 @@ use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
 use crate::turns::turn::staged::Staged;
 use crate::turns::turn::{TimerStep, Turn};
-use crate::values::actor::{Actor, BehaviourId};
+use crate::values::actor::{captured, Actor, BehaviourId};
 use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 

@@ -46,9 +46,12 @@ fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     moving(thread, show);
 }
 
-/// What leaves for other threads at the end of the batch, or waits for its actors.
+/// What leaves for other threads at the end of the batch, or waits for its actors, also for turns of theirs outside.
 fn moving(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     thread.turn.leaving.each(|event| show(event.target));
+    if let Some(away) = &thread.away {
+        away.each_waiting(|event| show(event.target));
+    }
 }
 
 fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {

@@ -5,6 +5,7 @@ use crate::base::atom::Atom;
 use crate::base::clock::ClockKind;
 use crate::base::counters::Counts;
 use crate::base::ids::BehaviourName;
+use crate::boundary::parcel::Parcel;
 pub use crate::boundary::refusal::Refusal;
 use crate::code::program::Program;
 use crate::gc::GcInfo;
@@ -17,7 +18,7 @@ use crate::threads::seeded::Schedule;
 use crate::threads::sponsor::SponsorConfig;
 pub use crate::turns::abort::Abort;
 use crate::values::actor::BehaviourId;
-use crate::values::term::Term;
+use crate::values::term::{ActorRef, Term};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,6 +38,14 @@ pub trait Outside: Send + Sync + 'static {
     /// Whether the caller that asked for a turn with that message has killed it. Called now and then during long turns.
     fn is_killed(&self, _message: Term<'_>) -> bool {
         false
+    }
+    /// A turn is to run outside: of a sponsor whose turns do. Whoever has run it says so by `Machine::end_turn`.
+    fn begin_turn(&self, machine: &Machine, turn: TurnOutside<'_>) {
+        let _ = (machine, turn);
+    }
+    /// A sponsor is removed whose turns run outside: those that have not ended will not be heard any more.
+    fn call_off(&self, sponsor: Atom) {
+        let _ = sponsor;
     }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;
@@ -123,6 +132,66 @@ pub enum RemoveError {
     First,
 }
 
+/// A turn that is to run outside.
+pub struct TurnOutside<'m> {
+    /// What it is known by until it has ended: in no machine has another one that number.
+    pub number: u64,
+    /// The sponsor whose turn it is.
+    pub sponsor: Atom,
+    /// The actor's behaviour.
+    pub behaviour: BehaviourName,
+    /// The hash of the unit that the behaviour is of.
+    pub version: u64,
+    /// Whether the turn can run nowhere else.
+    pub only_outside: bool,
+    /// The actor.
+    pub actor: ActorRef<'m>,
+    /// What it has captured.
+    pub captures: Vec<Term<'m>>,
+    /// Its message.
+    pub message: Term<'m>,
+}
+
+/// How a turn outside has ended.
+pub enum Outcome {
+    /// It is to be committed.
+    Done(Effects),
+    /// Its message matched no clause.
+    Ignored,
+    /// It is aborted, and why.
+    Aborted(Parcel),
+    /// It is to run here: nobody outside has that version of its behaviour.
+    Here,
+}
+
+/// One thing that a turn has done.
+pub enum Effect {
+    /// An actor, with so many captures; none has the behaviour `sink`.
+    Create(Option<Behaviour>, Option<Atom>, usize),
+    /// A target, a message.
+    Send,
+    /// A sponsor, a target, a message.
+    Sendx,
+    /// A delay in milliseconds if it is one; a target, a message.
+    SendAfter(Option<u64>),
+    /// A timer.
+    CancelTimer,
+    /// What the actor had kept, a list with the newest first, comes before all others for it.
+    Unstash,
+    /// As `Create`. The last one counts.
+    Become(Option<Behaviour>, usize),
+}
+
+/// All that a turn has done.
+#[derive(Default)]
+pub struct Effects {
+    /// In the order of the program.
+    pub steps: Vec<Effect>,
+    /// A tuple of what they have to do with, one after the other. What they have made, actors and timers, stands there by its
+    /// place among all that was made.
+    pub values: Option<Parcel>,
+}
+
 /// A version of a behaviour that a machine has; good for creating actors there and nowhere else.
 #[derive(Clone)]
 pub struct Behaviour {
@@ -137,6 +206,8 @@ pub enum CreateError {
     NoMemory,
     /// The behaviour, or an address in the captures, is one of another machine's.
     OtherMachine,
+    /// The behaviour's turns run outside only, and the sponsor is none whose turns do.
+    Misplaced,
 }
 
 impl std::fmt::Display for CreateError {
@@ -145,6 +216,9 @@ impl std::fmt::Display for CreateError {
             CreateError::NoMemory => write!(f, "the machine has no memory left for the actor"),
             CreateError::OtherMachine => {
                 write!(f, "the behaviour or an address is one of another machine's")
+            }
+            CreateError::Misplaced => {
+                write!(f, "the behaviour's turns run outside only, and the sponsor is none whose turns do")
             }
         }
     }

@@ -3,17 +3,19 @@
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
 use crate::base::atom::Atom;
+use crate::base::ids::ThreadNumber;
 use crate::boundary::batch::{Batch, BatchLetters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{Refusal, Refused};
 use crate::boundary::room::{InLine, Permit};
 use crate::heap::Heap;
 use crate::look::inspect;
-use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look};
+use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in;
 use crate::threads::station::Station;
+use crate::threads::thread;
 use crate::values::actor::{Actor, Header, SponsorId};
 use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key, Target};
@@ -85,7 +87,7 @@ impl Machine {
         let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
         let header = Header::new(behaviour.id, pinned, 0);
         let ours = captures.iter().all(|parcel| parcel.is_for(&self.0.handles));
-        self.create_with(behaviour, ours, |heap| {
+        self.create_with(behaviour, pinned, ours, |heap| {
             let mark = heap.mark();
             let create = |captures| self.create_in(heap, header, captures);
             let made: Result<Vec<_>, _> = captures.into_iter().map(create).collect();
@@ -105,7 +107,7 @@ impl Machine {
     ) -> Result<R, CreateError> {
         let header = Header::new(behaviour.id, pinned, 0);
         let ours = captures.is_for(&self.0.handles);
-        self.create_with(behaviour, ours, |heap| {
+        self.create_with(behaviour, pinned, ours, |heap| {
             self.create_in(heap, header, captures).map(hold)
         })
     }
@@ -115,11 +117,17 @@ impl Machine {
     fn create_with<R>(
         &self,
         behaviour: &Behaviour,
+        pinned: Option<SponsorId>,
         ours: bool,
         make: impl FnOnce(&mut Heap) -> Result<R, CreateError>,
     ) -> Result<R, CreateError> {
         if !ours || !Arc::ptr_eq(&behaviour.program, &self.0.program) {
             return Err(CreateError::OtherMachine);
+        }
+        let runs_outside = |id| self.0.sponsors.by_id(id).outside.is_some();
+        let only_outside = self.0.program.behaviour(behaviour.id).outside_only;
+        if only_outside && !pinned.is_some_and(runs_outside) {
+            return Err(CreateError::Misplaced);
         }
         let made = self.0.leases.with_guest(make);
         let made = made.ok_or(CreateError::NoMemory)?;
@@ -400,6 +408,15 @@ impl Machine {
     /// Counts messages that had been handed over and then found nobody.
     pub fn count_undelivered(&self, messages: u64) {
         self.0.ended.lock().counts.undelivered += messages;
+    }
+
+    /// A turn outside has ended. Whether its thread hears of it; it may know of another end already.
+    pub fn end_turn(&self, number: u64, outcome: Outcome) -> bool {
+        let Some(station) = self.stations().find(number as ThreadNumber) else {
+            return false;
+        };
+        let call = thread::call(move |thread| thread.turn_ended(number, outcome));
+        station.push(Entry::Call(call)).is_ok()
     }
 
     /// A handle of an actor seen in a term. The caller owns it.

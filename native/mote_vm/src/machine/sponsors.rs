@@ -29,9 +29,9 @@ impl Machine {
             return Err(StartError::Stopped);
         }
         // A seeded machine decides itself what several threads would leave open.
-        let count = match self.0.seeded {
-            Some(_) => 1,
-            None => config.threads.max(1),
+        let count = match (self.0.seeded.is_some(), config.outside) {
+            (true, _) | (_, Some(_)) => 1,
+            _ => config.threads.max(1),
         };
         let interpreters: Option<Vec<_>> = (0..count).map(|_| Interpreter::new()).collect();
         let interpreters = interpreters.ok_or(StartError::Memory)?;
@@ -47,7 +47,9 @@ impl Machine {
             true => self.0.sponsors.add(config.name, |id| {
                 let room = Arc::new(Room::new(config.inbox, config.patient));
                 stations.iter().for_each(|station| station.open(&room));
-                Sponsor::new(id, config.name, stations.clone(), room)
+                let mut sponsor = Sponsor::new(id, config.name, stations.clone(), room);
+                sponsor.outside = config.outside;
+                sponsor
             }),
             false => Err(AddError::TooManyThreads),
         };

@@ -45,6 +45,7 @@ impl Still {
             cores: Vec::new(),
             inbox: usize::MAX,
             patient: false,
+            outside: None,
         };
         let config = Config {
             name: "still".to_string(),

@@ -89,6 +89,20 @@ impl Dispatch {
             entry::ABSENT => self.interpret(behaviour, event),
             _ => self.stopped(id, behaviour, event),
         };
+        let units = self.conclude(behaviour, event, end, interpreted, see);
+        self.running = None;
+        units + self.turn.tidy_up() / 2
+    }
+
+    /// Commits or undoes a turn that has ended so; `interpreted`: how many turns had been before it.
+    pub(crate) fn conclude(
+        &mut self,
+        behaviour: &BehaviourCode,
+        event: Event,
+        end: Result<End, Aborted>,
+        interpreted: u64,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
+    ) -> u64 {
         let verdict = self.verdict(end);
         let units = match verdict {
             Verdict::Postponed => {
@@ -121,13 +135,20 @@ impl Dispatch {
             Verdict::Aborted(reason) => self.aborted(behaviour, event, reason),
         }
         self.turn.actor = std::ptr::null();
-        self.running = None;
-        units + self.turn.tidy_up() / 2
+        units
     }
 
-    /// Puts what the actor had kept before all that is queued here: it is owned by this thread, as its behaviour becomes.
+    /// Puts what the actor had kept before all that is queued here, or before all that waits for it while its turn is outside: it
+    /// is owned by this thread, as its behaviour becomes.
     #[cold]
     fn take_up_again(&mut self, unstashed: &[Event]) {
+        if self
+            .away
+            .as_mut()
+            .is_some_and(|away| away.precede(unstashed))
+        {
+            return;
+        }
         self.turn.queue.prepend(unstashed);
         // They had been accepted before.
         self.turn.queue.forgive();
@@ -143,6 +164,10 @@ impl Dispatch {
                     .map_err(|reason| Aborted(Value::atom(reason)))
             }
             end => end,
+        };
+        let end = match (end, self.turn.misplaced) {
+            (Ok(End::Done), Some(behaviour)) => Err(Aborted(self.turn.told_misplaced(behaviour))),
+            (end, _) => end,
         };
         match end {
             Ok(End::Done) if self.turn.lacks_memory() => {
@@ -317,6 +342,8 @@ impl Dispatch {
             Atom::NO_MEMORY => &mut counts.aborts_no_memory,
             Atom::KILLED => &mut counts.aborts_killed,
             Atom::RAISED => &mut counts.aborts_raised,
+            Atom::CRASHED | Atom::BEAM_ONLY => &mut counts.aborts_crashed,
+            Atom::TIMEOUT => &mut counts.aborts_timeout,
             Atom::UNDEFINED_FUNCTION => &mut counts.aborts_undefined_function,
             Atom::ABORT => &mut counts.aborts_explicit,
             _ => &mut counts.aborts_match,

@@ -69,4 +69,9 @@ impl Overseer for Place {
         let sponsors = self.machine.sponsors();
         sponsors.pin(|pinned| pinned.name == sponsor)
     }
+
+    fn runs_outside(&self, sponsor: SponsorId) -> bool {
+        let sponsors = self.machine.sponsors();
+        sponsors.by_id(sponsor).outside.is_some()
+    }
 }

@@ -24,6 +24,8 @@ pub struct SponsorConfig {
     pub inbox: usize,
     /// Whether a sender outside that does not say otherwise waits for room.
     pub patient: bool,
+    /// Its turns run outside of the machine (threads/away.rs), at most so many at once; it has one thread then.
+    pub outside: Option<usize>,
 }
 
 /// The numbers of the cores that this process may run on; none where the system does not say.
@@ -45,6 +47,8 @@ pub(crate) struct Sponsor {
     /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
     pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
     pub(crate) room: Arc<Room>,
+    /// How many of its turns may be outside at once, if they run there (away.rs).
+    pub(crate) outside: Option<usize>,
     /// One of its threads gives actors away.
     gives: AtomicBool,
     /// The places of its stations in `stations`, by their numbers.
@@ -70,6 +74,7 @@ impl Sponsor {
             started: Instant::now(),
             stations,
             room,
+            outside: None,
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
             removed: Arc::default(),

@@ -111,7 +111,7 @@ impl Dispatch {
     /// Whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
         let collects = self.place.machine.gc().phase() != Phase::None;
-        self.has_slept && !collects && !self.is_watched()
+        self.has_slept && !collects && !self.is_watched() && self.away.is_none()
     }
 
     fn stand_in(&mut self, fuel: u64) {

@@ -21,6 +21,7 @@ use crate::boundary::trickle::Trickle;
 use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
 use crate::platform::cores;
+use crate::threads::away::Away;
 use crate::threads::backlog::{Backlog, Batch, LONG};
 use crate::threads::core_balance::CoreBalance;
 use crate::threads::fault::Fault;
@@ -95,6 +96,8 @@ pub(crate) struct Dispatch {
     /// How often in a row it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
     core: CoreBalance,
+    /// Of a sponsor whose turns run outside (away.rs).
+    pub(crate) away: Option<Box<Away>>,
 }
 
 /// Something for a thread to do between two turns.
@@ -114,6 +117,7 @@ impl Dispatch {
     pub(crate) fn new(place: Place, turn: Turn, interpreter: Interpreter) -> Dispatch {
         let stress = place.machine.pool().pace.config.stress;
         let batch = if stress == Stress::Off { BATCH } else { 1 };
+        let away = place.sponsor.outside.map(|most| Box::new(Away::new(most)));
         Dispatch {
             place,
             turn,
@@ -145,6 +149,7 @@ impl Dispatch {
             trickle: Trickle::default(),
             crowded: 0,
             core: CoreBalance::default(),
+            away,
         }
     }
 
@@ -198,7 +203,7 @@ impl Dispatch {
             self.place.share_some(&mut self.turn, backlog);
             self.keep_house();
             self.answer_calls();
-            if self.turn.queue.is_empty() {
+            if self.turn.queue.is_empty() || self.is_full_outside() {
                 self.idle();
             } else if self.is_paused() {
                 self.stay();
@@ -239,7 +244,13 @@ impl Dispatch {
 
     /// Whether nothing is here that any of its actors has to do, or has sent.
     pub(crate) fn is_done(&self) -> bool {
-        self.turn.queue.is_empty() && !self.owes()
+        self.turn.queue.is_empty() && !self.owes() && !self.is_anybody_away()
+    }
+
+    /// How many events wait here, or for somebody who is away.
+    pub(crate) fn waiting(&self) -> usize {
+        let away = self.away.as_ref().map_or(0, |away| away.waiting());
+        self.turn.queue.len() + self.arrivals.len() + away
     }
 
     /// Whether something is wanted of it between two turns.
@@ -256,6 +267,9 @@ impl Dispatch {
 
     /// Runs turns for a batch.
     pub(crate) fn run_batch(&mut self) -> Batch {
+        if self.away.is_some() {
+            return self.run_batch_outside();
+        }
         if self.is_watched() {
             return self.run_watched_batch();
         }
@@ -348,8 +362,8 @@ impl Dispatch {
         self.turn.counts.busy_ns += (now - self.awake_since).as_nanos() as u64;
         self.awake_since = now;
         self.publish_counters();
+        let queued = self.waiting() as u64;
         let turn = &mut self.turn;
-        let queued = (turn.queue.len() + self.arrivals.len()) as u64;
         let station = &self.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);

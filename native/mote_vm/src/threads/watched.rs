@@ -1,6 +1,8 @@
 //! The loop of turns while somebody watches: the same as that in thread.rs, with a look at each turn.
+use crate::code::program::BehaviourCode;
 use crate::look::trace::Trace;
 use crate::threads::backlog::{Batch, LONG};
+use crate::threads::dispatch::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::threads::watch::Watch;
 use crate::turns::queue::Event;
@@ -9,6 +11,9 @@ use std::time::{Duration, Instant};
 
 /// How long a paused thread waits before it looks again whether it may go on, or whether something has come.
 const WAIT: Duration = Duration::from_millis(1);
+
+/// Who looks at a turn.
+pub(crate) type See<'a> = &'a mut dyn FnMut(&Dispatch, &BehaviourCode, &Verdict);
 
 impl Dispatch {
     /// For a thread that begins: takes part in the watches that go on.
@@ -75,6 +80,16 @@ impl Dispatch {
 
     /// Runs the turn, counts it and shows it, unless it is to run once more.
     pub(crate) fn watched_turn(&mut self, event: Event, traces: &[Arc<Trace>]) -> u64 {
+        self.watched(event, traces, |thread, see| thread.turn_seen_by(event, see))
+    }
+
+    /// The same for a turn that `run` runs, or has come to its end.
+    pub(crate) fn watched(
+        &mut self,
+        event: Event,
+        traces: &[Arc<Trace>],
+        run: impl FnOnce(&mut Dispatch, See<'_>) -> u64,
+    ) -> u64 {
         // SAFETY: as above.
         let id = unsafe { (*event.target).header().behaviour() };
         let behaviour = self.turn.program.behaviour(id);
@@ -84,7 +99,7 @@ impl Dispatch {
             .filter(|trace| trace.wants(event, behaviour, sponsor))
             .collect();
         let mut over = false;
-        let units = self.turn_seen_by(event, |thread, behaviour, verdict| {
+        let mut see = |thread: &Dispatch, behaviour: &BehaviourCode, verdict: &Verdict| {
             over = true;
             // A number is taken when the turn is certain to be shown under it.
             let numbered = wanting.iter().filter_map(|t| Some((t, t.next()?)));
@@ -98,7 +113,8 @@ impl Dispatch {
                     thread.place.machine.attention().remove(trace.number);
                 }
             }
-        });
+        };
+        let units = run(self, &mut see);
         if over {
             for watch in &mut self.watches {
                 watch.count(event.target, id);

@@ -21,6 +21,9 @@ pub(crate) trait Overseer: Send + Sync {
 
     /// The sponsor of that name, which an actor is to be pinned to.
     fn pin(&self, sponsor: Atom) -> Option<SponsorId>;
+
+    /// Whether that sponsor's turns run outside.
+    fn runs_outside(&self, sponsor: SponsorId) -> bool;
 }
 
 /// What a thread's turns are given once and for all.

@@ -113,6 +113,8 @@ pub(crate) struct Turn {
     pub(crate) next: Next,
     pub(crate) stash: Stash,
     pub(crate) halt: Halt,
+    /// A behaviour whose turns run outside only, and that an actor of another sponsor was to have.
+    pub(crate) misplaced: Option<BehaviourId>,
     /// The header of actors created here, but for the behaviour.
     pub(crate) birth: Header,
     pub(crate) actor: *const Actor,
@@ -181,6 +183,7 @@ impl Turn {
                 reason: Value::NONE,
                 payload: None,
             },
+            misplaced: None,
             birth: Header::new(BehaviourId::SINK, None, around.thread),
             actor: std::ptr::null(),
             message: Value::NONE,
@@ -263,6 +266,7 @@ impl Turn {
         let spent = self.spent();
         self.fill_up();
         self.unusual = 0;
+        self.misplaced = None;
         spent
     }
 
@@ -359,10 +363,34 @@ impl Turn {
         self.counts.creates += 1;
         let named = sponsor.as_atom();
         let pinned = named.and_then(|name| self.overseer.pin(name));
+        self.see_place(behaviour, pinned);
         let here = pinned.is_none_or(|id| id == self.sponsor);
         let owner = if here { self.thread } else { 0 };
         self.heap
             .actor(Header::new(behaviour, pinned, owner), state)
+    }
+
+    /// An actor pinned like that is to have this behaviour: notes it down if its turns could not run there.
+    pub(crate) fn see_place(&mut self, behaviour: BehaviourId, pinned: Option<SponsorId>) {
+        let only_outside = self.program.behaviour(behaviour).outside_only;
+        if only_outside && !pinned.is_some_and(|id| self.overseer.runs_outside(id)) {
+            self.misplaced = Some(behaviour);
+            self.unusual = 1;
+        }
+    }
+
+    /// Why a turn is aborted that has put this behaviour where its turns cannot run: `{:beam_only, {module, name}}`.
+    #[cold]
+    pub(crate) fn told_misplaced(&mut self, behaviour: BehaviourId) -> Value {
+        let code = self.program.behaviour(behaviour);
+        let name = [code.module, code.name].map(Value::atom);
+        let name = self.heap.tuple(2, |i| name[i]);
+        let reason = [Value::atom(Atom::BEAM_ONLY), name];
+        let told = self.heap.tuple(2, |i| reason[i]);
+        match name.is_none() || told.is_none() {
+            true => Value::atom(Atom::NO_MEMORY),
+            false => told,
+        }
     }
 
     #[inline(always)]
@@ -410,22 +438,33 @@ impl Turn {
             self.staged.dropped += 1;
             return Value::UNDEFINED;
         };
+        let timer = self.timer();
+        if !timer.is_none() {
+            self.arm(timer, milliseconds, target, message);
+        }
+        timer
+    }
+
+    /// The reference of a timer that the turn will arm; `NONE` when the memory is exhausted.
+    pub(crate) fn timer(&mut self) -> Value {
         // An abort does not take the number back (invariant 2).
         self.timer_serial += 1;
-        let timer = self.heap.timer(TimerId {
+        self.heap.timer(TimerId {
             serial: self.timer_serial << 1,
             thread: self.thread,
             place: u32::MAX,
+        })
+    }
+
+    /// Stages the timer of a reference.
+    pub(crate) fn arm(&mut self, timer: Value, milliseconds: u64, target: Value, message: Value) {
+        self.unusual = 1;
+        self.timers.push(TimerStep::Arm {
+            timer,
+            milliseconds,
+            target,
+            message,
         });
-        if !timer.is_none() {
-            self.timers.push(TimerStep::Arm {
-                timer,
-                milliseconds,
-                target,
-                message,
-            });
-        }
-        timer
     }
 
     /// Stages the end of a timer. `:ok` for every reference, whatever has become of its timer.

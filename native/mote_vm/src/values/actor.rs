@@ -166,6 +166,11 @@ impl Actor {
         Value::from_word(self.state.load(Relaxed))
     }
 
+    /// What an actor has captured whose behaviour captures `n`. Only while no turn of it runs here.
+    pub(crate) fn captured(&self, n: usize) -> impl Iterator<Item = Value> {
+        captured(n, self.state())
+    }
+
     /// The commit of a become, by the owner.
     #[inline(always)]
     pub(crate) fn set(&self, behaviour: BehaviourId, state: Value) {
@@ -216,6 +221,15 @@ impl Actor {
             .compare_exchange(seen.0, seen.with_owner(owner).0, Acquire, Relaxed)
             .is_ok()
     }
+}
+
+/// The values behind the state word of a behaviour that captures `n`.
+pub(crate) fn captured(n: usize, state: Value) -> impl Iterator<Item = Value> {
+    (0..n).map(move |i| match n {
+        1 => state,
+        // SAFETY: an actor's state is a pointer to as many captures as its behaviour has, if these are two or more.
+        _ => unsafe { *(state.word() as *const Value).add(i) },
+    })
 }
 
 #[cfg(all(test, loom))]

@@ -160,6 +160,7 @@ impl Build {
             captures,
             registers: 8,
             safe: false,
+            outside_only: false,
             code,
             sites: Vec::new(),
         });

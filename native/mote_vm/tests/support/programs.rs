@@ -73,6 +73,7 @@ impl Assembler {
             captures,
             registers,
             safe: false,
+            outside_only: false,
             code,
             sites: Vec::new(),
         });

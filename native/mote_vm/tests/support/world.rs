@@ -149,6 +149,7 @@ pub fn sponsor(name: &str, threads: usize) -> SponsorConfig {
         cores: Vec::new(),
         inbox: usize::MAX,
         patient: false,
+        outside: None,
     }
 }
 

@@ -115,8 +115,8 @@ defmodule Mote.Bench.Programs.Door do
     later = Memory.rss()
     for {_, machine} <- started, do: Mote.stop(machine)
     times = started |> Enum.map(&elem(&1, 0)) |> Enum.sort()
-    kilobytes = if before && later, do: (later - before) / count / 1_024
-    {:figures, [us_per_first_answer: Enum.at(times, div(count, 2)), kb_rss_per_small_machine: kilobytes], :ok}
+    bytes = if before && later, do: (later - before) / count
+    {:figures, [us_per_first_answer: Enum.at(times, div(count, 2)), rss_bytes_per_small_machine: bytes], :ok}
   end
 
   defp answering_machine do

@@ -1,6 +1,8 @@
 //! Writes parcels.
 use super::words::{Words, Written, FEW};
-use super::{Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST, MAP, ON, TIMER, TUPLE};
+use super::{
+    Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST, MADE, MAP, ON, TIMER, TUPLE,
+};
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
 use crate::values::big::{self, MOST_LIMBS};
@@ -163,6 +165,11 @@ impl Builder {
     /// A reference that carries its sponsor: sponsor and address follow.
     pub fn on(&mut self) {
         self.words.push(ON);
+    }
+
+    /// What the turn that the parcel is of has made, by its place among all of that.
+    pub fn made(&mut self, place: usize) {
+        self.words.push(MADE | (place as u64) << COUNT_SHIFT);
     }
 
     /// The address of an actor of the machine that the parcel is for.

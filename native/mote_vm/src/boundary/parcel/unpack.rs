@@ -1,5 +1,5 @@
 //! A parcel becomes a value in a heap.
-use super::{BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, KIND, LIST, MAP, TIMER, TUPLE};
+use super::{BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, KIND, LIST, MADE, MAP, TIMER, TUPLE};
 use crate::base::ids::TimerId;
 use crate::heap::Heap;
 use crate::terms::map;
@@ -10,12 +10,13 @@ use crate::values::value::Value;
 pub(crate) fn unpack(
     words: &[Value],
     foreigns: &mut [ForeignRef],
+    made: &[Value],
     heap: &mut Heap,
     stack: &mut Vec<Value>,
 ) -> Value {
     match row(words) {
         Some(elements) => heap.tuple(elements.len(), |i| elements[i]),
-        None => unpack_any(words, foreigns, heap, stack),
+        None => unpack_any(words, foreigns, made, heap, stack),
     }
 }
 
@@ -31,6 +32,7 @@ fn row(words: &[Value]) -> Option<&[Value]> {
 fn unpack_any(
     words: &[Value],
     foreigns: &mut [ForeignRef],
+    made: &[Value],
     heap: &mut Heap,
     stack: &mut Vec<Value>,
 ) -> Value {
@@ -44,7 +46,7 @@ fn unpack_any(
             continue;
         }
         let count = (word >> COUNT_SHIFT) as usize;
-        let made = match word & KIND {
+        let value = match word & KIND {
             TUPLE => {
                 let from = stack.len().saturating_sub(count);
                 let made = heap.tuple(count, |i| take(stack, i));
@@ -70,6 +72,7 @@ fn unpack_any(
                 thread: (count >> 32) as u16,
                 place: count as u32,
             }),
+            MADE => made.get(count).copied().unwrap_or(Value::UNDEFINED),
             MAP => {
                 let entries = (0..count).map(|i| (take(stack, 2 * i), take(stack, 2 * i + 1)));
                 let made = map::from_entries(heap, entries.collect());
@@ -82,10 +85,10 @@ fn unpack_any(
                 heap.on(sponsor, address)
             }
         };
-        if made.is_none() {
+        if value.is_none() {
             return Value::NONE;
         }
-        stack.push(made);
+        stack.push(value);
     }
     stack.pop().unwrap_or(Value::UNDEFINED)
 }

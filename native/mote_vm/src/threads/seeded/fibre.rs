@@ -42,7 +42,12 @@ impl Fibre {
     }
 
     pub(super) fn has_events(&self) -> bool {
-        !self.dispatch.turn.queue.is_empty()
+        !self.dispatch.turn.queue.is_empty() && !self.dispatch.is_full_outside()
+    }
+
+    /// Whether a turn of it is outside (away.rs).
+    pub(super) fn is_anybody_away(&self) -> bool {
+        self.dispatch.is_anybody_away()
     }
 
     /// Whether messages from outside were taken in that wait to be admitted.
@@ -141,7 +146,9 @@ impl Dispatch {
         // What came in between was accepted before.
         self.turn.queue.forgive();
         if let Some(event) = self.next_event() {
-            if self.may_run(event) {
+            if self.away.is_some() {
+                self.send_outside(event);
+            } else if self.may_run(event) {
                 self.watched_turn(event, &traces);
             }
             self.senders.keep_up(self.turn.queue.len(), event.target);

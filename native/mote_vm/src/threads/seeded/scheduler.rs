@@ -18,6 +18,8 @@ pub(crate) struct Scheduler {
     at: usize,
     /// The number of the one that had the last turn.
     last: ThreadNumber,
+    /// A turn is outside, and something has come in meanwhile.
+    goes_on: bool,
 }
 
 impl Scheduler {
@@ -28,6 +30,7 @@ impl Scheduler {
             fibres: Vec::new(),
             at: 0,
             last: 0,
+            goes_on: false,
         }
     }
 
@@ -72,6 +75,13 @@ impl Scheduler {
         if paused {
             return false;
         }
+        // A turn outside takes as long as it takes: so that nothing depends on that, nothing else goes on, but for what comes in
+        // meanwhile and all that follows from it. The turn itself may be waiting for that.
+        let is_away = self.fibres.iter().any(Fibre::is_anybody_away);
+        if is_away && !self.goes_on {
+            self.goes_on = self.admit();
+            return self.goes_on;
+        }
         let waiting: Vec<usize> = self
             .in_turn()
             .filter(|at| self.fibres[*at].has_events())
@@ -81,7 +91,7 @@ impl Scheduler {
             self.on(*at, Fibre::play);
             return true;
         }
-        if self.admit() {
+        if std::mem::take(&mut self.goes_on) || self.admit() {
             return true;
         }
         for at in 0..self.fibres.len() {

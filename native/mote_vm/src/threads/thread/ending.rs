@@ -36,6 +36,7 @@ impl Dispatch {
         for (target, parcel) in self.arrivals.drain(..) {
             place.machine.push(heir, Entry::Message(target, parcel));
         }
+        self.call_off();
         self.give_all(heir);
         let serials = self.turn.timer_serial;
         heir.timers

@@ -147,7 +147,8 @@ impl Dispatch {
     }
 
     pub(super) fn sleep(&mut self, at_most: Option<Duration>) {
-        debug_assert!(self.turn.queue.is_empty() && !self.owes());
+        let has_nothing_to_run = self.turn.queue.is_empty() || self.is_full_outside();
+        debug_assert!(has_nothing_to_run && !self.owes());
         self.has_slept = true;
         self.crowded = 0;
         self.turn.counts.parks += 1;

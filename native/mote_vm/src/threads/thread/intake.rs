@@ -87,7 +87,7 @@ impl Dispatch {
         let left = taken + contents.places;
         contents.reset();
         self.contents = contents;
-        let queued = self.turn.queue.len() + self.arrivals.len();
+        let queued = self.waiting();
         self.place.settle(&mut self.turn, queued, left);
         self.place.machine.quiescence().done(outstanding);
     }

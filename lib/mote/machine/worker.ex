@@ -1,0 +1,188 @@
+defmodule Mote.Machine.Worker do
+  # A process that runs turns of a beam sponsor, one after the other, and waits in between.
+  #
+  # 1. What a turn has done reaches the machine in one call, or not at all.
+  # 2. Behaviours of the language leave nothing behind but what `Mote.Turn.Stage` clears: their turns run here. A turn that
+  #    may call any Elixir runs in a process of its own, which ends with it, and with it all that belongs to a process: mailbox,
+  #    dictionary, timers, links, ports, tables.
+  @moduledoc false
+
+  alias Mote.{Error, Native, Turn}
+  alias Mote.Machine.{Loader, Long}
+
+  # How long a worker waits for a turn before it ends.
+  @idle 10_000
+  # As much of a stacktrace is told.
+  @entries 16
+  # Where a turn finds its actor: see `own?/1`.
+  @self :"$mote_self"
+
+  @typedoc "What all workers of a sponsor have in common."
+  @type about :: %{manager: pid, desk: reference, native: reference, fuel: pos_integer}
+
+  @spec start_link(about) :: pid
+  def start_link(about) do
+    spawn_link(fn ->
+      Process.flag(:trap_exit, true)
+      work(about, true)
+    end)
+  end
+
+  @doc "Whether the calling process runs a turn of that actor, which could not answer it."
+  @spec own?(Mote.Address.t()) :: boolean
+  def own?(%{machine: machine, key: key}), do: match?(%{machine: ^machine, key: ^key}, Process.get(@self))
+
+  @doc "Aborts a turn: `:ok`, or `:unknown` if it has ended already."
+  @spec abort(reference, pos_integer, term) :: :ok | :unknown | :stopped
+  def abort(desk, number, reason) do
+    with word when word in [:big, :long] <- Native.turn_aborted(desk, number, reason) do
+      again = &Native.turn_aborted(desk, number, reason, &1)
+      Long.again(word, reason, again, &Native.turn_aborted_big(desk, number, reason, &1))
+    end
+  end
+
+  @doc "Why a turn is aborted whose process has ended like that."
+  @spec exited(term) :: term
+  def exited({reason, [{_module, _function, _arity, _location} | _] = stack}) when is_exception(reason),
+    do: {:crashed, :error, reason, told(stack)}
+
+  def exited(reason), do: {:crashed, :exit, reason, []}
+
+  defp work(about, comes?) do
+    case Native.desk_next(about.desk, comes?) do
+      turn when is_tuple(turn) ->
+        if elem(turn, 4), do: free(about, turn), else: bound(about, turn)
+        work(about, false)
+
+      :wait ->
+        wait(about)
+
+      :closed ->
+        :ok
+    end
+  end
+
+  defp wait(%{manager: manager} = about) do
+    receive do
+      :mote_turn -> work(about, true)
+      {:EXIT, ^manager, reason} -> exit(reason)
+      # The desk is closed; or it is nobody's.
+      :closed -> :ok
+      _stray -> wait(about)
+    after
+      # If it may not, it was woken.
+      @idle -> if Native.desk_leave(about.desk), do: :ok, else: wait(about)
+    end
+  end
+
+  # -- turns ---------------------------------------------------------------------------------------------------
+
+  # Of a behaviour of the language.
+  defp bound(about, {number, module, name, version, _, me, captures, message}) do
+    if version(module) == version do
+      run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
+    else
+      # The machine has this version, the node has another one.
+      Native.turn_over(about.desk, number, :here)
+    end
+  end
+
+  defp version(module) do
+    module.__mote__(:hash)
+  rescue
+    UndefinedFunctionError -> nil
+  end
+
+  # Of a behaviour that may call any Elixir: it is that of the module as it is now.
+  defp free(about, {number, module, name, _version, _, me, captures, message}) do
+    {pid, monitor} =
+      :erlang.spawn_opt(
+        fn ->
+          Process.put(@self, me)
+          run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
+          # Not as usual: what is linked to it ends as well.
+          exit(:shutdown)
+        end,
+        [:link, :monitor]
+      )
+
+    await(about, number, pid, monitor)
+  end
+
+  defp await(%{manager: manager} = about, number, pid, monitor) do
+    receive do
+      {:DOWN, ^monitor, _, _, reason} ->
+        # Unless it has said itself how its turn has ended.
+        abort(about.desk, number, exited(reason))
+
+        receive do
+          {:EXIT, ^pid, _} -> :ok
+        after
+          0 -> :ok
+        end
+
+      # The turn is aborted.
+      {:mote_late, ^number} ->
+        Process.exit(pid, :kill)
+        await(about, number, pid, monitor)
+
+      {:EXIT, ^manager, reason} ->
+        Process.exit(pid, :kill)
+        exit(reason)
+    end
+  end
+
+  defp run(about, number, me, fun) do
+    now = fn -> Native.machine_now(about.native) end
+
+    try do
+      Turn.staged(fun, fuel: about.fuel, self: me, now: now, first: first(number))
+    catch
+      kind, reason -> abort(about.desk, number, crashed(kind, reason, __STACKTRACE__))
+    else
+      {:commit, effects, become, kept, _} -> commit(about, number, given_back(effects, kept), become, true)
+      {:ignored, _, _, _, _} -> Native.turn_over(about.desk, number, :ignored)
+      {{:abort, reason}, _, _, _, _} -> abort(about.desk, number, reason)
+    end
+  end
+
+  # What stands for actors that the turn creates is told from what another turn has made
+  # (native/mote_nif/src/codec/made.rs).
+  defp first(number), do: number |> Bitwise.bsr(16) |> Bitwise.band(0xFFFFFFF) |> Bitwise.bsl(32)
+
+  # What the actor takes up again is an effect of the machine's, which has the newest first.
+  defp given_back(effects, []), do: effects
+  defp given_back(effects, kept), do: effects ++ [{:unstash, Enum.reverse(kept)}]
+
+  defp commit(%{desk: desk} = about, number, effects, become, may_load?) do
+    done =
+      with word when word in [:big, :long] <- Native.turn_done(desk, number, effects, become) do
+        again = &Native.turn_done(desk, number, effects, become, &1)
+        Long.again(word, [effects | become], again, &Native.turn_done_big(desk, number, effects, become, &1))
+      end
+
+    with {:load, behaviour} <- done do
+      case may_load? && Loader.load(about.native, behaviour.module) do
+        :ok -> commit(about, number, effects, become, false)
+        {:error, error} -> abort(desk, number, crashed(:error, error, []))
+        false -> abort(desk, number, crashed(:error, stale(behaviour), []))
+      end
+    end
+  end
+
+  defp stale(behaviour) do
+    Error.new(
+      :stale_behaviour,
+      "#{inspect(behaviour)} is no behaviour of the version of its module that is loaded",
+      behaviour: behaviour
+    )
+  end
+
+  defp crashed(kind, reason, stack) do
+    reason = if kind == :error, do: Exception.normalize(:error, reason, stack), else: reason
+    {:crashed, kind, reason, told(stack)}
+  end
+
+  # Lines: of a report only so much is kept, and they are what people read.
+  defp told(stack), do: stack |> Enum.take(@entries) |> Enum.map(&Exception.format_stacktrace_entry/1)
+end

@@ -1,0 +1,51 @@
+//! What a turn outside has made, and the machine has not yet: as the terms of its effects name it.
+use crate::term::atoms::{self, names};
+use crate::term::read;
+use mote_vm::base::atom::Atom;
+use rustler::Term;
+
+/// The number of a turn has that of its thread in so many bits, and what stands for actors has that many turns' numbers
+/// (`Mote.Machine.Worker`).
+const THREAD_BITS: u32 = 16;
+const TURNS: u64 = (1 << 28) - 1;
+
+/// What a turn has made, as its effects name it, by the place among all that was made.
+#[derive(Default)]
+pub struct Made<'a> {
+    pub number: u64,
+    pub actors: Vec<usize>,
+    pub timers: Vec<(Term<'a>, usize)>,
+}
+
+impl<'a> Made<'a> {
+    /// The actor that such a term stands for.
+    pub fn actor(&self, map: Term<'a>) -> Option<usize> {
+        if self.actors.is_empty() || !read::is_struct(map, names::reference_address()) {
+            return None;
+        }
+        let id: u64 = read::get(map, names::id())?.decode().ok()?;
+        let place = self
+            .actors
+            .get((id & u64::from(u32::MAX)) as usize)
+            .copied();
+        place.filter(|_| id >> 32 == self.number >> THREAD_BITS & TURNS)
+    }
+
+    /// The sponsor and the actor of such a reference.
+    pub fn on(&self, map: Term<'a>) -> Option<(Atom, Term<'a>)> {
+        if self.actors.is_empty() || !read::is_struct(map, names::reference_on()) {
+            return None;
+        }
+        let sponsor = read::get(map, names::sponsor())?;
+        let sponsor = sponsor.is_atom().then(|| atoms::number(sponsor))?;
+        Some((sponsor, read::get(map, names::address_key())?))
+    }
+
+    /// The timer that such a reference stands for.
+    pub fn timer(&self, reference: Term<'a>) -> Option<usize> {
+        let mut timers = self.timers.iter();
+        timers
+            .find(|(timer, _)| *timer == reference)
+            .map(|(_, place)| *place)
+    }
+}

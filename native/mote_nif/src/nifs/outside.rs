@@ -1,0 +1,151 @@
+//! Turns outside of the machine: desks, and what workers say.
+use crate::codec::budget::Means;
+use crate::codec::encode::Encoder as Writer;
+use crate::enter::effects::effects;
+use crate::held::desk::{DeskResource, Found};
+use crate::held::machine::MachineResource;
+use crate::term::atoms::{self, names, Name};
+use mote_vm::machine::Outcome;
+use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
+use std::time::Duration;
+
+/// The desk of a sponsor whose turns run outside, which the calling process answers for from now on; or `:stopped`.
+#[rustler::nif]
+fn desk_open<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, sponsor: Name) -> Term<'a> {
+    let Some(desk) = machine.desk(sponsor.0) else {
+        return names::stopped().encode(env);
+    };
+    desk.managed_by(env.pid());
+    ResourceArc::new(DeskResource { desk, machine }).encode(env)
+}
+
+/// How many workers are to be started.
+#[rustler::nif]
+fn desk_asked(desk: &DeskResource) -> usize {
+    desk.desk.take_asked()
+}
+
+/// The next turn: `{number, module, name, version, free, self, captures, message}`; `:wait` (the calling process gets
+/// `:mote_turn` then) or `:closed`. `comes`: it was woken, or has begun.
+#[rustler::nif]
+fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
+    match desk.desk.next(env.pid(), comes) {
+        Found::Turn(turn) => turn.to(env),
+        Found::Nothing => names::wait().encode(env),
+        Found::Closed => names::closed().encode(env),
+    }
+}
+
+/// Whether the calling process, which waits, may end.
+#[rustler::nif]
+fn desk_leave(env: Env<'_>, desk: &DeskResource) -> bool {
+    desk.desk.leave(env.pid())
+}
+
+/// The number of the turn that a process was running that is gone, or `nil`. It has not ended.
+#[rustler::nif]
+fn desk_lost(desk: &DeskResource, worker: LocalPid) -> Option<u64> {
+    desk.desk.lost(worker)
+}
+
+/// The turns that have run for so many milliseconds, as `{number, worker, free}`, and in how many there may be others.
+#[rustler::nif]
+fn desk_overdue(desk: &DeskResource, milliseconds: u64) -> (Vec<(u64, LocalPid, bool)>, u64) {
+    let (over, next) = desk.desk.overdue(Duration::from_millis(milliseconds));
+    (over, next.as_millis() as u64 + 1)
+}
+
+/// What turns of a beam sponsor have taken since this was last asked: `[{module, name, turns, waited, ran, longest}]`, times in nanoseconds.
+#[rustler::nif]
+fn machine_turns<'a>(env: Env<'a>, machine: &MachineResource, sponsor: Name) -> Vec<Term<'a>> {
+    let nanoseconds = |duration: Duration| duration.as_nanos() as u64;
+    let desk = machine.known_desk(sponsor.0);
+    let all = desk.map(|desk| desk.take_figures()).unwrap_or_default();
+    all.into_iter()
+        .map(|((module, name), figures)| {
+            let [module, name] = [module, name].map(|atom| atoms::to_term(env, atom));
+            let [waited, ran, longest] =
+                [figures.waited, figures.ran, figures.longest].map(nanoseconds);
+            (module, name, figures.turns, waited, ran, longest).encode(env)
+        })
+        .collect()
+}
+
+fn done_within<'a>(
+    env: Env<'a>,
+    desk: &DeskResource,
+    number: u64,
+    all: (Term<'a>, Term<'a>),
+    means: Means<'a>,
+) -> Term<'a> {
+    let Some(machine) = desk.machine.running() else {
+        return names::stopped().encode(env);
+    };
+    if !desk.desk.is_running(number) {
+        return names::unknown().encode(env);
+    }
+    match effects(env, (&desk.machine, machine), number, all, means) {
+        Ok(done) => said(desk, number, Outcome::Done(done)).encode(env),
+        Err(refused) => refused.term(env),
+    }
+}
+
+/// Tells the machine how a turn has ended, if nobody has yet.
+fn said(desk: &DeskResource, number: u64, outcome: Outcome) -> Atom {
+    let Some(machine) = desk.machine.running() else {
+        return names::stopped();
+    };
+    if !desk.desk.end(number) {
+        return names::unknown();
+    }
+    machine.end_turn(number, outcome);
+    names::ok()
+}
+
+in_three_forms! {
+    /// Commits a turn: `:ok`, or why not: `:big`, `:long`, `{:load, behaviour}`, `:stopped`, `:unknown` (it has ended).
+    turn_done, turn_done_again, turn_done_big as "turn_done" (
+        desk: ResourceArc<DeskResource>,
+        number: u64,
+        steps: Term<'a>,
+        next: Term<'a>
+    ) |env, means| done_within(env, &desk, number, (steps, next), means)
+}
+
+/// A turn has ended without effects: `:ignored`, or it is to run in the machine: `:here`.
+#[rustler::nif]
+fn turn_over(desk: &DeskResource, number: u64, how: Atom) -> Atom {
+    let outcome = match how == names::here() {
+        true => Outcome::Here,
+        false => Outcome::Ignored,
+    };
+    said(desk, number, outcome)
+}
+
+fn aborted_within<'a>(
+    env: Env<'a>,
+    desk: &DeskResource,
+    number: u64,
+    reason: Term<'a>,
+    means: Means<'a>,
+) -> Term<'a> {
+    let Some(machine) = desk.machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let mut writer = Writer::new(&desk.machine, machine, means);
+    let written = writer.term(reason);
+    writer.count_spent(env);
+    match written {
+        Ok(()) => said(desk, number, Outcome::Aborted(writer.builder.finish())).encode(env),
+        Err(halt) => Atom::from(halt).encode(env),
+    }
+}
+
+in_three_forms! {
+    /// Aborts a turn, for that reason; as `turn_done`.
+    turn_aborted, turn_aborted_again, turn_aborted_big as "turn_aborted" (
+        desk: ResourceArc<DeskResource>,
+        number: u64,
+        reason: Term<'a>
+    ) |env, means| aborted_within(env, &desk, number, reason, means)
+}
