@@ -56,7 +56,7 @@ defmodule Mote.AbroadTest do
     answer = &Mote.Sums.answer/0
 
     calls = [
-      {"no outbox of this node",
+      {"not an outbox of this node",
        [&Outbox.take/1, &Outbox.info/1, &Outbox.close/1, &Enum.take(Outbox.stream(&1), 1)], outbox},
       {"no future of this node",
        [&Future.touch/1, &Future.poll/1, &Future.finished?/1, &Future.wait_for/1, &Future.kill/1], future},
