@@ -41,8 +41,9 @@ defmodule Mote.Ask do
   collecting. The request and the answer must be small: some hundred values, and turns that take no more than some
   hundred calls and loop steps.
 
-  What takes longer is done by the thread, as what is asked by `Mote.async/3`. That differs in nothing but time: whether
-  a call was answered at once cannot be seen.
+  What takes longer is done by the thread, as what is asked by `Mote.async/3`. For `receive` that differs in nothing but
+  time. But a call that is answered at once receives nothing, so that `Process.info(self(), :messages)` after it may not
+  show yet what actors have sent to the process before: a `receive` finds it, in its order.
 
   ## In a process that does not wait
 

@@ -56,17 +56,17 @@ defmodule Mote.AbroadTest do
     answer = &Mote.Sums.answer/0
 
     calls = [
-      {"no outbox of this node",
+      {"is not an outbox of this node",
        [&Outbox.take/1, &Outbox.info/1, &Outbox.close/1, &Enum.take(Outbox.stream(&1), 1)], outbox},
-      {"no future of this node",
+      {"is not a future of this node",
        [&Future.touch/1, &Future.poll/1, &Future.finished?/1, &Future.wait_for/1, &Future.kill/1], future},
-      {"no future of this node", [&Future.wait_for_all/1, &Future.wait_for_any/1, &Future.kill_all/1],
+      {"is not a future of this node", [&Future.wait_for_all/1, &Future.wait_for_any/1, &Future.kill_all/1],
        [future]},
-      {"no environment of this node", [&Future.future(answer, [], environment: &1)], ours.environment},
+      {"is not an environment of this node", [&Future.future(answer, [], environment: &1)], ours.environment},
       {"a trace of a machine of this node", [&Mote.Trace.stop/1], ours.trace},
-      {"no customer of this node", [&Mote.send(&1, 1)], ours.customer},
+      {"is not a customer of this node", [&Mote.send(&1, 1)], ours.customer},
       {"the process that asked", [&Mote.await/1, &Mote.yield/1, &Mote.ignore/1], ours.ask},
-      {"no timer of this node", [&Mote.cancel_timer/1], ours.timer}
+      {"is not a timer of this node", [&Mote.cancel_timer/1], ours.timer}
     ]
 
     for {text, functions, thing} <- calls, function <- functions do

@@ -30,6 +30,9 @@ defmodule Mote.Behaviour.AST do
   #     {:sure, l, primitive, [e]}         an operation that has an answer here; until errors
   #     {:must, l, where, [e]}             one that has an answer, or the turn is aborted; where is
   #                                        {module, line, operation}; after errors only
+  #     {:ordered, l, primitive, [e]}      a comparison that has no answer where an operand is `:undefined`; after errors only
+  #     {:holds, l, e}                     a condition that does not hold where it is `:undefined`; after errors only, and only
+  #                                        where a condition may stand, or on the left of :either
   #     {:match, l, pattern, e, fail}      after errors only; fail is {:raised, where}, as it may be of a case
   #     {:letrec, l, [{key, [variable], e}], e}  until loops: functions that see the variables around them
   #     {:local, l, key, [e]}              until loops: calls one of these, inside of the nearest letrec
@@ -127,14 +130,14 @@ defmodule Mote.Behaviour.AST do
       {:self, _} -> []
       {tag, _, es} when tag in [:tuple, :block] -> es
       {:cons, _, a, b} -> [a, b]
-      {tag, _, _, es} when tag in [:op, :sure, :none, :must, :placed] -> es
+      {tag, _, _, es} when tag in [:op, :sure, :none, :must, :ordered, :placed] -> es
       {tag, _, a, b} when tag in [:and, :or, :both, :either] -> [a, b]
       {:match, _, _, e} -> [e]
       {:match, _, _, e, _} -> [e]
       {:if, _, a, b, c} -> [a, b, c]
       {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
       {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)
-      {tag, _, e} when tag in [:abort, :cancel_timer, :unstash] -> [e]
+      {tag, _, e} when tag in [:abort, :cancel_timer, :unstash, :holds] -> [e]
       {tag, _, _, es} when tag in [:call, :tail_call, :become, :local] -> es
       {:create, _, _, es, nil} -> es
       {:create, _, _, es, sponsor} -> es ++ [sponsor]
@@ -156,7 +159,7 @@ defmodule Mote.Behaviour.AST do
         {tag, l, Enum.map(es, fun)}
 
       {tag, l, name, es}
-      when tag in [:op, :sure, :none, :must, :placed, :call, :tail_call, :become, :local] ->
+      when tag in [:op, :sure, :none, :must, :ordered, :placed, :call, :tail_call, :become, :local] ->
         {tag, l, name, Enum.map(es, fun)}
 
       {:match, l, pattern, e} ->
@@ -175,7 +178,7 @@ defmodule Mote.Behaviour.AST do
       {:create, l, name, es, sponsor} ->
         {:create, l, name, Enum.map(es, fun), sponsor && fun.(sponsor)}
 
-      {tag, l, e} when tag in [:abort, :cancel_timer, :unstash] ->
+      {tag, l, e} when tag in [:abort, :cancel_timer, :unstash, :holds] ->
         {tag, l, fun.(e)}
 
       {tag, l, a, b} when tag in [:cons, :and, :or, :both, :either, :send] ->

@@ -223,6 +223,29 @@ defmodule Mote.Behaviour.Elixir do
 
   def expr({:op, l, primitive, es}), do: Forms.op(primitive, es, Enum.map(es, &expr/1), l)
 
+  def expr({:ordered, l, primitive, es}) do
+    variables =
+      for name <- [:left, :right], do: {name, [generated: true, counter: Forms.unique()], __MODULE__}
+
+    compared = Forms.op(primitive, Enum.map(es, &plain/1), variables, l)
+
+    quote generated: true, line: l do
+      case {unquote_splicing(Enum.map(es, &expr/1))} do
+        {unquote_splicing(variables)} when unquote(Forms.defined(es, variables)) -> unquote(compared)
+        _ -> :undefined
+      end
+    end
+  end
+
+  def expr({:holds, l, e}) do
+    quote generated: true, line: l do
+      case unquote(expr(e)) do
+        :undefined -> false
+        value -> value
+      end
+    end
+  end
+
   def expr({:must, l, {_, _, operation} = where, es}),
     do:
       Forms.remote(
@@ -328,6 +351,10 @@ defmodule Mote.Behaviour.Elixir do
   def expr({:cancel_timer, l, timer}), do: stage(:cancel_timer, [expr(timer)], l)
   def expr({:unstash, l, kept}), do: stage(:unstash, [expr(kept)], l)
   def expr({:become, l, behaviour, es}), do: stage(:become, [behaviour(behaviour, es, l)], l)
+
+  # What an operand is known to be where a variable holds it.
+  defp plain({:lit, _, _} = literal), do: literal
+  defp plain(e), do: {:var, AST.line(e), :operand}
 
   defp clause({:clause, l, pattern, guards, body}), do: {:clause, l, pattern, guards, expr(body)}
 

@@ -50,8 +50,8 @@ defmodule Mote.Behaviour.Errors do
   defp expr({:op, l, :map_field, es}, %{mode: :undefined} = s),
     do: {:op, l, primitive(:map_field), exprs(es, s)}
 
-  defp expr({:op, l, primitive, [a, b]}, %{mode: :undefined} = s) when primitive in @ordered,
-    do: compared(l, primitive, expr(a, s), expr(b, s), {:lit, l, :undefined})
+  defp expr({:op, l, primitive, [_, _] = operands}, %{mode: :undefined} = s) when primitive in @ordered,
+    do: compared(l, primitive, exprs(operands, s))
 
   defp expr({:if, l, test, yes, no}, %{mode: :undefined} = s),
     do: {:if, l, condition(test, s), expr(yes, s), expr(no, s)}
@@ -59,7 +59,7 @@ defmodule Mote.Behaviour.Errors do
   defp expr({:cond, l, clauses}, %{mode: :undefined} = s),
     do: {:cond, l, for({test, body} <- clauses, do: {condition(test, s), expr(body, s)})}
 
-  defp expr({:either, l, a, b}, %{mode: :undefined} = s), do: {:either, l, condition(a, s), expr(b, s)}
+  defp expr({:either, l, a, b}, %{mode: :undefined} = s), do: {:either, l, holds(expr(a, s)), expr(b, s)}
 
   defp expr({:both, l, a, b}, %{mode: :undefined} = s) do
     known(l, expr(a, s), {:lit, l, :undefined}, &{:both, l, &1, expr(b, s)})
@@ -119,13 +119,12 @@ defmodule Mote.Behaviour.Errors do
   # -- what is undefined ---------------------------------------------------------------------------------------
 
   # What does not hold if it is undefined.
-  defp condition({:op, l, primitive, [a, b]}, s) when primitive in @ordered,
-    do: compared(l, primitive, expr(a, s), expr(b, s), {:lit, l, false})
+  defp condition({tag, l, a, b}, s) when tag in [:both, :either],
+    do: {tag, l, condition(a, s), condition(b, s)}
 
-  defp condition(e, s) do
-    e = expr(e, s)
-    known(AST.line(e), e, {:lit, AST.line(e), false}, & &1)
-  end
+  defp condition(e, s), do: e |> expr(s) |> holds()
+
+  defp holds(e), do: if(defined?(e), do: e, else: {:holds, AST.line(e), e})
 
   # `fun` of a value that is not `:undefined`.
   defp known(l, e, undefined, fun) do
@@ -138,42 +137,22 @@ defmodule Mote.Behaviour.Errors do
     end
   end
 
-  defp compared(l, primitive, a, b, undefined) do
-    if defined?(a) and defined?(b) do
-      {:op, l, primitive, [a, b]}
-    else
-      [left, right] = [variable(0), variable(1)]
-      pattern = {:tuple, l, [{:bind, l, left}, {:bind, l, right}]}
-      operands = [{:var, l, left}, {:var, l, right}]
-      differ = for {e, operand} <- Enum.zip([a, b], operands), not defined?(e), do: differs(l, operand)
-      both = Enum.reduce(tl(differ), hd(differ), &{:and, l, &2, &1})
-      clause = {:clause, l, pattern, [both], {:op, l, primitive, operands}}
-      {:case, l, {:tuple, l, [a, b]}, [clause, {:clause, l, {:any, l}, [], undefined}], :case_clause}
-    end
-  end
+  # In a guard it fails where an operand is undefined, also behind a `not`.
+  defp compared(l, primitive, operands),
+    do: {if(Enum.all?(operands, &defined?/1), do: :op, else: :ordered), l, primitive, operands}
 
-  # Nothing is bound in a guard; it fails where an operand is undefined, also behind a `not`.
-  defp guard({:op, l, primitive, [a, b]}, %{mode: :undefined} = s) when primitive in @ordered do
-    operands = [guard(a, s), guard(b, s)]
-    fails = {:op, l, :hd, [{:lit, l, []}]}
-
-    operands
-    |> Enum.reject(&defined?/1)
-    |> Enum.reduce({:op, l, primitive, operands}, fn operand, compared ->
-      {:and, l, {:or, l, differs(l, operand), fails}, compared}
-    end)
-  end
+  defp guard({:op, l, primitive, [_, _] = operands}, %{mode: :undefined} = s) when primitive in @ordered,
+    do: compared(l, primitive, Enum.map(operands, &guard(&1, s)))
 
   defp guard(node, %{mode: :undefined} = s), do: AST.map_children(node, &guard(&1, s))
   defp guard(node, _), do: node
 
-  defp differs(l, operand), do: {:op, l, :differ, [operand, {:lit, l, :undefined}]}
-
-  # Whether it is certain not to be `:undefined`.
-  defp defined?({:lit, _, value}), do: value != :undefined
-  defp defined?({:tuple, _, _}), do: true
-  defp defined?({:cons, _, _, _}), do: true
-  defp defined?(e), do: Tests.boolean?(e)
+  @doc "Whether the value of an expression is certain not to be `:undefined`."
+  @spec defined?(AST.expr()) :: boolean
+  def defined?({:lit, _, value}), do: value != :undefined
+  def defined?({:tuple, _, _}), do: true
+  def defined?({:cons, _, _, _}), do: true
+  def defined?(e), do: Tests.boolean?(e)
 
   # -- what is raised ------------------------------------------------------------------------------------------
 

@@ -141,6 +141,24 @@ defmodule Mote.Behaviour.IR do
     into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
   end
 
+  def gen({:ordered, _, primitive, es}, :none, g), do: gen({:op, 0, primitive, es}, :none, g)
+
+  def gen({:ordered, _, primitive, es}, dest, g) do
+    {os, g} = operands(es, g)
+
+    if Enum.all?(os, &Known.defined?(g.known, &1)) do
+      into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
+    else
+      join(dest, g, fn dest, last, g ->
+        {undefined, g} = label(g)
+        g = Enum.reduce(os, g, &Tests.defined(&1, undefined, &2))
+        {_, g} = into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
+        {_, g} = finish({:k, :undefined}, dest, place(undefined, leave(dest, last, g)))
+        g
+      end)
+    end
+  end
+
   def gen({:must, _, {_, _, operation} = where, es}, dest, g) do
     primitive = Errors.primitive(operation)
     {os, g} = operands(es, g)
@@ -173,8 +191,16 @@ defmodule Mote.Behaviour.IR do
   end
 
   # A test whose clauses are for true and for false.
-  def gen({:case, l, e, [{_, _, {:lit, _, true}, [], a}, {_, _, {:lit, _, false}, [], b}], _} = node, dest, g) do
-    if Tests.boolean?(e), do: gen_if({:if, l, e, a, b}, dest, g), else: gen_case(node, dest, g)
+  def gen(
+        {:case, l, e, [{_, _, {:lit, _, true}, [], a}, {_, _, {:lit, _, false}, [], b}], fail} = node,
+        dest,
+        g
+      ) do
+    cond do
+      Tests.boolean?(e) -> gen_if({:if, l, e, a, b}, dest, g)
+      match?({:ordered, _, _, _}, e) -> gen_answer(e, a, b, {:fail, fail}, dest, g)
+      true -> gen_case(node, dest, g)
+    end
   end
 
   def gen({:case, _, _, _, _} = node, dest, g), do: gen_case(node, dest, g)
@@ -206,15 +232,11 @@ defmodule Mote.Behaviour.IR do
   end
 
   def gen({:and, l, a, b}, dest, g) do
-    if Tests.boolean?(a),
-      do: gen({:if, l, a, b, {:lit, l, false}}, dest, g),
-      else: gen(strict(l, a, b, {:lit, l, false}), dest, g)
+    gen_strict(l, a, b, {:lit, l, false}, dest, g)
   end
 
   def gen({:or, l, a, b}, dest, g) do
-    if Tests.boolean?(a),
-      do: gen({:if, l, a, {:lit, l, true}, b}, dest, g),
-      else: gen(strict(l, a, {:lit, l, true}, b), dest, g)
+    gen_strict(l, a, {:lit, l, true}, b, dest, g)
   end
 
   def gen({:both, _, a, b}, dest, g) do
@@ -230,11 +252,13 @@ defmodule Mote.Behaviour.IR do
   end
 
   def gen({:either, _, a, b}, dest, g) do
+    {a, certain} = with {:holds, _, e} <- a, do: {e, false}, else: (_ -> {a, true})
     {o, g} = gen(a, :any, g)
 
     join(dest, g, fn dest, last, g ->
       {falsy, g} = label(g)
       g = emit(g, {:falsy, o, falsy})
+      g = if certain, do: g, else: Tests.defined(o, falsy, g)
       {_, g} = finish(o, dest, g)
       g = place(falsy, leave(dest, last, g))
       {_, g} = gen(b, dest, g)
@@ -422,13 +446,44 @@ defmodule Mote.Behaviour.IR do
     end)
   end
 
-  defp strict(l, a, yes, no) do
-    clauses = [
-      {:clause, l, {:lit, l, true}, [], yes},
-      {:clause, l, {:lit, l, false}, [], no},
-      {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
-    ]
+  # The left operand decides; the value is `:undefined` if that is no boolean.
+  defp gen_strict(l, a, yes, no, dest, g) do
+    cond do
+      Tests.boolean?(a) ->
+        gen({:if, l, a, yes, no}, dest, g)
 
-    {:case, l, a, clauses, :case_clause}
+      Tests.answer?(a) ->
+        gen_answer(a, yes, no, :undefined, dest, g)
+
+      true ->
+        clauses = [
+          {:clause, l, {:lit, l, true}, [], yes},
+          {:clause, l, {:lit, l, false}, [], no},
+          {:clause, l, {:any, l}, [], {:lit, l, :undefined}}
+        ]
+
+        gen({:case, l, a, clauses, :case_clause}, dest, g)
+    end
+  end
+
+  # A test that is true, false or `:undefined`; what then is the value, or fails.
+  defp gen_answer(test, yes, no, otherwise, dest, g) do
+    join(dest, g, fn dest, last, g ->
+      {falsy, g} = label(g)
+      {undefined, g} = label(g)
+      g = Tests.holds(test, falsy, undefined, g)
+      g = branch(yes, dest, last, g)
+      g = branch(no, dest, last, place(falsy, g))
+      g = place(undefined, g)
+
+      case otherwise do
+        {:fail, fail} ->
+          Match.fail(fail, {:k, :undefined}, g)
+
+        :undefined ->
+          {_, g} = finish({:k, :undefined}, dest, g)
+          g
+      end
+    end)
   end
 end

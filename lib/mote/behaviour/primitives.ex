@@ -200,6 +200,13 @@ defmodule Mote.Behaviour.Primitives do
   @doc "Whether the answer is always `true` or `false`."
   def boolean?(name), do: name in @boolean
 
+  @number [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
+            [:length, :tuple_size, :byte_size, :bit_size, :map_size, :round, :trunc, :floor, :ceil] ++
+            [:add64, :sub64, :mul64]
+
+  @doc "Whether the answer is always a number, if there is one."
+  def number?(name), do: name in @number
+
   @spelling for {_, name, _, _, [spelling | _]} <- @table, into: %{}, do: {name, spelling}
 
   @doc "How people write a primitive: a function of Kernel or Bitwise, `{module, name}`, or nil where it has a syntax of its own."

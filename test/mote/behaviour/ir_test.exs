@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.IRTest do
   # The code for the machine: that it is tight, that it keeps the rules of guides/ir.md, that it decodes.
   use ExUnit.Case, async: true
 
-  import Mote.Compile, only: [module: 1]
+  import Mote.Compile, only: [module: 1, module: 3]
   alias Mote.Disassemble
 
   defp code(source, name \\ :f), do: Disassemble.code(module(source), name)
@@ -31,8 +31,10 @@ defmodule Mote.Behaviour.IRTest do
              {:match, {:r, 1}, {:k, 0}, {:l, 3}},
              {:send, {:r, 0}, {:k, :done}},
              {:done},
+             {:match, {:r, 1}, {:k, :undefined}, {:l, 5}},
+             {:jump, {:l, 15}},
              {:op, {:d, 2}, :gt, [{:r, 1}, {:k, 0}]},
-             {:branch, {:r, 2}, {:l, 13}},
+             {:branch, {:r, 2}, {:l, 15}},
              {:self, {:d, 2}},
              {:create, {:d, 3}, node, [{:r, 2}]},
              {:create, {:d, 2}, node, [{:r, 2}]},
@@ -45,8 +47,13 @@ defmodule Mote.Behaviour.IRTest do
            ]
 
     # The literal that both clauses want is tested once.
-    assert [{:match, _, _, {:l, 8}}, {:op, _, :gt, _}, {:branch, _, {:l, 6}} | _] =
-             Disassemble.code(module, :collect)
+    assert [
+             {:match, _, {:k, :done}, {:l, 10}},
+             {:match, _, {:k, :undefined}, {:l, 3}},
+             {:jump, {:l, 8}},
+             {:op, _, :gt, _},
+             {:branch, _, {:l, 8}} | _
+           ] = Disassemble.code(module, :collect)
   end
 
   test "constants are operands, aliases cost nothing, what nobody reads is not there" do
@@ -167,30 +174,40 @@ defmodule Mote.Behaviour.IRTest do
     assert [{:match, {:r, 0}, {:k, :a}, {:l, 2}}, {:return, {:k, 1}}, {:return, {:k, 2}}] =
              code("defpure f(x), do: if(x == :a, do: 1, else: 2)")
 
-    assert [{:op, {:d, 0}, :gt, _}, {:branch, {:r, 0}, {:l, 3}}, {:return, {:k, 1}}, {:return, {:k, 2}}] =
-             code("defpure f(x), do: (case x > 1 do true -> 1; false -> 2 end)")
-
     assert [
+             {:match, {:r, 0}, {:k, :undefined}, {:l, 2}},
+             {:jump, {:l, 6}},
+             {:op, {:d, 0}, :gt, _},
+             {:branch, {:r, 0}, {:l, 5}},
+             {:return, {:k, 1}},
+             {:return, {:k, 2}},
+             {:abort, {:k, {:case_clause, :undefined}}}
+           ] = code("defpure f(x), do: (case x > 1 do true -> 1; false -> 2 end)")
+
+    # That an operand is not `:undefined` is tested once, and not of an integer.
+    assert [
+             {:match, {:r, 0}, {:k, :undefined}, {:l, 2}},
+             {:jump, {:l, 7}},
              {:op, _, :lt, _},
-             {:branch, _, {:l, 4}},
+             {:branch, _, {:l, 6}},
              {:op, _, :gt, _},
-             {:branch, _, {:l, 5}},
+             {:branch, _, {:l, 7}},
              {:return, {:k, 1}},
              {:return, {:k, 2}}
-           ] = code("defpure f(x), do: if(not (x < 1) or x > 9, do: 1, else: 2)") |> relabel()
+           ] = code("defpure f(x), do: if(not (x < 1) or x > 9, do: 1, else: 2)")
+
+    assert [
+             {:op, _, :is_integer, _},
+             {:branch, _, {:l, 5}},
+             {:op, _, :gt, _},
+             {:branch, _, {:l, 5}},
+             {:return, {:k, 1}} | _
+           ] = code("defpure f(x) when is_integer(x) and x > 1, do: 1")
   end
 
-  # Where a negated test goes is a detail; that it is no more than tests and returns is not.
-  defp relabel(code) do
-    code
-    |> Enum.reject(&match?({:jump, _}, &1))
-    |> Enum.map(fn
-      {:branch, o, _} -> {:branch, o, :any}
-      other -> other
-    end)
-    |> then(fn [a, {:branch, x, _}, b, {:branch, y, _} | rest] ->
-      [a, {:branch, x, {:l, 4}}, b, {:branch, y, {:l, 5}} | rest]
-    end)
+  test "where the turn is aborted instead nothing is compared with :undefined" do
+    module = module("defpure f(x, y) when x > y, do: {x < 1, x < 1 or y > 2, if(y > 1, do: x)}", "", :abort)
+    refute Enum.any?(Disassemble.code(module, :f), &match?({:match, _, {:k, :undefined}, _}, &1))
   end
 
   test "guards use guard_op where an answer may be missing" do

@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.Elixir.Forms do
   # The smallest pieces of plain Elixir: variables, constants, calls and primitives. Part of the pass to Elixir.
   @moduledoc false
 
-  alias Mote.Behaviour.AST
+  alias Mote.Behaviour.{AST, Errors}
 
   @doc "The code of what `Mote.Behaviour.AST.simple?/1` is."
   @spec simple(AST.expr()) :: Macro.t()
@@ -50,6 +50,16 @@ defmodule Mote.Behaviour.Elixir.Forms do
       nil -> remote(Mote.Total, primitive, args, l)
       name -> remote(:erlang, name, args, l)
     end
+  end
+
+  @doc "Whether none of some expressions, with their code, is `:undefined`: of those that may be."
+  def defined(es, args) do
+    tests =
+      for {e, arg} <- Enum.zip(es, args),
+          not Errors.defined?(e),
+          do: remote(:erlang, :"=/=", [arg, :undefined], 0)
+
+    Enum.reduce(tl(tests), hd(tests), &remote(:erlang, :andalso, [&2, &1], 0))
   end
 
   @doc """

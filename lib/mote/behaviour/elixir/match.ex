@@ -238,6 +238,8 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp native?({tag, _, _} = e) when tag in [:lit, :var], do: not Forms.negative_zero?(value(e))
   defp native?({tag, _, a, b}) when tag in [:and, :or], do: native?(a) and native?(b)
 
+  defp native?({:ordered, l, primitive, es}), do: native?({:op, l, primitive, es})
+
   defp native?({:op, _, primitive, es}) do
     (Forms.native(primitive, es) != nil or primitive in @native_partial) and Enum.all?(es, &native?/1)
   end
@@ -252,6 +254,13 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   defp native_guard({:or, l, a, b}),
     do: Forms.remote(:erlang, :orelse, [native_guard(a), native_guard(b)], l)
+
+  # There is no `hd([])`: so the guard fails, also behind a `not`.
+  defp native_guard({:ordered, l, primitive, es}) do
+    defined = Forms.defined(es, Enum.map(es, &native_guard/1))
+    defined = Forms.remote(:erlang, :orelse, [defined, Forms.remote(:erlang, :hd, [[]], l)], l)
+    Forms.remote(:erlang, :andalso, [defined, native_guard({:op, l, primitive, es})], l)
+  end
 
   defp native_guard({:op, l, primitive, es}),
     do: Forms.remote(:erlang, Forms.native(primitive, es) || primitive, Enum.map(es, &native_guard/1), l)
@@ -304,6 +313,17 @@ defmodule Mote.Behaviour.Elixir.Match do
     else
       with_answers(es, &Forms.remote(Mote.Total, :answer, [primitive, &1], l))
     end
+  end
+
+  defp answer({:ordered, _, primitive, es}) do
+    with_answers(es, fn args ->
+      quote generated: true do
+        case unquote(Forms.defined(es, args)) do
+          true -> Mote.Total.answer(unquote(primitive), unquote(args))
+          _ -> :none
+        end
+      end
+    end)
   end
 
   defp answer({:tuple, _, es}), do: with_answers(es, &{:ok, {:{}, [], &1}})

@@ -23,6 +23,23 @@ defmodule Mote.Behaviour.IR.Known do
   @doc "Where the own address is."
   def self(known), do: known[:self]
 
+  @types [:is_integer, :is_float, :is_number, :is_boolean, :is_tuple, :is_list, :is_binary, :is_bitstring] ++
+           [:is_map, :is_function, :is_reference, :is_pid, :is_address]
+
+  @doc "Whether an operand is certain not to be `:undefined`."
+  def defined?(_, {:k, value}), do: value != :undefined
+
+  def defined?(known, o) do
+    is_map_key(known, {:defined, o}) or
+      Enum.any?(@types, fn type ->
+        test = value(known, type, [o])
+        test != nil and is_map_key(known, {:branch, [test]})
+      end)
+  end
+
+  @doc "What is known where an operand has been found not to be `:undefined`."
+  def defined(known, o), do: Map.put(known, {:defined, o}, true)
+
   @doc "Whether a test goes on here for certain."
   def holds?(known, {tag, _, _} = test) when tag in [:branch, :falsy], do: is_map_key(known, test(test))
   def holds?(known, {:match, _, _, _} = test), do: is_map_key(known, test(test))
@@ -36,6 +53,8 @@ defmodule Mote.Behaviour.IR.Known do
         if reusable?(primitive), do: calculated(known, d, primitive, os), else: known
 
       {:guard_op, d, primitive, os, _} ->
+        known = if Primitives.number?(primitive), do: defined(known, {:r, d}), else: known
+
         if reusable?(primitive),
           do: known |> put(:value, d, primitive, os) |> put(:answer, d, primitive, os),
           else: known

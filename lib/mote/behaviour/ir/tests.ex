@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.IR.Tests do
   #
   # A condition (`if`, `cond`, `&&`) goes on when its value is neither false nor nil. A guard goes on when it is
   # exactly true; it may be false, and it may fail, when a primitive in it has no answer, which `not` and `or` do
-  # not turn into success: hence two labels.
+  # not turn into success: hence two labels. So it is with a condition that may be `:undefined`.
   @moduledoc false
 
   alias Mote.Behaviour.{IR, Primitives}
@@ -47,12 +47,81 @@ defmodule Mote.Behaviour.IR.Tests do
     end
   end
 
+  def truthy({:holds, _, e}, no, g), do: holds(e, no, no, g)
   def truthy(e, no, g), do: plain(e, no, g)
 
   defp plain(e, no, g) do
     {o, g} = IR.gen(e, :any, g)
     emit(g, if(boolean?(e), do: {:branch, o, no}, else: {:falsy, o, no}))
   end
+
+  @doc "Goes to `no` unless the value is true, to `undefined` where it is `:undefined`."
+  def holds({:ordered, _, primitive, es}, no, undefined, g) do
+    {os, g} = IR.operands(es, g)
+    compared(primitive, os, no, undefined, g)
+  end
+
+  def holds({tag, _, a, b} = e, no, undefined, g) when tag in [:and, :or] do
+    cond do
+      not answer?(a) -> by_answer(e, no, undefined, g)
+      tag == :and -> holds(b, no, undefined, holds(a, no, undefined, g))
+      true -> either(g, &holds(a, &1, undefined, &2), &holds(b, no, undefined, &1))
+    end
+  end
+
+  def holds({:op, _, :not, [a]} = e, no, undefined, g) do
+    if answer?(a),
+      do: opposite(g, no, &holds(a, &1, undefined, &2)),
+      else: by_answer(e, no, undefined, g)
+  end
+
+  def holds(e, no, undefined, g),
+    do: if(boolean?(e), do: truthy(e, no, g), else: by_answer(e, no, undefined, g))
+
+  defp by_answer(e, no, undefined, g) do
+    {o, g} = IR.gen(e, :any, g)
+    g = defined(o, undefined, g)
+    emit(g, {if(answer?(e), do: :branch, else: :falsy), o, no})
+  end
+
+  defp compared(primitive, os, no, undefined, g) do
+    {o, g} = comparison(primitive, os, undefined, g)
+    emit(g, {:branch, o, no})
+  end
+
+  # The answer of a comparison; goes to `undefined` where there is none.
+  defp comparison(primitive, os, undefined, g) do
+    g = Enum.reduce(os, g, &defined(&1, undefined, &2))
+
+    case Known.answer(g.known, primitive, os) do
+      nil ->
+        {d, g} = fresh(g)
+        {{:r, d}, emit(g, {:op, d, primitive, os})}
+
+      o ->
+        {o, g}
+    end
+  end
+
+  @doc "Goes to `undefined` where an operand is `:undefined`: one test, and none where it is known."
+  def defined({:k, :undefined}, undefined, g), do: stop(g, {:jump, undefined})
+
+  def defined(o, undefined, g) do
+    if Known.defined?(g.known, o) do
+      g
+    else
+      {yes, g} = label(g)
+      g = g |> emit({:match, o, {:k, :undefined}, yes}) |> stop({:jump, undefined})
+      g = place(yes, g)
+      %{g | known: Known.defined(g.known, o)}
+    end
+  end
+
+  @doc "Whether the value of an expression is `true`, `false` or `:undefined`; in a guard, where it has none instead, it fails."
+  def answer?({:ordered, _, _, _}), do: true
+  def answer?({:op, _, primitive, _}) when primitive in [:not, :member, :map_has_key], do: true
+  def answer?({tag, _, a, b}) when tag in [:and, :or], do: answer?(a) and answer?(b)
+  def answer?(e), do: boolean?(e)
 
   defp opposite(g, no, test) do
     {yes, g} = label(g)
@@ -111,19 +180,19 @@ defmodule Mote.Behaviour.IR.Tests do
   defp guard({:lit, _, _}, _, fail, g), do: stop(g, {:jump, fail})
 
   defp guard({:and, _, a, b} = e, no, fail, g) do
-    if no == fail or certain?(a),
+    if no == fail or answer?(a),
       do: guard(b, no, fail, guard(a, no, fail, g)),
       else: by_value(e, no, fail, g)
   end
 
   defp guard({:or, _, a, b} = e, no, fail, g) do
-    if certain?(a),
+    if answer?(a),
       do: either(g, &guard(a, &1, fail, &2), &guard(b, no, fail, &1)),
       else: by_value(e, no, fail, g)
   end
 
   defp guard({:op, _, :not, [a]} = e, no, fail, g) do
-    if certain?(a),
+    if answer?(a),
       do: opposite(g, no, &guard(a, &1, fail, &2)),
       else: by_value(e, no, fail, g)
   end
@@ -137,12 +206,17 @@ defmodule Mote.Behaviour.IR.Tests do
     end
   end
 
+  defp guard({:ordered, _, primitive, es}, no, fail, g) do
+    {os, g} = values(es, fail, g)
+    compared(primitive, os, no, fail, g)
+  end
+
   defp guard(e, no, fail, g), do: by_value(e, no, fail, g)
 
   defp by_value(e, no, fail, g) do
     {o, g} = value(e, fail, g)
 
-    if no == fail or certain?(e) do
+    if no == fail or answer?(e) do
       emit(g, {:branch, o, no})
     else
       either(
@@ -152,11 +226,6 @@ defmodule Mote.Behaviour.IR.Tests do
       )
     end
   end
-
-  # In a guard a primitive that has an answer for booleans only gives booleans, or fails.
-  defp certain?({:op, _, primitive, _}) when primitive in [:not, :member, :map_has_key], do: true
-  defp certain?({tag, _, a, b}) when tag in [:and, :or], do: certain?(a) and certain?(b)
-  defp certain?(e), do: boolean?(e)
 
   defp values(es, fail, g), do: Enum.map_reduce(es, g, &value(&1, fail, &2))
 
@@ -177,6 +246,11 @@ defmodule Mote.Behaviour.IR.Tests do
       o ->
         {o, g}
     end
+  end
+
+  defp value({:ordered, _, primitive, es}, fail, g) do
+    {os, g} = values(es, fail, g)
+    comparison(primitive, os, fail, g)
   end
 
   defp value({:tuple, _, es}, fail, g) do
