@@ -133,7 +133,7 @@ defmodule Mote do
   end
 
   @doc """
-  Creates many actors at once, which is much cheaper than creating them one by one, and returns their addresses.
+  Creates many actors in one call and returns their addresses. It is all or none.
 
   The second argument is a list of behaviours, one for each actor; the addresses are in their order. Consecutive behaviours
   that differ in their captures only are the cheapest. `create_many(machine, behaviour, n)` creates `n` actors of one
