@@ -32,9 +32,13 @@ defmodule Mote.Raised.Segments do
   def values(values, specs), do: for({_, value, _} <- segments(values, specs), do: value)
 
   # `{kind, value, bits}`; bits are nil where a size is none.
-  defp segments(values, specs), do: segments(Tuple.to_list(values), Tuple.to_list(specs), [])
+  # What was too much for a report is `:...` in it: then there are none, or fewer.
+  defp segments(values, specs) when is_tuple(values) and is_tuple(specs),
+    do: segments(Tuple.to_list(values), Tuple.to_list(specs), [])
 
-  defp segments([value | values], [spec | specs], before) do
+  defp segments(_values, _specs), do: []
+
+  defp segments([value | values], [spec | specs], before) when is_integer(spec) do
     {bits, values} = bits(spec, values)
     segments(values, specs, [{band(spec, 7), value, bits} | before])
   end
@@ -43,7 +47,7 @@ defmodule Mote.Raised.Segments do
 
   defp bits(spec, values) when band(spec, 16) == 0, do: {spec >>> 5, values}
   defp bits(spec, [n | values]) when is_integer(n) and n >= 0, do: {(spec >>> 5) * n, values}
-  defp bits(_, [_ | values]), do: {nil, values}
+  defp bits(_, values), do: {nil, Enum.drop(values, 1)}
 
   defp why({_, _, nil}), do: "its size must be an integer of 0 or more"
   defp why({0, value, _}) when not is_integer(value), do: "expected an integer but got: #{Call.show(value)}"

@@ -10,7 +10,7 @@ defmodule BencheeTest do
   defp statistics(scenario), do: scenario.run_time_data.statistics
 
   test "runs each job on each input and sorts by speed" do
-    jobs = %{"slow" => fn ms -> Process.sleep(3 * ms) end, "fast" => fn ms -> Process.sleep(ms) end}
+    jobs = %{"slow" => fn ms -> Process.sleep(300 * ms) end, "fast" => fn ms -> Process.sleep(ms) end}
     suite = Benchee.run(jobs, [inputs: [{"two", 2}, {"one", 1}]] ++ @quick)
     assert %Benchee.Suite{scenarios: scenarios} = suite
 
@@ -150,7 +150,7 @@ defmodule BencheeTest do
   test "the console shows a table and a comparison" do
     output =
       capture_io(fn ->
-        Benchee.run(%{"fast" => fn _ -> Process.sleep(1) end, "slow" => fn _ -> Process.sleep(40) end},
+        Benchee.run(%{"fast" => fn _ -> Process.sleep(1) end, "slow" => fn _ -> Process.sleep(400) end},
           time: 0.02,
           warmup: 0.001,
           memory_time: 1,
