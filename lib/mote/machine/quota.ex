@@ -21,7 +21,7 @@ defmodule Mote.Machine.Quota do
   def memory!(:infinity, _sponsors), do: @infinity
 
   def memory!(bytes, sponsors) when is_integer(bytes) and bytes > 0 and bytes < @infinity do
-    enough!(bytes, Enum.sum(for {_, threads, _, _, _} <- sponsors, do: threads))
+    enough!(bytes, Enum.sum(for sponsor <- sponsors, do: elem(sponsor, 1)))
   end
 
   def memory!(other, _sponsors) do

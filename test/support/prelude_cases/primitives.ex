@@ -88,7 +88,7 @@ defmodule Mote.PreludeCases.Primitives do
       Enum.map(l, fn x when x > 0 -> x; 0 -> :zero; x -> -x end)
       for x <- l, y <- ints, x < y, do: {x, y}
       for {x, y} <- pairs, reduce: i do acc -> acc + x * y end
-      (x = %{a: %{1 => i}, b: kw}; {put_in(x.a[1], t), put_in(x.b[key], t).a, update_in(x.a[1], &(&1 + n)), pop_in(x.a[1])})
+      (x = %{a: %{1 => i}, b: %{key => n}}; {put_in(x.a[1], t), put_in(x.b[key], t).a, update_in(x.a[1], &(&1 + n)), pop_in(x.a[1])})
       (x = %{a: map}; get_and_update_in(x.a[i], &{&1, t}))
       update_in(%{a: i}.a, &(&1 * n))
       {struct!(%URI{host: s, port: n}), struct!(URI)}
