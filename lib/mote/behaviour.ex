@@ -292,10 +292,13 @@ defmodule Mote.Behaviour do
   Defines a directory: which behaviour an actor starts with, by its key.
 
   The module gets a function `name(captures)` for `Mote.Directory.start/3`. The clauses match the key, and each ends with a
-  behaviour. A key that no clause matches, or whose clause ends with `nil`, starts no actor. See `Mote.Directory`.
+  behaviour. A key that no clause matches, or whose clause ends with `nil`, starts no actor. `self()` is the shard of the
+  directory that has the key. The captures may have defaults, as those of a `defactor`. A clause may also end with a `create`, which
+  says in which sponsor: behaviours with `beam: true` need one. See `Mote.Directory`.
 
       defdirectory rooms(log) do
         {:room, name} when is_binary(name) -> Room.room(name, log)
+        {:file, path} -> create Disk.file(path), sponsor: :io
       end
   """
   defmacro defdirectory(head, body), do: Mote.Behaviour.Directory.definitions(head, body, __CALLER__)

@@ -81,12 +81,18 @@ defmodule Mote.Directory do
   ## An actor that ends
 
   An actor that becomes `sink` stays in the directory, and messages for its key are ignored. It should be removed first. An
-  actor that removes itself waits for the answer, since messages that had passed the shard before come before it:
+  actor that removes itself asks its shard, and waits for the answer, since messages that had passed the shard before come
+  before it. In the clauses of a `defdirectory`, `self()` is the shard that has the key:
 
-      defactor session(key, directory) do
-        :logout -> send Mote.Directory.shard(directory, key), {self(), {:delete, key, self()}}
+      defactor session(user, shard) do
+        :logout -> send shard, {self(), {:delete, user, self()}}
         removed when is_boolean(removed) -> become sink()
         …
+      end
+
+      defdirectory sessions() do
+        user -> session(user, self())
+      end
 
   After that answer no message of the directory can come, and the next one for the key starts another actor. So nothing
   is lost.

@@ -21,7 +21,7 @@ defmodule Mote.Behaviour.Beam do
   alias Mote.Turn.Stage
 
   @words [self: 0, send: 2, sendx: 3, send_after: 3, cancel_timer: 1, create: 1, create: 2, abort: 1] ++
-           [sink: 0, is_address: 1, on: 2, become: 1]
+           [sink: 0, is_address: 1, on: 2, become: 1, stash: 0, stash: 1]
 
   @doc "The actor whose turn it is."
   @spec self() :: Mote.Address.t()
@@ -51,7 +51,7 @@ defmodule Mote.Behaviour.Beam do
 
   @doc "Ends the turn without footprints in the machine."
   @spec abort(term) :: no_return
-  def abort(reason), do: Stage.abort(reason)
+  def abort(reason), do: Stage.abort({:abort, reason})
 
   @doc "The behaviour that ignores every message."
   def sink, do: :sink
@@ -67,6 +67,15 @@ defmodule Mote.Behaviour.Beam do
     else
       quote do: unquote(__MODULE__).become_next(unquote(next))
     end
+  end
+
+  @doc false
+  # There is none here, which is better said than "undefined function".
+  defmacro stash(_changes \\ []) do
+    mistake!(
+      __CALLER__,
+      "a behaviour marked beam: true has no stash: keep the message in a capture, or let an actor of the language stash it and send it on"
+    )
   end
 
   @doc false

@@ -25,8 +25,16 @@ defmodule Mote.Behaviour.Directory do
     plain = Enum.map(captures, &without_default/1)
     clauses = body(body, env) ++ [{:->, [generated: true], [[Macro.var(:_, nil)], nil]}]
 
+    [whole | shorter] =
+      for {heads, values} <- heads(captures) do
+        quote do
+          defactor unquote({name, meta, heads}), to: unquote(shard)(unquote_splicing(values), %{})
+        end
+      end
+
     quote do
-      defactor unquote({name, meta, captures}), to: unquote(shard)(unquote_splicing(plain), %{})
+      unquote(whole)
+      unquote_splicing(Enum.flat_map(shorter, &[quote(do: @doc(false)), &1]))
 
       @doc false
       unquote(shard(shard, start, plain))
@@ -120,6 +128,23 @@ defmodule Mote.Behaviour.Directory do
     )
   end
 
+  # The captures, and what the shard is given: all of them, then without the last one that has a default, and so on. A
+  # definition that delegates cannot have defaults itself.
+  defp heads(captures) do
+    defaults = Enum.count(captures, &match?({:\\, _, _}, &1))
+
+    for given <- defaults..0//-1 do
+      {pairs, _} =
+        Enum.map_reduce(captures, given, fn
+          {:\\, _, [_, default]}, 0 -> {{nil, default}, 0}
+          {:\\, _, [capture, _]}, n -> {{capture, capture}, n - 1}
+          capture, n -> {{capture, capture}, n}
+        end)
+
+      {for({head, _} <- pairs, head != nil, do: head), Enum.map(pairs, &elem(&1, 1))}
+    end
+  end
+
   defp without_default({:\\, _, [capture, _]}), do: capture
   defp without_default(capture), do: capture
 
@@ -132,11 +157,12 @@ defmodule Mote.Behaviour.Directory do
 
   defp body(_, env), do: Error.raise_at(env, env.line, "defdirectory needs a do block")
 
-  # What is written last is the behaviour.
+  # What is written last is the behaviour, or a create, which may say in which sponsor.
   defp created({:__block__, meta, [_ | _] = all}),
     do: {:__block__, meta, List.update_at(all, -1, &created/1)}
 
   defp created(nil), do: nil
+  defp created({:create, _, arguments} = create) when is_list(arguments), do: create
   defp created({_, meta, _} = behaviour), do: {:create, Keyword.take(meta, [:line]), [behaviour]}
   defp created(other), do: {:create, [], [other]}
 end

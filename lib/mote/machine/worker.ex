@@ -184,5 +184,14 @@ defmodule Mote.Machine.Worker do
   end
 
   # Lines: of a report only so much is kept, and they are what people read.
-  defp told(stack), do: stack |> Enum.take(@entries) |> Enum.map(&Exception.format_stacktrace_entry/1)
+  defp told(stack),
+    do: stack |> without_callers() |> Enum.take(@entries) |> Enum.map(&Exception.format_stacktrace_entry/1)
+
+  # The end of it is how this module calls a turn, which is the same for all of them.
+  defp without_callers(stack) do
+    stack
+    |> Enum.reverse()
+    |> Enum.drop_while(&(elem(&1, 0) in [Turn, __MODULE__, :proc_lib]))
+    |> Enum.reverse()
+  end
 end
