@@ -106,6 +106,13 @@ defmodule Mote.BeamSponsorTest do
 
   defp ask!(actor, request), do: Mote.ask!(actor, request, 20_000)
 
+  test "an exit that only looks like a crash is told as the exit that it is" do
+    for stack <- [[{1, 2, 3, 4}], [{__MODULE__, :x, 1, []} | :y]] do
+      reason = {%RuntimeError{}, stack}
+      assert {:crashed, :exit, ^reason, []} = Mote.Machine.Worker.exited(reason)
+    end
+  end
+
   test "what an actor has kept it takes up again before what waits" do
     {:ok, machine} = Mote.start_link(sponsors: [main: [], io: [beam: true, max_concurrency: 4]])
     doors = for n <- 1..20, do: {n, Mote.create(machine, Plain.closed(self()), sponsor: :io)}

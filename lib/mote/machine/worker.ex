@@ -43,10 +43,18 @@ defmodule Mote.Machine.Worker do
 
   @doc "Why a turn is aborted whose process has ended like that."
   @spec exited(term) :: term
-  def exited({reason, [{_module, _function, _arity, _location} | _] = stack}) when is_exception(reason),
-    do: {:crashed, :error, reason, told(stack)}
+  def exited({exception, [_ | _] = stack} = reason) when is_exception(exception) do
+    if stacktrace?(stack), do: {:crashed, :error, exception, told(stack)}, else: {:crashed, :exit, reason, []}
+  end
 
   def exited(reason), do: {:crashed, :exit, reason, []}
+
+  # An exit may have any reason, also one that only begins as that of a crash does.
+  defp stacktrace?([{module, name, arity, place} | rest])
+       when is_atom(module) and is_atom(name) and (is_integer(arity) or is_list(arity)) and is_list(place),
+       do: stacktrace?(rest)
+
+  defp stacktrace?(rest), do: rest == []
 
   defp work(about, comes?) do
     case Native.desk_next(about.desk, comes?) do

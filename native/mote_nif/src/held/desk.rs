@@ -4,14 +4,15 @@
 //! 1. A turn is waiting or running, until it has ended once: whoever takes it out of `running` tells the machine how.
 //! 2. While turns wait, as many workers are `coming` to look: woken, or asked of the manager. One that dies on its way is made
 //!    up for (`lost`).
-use crate::deliver::message::post;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
+use crate::term::send::send_as_nobody;
 use mote_vm::base::atom::Atom;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use rustler::{Encoder, LocalPid, Resource, ResourceArc};
+use rustler::types::atom::Atom as BeamAtom;
+use rustler::{LocalPid, Resource, ResourceArc};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -113,11 +114,11 @@ impl Desk {
             match told {
                 Told::Nobody => return,
                 Told::Manager(manager) => {
-                    post(&manager, |env, _| names::workers().encode(env));
+                    tell(&manager, names::workers());
                     return;
                 }
                 Told::Worker(worker) => {
-                    if post(&worker, |env, _| names::comes().encode(env)) {
+                    if tell(&worker, names::comes()) {
                         return;
                     }
                     // It has died.
@@ -265,7 +266,7 @@ impl Desk {
         let told: Vec<LocalPid> = state.idle.drain(..).chain(manager).collect();
         drop(state);
         for pid in told {
-            post(&pid, |env, _| names::closed().encode(env));
+            tell(&pid, names::closed());
         }
     }
 }
@@ -278,3 +279,9 @@ pub struct DeskResource {
 
 #[rustler::resource_impl]
 impl Resource for DeskResource {}
+
+/// Sends a word. Whether the receiver is there.
+fn tell(pid: &LocalPid, word: BeamAtom) -> bool {
+    // SAFETY: atoms belong to no environment, so they are alive in any.
+    unsafe { send_as_nobody(pid, None, word.as_c_arg()) }
+}
