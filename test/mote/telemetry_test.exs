@@ -114,7 +114,8 @@ defmodule Mote.TelemetryTest do
     @tag not_under_stress: "one collection is one event"
     test "tells of its memory and its collections" do
       machine = start()
-      :kept = Mote.ask!(Mote.create(machine, Holders.hoard([])), 1_000)
+      hoard = Mote.create(machine, Holders.hoard([]))
+      :kept = Mote.ask!(hoard, 1_000)
       Mote.gc(machine)
       assert memory_in_use(machine) > 0
       assert %{count: count, last_pause: pause, longest_pause: longest} = last_collection(machine)
@@ -122,6 +123,8 @@ defmodule Mote.TelemetryTest do
       # No collection, no event.
       next(machine, [:machine, :memory])
       refute_received {[:mote, :machine, :gc], _, _, %{machine: ^machine}}
+      # Until here it is held, and with it what is in use.
+      :kept = Mote.ask!(hoard, 1)
     end
 
     # On a busy host the caller waits so long that the machine looks whether it waits in vain: a collection in the middle of
