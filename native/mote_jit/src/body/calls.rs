@@ -21,10 +21,10 @@ impl Body<'_, '_> {
         // Without it the turn is the interpreter's, whatever else would end it.
         let target = self.slot_code(callee);
         let expected = match self.mode {
-            Mode::Fast => self.subject.returns(function),
+            Mode::Fast => self.active.subject.returns(function),
             Mode::Slow => Kinds::ANY,
         };
-        let boxing = callee.own().and_then(|own| self.subject.boxing(own));
+        let boxing = callee.own().and_then(|own| self.active.subject.boxing(own));
         let unboxed = boxing.is_some() && expected == Kinds::FLOAT;
         if let Some(looked) = self.inlined(callee, expected, args) {
             self.spend_for_call();
@@ -76,8 +76,8 @@ impl Body<'_, '_> {
                 let is = self.is_flonum(value);
                 self.expect(is, value, deeper);
                 let float = self.decode(value);
-                self.b.def_var(self.floats[d as usize], float);
-                self.here[d as usize].float = true;
+                self.b.def_var(self.active.floats[d as usize], float);
+                self.active.here[d as usize].float = true;
             }
             _ => self.leave_unless(value, Target::Stopped),
         }
@@ -102,7 +102,7 @@ impl Body<'_, '_> {
         let arguments: Vec<Kinds> = args.iter().map(|arg| self.kinds(*arg)).collect();
         EarlyAnswer::at(&Called {
             code: &self.unit.verified.functions[callee.own()?].code,
-            constants: self.subject.constants,
+            constants: self.active.subject.constants,
             arguments: &arguments,
             expected,
         })
@@ -151,7 +151,7 @@ impl Body<'_, '_> {
     fn word_from(&mut self, source: Source, words: &[Value]) -> Value {
         match source {
             Source::Argument(i) => words[2 + i],
-            Source::Constant(k) => self.literal(self.subject.constants[k as usize]),
+            Source::Constant(k) => self.literal(self.active.subject.constants[k as usize]),
         }
     }
 
@@ -168,9 +168,9 @@ impl Body<'_, '_> {
             let budget = self.b.use_var(self.budget);
             self.returned(budget);
         }
-        let here = self.here.clone();
-        self.go(Target::Slow(self.at + 1));
-        self.here = here;
+        let here = self.active.here.clone();
+        self.go(Target::Slow(self.active.at + 1));
+        self.active.here = here;
         self.b.switch_to_block(next);
         self.b.seal_block(next);
     }
@@ -178,7 +178,7 @@ impl Body<'_, '_> {
     pub(super) fn tail_call(&mut self, function: u32, args: &[Operand]) {
         let callee = self.unit.callee(function);
         let target = self.slot_code(callee);
-        if self.subject.is_self(function) {
+        if self.active.subject.is_self(function) {
             return self.again(args);
         }
         self.spend_for_tail_call();
@@ -188,7 +188,7 @@ impl Body<'_, '_> {
             (Callee::Own(index), _) => {
                 // Who answers floats as they are calls nobody last who does not (compile.rs).
                 let unboxed = self.is_unboxed_role();
-                let boxing = self.subject.boxing(index).filter(|_| !unboxed);
+                let boxing = self.active.subject.boxing(index).filter(|_| !unboxed);
                 let function = self.own(boxing.unwrap_or(index), args.len(), unboxed);
                 self.b.ins().return_call(function, &words);
             }
@@ -212,12 +212,12 @@ impl Body<'_, '_> {
 
     /// Returns what is in an operand.
     pub(super) fn give_back(&mut self, operand: Operand) {
-        if let Some(inlined) = self.inlined {
+        if let Some(inlined) = self.active.inlined {
             return self.come_back(inlined, operand);
         }
         let float = match operand {
-            Operand::Register(r) if self.here[r as usize].float => {
-                Some(self.b.use_var(self.floats[r as usize]))
+            Operand::Register(r) if self.active.here[r as usize].float => {
+                Some(self.b.use_var(self.active.floats[r as usize]))
             }
             _ => None,
         };
@@ -270,26 +270,29 @@ impl Body<'_, '_> {
         }
         self.spend_for_round(|body| {
             // What is written on this way is written only there.
-            let here = body.here.clone();
+            let here = body.active.here.clone();
             body.tested_round(args);
-            body.here = here;
+            body.active.here = here;
         });
         self.hand_on(args);
         self.write_down();
-        let block = self.fast_again.expect("a code that calls itself is a loop");
+        let block = self
+            .active
+            .fast_again
+            .expect("a code that calls itself is a loop");
         self.next_round(block);
     }
 
     /// What the next round of the fast body begins with.
     pub(super) fn hand_on(&mut self, args: &[Operand]) {
         // All arguments are read before any parameter is written.
-        let floats = self.flow.inputs.iter().map(|i| *i == Kinds::FLOAT);
+        let floats = self.active.flow.inputs.iter().map(|i| *i == Kinds::FLOAT);
         let floats: Vec<bool> = floats.collect();
         let values: Vec<Value> = (args.iter().zip(&floats))
             .map(|(arg, float)| match (float, arg) {
                 (false, _) => self.word(*arg),
                 // dataflow.rs has confirmed that it is unboxed, or a constant.
-                (true, Operand::Register(r)) => self.b.use_var(self.floats[*r as usize]),
+                (true, Operand::Register(r)) => self.b.use_var(self.active.floats[*r as usize]),
                 (true, Operand::Constant(_)) => {
                     let f = self.constant_of(*arg).as_float().unwrap_or(f64::NAN);
                     self.b.ins().f64const(f)
@@ -298,25 +301,25 @@ impl Body<'_, '_> {
             .collect();
         for (i, (value, float)) in values.into_iter().zip(floats).enumerate() {
             if !float {
-                self.b.def_var(self.words[i], value);
+                self.b.def_var(self.active.words[i], value);
                 continue;
             }
             // A float that stays the same would be calculated from its word again in each round: Cranelift moves what is
             // the same on all ways to where it is used. It finds out that this choice is none after that.
             let budget = self.b.use_var(self.budget);
             let value = self.b.ins().select(budget, value, value);
-            self.b.def_var(self.floats[i], value);
+            self.b.def_var(self.active.floats[i], value);
         }
     }
 
     /// Begins the loop anew: at the tests of what the fast body takes for granted, with words.
     fn tested_round(&mut self, args: &[Operand]) {
-        if let Some(inlined) = self.inlined {
+        if let Some(inlined) = self.active.inlined {
             return self.call_for_the_rest(inlined, args);
         }
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         for (i, word) in words.into_iter().enumerate() {
-            self.b.def_var(self.words[i], word);
+            self.b.def_var(self.active.words[i], word);
         }
         self.write_down();
         let block = self.again.expect("a code that calls itself is a loop");

@@ -18,16 +18,16 @@ impl Body<'_, '_> {
     /// Where the fast body leaves for: the slow one.
     pub(super) fn out(&self) -> Target {
         debug_assert!(self.mode == Mode::Fast);
-        Target::Slow(self.resume)
+        Target::Slow(self.active.resume)
     }
 
     pub(super) fn block_of(&mut self, target: Target) -> Block {
-        if let Some(group) = &self.group {
+        if let Some(group) = &self.unrolling.group {
             return group.given_up;
         }
         let (blocks, label) = match target {
-            Target::Fast(label) => (&mut self.fast, label),
-            Target::Slow(label) => (&mut self.slow, label),
+            Target::Fast(label) => (&mut self.active.fast, label),
+            Target::Slow(label) => (&mut self.active.slow, label),
             Target::Stopped => return self.stopped,
         };
         if let Some(block) = blocks[label as usize] {
@@ -44,15 +44,15 @@ impl Body<'_, '_> {
     /// The registers that must be written as words on the way to a target.
     pub(super) fn missing(&self, target: Target) -> Vec<Register> {
         let (label, known) = match target {
-            Target::Fast(label) => (label, self.flow.labels[label as usize].as_ref()),
+            Target::Fast(label) => (label, self.active.flow.labels[label as usize].as_ref()),
             Target::Slow(label) => (label, None),
             Target::Stopped => return Vec::new(),
         };
-        let live = self.flow.live[label as usize].iter();
+        let live = self.active.flow.live[label as usize].iter();
         live.filter(|r| {
             let unboxed = known.is_some_and(|state| state.known(*r).unboxed);
-            debug_assert!(!unboxed || self.here[*r as usize].float);
-            !unboxed && !self.here[*r as usize].word
+            debug_assert!(!unboxed || self.active.here[*r as usize].float);
+            !unboxed && !self.active.here[*r as usize].word
         })
         .collect()
     }
@@ -60,7 +60,7 @@ impl Body<'_, '_> {
     /// Whether control can go there as it is.
     pub(super) fn is_ready(&self, target: Target) -> bool {
         let stops = matches!(target, Target::Stopped);
-        self.group.is_some()
+        self.unrolling.group.is_some()
             || self.missing(target).is_empty()
                 && (stops || !self.positions.are_pending())
                 && !self.goes_back(target)
@@ -68,21 +68,25 @@ impl Body<'_, '_> {
 
     /// Whether a target is an earlier instruction, which finds registers as they were.
     pub(super) fn goes_back(&self, target: Target) -> bool {
-        let resumes = matches!(target, Target::Slow(label) if label == self.resume);
+        let resumes = matches!(target, Target::Slow(label) if label == self.active.resume);
         resumes && self.mode == Mode::Fast && !self.before.is_empty()
     }
 
     /// Has a register found as it is now where the slow body takes over.
     pub(super) fn keep(&mut self, r: Register) {
-        let read = self.flow.live[self.resume as usize]
+        let read = self.active.flow.live[self.active.resume as usize]
             .iter()
             .any(|read| read == r);
         if !read || self.before.iter().any(|kept| kept.0 == r) {
             return;
         }
-        let here = self.here[r as usize];
-        let word = here.word.then(|| self.b.use_var(self.words[r as usize]));
-        let float = here.float.then(|| self.b.use_var(self.floats[r as usize]));
+        let here = self.active.here[r as usize];
+        let word = here
+            .word
+            .then(|| self.b.use_var(self.active.words[r as usize]));
+        let float = here
+            .float
+            .then(|| self.b.use_var(self.active.floats[r as usize]));
         self.before.push((r, here, word, float));
     }
 
@@ -90,12 +94,12 @@ impl Body<'_, '_> {
         for i in 0..self.before.len() {
             let (r, here, word, float) = self.before[i];
             if let Some(word) = word {
-                self.b.def_var(self.words[r as usize], word);
+                self.b.def_var(self.active.words[r as usize], word);
             }
             if let Some(float) = float {
-                self.b.def_var(self.floats[r as usize], float);
+                self.b.def_var(self.active.floats[r as usize], float);
             }
-            self.here[r as usize] = here;
+            self.active.here[r as usize] = here;
         }
     }
 
@@ -164,9 +168,9 @@ impl Body<'_, '_> {
         self.b.switch_to_block(block);
         self.b.seal_block(block);
         // What is written on the way is written only there.
-        let here = self.here.clone();
+        let here = self.active.here.clone();
         self.go(target);
-        self.here = here;
+        self.active.here = here;
     }
 
     /// The end of a turn, or of a call, that goes no further.

@@ -50,19 +50,22 @@ impl Body<'_, '_> {
     /// a sum, a difference or a product of that, and nothing but this one leads there. Then it leaves for where this one
     /// would have left for.
     fn next_proves(&self, d: Register) -> bool {
-        let next = self.at as usize + 1;
-        let next_one = self.subject.code.get(next);
+        let next = self.active.at as usize + 1;
+        let next_one = self.active.subject.code.get(next);
         let Some((_, p, args)) = next_one.and_then(|next| next.operation()) else {
             return false;
         };
         let keeps = matches!(p, Primitive::Add | Primitive::Sub | Primitive::Mul);
         let reads = args.contains(&Operand::Register(d));
-        if !keeps || !reads || self.flow.labels[next].is_some() {
+        if !keeps || !reads || self.active.flow.labels[next].is_some() {
             return false;
         }
-        let mut state = self.state.clone();
-        state.pass(&self.subject.code[self.at as usize], self.subject);
-        state.plan(p, args, self.subject.constants) == Plan::Floats
+        let mut state = self.active.state.clone();
+        state.pass(
+            &self.active.subject.code[self.active.at as usize],
+            self.active.subject,
+        );
+        state.plan(p, args, self.active.subject.constants) == Plan::Floats
     }
 
     /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
@@ -87,8 +90,8 @@ impl Body<'_, '_> {
                 return self.b.ins().f64const(f);
             }
         };
-        if self.here[r as usize].float {
-            return self.b.use_var(self.floats[r as usize]);
+        if self.active.here[r as usize].float {
+            return self.b.use_var(self.active.floats[r as usize]);
         }
         let kinds = self.kinds(arg);
         if !kinds.can_be(Kinds::FLOAT) {
@@ -110,8 +113,8 @@ impl Body<'_, '_> {
         let is = self.is_flonum(word);
         self.assume(is);
         let float = self.decode(word);
-        self.b.def_var(self.floats[r as usize], float);
-        self.here[r as usize].float = true;
+        self.b.def_var(self.active.floats[r as usize], float);
+        self.active.here[r as usize].float = true;
         float
     }
 
@@ -176,7 +179,7 @@ impl Body<'_, '_> {
         if matches!(p, Primitive::Neg | Primitive::Abs) {
             return;
         }
-        if self.group.is_some() {
+        if self.unrolling.group.is_some() {
             return self.sum_up(result);
         }
         let finite = self.is_finite(result);

@@ -8,18 +8,17 @@
 //! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. A loop in line
 //! is begun once: where it would be begun anew, with the next slice of fuel or by the slow body, the function is called, so
 //! that what is known of the arguments stays known.
-use super::{Body, Calls, Here, Mode};
+use super::activation::Activation;
+use super::{Body, Mode};
 use crate::dataflow::Dataflow;
-use crate::facts::State;
 use crate::kinds::Kinds;
 use crate::subject::Subject;
 use crate::unit::Callee;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
-use cranelift_frontend::Variable;
-use mote_vm::code::ir::{Instr, Label, Operand, Register};
+use mote_vm::code::ir::{Instr, Operand, Register};
 use mote_vm::values::value::FIXNUM_MAX;
-use std::mem::{swap, take};
+use std::mem::take;
 
 /// Instructions of the largest function that is made in line ([`Dataflow::size`]), and calls in it.
 const LARGEST: usize = 16;
@@ -30,22 +29,6 @@ const SELF_LEVELS: usize = 1;
 /// Instructions that are made in line in one function.
 const MOST: usize = 64;
 
-/// What belongs to one activation of a function, while the body is at another.
-pub(super) struct Activation<'a> {
-    pub(super) subject: &'a Subject<'a>,
-    pub(super) flow: &'a Dataflow,
-    state: State,
-    here: Vec<Here>,
-    pub(super) words: Vec<Variable>,
-    pub(super) floats: Vec<Variable>,
-    at: Label,
-    resume: Label,
-    fast: Vec<Option<Block>>,
-    slow: Vec<Option<Block>>,
-    fast_again: Option<Block>,
-    inlined: Option<Inlined>,
-}
-
 /// Where a function in line comes back to. Both take the answer, the usual one as a float if that is `expected`.
 #[derive(Clone, Copy)]
 pub(super) struct Inlined {
@@ -53,6 +36,34 @@ pub(super) struct Inlined {
     other: Block,
     expected: Kinds,
     level: usize,
+}
+
+/// What becomes of calls of small functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// They are made in line.
+    InLine,
+    /// They are made.
+    Made,
+}
+
+/// What a body makes in line.
+pub(super) struct Inlining<'a> {
+    pub(super) calls: Calls,
+    /// How many instructions were.
+    pub(super) size: usize,
+    /// The activations whose slow bodies are not there yet.
+    unfinished: Vec<Activation<'a>>,
+}
+
+impl Inlining<'_> {
+    pub(super) fn new() -> Self {
+        Inlining {
+            calls: Calls::InLine,
+            size: 0,
+            unfinished: Vec::new(),
+        }
+    }
 }
 
 /// What a parameter is given.
@@ -82,18 +93,18 @@ impl<'a> Body<'a, '_> {
         let goes_on = code
             .iter()
             .any(|i| matches!(i, Instr::TailCall { function, .. } if !subject.is_self(*function)));
-        let level = self.inlined.map_or(0, |inlined| inlined.level);
-        let (levels, calls_most) = match self.subject.index == Some(index) {
+        let level = self.active.inlined.map_or(0, |inlined| inlined.level);
+        let (levels, calls_most) = match self.active.subject.index == Some(index) {
             true => (SELF_LEVELS, CALLS),
             // What calls itself, or is a loop with calls, has more to do than to be called.
             false if calls_itself || flow.loops => (LEVELS, 0),
             false => (LEVELS, CALLS),
         };
         let fits = self.mode == Mode::Fast
-            && self.calls == Calls::InLine
+            && self.inlining.calls == Calls::InLine
             && level < levels
             && flow.size <= LARGEST
-            && self.in_line + flow.size <= MOST
+            && self.inlining.size + flow.size <= MOST
             && calls.len() <= calls_most
             && !goes_on;
         let given = (flow.inputs.iter().zip(args)).all(|(kinds, arg)| match *kinds {
@@ -114,37 +125,37 @@ impl<'a> Body<'a, '_> {
         expected: Kinds,
     ) {
         let given = self.given(args, flow);
-        self.in_line += flow.size;
+        self.inlining.size += flow.size;
         self.let_go_of_positions();
         let (usual, other) = (self.next_block(), self.b.create_block());
         self.b.set_cold_block(other);
         let answers = if expected == Kinds::FLOAT { F64 } else { I64 };
         let answer = self.b.append_block_param(usual, answers);
         let odd = self.b.append_block_param(other, I64);
-        let level = self.inlined.map_or(0, |inlined| inlined.level);
+        let level = self.active.inlined.map_or(0, |inlined| inlined.level);
         let inlined = Inlined {
             usual,
             other,
             expected,
             level: level + 1,
         };
-        let mut activation = self.activation(subject, flow, Some(inlined));
+        let mut activation = Activation::new(&mut self.b, subject, flow, Some(inlined));
 
         self.switch(&mut activation);
         self.current.clear();
         self.begin(&given, args);
         self.walk();
         self.switch(&mut activation);
-        self.unfinished.push(activation);
+        self.inlining.unfinished.push(activation);
 
         self.positions.forget();
         self.current.clear();
         self.b.switch_to_block(other);
         self.return_here();
-        let here = self.here.clone();
+        let here = self.active.here.clone();
         self.set_word(d, odd);
-        self.go(super::Target::Slow(self.at + 1));
-        self.here = here;
+        self.go(super::Target::Slow(self.active.at + 1));
+        self.active.here = here;
         self.b.switch_to_block(usual);
         self.b.seal_block(usual);
         self.return_here();
@@ -177,15 +188,15 @@ impl<'a> Body<'a, '_> {
     /// The start of a function in line.
     fn begin(&mut self, given: &[Given], args: &[Operand]) {
         self.take_over(given);
-        if !self.flow.loops {
+        if !self.active.flow.loops {
             return;
         }
         for (i, arg) in args.iter().enumerate() {
             let small = self
                 .fixnum_constant(*arg)
                 .is_some_and(|n| n.abs() < FIXNUM_MAX / 2);
-            if self.flow.counters[i] && !small {
-                let word = self.b.use_var(self.words[i]);
+            if self.active.flow.counters[i] && !small {
+                let word = self.b.use_var(self.active.words[i]);
                 self.has_room(word);
             }
         }
@@ -206,14 +217,14 @@ impl<'a> Body<'a, '_> {
             let last = last.map_or(float, |(_, last)| *last);
             let own = self.b.ins().fadd(last, nothing);
             apart.push((float, own));
-            self.b.def_var(self.floats[i], own);
+            self.b.def_var(self.active.floats[i], own);
         }
     }
 
     /// A loop in line that has to begin anew: the function is called for the rest.
     pub(super) fn call_for_the_rest(&mut self, inlined: Inlined, args: &[Operand]) {
-        let index = self.subject.index.expect("functions are in line");
-        let piece = self.subject.boxing(index).unwrap_or(index);
+        let index = self.active.subject.index.expect("functions are in line");
+        let piece = self.active.subject.boxing(index).unwrap_or(index);
         let words = self.arguments(args);
         self.write_down();
         let function = self.own(piece, args.len(), false);
@@ -233,7 +244,7 @@ impl<'a> Body<'a, '_> {
 
     /// The slow bodies of what was made in line.
     pub(super) fn finish_inlined(&mut self) {
-        for mut activation in take(&mut self.unfinished) {
+        for mut activation in take(&mut self.inlining.unfinished) {
             self.switch(&mut activation);
             self.walk();
             self.switch(&mut activation);
@@ -260,60 +271,18 @@ impl<'a> Body<'a, '_> {
     /// Whether an operand is a float that is there as a machine float.
     fn is_machine_float(&self, operand: Operand) -> bool {
         match operand {
-            Operand::Register(r) => self.here[r as usize].float,
+            Operand::Register(r) => self.active.here[r as usize].float,
             Operand::Constant(_) => self.constant_of(operand).as_float().is_some(),
         }
     }
 
     pub(super) fn machine_float(&mut self, operand: Operand) -> Value {
         match operand {
-            Operand::Register(r) => self.b.use_var(self.floats[r as usize]),
+            Operand::Register(r) => self.b.use_var(self.active.floats[r as usize]),
             Operand::Constant(_) => {
                 let float = self.constant_of(operand).as_float().unwrap_or(f64::NAN);
                 self.b.ins().f64const(float)
             }
         }
-    }
-
-    pub(super) fn activation(
-        &mut self,
-        subject: &'a Subject<'a>,
-        flow: &'a Dataflow,
-        inlined: Option<Inlined>,
-    ) -> Activation<'a> {
-        let registers = subject.registers as usize;
-        let code = subject.code.len();
-        Activation {
-            subject,
-            flow,
-            state: flow.start(),
-            here: vec![Here::default(); registers],
-            words: (0..registers).map(|_| self.b.declare_var(I64)).collect(),
-            floats: (0..registers).map(|_| self.b.declare_var(F64)).collect(),
-            at: 0,
-            resume: 0,
-            fast: vec![None; code],
-            slow: vec![None; code],
-            fast_again: None,
-            inlined,
-        }
-    }
-
-    /// Condition over to another activation, and leaves this one there.
-    pub(super) fn switch(&mut self, other: &mut Activation<'a>) {
-        debug_assert!(!self.unproven);
-        self.before.clear();
-        swap(&mut self.subject, &mut other.subject);
-        swap(&mut self.flow, &mut other.flow);
-        swap(&mut self.state, &mut other.state);
-        swap(&mut self.here, &mut other.here);
-        swap(&mut self.words, &mut other.words);
-        swap(&mut self.floats, &mut other.floats);
-        swap(&mut self.at, &mut other.at);
-        swap(&mut self.resume, &mut other.resume);
-        swap(&mut self.fast, &mut other.fast);
-        swap(&mut self.slow, &mut other.slow);
-        swap(&mut self.fast_again, &mut other.fast_again);
-        swap(&mut self.inlined, &mut other.inlined);
     }
 }

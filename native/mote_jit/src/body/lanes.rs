@@ -6,9 +6,10 @@
 //! nothing to do but to wait for one of them goes on with the others. Each lane computes what its round would.
 //!
 //! It is a group like others (unroll.rs): for all that it calls fuel and depth are there before it.
-use super::inline::{Activation, Given};
+use super::activation::Activation;
+use super::inline::{Calls, Given};
 use super::unroll::Unrolled;
-use super::{Body, Calls, Target};
+use super::{Body, Target};
 use crate::counted_loops::ROUNDS;
 use crate::kinds::Kinds;
 use crate::linear::Linear;
@@ -30,8 +31,8 @@ struct Lane<'a>(Vec<(Activation<'a>, Linear)>);
 impl<'a> Body<'a, '_> {
     /// How the rounds of this loop can be made abreast, if they can.
     pub(super) fn nest(&self) -> Option<LoopNest<'a>> {
-        match self.calls {
-            Calls::InLine => LoopNest::of(self.subject, self.flow, self.functions),
+        match self.inlining.calls {
+            Calls::InLine => LoopNest::of(self.active.subject, self.active.flow, self.functions),
             Calls::Made => None,
         }
     }
@@ -41,13 +42,13 @@ impl<'a> Body<'a, '_> {
         let again = self.b.create_block();
         self.b.ins().jump(again, &[]);
         self.b.switch_to_block(again);
-        self.abreast_again = Some(again);
+        self.unrolling.abreast_again = Some(again);
         let budget = self.b.use_var(self.budget);
         let deep = self.has_depth_for(budget, nest.depth);
         self.unless_plain(deep, plain);
-        for i in 0..self.flow.inputs.len() {
-            if self.flow.steps[i] {
-                let word = self.b.use_var(self.words[i]);
+        for i in 0..self.active.flow.inputs.len() {
+            if self.active.flow.steps[i] {
+                let word = self.b.use_var(self.active.words[i]);
                 let narrow = self.is_narrow(word);
                 let next = self.next_block();
                 self.b.ins().brif(narrow, plain, &[], next, &[]);
@@ -61,28 +62,31 @@ impl<'a> Body<'a, '_> {
     pub(super) fn begin_plain_round(&mut self) {
         if self.goes_abreast() {
             let budget = self.b.use_var(self.budget);
-            self.b.def_var(self.begun_with, budget);
+            self.b.def_var(self.unrolling.begun_with, budget);
         }
     }
 
     /// From the end of a plain round to the next: by groups again if there is more fuel than before. Those that were given
     /// up are so for this slice.
     pub(super) fn next_round(&mut self, plain: Block) {
-        let again = match self.abreast_again {
+        let again = match self.unrolling.abreast_again {
             Some(again) if self.goes_abreast() => again,
             _ => {
                 self.b.ins().jump(plain, &[]);
                 return;
             }
         };
-        let (begun_with, budget) = (self.b.use_var(self.begun_with), self.b.use_var(self.budget));
+        let (begun_with, budget) = (
+            self.b.use_var(self.unrolling.begun_with),
+            self.b.use_var(self.budget),
+        );
         let more = IntCC::UnsignedGreaterThan;
         let more = self.b.ins().icmp(more, budget, begun_with);
         self.b.ins().brif(more, again, &[], plain, &[]);
     }
 
     fn goes_abreast(&self) -> bool {
-        self.inlined.is_none() && self.abreast_again.is_some()
+        self.active.inlined.is_none() && self.unrolling.abreast_again.is_some()
     }
 
     /// The rounds of a group.
@@ -94,7 +98,7 @@ impl<'a> Body<'a, '_> {
             }
             self.inner_loop(&mut lanes, inner);
         }
-        let mut before = (self.words.clone(), self.floats.clone());
+        let mut before = (self.active.words.clone(), self.active.floats.clone());
         for lane in &mut lanes {
             let own = (lane.0[0].0.words.clone(), lane.0[0].0.floats.clone());
             for i in &nest.carried_in {
@@ -104,7 +108,7 @@ impl<'a> Body<'a, '_> {
             self.in_frame(lane, 0, |body| body.hand_on(&nest.counted.handed));
             before = own;
         }
-        let own = (self.words.clone(), self.floats.clone());
+        let own = (self.active.words.clone(), self.active.floats.clone());
         for (i, step) in nest.counted.steps.iter().enumerate() {
             if step.is_none() {
                 self.hand_over(i, &before, &own);
@@ -116,7 +120,7 @@ impl<'a> Body<'a, '_> {
     fn lane(&mut self, nest: &LoopNest<'a>, round: i64) -> Lane<'a> {
         let counted = &nest.counted;
         let frames = nest.frames.iter().enumerate().map(|(i, frame)| {
-            let activation = self.activation(frame.subject, frame.flow, None);
+            let activation = Activation::new(&mut self.b, frame.subject, frame.flow, None);
             let registers = frame.subject.registers;
             let linear = match i {
                 0 => Linear::start(frame.flow, registers).after(round, &counted.steps),
@@ -125,12 +129,12 @@ impl<'a> Body<'a, '_> {
             (activation, linear)
         });
         let mut lane = Lane(frames.collect());
-        let base = (self.words.clone(), self.floats.clone());
+        let base = (self.active.words.clone(), self.active.floats.clone());
         let own = (lane.0[0].0.words.clone(), lane.0[0].0.floats.clone());
         for (i, step) in counted.steps.iter().enumerate() {
             match step {
                 Some(step) => {
-                    let word = self.b.use_var(self.words[i]);
+                    let word = self.b.use_var(self.active.words[i]);
                     let word = self.b.ins().iadd_imm_s(word, 2 * round * step);
                     self.b.def_var(own.0[i], word);
                 }
@@ -144,7 +148,7 @@ impl<'a> Body<'a, '_> {
 
     /// A parameter of the loop, from the registers of one activation of it to those of another.
     fn hand_over(&mut self, i: usize, from: &Registers, to: &Registers) {
-        let (from, to) = match self.flow.inputs[i] {
+        let (from, to) = match self.active.flow.inputs[i] {
             Kinds::FLOAT => (from.1[i], to.1[i]),
             _ => (from.0[i], to.0[i]),
         };
@@ -172,7 +176,10 @@ impl<'a> Body<'a, '_> {
     }
 
     fn current_group(&mut self) -> &mut Unrolled {
-        self.group.as_mut().expect("lanes are those of a group")
+        self.unrolling
+            .group
+            .as_mut()
+            .expect("lanes are those of a group")
     }
 
     fn steps(&mut self, lane: &mut Lane<'a>, steps: &[Step]) {
@@ -205,7 +212,7 @@ impl<'a> Body<'a, '_> {
                             Given::Float(float) => body.set_float(dst, float),
                             Given::Word(word) => body.set_word(dst, word),
                         }
-                        body.state.arrive(at, body.flow);
+                        body.active.state.arrive(at, body.active.flow);
                         body.pass(&caller.code[at as usize]);
                     });
                 }
@@ -215,7 +222,7 @@ impl<'a> Body<'a, '_> {
 
     /// The call there: where its answer goes, who is called, with what.
     fn call_at(&self, at: Label) -> (Register, u32, &'a [Operand]) {
-        match &self.subject.code[at as usize] {
+        match &self.active.subject.code[at as usize] {
             Instr::Call {
                 dst,
                 function,
@@ -236,7 +243,7 @@ impl<'a> Body<'a, '_> {
         let none_left = self.b.ins().iconst(I64, 0);
         for lane in lanes.iter_mut() {
             self.in_frame(lane, inner.frame, |body| {
-                body.state = body.flow.start();
+                body.active.state = body.active.flow.start();
                 body.start_of_round();
                 body.constant_counters(inner, none_left);
             });
@@ -247,17 +254,17 @@ impl<'a> Body<'a, '_> {
     fn begin_inner_loop(&mut self, inner: &Inner) {
         let mut tested = Vec::new();
         let mut given = Vec::new();
-        for (i, kinds) in self.flow.inputs.iter().enumerate() {
+        for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
             if *kinds != Kinds::FLOAT {
-                let word = self.b.use_var(self.words[i]);
+                let word = self.b.use_var(self.active.words[i]);
                 let small = inner.begun[i].is_some_and(|n| n.abs() < FIXNUM_MAX / 2);
-                if self.flow.counters[i] && !small {
+                if self.active.flow.counters[i] && !small {
                     self.has_room(word);
                 }
                 given.push(Given::Word(word));
                 continue;
             }
-            let float = self.b.use_var(self.floats[i]);
+            let float = self.b.use_var(self.active.floats[i]);
             if !tested.contains(&float) {
                 let within = self.is_within(inner.within, float);
                 self.leave_unless(within, Target::Slow(0));
@@ -288,17 +295,18 @@ impl<'a> Body<'a, '_> {
             finite: true,
             sum: None,
         };
-        let outer = self.group.replace(group);
+        let outer = self.unrolling.group.replace(group);
         for Lane(frames) in lanes.iter_mut() {
             let activation = &mut frames[inner.frame].0;
             self.switch(activation);
-            self.state = self.flow.start();
+            self.active.state = self.active.flow.start();
             self.constant_counters(inner, left);
-            self.current_group().linear = Linear::start(self.flow, self.subject.registers);
+            self.current_group().linear =
+                Linear::start(self.active.flow, self.active.subject.registers);
             self.round();
             self.switch(activation);
         }
-        let group = std::mem::replace(&mut self.group, outer);
+        let group = std::mem::replace(&mut self.unrolling.group, outer);
         let group = group.expect("it was begun above");
         self.counters_go_on(&group);
         let fewer = self.b.ins().iadd_imm_s(left, -1);
@@ -331,7 +339,7 @@ impl<'a> Body<'a, '_> {
             let end = self.literal(end);
             let ahead = self.b.ins().imul_imm_s(left, 2 * step);
             let word = self.b.ins().isub(end, ahead);
-            self.b.def_var(self.words[i], word);
+            self.b.def_var(self.active.words[i], word);
         }
     }
 }

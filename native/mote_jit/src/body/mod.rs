@@ -10,6 +10,7 @@
 //!
 //! Here: the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other files of this
 //! folder.
+mod activation;
 mod binaries;
 mod budget;
 mod calls;
@@ -27,24 +28,25 @@ mod unroll;
 mod words;
 
 use super::dataflow::Dataflow;
-use super::facts::State;
 use super::kinds::Kinds;
 use super::plan::Plan;
 use super::subject::Subject;
 use super::unit::{Looked, Unit};
+use activation::{Activation, Here};
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Variable};
-use inline::{Activation, Inlined};
+pub(super) use inline::Calls;
+use inline::Inlining;
 use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::native::{entry, layout, Stop};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value as Word;
 use positions::Positions;
-use unroll::Unrolled;
+use unroll::Unrolling;
 
 /// What the code is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,28 +77,10 @@ impl Role {
     }
 }
 
-/// What becomes of calls of small functions.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Calls {
-    /// They are made in line.
-    InLine,
-    /// They are made.
-    Made,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Fast,
     Slow,
-}
-
-/// Which forms of a register hold at the current point.
-#[derive(Clone, Copy, Default)]
-struct Here {
-    word: bool,
-    float: bool,
-    /// It is this truth value, and perhaps not written as a word.
-    test: Option<Value>,
 }
 
 /// Where control may go.
@@ -111,48 +95,25 @@ pub(super) struct Body<'a, 'b> {
     b: FunctionBuilder<'b>,
     unit: &'a Unit<'a>,
     functions: &'a [Looked<'a>],
-    subject: &'a Subject<'a>,
-    flow: &'a Dataflow,
     role: Role,
+    /// Whether the behaviour calls anything, and so spends fuel.
+    spends: bool,
     mode: Mode,
-    /// What is known in the fast body; unused in the slow one.
-    state: State,
-    here: Vec<Here>,
-    words: Vec<Variable>,
-    floats: Vec<Variable>,
-    budget: Variable,
+    active: Activation<'a>,
+    inlining: Inlining<'a>,
+    unrolling: Unrolling,
     turn: Value,
+    budget: Variable,
     positions: Positions,
     /// The numbers of behaviours' versions that were looked up since the last label.
     current: Vec<(u32, Value)>,
-    /// The instruction that is compiled.
-    at: Label,
-    /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is `unproven`.
-    resume: Label,
     /// The instruction has left a float that nobody knows yet to be finite.
     unproven: bool,
     /// What registers held at `resume` that have been written since and are read there: its forms, the word, the float.
     before: Vec<(Register, Here, Option<Value>, Option<Value>)>,
-    fast: Vec<Option<Block>>,
-    slow: Vec<Option<Block>>,
     stopped: Block,
-    /// Where a loop begins again: tests what the fast body takes for granted, and the fast body itself.
+    /// Where a loop begins again with tests of what the fast body takes for granted.
     again: Option<Block>,
-    fast_again: Option<Block>,
-    /// Several rounds of a loop, while they are compiled.
-    group: Option<Unrolled>,
-    groups_left: Variable,
-    /// Where a loop tries groups again that calls others, and the budget that its plain round has begun with.
-    abreast_again: Option<Block>,
-    begun_with: Variable,
-    /// What the current activation is in line of, the activations in line whose slow bodies are not there yet, and how
-    /// many instructions were made in line.
-    inlined: Option<Inlined>,
-    unfinished: Vec<Activation<'a>>,
-    in_line: usize,
-    calls: Calls,
-    /// Whether the behaviour calls anything, and so spends fuel.
-    spends: bool,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
     /// The integer that was made a word last, and that word first.
     last_tagged: Option<(Value, Value)>,
@@ -179,13 +140,13 @@ impl<'a, 'b> Body<'a, 'b> {
         config: TargetFrontendConfig,
     ) -> bool {
         let (mut body, params) = Body::new(b, unit, functions, subject, flow, role);
-        body.calls = calls;
+        body.inlining.calls = calls;
         body.enter(&params);
         body.walk();
         body.mode = Mode::Slow;
         body.finish_inlined();
         body.walk();
-        let in_line = body.in_line > 0 || body.abreast_again.is_some();
+        let in_line = body.inlining.size > 0 || body.unrolling.abreast_again.is_some();
         body.finish(config);
         in_line
     }
@@ -232,50 +193,28 @@ impl<'a, 'b> Body<'a, 'b> {
         let stopped = b.create_block();
         b.set_cold_block(stopped);
         let params = b.block_params(entry).to_vec();
-        let n = subject.registers as usize;
-        let words: Vec<_> = (0..n).map(|_| b.declare_var(I64)).collect();
-        let floats: Vec<_> = (0..n).map(|_| b.declare_var(F64)).collect();
-        let [budget, groups_left, begun_with] = [(); 3].map(|()| b.declare_var(I64));
-        let positions = Positions::new(&mut b);
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
-        let code = subject.code.len();
         let body = Body {
-            b,
             unit,
             functions,
-            subject,
-            flow,
             role,
+            spends,
             mode: Mode::Fast,
-            state: flow.start(),
-            here: vec![Here::default(); n],
-            words,
-            floats,
-            budget,
+            active: Activation::new(&mut b, subject, flow, None),
+            inlining: Inlining::new(),
+            unrolling: Unrolling::new(&mut b),
             turn: params[0],
-            positions,
+            budget: b.declare_var(I64),
+            positions: Positions::new(&mut b),
             current: Vec::new(),
-            at: 0,
-            resume: 0,
             unproven: false,
             before: Vec::new(),
-            fast: vec![None; code],
-            slow: vec![None; code],
             stopped,
             again: None,
-            fast_again: None,
-            group: None,
-            groups_left,
-            abreast_again: None,
-            begun_with,
-            inlined: None,
-            unfinished: Vec::new(),
-            in_line: 0,
-            calls: Calls::InLine,
-            spends,
             signatures: Vec::new(),
             last_tagged: None,
+            b,
         };
         (body, params)
     }
@@ -312,7 +251,14 @@ impl<'a, 'b> Body<'a, 'b> {
                 }
             }
         }
-        if !self.flow.loops && self.flow.inputs.iter().all(|kinds| *kinds == Kinds::ANY) {
+        if !self.active.flow.loops
+            && self
+                .active
+                .flow
+                .inputs
+                .iter()
+                .all(|kinds| *kinds == Kinds::ANY)
+        {
             return;
         }
         let again = self.b.create_block();
@@ -325,19 +271,19 @@ impl<'a, 'b> Body<'a, 'b> {
 
     /// Tests what the fast body takes for granted, of words.
     fn test_inputs(&mut self) {
-        for (i, kinds) in self.flow.inputs.iter().enumerate() {
-            let word = self.b.use_var(self.words[i]);
+        for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
+            let word = self.b.use_var(self.active.words[i]);
             if *kinds == Kinds::FIXNUM {
                 let is = self.is_fixnum(word);
                 self.leave_unless(is, Target::Slow(0));
-                if self.flow.counters[i] {
+                if self.active.flow.counters[i] {
                     self.has_room(word);
                 }
             } else if *kinds == Kinds::FLOAT {
                 let is = self.is_flonum(word);
                 self.leave_unless(is, Target::Slow(0));
                 let float = self.decode(word);
-                self.b.def_var(self.floats[i], float);
+                self.b.def_var(self.active.floats[i], float);
             }
         }
     }
@@ -347,24 +293,24 @@ impl<'a, 'b> Body<'a, 'b> {
         let fast_again = self.b.create_block();
         self.groups(fast_again);
         self.b.switch_to_block(fast_again);
-        self.fast_again = Some(fast_again);
+        self.active.fast_again = Some(fast_again);
         self.begin_plain_round();
         self.start_of_round();
     }
 
     /// Compiles all instructions that can be reached in this mode.
     fn walk(&mut self) {
-        let subject = self.subject;
+        let subject = self.active.subject;
         let mut reached = self.mode == Mode::Fast;
         for (i, instruction) in subject.code.iter().enumerate() {
             let label = i as Label;
             let block = match self.mode {
                 // Also where the jumps that dataflow.rs has met were left out: what is known here is what it knows.
-                Mode::Fast if reached && self.flow.labels[i].is_some() => {
+                Mode::Fast if reached && self.active.flow.labels[i].is_some() => {
                     Some(self.block_of(Target::Fast(label)))
                 }
-                Mode::Fast => self.fast[i],
-                Mode::Slow => self.slow[i],
+                Mode::Fast => self.active.fast[i],
+                Mode::Slow => self.active.slow[i],
             };
             if let Some(block) = block {
                 if reached {
@@ -376,20 +322,20 @@ impl<'a, 'b> Body<'a, 'b> {
             if !reached {
                 continue;
             }
-            self.at = label;
+            self.active.at = label;
             if !std::mem::take(&mut self.unproven) {
-                self.resume = label;
+                self.active.resume = label;
                 self.before.clear();
             }
             self.instruction(instruction);
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {
-                self.state.pass(instruction, subject);
+                self.active.state.pass(instruction, subject);
             }
         }
     }
 
-    /// Condition on in a block that was jumped to.
+    /// Goes on in a block that was jumped to.
     fn arrive(&mut self, label: Label, block: Block) {
         self.b.switch_to_block(block);
         // Jumps go forward, and the fast body is complete before the slow one: all that lead here are there.
@@ -397,12 +343,12 @@ impl<'a, 'b> Body<'a, 'b> {
         self.positions.forget();
         self.current.clear();
         if self.mode == Mode::Fast {
-            let known = self.flow.labels[label as usize].clone();
-            self.state = known.expect("what is jumped to was met before");
+            let known = self.active.flow.labels[label as usize].clone();
+            self.active.state = known.expect("what is jumped to was met before");
         }
-        for r in 0..self.here.len() {
-            let float = self.mode == Mode::Fast && self.state.known(r as Register).unboxed;
-            self.here[r] = Here {
+        for r in 0..self.active.here.len() {
+            let float = self.mode == Mode::Fast && self.active.state.known(r as Register).unboxed;
+            self.active.here[r] = Here {
                 word: !float,
                 float,
                 test: None,
@@ -473,7 +419,10 @@ impl<'a, 'b> Body<'a, 'b> {
 
     fn primitive(&mut self, d: Register, p: Primitive, args: &[Operand], label: Option<Label>) {
         let plan = match self.mode {
-            Mode::Fast => self.state.plan(p, args, self.subject.constants),
+            Mode::Fast => self
+                .active
+                .state
+                .plan(p, args, self.active.subject.constants),
             Mode::Slow if is_test(p) => Plan::Test,
             Mode::Slow => Plan::Helper,
         };

@@ -15,7 +15,7 @@ impl Body<'_, '_> {
         use Primitive as P;
         if p == P::Bsr {
             let a = self.fixnum(args[0]);
-            let by = shift(args[1], self.subject.constants).unwrap_or(0);
+            let by = shift(args[1], self.active.subject.constants).unwrap_or(0);
             let shifted = self.b.ins().sshr_imm_s(a, by);
             return self.b.ins().bor_imm_s(shifted, 1);
         }
@@ -51,9 +51,16 @@ impl Body<'_, '_> {
         let constant = args.get(1).and_then(|arg| self.fixnum_constant(*arg));
         match p {
             P::Add | P::Sub => {
-                let step = self.state.step(p, args, self.subject.constants);
+                let step = self
+                    .active
+                    .state
+                    .step(p, args, self.active.subject.constants);
                 let counts = step.is_some_and(|param| self.has_room_for_steps(param));
-                let fits = counts || self.state.fits(p, args, self.subject.constants);
+                let fits = counts
+                    || self
+                        .active
+                        .state
+                        .fits(p, args, self.active.subject.constants);
                 if let Some(k) = constant {
                     let k = if p == P::Add { k } else { -k };
                     return self.add_constant(a, k, fits);
@@ -140,10 +147,10 @@ impl Body<'_, '_> {
 
     /// Whether a parameter of the loop may go a small step further without a test.
     fn has_room_for_steps(&self, param: u16) -> bool {
-        let has_room = match self.group {
+        let has_room = match self.unrolling.group {
             // Tested before it, also where the loop calls others.
-            Some(_) => &self.flow.steps,
-            None => &self.flow.counters,
+            Some(_) => &self.active.flow.steps,
+            None => &self.active.flow.counters,
         };
         has_room[param as usize]
     }

@@ -74,7 +74,7 @@ impl Body<'_, '_> {
         match p {
             Primitive::Not => {
                 if let Operand::Register(r) = args[0] {
-                    if let Some(test) = self.here[r as usize].test {
+                    if let Some(test) = self.active.here[r as usize].test {
                         let opposite = self.b.ins().bxor_imm_s(test, 1);
                         return self.set_test(d, opposite);
                     }

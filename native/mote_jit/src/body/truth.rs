@@ -112,8 +112,9 @@ impl Body<'_, '_> {
     fn as_float(&mut self, a: Operand) -> Option<Value> {
         match a {
             Operand::Register(r) => {
-                let here = self.here[r as usize];
-                here.float.then(|| self.b.use_var(self.floats[r as usize]))
+                let here = self.active.here[r as usize];
+                here.float
+                    .then(|| self.b.use_var(self.active.floats[r as usize]))
             }
             Operand::Constant(_) => {
                 let value = self.constant_of(a);

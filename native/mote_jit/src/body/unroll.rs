@@ -21,9 +21,31 @@ use crate::path::Limit;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
-use cranelift_frontend::Variable;
+use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::code::ir::{Instr, Label, Operand};
 use std::rc::Rc;
+
+/// What a body knows of its groups.
+pub(super) struct Unrolling {
+    /// The group that is being compiled.
+    pub(super) group: Option<Unrolled>,
+    /// How many groups are left, with the current one.
+    left: Variable,
+    /// Where a loop tries groups again that calls others, and the budget that its plain round has begun with.
+    pub(super) abreast_again: Option<Block>,
+    pub(super) begun_with: Variable,
+}
+
+impl Unrolling {
+    pub(super) fn new(b: &mut FunctionBuilder<'_>) -> Unrolling {
+        Unrolling {
+            group: None,
+            left: b.declare_var(I64),
+            abreast_again: None,
+            begun_with: b.declare_var(I64),
+        }
+    }
+}
 
 /// A group that is being compiled.
 pub(super) struct Unrolled {
@@ -96,7 +118,7 @@ impl<'a> Body<'a, '_> {
         self.give_up(group.given_up, &groups, &start, begun, plain);
         self.b.switch_to_block(before);
         self.before_groups(&start, group.counters, head);
-        self.state = self.flow.start();
+        self.active.state = self.active.flow.start();
         self.before.clear();
         self.unproven = false;
     }
@@ -106,11 +128,11 @@ impl<'a> Body<'a, '_> {
         let nest = self.nest();
         let counted = match &nest {
             Some(nest) => nest.counted.clone(),
-            None => Rc::new(Counted::of(self.subject, self.flow, false)?),
+            None => Rc::new(Counted::of(self.active.subject, self.active.flow, false)?),
         };
         let beginning = match nest {
             Some(_) => None,
-            None => intervals::beginning(&counted, self.subject, self.flow),
+            None => intervals::beginning(&counted, self.active.subject, self.active.flow),
         };
         let price = ROUNDS * nest.as_ref().map_or(1, |nest| nest.price);
         Some(Groups {
@@ -124,9 +146,9 @@ impl<'a> Body<'a, '_> {
     /// Goes to the plain loop unless at least one group is certain; how many are.
     fn admit(&mut self, groups: &Groups<'a>, plain: Block) -> Start {
         if let Some(beginning) = groups.beginning {
-            for (i, kinds) in self.flow.inputs.iter().enumerate() {
+            for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
                 if *kinds == Kinds::FLOAT {
-                    let float = self.b.use_var(self.floats[i]);
+                    let float = self.b.use_var(self.active.floats[i]);
                     let within = self.is_within(beginning, float);
                     self.unless_plain(within, plain);
                 }
@@ -165,15 +187,15 @@ impl<'a> Body<'a, '_> {
 
     /// The parameters at the head of a group: counters follow from how many groups are left.
     fn begin_group(&mut self, groups: &Groups<'a>, start: &Start) -> Begun {
-        let left = self.b.use_var(self.groups_left);
+        let left = self.b.use_var(self.unrolling.left);
         for (i, (step, end)) in groups.counted.steps.iter().zip(&start.ends).enumerate() {
             if let (Some(step), Some(end)) = (step, end) {
                 let word = self.ahead(*end, -step, left);
-                self.b.def_var(self.words[i], word);
+                self.b.def_var(self.active.words[i], word);
             }
         }
         let words = self.words();
-        let floats = (self.flow.inputs.iter().zip(&self.floats))
+        let floats = (self.active.flow.inputs.iter().zip(&self.active.floats))
             .map(|(kinds, float)| (*kinds == Kinds::FLOAT).then(|| self.b.use_var(*float)))
             .collect();
         Begun {
@@ -187,10 +209,10 @@ impl<'a> Body<'a, '_> {
     fn group(&mut self, groups: &Groups<'a>, left: Value, head: Block) -> (Unrolled, Block) {
         let given_up = self.b.create_block();
         self.b.set_cold_block(given_up);
-        self.state = self.flow.start();
-        self.group = Some(Unrolled {
+        self.active.state = self.active.flow.start();
+        self.unrolling.group = Some(Unrolled {
             given_up,
-            linear: Linear::start(self.flow, self.subject.registers),
+            linear: Linear::start(self.active.flow, self.active.subject.registers),
             counted: groups.counted.clone(),
             rounds: ROUNDS,
             counters: Vec::new(),
@@ -201,15 +223,15 @@ impl<'a> Body<'a, '_> {
             Some(nest) => self.lanes(nest),
             None => (0..ROUNDS).for_each(|_| self.round()),
         }
-        let group = self.group.as_ref().expect("it was begun above");
+        let group = self.unrolling.group.as_ref().expect("it was begun above");
         if let Some(sum) = group.sum {
             let finite = self.is_finite(sum);
             self.leave_unless(finite, Target::Slow(0));
         }
-        let group = self.group.take().expect("as above");
+        let group = self.unrolling.group.take().expect("as above");
         self.counters_go_on(&group);
         let fewer = self.b.ins().iadd_imm_s(left, -1);
-        self.b.def_var(self.groups_left, fewer);
+        self.b.def_var(self.unrolling.left, fewer);
         let done = self.b.create_block();
         self.b.ins().brif(fewer, head, &[], done, &[]);
         (group, done)
@@ -222,7 +244,7 @@ impl<'a> Body<'a, '_> {
         self.b.def_var(self.budget, start.left_at_end);
         for (i, end) in start.ends.iter().enumerate() {
             if let Some(end) = *end {
-                self.b.def_var(self.words[i], end);
+                self.b.def_var(self.active.words[i], end);
             }
         }
         self.b.ins().jump(plain, &[]);
@@ -243,8 +265,8 @@ impl<'a> Body<'a, '_> {
         self.b.def_var(self.budget, budget);
         for (i, float) in begun.floats.into_iter().enumerate() {
             match float {
-                Some(float) => self.b.def_var(self.floats[i], float),
-                None => self.b.def_var(self.words[i], begun.words[i]),
+                Some(float) => self.b.def_var(self.active.floats[i], float),
+                None => self.b.def_var(self.active.words[i], begun.words[i]),
             }
         }
         self.b.ins().jump(plain, &[]);
@@ -252,7 +274,7 @@ impl<'a> Body<'a, '_> {
 
     /// Before the first group: counters as floats, which its rounds asked for.
     fn before_groups(&mut self, start: &Start, counters: Vec<Counter>, head: Block) {
-        self.b.def_var(self.groups_left, start.count);
+        self.b.def_var(self.unrolling.left, start.count);
         for counter in counters {
             let float = self.fixnum_as_float(start.begun[counter.param as usize]);
             let power = self.b.ins().f64const(counter.power);
@@ -275,7 +297,7 @@ impl<'a> Body<'a, '_> {
 
     /// The words of the parameters; of floats there are none.
     fn words(&mut self) -> Vec<Value> {
-        let inputs = self.flow.inputs.iter().zip(&self.words);
+        let inputs = self.active.flow.inputs.iter().zip(&self.active.words);
         inputs
             .map(|(kinds, word)| match *kinds {
                 Kinds::FLOAT => self.b.ins().iconst(I64, 0),
@@ -340,25 +362,25 @@ impl<'a> Body<'a, '_> {
 
     /// One round, up to what it hands on to the next.
     pub(super) fn round(&mut self) {
-        let group = self.group.as_ref().expect("a group has rounds");
+        let group = self.unrolling.group.as_ref().expect("a group has rounds");
         let counted = group.counted.clone();
         self.start_of_round();
         for at in &counted.round {
             self.compute(*at);
         }
         self.hand_on(&counted.handed);
-        self.state = self.flow.start();
-        if let Some(group) = &mut self.group {
-            group.linear.hand_on(&counted.handed, self.flow);
+        self.active.state = self.active.flow.start();
+        if let Some(group) = &mut self.unrolling.group {
+            group.linear.hand_on(&counted.handed, self.active.flow);
         }
     }
 
     /// One instruction of a round.
     pub(super) fn compute(&mut self, at: Label) {
-        let subject = self.subject;
+        let subject = self.active.subject;
         let instruction = &subject.code[at as usize];
-        self.state.arrive(at, self.flow);
-        self.at = at;
+        self.active.state.arrive(at, self.active.flow);
+        self.active.at = at;
         self.unproven = false;
         self.before.clear();
         self.instruction(instruction);
@@ -368,9 +390,11 @@ impl<'a> Body<'a, '_> {
 
     /// What is known after an instruction of a round.
     pub(super) fn pass(&mut self, instruction: &Instr) {
-        self.state.pass(instruction, self.subject);
-        if let Some(group) = &mut self.group {
-            group.linear.pass(instruction, self.subject.constants);
+        self.active.state.pass(instruction, self.active.subject);
+        if let Some(group) = &mut self.unrolling.group {
+            group
+                .linear
+                .pass(instruction, self.active.subject.constants);
         }
     }
 
@@ -392,7 +416,7 @@ impl<'a> Body<'a, '_> {
 
     /// In a group, a float that must be finite for it to count.
     pub(super) fn sum_up(&mut self, float: Value) {
-        let group = self.group.as_mut().expect("only groups sum up");
+        let group = self.unrolling.group.as_mut().expect("only groups sum up");
         if group.finite {
             return;
         }
@@ -406,7 +430,7 @@ impl<'a> Body<'a, '_> {
     /// In a group: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
     /// the counter was at the start, which is a float that grows from group to group.
     pub(super) fn counter_as_float(&mut self, operand: Operand, power: f64) -> Option<Value> {
-        let group = self.group.as_mut()?;
+        let group = self.unrolling.group.as_mut()?;
         let (param, ahead) = group.linear.of(operand)?;
         group.counted.range(param)?;
         let step = group.counted.steps[param as usize]?;
@@ -434,10 +458,10 @@ impl<'a> Body<'a, '_> {
 
     /// A loop comes back with what it goes on with: words, or machine floats.
     pub(super) fn start_of_round(&mut self) {
-        for (i, kinds) in self.flow.inputs.iter().enumerate() {
+        for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
             let float = *kinds == Kinds::FLOAT;
-            self.here[i] = super::Here {
-                word: !float || !self.flow.loops,
+            self.active.here[i] = super::activation::Here {
+                word: !float || !self.active.flow.loops,
                 float,
                 test: None,
             };

@@ -16,28 +16,28 @@ impl Body<'_, '_> {
                 self.set_word(d, word);
                 if let (Some(f), Mode::Fast) = (value.as_float(), self.mode) {
                     let float = self.b.ins().f64const(f);
-                    self.b.def_var(self.floats[d as usize], float);
-                    self.here[d as usize].float = true;
+                    self.b.def_var(self.active.floats[d as usize], float);
+                    self.active.here[d as usize].float = true;
                 }
                 return;
             }
             Operand::Register(r) => r as usize,
         };
-        let here = self.here[r];
+        let here = self.active.here[r];
         if here.word {
-            let word = self.b.use_var(self.words[r]);
-            self.b.def_var(self.words[d as usize], word);
+            let word = self.b.use_var(self.active.words[r]);
+            self.b.def_var(self.active.words[d as usize], word);
         }
         if here.float {
-            let float = self.b.use_var(self.floats[r]);
-            self.b.def_var(self.floats[d as usize], float);
+            let float = self.b.use_var(self.active.floats[r]);
+            self.b.def_var(self.active.floats[d as usize], float);
         }
-        self.here[d as usize] = here;
+        self.active.here[d as usize] = here;
     }
 
     pub(super) fn set_word(&mut self, r: Register, word: Value) {
-        self.b.def_var(self.words[r as usize], word);
-        self.here[r as usize] = Here {
+        self.b.def_var(self.active.words[r as usize], word);
+        self.active.here[r as usize] = Here {
             word: true,
             float: false,
             test: None,
@@ -45,8 +45,8 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn set_float(&mut self, r: Register, float: Value) {
-        self.b.def_var(self.floats[r as usize], float);
-        self.here[r as usize] = Here {
+        self.b.def_var(self.active.floats[r as usize], float);
+        self.active.here[r as usize] = Here {
             word: false,
             float: true,
             test: None,
@@ -54,7 +54,7 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn set_test(&mut self, r: Register, test: Value) {
-        self.here[r as usize] = Here {
+        self.active.here[r as usize] = Here {
             word: false,
             float: false,
             test: Some(test),
@@ -74,25 +74,25 @@ impl Body<'_, '_> {
 
     /// The word of a register; written if it was not.
     pub(super) fn word_of(&mut self, r: Register) -> Value {
-        let here = self.here[r as usize];
-        let variable = self.words[r as usize];
+        let here = self.active.here[r as usize];
+        let variable = self.active.words[r as usize];
         if here.word {
             return self.b.use_var(variable);
         }
         let word = if let Some(test) = here.test {
             self.truth(test)
         } else {
-            let float = self.b.use_var(self.floats[r as usize]);
+            let float = self.b.use_var(self.active.floats[r as usize]);
             self.encode(float)
         };
         self.b.def_var(variable, word);
-        self.here[r as usize].word = true;
+        self.active.here[r as usize].word = true;
         word
     }
 
     pub(super) fn constant_of(&self, operand: Operand) -> Word {
         match operand {
-            Operand::Constant(k) => self.subject.constants[k as usize],
+            Operand::Constant(k) => self.active.subject.constants[k as usize],
             Operand::Register(_) => Word::NONE,
         }
     }
@@ -117,7 +117,7 @@ impl Body<'_, '_> {
     /// Whether an operand is `true`.
     pub(super) fn is_true(&mut self, operand: Operand) -> Value {
         if let Operand::Register(r) = operand {
-            if let Some(test) = self.here[r as usize].test {
+            if let Some(test) = self.active.here[r as usize].test {
                 return test;
             }
         }
@@ -128,7 +128,10 @@ impl Body<'_, '_> {
     pub(super) fn kinds(&self, operand: Operand) -> Kinds {
         match (self.mode, operand) {
             (Mode::Slow, Operand::Register(_)) => Kinds::ANY,
-            _ => self.state.kinds(operand, self.subject.constants),
+            _ => self
+                .active
+                .state
+                .kinds(operand, self.active.subject.constants),
         }
     }
 }

@@ -1,0 +1,79 @@
+//! An activation of a function: the code that is compiled, its registers and what is known of them, its two bodies.
+//!
+//! The body has one of the code itself, and one for each function that is made in line (inline.rs) and for each frame of a
+//! lane (lanes.rs); it is at one of them at a time.
+use super::inline::Inlined;
+use super::Body;
+use crate::dataflow::Dataflow;
+use crate::facts::State;
+use crate::subject::Subject;
+use cranelift_codegen::ir::types::{F64, I64};
+use cranelift_codegen::ir::{Block, Value};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use mote_vm::code::ir::Label;
+use std::mem::swap;
+
+/// Which forms of a register hold at the current point.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Here {
+    pub(super) word: bool,
+    pub(super) float: bool,
+    /// It is this truth value, and perhaps not written as a word.
+    pub(super) test: Option<Value>,
+}
+
+pub(super) struct Activation<'a> {
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) flow: &'a Dataflow,
+    /// What is known in the fast body; unused in the slow one.
+    pub(super) state: State,
+    pub(super) here: Vec<Here>,
+    pub(super) words: Vec<Variable>,
+    pub(super) floats: Vec<Variable>,
+    /// The instruction that is compiled.
+    pub(super) at: Label,
+    /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is `unproven`.
+    pub(super) resume: Label,
+    pub(super) fast: Vec<Option<Block>>,
+    pub(super) slow: Vec<Option<Block>>,
+    /// Where the fast body of a loop begins again.
+    pub(super) fast_again: Option<Block>,
+    /// What this is in line of.
+    pub(super) inlined: Option<Inlined>,
+}
+
+impl<'a> Activation<'a> {
+    /// One of which nothing is compiled yet.
+    pub(super) fn new(
+        b: &mut FunctionBuilder<'_>,
+        subject: &'a Subject<'a>,
+        flow: &'a Dataflow,
+        inlined: Option<Inlined>,
+    ) -> Activation<'a> {
+        let registers = subject.registers as usize;
+        let code = subject.code.len();
+        Activation {
+            subject,
+            flow,
+            state: flow.start(),
+            here: vec![Here::default(); registers],
+            words: (0..registers).map(|_| b.declare_var(I64)).collect(),
+            floats: (0..registers).map(|_| b.declare_var(F64)).collect(),
+            at: 0,
+            resume: 0,
+            fast: vec![None; code],
+            slow: vec![None; code],
+            fast_again: None,
+            inlined,
+        }
+    }
+}
+
+impl<'a> Body<'a, '_> {
+    /// Goes over to another activation, and leaves the current one there.
+    pub(super) fn switch(&mut self, other: &mut Activation<'a>) {
+        debug_assert!(!self.unproven);
+        self.before.clear();
+        swap(&mut self.active, other);
+    }
+}
