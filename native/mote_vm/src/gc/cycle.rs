@@ -40,7 +40,7 @@ impl<'m> Stopped<'m> {
     ) -> Stopped<'m> {
         let stress = machine.pool().pace.config.stress;
         // Dispatchers of a seeded machine take events out of the middle of their queues.
-        let seeded = threads.iter().any(|thread| thread.choices.is_some());
+        let seeded = threads.iter().any(|thread| thread.seeded.choices.is_some());
         let short = machine.pool().is_short();
         Stopped {
             machine,

@@ -73,7 +73,7 @@ pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut i
         if let Some(away) = &thread.away {
             away.each(|event| visitor.event(event));
         }
-        for (target, parcel) in &thread.arrivals {
+        for (target, parcel) in &thread.seeded.arrivals {
             visitor.actor(target.0);
             parcel.each_address(|value| visitor.value(value));
         }
@@ -273,7 +273,11 @@ mod tests {
     fn messages_that_a_seeded_machine_has_not_admitted_are_roots() {
         let mut still = Still::new(1);
         let parcel = still.parcel(2);
-        still.thread.arrivals.push_back((Target(actor(1)), parcel));
+        still
+            .thread
+            .seeded
+            .arrivals
+            .push_back((Target(actor(1)), parcel));
         assert_eq!(still.roots(), [1, 2]);
     }
 

@@ -33,7 +33,7 @@ impl Dispatch {
 
     fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
         let place = &self.place;
-        let program = &self.turn.program;
+        let program = &self.turn.around.program;
         let pinned = actor.header().pinned();
         let (queued, all) = waiting::here(self, actor);
         let extent = extent::of(program, actor);

@@ -12,8 +12,9 @@ use crate::threads::dispatch::Verdict;
 use crate::threads::sponsor::Sponsors;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
+use crate::turns::turn::at_commit::TimerStep;
 use crate::turns::turn::staged::Staged;
-use crate::turns::turn::{TimerStep, Turn};
+use crate::turns::turn::Turn;
 use crate::values::actor::{captured, Actor, BehaviourId};
 use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
@@ -52,7 +53,7 @@ impl Dispatch {
         TurnSeen {
             sponsor: self.place.sponsor.name,
             actor: ActorRef::new(event.target),
-            behaviour: self.turn.program.name(actor.header().behaviour()),
+            behaviour: self.turn.around.program.name(actor.header().behaviour()),
             captures: captures.map(Term::new).collect(),
             message: Term::new(event.message),
             outcome,
@@ -93,7 +94,7 @@ impl<'m> StagedLook<'m> {
                 false => omitted += 1,
             }
         });
-        for sent in &turn.outside {
+        for sent in &turn.at_commit.outside {
             let (target, message) = (seen(sent.target), seen(sent.message));
             if effects.sends.len().max(effects.sendx.len()) >= SHOWN {
                 omitted += 1;
@@ -103,7 +104,7 @@ impl<'m> StagedLook<'m> {
                 effects.sendx.push((seen(sent.sponsor), target, message));
             }
         }
-        for step in &turn.timers {
+        for step in &turn.at_commit.timers {
             if effects.timers.len().max(effects.cancels.len()) >= SHOWN {
                 omitted += 1;
                 continue;
@@ -137,7 +138,7 @@ impl<'m> StagedLook<'m> {
     /// See the head of this file.
     fn created(&self, event: Event, reason: Option<Value>) -> Vec<Created<'m>> {
         let turn = self.turn;
-        let mut given = Reach::limited(&turn.program, MOST_CELLS);
+        let mut given = Reach::limited(&turn.around.program, MOST_CELLS);
         given.meet(event.target);
         // SAFETY: as in `seen`.
         given.scan_actor(unsafe { &*event.target }, |_| ());
@@ -147,18 +148,18 @@ impl<'m> StagedLook<'m> {
         }
         let mut fresh = Fresh {
             given,
-            staged: Reach::limited(&turn.program, MOST_CELLS),
+            staged: Reach::limited(&turn.around.program, MOST_CELLS),
             found: Vec::new(),
         };
         turn.queue.each_since(&turn.savepoint.queue, |sent| {
             fresh.look(Value::address(sent.target));
             fresh.look(sent.message);
         });
-        for sent in &turn.outside {
+        for sent in &turn.at_commit.outside {
             fresh.look(sent.target);
             fresh.look(sent.message);
         }
-        for step in &turn.timers {
+        for step in &turn.at_commit.timers {
             if let TimerStep::Arm {
                 target, message, ..
             } = step
@@ -168,7 +169,7 @@ impl<'m> StagedLook<'m> {
             }
         }
         if let Some((id, state)) = turn.becoming() {
-            let n = turn.program.behaviour(id).captures as usize;
+            let n = turn.around.program.behaviour(id).captures as usize;
             captured(n, state).for_each(|value| fresh.look(value));
         }
         reason.into_iter().for_each(|value| fresh.look(value));
@@ -176,7 +177,7 @@ impl<'m> StagedLook<'m> {
         while at < fresh.found.len() {
             // SAFETY: what is staged reaches it, so it is alive.
             let actor = unsafe { &*fresh.found[at] };
-            captures(&turn.program, actor).for_each(|value| fresh.look(value));
+            captures(&turn.around.program, actor).for_each(|value| fresh.look(value));
             at += 1;
         }
         fresh
@@ -200,7 +201,7 @@ impl<'m> StagedLook<'m> {
     }
 
     fn described(&self, id: BehaviourId, state: Value) -> (BehaviourName, Vec<Seen<'m>>) {
-        let program = &self.turn.program;
+        let program = &self.turn.around.program;
         let n = program.behaviour(id).captures as usize;
         let captures = captured(n, state).map(|value| self.seen(value));
         (program.name(id), captures.collect())

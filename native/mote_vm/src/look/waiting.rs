@@ -30,17 +30,17 @@ pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> (u64, bool) {
     left -= thread.turn.queue.first(left, |event| show(event.target));
     let (shown, entering) = inbox.first(left, |waiting| each_target(waiting, &mut show));
     left -= shown;
-    for (target, _) in thread.arrivals.iter().take(left) {
+    for (target, _) in thread.seeded.arrivals.iter().take(left) {
         show(target.0);
     }
     moving(thread, &mut show);
-    let all = thread.turn.queue.len() + entering + thread.arrivals.len();
+    let all = thread.turn.queue.len() + entering + thread.seeded.arrivals.len();
     (count, all <= MOST)
 }
 
 fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     thread.turn.queue.each(|event| show(event.target));
-    for (target, _) in &thread.arrivals {
+    for (target, _) in &thread.seeded.arrivals {
         show(target.0);
     }
     moving(thread, show);

@@ -17,7 +17,6 @@ use crate::threads::seeded::{Fibre, Scheduler};
 use crate::threads::sponsor::{AddError, Sponsor, SponsorConfig};
 use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::Interpreter;
-use crate::turns::turn::Turn;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -75,11 +74,11 @@ impl Machine {
                 None => RandomState::new().hash_one(n),
             };
             let heap = self.0.leases.lend_new().ok_or(StartError::Stopped)?;
-            let turn = Turn::new(place.surroundings(), heap, seed);
+            let turn = place.turn(heap, seed);
             let mut dispatch = Dispatch::new(place, turn, interpreter);
             if let Some(seeded) = &self.0.seeded {
-                dispatch.choices = Some(seeded.choices.clone());
-                dispatch.shuffled = config.threads > 1;
+                dispatch.seeded.choices = Some(seeded.choices.clone());
+                dispatch.seeded.shuffled = config.threads > 1;
                 let (told, ended) = channel();
                 seeded.line.add(Fibre::new(dispatch, told));
                 let told = move || {

@@ -9,7 +9,8 @@ use crate::terms::prim;
 use crate::terms::prim::primitive::Primitive;
 use crate::terms::prim::random::Draws;
 use crate::turns::interpreter::comparison;
-use crate::turns::turn::{Stop, Turn};
+use crate::turns::turn::exchange::Stop;
+use crate::turns::turn::Turn;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -53,16 +54,16 @@ fn carefully(turn: *mut Turn, work: impl FnOnce(&mut Turn) -> Option<u64>) -> u6
     match catch_unwind(AssertUnwindSafe(|| work(turn))) {
         Ok(answer) => answer.unwrap_or(STOP),
         Err(payload) => {
-            turn.halt.stop = Stop::Panicked;
-            turn.halt.payload = Some(payload);
+            turn.exchange.halt.stop = Stop::Panicked;
+            turn.exchange.halt.payload = Some(payload);
             STOP
         }
     }
 }
 
 fn abort(turn: &mut Turn, reason: Atom) -> Option<u64> {
-    turn.halt.stop = Stop::Aborted;
-    turn.halt.reason = Value::atom(reason);
+    turn.exchange.halt.stop = Stop::Aborted;
+    turn.exchange.halt.reason = Value::atom(reason);
     None
 }
 
@@ -78,7 +79,7 @@ fn made(turn: &mut Turn, value: Value) -> Option<u64> {
 fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> u64 {
     carefully(turn, |turn| {
         let p = Primitive::from_number(p)?;
-        let clock = &turn.clock;
+        let clock = &turn.around.clock;
         let draws = Draws(&mut turn.random, &turn.counts.turns);
         let answer = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
         if let Err(reason) = turn.pay_for_work() {
@@ -187,7 +188,7 @@ extern "C" fn allocate(turn: *mut Turn, granules: u64) -> u64 {
 
 extern "C" fn refuel(turn: *mut Turn) -> u64 {
     carefully(turn, |turn| match turn.refuel() {
-        Ok(()) => Some(turn.fuel),
+        Ok(()) => Some(turn.fuel.slice),
         Err(reason) => abort(turn, reason),
     })
 }
@@ -222,7 +223,7 @@ extern "C" fn cancel_timer(turn: *mut Turn, timer: Value) -> u64 {
 
 extern "C" fn unstash(turn: *mut Turn, kept: Value) -> u64 {
     carefully(turn, |turn| {
-        turn.stash.put(kept, &mut turn.unusual);
+        turn.at_commit.stash.put(kept, &mut turn.unusual);
         ON
     })
 }

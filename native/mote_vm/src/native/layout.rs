@@ -8,26 +8,32 @@ pub use crate::heap::cell::{header, Kind, COUNT_SHIFT};
 use crate::heap::Heap;
 pub use crate::heap::COPIED_BYTES;
 use crate::turns::queue::{Event, EventQueue};
-use crate::turns::turn::{Halt, Next, Stop, Turn};
+use crate::turns::turn::at_commit::{AtCommit, Next};
+use crate::turns::turn::exchange::{Exchange, Halt, Stop};
+use crate::turns::turn::fuel::Fuel;
+use crate::turns::turn::Turn;
 use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::{self, Value};
 use std::mem::offset_of;
 
 /// Fields of the turn.
+const NEXT: usize = offset_of!(Turn, at_commit) + offset_of!(AtCommit, next);
+const EXCHANGE: usize = offset_of!(Turn, exchange);
+const HALT: usize = EXCHANGE + offset_of!(Exchange, halt);
 pub const HEAP_NEXT: i32 = (offset_of!(Turn, heap) + Heap::NEXT) as i32;
 pub const HEAP_END: i32 = (offset_of!(Turn, heap) + Heap::END) as i32;
 pub const QUEUE_TAIL: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL) as i32;
 pub const QUEUE_TAIL_END: i32 = (offset_of!(Turn, queue) + EventQueue::TAIL_END) as i32;
 pub const CREATES: i32 = (offset_of!(Turn, counts) + offset_of!(Counts, creates)) as i32;
-pub const NEXT_BEHAVIOUR: i32 = (offset_of!(Turn, next) + offset_of!(Next, behaviour)) as i32;
-pub const NEXT_STATE: i32 = (offset_of!(Turn, next) + offset_of!(Next, state)) as i32;
-pub const HALT_STOP: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, stop)) as i32;
-pub const HALT_REASON: i32 = (offset_of!(Turn, halt) + offset_of!(Halt, reason)) as i32;
+pub const NEXT_BEHAVIOUR: i32 = (NEXT + offset_of!(Next, behaviour)) as i32;
+pub const NEXT_STATE: i32 = (NEXT + offset_of!(Next, state)) as i32;
+pub const HALT_STOP: i32 = (HALT + offset_of!(Halt, stop)) as i32;
+pub const HALT_REASON: i32 = (HALT + offset_of!(Halt, reason)) as i32;
 pub const BIRTH: i32 = offset_of!(Turn, birth) as i32;
 pub const ACTOR: i32 = offset_of!(Turn, actor) as i32;
-pub const FUEL: i32 = offset_of!(Turn, fuel) as i32;
-pub const ASKED: i32 = offset_of!(Turn, asked) as i32;
-pub const ANSWER: i32 = offset_of!(Turn, answer) as i32;
+pub const FUEL: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, slice)) as i32;
+pub const ASKED: i32 = (EXCHANGE + offset_of!(Exchange, asked)) as i32;
+pub const ANSWER: i32 = (EXCHANGE + offset_of!(Exchange, answer)) as i32;
 pub const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
 
 /// Fields of what code refers to.

@@ -32,8 +32,8 @@ pub use crate::terms::prim::arith::as_f64;
 pub use crate::terms::prim::math::function as math_function;
 pub use crate::terms::prim::order::{is_alone, two_zeros};
 pub use crate::turns::interpreter::MAX_DEPTH;
+pub use crate::turns::turn::exchange::Stop;
 pub use crate::turns::turn::fuel::SLICE;
-pub use crate::turns::turn::Stop;
 
 use crate::code::ir::MAX_REGISTERS;
 

@@ -8,7 +8,8 @@ use crate::terms::prim::primitive::Primitive;
 use crate::terms::view::View;
 use crate::testing::still::Still;
 use crate::turns::interpreter::{no_answer, primitive};
-use crate::turns::turn::{Stop, Turn};
+use crate::turns::turn::exchange::Stop;
+use crate::turns::turn::Turn;
 use crate::values::term::Term;
 use crate::values::value::Value;
 
@@ -28,8 +29,12 @@ fn interpreted(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<V
 
 fn native(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, Value> {
     helper(turn, p, arguments).map_err(|()| {
-        assert!(turn.halt.stop == Stop::Aborted, "{:?}", turn.halt.stop);
-        turn.halt.reason
+        assert!(
+            turn.exchange.halt.stop == Stop::Aborted,
+            "{:?}",
+            turn.exchange.halt.stop
+        );
+        turn.exchange.halt.reason
     })
 }
 

@@ -12,7 +12,6 @@ use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::turns::abort::Abort;
 use crate::turns::interpreter::Interpreter;
-use crate::turns::turn::Turn;
 use crate::values::actor::SponsorId;
 use std::any::Any;
 use std::sync::Arc;
@@ -76,7 +75,7 @@ impl Still {
             station,
         };
         let heap = crate::heap::Heap::new(machine.shared_pool());
-        let turn = Turn::new(place.surroundings(), heap, 0);
+        let turn = place.turn(heap, 0);
         let thread = Dispatch::new(place, turn, Interpreter::new().expect("memory"));
         Still { machine, thread }
     }

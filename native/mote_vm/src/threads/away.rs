@@ -136,7 +136,7 @@ impl Dispatch {
         self.turn.leaving.look_again();
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        while !self.is_paused() && !self.is_full_outside() && batch.units < self.batch {
+        while !self.is_paused() && !self.is_full_outside() && batch.units < self.load.batch {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
@@ -167,7 +167,7 @@ impl Dispatch {
         let place = &self.place;
         // Invariant 4.
         place.machine.quiescence().add(1);
-        let program = &self.turn.program;
+        let program = &self.turn.around.program;
         let id = header(&event).behaviour();
         let code = program.behaviour(id);
         let turn = TurnOutside {
@@ -230,7 +230,7 @@ impl Dispatch {
 
     /// Does here what a turn has done outside, and commits it.
     fn end_turn(&mut self, event: Event, outcome: Outcome, see: See<'_>) -> u64 {
-        let program = self.turn.program.clone();
+        let program = self.turn.around.program.clone();
         let behaviour = program.behaviour(header(&event).behaviour());
         self.turn.begin(event);
         self.running = Some((behaviour, event.message));
@@ -288,7 +288,11 @@ impl Dispatch {
                 Effect::CancelTimer => {
                     self.turn.cancel_timer(next());
                 }
-                Effect::Unstash => self.turn.stash.put(next(), &mut self.turn.unusual),
+                Effect::Unstash => self
+                    .turn
+                    .at_commit
+                    .stash
+                    .put(next(), &mut self.turn.unusual),
                 Effect::Become(behaviour, n) => {
                     let state = self.turn.heap.captures(n, |_| next())?;
                     let id = behaviour.map_or(BehaviourId::SINK, |behaviour| behaviour.id);
@@ -309,7 +313,7 @@ impl Dispatch {
             made.push(match step {
                 Effect::Create(behaviour, sponsor, _) => {
                     let id = behaviour.as_ref().map_or(BehaviourId::SINK, |b| b.id);
-                    let only_outside = turn.program.behaviour(id).outside_only;
+                    let only_outside = turn.around.program.behaviour(id).outside_only;
                     let sponsor = sponsor.map(Value::atom);
                     match sponsor.or(only_outside.then_some(here)) {
                         Some(sponsor) => turn.create_on(id, sponsor, Value::NONE),

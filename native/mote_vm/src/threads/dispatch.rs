@@ -15,8 +15,9 @@ use crate::turns::abort::Abort;
 use crate::turns::interpreter::call_site::is_raised_elsewhere;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
+use crate::turns::turn::at_commit::TimerStep;
+use crate::turns::turn::exchange::Stop;
 use crate::turns::turn::staged::Staged;
-use crate::turns::turn::{Stop, TimerStep};
 use crate::values::actor::BehaviourId;
 use crate::values::foreign::{Delivery, Messages, Outgoing};
 use crate::values::term::{ActorRef, Term};
@@ -43,7 +44,7 @@ impl Dispatch {
         let actor = unsafe { &*event.target };
         let id = actor.header().behaviour();
         self.turn.begin(event);
-        let entry = self.turn.program.entry(id);
+        let entry = self.turn.around.program.entry(id);
         let how = entry((&raw mut self.turn).cast(), actor, event.message);
         if how == entry::DONE && self.turn.is_usual() {
             self.turn.counts.turns += 1;
@@ -63,7 +64,7 @@ impl Dispatch {
         let actor = unsafe { &*event.target };
         let id = actor.header().behaviour();
         self.turn.begin(event);
-        let entry = self.turn.program.entry(id);
+        let entry = self.turn.around.program.entry(id);
         let how = entry((&raw mut self.turn).cast(), actor, event.message);
         self.finish(event, id, how, see)
     }
@@ -77,7 +78,7 @@ impl Dispatch {
         how: u32,
         see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
-        let program: *const Program = &*self.turn.program;
+        let program: *const Program = &*self.turn.around.program;
         // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
         // the interpreter needs the turn mutably.
         let behaviour = unsafe { (*program).behaviour(id) };
@@ -124,7 +125,8 @@ impl Dispatch {
                 if !unstashed.is_empty() {
                     self.take_up_again(&unstashed);
                 }
-                if !self.turn.outside.is_empty() || !self.turn.timers.is_empty() {
+                if !self.turn.at_commit.outside.is_empty() || !self.turn.at_commit.timers.is_empty()
+                {
                     self.commit_outside();
                 }
             }
@@ -152,20 +154,20 @@ impl Dispatch {
         self.turn.queue.prepend(unstashed);
         // They had been accepted before.
         self.turn.queue.forgive();
-        self.senders.precede(unstashed.len());
+        self.seeded.senders.precede(unstashed.len());
     }
 
     /// What is to become of a turn that has ended so.
     fn verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
         let end = match end {
-            Ok(End::Done) if !self.turn.outside.is_empty() => {
+            Ok(End::Done) if !self.turn.at_commit.outside.is_empty() => {
                 let paid = self.turn.pay_for_messages();
                 paid.map(|()| End::Done)
                     .map_err(|reason| Aborted(Value::atom(reason)))
             }
             end => end,
         };
-        let end = match (end, self.turn.misplaced) {
+        let end = match (end, self.turn.at_commit.misplaced) {
             (Ok(End::Done), Some(behaviour)) => Err(Aborted(self.turn.told_misplaced(behaviour))),
             (end, _) => end,
         };
@@ -173,7 +175,7 @@ impl Dispatch {
             Ok(End::Done) if self.turn.lacks_memory() => {
                 Verdict::Aborted(Value::atom(Atom::NO_MEMORY))
             }
-            Ok(End::Done) if self.stands_in && self.sends_too_much() => Verdict::Postponed,
+            Ok(End::Done) if self.lent.stands_in && self.sends_too_much() => Verdict::Postponed,
             Ok(End::Done) => Verdict::Commits,
             Ok(End::Ignored) => Verdict::Ignored,
             Err(Aborted(reason)) if self.runs_again(reason) => Verdict::Postponed,
@@ -189,16 +191,17 @@ impl Dispatch {
         behaviour: &BehaviourCode,
         event: Event,
     ) -> Result<End, Aborted> {
-        match self.turn.halt.stop {
+        match self.turn.exchange.halt.stop {
             // The interpreter tells which call led there (turns/interpreter/call_site.rs).
-            Stop::Aborted if is_raised_elsewhere(self.turn.halt.reason, behaviour.module) => {}
-            Stop::Aborted => return Err(Aborted(self.turn.halt.reason)),
+            Stop::Aborted
+                if is_raised_elsewhere(self.turn.exchange.halt.reason, behaviour.module) => {}
+            Stop::Aborted => return Err(Aborted(self.turn.exchange.halt.reason)),
             Stop::Panicked => {
-                let payload = self.turn.halt.payload.take();
+                let payload = self.turn.exchange.halt.payload.take();
                 resume_unwind(payload.unwrap_or_else(|| Box::new("a panic without a payload")));
             }
             Stop::NotReady => {}
-            Stop::Never => self.turn.program.forget_native(id),
+            Stop::Never => self.turn.around.program.forget_native(id),
         }
         // A turn has no footprints until it commits.
         self.turn.undo();
@@ -237,23 +240,23 @@ impl Dispatch {
     pub(crate) fn commit_outside(&mut self) {
         // Before a reference can leave: it must say where its timer is.
         self.commit_timers();
-        if self.turn.outside.is_empty() {
+        if self.turn.at_commit.outside.is_empty() {
             return;
         }
         // Whoever gets a message can read what had been done by then.
         self.publish_counters();
-        let mut outside = std::mem::take(&mut self.turn.outside);
+        let mut outside = std::mem::take(&mut self.turn.at_commit.outside);
         for run in outside.chunk_by(|a, b| a.target == b.target) {
             self.deliver(run);
         }
         outside.clear();
-        self.turn.outside = outside;
+        self.turn.at_commit.outside = outside;
         // The turn is committed: what it sent stays.
         self.turn.queue.forgive();
     }
 
     fn commit_timers(&mut self) {
-        let mut steps = std::mem::take(&mut self.turn.timers);
+        let mut steps = std::mem::take(&mut self.turn.at_commit.timers);
         let machine = &self.place.machine;
         let station = &self.place.station;
         for step in steps.drain(..) {
@@ -278,7 +281,7 @@ impl Dispatch {
                 }
             }
         }
-        self.turn.timers = steps;
+        self.turn.at_commit.timers = steps;
     }
 
     /// Delivers what goes to one target in a row.

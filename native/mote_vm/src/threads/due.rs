@@ -13,7 +13,7 @@ impl Dispatch {
     pub(crate) fn is_collection_due(&self) -> bool {
         let pace = &self.place.machine.pool().pace;
         pace.is_due() && !pace.put_off(|| self.queued())
-            || self.rests && self.would_collect()
+            || self.idling.rests && self.would_collect()
             || self.until_look() == Some(Duration::ZERO)
             || self.collection_was_asked()
     }
@@ -33,14 +33,15 @@ impl Dispatch {
     /// Whether somebody waits for the end of a collection.
     pub(crate) fn collection_was_asked(&self) -> bool {
         let gc = self.place.machine.gc();
-        self.collection_asked
+        self.duties
+            .collections
             .iter()
             .any(|asked| !gc.is_over(asked.0))
     }
 
     /// Whether somebody waits for a collection, or is still to be told that it is over.
     pub(crate) fn waits_for_collection(&self) -> bool {
-        !self.collection_asked.is_empty()
+        !self.duties.collections.is_empty()
     }
 
     /// How long to wait before a collection looks whether somebody outside waits in vain.
@@ -56,7 +57,7 @@ impl Dispatch {
         Queued {
             events: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
             grows: stations.iter().any(|s| s.grows.load(Relaxed)),
-            shrinks: self.growth < 0,
+            shrinks: self.load.growth < 0,
         }
     }
 }
@@ -76,7 +77,7 @@ mod tests {
         let other = still.thread.place.sponsor.stations[1].clone();
         for (queued, rests) in [(1, false), (0, false), (1, true), (0, true)] {
             other.queued.store(queued, Relaxed);
-            still.thread.rests = rests;
+            still.thread.idling.rests = rests;
             assert_eq!(still.thread.is_collection_due(), rests && queued == 0);
             let nap = (queued == 0).then_some(REST);
             assert_eq!(still.thread.may_sleep(), nap);
@@ -90,7 +91,7 @@ mod tests {
         let thread = &mut still.thread;
         assert_eq!(thread.may_sleep(), None);
         let begun = thread.place.machine.gc().begun();
-        thread.collection_asked.push((begun, Box::new(|| ())));
+        thread.duties.collections.push((begun, Box::new(|| ())));
         assert!(!thread.collection_was_asked());
         assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));
     }
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_collection_waits_while_any_thread_has_more_and_more_to_do() {
         let mut still = Still::new(2);
-        still.thread.growth = -1;
+        still.thread.load.growth = -1;
         let thread = &still.thread;
         let pace = &still.machine.pool().pace;
         let other = &thread.place.sponsor.stations[1];

@@ -130,7 +130,7 @@ impl Place {
                 turn.leaving.wanted.push(event);
                 continue;
             }
-            let is_safe = turn.program.behaviour(header.behaviour()).safe;
+            let is_safe = turn.around.program.behaviour(header.behaviour()).safe;
             if is_safe && picks(i, event) {
                 turn.leaving.add(to.number, Kind::Entrance, event);
                 divided.alone += 1;

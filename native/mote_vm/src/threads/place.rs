@@ -2,6 +2,7 @@
 use crate::base::atom::Atom;
 use crate::base::sync::Relaxed;
 use crate::boundary::timers::TIMER_BYTES;
+use crate::heap::Heap;
 use crate::machine::Machine;
 use crate::threads::sponsor::Sponsor;
 use crate::threads::station::Station;
@@ -21,10 +22,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The same, as its turns know it.
-    pub(crate) fn surroundings(&self) -> Surroundings {
+    /// What the turns of a thread here run in.
+    pub(crate) fn turn(&self, mut heap: Heap, seed: u64) -> Turn {
         let machine = &self.machine;
-        Surroundings {
+        // Turns are to end: the machine stops, the sponsor is removed.
+        for ends in [machine.stopping(), self.sponsor.removed.clone()] {
+            heap.work.end_with(ends);
+        }
+        let around = Surroundings {
             overseer: Arc::new(self.clone()),
             thread: self.station.number,
             sponsor: self.sponsor.id,
@@ -33,10 +38,9 @@ impl Place {
             clock: machine.clock().clone(),
             work: machine.gc().work.clone(),
             fuel: machine.fuel(),
-            ends: [machine.stopping(), self.sponsor.removed.clone()],
-            timer_serial: self.station.timers.last_serial(),
             timer_bytes: TIMER_BYTES,
-        }
+        };
+        Turn::new(around, heap, seed, self.station.timers.last_serial())
     }
 
     /// Puts right how many places the turn's queue takes: `queued` events, and `left` others have gone.

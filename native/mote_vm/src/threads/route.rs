@@ -64,7 +64,7 @@ impl Place {
         let me = self.station.number;
         let header = actor.header();
         // By far the most frequent case, and no order is promised.
-        if header.pinned().is_none() && turn.program.behaviour(header.behaviour()).safe {
+        if header.pinned().is_none() && turn.around.program.behaviour(header.behaviour()).safe {
             if header.owner() == 0 {
                 // Its next event here needs no route.
                 actor.take(header, me);
@@ -99,7 +99,7 @@ impl Place {
                 }
                 continue;
             }
-            if turn.program.behaviour(header.behaviour()).safe {
+            if turn.around.program.behaviour(header.behaviour()).safe {
                 // Pinned to this sponsor.
                 return true;
             }
@@ -352,7 +352,7 @@ impl Dispatch {
         let Dispatch { place, turn, .. } = self;
         let run = turn.counts.turns - turn.leaving.given_at;
         let is_busy = turn.queue.len() as u64 > BUSY * run;
-        if turn.leaving.wanted.is_empty() || is_busy && self.choices.is_none() {
+        if turn.leaving.wanted.is_empty() || is_busy && self.seeded.choices.is_none() {
             return;
         }
         let due = turn.leaving.asked.iter().filter(|asked| asked.is_due);
@@ -369,7 +369,7 @@ impl Dispatch {
             place.give(turn, &station, |_, _| |_, _| false);
         }
         turn.leaving.given_at = turn.counts.turns;
-        self.senders.forget();
+        self.seeded.senders.forget();
     }
 
     /// Sends `event` in the name of a sponsor: the value of an atom, or none for this one.
@@ -425,17 +425,17 @@ impl Dispatch {
         let held = self.turn.leaving.held.extract_if(.., is_here);
         let held: Vec<Event> = held.collect();
         self.turn.queue.prepend(&held);
-        self.senders.forget();
+        self.seeded.senders.forget();
     }
 
     /// Two threads that hand work to and fro and wait for each other on one core take turns there, each at the price
     /// of a yield: after a while the one that has nothing to do goes to another core. Whether it has.
     fn keep_apart(&mut self, is_here: bool) -> bool {
-        self.crowded = if is_here { self.crowded + 1 } else { 0 };
-        if self.crowded < CROWDED {
+        self.idling.crowded = if is_here { self.idling.crowded + 1 } else { 0 };
+        if self.idling.crowded < CROWDED {
             return false;
         }
-        self.crowded = 0;
+        self.idling.crowded = 0;
         self.place.station.parker.step_aside()
     }
 
@@ -446,7 +446,7 @@ impl Dispatch {
         let rests = self.turn.queue.is_empty()
             && self.turn.leaving.is_handed_over()
             && !place.station.inbox.is_pending()
-            && !self.stands_in;
+            && !self.lent.stands_in;
         match rests && place.sponsor.station(other).is_none() {
             true => Waker::Rests,
             false => Waker::GoesOn,
@@ -477,9 +477,9 @@ mod tests {
         assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
         assert!(thread.turn.leaving.take().is_some());
         // A caller outside, which goes on there.
-        thread.stands_in = true;
+        thread.lent.stands_in = true;
         assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
-        thread.stands_in = false;
+        thread.lent.stands_in = false;
         thread.turn.queue.push(std::ptr::null(), Value::NIL);
         assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
     }

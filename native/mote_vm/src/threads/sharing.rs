@@ -42,9 +42,9 @@ impl Place {
             return;
         }
         let station = &self.station;
-        if turn.reluctance > 0 && turn.actor.is_null() {
+        if turn.leaving.reluctance > 0 && turn.actor.is_null() {
             // Asked for or not: what would have to stay is not moved about again so soon.
-            turn.reluctance -= 1;
+            turn.leaving.reluctance -= 1;
             station.backlog.store(0, Relaxed);
             return;
         }
@@ -94,7 +94,7 @@ impl Place {
         });
         turn.counts.shares_given += given.is_some_and(|given| given > 0) as u64;
         if given.is_some_and(|given| given < queued / 16) {
-            turn.reluctance = RELUCTANCE;
+            turn.leaving.reluctance = RELUCTANCE;
         }
     }
 }
@@ -104,7 +104,7 @@ impl Turn {
     fn bound_to_turn(&self) -> *const Actor {
         // SAFETY: the running actor is live: its event was queued.
         let behaviour = unsafe { (*self.actor).header() }.behaviour();
-        match self.program.behaviour(behaviour).safe {
+        match self.around.program.behaviour(behaviour).safe {
             true => std::ptr::null(),
             false => self.actor,
         }
@@ -114,7 +114,7 @@ impl Turn {
     /// what is queued last, for there is more to come of the first. Of long turns one at a time: what they report is
     /// queued behind those that wait, however few of them are left.
     fn stripe(&self, queued: usize) -> usize {
-        match self.long_turn {
+        match self.fuel.long_turn {
             0 => (queued / 4).clamp(1, STRIPE),
             _ => 1,
         }
@@ -149,7 +149,7 @@ mod tests {
     fn busy_with(events: usize) -> (Still, Vec<*const Actor>) {
         let mut still = Still::new(2);
         let turn = &mut still.thread.turn;
-        let behaviour = turn.program.publish_unsafe();
+        let behaviour = turn.around.program.publish_unsafe();
         let actors: Vec<_> = (0..events)
             .map(|_| turn.create(behaviour, Value::NIL).address_pointer())
             .collect();
@@ -188,7 +188,7 @@ mod tests {
         let stripes = kept(&mut still, &actors, WORTH_ASKING);
         assert_eq!(stripes, [0, 1, 2, 3, 8, 9, 10, 11]);
         let (mut still, actors) = busy_with(5);
-        still.thread.turn.long_turn = 10_000;
+        still.thread.turn.fuel.long_turn = 10_000;
         assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0, 2, 4]);
     }
 

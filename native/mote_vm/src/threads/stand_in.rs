@@ -58,6 +58,15 @@ pub(crate) fn fuel() -> Option<u64> {
     (fuel >= LEAST_FUEL).then_some(fuel.min(MOST_FUEL))
 }
 
+/// What a thread knows of those who stand in for it.
+#[derive(Default)]
+pub(crate) struct Lent {
+    /// Whether a stand-in runs this, and leaves something to do; and whether one has that has gone.
+    pub(crate) stands_in: bool,
+    pub(crate) postponed: bool,
+    pub(crate) is_wanted: bool,
+}
+
 impl Machine {
     /// Something has entered there that the caller waits for: it runs the turns, with so much fuel each, if the thread
     /// sleeps; otherwise that is awake or is woken. `answered` says whether the caller has what it waits for.
@@ -88,8 +97,8 @@ impl Machine {
             dispatch.is_needed() || !answered()
         }));
         let is_needed = *outcome.as_ref().unwrap_or(&true);
-        let was_wanted = dispatch.is_wanted;
-        dispatch.is_wanted |= is_needed;
+        let was_wanted = dispatch.lent.is_wanted;
+        dispatch.lent.is_wanted |= is_needed;
         let fault = outcome.as_ref().err().map(|payload| {
             // As in thread.rs: before others can take over the actor.
             self.stop();
@@ -111,24 +120,24 @@ impl Dispatch {
     /// Whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
         let collects = self.place.machine.gc().phase() != Phase::None;
-        self.has_slept && !collects && !self.is_watched() && self.away.is_none()
+        self.idling.has_slept && !collects && !self.is_watched() && self.away.is_none()
     }
 
     fn stand_in(&mut self, fuel: u64) {
-        self.awake_since = Instant::now();
+        self.load.awake_since = Instant::now();
         self.turn.counts.stand_ins += 1;
         let whole = self.place.machine.fuel();
         self.turn.allow(fuel.min(whole));
-        self.stands_in = true;
+        self.lent.stands_in = true;
         let (heap, footprints) = (self.turn.heap.mark(), self.footprints());
-        let batch = std::mem::replace(&mut self.batch, BATCH);
-        self.postponed = false;
+        let batch = std::mem::replace(&mut self.load.batch, BATCH);
+        self.lent.postponed = false;
         let next_timer = self.place.station.timers.next();
         for _ in 0..ROUNDS {
             if self.place.station.inbox.is_pending() && !self.drain_little() {
-                self.postponed = true;
+                self.lent.postponed = true;
             }
-            let over = self.turn.queue.is_empty() || self.postponed || self.has_other_duties();
+            let over = self.turn.queue.is_empty() || self.lent.postponed || self.has_other_duties();
             if !over {
                 self.run_batch();
             }
@@ -143,11 +152,11 @@ impl Dispatch {
             self.turn.heap.rewind(heap);
         }
         self.publish();
-        self.batch = batch;
-        self.stands_in = false;
+        self.load.batch = batch;
+        self.lent.stands_in = false;
         self.turn.allow(whole);
         // The thread sleeps until the timer that was the next one.
-        self.postponed |= self.place.station.timers.next() < next_timer;
+        self.lent.postponed |= self.place.station.timers.next() < next_timer;
     }
 
     /// What changes when a turn leaves something where a collection would find it, or hands it to another thread. An actor
@@ -167,13 +176,16 @@ impl Dispatch {
 
     /// Whether nothing waits here for a turn, or for anything between two turns.
     fn holds_nothing(&self) -> bool {
-        self.is_done() && !self.postponed && self.arrivals.is_empty() && !self.has_other_duties()
+        self.is_done()
+            && !self.lent.postponed
+            && self.seeded.arrivals.is_empty()
+            && !self.has_other_duties()
     }
 
     /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.
     pub(crate) fn sends_too_much(&self) -> bool {
         let mut left = MOST_SENT;
-        let outside = self.turn.outside.iter();
+        let outside = self.turn.at_commit.outside.iter();
         let mut sent = outside.map(|outgoing| Term::new(outgoing.message));
         !sent.all(|message| is_small(message, &mut left))
     }
@@ -182,14 +194,14 @@ impl Dispatch {
     pub(crate) fn postpone(&mut self, event: Event) -> u64 {
         self.turn.undo();
         self.turn.queue.put_back(event);
-        self.postponed = true;
+        self.lent.postponed = true;
         LONG
     }
 
     /// Whether the thread has to wake for what its stand-in leaves.
     fn is_needed(&self) -> bool {
-        self.is_wanted
-            || self.postponed
+        self.lent.is_wanted
+            || self.lent.postponed
             || !self.turn.queue.is_empty()
             || self.owes()
             || self.has_other_duties()

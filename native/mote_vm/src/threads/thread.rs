@@ -15,30 +15,26 @@ pub(crate) mod idle;
 mod intake;
 
 use crate::base::sync::Relaxed;
-use crate::boundary::parcel::Parcel;
-use crate::boundary::timers::Timer;
-use crate::boundary::trickle::Trickle;
 use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
 use crate::platform::cores;
 use crate::threads::away::Away;
 use crate::threads::backlog::{Backlog, Batch, LONG};
-use crate::threads::core_balance::CoreBalance;
 use crate::threads::fault::Fault;
-use crate::threads::inbox::{Call, Contents, Done};
+use crate::threads::inbox::{Call, Done};
 use crate::threads::place::Place;
-use crate::threads::seeded::{Choices, Senders};
+use crate::threads::seeded::SeededThread;
+use crate::threads::stand_in::Lent;
 use crate::threads::station::Station;
 use crate::threads::watch::Watch;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
-use crate::values::handles::Target;
 use crate::values::value::Value;
-use std::collections::VecDeque;
+use idle::Idling;
+use intake::Intake;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
@@ -54,50 +50,36 @@ pub(crate) struct Dispatch {
     pub(crate) interpreter: Interpreter,
     /// The behaviour and the message of the turn that runs, if it is not native code alone that does: that cannot panic.
     pub(crate) running: Option<(*const BehaviourCode, Value)>,
-    contents: Contents,
-    scratch: Vec<Value>,
-    /// Timers that fire; empty in between.
-    due: Vec<Timer>,
-    /// Until when its time is in the counters.
-    pub(crate) awake_since: Instant,
-    pub(crate) retiring: bool,
-    /// Who asked for a collection, to be called when that of this number is over.
-    pub(crate) collection_asked: Vec<(u64, Done)>,
-    /// What callers want done between two turns.
-    calls: Vec<Call>,
-    /// Of a seeded machine: what is left open is chosen, and messages from outside wait until they are admitted.
-    pub(crate) choices: Option<Arc<Choices>>,
-    /// Any event that waits may be the next.
-    pub(crate) shuffled: bool,
-    pub(crate) senders: Senders,
-    pub(crate) arrivals: VecDeque<(Target, Parcel)>,
+    pub(crate) load: Load,
+    pub(crate) duties: Duties,
+    intake: Intake,
+    pub(crate) idling: Idling,
+    pub(crate) lent: Lent,
+    pub(crate) seeded: SeededThread,
     /// Who counts this thread's turns.
     pub(crate) watches: Vec<Watch>,
+    /// Of a sponsor whose turns run outside (away.rs).
+    pub(crate) away: Option<Box<Away>>,
+}
+
+/// How much a thread has to do.
+pub(crate) struct Load {
     /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
     pub(crate) batch: u64,
-    /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
-    shared: bool,
     pub(crate) backlog: Backlog,
     /// How much the queue grew in the last batch (backlog.rs).
     pub(crate) growth: i64,
-    /// A sibling has woken it for work.
-    called: bool,
-    /// It has slept for a while, and nothing has come yet.
-    pub(crate) rests: bool,
-    /// Whether it has ever fallen asleep, and so begun.
-    pub(crate) has_slept: bool,
-    /// Whether a stand-in (stand_in.rs) runs this, and leaves something to do; and whether one has that has gone.
-    pub(crate) stands_in: bool,
-    pub(crate) postponed: bool,
-    pub(crate) is_wanted: bool,
-    /// How often in a row nothing has come in but messages whose senders would have stood in.
-    asked_only: u32,
-    trickle: Trickle,
-    /// How often in a row it has handed all its work over to a thread that is awake on the same core.
-    pub(crate) crowded: u32,
-    core: CoreBalance,
-    /// Of a sponsor whose turns run outside (away.rs).
-    pub(crate) away: Option<Box<Away>>,
+    /// Until when its time is in the counters.
+    pub(crate) awake_since: Instant,
+}
+
+/// What is wanted of a thread between two turns.
+#[derive(Default)]
+pub(crate) struct Duties {
+    pub(crate) retiring: bool,
+    calls: Vec<Call>,
+    /// Who asked for a collection, to be called when that of this number is over.
+    pub(crate) collections: Vec<(u64, Done)>,
 }
 
 /// Something for a thread to do between two turns.
@@ -122,33 +104,19 @@ impl Dispatch {
             place,
             turn,
             interpreter,
-            due: Vec::new(),
             running: None,
-            contents: Contents::default(),
-            scratch: Vec::new(),
-            awake_since: Instant::now(),
-            retiring: false,
-            collection_asked: Vec::new(),
-            calls: Vec::new(),
-            choices: None,
-            shuffled: false,
-            senders: Senders::default(),
-            arrivals: VecDeque::new(),
+            load: Load {
+                batch,
+                backlog: Backlog::new(),
+                growth: 0,
+                awake_since: Instant::now(),
+            },
+            duties: Duties::default(),
+            intake: Intake::default(),
+            idling: Idling::default(),
+            lent: Lent::default(),
+            seeded: SeededThread::default(),
             watches: Vec::new(),
-            batch,
-            shared: false,
-            backlog: Backlog::new(),
-            growth: 0,
-            called: false,
-            rests: false,
-            has_slept: false,
-            stands_in: false,
-            postponed: false,
-            is_wanted: false,
-            asked_only: 0,
-            trickle: Trickle::default(),
-            crowded: 0,
-            core: CoreBalance::default(),
             away,
         }
     }
@@ -181,7 +149,7 @@ impl Dispatch {
                 self.drain();
                 has_worked = true;
             }
-            if self.retiring {
+            if self.duties.retiring {
                 self.answer_calls();
                 return self.retire();
             }
@@ -189,11 +157,11 @@ impl Dispatch {
             self.take_up_held();
             let begin = match has_worked && self.has_siblings() {
                 true => Instant::now(),
-                false => self.awake_since,
+                false => self.load.awake_since,
             };
             let batch = self.run_batch();
             let end = Instant::now();
-            self.rests &= batch.turns == 0;
+            self.idling.rests &= batch.turns == 0;
             let backlog = self.estimate(&batch, end - begin);
             has_worked = self.hand_over_all() || self.collects();
             self.publish_at(end, backlog);
@@ -219,7 +187,7 @@ impl Dispatch {
         self.collect_a_little();
         let gc = self.place.machine.gc();
         let over = |asked: &mut (u64, Done)| gc.is_over(asked.0);
-        let told: Vec<_> = self.collection_asked.extract_if(.., over).collect();
+        let told: Vec<_> = self.duties.collections.extract_if(.., over).collect();
         told.into_iter().for_each(|(_, done)| done());
     }
 
@@ -250,17 +218,17 @@ impl Dispatch {
     /// How many events wait here, or for somebody who is away.
     pub(crate) fn waiting(&self) -> usize {
         let away = self.away.as_ref().map_or(0, |away| away.waiting());
-        self.turn.queue.len() + self.arrivals.len() + away
+        self.turn.queue.len() + self.seeded.arrivals.len() + away
     }
 
     /// Whether something is wanted of it between two turns.
     pub(crate) fn has_other_duties(&self) -> bool {
-        self.retiring || !self.calls.is_empty() || !self.collection_asked.is_empty()
+        self.duties.retiring || !self.duties.calls.is_empty() || !self.duties.collections.is_empty()
     }
 
     /// Does what callers want done between two turns.
     pub(crate) fn answer_calls(&mut self) {
-        for call in std::mem::take(&mut self.calls) {
+        for call in std::mem::take(&mut self.duties.calls) {
             call(self);
         }
     }
@@ -280,7 +248,7 @@ impl Dispatch {
         self.turn.queue.forgive();
         // Apart, so that they stay in registers.
         let (mut turns, mut units, mut last) = (0, 0, 0);
-        while units < self.batch && last < LONG {
+        while units < self.load.batch && last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
@@ -308,12 +276,15 @@ impl Dispatch {
     /// The nanoseconds that the rest of the queue will take, after a batch that took so long; 0 where nobody could help.
     fn estimate(&mut self, batch: &Batch, took: Duration) -> u64 {
         let queued = self.turn.queue.len();
-        self.growth = batch.growth(queued);
+        self.load.growth = batch.growth(queued);
         if !self.has_siblings() {
             return 0;
         }
-        let backlog = self.backlog.after(batch, took.as_nanos() as u64, queued);
-        self.turn.long_turn = self.backlog.long_turn();
+        let backlog = self
+            .load
+            .backlog
+            .after(batch, took.as_nanos() as u64, queued);
+        self.turn.fuel.long_turn = self.load.backlog.long_turn();
         backlog
     }
 
@@ -359,15 +330,15 @@ impl Dispatch {
 
     /// Publishes counters and what others may want to know before they ask for work, as of now.
     fn publish_at(&mut self, now: Instant, backlog: u64) {
-        self.turn.counts.busy_ns += (now - self.awake_since).as_nanos() as u64;
-        self.awake_since = now;
+        self.turn.counts.busy_ns += (now - self.load.awake_since).as_nanos() as u64;
+        self.load.awake_since = now;
         self.publish_counters();
         let queued = self.waiting() as u64;
         let turn = &mut self.turn;
         let station = &self.place.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
-        station.grows.store(self.growth > 0, Relaxed);
+        station.grows.store(self.load.growth > 0, Relaxed);
         let core = cores::here();
         station
             .core
@@ -382,7 +353,7 @@ impl Dispatch {
     fn look_where(&mut self) {
         let station = &self.place.station;
         let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
-        if self.core.seen(core, self.awake_since) {
+        if self.idling.core.seen(core, self.load.awake_since) {
             station.parker.step_aside();
         }
     }
@@ -407,6 +378,7 @@ impl Dispatch {
 mod tests {
     use super::*;
     use crate::testing::still::Still;
+    use crate::threads::core_balance::CoreBalance;
     use crate::threads::core_balance::Cores;
     use crate::threads::inbox::Entry;
     use crate::values::actor::BehaviourId;
@@ -423,7 +395,7 @@ mod tests {
         let took = 1_280;
         let backlog = still.thread.estimate(&batch, Duration::from_nanos(took));
         // Nothing waits, but what comes may be as long.
-        assert_eq!((backlog, still.thread.turn.long_turn), (0, took));
+        assert_eq!((backlog, still.thread.turn.fuel.long_turn), (0, took));
     }
 
     #[test]
@@ -437,11 +409,11 @@ mod tests {
                 turn.queue.push(actor, Value::NIL);
             }
             turn.tidy_up();
-            still.thread.rests = true;
+            still.thread.idling.rests = true;
             let end = Entry::Call(call(|thread| thread.place.machine.stop()));
             assert!(still.thread.place.station.push(end).is_ok());
             still.thread.dispatch();
-            assert_eq!(still.thread.rests, turns == 0);
+            assert_eq!(still.thread.idling.rests, turns == 0);
             still.machine.quiescence().done(1);
         }
     }
@@ -450,7 +422,7 @@ mod tests {
     fn a_thread_that_is_awake_is_counted_on_a_core() {
         let mut still = Still::new(1);
         let all = Cores::of_a_test();
-        still.thread.core = CoreBalance::among(all);
+        still.thread.idling.core = CoreBalance::among(all);
         still.thread.stand_still(idle::wake);
         let station = still.thread.place.station.clone();
         let end = Entry::Call(call(|thread| thread.place.machine.stop()));

@@ -57,7 +57,7 @@ impl Dispatch {
         let mut batch = Batch::of(self.turn.queue.len());
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        while batch.units < self.batch && batch.last < LONG {
+        while batch.units < self.load.batch && batch.last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
@@ -92,7 +92,7 @@ impl Dispatch {
     ) -> u64 {
         // SAFETY: as above.
         let id = unsafe { (*event.target).header().behaviour() };
-        let behaviour = self.turn.program.behaviour(id);
+        let behaviour = self.turn.around.program.behaviour(id);
         let sponsor = self.place.sponsor.name;
         let wanting: Vec<_> = traces
             .iter()

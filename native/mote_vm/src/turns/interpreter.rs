@@ -248,7 +248,9 @@ impl Interpreter {
                 Op::CancelTimer { d, timer } => {
                     frame.set(d, turn.cancel_timer(frame.get(timer)));
                 }
-                Op::Unstash { kept } => turn.stash.put(frame.get(kept), &mut turn.unusual),
+                Op::Unstash { kept } => {
+                    turn.at_commit.stash.put(frame.get(kept), &mut turn.unusual)
+                }
                 Op::Become {
                     captures,
                     behaviour,
@@ -350,10 +352,10 @@ pub(crate) fn no_answer(turn: &Turn) -> Result<(), Aborted> {
 /// The code and arity of a function, for which this call spends fuel.
 #[inline(always)]
 fn callee(turn: &mut Turn, slot: *const FunctionSlot) -> Result<(*const Code, usize), Aborted> {
-    if turn.fuel == 0 {
+    if turn.fuel.slice == 0 {
         turn.refuel().map_err(Aborted::by)?;
     }
-    turn.fuel -= 1;
+    turn.fuel.slice -= 1;
     // SAFETY: operations refer to slots of the program (program.rs, invariant 1).
     let slot = unsafe { &*slot };
     match slot.code() {
@@ -379,7 +381,7 @@ pub(crate) fn primitive(
     p: Primitive,
     arguments: [Value; 3],
 ) -> Result<Value, Aborted> {
-    let clock = &turn.clock;
+    let clock = &turn.around.clock;
     let draws = Draws(&mut turn.random, &turn.counts.turns);
     let value = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
     turn.pay_for_work().map_err(Aborted::by)?;

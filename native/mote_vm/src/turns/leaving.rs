@@ -50,6 +50,8 @@ pub(crate) struct Leaving {
     pub(crate) given_at: u64,
     /// Events that come before all that is queued here, as soon as their actors are here.
     pub(crate) held: Vec<Event>,
+    /// Batches to come in which nothing is shared (sharing.rs).
+    pub(crate) reluctance: u32,
 }
 
 const NOWHERE: (*const Actor, ThreadNumber) = (std::ptr::null(), 0);
@@ -65,6 +67,7 @@ impl Default for Leaving {
             wanted: Vec::new(),
             given_at: 0,
             held: Vec::new(),
+            reluctance: 0,
         }
     }
 }

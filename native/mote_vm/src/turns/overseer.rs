@@ -8,7 +8,6 @@ use crate::code::program::Program;
 use crate::heap::block::BlockPool;
 use crate::values::actor::SponsorId;
 use crate::values::value::Value;
-use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 /// The thread, as a turn knows it. Nothing of this is asked in a turn that is short.
@@ -26,8 +25,9 @@ pub(crate) trait Overseer: Send + Sync {
     fn runs_outside(&self, sponsor: SponsorId) -> bool;
 }
 
-/// What a thread's turns are given once and for all.
+/// What a turn knows of where it runs: the same for all turns of a thread.
 pub(crate) struct Surroundings {
+    /// Whom it asks now and then.
     pub(crate) overseer: Arc<dyn Overseer>,
     pub(crate) thread: ThreadNumber,
     pub(crate) sponsor: SponsorId,
@@ -36,11 +36,8 @@ pub(crate) struct Surroundings {
     pub(crate) clock: Arc<Clock>,
     /// Where what a collection has still to see goes.
     pub(crate) work: Arc<MarkingWork>,
-    /// The fuel of a turn.
+    /// The fuel of a turn, as the machine allows it.
     pub(crate) fuel: u64,
-    /// What says that turns are to end: the machine stops, the sponsor is removed.
-    pub(crate) ends: [Arc<AtomicBool>; 2],
-    /// The serial number of the last timer that a thread of this number has staged, and what a timer is charged with.
-    pub(crate) timer_serial: u64,
+    /// What a timer is charged with.
     pub(crate) timer_bytes: usize,
 }

@@ -52,7 +52,7 @@ impl Fibre {
 
     /// Whether messages from outside were taken in that wait to be admitted.
     pub(super) fn has_arrivals(&self) -> bool {
-        !self.dispatch.arrivals.is_empty()
+        !self.dispatch.seeded.arrivals.is_empty()
     }
 
     pub(super) fn is_pending(&self) -> bool {
@@ -132,7 +132,7 @@ impl Dispatch {
     fn keep(&mut self) -> bool {
         self.keep_house();
         self.answer_calls();
-        if self.retiring {
+        if self.duties.retiring {
             self.retire();
             return false;
         }
@@ -151,7 +151,9 @@ impl Dispatch {
             } else if self.may_run(event) {
                 self.watched_turn(event, &traces);
             }
-            self.senders.keep_up(self.turn.queue.len(), event.target);
+            self.seeded
+                .senders
+                .keep_up(self.turn.queue.len(), event.target);
         }
         self.hand_over_all();
         self.publish();
@@ -161,13 +163,18 @@ impl Dispatch {
 
     /// The event to run next: where a sponsor is to have several threads, any that waits.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
-        if let Some(choices) = self.choices.as_ref().filter(|_| self.shuffled) {
+        if let Some(choices) = self
+            .seeded
+            .choices
+            .as_ref()
+            .filter(|_| self.seeded.shuffled)
+        {
             let queue = &mut self.turn.queue;
-            self.senders.keep_up(queue.len(), std::ptr::null());
-            let next = self.senders.may_be_next(queue);
+            self.seeded.senders.keep_up(queue.len(), std::ptr::null());
+            let next = self.seeded.senders.may_be_next(queue);
             if let Some(&ahead) = next.get(choices.choose(next.len())) {
                 queue.bring_forward(ahead);
-                self.senders.take(ahead);
+                self.seeded.senders.take(ahead);
             }
         }
         self.turn.queue.pop()

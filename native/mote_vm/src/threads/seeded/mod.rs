@@ -23,8 +23,11 @@ pub(crate) use choices::Choices;
 pub(crate) use fibre::Fibre;
 pub(crate) use line::Line;
 pub(crate) use scheduler::Scheduler;
-pub(crate) use senders::Senders;
 
+use crate::boundary::parcel::Parcel;
+use crate::values::handles::Target;
+use senders::Senders;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Who decides in which order turns run.
@@ -47,6 +50,17 @@ pub(crate) struct Seeded {
     pub(crate) choices: Arc<Choices>,
     pub(crate) line: Line,
     pub(crate) seed: u64,
+}
+
+/// What each of its dispatchers has besides; nothing in other machines.
+#[derive(Default)]
+pub(crate) struct SeededThread {
+    /// What is left open is chosen, and messages from outside wait until they are admitted.
+    pub(crate) choices: Option<Arc<Choices>>,
+    /// Any event that waits may be the next.
+    pub(crate) shuffled: bool,
+    pub(crate) senders: Senders,
+    pub(crate) arrivals: VecDeque<(Target, Parcel)>,
 }
 
 impl Seeded {

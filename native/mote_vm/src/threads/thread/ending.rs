@@ -33,7 +33,7 @@ impl Dispatch {
                 entry => place.machine.push(heir, entry),
             }
         }
-        for (target, parcel) in self.arrivals.drain(..) {
+        for (target, parcel) in self.seeded.arrivals.drain(..) {
             place.machine.push(heir, Entry::Message(target, parcel));
         }
         self.call_off();

@@ -2,6 +2,8 @@
 //! (thread.rs, invariant 3).
 use super::Dispatch;
 use crate::base::sync::Relaxed;
+use crate::boundary::trickle::Trickle;
+use crate::threads::core_balance::CoreBalance;
 use crate::threads::place::Place;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
@@ -29,6 +31,25 @@ const ENOUGH_ASKED: u32 = 8;
 const PATIENCE: Duration = Duration::from_micros(200);
 const ON_ITS_WAY: Duration = Duration::from_micros(50);
 
+/// What a thread remembers from one time without work to the next.
+#[derive(Default)]
+pub(crate) struct Idling {
+    /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
+    pub(super) shared: bool,
+    /// A sibling has woken it for work.
+    called: bool,
+    /// It has slept for a while, and nothing has come yet.
+    pub(crate) rests: bool,
+    /// Whether it has ever fallen asleep, and so begun.
+    pub(crate) has_slept: bool,
+    /// How many times in succession nothing has come in but messages whose senders would have stood in.
+    pub(super) asked_only: u32,
+    pub(super) trickle: Trickle,
+    /// How many times in succession it has handed all its work over to a thread that is awake on the same core.
+    pub(crate) crowded: u32,
+    pub(super) core: CoreBalance,
+}
+
 impl Dispatch {
     /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
     /// due.
@@ -40,20 +61,20 @@ impl Dispatch {
             // Another thread is about to let it in, or to give it what it waits for.
             return std::thread::yield_now();
         }
-        self.trickle.wait();
+        self.idling.trickle.wait();
         // Who would stand in is not waited for.
-        let watches = self.asked_only < ENOUGH_ASKED;
+        let watches = self.idling.asked_only < ENOUGH_ASKED;
         if self.look_for_work(if watches { SPIN } else { Duration::ZERO }) {
             return;
         }
         // More of the same may come soon: waking costs more than a moment's patience.
-        if std::mem::take(&mut self.shared) && self.look_for_work(LONG_SPIN) {
+        if std::mem::take(&mut self.idling.shared) && self.look_for_work(LONG_SPIN) {
             return;
         }
         let at_most = self.may_sleep();
         if at_most != Some(Duration::ZERO) {
-            let worked = self.backlog.take_worked();
-            if self.called {
+            let worked = self.load.backlog.take_worked();
+            if self.idling.called {
                 self.place.sponsor.worth_waking.came_to(worked);
             }
             self.sleep(at_most);
@@ -149,13 +170,13 @@ impl Dispatch {
     pub(super) fn sleep(&mut self, at_most: Option<Duration>) {
         let has_nothing_to_run = self.turn.queue.is_empty() || self.is_full_outside();
         debug_assert!(has_nothing_to_run && !self.owes());
-        self.has_slept = true;
-        self.crowded = 0;
+        self.idling.has_slept = true;
+        self.idling.crowded = 0;
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish();
-        self.core.leave();
-        self.called = self.stand_still(|place| {
+        self.idling.core.leave();
+        self.idling.called = self.stand_still(|place| {
             place
                 .sponsor
                 .asleep
@@ -177,10 +198,10 @@ impl Dispatch {
             called
         });
         let now = Instant::now();
-        let slept = now - self.awake_since;
-        self.rests = slept >= REST && !self.place.station.inbox.is_pending();
-        self.awake_since = now;
-        if std::mem::take(&mut self.is_wanted) {
+        let slept = now - self.load.awake_since;
+        self.idling.rests = slept >= REST && !self.place.station.inbox.is_pending();
+        self.load.awake_since = now;
+        if std::mem::take(&mut self.lent.is_wanted) {
             self.place.machine.quiescence().done(1);
         }
     }
@@ -297,10 +318,10 @@ mod tests {
         let mut still = Still::new(2);
         still.thread.place.machine.quiescence().add(1);
         still.thread.sleep(Some(REST));
-        assert!(still.thread.rests);
+        assert!(still.thread.idling.rests);
         let mut sleeps_shortly = || {
             still.thread.sleep(Some(Duration::ZERO));
-            !still.thread.rests
+            !still.thread.idling.rests
         };
         // One of these does not take as long as a rest, whatever else runs.
         assert!((0..1_000).any(|_| sleeps_shortly()));
@@ -322,7 +343,7 @@ mod tests {
             });
             still.thread.sleep(Some(LONG));
         });
-        assert!(!still.thread.rests);
+        assert!(!still.thread.idling.rests);
         place.station.parker.close();
         quiescence.done(1);
     }

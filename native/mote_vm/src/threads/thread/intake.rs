@@ -2,24 +2,33 @@
 //! Between turns only.
 use super::Dispatch;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::timers::Message;
+use crate::boundary::timers::{Message, Timer};
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::actor;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use crate::values::value::Value;
 
+/// Room that is used again each time something comes in; empty in between.
+#[derive(Default)]
+pub(super) struct Intake {
+    contents: Contents,
+    scratch: Vec<Value>,
+    /// Timers that fire.
+    due: Vec<Timer>,
+}
+
 impl Dispatch {
     /// Takes what has come from elsewhere.
     pub(crate) fn drain(&mut self) {
-        let mut contents = std::mem::take(&mut self.contents);
+        let mut contents = std::mem::take(&mut self.intake.contents);
         self.place.station.inbox.drain(&mut contents);
         self.take_in(contents);
     }
 
     /// The same if it is little; whether it was.
     pub(crate) fn drain_little(&mut self) -> bool {
-        let mut contents = std::mem::take(&mut self.contents);
+        let mut contents = std::mem::take(&mut self.intake.contents);
         let little = self.place.station.inbox.drain_little(&mut contents);
         self.take_in(contents);
         little
@@ -30,15 +39,15 @@ impl Dispatch {
         let taken = contents.len();
         let outstanding = contents.outstanding();
         if taken > 0 {
-            self.asked_only = if contents.asked == taken {
-                self.asked_only + 1
+            self.idling.asked_only = if contents.asked == taken {
+                self.idling.asked_only + 1
             } else {
                 0
             };
         }
-        self.trickle.took(contents.only_sent());
+        self.idling.trickle.took(contents.only_sent());
         let siblings = self.place.sponsor.stations.len() > 1;
-        self.shared |= siblings && !contents.events.is_empty();
+        self.idling.shared |= siblings && !contents.events.is_empty();
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
@@ -47,21 +56,21 @@ impl Dispatch {
             match entry {
                 Entry::Inspect(_, look) => look(self),
                 Entry::Alarm => self.fire(),
-                Entry::Call(call) => self.calls.push(call),
+                Entry::Call(call) => self.duties.calls.push(call),
                 Entry::Collect(done) => {
                     let next = self.place.machine.gc().next();
-                    self.collection_asked.push((next, done));
+                    self.duties.collections.push((next, done));
                 }
                 Entry::Migrate(event, by) => asked.push((event, by)),
                 Entry::Given(events) => given.extend(events),
-                Entry::Retire => self.retiring = true,
-                Entry::Batch(batch) if self.choices.is_some() => {
-                    self.arrivals.extend(batch.split());
+                Entry::Retire => self.duties.retiring = true,
+                Entry::Batch(batch) if self.seeded.choices.is_some() => {
+                    self.seeded.arrivals.extend(batch.split());
                 }
                 Entry::Batch(batch) => {
                     let turn = &mut self.turn;
                     let (counts, queue) = (&mut turn.counts, &mut turn.queue);
-                    let scratch = &mut self.scratch;
+                    let scratch = &mut self.intake.scratch;
                     // As in `unpack`.
                     let paper = turn.heap.insist(|heap| {
                         batch.unpack(heap, scratch, |target, message| {
@@ -74,8 +83,8 @@ impl Dispatch {
                     });
                     self.place.machine.papers().give(paper);
                 }
-                Entry::Message(target, parcel) if self.choices.is_some() => {
-                    self.arrivals.push_back((target, parcel));
+                Entry::Message(target, parcel) if self.seeded.choices.is_some() => {
+                    self.seeded.arrivals.push_back((target, parcel));
                 }
                 Entry::Message(target, parcel) => self.accept(target, parcel),
             }
@@ -86,7 +95,7 @@ impl Dispatch {
         }
         let left = taken + contents.places;
         contents.reset();
-        self.contents = contents;
+        self.intake.contents = contents;
         let queued = self.waiting();
         self.place.settle(&mut self.turn, queued, left);
         self.place.machine.quiescence().done(outstanding);
@@ -101,12 +110,12 @@ impl Dispatch {
             actor(event).take_in();
         }
         let siblings = self.place.sponsor.stations.len() > 1;
-        self.shared |= siblings;
+        self.idling.shared |= siblings;
         // What it had for their old owners comes behind.
         self.place.put_lists_right(&mut self.turn);
         self.take_up_held();
         self.turn.queue.prepend(given);
-        self.senders.forget();
+        self.seeded.senders.forget();
     }
 
     /// Queues a message from outside.
@@ -119,7 +128,7 @@ impl Dispatch {
 
     /// Queues the next message from outside that waits for it; whether there was one.
     pub(crate) fn admit(&mut self) -> bool {
-        let Some((target, parcel)) = self.arrivals.pop_front() else {
+        let Some((target, parcel)) = self.seeded.arrivals.pop_front() else {
             return false;
         };
         self.accept(target, parcel);
@@ -130,7 +139,7 @@ impl Dispatch {
     /// The value of a parcel, in this thread's heap; given up when the memory is exhausted.
     fn unpack(&mut self, parcel: Parcel) -> Option<Value> {
         let mark = self.turn.heap.mark();
-        let scratch = &mut self.scratch;
+        let scratch = &mut self.intake.scratch;
         // It was accepted, and charged for: nothing but the system can refuse it now.
         let value = self.turn.heap.insist(|heap| parcel.unpack(heap, scratch));
         if value.is_none() {
@@ -154,7 +163,7 @@ impl Dispatch {
     fn fire(&mut self) {
         let place = &self.place;
         let now = place.machine.clock().now();
-        let mut due = std::mem::take(&mut self.due);
+        let mut due = std::mem::take(&mut self.intake.due);
         place.station.timers.fire(now, &mut due);
         let before = self.turn.queue.mark();
         for timer in due.drain(..) {
@@ -166,11 +175,11 @@ impl Dispatch {
                 self.turn.send(timer.target, message);
             }
         }
-        self.due = due;
+        self.intake.due = due;
         self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
         self.turn.count_staged();
         self.turn.tidy_up();
-        if !self.turn.outside.is_empty() {
+        if !self.turn.at_commit.outside.is_empty() {
             self.commit_outside();
         }
     }

@@ -14,34 +14,59 @@ const SELDOMER: u64 = 2;
 /// About what a unit of fuel takes, in nanoseconds.
 const UNIT: u64 = 10;
 
+/// What a turn may still spend.
+pub(crate) struct Fuel {
+    /// What is left of the current slice, and of the turn beyond it; and what a turn begins with. Native code spends the
+    /// slice.
+    pub(crate) slice: u64,
+    reserve: u64,
+    allowance: u64,
+    /// Fuel that primitives were paid with since the turn last looked around.
+    unlooked: u64,
+    /// About how many nanoseconds a long turn took lately; 0 while turns are small (backlog.rs).
+    pub(crate) long_turn: u64,
+}
+
+impl Fuel {
+    pub(super) fn new(allowance: u64) -> Fuel {
+        Fuel {
+            slice: 0,
+            reserve: 0,
+            allowance,
+            unlooked: 0,
+            long_turn: 0,
+        }
+    }
+}
+
 impl Turn {
     /// All the fuel of a turn.
     pub(crate) fn fill_up(&mut self) {
-        let first = match self.long_turn {
+        let first = match self.fuel.long_turn {
             0 => FIRST_SLICE,
             _ => EXPECTED,
         };
-        self.fuel = self.allowance.min(first);
-        self.reserve = self.allowance - self.fuel;
-        self.unlooked = 0;
-        self.heap.work.allow(self.allowance);
+        self.fuel.slice = self.fuel.allowance.min(first);
+        self.fuel.reserve = self.fuel.allowance - self.fuel.slice;
+        self.fuel.unlooked = 0;
+        self.heap.work.allow(self.fuel.allowance);
     }
 
     /// From now on each turn has that much fuel. Called between turns.
     pub(crate) fn allow(&mut self, fuel: u64) {
-        self.allowance = fuel;
+        self.fuel.allowance = fuel;
         self.fill_up();
     }
 
     /// Whether turns have less fuel than the machine allows.
     pub(crate) fn is_short_of_fuel(&self) -> bool {
-        self.allowance < self.full
+        self.fuel.allowance < self.around.fuel
     }
 
     /// How much fuel the turn has spent.
     #[inline(always)]
     pub(crate) fn spent(&self) -> u64 {
-        self.allowance - self.fuel - self.reserve
+        self.fuel.allowance - self.fuel.slice - self.fuel.reserve
     }
 
     /// The slice is spent: looks around, then goes on with the next one, if there is one.
@@ -50,21 +75,21 @@ impl Turn {
     pub(crate) fn refuel(&mut self) -> Result<(), Atom> {
         self.unusual = 1;
         self.look()?;
-        if self.reserve == 0 {
+        if self.fuel.reserve == 0 {
             return Err(Atom::FUEL);
         }
         if self.queue.is_starved() || self.has_staged_too_much() {
             return Err(Atom::NO_MEMORY);
         }
-        let spent = self.allowance - self.reserve;
+        let spent = self.fuel.allowance - self.fuel.reserve;
         let slice = (spent / SELDOMER).clamp(FIRST_SLICE, SLICE);
-        self.fuel = self.reserve.min(slice);
-        self.reserve -= self.fuel;
-        self.heap.work.allow(self.fuel + self.reserve);
+        self.fuel.slice = self.fuel.reserve.min(slice);
+        self.fuel.reserve -= self.fuel.slice;
+        self.heap.work.allow(self.fuel.slice + self.fuel.reserve);
         // A turn this long may go on for as long again, and what is queued behind it may take as long, each; or as long as
         // others took before.
-        let each = spent.saturating_mul(UNIT).max(self.long_turn);
-        let overseer = self.overseer.clone();
+        let each = spent.saturating_mul(UNIT).max(self.fuel.long_turn);
+        let overseer = self.around.overseer.clone();
         let backlog = match self.queue.mark_len(&self.savepoint.queue) as u64 {
             0 => 0,
             queued => each.saturating_mul(queued + 1),
@@ -75,8 +100,8 @@ impl Turn {
 
     /// Whether the turn is not to go on, whatever fuel it has.
     fn look(&mut self) -> Result<(), Atom> {
-        self.unlooked = 0;
-        self.overseer.may_go_on(self.message)
+        self.fuel.unlooked = 0;
+        self.around.overseer.may_go_on(self.message)
     }
 
     /// Spends fuel for what a primitive has walked over.
@@ -91,7 +116,7 @@ impl Turn {
     /// Spends fuel for the messages that leave the machine: at the commit all of each is written out, as often as it is sent.
     #[cold]
     pub(crate) fn pay_for_messages(&mut self) -> Result<(), Atom> {
-        let outside = self.outside.iter();
+        let outside = self.at_commit.outside.iter();
         let mut leaving = outside.filter(|sent| sent.target.as_foreign().is_some());
         let work = &mut self.heap.work;
         // What is too much is found out by paying.
@@ -105,18 +130,18 @@ impl Turn {
     fn pay(&mut self) -> Result<(), Atom> {
         self.unusual = 1;
         let price = self.heap.work.price();
-        if price > self.reserve + self.fuel {
+        if price > self.fuel.reserve + self.fuel.slice {
             // Or because it is to end (base/work.rs, invariant 2).
             self.look()?;
-            (self.reserve, self.fuel) = (0, 0);
+            (self.fuel.reserve, self.fuel.slice) = (0, 0);
             return Err(Atom::FUEL);
         }
-        let beyond = price.saturating_sub(self.reserve);
-        self.reserve -= price - beyond;
-        self.fuel -= beyond;
-        self.heap.work.allow(self.fuel + self.reserve);
-        self.unlooked += price;
-        match self.unlooked < SLICE {
+        let beyond = price.saturating_sub(self.fuel.reserve);
+        self.fuel.reserve -= price - beyond;
+        self.fuel.slice -= beyond;
+        self.heap.work.allow(self.fuel.slice + self.fuel.reserve);
+        self.fuel.unlooked += price;
+        match self.fuel.unlooked < SLICE {
             true => Ok(()),
             false => self.look(),
         }
@@ -136,12 +161,12 @@ mod tests {
         let mut still = Still::new(1);
         let turn = &mut still.thread.turn;
         let mut slices = |long_turn| {
-            turn.long_turn = long_turn;
+            turn.fuel.long_turn = long_turn;
             turn.allow(1_000);
             let mut slices = Vec::new();
             loop {
-                slices.push(turn.fuel);
-                turn.fuel = 0;
+                slices.push(turn.fuel.slice);
+                turn.fuel.slice = 0;
                 if turn.refuel().is_err() {
                     break (turn.tidy_up(), slices);
                 }
@@ -163,9 +188,9 @@ mod tests {
                 turn.queue.push(actor, Value::NIL);
             }
             turn.savepoint.queue = turn.queue.mark();
-            turn.long_turn = long_turn;
+            turn.fuel.long_turn = long_turn;
             turn.allow(1_000);
-            turn.fuel = 0;
+            turn.fuel.slice = 0;
             assert!(turn.refuel().is_ok());
             station.backlog.load(Relaxed)
         };

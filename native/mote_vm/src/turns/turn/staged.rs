@@ -47,7 +47,7 @@ impl<'m> made::By<'m> for Staged<'m> {
         }
         // SAFETY: it was made by the turn, which is not undone yet.
         let id = || unsafe { (*value.address_pointer()).header() }.behaviour();
-        let behaviour = is_actor.then(|| turn.program.name(id()));
+        let behaviour = is_actor.then(|| turn.around.program.name(id()));
         Some(Uncommitted::new(cell, behaviour))
     }
 }

@@ -44,7 +44,7 @@ impl Stash {
 impl Turn {
     /// What the turn gives back, the oldest first; before it is committed.
     pub(crate) fn unstashed(&mut self) -> Vec<Event> {
-        let stash = std::mem::take(&mut self.stash);
+        let stash = std::mem::take(&mut self.at_commit.stash);
         let mut events = Vec::new();
         if stash.leaves && self.becoming().is_some() {
             let mut rest = stash.kept;
