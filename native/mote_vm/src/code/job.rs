@@ -1,6 +1,6 @@
 //! What the program and the compiler hand to each other.
 use super::memory::CodeMemory;
-use super::program::{BehaviourSlot, FunctionSlot};
+use super::slots::{BehaviourSlot, FunctionSlot};
 use super::verify::Verified;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;

@@ -3,7 +3,7 @@
 //! Fusing never changes what is observable: a fused comparison still writes its register.
 use super::ir::{CallSite, Instr, Operand};
 use super::op::{Argument, Arguments, Code, Op, Reg};
-use super::program::{BehaviourSlot, FunctionSlot};
+use super::slots::{BehaviourSlot, FunctionSlot};
 use crate::terms::prim::order::is_alone;
 use crate::terms::prim::primitive::Primitive;
 use crate::values::value::Value;

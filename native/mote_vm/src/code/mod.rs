@@ -1,4 +1,5 @@
 //! Units of code: from untrusted bytes to runnable behaviours.
+pub mod constants;
 pub mod decode;
 pub mod entry;
 pub mod error;
@@ -8,6 +9,7 @@ pub(crate) mod job;
 pub(crate) mod lower;
 pub(crate) mod memory;
 pub(crate) mod op;
-pub mod program;
+pub(crate) mod program;
 pub mod reader;
+pub mod slots;
 pub mod verify;

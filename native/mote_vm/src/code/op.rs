@@ -2,7 +2,7 @@
 //!
 //! Made by [`super::lower`] from verified code only. Register numbers, argument ranges and targets are therefore
 //! in range by construction, which the interpreter relies on.
-use super::program::{BehaviourSlot, FunctionSlot};
+use super::slots::{BehaviourSlot, FunctionSlot};
 use crate::terms::prim::primitive::Primitive;
 use crate::values::value::Value;
 

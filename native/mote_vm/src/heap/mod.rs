@@ -23,28 +23,20 @@ pub(crate) mod cell;
 pub(crate) mod chunks;
 mod foreigns;
 pub(crate) mod holes;
+mod make;
 pub(crate) mod marks;
 pub mod pace;
 pub(crate) mod reserve;
 pub(crate) mod since;
 pub(crate) mod sweep;
 
-use crate::base::ids::TimerId;
 use crate::base::work::Work;
-use crate::values::actor::{Actor, Header};
-use crate::values::big;
-use crate::values::foreign::LongBytes;
-use crate::values::value::Value;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
-use cell::Kind;
 pub(crate) use foreigns::ForeignCell;
 use foreigns::Foreigns;
 use holes::Cursor;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// Binaries up to this many bytes live in the heap, longer ones are foreign.
-pub(crate) const INLINE_BYTES: usize = 256;
 
 /// Slices of up to this many bytes are copied: a cell of them is no larger than one of a slice.
 pub const COPIED_BYTES: usize = 24;
@@ -242,264 +234,11 @@ impl Heap {
         NonNull::new(cell as *mut u64)
     }
 
-    /// `[head | tail]`, or `NONE` when the memory is exhausted (as all constructors below).
-    #[inline(always)]
-    pub(crate) fn cons(&mut self, head: Value, tail: Value) -> Value {
-        let Some(cell) = self.allocate(1) else {
-            return Value::NONE;
-        };
-        let cell = cell.cast::<Value>().as_ptr();
-        // SAFETY: a fresh granule is two words.
-        unsafe {
-            cell.write(head);
-            cell.add(1).write(tail);
-        }
-        Value::cons(cell)
-    }
-
-    /// A boxed cell of `kind` with `words` words behind its header, written by `fill`.
-    #[inline(always)]
-    fn boxed(&mut self, header: u64, words: usize, fill: impl FnOnce(*mut u64)) -> Value {
-        let Some(cell) = self.allocate((words + 2) / 2) else {
-            return Value::NONE;
-        };
-        let cell = cell.as_ptr();
-        // SAFETY: (words + 2) / 2 granules hold the header and `words` words.
-        unsafe {
-            cell.write(header);
-            fill(cell.add(1));
-        }
-        Value::boxed(cell)
-    }
-
-    /// A tuple of `n` elements, the i-th of which is `element(i)`.
-    #[inline(always)]
-    pub(crate) fn tuple(&mut self, n: usize, mut element: impl FnMut(usize) -> Value) -> Value {
-        self.boxed(cell::header(Kind::Tuple, 0, n), n, |words| {
-            for i in 0..n {
-                // SAFETY: `boxed` made room for n words.
-                unsafe { words.add(i).write(element(i).word()) };
-            }
-        })
-    }
-
-    /// The same of however many: looks now and then whether the turn is to end, and is `NONE` then.
-    pub(crate) fn long_tuple(
-        &mut self,
-        n: usize,
-        mut element: impl FnMut(usize) -> Value,
-    ) -> Value {
-        let Some(cell) = self.allocate((n + 2) / 2) else {
-            return Value::NONE;
-        };
-        let cell = cell.as_ptr();
-        // SAFETY: as in `boxed`. Nobody ever reaches what is left unfinished.
-        unsafe { cell.write(cell::header(Kind::Tuple, 0, n)) };
-        for i in 0..n {
-            if self.work.pass(1).is_err() {
-                return Value::NONE;
-            }
-            // SAFETY: there is room for n words behind the header.
-            unsafe { cell.add(1 + i).write(element(i).word()) };
-        }
-        Value::boxed(cell)
-    }
-
-    /// A finite float.
-    #[inline(always)]
-    pub(crate) fn float(&mut self, f: f64) -> Value {
-        match Value::flonum(f) {
-            Some(value) => value,
-            None => self.boxed_float(f),
-        }
-    }
-
-    #[cold]
-    fn boxed_float(&mut self, f: f64) -> Value {
-        self.boxed(cell::header(Kind::Float, 0, 0), 1, |words| {
-            // SAFETY: `boxed` made room for one word.
-            unsafe { words.write(f.to_bits()) }
-        })
-    }
-
-    /// The integer of a sign and an absolute value, the lowest limb first.
-    pub(crate) fn integer(&mut self, negative: bool, limbs: &[u64]) -> Value {
-        let limbs = big::trimmed(limbs);
-        if let Some(fixnum) = big::fixnum(negative, limbs) {
-            return fixnum;
-        }
-        let n = limbs.len();
-        self.boxed(cell::header(Kind::Integer, negative.into(), n), n, |to| {
-            // SAFETY: `boxed` made room for n words, and a fresh cell overlaps nothing.
-            unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), to, n) }
-        })
-    }
-
-    /// An integer of up to 128 bits.
-    #[inline]
-    pub(crate) fn wide_integer(&mut self, n: i128) -> Value {
-        match i64::try_from(n).ok().and_then(Value::integer) {
-            Some(fixnum) => fixnum,
-            None => {
-                let size = n.unsigned_abs();
-                self.integer(n < 0, &[size as u64, (size >> 64) as u64])
-            }
-        }
-    }
-
-    /// A binary.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Value {
-        if bytes.len() > INLINE_BYTES {
-            return self.foreign(Arc::new(LongBytes(bytes.into())));
-        }
-        let words = bytes.len().div_ceil(8);
-        self.boxed(cell::header(Kind::Bytes, 0, bytes.len()), words, |to| {
-            // SAFETY: `words` words hold all the bytes, and a fresh cell overlaps nothing.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) }
-        })
-    }
-
-    /// As [`Heap::bytes`], without a copy if they are many.
-    pub(crate) fn owned_bytes(&mut self, bytes: Vec<u8>) -> Value {
-        match bytes.len() > INLINE_BYTES {
-            true => self.foreign(Arc::new(LongBytes(bytes.into()))),
-            false => self.bytes(&bytes),
-        }
-    }
-
     /// Whether there is room for that many bytes more; if not, the memory counts as exhausted.
     pub(crate) fn fits(&mut self, bytes: usize) -> bool {
         let fits = !self.refuses() && self.pool.fits(bytes);
         self.exhausted |= !fits;
         fits
-    }
-
-    /// Of a binary, whose bytes are `all`, those in that range. Few are copied: they take no more room than
-    /// a slice, and keep nothing else.
-    pub(crate) fn slice(
-        &mut self,
-        binary: Value,
-        all: &[u8],
-        range: std::ops::Range<usize>,
-    ) -> Value {
-        if range.len() == all.len() {
-            return binary;
-        }
-        let part = &all[range];
-        if part.len() <= COPIED_BYTES {
-            return self.bytes(part);
-        }
-        let whole = binary.sliced().unwrap_or(binary);
-        self.boxed(cell::header(Kind::Slice, 0, 0), 3, |words| {
-            // SAFETY: `boxed` made room for three words.
-            unsafe {
-                words.write(whole.word());
-                words.add(1).write(part.as_ptr() as u64);
-                words.add(2).write(part.len() as u64);
-            }
-        })
-    }
-
-    /// A reference that carries its sponsor.
-    pub(crate) fn on(&mut self, sponsor: Value, address: Value) -> Value {
-        self.boxed(cell::header(Kind::On, 0, 2), 2, |words| {
-            // SAFETY: `boxed` made room for two words.
-            unsafe {
-                words.write(sponsor.word());
-                words.add(1).write(address.word());
-            }
-        })
-    }
-
-    /// A timer's reference.
-    pub(crate) fn timer(&mut self, id: TimerId) -> Value {
-        let place = (id.thread as usize) << 32 | id.place as usize;
-        self.boxed(cell::header(Kind::Timer, 0, place), 1, |words| {
-            // SAFETY: `boxed` made room for one word.
-            unsafe { words.write(id.serial) }
-        })
-    }
-
-    /// A node of a map with `n` entries, which `fill` writes.
-    #[inline(always)]
-    pub(crate) fn map_node(
-        &mut self,
-        level: u8,
-        size: usize,
-        n: usize,
-        fill: impl FnOnce(&mut Entries),
-    ) -> Value {
-        self.boxed(cell::header(Kind::Map, level, n), 2 * n + 1, |words| {
-            let mut entries = Entries {
-                // SAFETY: `boxed` made room for the size, n keys and n items.
-                keys: unsafe { words.add(1).cast() },
-                // SAFETY: as above.
-                items: unsafe { words.add(1 + n).cast() },
-                written: 0,
-                n,
-            };
-            // SAFETY: as above.
-            unsafe { words.write(Value::fixnum(size as i64).word()) };
-            fill(&mut entries);
-            assert_eq!(entries.written, n, "a node of a map is written completely");
-        })
-    }
-
-    /// The state word of a behaviour with `n` captures, the i-th of which is `capture(i)`. `None` when the memory
-    /// is exhausted.
-    #[inline(always)]
-    pub(crate) fn captures(
-        &mut self,
-        n: usize,
-        mut capture: impl FnMut(usize) -> Value,
-    ) -> Option<Value> {
-        match n {
-            0 => Some(Value::NONE),
-            1 => Some(capture(0)),
-            _ => {
-                let cell = self.allocate(n.div_ceil(2))?.cast::<Value>().as_ptr();
-                for i in 0..n {
-                    // SAFETY: n values fit in n/2 granules, rounded up.
-                    unsafe { cell.add(i).write(capture(i)) };
-                }
-                Some(Value::from_word(cell as u64))
-            }
-        }
-    }
-
-    /// A new actor; `NONE` when the memory is exhausted.
-    #[inline(always)]
-    pub(crate) fn actor(&mut self, header: Header, state: Value) -> Value {
-        let Some(cell) = self.allocate(1) else {
-            return Value::NONE;
-        };
-        let cell = cell.cast::<Actor>().as_ptr();
-        // SAFETY: a fresh granule has the size and alignment of an actor.
-        unsafe { cell.write(Actor::new(header, state)) };
-        Value::address(cell)
-    }
-}
-
-/// The room for the entries of a map's node, written from the front.
-pub(crate) struct Entries {
-    keys: *mut Value,
-    items: *mut Value,
-    written: usize,
-    n: usize,
-}
-
-impl Entries {
-    /// Adds entries; as many keys as items.
-    #[inline(always)]
-    pub(crate) fn extend(&mut self, keys: &[Value], items: &[Value]) {
-        assert!(keys.len() == items.len() && keys.len() <= self.n - self.written);
-        // SAFETY: the check just above found room for them; a fresh cell overlaps nothing.
-        unsafe {
-            let (to, count) = (self.written, keys.len());
-            std::ptr::copy_nonoverlapping(keys.as_ptr(), self.keys.add(to), count);
-            std::ptr::copy_nonoverlapping(items.as_ptr(), self.items.add(to), count);
-        }
-        self.written += keys.len();
     }
 }
 
@@ -508,28 +247,5 @@ impl Drop for Heap {
         // SAFETY: the cells stay in the pool's blocks, but nothing runs any more that could read them.
         unsafe { self.foreigns.truncate(0, &self.pool) };
         self.foreigns.settle(&self.pool);
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-    #[test]
-    fn a_long_tuple_is_given_up_when_the_turn_is_to_end() {
-        let mut heap = Heap::new(Arc::new(BlockPool::default()));
-        let ends = Arc::new(AtomicBool::new(false));
-        heap.work.end_with(ends.clone());
-        let n = 200_000;
-        let whole = heap.long_tuple(n, |i| Value::fixnum(i as i64));
-        assert!(whole.as_tuple().is_some_and(|all| all.len() == n));
-        let mut made = 0;
-        let given_up = heap.long_tuple(n, |_| {
-            ends.store(true, Relaxed);
-            made += 1;
-            Value::NIL
-        });
-        assert!(given_up.is_none() && made < n / 2);
     }
 }

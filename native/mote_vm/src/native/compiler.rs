@@ -3,7 +3,7 @@
 //! A compiler takes a verified unit and answers with code that is placed already ([`super::CodeMemory`]). When a unit is compiled,
 //! by which thread, and who runs the code afterwards is decided here (tier.rs).
 pub use crate::code::job::Compiled;
-use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::code::slots::{BehaviourSlot, FunctionSlot};
 use crate::code::verify::Verified;
 use crate::values::value::Value;
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing is defined here: all of it follows the types that it is taken from.
 use crate::base::counters::Counts;
-use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::code::slots::{BehaviourSlot, FunctionSlot};
 pub use crate::heap::block::GRANULE;
 pub use crate::heap::cell::{header, Kind, COUNT_SHIFT};
 use crate::heap::Heap;

@@ -26,7 +26,7 @@ pub(crate) use tier::CompilerThread;
 
 pub use crate::code::entry;
 pub use crate::code::memory::CodeMemory;
-pub use crate::code::program::{BehaviourSlot, FunctionSlot};
+pub use crate::code::slots::{BehaviourSlot, FunctionSlot};
 pub use crate::platform::code::can_be_published;
 pub use crate::terms::prim::arith::as_f64;
 pub use crate::terms::prim::math::function as math_function;

@@ -8,7 +8,7 @@
 use crate::base::atom::Atom;
 use crate::base::work::Work;
 use crate::code::op::{Code, Op, Reg};
-use crate::code::program::{BehaviourSlot, FunctionSlot};
+use crate::code::slots::{BehaviourSlot, FunctionSlot};
 use crate::heap::Heap;
 use crate::platform::pages;
 use crate::terms::prim::primitive::Primitive;

@@ -9,6 +9,8 @@
 //!    marked (`let_go`), emptied chunks of these are kept as they are.
 //! 5. Between `head` and `sight`, if that is behind it, lie events.
 mod chunk;
+mod front;
+mod reading;
 #[cfg(test)]
 mod tests;
 
@@ -168,90 +170,6 @@ impl EventQueue {
         Some(event)
     }
 
-    /// Puts the event back that was popped last; nothing was pushed since that is still there.
-    pub(crate) fn put_back(&mut self, event: Event) {
-        if self.is_empty() {
-            return self.push(event.target, event.message);
-        }
-        // SAFETY: others are queued, so `head` stands behind the event in its chunk.
-        unsafe {
-            self.head = self.head.sub(1);
-            self.head.write(event);
-        }
-    }
-
-    /// Whether a collection may still read what chunks have that are emptied.
-    pub(crate) fn is_read(&self) -> bool {
-        self.kept > 0
-    }
-
-    /// Puts events before all others, in their order. While a turn runs, only as many as were taken (`take_before`), and not
-    /// while the queue is read.
-    pub(crate) fn prepend(&mut self, events: &[Event]) {
-        // SAFETY: `head_end` ends a live chunk of this queue.
-        let first = unsafe { Chunk::ending(self.head_end) };
-        let room = events_between(Chunk::start(first), self.head);
-        if self.is_empty() && room == 0 {
-            let push = |event: &Event| self.push(event.target, event.message);
-            return events.iter().for_each(push);
-        }
-        if self.is_read() && self.head_end != self.tail_end {
-            // The first chunk stays as it was (invariant 4): what it still has moves to another one.
-            let mut all = events.to_vec();
-            let rest = events_between(self.head, self.head_end);
-            // SAFETY: another chunk follows, so events lie up to the end of this one (invariant 1).
-            all.extend_from_slice(unsafe { std::slice::from_raw_parts(self.head, rest) });
-            self.next_chunk();
-            return self.link_before(&all);
-        }
-        let (before, behind) = events.split_at(events.len() - room.min(events.len()));
-        self.fill(behind);
-        self.link_before(before);
-    }
-
-    /// Writes events before the first one, for which there is room in its chunk.
-    fn fill(&mut self, events: &[Event]) {
-        // SAFETY: nothing that is queued lies in these places, and nobody else looks at them.
-        unsafe {
-            self.head = self.head.sub(events.len());
-            self.head
-                .copy_from_nonoverlapping(events.as_ptr(), events.len());
-        }
-        self.sight = self.head;
-    }
-
-    /// Puts events into new chunks before the first one, which begins with an event.
-    fn link_before(&mut self, events: &[Event]) {
-        for events in events.rchunks(EVENTS) {
-            // SAFETY: `head_end` ends a live chunk of this queue.
-            let first = unsafe { Chunk::ending(self.head_end) };
-            let chunk = self.supply.fresh();
-            // SAFETY: a live chunk of this queue from now on.
-            unsafe { (*chunk.as_ptr()).next = Some(first) };
-            self.head_end = Chunk::end(chunk);
-            self.head = self.head_end;
-            self.first -= 1;
-            // It is emptied before those that are kept, which are counted from the head.
-            self.kept += usize::from(self.kept > 0);
-            self.fill(events);
-        }
-    }
-
-    /// The oldest event from before `mark`, also while a turn has staged others behind it.
-    pub(crate) fn take_before(&mut self, mark: &QueueMark) -> Option<Event> {
-        if self.head == mark.tail {
-            return None;
-        }
-        if self.head == self.head_end {
-            self.next_chunk();
-        }
-        // SAFETY: head is before the mark's tail, so by invariant 1 an event is there.
-        let event = unsafe { self.head.read() };
-        // SAFETY: stays within the chunk or one past its last event.
-        self.head = unsafe { self.head.add(1) };
-        Some(event)
-    }
-
     /// The events that will be popped after `near` and after `far` others, `far` being more, if they lie in the same
     /// chunk; for prefetching.
     #[inline(always)]
@@ -274,20 +192,6 @@ impl EventQueue {
             self.tail
         } else {
             self.head_end
-        }
-    }
-
-    /// How many events can be brought forward: those that lie in the same chunk as the first.
-    pub(crate) fn in_sight(&self) -> usize {
-        events_between(self.head, self.in_first_chunk())
-    }
-
-    /// Puts the event `ahead` of the first one, which is in sight, before it; the others keep their order.
-    pub(crate) fn bring_forward(&mut self, ahead: usize) {
-        if ahead > 0 && ahead < self.in_sight() {
-            // SAFETY: all of these are in the first chunk and before the tail, so events are there.
-            let events = unsafe { std::slice::from_raw_parts_mut(self.head, ahead + 1) };
-            events.rotate_right(1);
         }
     }
 
@@ -340,96 +244,6 @@ impl EventQueue {
             (mark.tail, mark.tail_end, mark.chunk),
             (self.tail, self.tail_end, self.last),
         )
-    }
-
-    /// Shows every queued event; only between turns.
-    pub(crate) fn each(&self, show: impl FnMut(Event)) {
-        self.each_from(self.head, self.head_end, usize::MAX, show);
-    }
-
-    /// Shows the next `n` queued events, or all; how many. Only between turns.
-    pub(crate) fn first(&self, n: usize, show: impl FnMut(Event)) -> usize {
-        self.each_from(self.head, self.head_end, n, show)
-    }
-
-    /// Shows up to `n` events from `at` on, which is in the chunk that ends at `end`; how many.
-    fn each_from(
-        &self,
-        mut at: *mut Event,
-        mut end: *mut Event,
-        n: usize,
-        mut show: impl FnMut(Event),
-    ) -> usize {
-        let mut shown = 0;
-        while at != self.tail && shown < n {
-            if at == end {
-                // SAFETY: invariant 1: a chunk follows, as the tail is not reached.
-                let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
-                let Some(next) = next else { break };
-                (at, end) = (Chunk::start(next), Chunk::end(next));
-                continue;
-            }
-            // SAFETY: before the tail, so an event is there; one further stays in the chunk or is its end.
-            unsafe {
-                show(at.read());
-                at = at.add(1);
-            }
-            shown += 1;
-        }
-        shown
-    }
-
-    /// Shows what was pushed since `mark`.
-    pub(crate) fn each_since(&self, mark: &QueueMark, show: impl FnMut(Event)) {
-        self.each_from(mark.tail, mark.tail_end, usize::MAX, show);
-    }
-
-    /// Shows what is queued to a collection: the events of all chunks but the last as they lie there, which stay (invariant
-    /// 4) once `keep` is called; those of the last one by one. Only between turns.
-    pub(crate) fn snapshot(
-        &self,
-        mut lying: impl FnMut(*const Event, usize),
-        mut show: impl FnMut(Event),
-    ) {
-        let (mut at, mut end) = (self.head, self.head_end);
-        while end != self.tail_end {
-            // SAFETY: both lie in one chunk; the events between them are initialised (invariant 1).
-            let events = unsafe { end.offset_from_unsigned(at) };
-            if events > 0 {
-                lying(at, events);
-            }
-            // SAFETY: invariant 1: a chunk follows, as this is not the last one.
-            let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
-            let Some(next) = next else { return };
-            (at, end) = (Chunk::start(next), Chunk::end(next));
-        }
-        while at != self.tail {
-            // SAFETY: before the tail, so an event is there; one further stays in the chunk or is its end.
-            unsafe {
-                show(at.read());
-                at = at.add(1);
-            }
-        }
-    }
-
-    /// Keeps the chunks that `snapshot` has just shown.
-    pub(crate) fn keep(&mut self) {
-        let mut end = self.head_end;
-        while end != self.tail_end {
-            self.kept += 1;
-            // SAFETY: as in `snapshot`.
-            let next = unsafe { (*Chunk::ending(end).as_ptr()).next };
-            let Some(next) = next else { return };
-            end = Chunk::end(next);
-        }
-    }
-
-    /// Keeps nothing any more.
-    pub(crate) fn let_go(&mut self) {
-        self.kept = 0;
-        while let Some(chunk) = self.emptied.pop() {
-            self.supply.recycle(chunk);
-        }
     }
 
     /// How many of the events from before `mark` are still queued.

@@ -1,9 +1,14 @@
 //! Places and bytes that are taken ahead, and what an inbox counts as.
+use super::contents::LITTLE_BYTES;
+use super::outside::{BYTES_AHEAD, PLACES_AHEAD};
 use super::*;
 use crate::base::atom::Atom;
 use crate::boundary::parcel::Builder;
+use crate::boundary::parcel::Parcel;
 use crate::boundary::room::InLine;
+use crate::turns::queue::Event;
 use crate::values::foreign::LongBytes;
+use crate::values::handles::Target;
 use crate::values::value::Value;
 
 fn message() -> Entry {

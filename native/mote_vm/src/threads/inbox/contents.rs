@@ -1,0 +1,180 @@
+//! What lies in an inbox, and what a drain takes.
+use crate::boundary::batch::Batch;
+use crate::boundary::parcel::Parcel;
+use crate::turns::queue::Event;
+use crate::values::handles::Target;
+use std::any::Any;
+use std::mem::take;
+
+/// What enters besides the events of other threads.
+pub(crate) enum Entry {
+    /// A message from outside for an actor.
+    Message(Target, Parcel),
+    /// Many of them.
+    Batch(Box<Batch>),
+    /// A look at an actor between two of its turns.
+    Inspect(Target, Call),
+    /// The clock was moved by hand: fire what is due.
+    Alarm,
+    /// Something to do between two turns.
+    Call(Call),
+    /// Collect, whether it is due or not, then call.
+    Collect(Done),
+    /// The thread of that number wants to run the event, which is among the others, for an actor that this one owns.
+    Migrate(Event, u16),
+    /// What is queued for actors that were given to this thread: they are in transit until it takes this in.
+    Given(Vec<Event>),
+    /// The sponsor is removed: hand everything over and end.
+    Retire,
+}
+
+/// What an entry is charged with: twice its size, for the room that the list of entries grows by.
+pub(super) const ENTRY_BYTES: usize = 2 * size_of::<Entry>();
+
+impl Entry {
+    /// What it is charged with, its parcel included.
+    pub(super) fn bytes(&self) -> usize {
+        let parcel = match self {
+            Entry::Message(_, parcel) => parcel.bytes(),
+            Entry::Batch(batch) => batch.bytes(),
+            Entry::Given(events) => size_of_val(events.as_slice()),
+            _ => 0,
+        };
+        ENTRY_BYTES + parcel
+    }
+
+    /// What foreign values keep is of that, which takes no time to unpack.
+    fn outside(&self) -> usize {
+        match self {
+            Entry::Message(_, parcel) => parcel.outside(),
+            Entry::Batch(batch) => batch.outside(),
+            _ => 0,
+        }
+    }
+}
+
+impl Entry {
+    /// How many things it counts as.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Entry::Batch(batch) => batch.len(),
+            Entry::Given(events) => events.len(),
+            _ => 1,
+        }
+    }
+}
+
+/// Something that a dispatch thread does for a caller outside, between two turns, with its own side: thread.rs makes it.
+pub(crate) type Call = Box<dyn FnOnce(&mut dyn Any) + Send>;
+
+/// Called when what was asked for is done.
+pub(crate) type Done = Box<dyn FnOnce() + Send>;
+
+/// Something in an inbox, shown to the collector.
+pub(crate) enum Waiting<'a> {
+    Event(Event),
+    Entry(&'a Entry),
+}
+
+/// Things for which a list that has become empty keeps room.
+const ROOM_KEPT: usize = 4096;
+
+/// See `drain_little`.
+const LITTLE: usize = 64;
+pub(super) const LITTLE_BYTES: usize = 64 << 10;
+
+/// What a drain takes.
+#[derive(Default)]
+pub(crate) struct Contents {
+    pub(crate) events: Vec<Event>,
+    pub(crate) entries: Vec<Entry>,
+    /// Messages in batches, beyond one for each batch.
+    pub(crate) more: usize,
+    /// Messages whose senders would stand in (stand_in.rs).
+    pub(crate) asked: usize,
+    /// Invariant 7.
+    pub(crate) unseen: bool,
+    /// Places taken ahead, and not used.
+    pub(crate) places: usize,
+    /// What it is charged with, and how much of that was taken ahead and is not used.
+    pub(super) charged: usize,
+    pub(super) spare: usize,
+}
+
+impl Contents {
+    pub(super) fn add(&mut self, entry: Entry) {
+        self.more += entry.weight() - 1;
+        self.entries.push(entry);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len() + self.entries.len() + self.more
+    }
+
+    /// Shows everything.
+    pub(crate) fn each(&self, mut show: impl FnMut(Waiting<'_>)) {
+        for event in &self.events {
+            show(Waiting::Event(*event));
+        }
+        for entry in &self.entries {
+            show(Waiting::Entry(entry));
+        }
+    }
+
+    /// Shows the first things, until they count as `n`; as how many they count, and all.
+    pub(super) fn first(&self, n: usize, mut show: impl FnMut(Waiting<'_>)) -> (usize, usize) {
+        let events = self.events.iter().take(n);
+        events.for_each(|event| show(Waiting::Event(*event)));
+        let mut shown = self.events.len().min(n);
+        for entry in &self.entries {
+            let weight = entry.weight();
+            if shown + weight > n {
+                break;
+            }
+            show(Waiting::Entry(entry));
+            shown += weight;
+        }
+        (shown, self.len())
+    }
+
+    /// Empty again: keeps no more room than is often needed.
+    pub(crate) fn reset(&mut self) {
+        let (mut events, mut entries) = (take(&mut self.events), take(&mut self.entries));
+        events.clear();
+        entries.clear();
+        events.shrink_to(ROOM_KEPT);
+        entries.shrink_to(ROOM_KEPT);
+        *self = Contents {
+            events,
+            entries,
+            ..Contents::default()
+        };
+    }
+
+    /// How many messages from outside that nobody waits for, if these are few and there is nothing else.
+    pub(crate) fn only_sent(&self) -> usize {
+        let sent = |entry: &Entry| matches!(entry, Entry::Message(..));
+        let few = self.asked == 0 && self.events.is_empty() && self.entries.len() <= LITTLE;
+        match few && self.entries.iter().all(sent) {
+            true => self.entries.len(),
+            false => 0,
+        }
+    }
+
+    /// How many things to do it counts as (invariant 8).
+    pub(crate) fn outstanding(&self) -> usize {
+        usize::from(self.len() > 0)
+    }
+
+    /// What it is charged with for what is in it.
+    fn bytes(&self) -> usize {
+        self.charged - self.spare
+    }
+
+    /// See `drain_little`. What foreign values keep is looked at only when it seems to be much.
+    pub(super) fn is_little(&self) -> bool {
+        let outside = || self.entries.iter().map(Entry::outside).sum::<usize>();
+        let few = self.len() <= LITTLE;
+        few && (self.bytes() <= LITTLE_BYTES || self.bytes() - outside() <= LITTLE_BYTES)
+    }
+}
