@@ -168,8 +168,14 @@ pub fn unit() -> impl Strategy<Value = Unit> {
         let code = code(false, if effects { 6 } else { 1 });
         (Just(effects), prop_oneof![code, Just(vec![ret(r(0))])])
     });
-    let behaviour = (any::<bool>(), code(true, 6));
-    (function, behaviour).prop_map(|((effects, function), (safe, behaviour))| {
+    // Whether it claims to be safe, and whether its turns run outside only: not both.
+    let kind = prop_oneof![
+        Just((false, false)),
+        Just((true, false)),
+        Just((false, true))
+    ];
+    let behaviour = (kind, code(true, 6));
+    (function, behaviour).prop_map(|((effects, function), ((safe, outside_only), behaviour))| {
         let mut b = Build::new();
         for (module, name, arity) in FUNCTIONS {
             b.uses(module, name, arity);
@@ -191,6 +197,7 @@ pub fn unit() -> impl Strategy<Value = Unit> {
         unit.functions[3].effects = effects;
         unit.functions[3].registers = REGISTERS;
         unit.behaviours[0].safe = safe;
+        unit.behaviours[0].outside_only = outside_only;
         unit.behaviours[0].registers = REGISTERS;
         unit
     })
