@@ -164,6 +164,12 @@ defmodule Mote do
     created!(machine, &Creator.create_many(&1, behaviours, sponsor))
   end
 
+  def create_many(_machine, %Behaviour{} = behaviour, opts) when is_list(opts) do
+    raise ArgumentError,
+          "how many actors of #{inspect(behaviour)}? Write create_many(machine, behaviour, n) or give a list of behaviours; " <>
+            "create/3 creates one"
+  end
+
   def create_many(machine, %Behaviour{} = behaviour, count), do: create_many(machine, behaviour, count, [])
 
   def create_many(_machine, other, _opts) do

@@ -18,6 +18,8 @@ defmodule Mote.Prelude do
 
   @doc "What users call a function that is written in `place`; nil where `place` is not a module of the prelude."
   @spec called(module | nil, atom) :: {module, atom} | nil
+  def called(Mote.Directory.Place, :shard), do: {Mote.Directory, :shard}
+
   def called(place, name) do
     case @places do
       %{^place => module} -> Map.get(@called, {place, name}, {module, name})

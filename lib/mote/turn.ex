@@ -157,8 +157,10 @@ defmodule Mote.Turn do
   defp guarded(fun) do
     fun.()
   rescue
-    # The only calls that generated code makes without knowing that they exist go to other modules.
-    UndefinedFunctionError -> {:abort, :undefined_function}
+    # The only calls that generated code makes without knowing that they exist go to other modules. What is plain Elixir
+    # is told as any Elixir.
+    error in UndefinedFunctionError ->
+      if Stage.captured(), do: reraise(error, __STACKTRACE__), else: {:abort, :undefined_function}
   catch
     :throw, {Stage, reason} -> {:abort, reason}
   end

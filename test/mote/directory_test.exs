@@ -32,6 +32,34 @@ defmodule Mote.DirectoryTest.Actors do
       tally(key, made)
   end
 
+  @doc "Each branch ends with a behaviour."
+  defdirectory chosen() do
+    n when is_integer(n) ->
+      if n > 9, do: tally({:large, n}, nil), else: tally({:small, n}, nil)
+
+    {:odd, n} ->
+      unless rem(n, 2) == 0, do: tally(:odd, nil)
+
+    key ->
+      case key do
+        :cond ->
+          cond do
+            key == :none -> nil
+            true -> create(tally(:cond, nil))
+          end
+
+        {:with, map} ->
+          with %{at: at} <- map do
+            tally(at, nil)
+          else
+            _ -> tally(:else, nil)
+          end
+
+        :nothing ->
+          nil
+      end
+  end
+
   defdirectory named() do
     key when is_binary(key) -> tally(key, nil)
   end
@@ -131,6 +159,17 @@ defmodule Mote.DirectoryTest do
       named = Directory.start(machine, Actors.named())
       assert {:error, %Error{reason: :unknown_key}} = Directory.ask(named, :atom, :read)
       assert Directory.ask!(named, "text", :read) == {"text", 0}
+    end
+
+    test "is chosen by if, case, cond and with", %{machine: machine} do
+      chosen = Directory.start(machine, Actors.chosen())
+      keys = [12, 7, {:odd, 3}, :cond, {:with, %{at: 1}}, {:with, %{}}]
+
+      assert for(key <- keys, do: elem(Directory.ask!(chosen, key, :read), 0)) ==
+               [{:large, 12}, {:small, 7}, :odd, :cond, 1, :else]
+
+      for key <- [{:odd, 2}, :nothing],
+          do: assert({:error, %Error{reason: :unknown_key}} = Directory.ask(chosen, key, :read))
     end
 
     test "whose start is aborted is none, and whoever asks hears of it", %{machine: machine} do

@@ -114,14 +114,8 @@ defmodule Mote.Behaviour.Beam do
 
   defp mistake!(env, text), do: Mote.Behaviour.Error.raise_at(env, env.line, text)
 
-  @captured :"$mote_captured"
-
   @doc false
-  # What the behaviour of the turn has captured.
-  def begin(captures), do: Process.put(@captured, captures)
-
-  @doc false
-  def captured(n), do: @captured |> Process.get() |> elem(n)
+  def captured(n), do: elem(Stage.captured(), n)
 
   @doc false
   # What the clauses of a behaviour become: a function of the captures and the message.
@@ -156,8 +150,8 @@ defmodule Mote.Behaviour.Beam do
   end
 
   @doc false
-  # The function that has the clauses of a behaviour.
-  def function(name), do: :"mote beam #{name}"
+  # The function that has the clauses of a behaviour, by the name that warnings and stacktraces show.
+  def function(name), do: :"turn of #{name}"
 
   defp capture({:\\, _, [capture, _default]}), do: capture
   defp capture(capture), do: capture

@@ -46,6 +46,7 @@ defmodule Mote.Behaviour.Check do
     named = Enum.zip(definition.captures, captures)
     {message, s} = bind({:message, {:fresh, 0}}, definition.line, s)
     s = %{s | behaviour: {definition.name, named}, message: message, kept: Stash.kept(named)}
+    Error.map(definition.clauses, &Stash.alone!(&1, s))
     {clauses, s} = clauses(definition.clauses, s)
     clauses = Stash.clauses(clauses, s.kept)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}

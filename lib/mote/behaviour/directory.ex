@@ -162,7 +162,23 @@ defmodule Mote.Behaviour.Directory do
     do: {:__block__, meta, List.update_at(all, -1, &created/1)}
 
   defp created(nil), do: nil
+
+  # What chooses has a behaviour at the end of each branch.
+  defp created({word, meta, [test, branches]}) when word in [:if, :unless] and is_list(branches),
+    do: {word, meta, [test, for({key, body} <- branches, do: {key, created(body)})]}
+
+  defp created({word, meta, args}) when word in [:case, :cond, :with] and args != [] do
+    {args, [branches]} = Enum.split(args, -1)
+    branches = for {key, body} <- branches, do: {key, chosen(body)}
+    {word, meta, args ++ [branches]}
+  end
+
   defp created({:create, _, arguments} = create) when is_list(arguments), do: create
   defp created({_, meta, _} = behaviour), do: {:create, Keyword.take(meta, [:line]), [behaviour]}
   defp created(other), do: {:create, [], [other]}
+
+  defp chosen([{:->, _, _} | _] = clauses),
+    do: for({:->, meta, [left, body]} <- clauses, do: {:->, meta, [left, created(body)]})
+
+  defp chosen(body), do: created(body)
 end

@@ -173,7 +173,7 @@ defmodule Mote.Behaviour.Elixir do
 
     quote generated: true, line: code.line do
       def __mote_turn__(unquote(code.name), {unquote_splicing(captures)} = captures, unquote(message)) do
-        Beam.begin(captures)
+        Mote.Turn.Stage.captured(captures)
         unquote(Beam.function(code.name))(unquote_splicing(captures), unquote(message))
       end
     end

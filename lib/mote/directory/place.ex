@@ -22,8 +22,8 @@ defmodule Mote.Directory.Place.Code do
       )
 
       unquote(define)(
-        shard(directory, key),
-        do: elem(directory.shards, (spread(hash(key)) * tuple_size(directory.shards)) >>> 32)
+        shard(%{shards: shards}, key),
+        do: elem(shards, (spread(hash(key)) * tuple_size(shards)) >>> 32)
       )
 
       unquote(define)(hash(key) when is_integer(key), do: key)

@@ -110,6 +110,13 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{Call.show(address)}")
   defp elixir(:bin_of, [values, specs]), do: raise(ArgumentError, Segments.failed(values, specs))
 
+  # A name says something to processes only.
+  defp elixir({Mote.Directory, :shard}, [other, _key]) do
+    raise ArgumentError,
+          "expected a directory, got: #{Call.show(other)}; behaviours have no names of directories, give them what " <>
+            "Mote.Directory.fetch!/1 returns"
+  end
+
   defp elixir({module, name}, arguments), do: apply(module, name, arguments)
 
   defp elixir(operation, arguments) do

@@ -13,7 +13,8 @@ defmodule Mote.Turn.Stage do
   @context :"$mote_context"
   @now :"$mote_now"
   @stash :"$mote_stash"
-  @keys [@fuel, @depth, @effects, @become, @context, @now, @stash]
+  @captured :"$mote_captured"
+  @keys [@fuel, @depth, @effects, @become, @context, @now, @stash, @captured]
 
   @default_fuel 10_000_000
   @max_depth 100_000
@@ -32,10 +33,17 @@ defmodule Mote.Turn.Stage do
     Process.put(@effects, [])
     Process.put(@become, nil)
     Process.put(@stash, {[], false})
+    Process.put(@captured, nil)
     Process.put(@now, opts[:now])
     Process.put(@context, {me, fuel, opts[:addresses], opts[:first] || 1})
     outer
   end
+
+  @doc "Says what the behaviour of the turn has captured, if its clauses are plain Elixir."
+  def captured(captures), do: Process.put(@captured, captures)
+
+  @doc "What it has captured; nil in any other turn."
+  def captured, do: Process.get(@captured)
 
   @doc "Ends a turn."
   def close(outer) do

@@ -50,7 +50,6 @@ defmodule Mote.Behaviour.StashTest.Actors do
     :sink -> become sink()
     {:keep, x} -> stash n: x
     {customer, :n} -> send customer, n
-    {:forget, _} -> stash() && become(n: 0)
     _ -> stash()
   end
 
@@ -172,7 +171,6 @@ defmodule Mote.Behaviour.StashTest do
       assert shut.([:a, :twice, :b, :open]) == [{:reopened, 0}, :a, :b]
       assert shut.([:a, :b, :effect, :c, :open]) == [{:reopened, 0}, :a, :b, :c]
       assert shut.([{:keep, 7}, :twice, :open]) == [{:reopened, 7}, {:keep, 7}]
-      assert shut.([:a, {:forget, 1}, :open]) == [:a]
       assert shut.([:a, :b, :gather]) == [[:b, :a]]
       assert shut.([:a, :sink, :open]) == []
     end
@@ -301,6 +299,31 @@ defmodule Mote.Behaviour.StashTest do
     assert Behaviour.turn(Actors.open(:log), 1).unstashed == []
   end
 
+  test "a clause may stash on one path and become on another" do
+    assert [{_, _}] =
+             Code.compile_string("""
+             defmodule Mote.BothPaths do
+               use Mote.Behaviour
+               defactor a(n) do
+                 {:if, x} -> if x, do: stash(), else: become(n: x)
+                 {:and, x} -> x && stash()
+                 {:case, x} ->
+                   case x do
+                     1 -> stash n: 2
+                     2 -> become n: 3
+                     3 -> abort stash()
+                   end
+                   send x, n
+                 {:cond, x} ->
+                   cond do
+                     x > 1 -> stash()
+                     true -> become n: x
+                   end
+               end
+             end
+             """)
+  end
+
   test "mistakes" do
     assert error("defactor a() do x -> stash end") =~ "did you mean stash()?"
     assert error("defactor a() do _ -> stash(1) end") =~ "write stash(), or stash capture: value, got: 1"
@@ -308,6 +331,16 @@ defmodule Mote.Behaviour.StashTest do
     assert error("defpure f(x), do: stash() && x") =~ "stash cannot be used in a defpure"
     assert error("defeffect f(), do: stash()\ndefactor a() do _ -> f() end") =~ "let the clause stash"
     assert error("defactor a() do _ -> stash(1, 2) end") =~ "write stash(), or stash capture: value"
+    undone = "defactor a() do x -> (if x, do: stash()); become b() end\ndefactor b() do _ -> :ok end"
+    assert error(undone) =~ "this become undoes the stash() before it"
+    assert error("defactor a(n) do x -> stash() && become(n: x) end") =~ "write stash capture: value"
+
+    assert error("defactor a(n) do x -> become n: x\nstash() end") =~
+             "this stash() undoes the become before it"
+
+    assert error("defactor a(n) do x -> stash n: x\nbecome gather(x, 2, 0, &+/2) end") =~
+             "the message would be lost"
+
     assert error("defpure stash(), do: 1") =~ "stash is a word of the language"
   end
 end

@@ -8,7 +8,9 @@ defmodule Mote.Behaviour.Check.Stash do
   #    becomes, and an aborted turn has kept nothing.
   # 2. What is kept goes on to the same behaviour, and is given back when the actor becomes another one. Each clause says
   #    at its beginning what is kept, and behind each become whether that leaves it behind.
-  # 3. A defeffect does not know what is kept: whatever it becomes leaves it behind. So nothing is lost where it becomes the
+  # 3. A turn that stashes becomes nothing else, on any path through its clause: the last of the two would count, and either
+  #    the message or what was become would be lost.
+  # 4. A defeffect does not know what is kept: whatever it becomes leaves it behind. So nothing is lost where it becomes the
   #    same behaviour again, which then keeps it anew.
   @moduledoc false
 
@@ -57,6 +59,74 @@ defmodule Mote.Behaviour.Check.Stash do
   def clauses(clauses, kept) do
     for {:clause, l, pattern, guards, body} <- clauses,
         do: {:clause, l, pattern, guards, {:block, l, [{:unstash, l, {:var, l, kept}}, body]}}
+  end
+
+  @doc "Raises where a clause, not checked yet, both stashes and becomes on one path."
+  @spec alone!(AST.clause(), map) :: :ok
+  def alone!(_clause, %{kept: nil}), do: :ok
+
+  def alone!({:clause, _, _, _, body}, s) do
+    last(body, [nil], s)
+    :ok
+  end
+
+  # Which of the two may have come last, before an expression and behind it: `:stash`, `:become` or nil.
+  defp last({:stash, l, _, values}, before, s), do: values |> last(before, s) |> then(&one(:stash, &1, l, s))
+
+  defp last({:change, l, _, values}, before, s),
+    do: values |> last(before, s) |> then(&one(:become, &1, l, s))
+
+  defp last({:become, l, _, values}, before, s),
+    do: values |> last(before, s) |> then(&one(:become, &1, l, s))
+
+  defp last({:gather, l, :become, values, _, _}, before, s),
+    do: values |> last(before, s) |> then(&one(:become, &1, l, s))
+
+  defp last({tag, _, a, b}, before, s) when tag in [:and, :or, :both, :either] do
+    before = last(a, before, s)
+    either([b], before, s) ++ before
+  end
+
+  defp last({:if, _, test, yes, no}, before, s), do: either([yes, no], last(test, before, s), s)
+
+  defp last({:case, _, e, clauses, _}, before, s) do
+    bodies = for {:clause, _, _, _, body} <- clauses, do: body
+    either(bodies, last(e, before, s), s)
+  end
+
+  defp last({:cond, _, clauses}, before, s), do: clauses |> Enum.map(&elem(&1, 1)) |> either(before, s)
+  defp last({:abort, _, _}, _before, _s), do: []
+  defp last({:lit, _, _}, before, _s), do: before
+  defp last(node, before, s) when is_tuple(node), do: node |> Tuple.to_list() |> last(before, s)
+  defp last(nodes, before, s) when is_list(nodes), do: Enum.reduce(nodes, before, &last(&1, &2, s))
+  defp last(_, before, _s), do: before
+
+  defp either(bodies, before, s), do: bodies |> Enum.flat_map(&last(&1, before, s)) |> Enum.uniq()
+
+  defp one(:become, before, l, s) do
+    if :stash in before do
+      Error.raise_at(
+        s,
+        l,
+        "this become undoes the stash() before it, as the last become of a turn counts, and the message would be lost: " <>
+          "stash on one path and become on another, as with if … else, or write stash capture: value to change a capture"
+      )
+    end
+
+    [:become]
+  end
+
+  defp one(:stash, before, l, s) do
+    if :become in before do
+      Error.raise_at(
+        s,
+        l,
+        "this stash() undoes the become before it, as the last become of a turn counts: write stash capture: value to " <>
+          "change a capture, or stash on one path and become on another"
+      )
+    end
+
+    [:stash]
   end
 
   @doc "`stash name: value`, as the become that it is."
