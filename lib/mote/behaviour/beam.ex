@@ -157,7 +157,7 @@ defmodule Mote.Behaviour.Beam do
 
   @doc false
   # The function that has the clauses of a behaviour.
-  def function(name), do: :"mote beam #{name}"
+  def function(name), do: :"#{name} turn"
 
   defp capture({:\\, _, [capture, _default]}), do: capture
   defp capture(capture), do: capture
