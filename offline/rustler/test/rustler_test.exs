@@ -5,7 +5,7 @@ defmodule RustlerTest do
   alias Rustler.Compiler.Config
 
   @moduletag :tmp_dir
-  @moduletag timeout: 120_000
+  @moduletag timeout: 600_000
 
   # The least that the BEAM takes for a NIF library: an entry without functions.
   @library """

@@ -119,12 +119,21 @@ defmodule Mote.Bench.Programs.Directory do
         hold(machine, senders, :addresses, addresses)
         addresses
       end,
-      address_send: fn addresses -> all(machine, senders, :addresses) && addresses end,
-      key_send: fn addresses -> all(machine, senders, :keys) && addresses end,
+      address_send: fn addresses ->
+        all(machine, senders, :addresses)
+        addresses
+      end,
+      key_send: fn addresses ->
+        all(machine, senders, :keys)
+        addresses
+      end,
       address_send_from_elixir: fn addresses -> Enum.each(addresses, &Mote.send(&1, 1)) end,
       prepare: fn _ -> Mote.drain(machine, :infinity) end,
       key_send_from_elixir: fn _ -> Enum.each(keys, &Directory.send(directory, &1, 1)) end,
-      check: fn _ -> Mote.drain(machine, :infinity) && Directory.count(directory) end
+      check: fn _ ->
+        Mote.drain(machine, :infinity)
+        Directory.count(directory)
+      end
     ]
   end
 
