@@ -241,7 +241,7 @@ impl Dispatch {
             let line = self.away.as_mut().map(|away| away.take_line(target));
             let line: Vec<Event> = line.unwrap_or_default().into();
             self.turn.queue.prepend(&line);
-            return self.senders.precede(line.len());
+            return self.seeded.senders.precede(line.len());
         }
         while let Some(event) = self.away.as_mut().and_then(|away| away.next_for(target)) {
             if self.go(event) {
