@@ -242,6 +242,21 @@ defmodule Mote.DirectoryTest do
       end
     end
 
+    test "that Elixir has as structs and a machine has not find the same shard", %{machine: machine} do
+      user = Mote.create(machine, Actors.user(nil))
+      {:ok, other} = Mote.start_link()
+
+      for key <- [
+            Mote.Outbox.open(machine),
+            Mote.Outbox.open(other),
+            user,
+            Mote.create(other, Actors.user(nil))
+          ] do
+        assert Mote.ask!(user, {:hash, key}) == Plain.hash(key)
+        assert Mote.ask!(user, {:hash, {:of, key}}) == Plain.hash({:of, key})
+      end
+    end
+
     test "are spread over the shards" do
       shards = List.to_tuple(Enum.to_list(1..64))
       stepped = for step <- [1, 2, 64, 1_000, 1_048_576], do: Enum.map(1..6_400, &(&1 * step))

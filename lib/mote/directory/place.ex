@@ -48,7 +48,7 @@ defmodule Mote.Directory.Place.Code do
 
       # For Elixir they are maps, for a machine they are not.
       unquote(define)(
-        hash(%{__struct__: module}) when module in [Mote.Address, Mote.Customer, Mote.Timer],
+        hash(%{__struct__: module}) when module in [Mote.Address, Mote.Customer, Mote.Outbox, Mote.Timer],
         do: 1
       )
 
