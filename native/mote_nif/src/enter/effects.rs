@@ -58,6 +58,10 @@ pub fn effects<'a>(
     };
     let mut rest = steps;
     while let Some((step, tail)) = list_cell(rest) {
+        // Each has at least as many values, which are written later.
+        if reader.steps.len() == means.budget {
+            return Err(Refused::Word(names::big()));
+        }
         let parts: Vec<Term<'a>> = elements(step);
         reader.step(&parts)?;
         rest = tail;
