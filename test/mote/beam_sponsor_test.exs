@@ -106,6 +106,26 @@ defmodule Mote.BeamSponsorTest do
 
   defp ask!(actor, request), do: Mote.ask!(actor, request, 20_000)
 
+  test "a turn that traps exits is killed as well when nobody wants it any more" do
+    for ends <- [&Mote.stop/1, &Mote.remove_sponsor(&1, :io)] do
+      machine = machine(io: [timeout: :infinity])
+      actor = Mote.create(machine, Free.free(0), sponsor: :io)
+      test = self()
+
+      fun = fn ->
+        Process.flag(:trap_exit, true)
+        Kernel.send(test, {:turn, Kernel.self()})
+        Process.sleep(:infinity)
+      end
+
+      Mote.async(actor, {:run, fun})
+      assert_receive {:turn, pid}, 20_000
+      monitor = Process.monitor(pid)
+      capture_log(fn -> ends.(machine) end)
+      assert_receive {:DOWN, ^monitor, _, _, :killed}, 5_000
+    end
+  end
+
   test "an exit that only looks like a crash is told as the exit that it is" do
     for stack <- [[{1, 2, 3, 4}], [{__MODULE__, :x, 1, []} | :y]] do
       reason = {%RuntimeError{}, stack}

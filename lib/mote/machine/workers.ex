@@ -66,7 +66,15 @@ defmodule Mote.Machine.Workers do
   defp who(state), do: "workers of sponsor #{inspect(state.sponsor)}"
 
   @impl GenServer
-  def terminate(_reason, state), do: Enum.each(state.workers, &Process.exit(&1, :kill))
+  def terminate(_reason, state), do: Enum.each(state.workers, &kill/1)
+
+  # Also the process of a turn that may call any Elixir, which may trap exits.
+  defp kill(worker) do
+    with {:links, links} <- Process.info(worker, :links),
+         do: for(pid <- links, is_pid(pid) and pid != self(), do: Process.exit(pid, :kill))
+
+    Process.exit(worker, :kill)
+  end
 
   # Every turn that begins from now on may take at least that long.
   defp watch(%{timeout: :infinity} = state, _milliseconds), do: state
