@@ -7,7 +7,7 @@ use super::dataflow::Dataflow;
 use super::host;
 use super::link::{link, Piece};
 use super::subject::{Subject, UnitFacts};
-use super::unit::{Looked, Unit};
+use super::unit::{Looked, ResolvedUnit};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
@@ -21,7 +21,7 @@ use mote_vm::native::{compiler::Compiled, layout, Stop, LARGEST_BEHAVIOUR_FRAME,
 const BOXING_FRAME: usize = LARGEST_FRAME / 4;
 
 /// Compiles a unit; `None` where the host is not supported or has no memory.
-pub(super) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
+pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     let verified = unit.verified;
     let learned = UnitFacts::of(verified, unit.constants);
     let functions: Vec<Looked<'_>> = (0..verified.functions.len())
@@ -78,7 +78,7 @@ fn looked_at(subject: Subject<'_>) -> (Subject<'_>, Dataflow) {
 }
 
 struct Compiler<'a> {
-    unit: &'a Unit<'a>,
+    unit: &'a ResolvedUnit<'a>,
     functions: &'a [Looked<'a>],
     isa: &'a dyn TargetIsa,
     context: Context,
@@ -140,7 +140,7 @@ impl<'a> Compiler<'a> {
         inputs: u16,
         build: impl FnOnce(
             FunctionBuilder<'_>,
-            &'a Unit<'a>,
+            &'a ResolvedUnit<'a>,
             &'a [Looked<'a>],
             TargetFrontendConfig,
         ) -> T,

@@ -74,6 +74,6 @@ struct Cranelift;
 // (tests/native/).
 unsafe impl Compiler for Cranelift {
     fn compile(&self, unit: &Unit<'_>) -> Option<Compiled> {
-        compile::compile(&unit::Unit::new(unit)?)
+        compile::compile(&unit::ResolvedUnit::new(unit)?)
     }
 }

@@ -3,7 +3,7 @@
 //! What a function of the unit usually answers is known (compile.rs); a call tests that it has, and goes on in the slow body
 //! otherwise.
 use super::truth::order;
-use super::{trusted, Body, Mode, Role, Target};
+use super::{trusted, Body, Destination, Mode, Role};
 use crate::early_answer::{Called, EarlyAnswer, Source};
 use crate::kinds::Kinds;
 use crate::unit::Callee;
@@ -79,7 +79,7 @@ impl Body<'_, '_> {
                 self.b.def_var(self.active.floats[d as usize], float);
                 self.active.here[d as usize].float = true;
             }
-            _ => self.leave_unless(value, Target::Stopped),
+            _ => self.leave_unless(value, Destination::Stopped),
         }
         if let Some(answered) = answered {
             let budget = self.b.use_var(self.budget);
@@ -163,13 +163,13 @@ impl Body<'_, '_> {
         self.b.ins().brif(usual, next, &[], other, &[]);
         self.b.switch_to_block(other);
         self.b.seal_block(other);
-        self.leave_unless(value, Target::Stopped);
+        self.leave_unless(value, Destination::Stopped);
         if deeper {
             let budget = self.b.use_var(self.budget);
             self.returned(budget);
         }
         let here = self.active.here.clone();
-        self.go(Target::Slow(self.active.at + 1));
+        self.go(Destination::Slow(self.active.at + 1));
         self.active.here = here;
         self.b.switch_to_block(next);
         self.b.seal_block(next);
@@ -344,7 +344,7 @@ impl Body<'_, '_> {
         self.b.switch_to_block(none);
         self.b.seal_block(none);
         self.halt(Stop::NotReady, None);
-        self.go(Target::Stopped);
+        self.go(Destination::Stopped);
         self.b.switch_to_block(some);
         self.b.seal_block(some);
         Some(code)

@@ -154,7 +154,7 @@ impl<'a> Body<'a, '_> {
         self.return_here();
         let here = self.active.here.clone();
         self.set_word(d, odd);
-        self.go(super::Target::Slow(self.active.at + 1));
+        self.go(super::Destination::Slow(self.active.at + 1));
         self.active.here = here;
         self.b.switch_to_block(usual);
         self.b.seal_block(usual);
@@ -232,7 +232,7 @@ impl<'a> Body<'a, '_> {
         let results = self.b.inst_results(call);
         let (value, budget) = (results[0], results[1]);
         self.b.def_var(self.budget, budget);
-        self.leave_unless(value, super::Target::Stopped);
+        self.leave_unless(value, super::Destination::Stopped);
         self.b.ins().jump(inlined.other, &[value.into()]);
     }
 

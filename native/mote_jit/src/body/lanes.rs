@@ -9,11 +9,11 @@
 use super::activation::Activation;
 use super::inline::{Calls, Given};
 use super::unroll::Unrolled;
-use super::{Body, Target};
+use super::{Body, Destination};
 use crate::counted_loops::ROUNDS;
 use crate::kinds::Kinds;
 use crate::linear::Linear;
-use crate::loop_nest::{Inner, LoopNest, Step};
+use crate::loop_nest::{InnerLoop, LoopNest, Step};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -23,7 +23,7 @@ use mote_vm::values::value::{Value as Word, FIXNUM_MAX};
 use std::mem::swap;
 
 /// Those for words, and for floats.
-type Registers = (Vec<Variable>, Vec<Variable>);
+type Variables = (Vec<Variable>, Vec<Variable>);
 
 /// A round: what is known of each of its frames.
 struct Lane<'a>(Vec<(Activation<'a>, Linear)>);
@@ -147,7 +147,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// A parameter of the loop, from the registers of one activation of it to those of another.
-    fn hand_over(&mut self, i: usize, from: &Registers, to: &Registers) {
+    fn hand_over(&mut self, i: usize, from: &Variables, to: &Variables) {
         let (from, to) = match self.active.flow.inputs[i] {
             Kinds::FLOAT => (from.1[i], to.1[i]),
             _ => (from.0[i], to.0[i]),
@@ -233,7 +233,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// The rounds of an inner loop, each for all lanes.
-    fn inner_loop(&mut self, lanes: &mut [Lane<'a>], inner: &Inner) {
+    fn inner_loop(&mut self, lanes: &mut [Lane<'a>], inner: &InnerLoop) {
         for lane in lanes.iter_mut() {
             self.in_frame(lane, inner.frame, |body| body.begin_inner_loop(inner));
         }
@@ -251,7 +251,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// Tests what a loop begins with.
-    fn begin_inner_loop(&mut self, inner: &Inner) {
+    fn begin_inner_loop(&mut self, inner: &InnerLoop) {
         let mut tested = Vec::new();
         let mut given = Vec::new();
         for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
@@ -267,7 +267,7 @@ impl<'a> Body<'a, '_> {
             let float = self.b.use_var(self.active.floats[i]);
             if !tested.contains(&float) {
                 let within = self.is_within(inner.within, float);
-                self.leave_unless(within, Target::Slow(0));
+                self.leave_unless(within, Destination::Slow(0));
                 tested.push(float);
             }
             given.push(Given::Float(float));
@@ -275,7 +275,7 @@ impl<'a> Body<'a, '_> {
         self.begin_apart(&given);
     }
 
-    fn inner_rounds(&mut self, lanes: &mut [Lane<'a>], inner: &Inner) {
+    fn inner_rounds(&mut self, lanes: &mut [Lane<'a>], inner: &InnerLoop) {
         let (before, head, done) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -330,7 +330,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// What counters have that begin with a constant, when so many rounds of the loop are left: the same for all lanes.
-    fn constant_counters(&mut self, inner: &Inner, left: Value) {
+    fn constant_counters(&mut self, inner: &InnerLoop, left: Value) {
         for (i, begun) in inner.begun.iter().enumerate() {
             let (Some(begun), Some(step)) = (begun, inner.counted.steps[i]) else {
                 continue;

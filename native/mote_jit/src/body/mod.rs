@@ -31,7 +31,7 @@ use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::plan::Plan;
 use super::subject::Subject;
-use super::unit::{Looked, Unit};
+use super::unit::{Looked, ResolvedUnit};
 use activation::{Activation, Here};
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
@@ -85,7 +85,7 @@ enum Mode {
 
 /// Where control may go.
 #[derive(Clone, Copy)]
-enum Target {
+enum Destination {
     Fast(Label),
     Slow(Label),
     Stopped,
@@ -93,7 +93,7 @@ enum Target {
 
 pub(super) struct Body<'a, 'b> {
     b: FunctionBuilder<'b>,
-    unit: &'a Unit<'a>,
+    unit: &'a ResolvedUnit<'a>,
     functions: &'a [Looked<'a>],
     role: Role,
     /// Whether the behaviour calls anything, and so spends fuel.
@@ -133,7 +133,7 @@ impl<'a, 'b> Body<'a, 'b> {
     /// Compiles the code into the function of the builder; whether calls are in line there.
     pub(super) fn build(
         b: FunctionBuilder<'b>,
-        unit: &'a Unit<'a>,
+        unit: &'a ResolvedUnit<'a>,
         functions: &'a [Looked<'a>],
         (subject, flow, role): (&'a Subject<'a>, &'a Dataflow, Role),
         calls: Calls,
@@ -154,7 +154,7 @@ impl<'a, 'b> Body<'a, 'b> {
     /// The form of a function that answers words: calls the other one.
     pub(super) fn build_boxing(
         b: FunctionBuilder<'b>,
-        unit: &'a Unit<'a>,
+        unit: &'a ResolvedUnit<'a>,
         functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
@@ -180,7 +180,7 @@ impl<'a, 'b> Body<'a, 'b> {
     /// A body of which nothing is there yet, and what its function is called with.
     fn new(
         mut b: FunctionBuilder<'b>,
-        unit: &'a Unit<'a>,
+        unit: &'a ResolvedUnit<'a>,
         functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
@@ -275,13 +275,13 @@ impl<'a, 'b> Body<'a, 'b> {
             let word = self.b.use_var(self.active.words[i]);
             if *kinds == Kinds::FIXNUM {
                 let is = self.is_fixnum(word);
-                self.leave_unless(is, Target::Slow(0));
+                self.leave_unless(is, Destination::Slow(0));
                 if self.active.flow.counters[i] {
                     self.has_room(word);
                 }
             } else if *kinds == Kinds::FLOAT {
                 let is = self.is_flonum(word);
-                self.leave_unless(is, Target::Slow(0));
+                self.leave_unless(is, Destination::Slow(0));
                 let float = self.decode(word);
                 self.b.def_var(self.active.floats[i], float);
             }
@@ -307,7 +307,7 @@ impl<'a, 'b> Body<'a, 'b> {
             let block = match self.mode {
                 // Also where the jumps that dataflow.rs has met were left out: what is known here is what it knows.
                 Mode::Fast if reached && self.active.flow.labels[i].is_some() => {
-                    Some(self.block_of(Target::Fast(label)))
+                    Some(self.block_of(Destination::Fast(label)))
                 }
                 Mode::Fast => self.active.fast[i],
                 Mode::Slow => self.active.slow[i],
@@ -387,7 +387,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 // A trace shows what the turn would have created.
                 self.write_down();
                 self.halt(Stop::Aborted, Some(reason));
-                self.go(Target::Stopped);
+                self.go(Destination::Stopped);
             }
             Instr::Done => self.end(entry::DONE),
             Instr::Ignore => self.end(entry::IGNORED),

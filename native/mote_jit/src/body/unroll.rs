@@ -11,7 +11,7 @@
 //!    with. So it has no effects, and whatever comes of what is not usual comes of it there.
 //! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
 //!    computed from them, and no way depends on one.
-use super::{Body, Target};
+use super::{Body, Destination};
 use crate::counted_loops::{Bound, Counted, DISTANCE, ROUNDS};
 use crate::intervals::{self, Interval};
 use crate::kinds::Kinds;
@@ -226,7 +226,7 @@ impl<'a> Body<'a, '_> {
         let group = self.unrolling.group.as_ref().expect("it was begun above");
         if let Some(sum) = group.sum {
             let finite = self.is_finite(sum);
-            self.leave_unless(finite, Target::Slow(0));
+            self.leave_unless(finite, Destination::Slow(0));
         }
         let group = self.unrolling.group.take().expect("as above");
         self.counters_go_on(&group);

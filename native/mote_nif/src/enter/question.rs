@@ -2,7 +2,7 @@
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::deliver::at_once;
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::held::foreign::Awaiting;
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Customer};
@@ -32,7 +32,7 @@ fn call<'a>(
     means: Means<'a>,
 ) -> Result<Term<'a>, Atom> {
     let resource: ResourceArc<MachineResource> = machine.decode().map_err(|_| names::unknown())?;
-    let target = Target::of(&resource, key, sponsor)?;
+    let target = Addressee::of(&resource, key, sponsor)?;
     let mut writer = Writer::new(target.resource, target.machine, means);
     let customer = Customer::calling(env.pid(), resource.clone(), target.key);
     let waiting = Arc::new(Awaiting::calling(customer));
@@ -71,7 +71,7 @@ pub fn ask_within<'a>(
     tag: Term<'a>,
     means: Means<'a>,
 ) -> Term<'a> {
-    let target = match Target::find((machine, key, sponsor)) {
+    let target = match Addressee::find((machine, key, sponsor)) {
         Ok(target) => target,
         Err(word) => return word.encode(env),
     };

@@ -10,8 +10,8 @@
 //! 4. A turn that is outside is outstanding, and its actor and its message are roots.
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
-use crate::machine::contract::{Effect, Effects, Outcome, TurnOutside};
-use crate::threads::backlog::Batch;
+use crate::boundary::turn_outside::{Effect, Effects, Outcome, TurnOutside};
+use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
 use crate::threads::thread::Dispatch;
 use crate::threads::watched::See;
@@ -131,8 +131,8 @@ impl Dispatch {
 
     /// Sends turns outside for a batch.
     #[cold]
-    pub(crate) fn run_batch_outside(&mut self) -> Batch {
-        let mut batch = Batch::of(self.turn.queue.len());
+    pub(crate) fn run_batch_outside(&mut self) -> TurnBatch {
+        let mut batch = TurnBatch::of(self.turn.queue.len());
         self.turn.leaving.look_again();
         // What came in between was accepted before.
         self.turn.queue.forgive();

@@ -35,7 +35,7 @@ pub(crate) struct Backlog {
 
 /// What a batch of turns cost.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct TurnBatch {
     pub(crate) turns: u64,
     pub(crate) units: u64,
     /// Units of the last turn.
@@ -44,12 +44,12 @@ pub(crate) struct Batch {
     pub(crate) queued: usize,
 }
 
-impl Batch {
+impl TurnBatch {
     /// One that begins with so many events queued.
-    pub(crate) fn of(queued: usize) -> Batch {
-        Batch {
+    pub(crate) fn of(queued: usize) -> TurnBatch {
+        TurnBatch {
             queued,
-            ..Batch::default()
+            ..TurnBatch::default()
         }
     }
 
@@ -83,7 +83,7 @@ impl Backlog {
 
     /// Nanoseconds of work that waits, as far as it is worth sharing: `queued` events and what may follow from them,
     /// after a batch that took `nanoseconds`.
-    pub(crate) fn after(&mut self, batch: &Batch, nanoseconds: u64, queued: usize) -> u64 {
+    pub(crate) fn after(&mut self, batch: &TurnBatch, nanoseconds: u64, queued: usize) -> u64 {
         if batch.turns == 0 {
             return 0;
         }
@@ -131,8 +131,8 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    fn batch(turns: u64, units: u64, last: u64, queued: usize) -> Batch {
-        Batch {
+    fn batch(turns: u64, units: u64, last: u64, queued: usize) -> TurnBatch {
+        TurnBatch {
             turns,
             units,
             last,

@@ -33,7 +33,7 @@ use crate::threads::parker::Waker;
 use crate::threads::place::Place;
 use crate::threads::route::{actor, header};
 use crate::threads::station::Station;
-use crate::turns::leaving::Kind;
+use crate::turns::leaving::ListKind;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Decided, Header};
@@ -66,7 +66,7 @@ impl Place {
             turn.savepoint.queue = turn.queue.mark();
         }
         let given = self.give_if_ready(turn, to, plan);
-        self.forget(turn.leaving.asked.iter().map(|asked| &asked.event));
+        self.forget(turn.leaving.claims.iter().map(|claim| &claim.event));
         if turn.actor.is_null() {
             turn.savepoint.queue = turn.queue.mark();
         }
@@ -132,7 +132,7 @@ impl Place {
             }
             let is_safe = turn.around.program.behaviour(header.behaviour()).safe;
             if is_safe && picks(i, event) {
-                turn.leaving.add(to.number, Kind::Entrance, event);
+                turn.leaving.add(to.number, ListKind::Entrance, event);
                 divided.alone += 1;
             } else if !is_safe
                 && self.decide(event, || {
@@ -176,7 +176,7 @@ impl Place {
             is_going(event) && !header(event).is_asked_for()
         })?;
         let leaving = &mut turn.leaving;
-        leaving.asked.retain(|asked| !is_going(&asked.event));
+        leaving.claims.retain(|claim| !is_going(&claim.event));
         let mut given = goes.to_vec();
         given.extend(leaving.wanted.extract_if(.., |event| is_going(event)));
         given.extend_from_slice(&taken.events);

@@ -33,7 +33,7 @@ use crate::base::sync::{
 };
 use crate::boundary::room::Room;
 use crate::threads::quiescence::Quiescence;
-pub(crate) use contents::{Call, Contents, Done, Entry, Waiting};
+pub(crate) use contents::{Content, Contents, Done, Entry, Errand};
 pub(crate) use outside::Sender;
 pub(crate) use owners::NotIn;
 use std::mem::take;
@@ -175,12 +175,12 @@ impl Inbox {
     }
 
     /// Shows everything that waits.
-    pub(crate) fn each(&self, show: impl FnMut(Waiting<'_>)) {
+    pub(crate) fn each(&self, show: impl FnMut(Content<'_>)) {
         self.inner.lock().contents.each(show);
     }
 
     /// Shows the first things that wait, until they count as `n`; as how many they count, and all.
-    pub(crate) fn first(&self, n: usize, show: impl FnMut(Waiting<'_>)) -> (usize, usize) {
+    pub(crate) fn first(&self, n: usize, show: impl FnMut(Content<'_>)) -> (usize, usize) {
         self.inner.lock().contents.first(n, show)
     }
 
@@ -201,7 +201,7 @@ impl Inbox {
     }
 
     /// Shows what a collection has still to see.
-    pub(crate) fn show_unseen(&self, show: impl FnMut(Waiting<'_>)) {
+    pub(crate) fn show_unseen(&self, show: impl FnMut(Content<'_>)) {
         let mut inner = self.inner.lock();
         if std::mem::take(&mut inner.contents.unseen) {
             inner.contents.each(show);

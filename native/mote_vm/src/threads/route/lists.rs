@@ -5,7 +5,7 @@ use crate::threads::inbox::NotIn;
 use crate::threads::parker::Waker;
 use crate::threads::place::Place;
 use crate::threads::thread::Dispatch;
-use crate::turns::leaving::{Kind, List};
+use crate::turns::leaving::{List, ListKind};
 use crate::turns::turn::Turn;
 
 /// So often in a row is enough to go to another core for, which takes as long as some dozens of yields.
@@ -50,7 +50,7 @@ impl Place {
 
     /// Puts a list into the inbox of whom it is for; gives it back if it has to be put right first.
     pub(crate) fn hand_over(&self, turn: &mut Turn, mut list: List, waker: Waker) -> Option<List> {
-        let version = (list.kind == Kind::Owner).then_some(list.version);
+        let version = (list.kind == ListKind::Owner).then_some(list.version);
         let events = &mut list.events;
         match self.at(list.to, |station| {
             station.push_events(events, version, waker)
@@ -58,7 +58,7 @@ impl Place {
             Ok(()) => {}
             Err(NotIn::Moved) => return Some(list),
             // Its actors can be taken over.
-            Err(NotIn::Closed) if list.kind == Kind::Owner => {
+            Err(NotIn::Closed) if list.kind == ListKind::Owner => {
                 turn.leaving.held.append(&mut list.events);
             }
             Err(NotIn::Closed) => {
@@ -137,7 +137,7 @@ mod tests {
             target: std::ptr::null(),
             message: Value::NIL,
         };
-        thread.turn.leaving.add(sibling, Kind::Entrance, event);
+        thread.turn.leaving.add(sibling, ListKind::Entrance, event);
         assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
         assert!(thread.turn.leaving.take().is_some());
         // A caller outside, which goes on there.

@@ -2,18 +2,18 @@
 use crate::terms::prim::random::Random;
 use parking_lot::Mutex;
 
-struct State {
+struct Sequence {
     random: Random,
     left: u64,
     made: u64,
 }
 
 /// See the head of this file.
-pub(crate) struct Choices(Mutex<State>);
+pub(crate) struct Choices(Mutex<Sequence>);
 
 impl Choices {
     pub(crate) fn new(seed: u64, most: u64) -> Choices {
-        Choices(Mutex::new(State {
+        Choices(Mutex::new(Sequence {
             random: Random::from_seed(seed),
             left: most,
             made: 0,

@@ -4,7 +4,7 @@ use super::Dispatch;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::header;
 use crate::threads::station::Station;
-use crate::turns::leaving::Kind;
+use crate::turns::leaving::ListKind;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::EventQueue;
 
@@ -21,7 +21,7 @@ impl Dispatch {
         let heir = heir.lead();
         let wanted = std::mem::take(&mut self.turn.leaving.wanted);
         self.turn.queue.prepend(&wanted);
-        self.turn.leaving.asked.clear();
+        self.turn.leaving.claims.clear();
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
@@ -56,7 +56,10 @@ impl Dispatch {
             while let Some(event) = self.turn.queue.pop() {
                 match header(&event).owner() == self.place.station.number {
                     true => own.push(event),
-                    false => self.turn.leaving.add(heir.number, Kind::Entrance, event),
+                    false => self
+                        .turn
+                        .leaving
+                        .add(heir.number, ListKind::Entrance, event),
                 }
             }
             self.turn.queue.prepend(&own);

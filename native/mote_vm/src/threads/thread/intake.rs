@@ -56,7 +56,7 @@ impl Dispatch {
             match entry {
                 Entry::Inspect(_, look) => look(self),
                 Entry::Alarm => self.fire(),
-                Entry::Call(call) => self.duties.calls.push(call),
+                Entry::Errand(errand) => self.duties.errands.push(errand),
                 Entry::Collect(done) => {
                     let next = self.place.machine.gc().next();
                     self.duties.collections.push((next, done));
