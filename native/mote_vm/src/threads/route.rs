@@ -29,8 +29,8 @@ use crate::values::value::Value;
 use std::sync::Arc;
 use takeover::Taken;
 
-/// A thread that has so many more events queued than it has run turns goes on before it gives what others want: to look
-/// through all of them would take longer.
+/// A thread whose queue is this many times as long as the turns that it has run goes on before it gives what others want:
+/// looking through all of it would take longer.
 const BUSY: u64 = 8;
 
 /// The actor that an event is for.
@@ -128,7 +128,7 @@ impl Place {
         false
     }
 
-    /// One more for the actor of which it is known who owned it a moment ago.
+    /// One more event for the actor whose owner was looked up a moment ago.
     #[inline]
     pub(crate) fn forward_again(&self, turn: &mut Turn, event: Event) {
         turn.counts.forwarded += 1;
@@ -136,8 +136,9 @@ impl Place {
         turn.leaving.add(owner, ListKind::Owner, event);
     }
 
-    /// Adds the event to the list of the thread that it is to go to by its actor's record, if that still says so. It is held
-    /// if that thread's actors change hands at this moment: what such a list relies on would be over before it is known.
+    /// Adds the event to the list of the thread that it is to go to by its actor's record, if that still says so. It is
+    /// held if that thread's actors change hands at this moment: what such a list relies on would be over before it is
+    /// known.
     fn forward(&self, turn: &mut Turn, event: Event, to: ThreadNumber) -> bool {
         if turn.leaving.has_for(to) {
             turn.leaving.add(to, ListKind::Owner, event);
@@ -164,7 +165,7 @@ impl Place {
         let lead = sponsor.lead().number;
         let owner = header.owner();
         if sponsor.id == self.sponsor.id {
-            // Messages from outside wait there for one that is nobody's: who took it would be ahead of them.
+            // Messages from outside wait there for an actor that is nobody's: a thread that took it would overtake them.
             return (owner == 0 && lead != self.station.number).then_some(lead);
         }
         let is_inside = sponsor.station(owner).is_some();

@@ -1,15 +1,15 @@
-//! A dispatch thread: takes events and runs turns, batch after batch. What comes in (thread/intake.rs), what it does without
-//! events (thread/idle.rs) and how it ends (thread/ending.rs) are beside this.
+//! A dispatch thread: takes events and runs turns, batch after batch. What comes in (thread/intake.rs), what it does
+//! without events (thread/idle.rs) and how it ends (thread/ending.rs) are beside this.
 //!
 //! Invariants:
 //! 1. Between turns nothing is staged (turn.rs), and only between turns does the thread drain, fire timers, run
 //!    calls from outside and stop.
 //! 2. A panic is caught at the turn boundary; the thread then reports the fault and ends without another turn.
-//! 3. A thread falls asleep only with an empty queue and nothing to forward (`owes`); asleep, it touches no actor. What a
-//!    stand-in (stand_in.rs) leaves in the queue it is woken for.
+//! 3. A thread falls asleep only with an empty queue and nothing to forward (`owes`); asleep, it touches no actor. If a
+//!    stand-in (stand_in.rs) leaves anything in the queue, the thread is woken for it.
 //! 4. A thread that ends gives its heap to the machine: others may hold what is in it (thread/ending.rs).
-//! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may, and in its sleep a
-//!    stand-in (`stand_still`).
+//! 5. While it stands still or sleeps, a thread does not touch its own state. The collector may touch it then and, while
+//!    the thread sleeps, so may a stand-in (`stand_still`).
 mod ending;
 pub(crate) mod idle;
 mod intake;
@@ -56,7 +56,7 @@ pub(crate) struct Dispatch {
     pub(crate) idling: Idling,
     pub(crate) lent: Lent,
     pub(crate) seeded: SeededThread,
-    /// Who counts this thread's turns.
+    /// The watches that count this thread's turns.
     pub(crate) watches: Vec<Watch>,
     /// Of a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
@@ -78,7 +78,7 @@ pub(crate) struct Load {
 pub(crate) struct Duties {
     pub(crate) retiring: bool,
     errands: Vec<Errand>,
-    /// Who asked for a collection, to be called when that of this number is over.
+    /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
 }
 
@@ -275,7 +275,8 @@ impl Dispatch {
         }
     }
 
-    /// The nanoseconds that the rest of the queue will take, after a batch that took so long; 0 where nobody could help.
+    /// The nanoseconds that the rest of the queue will take, after a batch that took that long; 0 where nobody could
+    /// help.
     fn estimate(&mut self, batch: &TurnBatch, took: Duration) -> u64 {
         let queued = self.turn.queue.len();
         self.load.growth = batch.growth(queued);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long a paused thread waits before it looks again whether it may go on, or whether something has come.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Who looks at a turn.
+/// What looks at a turn.
 pub(crate) type See<'a> = &'a mut dyn FnMut(&Dispatch, &BehaviourCode, &Verdict);
 
 impl Dispatch {

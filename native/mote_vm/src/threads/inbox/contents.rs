@@ -43,7 +43,7 @@ impl Entry {
         ENTRY_BYTES + parcel
     }
 
-    /// What foreign values keep is of that, which takes no time to unpack.
+    /// The part of it that foreign values keep, which takes no time to unpack.
     fn outside(&self) -> usize {
         match self {
             Entry::Message(_, parcel) => parcel.outside(),
@@ -76,7 +76,7 @@ pub(crate) enum Content<'a> {
     Entry(&'a Entry),
 }
 
-/// Things for which a list that has become empty keeps room.
+/// An emptied list keeps room for this many things.
 const ROOM_KEPT: usize = 4096;
 
 /// See `drain_little`.
@@ -121,7 +121,7 @@ impl Contents {
         }
     }
 
-    /// Shows the first things, until they count as `n`; as how many they count, and all.
+    /// Shows the first things, until they count as `n`. Returns how many they count as, and how many there are.
     pub(super) fn first(&self, n: usize, mut show: impl FnMut(Content<'_>)) -> (usize, usize) {
         let events = self.events.iter().take(n);
         events.for_each(|event| show(Content::Event(*event)));

@@ -1,4 +1,4 @@
-//! Pseudo-random choices, counted: the first so many of them are made, the others are always the first alternative.
+//! Pseudo-random choices, counted: up to a given number they are made, and after that it is always the first alternative.
 use crate::terms::prim::random::Random;
 use parking_lot::Mutex;
 
