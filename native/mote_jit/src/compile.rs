@@ -1,7 +1,8 @@
 //! A verified unit becomes native code: each function and behaviour is built, compiled and placed.
 //!
-//! What cannot be compiled (its frame or itself is too large) is not an error: a function then stops the native code
-//! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
+//! Code that cannot be compiled, because it or its frame is too large, is not an error. A behaviour then stays with the
+//! interpreter. A function stops the native code that calls it, and the caller's turns are the interpreter's from then
+//! on.
 use super::body::{Body, Calls, Role};
 use super::dataflow::Dataflow;
 use super::host;

@@ -1,9 +1,8 @@
-//! What a function answers at once: its caller finds it out in line, and need not call.
+//! Early answers: what a function answers after a comparison or two. Its caller computes that in line and need not call.
 //!
-//! Many functions begin by comparing integers, and on one of the ways that follow they have nothing more to do than to
-//! answer a parameter or a constant: `fib(n) when n < 2` is n. Where the arguments are known to be integers, nothing on
-//! such a way can fail, has effects, or spends fuel. What the call itself spends is the caller's business, whether it is
-//! made or not.
+//! Many functions begin by comparing integers, and one of the paths that follow only answers a parameter or a constant:
+//! `fib(n) when n < 2` is n. Where the arguments are known to be integers, nothing on such a path can fail, has effects,
+//! or spends fuel. The caller pays what the call itself costs, whether the call is made or not.
 use super::kinds::Kinds;
 use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive;

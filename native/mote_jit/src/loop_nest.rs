@@ -1,11 +1,12 @@
-//! Loops whose rounds make other loops: several rounds can be made abreast (body/lanes.rs) if what they do is certain.
+//! Loops with inner loops: several rounds of the outer loop can run in lanes (body/lanes.rs) if it is certain what they
+//! do.
 //!
-//! Such a loop counts (counted_loops.rs), and its round calls functions of the unit that have one way to their end, or are loops
-//! that count themselves, from a constant to a constant: then it is known how many rounds they make. So a round is a list
-//! of steps through the **frames** of what it calls, and the rounds of the inner loops are the same for all.
+//! The outer loop counts (counted_loops.rs). Its round calls functions of the unit that have a single path, or that are
+//! loops themselves and count from a constant to a constant: then the number of their rounds is known. So a round is a
+//! list of steps through the **frames** of what it calls, and the rounds of the inner loops are the same for all lanes.
 //!
-//! What a round does up to the end of its last inner loop needs nothing that the round before computes: it has counters
-//! and what all rounds are handed alike.
+//! Up to the end of its last inner loop a round needs nothing that the round before computes. It uses only counters and
+//! values that all rounds are passed alike.
 use super::counted_loops::{Counted, ROUNDS};
 use super::dataflow::Dataflow;
 use super::facts::State;
@@ -30,9 +31,9 @@ pub(super) struct LoopNest<'a> {
     pub(super) counted: Rc<Counted>,
     /// The first one is the loop's.
     pub(super) frames: Vec<NestFrame<'a>>,
-    /// What a round does before what the round before it hands on is needed: steps to an inner loop, and that.
+    /// What a round does before it needs any result of the round before: steps to an inner loop, and that loop, each.
     pub(super) prologue: Vec<(Vec<Step>, InnerLoop)>,
-    /// The rest of the round, which does.
+    /// The rest of the round, which needs such results.
     pub(super) epilogue: Vec<Step>,
     /// The parameters that the rest reads.
     pub(super) carried_in: Vec<usize>,
@@ -74,7 +75,7 @@ pub(super) struct InnerLoop {
 }
 
 impl<'a> LoopNest<'a> {
-    /// If the rounds of a loop can be made abreast.
+    /// The nest of a loop, if its rounds can run in lanes.
     pub(super) fn of(
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
@@ -109,8 +110,8 @@ impl<'a> LoopNest<'a> {
     }
 }
 
-/// The parameters that the round before computes and that are still what it handed on after the early steps; `None` if one
-/// of these steps needs them.
+/// The parameters that the round before computes and that are still what it handed on after the early steps; `None` if
+/// one of these steps needs them.
 fn carried_in(
     counted: &Counted,
     code: &[Instr],

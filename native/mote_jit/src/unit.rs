@@ -8,7 +8,7 @@ use mote_vm::code::verify::Verified;
 use mote_vm::native::{compiler, BehaviourSlot, FunctionSlot};
 use mote_vm::values::value::Value;
 
-/// Who is called.
+/// The function that is called.
 #[derive(Clone, Copy)]
 pub(super) enum Callee {
     /// A function of the unit, by index.

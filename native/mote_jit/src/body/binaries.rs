@@ -23,7 +23,7 @@ struct WholeBytes {
 }
 
 impl Body<'_, '_> {
-    /// A primitive that reads a binary. Gives `false`, and does nothing, when no way of it is in line.
+    /// A primitive that reads a binary. Returns `false`, and does nothing, when it cannot be made in line.
     pub(super) fn read(
         &mut self,
         d: Register,

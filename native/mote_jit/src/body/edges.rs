@@ -1,4 +1,4 @@
-//! Ways from one place to another: edges, and what registers hold at their ends; leaving, stopping, the end.
+//! Edges between blocks, and what registers hold at their ends; leaving, stopping, the end.
 use super::{trusted, Body, Destination, Mode, Role};
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -118,7 +118,7 @@ impl Body<'_, '_> {
         self.b.ins().jump(block, &[]);
     }
 
-    /// Condition to a target if the condition holds, and on in a new block otherwise.
+    /// Goes to a target if the condition holds, and on in a new block otherwise.
     pub(super) fn leave_if(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
@@ -128,7 +128,7 @@ impl Body<'_, '_> {
         self.b.seal_block(next);
     }
 
-    /// Condition on in a new block if the condition holds, and to a target otherwise.
+    /// Goes on in a new block if the condition holds, and to a target otherwise.
     pub(super) fn leave_unless(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
@@ -138,7 +138,7 @@ impl Body<'_, '_> {
         self.b.seal_block(next);
     }
 
-    /// Where the current block goes on: as seldom met as it is.
+    /// The block in which the current one goes on; cold if that is cold.
     pub(super) fn next_block(&mut self) -> Block {
         let next = self.b.create_block();
         let current = self.b.current_block();

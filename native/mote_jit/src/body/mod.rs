@@ -1,15 +1,15 @@
 //! From the instructions of one code to Cranelift's.
 //!
-//! Each code is compiled twice into one native function. The **fast body** assumes what is usual (integers that fit,
-//! floats of common exponents, lists where lists are taken apart) and leaves, at the first thing that is not, for the
-//! same instruction of the **slow body**, which assumes nothing and asks helpers. So the fast body carries types and
-//! unboxed floats along without ever meeting the unusual, and the slow one is small.
+//! Each code is compiled twice into one native function. The **fast body** assumes the usual case: integers that fit,
+//! floats of common exponents, lists where lists are taken apart. Where an assumption fails it leaves for the same
+//! instruction of the **slow body**, which assumes nothing and asks helpers. So the fast body carries types and unboxed
+//! floats along without ever meeting the unusual case, and the slow one is small.
 //!
 //! Registers are variables of Cranelift's SSA construction, one for the value's word and one for the machine float.
 //! [`Here`] says which of them hold at the current point; edges convert to what their target expects.
 //!
-//! Here: the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other files of this
-//! folder.
+//! This file has the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other
+//! files of this folder.
 mod activation;
 mod binaries;
 mod budget;

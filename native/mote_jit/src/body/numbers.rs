@@ -10,7 +10,7 @@ use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::FIXNUM_MAX;
 
 impl Body<'_, '_> {
-    /// A primitive on fixnums; leaves the fast body when there is no answer, or something is no fixnum.
+    /// A primitive on fixnums; leaves the fast body when there is no answer, or an operand is not a fixnum.
     pub(super) fn fixnums(&mut self, p: Primitive, args: &[Operand]) -> Value {
         use Primitive as P;
         if p == P::Bsr {

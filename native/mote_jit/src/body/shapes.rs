@@ -157,7 +157,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Room for so many granules: the heap's `allocate`. The turn stops when memory is exhausted.
+    /// Room for that many granules: the heap's `allocate`. The turn stops when memory is exhausted.
     pub(super) fn allocate(&mut self, granules: usize) -> Value {
         let bytes = (granules * GRANULE) as i64;
         let (next, end) = self.position(PositionIn::Heap);
