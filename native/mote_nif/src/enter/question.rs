@@ -11,8 +11,8 @@ use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 use std::sync::Arc;
 
-/// Asks for a process that waits at once, and runs the turns meanwhile: what it has to know. That is the answer or why there is
-/// none, if that was found out by then; or the asker's side, with which it is to wait (`wait_within`).
+/// Asks for a process that waits at once, and runs the turns meanwhile. Returns the answer, or why there is none, if that
+/// is known by then; otherwise the asker's side, with which the process is to wait (`wait_within`).
 pub fn call_within<'a>(
     env: Env<'a>,
     target: (Term<'a>, Term<'a>, Term<'a>),
@@ -38,7 +38,7 @@ fn call<'a>(
     let waiting = Arc::new(Awaiting::calling(customer));
     writer.request_of(waiting.clone());
     let asker = Asker::of(waiting.customer());
-    // What is not asked is closed by the asker's end, before that of the customer.
+    // A question that was not put is closed by the asker's side, before the customer's.
     writer.term(request)?;
     writer.count_spent(env);
     let parcel = writer.builder.finish();
@@ -84,7 +84,8 @@ pub fn ask_within<'a>(
     })
 }
 
-/// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process then.
+/// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process
+/// then.
 pub fn question<'a>(
     env: Env<'a>,
     machine: Term<'a>,
