@@ -37,7 +37,7 @@ defmodule Mote.Library.Cells do
   A value. `{customer, :read}` is answered with it, `{customer, {:write, new}}` replaces it and is answered with `:ok`.
 
   `{customer, {:cas, expected, new}}` (compare and set) replaces it if it is `expected` (`===`), and is answered with `:ok`,
-  or with `{:error, {:changed, value}}` when it is not. So who computes a new value from one that was read does not
+  or with `{:error, {:changed, value}}` when it is not. So an actor that computes a new value from one that was read does not
   overwrite what others wrote meanwhile.
 
       iex> {:ok, machine} = Mote.start_link()
