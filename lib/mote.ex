@@ -697,8 +697,8 @@ defmodule Mote do
     * `:limit` - how many turns are shown (default 100). The one after the last is `{:mote_trace, ref, :limit}`.
 
   Returns a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone. What is sent
-  to the machine after this is traced; turns that run already may not be, and those that `step/2` runs are shown to whoever
-  steps, not to traces.
+  to the machine after this is traced; turns that run already may not be, and those that `step/2` runs are shown to its
+  caller, not to traces.
 
   Raises `Mote.Error` when the machine is not running or has no sponsor of that name, or the address is none of its
   actors, and `ArgumentError` for anything else.

@@ -142,7 +142,7 @@ defmodule Mote.Directory do
       directory with many shards a name, which is looked up without copying it;
     * `:sponsor` - pins the shards to a sponsor, so that the actors are started there.
 
-  Raises `Mote.Error` as `Mote.create/3` does, and `ArgumentError` for what is no directory's behaviour.
+  Raises `Mote.Error` as `Mote.create/3` does, and `ArgumentError` if the behaviour is not that of a directory.
   """
   @spec start(Machine.t(), Behaviour.t(), shards: pos_integer, sponsor: atom) :: t
   def start(machine, behaviour \\ Entries.entries(), opts \\ [])

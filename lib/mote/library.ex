@@ -60,7 +60,7 @@ defmodule Mote.Library do
 
     * `timed/2`, `select/2` - an answer or `{:error, :timeout}`: of a service, of the first of several
     * `guard/3` - tells somebody to clean up, whatever comes
-    * `rate_limiter/3` - no more than so many in any time
+    * `rate_limiter/3` - no more than a given number in any period
     * `batcher/3` - messages in lists
 
   ## Who knows whom: `Mote.Library.Hubs`

@@ -122,8 +122,8 @@ defmodule Mote.Outbox do
   The messages as a lazy stream, for the process that opened the outbox.
 
   It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken. It
-  takes one message at a time: what follows a stream that is halted stays in the outbox, with a wake-up for it, and who
-  takes thousands at once does so faster by `take/2`. Raises `ArgumentError` in another process.
+  takes one message at a time: what follows a stream that is halted stays in the outbox, with a wake-up for it. To take
+  thousands at once, `take/2` is faster. Raises `ArgumentError` in another process.
   """
   @spec stream(t) :: Enumerable.t()
   def stream(%__MODULE__{} = outbox) do

@@ -1,9 +1,9 @@
 defmodule Mote.Question do
-  # Waiting for the one message that a customer of this process gets, so that no other ever comes: whoever answers
-  # claims the customer first, and whoever gives up cancels it first.
+  # Waiting for the one message that a customer of this process gets. No other one ever comes: the sender of an answer claims
+  # the customer first, and a process that gives up cancels it first.
   #
-  # 1. No wait is without bound because somebody fails to send: each watches the process of the machine, and ends some
-  #    time after its deadline also when the message that was claimed never comes.
+  # 1. No wait is without bound because a sender fails: each wait watches the process of the machine, and ends some time after
+  #    its deadline even if the claimed message never comes.
   @moduledoc false
 
   alias Mote.{Address, Error, Native}
@@ -17,8 +17,8 @@ defmodule Mote.Question do
   # Most answers come sooner than that, in milliseconds.
   @soon 10
 
-  # A message that was claimed comes at once, or after what the postman has before it. It is waited for so long, in
-  # milliseconds, so often while there is mail; and less long once the machine is down.
+  # A claimed message comes at once, or after the mail that the postman has before it. A wait for it lasts `@patience`
+  # milliseconds, up to `@patient` times while there is mail; and `@last` milliseconds once the machine is down.
   @patience 5_000
   @patient 12
   @last 1_000
@@ -58,8 +58,8 @@ defmodule Mote.Question do
     end
   end
 
-  # Nothing has come soon. A machine that ends says so to whoever waits; one that cannot even do that is noticed by its
-  # process, and only those who wait for long pay for watching that. What tells of it bears the tag, too.
+  # Nothing has come soon. A machine that ends says so to all that wait. If it cannot even do that, the end of its process
+  # shows it, and only processes that wait for long pay for watching that. The message of the monitor bears the tag, too.
   defp watch(native, tag, asker, context, timeout) do
     monitor = :erlang.monitor(:process, Native.machine_owner(native), tag: tag)
     left = if timeout == :infinity, do: :infinity, else: max(timeout - @soon, 0)
@@ -209,7 +209,7 @@ defmodule Mote.Question do
   def left(:infinity), do: :infinity
   def left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
 
-  @doc "Gives up at once; what has come is given all the same."
+  @doc "Gives up at once; returns what has come all the same."
   @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
   def ignore({_tag, asker} = open, context), do: cancelled(open, context, Native.cancel(asker))
 

@@ -35,7 +35,7 @@ defmodule Mote.Test do
       let anything depend on it.
     * What aborts for want of memory depends on the memory.
 
-  `{:seeded, seed, choices}` makes only that many choices; from then on everything goes in turn, first in, first out. With 0
+  `{:seeded, seed, choices}` makes only that many choices; from then on the order is first in, first out. With 0
   it is the order of a single-threaded machine. It is how `explore/3` looks for the least that goes wrong.
 
   Such a machine is several times slower than others, and does the same: turns, sponsors, pins, `sendx`, timers, collections.

@@ -51,13 +51,6 @@ defmodule Mote.AskAtOnceTest do
     %{machine: machine}
   end
 
-  defp asleep(machine) do
-    eventually(fn ->
-      [%{asleep: asleep, threads: [thread]}] = Map.values(Mote.info(machine).sponsors)
-      asleep == 1 and thread.parks > 0
-    end)
-  end
-
   # The question as the call puts it.
   defp put(%{machine: native, key: key}, request), do: Native.ask(native, key, nil, request)
 

@@ -26,13 +26,6 @@ defmodule Mote.AskTest do
       %{machine: machine}
     end
 
-    defp asleep(machine) do
-      eventually(fn ->
-        [%{asleep: asleep, threads: [thread]}] = Map.values(Mote.info(machine).sponsors)
-        asleep == 1 and thread.parks > 0
-      end)
-    end
-
     defp counted(machine), do: Mote.info(machine).counters
 
     @tag not_under_stress: "a thread that collects all the time does not sleep"

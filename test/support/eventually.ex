@@ -13,6 +13,15 @@ defmodule Mote.Eventually do
   @spec eventually((... -> value)) :: value when value: term
   def eventually(fun), do: eventually(fun, System.monotonic_time(:millisecond) + @patience_ms)
 
+  @doc "Waits until the only thread of a machine sleeps."
+  @spec asleep(GenServer.server()) :: true
+  def asleep(machine) do
+    eventually(fn ->
+      [%{asleep: asleep, threads: [thread]}] = Map.values(Mote.info(machine).sponsors)
+      asleep == 1 and thread.parks > 0
+    end)
+  end
+
   defp eventually(fun, deadline) do
     cond do
       value = fun.() ->

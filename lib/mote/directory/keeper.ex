@@ -1,5 +1,5 @@
 defmodule Mote.Directory.Keeper do
-  # The process that gives a directory its name: there while the directory is there. Who sends looks in a table and asks
+  # The process that gives a directory its name: it lives as long as the directory. A sender looks in a table and asks
   # nobody.
   @moduledoc false
 

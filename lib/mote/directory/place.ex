@@ -16,7 +16,7 @@ defmodule Mote.Directory.Place.Code do
 
   defp main(define) do
     quote do
-      # Golden section: also of numbers in a row the upper bits differ.
+      # Golden section: consecutive numbers differ in their upper bits, too.
       unquote(define)(spread(hash),
         do: (Bitwise.bxor(hash, hash >>> 23) &&& 0x7FFFFFF) * unquote(@golden) &&& unquote(@word)
       )

@@ -4,7 +4,7 @@ defmodule Mote.Future.Keeper do
   #
   # 1. A hook runs in a process of its own, one at a time: however that ends, and whatever it receives, the keeper goes on
   #    and misses nothing.
-  # 2. It is gone some time after its owner: whoever was to tell it of a future may have been killed, so it also looks for
+  # 2. It is gone some time after its owner: the process that was to tell it of a future may have been killed, so it also looks for
   #    itself whether that is finished.
   @moduledoc false
 

@@ -37,7 +37,7 @@ defmodule Mote.Library.Cells do
   A value. `{customer, :read}` is answered with it, `{customer, {:write, new}}` replaces it and is answered with `:ok`.
 
   `{customer, {:cas, expected, new}}` (compare and set) replaces it if it is `expected` (`===`), and is answered with `:ok`,
-  or with `{:error, {:changed, value}}` when it is not. So who computes a new value from one that was read does not
+  or with `{:error, {:changed, value}}` when it is not. So an actor that computes a new value from one that was read does not
   overwrite what others wrote meanwhile.
 
       iex> {:ok, machine} = Mote.start_link()
@@ -65,7 +65,7 @@ defmodule Mote.Library.Cells do
   A value that is written once. `{customer, {:write, value}}` is answered with `:ok`, later ones with
   `{:error, :written}`; `{customer, :read}` is answered with the value, as soon as there is one.
 
-  Who shall only read gets `Mote.Library.serializer/1` or another behaviour in front of it, and not its address.
+  An actor that shall only read gets `Mote.Library.serializer/1` or another behaviour in front of it, and not its address.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> future = Mote.create(machine, Mote.Library.future())
@@ -180,7 +180,7 @@ defmodule Mote.Library.Cells do
   A queue between actors of which some may be faster than others: `{customer, {:put, item}}` is answered with `:ok` when
   the item is in, `{customer, :take}` with the first item, when there is one.
 
-  Never more than `capacity` items are in it; who puts more waits for the answer. So one that puts the next item when the
+  Never more than `capacity` items are in it; an actor that puts more waits for the answer. So one that puts the next item when the
   one before was answered is not faster than those who take. With a capacity of 0 every put waits for a take.
 
   A take that gave up or died, as after the timeout of `Mote.ask/3`, is still in the queue: the item that it is given is lost.

@@ -1,5 +1,5 @@
 defmodule Mote.Library.Gates do
-  # Gatekeepers: who lets messages through in an order. What they guard, and what happens when it does not answer, is not
+  # Gatekeepers: actors that let messages through in an order. What they guard, and what happens when it does not answer, is not
   # theirs to know, except by a deadline.
   #
   # 1. Each request that a gate forwards is answered to a tag of its own (`Plumbing.reply/1`). Only an answer that
@@ -82,7 +82,7 @@ defmodule Mote.Library.Gates do
   @doc """
   Many readers or one writer: requests are `{:read, request}` and `{:write, request}`, and `request` goes to `service`.
 
-  Reads are at the service together; a write is there alone. Who comes first is let in first: a read behind a write that
+  Reads are at the service together; a write is there alone. Messages are let in in the order in which they come: a read behind a write that
   waits, waits too, so neither readers nor writers wait for ever. Answers are as with `serializer/1`, and a service that
   does not answer keeps the gate shut: give it a deadline with `Mote.Library.timed/2`.
 

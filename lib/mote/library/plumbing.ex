@@ -59,8 +59,8 @@ defmodule Mote.Library.Plumbing do
   @doc """
   Sends `{tag, message}` to `target` for every message, where `tag` is its own address.
 
-  An address is handed out and cannot be made up. So who created the tag knows that what carries it came through the
-  tag, from somebody who was given it.
+  An address is handed out and cannot be made up. So the creator of the tag knows that a message with it came
+  through the tag, from an actor or a process that was given it.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> tag = Mote.create(machine, Mote.Library.tag(self()))

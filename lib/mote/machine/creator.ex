@@ -62,7 +62,7 @@ defmodule Mote.Machine.Creator do
   @spec create_many(reference, [Behaviour.t()], atom) :: {:ok, [Address.t()]} | {:error, Error.t()}
   def create_many(native, behaviours, sponsor), do: many(behaviours, {native, sponsor}, [])
 
-  @doc "Creates so many actors of one behaviour."
+  @doc "Creates a number of actors of one behaviour."
   @spec create_copies(reference, Behaviour.t(), non_neg_integer, atom) ::
           {:ok, [Address.t()]} | {:error, Error.t()}
   def create_copies(native, behaviour, count, sponsor), do: copies(behaviour, count, {native, sponsor}, [])

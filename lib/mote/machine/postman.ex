@@ -1,8 +1,8 @@
 defmodule Mote.Machine.Postman do
   # Sends the messages to processes that a machine's threads leave to it: those that come in a rush, which a scheduler
   # sends several times cheaper than they do, and those to other nodes, which they cannot send at all
-  # (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; what comes in a rush and is left then is sent by who
-  # joins the machine.
+  # (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; whoever joins the machine then sends what is left of a
+  # rush.
   #
   # A process that sends to another node may have to wait for it. So each node has a carrier, a process that sends to it, in
   # the order in which it came, and ends when all is sent that the postman had for it.

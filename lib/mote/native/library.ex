@@ -104,7 +104,7 @@ defmodule Mote.Native.Library do
     {String.to_integer(major), String.to_integer(minor)}
   end
 
-  # Who has configured cargo, or that nothing is compiled, answers for it.
+  # A user that has configured cargo, or that nothing is compiled, is responsible for it.
   defp ready!(module) do
     configured = Application.get_env(:mote, module, [])
 

@@ -39,7 +39,7 @@ defmodule Mote.Test.Recorder do
     end
   end
 
-  @doc "Ends the link to a process that is done: whoever traps exits has no use for one of each run."
+  @doc "Ends the link to a process that is done: a process that traps exits has no use for an exit of each run."
   @spec forget(pid) :: :ok
   def forget(done) do
     Process.unlink(done)

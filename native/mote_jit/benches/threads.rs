@@ -13,10 +13,10 @@ mod world;
 
 use mote_vm::base::atom::Atom;
 use mote_vm::boundary::parcel::Builder;
-use mote_vm::machine::{Behaviour, Machine};
+use mote_vm::machine::{BehaviourVersion, Machine};
 use std::time::Instant;
 
-fn once(machine: &Machine, node: &Behaviour, depth: i64) -> f64 {
+fn once(machine: &Machine, node: &BehaviourVersion, depth: i64) -> f64 {
     let (parent, reports) = world::mailbox();
     let mut captures = Builder::new();
     captures.tuple(1);

@@ -1,13 +1,14 @@
 //! A verified unit becomes native code: each function and behaviour is built, compiled and placed.
 //!
-//! What cannot be compiled (its frame or itself is too large) is not an error: a function then stops the native code
-//! that calls it, whose turns are the interpreter's from then on, and a behaviour stays the interpreter's.
+//! Code that cannot be compiled, because it or its frame is too large, is not an error. A behaviour then stays with the
+//! interpreter. A function stops the native code that calls it, and the caller's turns are the interpreter's from then
+//! on.
 use super::body::{Body, Calls, Role};
 use super::dataflow::Dataflow;
 use super::host;
 use super::link::{link, Piece};
 use super::subject::{Subject, UnitFacts};
-use super::unit::{Looked, Unit};
+use super::unit::{Looked, ResolvedUnit};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
@@ -21,7 +22,7 @@ use mote_vm::native::{compiler::Compiled, layout, Stop, LARGEST_BEHAVIOUR_FRAME,
 const BOXING_FRAME: usize = LARGEST_FRAME / 4;
 
 /// Compiles a unit; `None` where the host is not supported or has no memory.
-pub(super) fn compile(unit: &Unit<'_>) -> Option<Compiled> {
+pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     let verified = unit.verified;
     let learned = UnitFacts::of(verified, unit.constants);
     let functions: Vec<Looked<'_>> = (0..verified.functions.len())
@@ -78,7 +79,7 @@ fn looked_at(subject: Subject<'_>) -> (Subject<'_>, Dataflow) {
 }
 
 struct Compiler<'a> {
-    unit: &'a Unit<'a>,
+    unit: &'a ResolvedUnit<'a>,
     functions: &'a [Looked<'a>],
     isa: &'a dyn TargetIsa,
     context: Context,
@@ -140,7 +141,7 @@ impl<'a> Compiler<'a> {
         inputs: u16,
         build: impl FnOnce(
             FunctionBuilder<'_>,
-            &'a Unit<'a>,
+            &'a ResolvedUnit<'a>,
             &'a [Looked<'a>],
             TargetFrontendConfig,
         ) -> T,

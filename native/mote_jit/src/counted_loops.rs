@@ -1,9 +1,9 @@
 //! Loops that count towards a bound: several of their rounds are certain before the first of them is begun.
 //!
-//! Such a loop has one way round (path.rs), and it ends only where a comparison of a counter ([`Dataflow::steps`]) says so. As
-//! a counter goes one way in equal steps, the comparison for the last of some rounds answers for all of them. What the
-//! native code makes of that is in body/unroll.rs; here it is found out, without compiling anything. One that calls
-//! others is followed into them by loop_nest.rs.
+//! Such a loop has one path per round (path.rs), and it ends only where a comparison of a counter ([`Dataflow::steps`])
+//! says so. A counter moves in one direction in equal steps, so the comparison for the last of several rounds answers for
+//! all of them. Here such loops are found, without compiling anything; body/unroll.rs makes native code of them. A loop
+//! that calls functions is followed into them by loop_nest.rs.
 use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::path::{Condition, Limit, Path};

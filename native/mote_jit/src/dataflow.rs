@@ -4,8 +4,8 @@
 //! function that calls itself last (a loop) need repetition. The compiler (body/) walks the same states again with
 //! the same functions, so what is known here is what holds there.
 //!
-//! The knowledge is of the fast body: it includes what the fast body itself has tested, leaving for the slow one when
-//! a test fails. About the slow body nothing is assumed.
+//! All of it is about the fast body. It includes what the fast body itself has tested; when a test fails, the fast body
+//! leaves for the slow one. Nothing is assumed about the slow body.
 use super::facts::{Known, State};
 use super::kinds::Kinds;
 use super::live::{live, Registers};
@@ -25,9 +25,9 @@ pub(super) struct Dataflow {
     pub(super) loops: bool,
     /// The integers that a loop only ever passes on as they are, or a small step further.
     pub(super) steps: Vec<bool>,
-    /// Those of them that the fast body is entered with half of the integers around free, so that steps need no test: that
-    /// many rounds have more than a slice of fuel, and the next slice is taken before it is entered again. Where the loop
-    /// calls others, which take slices, there are none.
+    /// Those of them that the fast body is entered with half of the integers around free, so that steps need no test:
+    /// that many rounds have more than a slice of fuel, and the next slice is taken before it is entered again. Where the
+    /// loop calls others, which take slices, there are none.
     pub(super) counters: Vec<bool>,
     /// What it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
     pub(super) answers: Kinds,
@@ -79,7 +79,7 @@ impl Dataflow {
             flow.run(subject);
             return flow;
         }
-        // Hopes first: each round may give the next one reason for more.
+        // Optimistic assumptions first: each pass may give the next one reason for more.
         for _ in 0..4 {
             let hoped = again.inputs();
             if hoped == flow.inputs {

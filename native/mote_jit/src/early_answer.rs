@@ -1,9 +1,8 @@
-//! What a function answers at once: its caller finds it out in line, and need not call.
+//! Early answers: what a function answers after a comparison or two. Its caller computes that in line and need not call.
 //!
-//! Many functions begin by comparing integers, and on one of the ways that follow they have nothing more to do than to
-//! answer a parameter or a constant: `fib(n) when n < 2` is n. Where the arguments are known to be integers, nothing on
-//! such a way can fail, has effects, or spends fuel. What the call itself spends is the caller's business, whether it is
-//! made or not.
+//! Many functions begin by comparing integers, and one of the paths that follow only answers a parameter or a constant:
+//! `fib(n) when n < 2` is n. Where the arguments are known to be integers, nothing on such a path can fail, has effects,
+//! or spends fuel. The caller pays what the call itself costs, whether the call is made or not.
 use super::kinds::Kinds;
 use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive;
@@ -36,7 +35,7 @@ pub(super) enum Source {
 
 /// What a register of the function holds.
 #[derive(Clone, Copy)]
-enum Held {
+enum Reached {
     Value(Source),
     Test(Primitive, Source, Source),
     Truth,
@@ -53,7 +52,7 @@ pub(super) struct Called<'a> {
 impl EarlyAnswer {
     /// `None` if the call is made in any case.
     pub(super) fn at(called: &Called<'_>) -> Option<EarlyAnswer> {
-        let arguments = (0..called.arguments.len()).map(|i| Held::Value(Source::Argument(i)));
+        let arguments = (0..called.arguments.len()).map(|i| Reached::Value(Source::Argument(i)));
         let held = arguments.map(Some).collect();
         let glance = called.from(0, held, TESTS);
         glance.answers().then_some(glance)
@@ -69,7 +68,7 @@ impl EarlyAnswer {
 }
 
 impl Called<'_> {
-    fn from(&self, start: Label, mut held: Vec<Option<Held>>, tests: usize) -> EarlyAnswer {
+    fn from(&self, start: Label, mut held: Vec<Option<Reached>>, tests: usize) -> EarlyAnswer {
         let mut at = start as usize;
         loop {
             let decided = match &self.code[at] {
@@ -83,8 +82,8 @@ impl Called<'_> {
                     continue;
                 }
                 Instr::Branch { condition, label } => match self.held(*condition, &held) {
-                    Some(Held::Truth) => None,
-                    Some(Held::Test(primitive, left, right)) => {
+                    Some(Reached::Truth) => None,
+                    Some(Reached::Test(primitive, left, right)) => {
                         Some((primitive, left, right, *label))
                     }
                     _ => return EarlyAnswer::Call,
@@ -97,7 +96,7 @@ impl Called<'_> {
                 }
                 Instr::Return { value } => {
                     return match self.held(*value, &held) {
-                        Some(Held::Value(source)) if self.kinds(source).is(self.expected) => {
+                        Some(Reached::Value(source)) if self.kinds(source).is(self.expected) => {
                             EarlyAnswer::Answer(source)
                         }
                         _ => EarlyAnswer::Call,
@@ -130,10 +129,10 @@ impl Called<'_> {
         }
     }
 
-    fn held(&self, operand: Operand, held: &[Option<Held>]) -> Option<Held> {
+    fn held(&self, operand: Operand, held: &[Option<Reached>]) -> Option<Reached> {
         match operand {
             Operand::Register(r) => held.get(r as usize).copied().flatten(),
-            Operand::Constant(k) => Some(Held::Value(Source::Constant(k))),
+            Operand::Constant(k) => Some(Reached::Value(Source::Constant(k))),
         }
     }
 
@@ -145,29 +144,29 @@ impl Called<'_> {
     }
 
     /// The operand, if it is certainly an integer.
-    fn integer(&self, operand: Operand, held: &[Option<Held>]) -> Option<Source> {
+    fn integer(&self, operand: Operand, held: &[Option<Reached>]) -> Option<Source> {
         match self.held(operand, held) {
-            Some(Held::Value(source)) if self.kinds(source) == Kinds::FIXNUM => Some(source),
+            Some(Reached::Value(source)) if self.kinds(source) == Kinds::FIXNUM => Some(source),
             _ => None,
         }
     }
 
     /// What a test comes to; `None` if that is not for certain, or if it is no test.
-    fn tested(&self, p: Primitive, args: &[Operand], held: &[Option<Held>]) -> Option<Held> {
+    fn tested(&self, p: Primitive, args: &[Operand], held: &[Option<Reached>]) -> Option<Reached> {
         // Some primitives take nothing.
         let first = *args.first()?;
         if let (Some((sure, _)), Some(_)) = (Kinds::tested(p), self.integer(first, held)) {
-            return Kinds::FIXNUM.is(sure).then_some(Held::Truth);
+            return Kinds::FIXNUM.is(sure).then_some(Reached::Truth);
         }
         if !(Primitive::Eq..=Primitive::Ge).contains(&p) {
             return None;
         }
         let (left, right) = (self.integer(first, held)?, self.integer(args[1], held)?);
-        Some(Held::Test(p, left, right))
+        Some(Reached::Test(p, left, right))
     }
 }
 
-fn set(held: &mut Vec<Option<Held>>, r: Register, value: Option<Held>) {
+fn set(held: &mut Vec<Option<Reached>>, r: Register, value: Option<Reached>) {
     let r = r as usize;
     if r >= held.len() {
         held.resize(r + 1, None);

@@ -120,7 +120,7 @@ impl State {
         }
     }
 
-    /// Where a sum or a difference of integers lies; `None` for what is neither.
+    /// Where a sum or a difference of integers lies; `None` for anything else.
     pub(super) fn sum(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Option<Range> {
         let range = |i: usize| self.operand(args[i], constants).range;
         match p {

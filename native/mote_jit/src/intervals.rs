@@ -1,9 +1,10 @@
-//! Which loops over floats stay among the finite ones: found out before the loop, so that its rounds need not ask.
+//! Interval analysis: which loops over floats compute only finite ones. This is decided before the loop, so that its
+//! rounds need not test it.
 //!
-//! The floats that a loop begins with are taken to be of moderate size, which is tested once. From intervals for what is
-//! handed on follow intervals for what the round makes of it, operation by operation: rounding keeps order, so that the
-//! ends, calculated as the loop does, hold for all between them. If what is handed on lies in the intervals that it came
-//! from, it does so in every round.
+//! The floats that a loop begins with are assumed to be of moderate size, which is tested once. The intervals of the
+//! inputs of a round determine those of its results, operation by operation. Rounding is monotonic, so the ends of an
+//! interval, computed as the loop does, hold for all values between them. If the results lie in the intervals of the
+//! inputs after one round, they do so after every round.
 use super::counted_loops::Counted;
 use super::dataflow::Dataflow;
 use super::facts::State;
@@ -27,7 +28,7 @@ const LARGE: f64 = (1u128 << 100) as f64;
 /// What a loop may be taken to begin with: what divides must not be zero, and what is added up may be anything.
 const BEGINNINGS: [Interval; 2] = [Interval(SMALL, LARGE), Interval(-LARGE, LARGE)];
 
-/// How often intervals are widened.
+/// How many times intervals are widened.
 const WIDENINGS: usize = 4;
 
 impl Interval {

@@ -20,7 +20,8 @@ impl Kinds {
     pub(super) const TUPLE: Kinds = Kinds(64);
     /// Addresses of actors.
     pub(super) const ACTOR: Kinds = Kinds(128);
-    /// Integers that are no fixnums, binaries, references with a sponsor, and what the machine cannot look into (pids, …).
+    /// Integers that are no fixnums, binaries, references with a sponsor, and what the machine cannot look into (pids,
+    /// …).
     pub(super) const OTHER: Kinds = Kinds(256);
 
     /// Those that are words, and floats.
@@ -75,7 +76,7 @@ impl Kinds {
         }
     }
 
-    /// The kinds that a type test is certainly true of, and those that it can be true of. `None` for what is no test.
+    /// The kinds that a type test is certainly true of, and those that it can be true of. `None` if it is not a test.
     pub(super) fn tested(p: Primitive) -> Option<(Kinds, Kinds)> {
         use Primitive as P;
         Some(match p {

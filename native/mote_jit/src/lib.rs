@@ -1,21 +1,21 @@
 //! Verified units become machine code, with Cranelift as the assembler: the compiler that a machine is given.
 //!
-//! What a machine and its compiler agree on, and the invariants of native code, are in [`mote_vm::native`]. This crate runs
-//! no actor and keeps nothing but the code of its stubs: it answers with code, and the machine does the rest. So the machine
-//! is built and tested without it, and without Cranelift.
+//! What a machine and its compiler agree on, and the invariants of native code, are in [`mote_vm::native`]. This crate
+//! runs no actor and keeps nothing but the code of its stubs: it answers with code, and the machine does the rest. So the
+//! machine is built and tested without it, and without Cranelift.
 //!
 //! # From a unit to its code
 //!
 //! The modules below are listed from the bottom to the top: each uses those before it and none of those after it
-//! (`mote_vm/tests/layers.rs` checks this). A unit is looked at as a whole first: what its functions usually answer and are
-//! passed (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each code (dataflow.rs, transfer.rs).
-//! Then each function and behaviour becomes a function of Cranelift's (body/), with the loops that it counts unrolled
-//! (counted_loops.rs, loop_nest.rs, intervals.rs, linear.rs). At last the compiled pieces are linked to an image (link.rs),
-//! and placed. compile.rs has all of it in a row.
+//! (`mote_vm/tests/layers.rs` checks this). A unit is looked at as a whole first: what its functions usually answer and
+//! are passed (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each code (dataflow.rs,
+//! transfer.rs). Then each function and behaviour becomes a function of Cranelift's (body/), with the loops that it
+//! counts unrolled (counted_loops.rs, loop_nest.rs, intervals.rs, linear.rs). At last the compiled pieces are linked to
+//! an image (link.rs), and placed. compile.rs has all of these steps in order.
 //!
 //! Invariants:
 //! 1. What is compiled has no larger frame than the machine has stack for ([`mote_vm::native::LARGEST_FRAME`]), and takes
-//!    the compiler a bounded time (subject.rs). What does not is refused, and left to the interpreter.
+//!    the compiler a bounded time (subject.rs). Larger code is refused, and left to the interpreter.
 
 mod host;
 
@@ -74,6 +74,6 @@ struct Cranelift;
 // (tests/native/).
 unsafe impl Compiler for Cranelift {
     fn compile(&self, unit: &Unit<'_>) -> Option<Compiled> {
-        compile::compile(&unit::Unit::new(unit)?)
+        compile::compile(&unit::ResolvedUnit::new(unit)?)
     }
 }

@@ -1,4 +1,4 @@
-//! What registers of a loop hold that counts: an integer parameter, and how far it has got.
+//! Registers of a loop that count: which integer parameter each holds, and how far that has got.
 use super::dataflow::Dataflow;
 use super::facts::SMALL;
 use super::kinds::Kinds;
@@ -25,7 +25,7 @@ impl Linear {
         Linear(vec![None; registers as usize])
     }
 
-    /// Once each counter has gone so many rounds.
+    /// Once each counter has gone that many rounds.
     pub(super) fn after(mut self, rounds: i64, steps: &[Option<i64>]) -> Linear {
         for (held, step) in self.0.iter_mut().zip(steps) {
             *held = held
@@ -65,7 +65,7 @@ impl Linear {
         Some((param, ahead + by))
     }
 
-    /// At the start of the next round. What no counter and not the same is is not followed.
+    /// At the start of the next round. Registers that neither count nor stay the same are not followed.
     pub(super) fn hand_on(&mut self, handed: &[Operand], flow: &Dataflow) {
         let steps = self.steps(handed, flow);
         self.0.fill(None);

@@ -1,4 +1,4 @@
-//! What comes round in a loop, and as what it is used.
+//! Loop-carried values: what a loop passes to its next round, and what it uses that as.
 use super::facts::{Known, State};
 use super::kinds::Kinds;
 use mote_vm::code::ir::{Instr, Operand};

@@ -1,11 +1,12 @@
-//! Loops whose rounds make other loops: several rounds can be made abreast (body/lanes.rs) if what they do is certain.
+//! Loops with inner loops: several rounds of the outer loop can run in lanes (body/lanes.rs) if it is certain what they
+//! do.
 //!
-//! Such a loop counts (counted_loops.rs), and its round calls functions of the unit that have one way to their end, or are loops
-//! that count themselves, from a constant to a constant: then it is known how many rounds they make. So a round is a list
-//! of steps through the **frames** of what it calls, and the rounds of the inner loops are the same for all.
+//! The outer loop counts (counted_loops.rs). Its round calls functions of the unit that have a single path, or that are
+//! loops themselves and count from a constant to a constant: then the number of their rounds is known. So a round is a
+//! list of steps through the **frames** of what it calls, and the rounds of the inner loops are the same for all lanes.
 //!
-//! What a round does up to the end of its last inner loop needs nothing that the round before computes: it has counters
-//! and what all rounds are handed alike.
+//! Up to the end of its last inner loop a round needs nothing that the round before computes. It uses only counters and
+//! values that all rounds are passed alike.
 use super::counted_loops::{Counted, ROUNDS};
 use super::dataflow::Dataflow;
 use super::facts::State;
@@ -29,10 +30,10 @@ const LEVELS: i64 = 3;
 pub(super) struct LoopNest<'a> {
     pub(super) counted: Rc<Counted>,
     /// The first one is the loop's.
-    pub(super) frames: Vec<Frame<'a>>,
-    /// What a round does before what the round before it hands on is needed: steps to an inner loop, and that.
-    pub(super) prologue: Vec<(Vec<Step>, Inner)>,
-    /// The rest of the round, which does.
+    pub(super) frames: Vec<NestFrame<'a>>,
+    /// What a round does before it needs any result of the round before: steps to an inner loop, and that loop, each.
+    pub(super) prologue: Vec<(Vec<Step>, InnerLoop)>,
+    /// The rest of the round, which needs such results.
     pub(super) epilogue: Vec<Step>,
     /// The parameters that the rest reads.
     pub(super) carried_in: Vec<usize>,
@@ -43,7 +44,7 @@ pub(super) struct LoopNest<'a> {
 
 /// A function that the loop is in the middle of: itself, or one that it calls.
 #[derive(Clone, Copy)]
-pub(super) struct Frame<'a> {
+pub(super) struct NestFrame<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) flow: &'a Dataflow,
 }
@@ -63,7 +64,7 @@ pub(super) enum Step {
 }
 
 /// A loop in the round of another that has been entered: all of its rounds, up to the start of the one that ends it.
-pub(super) struct Inner {
+pub(super) struct InnerLoop {
     pub(super) frame: usize,
     pub(super) counted: Rc<Counted>,
     /// What it begins with, of what is constant.
@@ -74,7 +75,7 @@ pub(super) struct Inner {
 }
 
 impl<'a> LoopNest<'a> {
-    /// If the rounds of a loop can be made abreast.
+    /// The nest of a loop, if its rounds can run in lanes.
     pub(super) fn of(
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
@@ -87,7 +88,7 @@ impl<'a> LoopNest<'a> {
         let counted = Counted::of(subject, flow, true)?;
         let mut tracer = Tracer {
             functions,
-            frames: vec![Frame { subject, flow }],
+            frames: vec![NestFrame { subject, flow }],
             prologue: Vec::new(),
             steps: Vec::new(),
             count: 0,
@@ -109,12 +110,12 @@ impl<'a> LoopNest<'a> {
     }
 }
 
-/// The parameters that the round before computes and that are still what it handed on after the early steps; `None` if one
-/// of these steps needs them.
+/// The parameters that the round before computes and that are still what it handed on after the early steps; `None` if
+/// one of these steps needs them.
 fn carried_in(
     counted: &Counted,
     code: &[Instr],
-    prologue: &[(Vec<Step>, Inner)],
+    prologue: &[(Vec<Step>, InnerLoop)],
 ) -> Option<Vec<usize>> {
     let same = |i: usize| counted.steps[i].is_some() || counted.fixed[i];
     let mut epilogue: Vec<usize> = (0..counted.handed.len()).filter(|i| !same(*i)).collect();
@@ -144,8 +145,8 @@ fn carried_in(
 
 struct Tracer<'a> {
     functions: &'a [Looked<'a>],
-    frames: Vec<Frame<'a>>,
-    prologue: Vec<(Vec<Step>, Inner)>,
+    frames: Vec<NestFrame<'a>>,
+    prologue: Vec<(Vec<Step>, InnerLoop)>,
     /// Since the last inner loop.
     steps: Vec<Step>,
     count: usize,
@@ -156,7 +157,7 @@ struct Tracer<'a> {
 impl<'a> Tracer<'a> {
     /// The steps of a frame that computes this; `None` if they are not certain, or too many.
     fn follow(&mut self, frame: usize, computes: &[Label], level: i64) -> Option<()> {
-        let Frame { subject, flow } = self.frames[frame];
+        let NestFrame { subject, flow } = self.frames[frame];
         let mut state = flow.start();
         for at in computes {
             state.arrive(*at, flow);
@@ -196,7 +197,7 @@ impl<'a> Tracer<'a> {
             return None;
         }
         let to = self.frames.len();
-        self.frames.push(Frame { subject, flow });
+        self.frames.push(NestFrame { subject, flow });
         self.steps.push(Step::Enter { frame, at, to });
         self.price += 1;
         self.depth = self.depth.max(level);
@@ -243,8 +244,8 @@ fn inner_loop(
     frame: usize,
     begun: Vec<Option<i64>>,
     last: &Path<'_>,
-    of: Frame<'_>,
-) -> Option<Inner> {
+    of: NestFrame<'_>,
+) -> Option<InnerLoop> {
     let counted = Counted::of(of.subject, of.flow, false)?;
     // Nothing but the first comparison that ends a round leads there.
     let [goes] = &last.taken_if[..] else {
@@ -268,7 +269,7 @@ fn inner_loop(
     }
     let within = intervals::beginning(&counted, of.subject, of.flow)?;
     drop(rounds);
-    Some(Inner {
+    Some(InnerLoop {
         frame,
         counted: Rc::new(counted),
         begun,

@@ -1,4 +1,4 @@
-//! One way through a code, on which nothing has effects and nothing but comparisons of counters decides.
+//! A single path through a code: nothing on it has effects, and only comparisons of counters decide whether it is taken.
 use super::dataflow::Dataflow;
 use super::facts::State;
 use super::kinds::Kinds;
@@ -9,7 +9,7 @@ use super::subject::Subject;
 use mote_vm::code::ir::{Instr, Label, Operand};
 use mote_vm::terms::prim::primitive::Primitive;
 
-/// The way to one instruction of a code.
+/// The path to one instruction of a code.
 pub(super) struct Path<'a> {
     subject: &'a Subject<'a>,
     flow: &'a Dataflow,
@@ -21,11 +21,11 @@ pub(super) struct Path<'a> {
     said: Vec<Option<Said>>,
     /// The instructions on it that compute something, in order; calls, too.
     pub(super) computes: Vec<Label>,
-    /// The conditions under which it is gone.
+    /// The conditions under which it is taken.
     pub(super) taken_if: Vec<Condition>,
 }
 
-/// A condition under which a way is gone.
+/// A condition under which a path is taken.
 pub(super) struct Condition {
     pub(super) at: Label,
     pub(super) p: Primitive,
@@ -49,7 +49,7 @@ enum Said {
 }
 
 impl<'a> Path<'a> {
-    /// The way to an instruction; `None` if there are several, or if on it more is done than may be.
+    /// The path to an instruction; `None` if there are several, or if it does more than it may.
     pub(super) fn to(
         end: usize,
         subject: &'a Subject<'a>,
@@ -126,8 +126,8 @@ impl<'a> Path<'a> {
         Some(())
     }
 
-    /// Whether this may be computed: in line, without effects, and nothing else comes of it than a result or a departure
-    /// from the fast body. What it says, if it is a test.
+    /// Whether this may be on a path: it is computed in line, has no effects, and leads to nothing but a result or a
+    /// departure from the fast body. Returns what it says, if it is a test.
     fn computed(&self, p: Primitive, args: &[Operand]) -> Option<Option<Said>> {
         use Primitive as P;
         let kinds = |i: usize| self.state.kinds(args[i], self.subject.constants);
@@ -151,7 +151,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// A comparison decides whether the way is gone; `on` and `away` say from where its end can be reached.
+    /// A comparison decides whether the path is taken; `on` and `away` say from where its end can be reached.
     fn decided(
         &mut self,
         at: usize,

@@ -8,15 +8,15 @@ use mote_vm::values::value::Value;
 /// How a primitive is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Plan {
-    /// On fixnums; what is none leaves the fast body.
+    /// On fixnums; any other operand leaves the fast body.
     Fixnums,
-    /// On floats; what is no number leaves the fast body.
+    /// On floats; an operand that is not a number leaves the fast body.
     Floats,
-    /// On whatever numbers come; what is none leaves the fast body.
+    /// On numbers of any type; any other operand leaves the fast body.
     Numbers,
     /// In line for the usual types, by a helper for the others.
     Test,
-    /// In line; what has no answer leaves the fast body.
+    /// In line; an operation without an answer leaves the fast body.
     Take,
     /// By a helper.
     Helper,

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! 1. A code is looked at, and compiled, only if that takes little: what the compiler does grows with the registers that
-//!    each instruction has to keep ([`LARGEST_SPREAD`]). What is larger is refused before any of it is done.
+//!    each instruction has to keep ([`LARGEST_SPREAD`]). Larger code is refused before any of it is done.
 use super::kinds::Kinds;
 use super::live::{live, Registers};
 use mote_vm::code::ir::{Instr, Label};
@@ -12,8 +12,9 @@ use mote_vm::values::value::Value;
 /// Instructions times registers of the largest code that is compiled: what is known is kept for each register at each
 /// label.
 const LARGEST_CODE: usize = 1 << 22;
-/// Registers that are still read, summed up over the instructions, of the largest code that is compiled: on each way out of
-/// the fast body, of which most instructions have one, all of them are kept somewhere. A thousand instructions may keep 32 each.
+/// Registers that are still read, summed up over the instructions, of the largest code that is compiled: on each way out
+/// of the fast body, of which most instructions have one, all of them are kept somewhere. A thousand instructions may
+/// keep 32 each.
 const LARGEST_SPREAD: usize = 1 << 15;
 /// What was found out of the functions of a unit, by index (unit_facts.rs).
 pub(super) struct UnitFacts<'a> {
@@ -26,7 +27,7 @@ pub(super) struct UnitFacts<'a> {
     pub(super) passed: Vec<Vec<Kinds>>,
     /// Which are small enough.
     pub(super) fits: Vec<bool>,
-    /// For each one that answers floats as they are: the piece that answers words, for whoever does not know that.
+    /// For each one that answers floats as they are: the piece that answers words, for callers that do not know that.
     pub(super) boxing: Vec<Option<usize>>,
 }
 

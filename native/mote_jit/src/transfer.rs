@@ -17,6 +17,28 @@ impl State {
         total: bool,
         constants: &[Value],
     ) {
+        self.learn_arguments(p, args, plan);
+        let mut answer = match plan {
+            Plan::Fixnums => Known::word(Kinds::FIXNUM),
+            Plan::Floats => Known::float(),
+            Plan::Numbers => Known::word(Kinds::NUMBER),
+            Plan::Test => Known::word(Kinds::BOOLEAN),
+            Plan::Helper if total => Known::word(Kinds::answers(p).or(Kinds::OTHER_ATOM)),
+            Plan::Take | Plan::Helper => Known::word(Kinds::answers(p)),
+        };
+        if plan == Plan::Fixnums {
+            answer.stepped = self.step(p, args, constants);
+            if let Some(sum) = self.sum(p, args, constants) {
+                answer.range = sum.and(Range::ALL);
+            }
+        }
+        let compared = self.compared(p, args, constants);
+        self.set(d, answer);
+        self.learn_test(d, p, args, constants, compared);
+    }
+
+    /// A primitive has given an answer as planned: so its arguments were what that takes.
+    fn learn_arguments(&mut self, p: Primitive, args: &[Operand], plan: Plan) {
         let both_ways = p == Primitive::Fdiv || (Primitive::Sqrt..=Primitive::Atan2).contains(&p);
         for arg in args {
             let Operand::Register(r) = *arg else { continue };
@@ -33,73 +55,53 @@ impl State {
                     self.learn(r, Kinds::FLOAT);
                     self.registers[r as usize].unboxed = true;
                 }
-                _ => {}
+                Plan::Test | Plan::Take | Plan::Helper => {}
             }
         }
-        let answer = match plan {
-            Plan::Fixnums => Known::word(Kinds::FIXNUM),
-            Plan::Floats => Known::float(),
-            Plan::Numbers => Known::word(Kinds::NUMBER),
-            Plan::Test => Known::word(Kinds::BOOLEAN),
-            Plan::Take => Known::word(Kinds::answers(p)),
-            Plan::Helper if total => Known::word(Kinds::answers(p).or(Kinds::OTHER_ATOM)),
-            Plan::Helper => Known::word(Kinds::answers(p)),
-        };
         if plan == Plan::Take {
+            let Operand::Register(r) = args[0] else {
+                return;
+            };
             let taken = match p {
                 Primitive::Hd | Primitive::Tl => Kinds::CONS,
                 Primitive::Not => Kinds::BOOLEAN,
                 _ => Kinds::TUPLE,
             };
-            if let Operand::Register(r) = args[0] {
-                self.learn(r, taken);
-            }
+            self.learn(r, taken);
         }
-        let stepped = match plan {
-            Plan::Fixnums => self.step(p, args, constants),
-            _ => None,
-        };
-        let range = match plan {
-            Plan::Fixnums => self.sum(p, args, constants),
-            _ => None,
-        };
-        let range = range.map_or(Range::ALL, |sum| sum.and(Range::ALL));
-        let compared = self.compared(p, args, constants);
-        self.set(
-            d,
-            Known {
-                stepped,
-                range,
-                ..answer
-            },
-        );
-        if let Some((subject, p, bound)) = compared.filter(|(subject, ..)| *subject != d) {
+    }
+
+    /// What the answer of a test will say of what was tested, once it is known. Nothing if the answer stands in its place.
+    fn learn_test(
+        &mut self,
+        test: Register,
+        p: Primitive,
+        args: &[Operand],
+        constants: &[Value],
+        compared: Option<(Register, Primitive, i64)>,
+    ) {
+        if let Some((subject, p, bound)) = compared.filter(|(subject, ..)| *subject != test) {
             self.orders.push(Order {
-                test: d,
+                test,
                 subject,
                 p,
                 bound,
             });
         }
-        if let (Some((sure, possible)), [Operand::Register(subject)]) = (Kinds::tested(p), args) {
-            if *subject != d {
-                self.facts.push(Fact {
-                    test: d,
-                    subject: *subject,
-                    sure,
-                    possible,
-                });
+        let (subject, sure, possible) = match (Kinds::tested(p), args) {
+            (Some((sure, possible)), [Operand::Register(r)]) => (*r, sure, possible),
+            (None, [Operand::Register(r), Operand::Constant(k)]) if p == Primitive::Same => {
+                (*r, Kinds::NONE, Kinds::of(constants[*k as usize]))
             }
-        }
-        if let (Primitive::Same, [Operand::Register(subject), Operand::Constant(k)]) = (p, args) {
-            if *subject != d {
-                self.facts.push(Fact {
-                    test: d,
-                    subject: *subject,
-                    sure: Kinds::NONE,
-                    possible: Kinds::of(constants[*k as usize]),
-                });
-            }
+            _ => return,
+        };
+        if subject != test {
+            self.facts.push(Fact {
+                test,
+                subject,
+                sure,
+                possible,
+            });
         }
     }
 
@@ -178,26 +180,7 @@ impl State {
             Instr::Branch {
                 condition: Operand::Register(r),
                 ..
-            } => {
-                let facts: Vec<Fact> = self
-                    .facts
-                    .iter()
-                    .filter(|f| f.test == *r)
-                    .copied()
-                    .collect();
-                for fact in facts {
-                    self.learn(fact.subject, fact.possible);
-                }
-                let orders: Vec<Order> = self
-                    .orders
-                    .iter()
-                    .filter(|o| o.test == *r)
-                    .copied()
-                    .collect();
-                for order in orders {
-                    self.narrow(order.subject, order.p, order.bound);
-                }
-            }
+            } => self.branched(*r),
             Instr::Match { left, right, .. } => {
                 for (subject, other) in [(left, right), (right, left)] {
                     if let (Operand::Register(r), Operand::Constant(k)) = (subject, other) {
@@ -246,6 +229,20 @@ impl State {
                 self.set(*dst, Known::word(Kinds::ANY));
             }
             _ => {}
+        }
+    }
+
+    /// What holds where a test has not jumped: it holds itself.
+    fn branched(&mut self, test: Register) {
+        let facts = self.facts.iter().filter(|fact| fact.test == test);
+        let facts: Vec<Fact> = facts.copied().collect();
+        for fact in facts {
+            self.learn(fact.subject, fact.possible);
+        }
+        let orders = self.orders.iter().filter(|order| order.test == test);
+        let orders: Vec<Order> = orders.copied().collect();
+        for order in orders {
+            self.narrow(order.subject, order.p, order.bound);
         }
     }
 }

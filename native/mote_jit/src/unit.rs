@@ -8,7 +8,7 @@ use mote_vm::code::verify::Verified;
 use mote_vm::native::{compiler, BehaviourSlot, FunctionSlot};
 use mote_vm::values::value::Value;
 
-/// Who is called.
+/// The function that is called.
 #[derive(Clone, Copy)]
 pub(super) enum Callee {
     /// A function of the unit, by index.
@@ -27,7 +27,7 @@ impl Callee {
 }
 
 /// A unit, and what its indices refer to.
-pub(super) struct Unit<'a> {
+pub(super) struct ResolvedUnit<'a> {
     pub(super) verified: &'a Verified,
     pub(super) constants: &'a [Value],
     pub(super) functions: &'a [*const FunctionSlot],
@@ -37,10 +37,10 @@ pub(super) struct Unit<'a> {
     pub(super) stubs: &'static Stubs,
 }
 
-impl<'a> Unit<'a> {
+impl<'a> ResolvedUnit<'a> {
     /// `None` where no native code can be made.
-    pub(super) fn new(unit: &compiler::Unit<'a>) -> Option<Unit<'a>> {
-        Some(Unit {
+    pub(super) fn new(unit: &compiler::Unit<'a>) -> Option<ResolvedUnit<'a>> {
+        Some(ResolvedUnit {
             verified: unit.verified,
             constants: unit.constants,
             functions: unit.functions,

@@ -1,5 +1,5 @@
-//! What the functions of a unit are to each other: what they usually answer and are passed, and which of them answer floats
-//! as they are. Found by trying, before any of them is compiled. Nothing rests on it but speed: it is tested.
+//! What the functions of a unit are to each other: what they usually answer and are passed, and which of them answer
+//! floats as they are. Found by trying, before any of them is compiled. Nothing rests on it but speed: it is tested.
 use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::subject::{fits, UnitFacts};
@@ -9,7 +9,7 @@ use mote_vm::values::value::Value;
 
 /// Parameters of the largest function that has a form that answers words: with as many its frame has room.
 const BOXING_ARITY: u32 = 16;
-/// How often it is looked again what functions answer and are passed, given what was found out of the others.
+/// How many times it is asked again what functions answer and are passed, given what was found out about the others.
 const ROUNDS: usize = 3;
 
 impl<'a> UnitFacts<'a> {
@@ -70,7 +70,7 @@ impl<'a> UnitFacts<'a> {
         let mut unboxed: Vec<bool> = (verified.functions.iter().zip(&self.returns))
             .map(|(f, returns)| *returns == Kinds::FLOAT && f.arity <= BOXING_ARITY)
             .collect();
-        // Who calls one last that does not, does not either, nor who calls that one last: each is looked at once.
+        // A function whose last call is of one that does not, does not either, and so on: each is looked at once.
         let mut callers: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut boxed: Vec<usize> = Vec::new();
         for (index, function) in verified.functions.iter().enumerate() {

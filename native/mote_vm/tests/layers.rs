@@ -18,7 +18,6 @@ const UPWARDS: &[(&str, &str)] = &[
     ("threads/thread/idle", "gc"),
     ("threads/watched", "look/trace"),
     // `Machine` owns what threads, gc and look work with, and they find it there. What it owns does not know it.
-    ("threads/away", "machine/contract"),
     ("threads/place", "machine"),
     ("threads/seeded/scheduler", "machine"),
     ("threads/stand_in", "machine"),

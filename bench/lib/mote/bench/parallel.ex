@@ -47,8 +47,6 @@ defmodule Mote.Bench.Parallel do
 
   @doc "The figures of a run: the main metric is that of the many, in microseconds for each that is counted."
   @spec measures(Sample.t()) :: [{atom, number | nil}]
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{program: program, param: param} = sample) do
     [parallel, sequential] = for stage <- [:parallel, :sequential], do: Sample.stage(sample, stage).ns
     us = fn ns -> ns / program.count(param) / 1_000 end

@@ -66,7 +66,7 @@ defmodule Mote.Bench.Program do
 
   @callback about() :: about
 
-  @doc "How many actors or messages the time (or the memory) is divided by."
+  @doc "How many actors or messages the time (or the memory) is divided by. The default: the size."
   @callback count(param) :: pos_integer
 
   @doc "What the last stage returns in a run that is right."
@@ -83,8 +83,11 @@ defmodule Mote.Bench.Program do
   @doc "How many BEAM processes are alive at once, at most."
   @callback processes(param) :: non_neg_integer
 
-  @doc "The figures of one run. The default: the time of all stages if the node was warm, the memory if fresh."
+  @doc "The figures of a run in a node that had others before. The default: the time of all stages."
   @callback measures(Sample.t()) :: [{atom, number | nil}]
+
+  @doc "The figures of a run in a new node. The default: the memory."
+  @callback measures_fresh(Sample.t()) :: [{atom, number | nil}]
 
   @doc "What the last stage of a run on Mote would have returned, for the result of a run in Rust."
   @callback rust(result :: float, param) :: term
@@ -104,9 +107,15 @@ defmodule Mote.Bench.Program do
       def about, do: @about
 
       @impl true
-      def measures(sample), do: Mote.Bench.Program.measures(sample, count(sample.param))
+      def count(size), do: size
 
-      defoverridable measures: 1
+      @impl true
+      def measures(sample), do: Mote.Bench.Program.time(sample, count(sample.param))
+
+      @impl true
+      def measures_fresh(sample), do: Mote.Bench.Program.memory(sample, count(sample.param))
+
+      defoverridable count: 1, measures: 1, measures_fresh: 1
     end
   end
 
@@ -143,14 +152,21 @@ defmodule Mote.Bench.Program do
     Map.merge(about, %{name: name, ratio: ratio, plot: Plot.new(about.plot, about)})
   end
 
-  @doc "The figures of a run of one kind of thing, actors or messages, of which there are `count`."
-  @spec measures(Sample.t(), pos_integer) :: [{atom, number | nil}]
-  def measures(%Sample{fresh: false} = sample, count) do
+  @doc "The figures of a run, as its program has them."
+  @spec figures(Sample.t()) :: [{atom, number | nil}]
+  def figures(%Sample{fresh: true} = sample), do: sample.program.measures_fresh(sample)
+  def figures(%Sample{} = sample), do: sample.program.measures(sample)
+
+  @doc "The time of a run of one kind of thing, actors or messages, of which there are `count`."
+  @spec time(Sample.t(), pos_integer) :: [{atom, number | nil}]
+  def time(%Sample{} = sample, count) do
     metric = sample.program.about().metric
     [{metric, Sample.ns(sample) / count / nanoseconds(Atom.to_string(metric))}]
   end
 
-  def measures(%Sample{fresh: true} = sample, count) do
+  @doc "The memory of the same."
+  @spec memory(Sample.t(), pos_integer) :: [{atom, number | nil}]
+  def memory(%Sample{} = sample, count) do
     peak = [peak_rss_bytes: sample.peak]
 
     case sample.program.about().metric do

@@ -16,7 +16,7 @@ defmodule Mote.Bench.Runner do
   # the runs, as a process's heap is; nobody does it by hand in between.
   @moduledoc false
 
-  alias Mote.Bench.{Cores, Measure, Memory, Rust, Sample, Variant, Worker}
+  alias Mote.Bench.{Cores, Measure, Memory, Program, Rust, Sample, Variant, Worker}
 
   # What a waiting BEAM process with the default heap takes, with a margin: 2.7 KB were measured on OTP 25.
   @process_bytes 3_000
@@ -256,7 +256,7 @@ defmodule Mote.Bench.Runner do
     figures =
       for sample <- Enum.sort_by(samples, & &1.fresh),
           sample.variant == variant,
-          {metric, value} <- program.measures(sample) ++ disturbance(sample),
+          {metric, value} <- Program.figures(sample) ++ disturbance(sample),
           value != nil,
           do: {metric, value}
 

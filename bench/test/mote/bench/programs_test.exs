@@ -42,7 +42,7 @@ defmodule Mote.Bench.ProgramsTest do
         [variant | _] = Variant.machines(@program, :st)
         kinds = if @about.fresh, do: [true], else: [true, false]
         samples = for fresh <- kinds, do: Run.once(@program, variant, @about.small, fresh: fresh)
-        metrics = samples |> Enum.flat_map(&@program.measures/1) |> Keyword.keys()
+        metrics = samples |> Enum.flat_map(&Program.figures/1) |> Keyword.keys()
 
         assert @about.metric in metrics
         # Those of one metric, if it has several values, stand together.

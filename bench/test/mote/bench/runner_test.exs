@@ -177,7 +177,6 @@ defmodule Mote.Bench.RunnerTest do
       quote do
         use Mote.Bench.Program, unquote(opts)
 
-        def count(n), do: n
         def expected(n), do: n
 
         def mote(machine, n) do

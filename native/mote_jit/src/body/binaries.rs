@@ -2,7 +2,7 @@
 //! from the second step on; everything else is asked for, in the same code, so nothing leaves the fast body here.
 //!
 //! What is done in line is what prim/binaries.rs and the heap's `slice` do for the same arguments.
-use super::positions::Place;
+use super::positions::PositionIn;
 use super::Body;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I16, I32, I64, I8};
@@ -17,13 +17,13 @@ const GRANULES: usize = 2;
 
 /// An integer that is in line: its bits, and whether the lowest byte is the first.
 #[derive(Clone, Copy)]
-struct Plain {
+struct WholeBytes {
     bits: Type,
     little: bool,
 }
 
 impl Body<'_, '_> {
-    /// A primitive that reads a binary. Gives `false`, and does nothing, when no way of it is in line.
+    /// A primitive that reads a binary. Returns `false`, and does nothing, when it cannot be made in line.
     pub(super) fn read(
         &mut self,
         d: Register,
@@ -43,7 +43,7 @@ impl Body<'_, '_> {
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         if plain.is_none() {
             // As is where a part would be made: it is held on both afterwards.
-            self.position(Place::Heap);
+            self.position(PositionIn::Heap);
         }
         let (ask, merged) = (self.b.create_block(), self.b.create_block());
         let answer = self.b.append_block_param(merged, I64);
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         true
     }
 
-    fn plain(&self, spec: Operand) -> Option<Plain> {
+    fn plain(&self, spec: Operand) -> Option<WholeBytes> {
         let spec = self.fixnum_constant(spec)?;
         let bits = match spec >> 2 {
             8 => I8,
@@ -89,7 +89,7 @@ impl Body<'_, '_> {
             _ => return None,
         };
         let little = spec & 1 != 0;
-        (spec & 2 == 0).then_some(Plain { bits, little })
+        (spec & 2 == 0).then_some(WholeBytes { bits, little })
     }
 
     fn otherwise(&mut self, condition: Value, ask: Block) {
@@ -100,7 +100,7 @@ impl Body<'_, '_> {
     }
 
     /// Where a position is in a slice, whose word and position come first.
-    fn slice(&mut self, words: &[Value], ask: Block) -> Found {
+    fn slice(&mut self, words: &[Value], ask: Block) -> FoundBytes {
         let boxed = self.has_tag(words[0], value::TAG_BOXED);
         self.otherwise(boxed, ask);
         let kind = self.at(words[0], 0);
@@ -119,7 +119,7 @@ impl Body<'_, '_> {
             .ins()
             .icmp(IntCC::UnsignedLessThanOrEqual, from, count);
         self.otherwise(within, ask);
-        Found {
+        FoundBytes {
             at: self.b.ins().iadd(bytes, from),
             left: self.b.ins().isub(count, from),
             count,
@@ -130,7 +130,7 @@ impl Body<'_, '_> {
         self.b.ins().load(I64, super::trusted(), word, offset)
     }
 
-    fn integer_at(&mut self, found: Found, plain: Plain, ask: Block) -> Value {
+    fn integer_at(&mut self, found: FoundBytes, plain: WholeBytes, ask: Block) -> Value {
         let enough = IntCC::UnsignedGreaterThanOrEqual;
         let bytes = i64::from(plain.bits.bytes());
         let enough = self.b.ins().icmp_imm_u(enough, found.left, bytes);
@@ -145,7 +145,7 @@ impl Body<'_, '_> {
     }
 
     /// That many bytes from there on: a new slice of the same binary.
-    fn part(&mut self, binary: Value, found: Found, count: Value, ask: Block) -> Value {
+    fn part(&mut self, binary: Value, found: FoundBytes, count: Value, ask: Block) -> Value {
         let many = IntCC::UnsignedGreaterThan;
         let many = self.b.ins().icmp_imm_u(many, count, COPIED_BYTES as i64);
         self.otherwise(many, ask);
@@ -168,7 +168,7 @@ impl Body<'_, '_> {
 
 /// A position in a slice: where its byte is, how many bytes there are from there on, and how many in all.
 #[derive(Clone, Copy)]
-struct Found {
+struct FoundBytes {
     at: Value,
     left: Value,
     count: Value,

@@ -7,8 +7,8 @@
 //! bit      31  borrowed from when there were none
 //! ```
 //!
-//! So a call takes one subtraction and one test, and a return one addition. Both are spent where the call is, and which of
-//! them ended is asked in the order in which the interpreter asks it: fuel first.
+//! So a call takes one subtraction and one test, and a return one addition. Both are spent where the call is, and which
+//! of them ended is asked in the order in which the interpreter asks it: fuel first.
 use super::{trusted, Body};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -88,15 +88,15 @@ impl Body<'_, '_> {
         self.b.ins().udiv(fuel, price)
     }
 
-    /// Whether so many calls may still nest.
+    /// Whether that many calls may still nest.
     pub(super) fn has_depth_for(&mut self, budget: Value, calls: i64) -> Value {
         let depth = self.b.ins().ushr_imm_s(budget, DEPTH_SHIFT);
         let enough = IntCC::UnsignedGreaterThanOrEqual;
         self.b.ins().icmp_imm_u(enough, depth, calls)
     }
 
-    /// Spends what a round of a loop costs. Where it takes the next slice of fuel, it goes on as `sliced` has it, which does
-    /// not come back: then the usual way has the budget in one register, and knows that a slice has no more rounds.
+    /// Spends what a round of a loop costs. Where it takes the next slice of fuel, it goes on as `sliced` has it, which
+    /// does not come back: then the usual way has the budget in one register, and knows that a slice has no more rounds.
     pub(super) fn spend_for_round(&mut self, sliced: impl FnOnce(&mut Self)) {
         let (left, missing) = self.left(1, NO_FUEL);
         let (short, go) = (self.b.create_block(), self.next_block());

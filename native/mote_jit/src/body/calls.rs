@@ -1,9 +1,9 @@
 //! Calls of functions: direct ones within the unit, others through their slot, loops.
 //!
-//! What a function of the unit usually answers is known (compile.rs); a call tests that it has, and goes on in the slow body
-//! otherwise.
+//! What a function of the unit usually answers is known (compile.rs); a call tests that it has, and goes on in the slow
+//! body otherwise.
 use super::truth::order;
-use super::{trusted, Body, Mode, Role, Target};
+use super::{trusted, Body, Destination, Mode, Role};
 use crate::early_answer::{Called, EarlyAnswer, Source};
 use crate::kinds::Kinds;
 use crate::unit::Callee;
@@ -79,7 +79,7 @@ impl Body<'_, '_> {
                 self.b.def_var(self.active.floats[d as usize], float);
                 self.active.here[d as usize].float = true;
             }
-            _ => self.leave_unless(value, Target::Stopped),
+            _ => self.leave_unless(value, Destination::Stopped),
         }
         if let Some(answered) = answered {
             let budget = self.b.use_var(self.budget);
@@ -108,7 +108,7 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Condition to `answered` with the answer and the budget where the call need not be made, and on otherwise.
+    /// Goes to `answered` with the answer and the budget where the call need not be made, and on otherwise.
     fn look(&mut self, glance: &EarlyAnswer, words: &[Value], answered: Block) {
         let called = self.next_block();
         self.look_once(glance, words, called, answered);
@@ -155,7 +155,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Condition on if a call has answered what it usually does. One test also finds out that it has stopped. If `deeper`, the
+    /// Goes on if a call has answered what it usually does. One test also finds out that it has stopped. If `deeper`, the
     /// budget is still the callee's.
     fn expect(&mut self, usual: Value, value: Value, deeper: bool) {
         let (next, other) = (self.next_block(), self.b.create_block());
@@ -163,13 +163,13 @@ impl Body<'_, '_> {
         self.b.ins().brif(usual, next, &[], other, &[]);
         self.b.switch_to_block(other);
         self.b.seal_block(other);
-        self.leave_unless(value, Target::Stopped);
+        self.leave_unless(value, Destination::Stopped);
         if deeper {
             let budget = self.b.use_var(self.budget);
             self.returned(budget);
         }
         let here = self.active.here.clone();
-        self.go(Target::Slow(self.active.at + 1));
+        self.go(Destination::Slow(self.active.at + 1));
         self.active.here = here;
         self.b.switch_to_block(next);
         self.b.seal_block(next);
@@ -186,7 +186,7 @@ impl Body<'_, '_> {
         self.write_down();
         match (callee, target) {
             (Callee::Own(index), _) => {
-                // Who answers floats as they are calls nobody last who does not (compile.rs).
+                // A function that answers machine floats never ends in a call of one that does not (unit_facts.rs).
                 let unboxed = self.is_unboxed_role();
                 let boxing = self.active.subject.boxing(index).filter(|_| !unboxed);
                 let function = self.own(boxing.unwrap_or(index), args.len(), unboxed);
@@ -344,7 +344,7 @@ impl Body<'_, '_> {
         self.b.switch_to_block(none);
         self.b.seal_block(none);
         self.halt(Stop::NotReady, None);
-        self.go(Target::Stopped);
+        self.go(Destination::Stopped);
         self.b.switch_to_block(some);
         self.b.seal_block(some);
         Some(code)

@@ -1,5 +1,5 @@
-//! Ways from one place to another: edges, and what registers hold at their ends; leaving, stopping, the end.
-use super::{trusted, Body, Mode, Role, Target};
+//! Edges between blocks, and what registers hold at their ends; leaving, stopping, the end.
+use super::{trusted, Body, Destination, Mode, Role};
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use mote_vm::code::ir::{Label, Register};
@@ -8,33 +8,33 @@ use mote_vm::values::value::Value as Word;
 
 impl Body<'_, '_> {
     /// Where a jump of the current body to a label leads.
-    pub(super) fn to(&self, label: Label) -> Target {
+    pub(super) fn to(&self, label: Label) -> Destination {
         match self.mode {
-            Mode::Fast => Target::Fast(label),
-            Mode::Slow => Target::Slow(label),
+            Mode::Fast => Destination::Fast(label),
+            Mode::Slow => Destination::Slow(label),
         }
     }
 
     /// Where the fast body leaves for: the slow one.
-    pub(super) fn out(&self) -> Target {
+    pub(super) fn out(&self) -> Destination {
         debug_assert!(self.mode == Mode::Fast);
-        Target::Slow(self.active.resume)
+        Destination::Slow(self.active.resume)
     }
 
-    pub(super) fn block_of(&mut self, target: Target) -> Block {
+    pub(super) fn block_of(&mut self, target: Destination) -> Block {
         if let Some(group) = &self.unrolling.group {
             return group.given_up;
         }
         let (blocks, label) = match target {
-            Target::Fast(label) => (&mut self.active.fast, label),
-            Target::Slow(label) => (&mut self.active.slow, label),
-            Target::Stopped => return self.stopped,
+            Destination::Fast(label) => (&mut self.active.fast, label),
+            Destination::Slow(label) => (&mut self.active.slow, label),
+            Destination::Stopped => return self.stopped,
         };
         if let Some(block) = blocks[label as usize] {
             return block;
         }
         let block = self.b.create_block();
-        if let Target::Slow(_) = target {
+        if let Destination::Slow(_) = target {
             self.b.set_cold_block(block);
         }
         blocks[label as usize] = Some(block);
@@ -42,11 +42,11 @@ impl Body<'_, '_> {
     }
 
     /// The registers that must be written as words on the way to a target.
-    pub(super) fn missing(&self, target: Target) -> Vec<Register> {
+    pub(super) fn missing(&self, target: Destination) -> Vec<Register> {
         let (label, known) = match target {
-            Target::Fast(label) => (label, self.active.flow.labels[label as usize].as_ref()),
-            Target::Slow(label) => (label, None),
-            Target::Stopped => return Vec::new(),
+            Destination::Fast(label) => (label, self.active.flow.labels[label as usize].as_ref()),
+            Destination::Slow(label) => (label, None),
+            Destination::Stopped => return Vec::new(),
         };
         let live = self.active.flow.live[label as usize].iter();
         live.filter(|r| {
@@ -58,8 +58,8 @@ impl Body<'_, '_> {
     }
 
     /// Whether control can go there as it is.
-    pub(super) fn is_ready(&self, target: Target) -> bool {
-        let stops = matches!(target, Target::Stopped);
+    pub(super) fn is_ready(&self, target: Destination) -> bool {
+        let stops = matches!(target, Destination::Stopped);
         self.unrolling.group.is_some()
             || self.missing(target).is_empty()
                 && (stops || !self.positions.are_pending())
@@ -67,8 +67,8 @@ impl Body<'_, '_> {
     }
 
     /// Whether a target is an earlier instruction, which finds registers as they were.
-    pub(super) fn goes_back(&self, target: Target) -> bool {
-        let resumes = matches!(target, Target::Slow(label) if label == self.active.resume);
+    pub(super) fn goes_back(&self, target: Destination) -> bool {
+        let resumes = matches!(target, Destination::Slow(label) if label == self.active.resume);
         resumes && self.mode == Mode::Fast && !self.before.is_empty()
     }
 
@@ -104,22 +104,22 @@ impl Body<'_, '_> {
     }
 
     /// Ends the current block by going to a target.
-    pub(super) fn go(&mut self, target: Target) {
+    pub(super) fn go(&mut self, target: Destination) {
         if self.goes_back(target) {
             self.put_back();
         }
         for r in self.missing(target) {
             self.word_of(r);
         }
-        if !matches!(target, Target::Stopped) {
+        if !matches!(target, Destination::Stopped) {
             self.write_down();
         }
         let block = self.block_of(target);
         self.b.ins().jump(block, &[]);
     }
 
-    /// Condition to a target if the condition holds, and on in a new block otherwise.
-    pub(super) fn leave_if(&mut self, condition: Value, target: Target) {
+    /// Goes to a target if the condition holds, and on in a new block otherwise.
+    pub(super) fn leave_if(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
         self.b.ins().brif(condition, block, &[], next, &[]);
@@ -128,8 +128,8 @@ impl Body<'_, '_> {
         self.b.seal_block(next);
     }
 
-    /// Condition on in a new block if the condition holds, and to a target otherwise.
-    pub(super) fn leave_unless(&mut self, condition: Value, target: Target) {
+    /// Goes on in a new block if the condition holds, and to a target otherwise.
+    pub(super) fn leave_unless(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
         self.b.ins().brif(condition, next, &[], block, &[]);
@@ -138,7 +138,7 @@ impl Body<'_, '_> {
         self.b.seal_block(next);
     }
 
-    /// Where the current block goes on: as seldom met as it is.
+    /// The block in which the current one goes on; cold if that is cold.
     pub(super) fn next_block(&mut self) -> Block {
         let next = self.b.create_block();
         let current = self.b.current_block();
@@ -149,19 +149,19 @@ impl Body<'_, '_> {
     }
 
     /// The target's block, or one of the way there if something must be converted on it.
-    pub(super) fn departure(&mut self, target: Target) -> Block {
+    pub(super) fn departure(&mut self, target: Destination) -> Block {
         if self.is_ready(target) {
             return self.block_of(target);
         }
         let block = self.b.create_block();
-        if !matches!(target, Target::Fast(_)) {
+        if !matches!(target, Destination::Fast(_)) {
             self.b.set_cold_block(block);
         }
         block
     }
 
     /// The way from a block of `departure` to the target.
-    pub(super) fn depart(&mut self, block: Block, target: Target) {
+    pub(super) fn depart(&mut self, block: Block, target: Destination) {
         if self.is_ready(target) {
             return;
         }
@@ -200,7 +200,7 @@ impl Body<'_, '_> {
         self.b.ins().return_(&[how]);
     }
 
-    /// Says why the code stops. The caller goes to [`Target::Stopped`].
+    /// Says why the code stops. The caller goes to [`Destination::Stopped`].
     pub(super) fn halt(&mut self, stop: Stop, reason: Option<Value>) {
         let stop = self.b.ins().iconst(I32, stop as i64);
         self.b
@@ -222,7 +222,7 @@ impl Body<'_, '_> {
         self.b.seal_block(stop);
         let reason = self.literal(reason);
         self.halt(Stop::Aborted, Some(reason));
-        self.go(Target::Stopped);
+        self.go(Destination::Stopped);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
     }

@@ -1,5 +1,5 @@
 //! Creates, sends and becomes: staged in the turn, in line for the usual ones.
-use super::positions::Place;
+use super::positions::PositionIn;
 use super::{constant, trusted, Body};
 use crate::kinds::Kinds;
 use crate::stubs::Seldom;
@@ -173,7 +173,7 @@ impl Body<'_, '_> {
         let done = self.next_block();
         self.b.set_cold_block(slow);
         // Before the ways part: it is held on both of them afterwards.
-        let (tail, end) = self.position(Place::Queue);
+        let (tail, end) = self.position(PositionIn::Queue);
         if kinds != Kinds::ACTOR {
             let actor = self.has_tag(target, value::TAG_ADDRESS);
             let next = self.next_block();
@@ -200,7 +200,7 @@ impl Body<'_, '_> {
         self.b.ins().store(trusted(), actor, tail, to);
         self.b.ins().store(trusted(), message, tail, what);
         let tail = self.b.ins().iadd_imm_s(tail, layout::EVENT_BYTES);
-        self.move_position(Place::Queue, tail);
+        self.move_position(PositionIn::Queue, tail);
         self.b.ins().jump(done, &[]);
 
         self.b.switch_to_block(done);

@@ -19,7 +19,7 @@ const COMMON: i64 = 0x4000_0000_0000_0000;
 const INFINITE: i64 = (f64::INFINITY.to_bits() << 1) as i64;
 
 impl Body<'_, '_> {
-    /// A primitive on floats; leaves the fast body when there is no answer, or something is no number.
+    /// A primitive on floats; leaves the fast body when there is no answer, or an operand is not a number.
     pub(super) fn floats(&mut self, d: Register, p: Primitive, args: &[Operand]) -> Value {
         // As dataflow.rs has it: these take integers as well, the others are taken for floats by their company.
         if let (Primitive::Fdiv, Some(inverse)) = (p, self.exact_inverse(args)) {
@@ -214,8 +214,8 @@ impl Body<'_, '_> {
     /// The word of a finite float: immediate ([`mote_vm::values::value::Value::flonum`]) or, by the helper, boxed.
     pub(super) fn encode(&mut self, float: Value) -> Value {
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
-        // Without the sign, the words of common exponents are a range. What is left out at its lower end is the collision,
-        // and its negative, which the helper makes immediate.
+        // Without the sign, the words of common exponents are a range. What is left out at its lower end is the
+        // collision, and its negative, which the helper makes immediate.
         let size = self.b.ins().ishl_imm_s(bits, 1);
         let lowest = self.b.ins().iconst(I64, (COLLISION << 1) + 1);
         let above = self.b.ins().isub(size, lowest);

@@ -1,5 +1,5 @@
 //! What is not done in line: helpers that are called, and what they answer.
-use super::{trusted, Body, Mode, Role, Target};
+use super::{trusted, Body, Destination, Mode, Role};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -67,7 +67,7 @@ impl Body<'_, '_> {
         if spends {
             self.read_fuel();
         }
-        self.leave_unless(answer, Target::Stopped);
+        self.leave_unless(answer, Destination::Stopped);
         self.read_positions();
         answer
     }

@@ -1,13 +1,13 @@
 //! Calls that are made in line: small functions of the unit that call nothing but a few, or are a loop.
 //!
-//! What a call costs besides its code is what it spends, and that stays: fuel and depth are taken as if it were made. The
-//! frame is the caller's; as the depth counts on, the stack has room for more frames than there are. What is left out is
-//! what lies between the two: floats are not made words, and of what is known nothing is tested.
+//! A call in line still spends what a call costs: fuel and depth are taken as if it were made. The frame is the caller's;
+//! since the depth goes on counting, the stack has room for more frames than there are. The border between the two
+//! functions disappears: floats are not turned into words, and what is known is not tested again.
 //!
 //! A function in line is an activation of its own: its registers, what is known of them, its fast and its slow body. It
-//! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. A loop in line
-//! is begun once: where it would be begun anew, with the next slice of fuel or by the slow body, the function is called, so
-//! that what is known of the arguments stays known.
+//! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. A loop in
+//! line is entered once. Where it would be entered again, with the next slice of fuel or by the slow body, the function
+//! is called instead, so that what is known of the arguments stays true.
 use super::activation::Activation;
 use super::{Body, Mode};
 use crate::dataflow::Dataflow;
@@ -96,7 +96,7 @@ impl<'a> Body<'a, '_> {
         let level = self.active.inlined.map_or(0, |inlined| inlined.level);
         let (levels, calls_most) = match self.active.subject.index == Some(index) {
             true => (SELF_LEVELS, CALLS),
-            // What calls itself, or is a loop with calls, has more to do than to be called.
+            // A function that calls itself, or a loop with calls, has more to do than to be called.
             false if calls_itself || flow.loops => (LEVELS, 0),
             false => (LEVELS, CALLS),
         };
@@ -154,7 +154,7 @@ impl<'a> Body<'a, '_> {
         self.return_here();
         let here = self.active.here.clone();
         self.set_word(d, odd);
-        self.go(super::Target::Slow(self.active.at + 1));
+        self.go(super::Destination::Slow(self.active.at + 1));
         self.active.here = here;
         self.b.switch_to_block(usual);
         self.b.seal_block(usual);
@@ -232,7 +232,7 @@ impl<'a> Body<'a, '_> {
         let results = self.b.inst_results(call);
         let (value, budget) = (results[0], results[1]);
         self.b.def_var(self.budget, budget);
-        self.leave_unless(value, super::Target::Stopped);
+        self.leave_unless(value, super::Destination::Stopped);
         self.b.ins().jump(inlined.other, &[value.into()]);
     }
 

@@ -1,19 +1,20 @@
-//! Several rounds of a loop beside each other, where they make inner loops: a group of a loop that loop_nest.rs has followed.
+//! Lanes: several rounds of a loop with inner loops, interleaved. They are a group of a loop that loop_nest.rs has
+//! analysed.
 //!
-//! Each round is a **lane**: activations of its own of all that it calls, in line. All lanes come to an inner loop first,
-//! then its rounds are made once, each for all lanes, and so on; what needs what the round before hands on comes last, lane
-//! behind lane. So chains of operations that wait for each other are as many as there are lanes, and a processor that has
-//! nothing to do but to wait for one of them goes on with the others. Each lane computes what its round would.
+//! Each round is a **lane**, with activations of its own for all that it calls in line. All lanes first run up to an
+//! inner loop. The rounds of that loop are then made once, each for all lanes, and so on. What needs the results of the
+//! round before comes last, one lane after the other. So there are as many independent chains of operations as lanes, and
+//! while one chain waits for a result, the processor goes on with the others. Each lane computes what its round would.
 //!
-//! It is a group like others (unroll.rs): for all that it calls fuel and depth are there before it.
+//! Such a group is like any other (unroll.rs): fuel and depth for all that it calls are there before it begins.
 use super::activation::Activation;
 use super::inline::{Calls, Given};
 use super::unroll::Unrolled;
-use super::{Body, Target};
+use super::{Body, Destination};
 use crate::counted_loops::ROUNDS;
 use crate::kinds::Kinds;
 use crate::linear::Linear;
-use crate::loop_nest::{Inner, LoopNest, Step};
+use crate::loop_nest::{InnerLoop, LoopNest, Step};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -23,13 +24,13 @@ use mote_vm::values::value::{Value as Word, FIXNUM_MAX};
 use std::mem::swap;
 
 /// Those for words, and for floats.
-type Registers = (Vec<Variable>, Vec<Variable>);
+type Variables = (Vec<Variable>, Vec<Variable>);
 
 /// A round: what is known of each of its frames.
 struct Lane<'a>(Vec<(Activation<'a>, Linear)>);
 
 impl<'a> Body<'a, '_> {
-    /// How the rounds of this loop can be made abreast, if they can.
+    /// The nest of this loop, if its rounds can run in lanes.
     pub(super) fn nest(&self) -> Option<LoopNest<'a>> {
         match self.inlining.calls {
             Calls::InLine => LoopNest::of(self.active.subject, self.active.flow, self.functions),
@@ -66,8 +67,8 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// From the end of a plain round to the next: by groups again if there is more fuel than before. Those that were given
-    /// up are so for this slice.
+    /// From the end of a plain round to the next: by groups again if there is more fuel than before. Those that were
+    /// given up are so for this slice.
     pub(super) fn next_round(&mut self, plain: Block) {
         let again = match self.unrolling.abreast_again {
             Some(again) if self.goes_abreast() => again,
@@ -147,7 +148,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// A parameter of the loop, from the registers of one activation of it to those of another.
-    fn hand_over(&mut self, i: usize, from: &Registers, to: &Registers) {
+    fn hand_over(&mut self, i: usize, from: &Variables, to: &Variables) {
         let (from, to) = match self.active.flow.inputs[i] {
             Kinds::FLOAT => (from.1[i], to.1[i]),
             _ => (from.0[i], to.0[i]),
@@ -220,7 +221,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// The call there: where its answer goes, who is called, with what.
+    /// The call there: where its answer goes, the function, its arguments.
     fn call_at(&self, at: Label) -> (Register, u32, &'a [Operand]) {
         match &self.active.subject.code[at as usize] {
             Instr::Call {
@@ -233,7 +234,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// The rounds of an inner loop, each for all lanes.
-    fn inner_loop(&mut self, lanes: &mut [Lane<'a>], inner: &Inner) {
+    fn inner_loop(&mut self, lanes: &mut [Lane<'a>], inner: &InnerLoop) {
         for lane in lanes.iter_mut() {
             self.in_frame(lane, inner.frame, |body| body.begin_inner_loop(inner));
         }
@@ -251,7 +252,7 @@ impl<'a> Body<'a, '_> {
     }
 
     /// Tests what a loop begins with.
-    fn begin_inner_loop(&mut self, inner: &Inner) {
+    fn begin_inner_loop(&mut self, inner: &InnerLoop) {
         let mut tested = Vec::new();
         let mut given = Vec::new();
         for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
@@ -267,7 +268,7 @@ impl<'a> Body<'a, '_> {
             let float = self.b.use_var(self.active.floats[i]);
             if !tested.contains(&float) {
                 let within = self.is_within(inner.within, float);
-                self.leave_unless(within, Target::Slow(0));
+                self.leave_unless(within, Destination::Slow(0));
                 tested.push(float);
             }
             given.push(Given::Float(float));
@@ -275,7 +276,7 @@ impl<'a> Body<'a, '_> {
         self.begin_apart(&given);
     }
 
-    fn inner_rounds(&mut self, lanes: &mut [Lane<'a>], inner: &Inner) {
+    fn inner_rounds(&mut self, lanes: &mut [Lane<'a>], inner: &InnerLoop) {
         let (before, head, done) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -329,8 +330,9 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(done);
     }
 
-    /// What counters have that begin with a constant, when so many rounds of the loop are left: the same for all lanes.
-    fn constant_counters(&mut self, inner: &Inner, left: Value) {
+    /// The values of counters that begin with a constant, when that many rounds of the loop are left: the same for all
+    /// lanes.
+    fn constant_counters(&mut self, inner: &InnerLoop, left: Value) {
         for (i, begun) in inner.begun.iter().enumerate() {
             let (Some(begun), Some(step)) = (begun, inner.counted.steps[i]) else {
                 continue;

@@ -1,15 +1,15 @@
 //! From the instructions of one code to Cranelift's.
 //!
-//! Each code is compiled twice into one native function. The **fast body** assumes what is usual (integers that fit,
-//! floats of common exponents, lists where lists are taken apart) and leaves, at the first thing that is not, for the
-//! same instruction of the **slow body**, which assumes nothing and asks helpers. So the fast body carries types and
-//! unboxed floats along without ever meeting the unusual, and the slow one is small.
+//! Each code is compiled twice into one native function. The **fast body** assumes the usual case: integers that fit,
+//! floats of common exponents, lists where lists are taken apart. Where an assumption fails it leaves for the same
+//! instruction of the **slow body**, which assumes nothing and asks helpers. So the fast body carries types and unboxed
+//! floats along without ever meeting the unusual case, and the slow one is small.
 //!
 //! Registers are variables of Cranelift's SSA construction, one for the value's word and one for the machine float.
 //! [`Here`] says which of them hold at the current point; edges convert to what their target expects.
 //!
-//! Here: the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other files of this
-//! folder.
+//! This file has the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other
+//! files of this folder.
 mod activation;
 mod binaries;
 mod budget;
@@ -31,7 +31,7 @@ use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::plan::Plan;
 use super::subject::Subject;
-use super::unit::{Looked, Unit};
+use super::unit::{Looked, ResolvedUnit};
 use activation::{Activation, Here};
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
@@ -85,7 +85,7 @@ enum Mode {
 
 /// Where control may go.
 #[derive(Clone, Copy)]
-enum Target {
+enum Destination {
     Fast(Label),
     Slow(Label),
     Stopped,
@@ -93,7 +93,7 @@ enum Target {
 
 pub(super) struct Body<'a, 'b> {
     b: FunctionBuilder<'b>,
-    unit: &'a Unit<'a>,
+    unit: &'a ResolvedUnit<'a>,
     functions: &'a [Looked<'a>],
     role: Role,
     /// Whether the behaviour calls anything, and so spends fuel.
@@ -133,7 +133,7 @@ impl<'a, 'b> Body<'a, 'b> {
     /// Compiles the code into the function of the builder; whether calls are in line there.
     pub(super) fn build(
         b: FunctionBuilder<'b>,
-        unit: &'a Unit<'a>,
+        unit: &'a ResolvedUnit<'a>,
         functions: &'a [Looked<'a>],
         (subject, flow, role): (&'a Subject<'a>, &'a Dataflow, Role),
         calls: Calls,
@@ -154,7 +154,7 @@ impl<'a, 'b> Body<'a, 'b> {
     /// The form of a function that answers words: calls the other one.
     pub(super) fn build_boxing(
         b: FunctionBuilder<'b>,
-        unit: &'a Unit<'a>,
+        unit: &'a ResolvedUnit<'a>,
         functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
@@ -180,7 +180,7 @@ impl<'a, 'b> Body<'a, 'b> {
     /// A body of which nothing is there yet, and what its function is called with.
     fn new(
         mut b: FunctionBuilder<'b>,
-        unit: &'a Unit<'a>,
+        unit: &'a ResolvedUnit<'a>,
         functions: &'a [Looked<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
@@ -275,13 +275,13 @@ impl<'a, 'b> Body<'a, 'b> {
             let word = self.b.use_var(self.active.words[i]);
             if *kinds == Kinds::FIXNUM {
                 let is = self.is_fixnum(word);
-                self.leave_unless(is, Target::Slow(0));
+                self.leave_unless(is, Destination::Slow(0));
                 if self.active.flow.counters[i] {
                     self.has_room(word);
                 }
             } else if *kinds == Kinds::FLOAT {
                 let is = self.is_flonum(word);
-                self.leave_unless(is, Target::Slow(0));
+                self.leave_unless(is, Destination::Slow(0));
                 let float = self.decode(word);
                 self.b.def_var(self.active.floats[i], float);
             }
@@ -307,7 +307,7 @@ impl<'a, 'b> Body<'a, 'b> {
             let block = match self.mode {
                 // Also where the jumps that dataflow.rs has met were left out: what is known here is what it knows.
                 Mode::Fast if reached && self.active.flow.labels[i].is_some() => {
-                    Some(self.block_of(Target::Fast(label)))
+                    Some(self.block_of(Destination::Fast(label)))
                 }
                 Mode::Fast => self.active.fast[i],
                 Mode::Slow => self.active.slow[i],
@@ -387,7 +387,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 // A trace shows what the turn would have created.
                 self.write_down();
                 self.halt(Stop::Aborted, Some(reason));
-                self.go(Target::Stopped);
+                self.go(Destination::Stopped);
             }
             Instr::Done => self.end(entry::DONE),
             Instr::Ignore => self.end(entry::IGNORED),

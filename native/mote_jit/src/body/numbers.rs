@@ -1,5 +1,5 @@
 //! Arithmetic in line.
-use super::{Body, Target};
+use super::{Body, Destination};
 use crate::kinds::Kinds;
 use crate::plan::shift;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -10,7 +10,7 @@ use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::FIXNUM_MAX;
 
 impl Body<'_, '_> {
-    /// A primitive on fixnums; leaves the fast body when there is no answer, or something is no fixnum.
+    /// A primitive on fixnums; leaves the fast body when there is no answer, or an operand is not a fixnum.
     pub(super) fn fixnums(&mut self, p: Primitive, args: &[Operand]) -> Value {
         use Primitive as P;
         if p == P::Bsr {
@@ -45,69 +45,20 @@ impl Body<'_, '_> {
     /// On the words of fixnums; `args` are looked at only for constants.
     fn fixnum_operation(&mut self, p: Primitive, words: &[Value], args: &[Operand]) -> Value {
         use Primitive as P;
-        let out = self.out();
         let a = words[0];
         let b = words.get(1).copied().unwrap_or(a);
         let constant = args.get(1).and_then(|arg| self.fixnum_constant(*arg));
         match p {
-            P::Add | P::Sub => {
-                let step = self
-                    .active
-                    .state
-                    .step(p, args, self.active.subject.constants);
-                let counts = step.is_some_and(|param| self.has_room_for_steps(param));
-                let fits = counts
-                    || self
-                        .active
-                        .state
-                        .fits(p, args, self.active.subject.constants);
-                if let Some(k) = constant {
-                    let k = if p == P::Add { k } else { -k };
-                    return self.add_constant(a, k, fits);
-                }
-                if let (P::Add, Some(k)) = (p, self.fixnum_constant(args[0])) {
-                    return self.add_constant(b, k, fits);
-                }
-                // The tag of one of them goes: 2n + (2m + 1), and (2n + 1) - 2m.
-                let b = self.b.ins().iadd_imm_s(b, -1);
-                if fits {
-                    return match p {
-                        P::Add => self.b.ins().iadd(a, b),
-                        _ => self.b.ins().isub(a, b),
-                    };
-                }
-                let (word, overflow) = match p {
-                    P::Add => self.b.ins().sadd_overflow(a, b),
-                    _ => self.b.ins().ssub_overflow(a, b),
-                };
-                self.leave_if(overflow, out);
-                word
-            }
+            P::Add | P::Sub => self.sum(p, (a, b), args, constant),
             P::Mul => {
                 // 2n * m is even, so the tag can be put back without a carry.
                 let even = self.b.ins().iadd_imm_s(a, -1);
                 let m = self.untagged(b);
                 let (even, overflow) = self.b.ins().smul_overflow(even, m);
-                self.leave_if(overflow, out);
+                self.leave_if(overflow, self.out());
                 self.b.ins().bor_imm_s(even, 1)
             }
-            P::Idiv | P::Irem => {
-                let (n, m) = (self.untagged(a), self.untagged(b));
-                if constant.is_none_or(|k| k == 0) {
-                    self.leave_unless(m, out);
-                }
-                let result = match p {
-                    P::Idiv => self.b.ins().sdiv(n, m),
-                    _ => self.b.ins().srem(n, m),
-                };
-                if p == P::Idiv && constant.is_none_or(|k| k == -1) {
-                    // Only the smallest by -1 is too large.
-                    let large = IntCC::SignedGreaterThan;
-                    let large = self.b.ins().icmp_imm_s(large, result, FIXNUM_MAX);
-                    self.leave_if(large, out);
-                }
-                self.tagged(result)
-            }
+            P::Idiv | P::Irem => self.quotient(p, (a, b), constant),
             P::Neg => self.negated(a, None),
             P::Abs => {
                 let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, a, 0);
@@ -126,6 +77,60 @@ impl Body<'_, '_> {
             P::Min => self.b.ins().smin(a, b),
             _ => unreachable!("dataflow.rs plans nothing else for fixnums"),
         }
+    }
+
+    /// A sum or a difference; `constant` is the second argument, if it is one.
+    fn sum(
+        &mut self,
+        p: Primitive,
+        (a, b): (Value, Value),
+        args: &[Operand],
+        constant: Option<i64>,
+    ) -> Value {
+        let adds = p == Primitive::Add;
+        let constants = self.active.subject.constants;
+        let step = self.active.state.step(p, args, constants);
+        let counts = step.is_some_and(|param| self.has_room_for_steps(param));
+        let fits = counts || self.active.state.fits(p, args, constants);
+        if let Some(k) = constant {
+            return self.add_constant(a, if adds { k } else { -k }, fits);
+        }
+        if let (true, Some(k)) = (adds, self.fixnum_constant(args[0])) {
+            return self.add_constant(b, k, fits);
+        }
+        // The tag of one of them goes: 2n + (2m + 1), and (2n + 1) - 2m.
+        let b = self.b.ins().iadd_imm_s(b, -1);
+        if fits {
+            return match adds {
+                true => self.b.ins().iadd(a, b),
+                false => self.b.ins().isub(a, b),
+            };
+        }
+        let (word, overflow) = match adds {
+            true => self.b.ins().sadd_overflow(a, b),
+            false => self.b.ins().ssub_overflow(a, b),
+        };
+        self.leave_if(overflow, self.out());
+        word
+    }
+
+    /// A quotient or a remainder; `constant` is the divisor, if it is one.
+    fn quotient(&mut self, p: Primitive, (a, b): (Value, Value), constant: Option<i64>) -> Value {
+        let (n, m) = (self.untagged(a), self.untagged(b));
+        if constant.is_none_or(|k| k == 0) {
+            self.leave_unless(m, self.out());
+        }
+        let result = match p {
+            Primitive::Idiv => self.b.ins().sdiv(n, m),
+            _ => self.b.ins().srem(n, m),
+        };
+        if p == Primitive::Idiv && constant.is_none_or(|k| k == -1) {
+            // Only the smallest by -1 is too large.
+            let large = IntCC::SignedGreaterThan;
+            let large = self.b.ins().icmp_imm_s(large, result, FIXNUM_MAX);
+            self.leave_if(large, self.out());
+        }
+        self.tagged(result)
     }
 
     /// A fixnum's word and a constant; `fits` if that is known.
@@ -158,7 +163,7 @@ impl Body<'_, '_> {
     /// Leaves for the slow body unless a counter has room.
     pub(super) fn has_room(&mut self, word: Value) {
         let narrow = self.is_narrow(word);
-        self.leave_if(narrow, Target::Slow(0));
+        self.leave_if(narrow, Destination::Slow(0));
     }
 
     /// Whether an integer is one of the outer half: its two highest bits differ.
@@ -237,7 +242,7 @@ impl Body<'_, '_> {
 
     /// Leaves the fast body unless the condition holds.
     pub(super) fn assume(&mut self, condition: Value) {
-        let out: Target = self.out();
+        let out: Destination = self.out();
         self.leave_unless(condition, out);
     }
 

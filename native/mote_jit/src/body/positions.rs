@@ -45,7 +45,7 @@ pub(super) struct Positions {
 
 /// Which.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum PositionIn {
     Heap,
     Queue,
 }
@@ -59,10 +59,10 @@ impl Positions {
         }
     }
 
-    fn at(&mut self, place: Place) -> &mut Position {
+    fn at(&mut self, place: PositionIn) -> &mut Position {
         match place {
-            Place::Heap => &mut self.heap,
-            Place::Queue => &mut self.queue,
+            PositionIn::Heap => &mut self.heap,
+            PositionIn::Queue => &mut self.queue,
         }
     }
 
@@ -87,7 +87,7 @@ impl Positions {
 
 impl Body<'_, '_> {
     /// The position and the end of its room.
-    pub(super) fn position(&mut self, place: Place) -> (Value, Value) {
+    pub(super) fn position(&mut self, place: PositionIn) -> (Value, Value) {
         let position = self.positions.at(place);
         let (next, end) = (position.next, position.end);
         if !std::mem::replace(&mut position.held, true) {
@@ -96,13 +96,13 @@ impl Body<'_, '_> {
         (self.b.use_var(next), self.b.use_var(end))
     }
 
-    pub(super) fn move_position(&mut self, place: Place, to: Value) {
+    pub(super) fn move_position(&mut self, place: PositionIn, to: Value) {
         let position = self.positions.at(place);
         position.moved = true;
         self.b.def_var(position.next, to);
     }
 
-    fn read_position(&mut self, place: Place) {
+    fn read_position(&mut self, place: PositionIn) {
         let turn = self.turn;
         let position = self.positions.at(place);
         let read = |b: &mut FunctionBuilder<'_>, field| b.ins().load(I64, trusted(), turn, field);
@@ -114,7 +114,7 @@ impl Body<'_, '_> {
 
     /// Writes down where the positions are, for a helper. They stay in their variables.
     pub(super) fn write_positions(&mut self) {
-        for place in [Place::Heap, Place::Queue] {
+        for place in [PositionIn::Heap, PositionIn::Queue] {
             let position = self.positions.at(place);
             if position.moved {
                 let next = self.b.use_var(position.next);
@@ -126,7 +126,7 @@ impl Body<'_, '_> {
 
     /// After a helper.
     pub(super) fn read_positions(&mut self) {
-        for place in [Place::Heap, Place::Queue] {
+        for place in [PositionIn::Heap, PositionIn::Queue] {
             if self.positions.at(place).held {
                 self.read_position(place);
             }

@@ -1,5 +1,5 @@
 //! Tuples and lists: taken apart and made.
-use super::positions::Place;
+use super::positions::PositionIn;
 use super::{trusted, Body, Mode};
 use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -157,10 +157,10 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Room for so many granules: the heap's `allocate`. The turn stops when memory is exhausted.
+    /// Room for that many granules: the heap's `allocate`. The turn stops when memory is exhausted.
     pub(super) fn allocate(&mut self, granules: usize) -> Value {
         let bytes = (granules * GRANULE) as i64;
-        let (next, end) = self.position(Place::Heap);
+        let (next, end) = self.position(PositionIn::Heap);
         let after = self.b.ins().iadd_imm_s(next, bytes);
         let (quick, slow) = (self.next_block(), self.b.create_block());
         let merged = self.next_block();
@@ -173,7 +173,7 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(quick);
         self.b.seal_block(quick);
-        self.move_position(Place::Heap, after);
+        self.move_position(PositionIn::Heap, after);
         self.b.ins().jump(merged, &[next.into()]);
 
         self.b.switch_to_block(slow);

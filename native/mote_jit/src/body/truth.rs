@@ -207,7 +207,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp_imm_s(IntCC::Equal, found, tag as i64)
     }
 
-    /// Condition to the label unless both are exactly equal.
+    /// Goes to the label unless both are exactly equal.
     pub(super) fn matching(&mut self, left: Operand, right: Operand, label: Label) {
         let holds = self.compared(Primitive::Same, left, right);
         self.leave_unless(holds, self.to(label));

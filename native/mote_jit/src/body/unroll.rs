@@ -1,17 +1,17 @@
-//! Unrolled loops: several rounds at once of a loop that counts (counted_loops.rs). Those that are made at once are a
-//! **group**.
+//! Unrolled loops: several rounds at once of a loop that counts (counted_loops.rs). The rounds that are made at once are
+//! a **group**.
 //!
-//! A group has the rounds of the plain loop one after the other, or in lanes (lanes.rs). How many groups there is fuel
-//! for, and how many there are before the loop ends, is calculated before the first of them; what they count is how many of
-//! them are left, from which fuel and counters follow where they are asked for.
+//! A group has the rounds of the plain loop one after the other, or in lanes (lanes.rs). The number of groups is computed
+//! before the first of them, from the fuel and from how far the loop is from its end. Groups count only how many of them
+//! are left; fuel and counters are derived from that where they are needed.
 //!
 //! Invariants:
 //! 1. For all groups fuel is left of the slice, and no round of them is the last.
-//! 2. It is made whole or not at all: wherever something is not usual, it goes to the plain loop with what it was begun
-//!    with. So it has no effects, and whatever comes of what is not usual comes of it there.
-//! 3. Floats are known to be finite (intervals.rs), or those that are not are found out at its end: nothing but floats is
-//!    computed from them, and no way depends on one.
-use super::{Body, Target};
+//! 2. A group is made whole or not at all. Wherever something unusual happens, control goes to the plain loop with the
+//!    values that the group was begun with. So a group has no effects, and the plain loop deals with the unusual.
+//! 3. Floats are known to be finite (intervals.rs), or it is tested at the end of the group whether all of them were:
+//!    until then only floats are computed from them, and no branch depends on one.
+use super::{Body, Destination};
 use crate::counted_loops::{Bound, Counted, DISTANCE, ROUNDS};
 use crate::intervals::{self, Interval};
 use crate::kinds::Kinds;
@@ -226,7 +226,7 @@ impl<'a> Body<'a, '_> {
         let group = self.unrolling.group.as_ref().expect("it was begun above");
         if let Some(sum) = group.sum {
             let finite = self.is_finite(sum);
-            self.leave_unless(finite, Target::Slow(0));
+            self.leave_unless(finite, Destination::Slow(0));
         }
         let group = self.unrolling.group.take().expect("as above");
         self.counters_go_on(&group);
@@ -306,7 +306,7 @@ impl<'a> Body<'a, '_> {
             .collect()
     }
 
-    /// The word of a parameter after so many groups.
+    /// The word of a parameter after that many groups.
     fn ahead(&mut self, word: Value, step: i64, groups: Value) -> Value {
         if step == 0 {
             return word;

@@ -8,7 +8,7 @@ use crate::world;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::look::trace::{Filter, Witness};
-use mote_vm::look::turn::{Outcome, TurnSeen};
+use mote_vm::look::turn::{SeenOutcome, TurnSeen};
 use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::threads::seeded::Schedule;
@@ -84,9 +84,9 @@ impl Witness for Keeper {
     fn turn(&self, machine: &dyn Carrier, _: u64, turn: &TurnSeen<'_>) -> bool {
         let mut notes = self.0.lock().unwrap();
         let outcome = match turn.outcome {
-            Outcome::Committed => "commits".to_string(),
-            Outcome::Ignored => "ignored".to_string(),
-            Outcome::Aborted(reason) => notes.write(machine, reason),
+            SeenOutcome::Committed => "commits".to_string(),
+            SeenOutcome::Ignored => "ignored".to_string(),
+            SeenOutcome::Aborted(reason) => notes.write(machine, reason),
         };
         let creates: Vec<_> = turn
             .effects

@@ -6,7 +6,7 @@ use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::{names, Name};
 use crate::term::read::{list_cell, tuple_elements};
 use mote_vm::boundary::parcel::Parcel;
-use mote_vm::machine::{Behaviour, CreateError, Machine};
+use mote_vm::machine::{BehaviourVersion, CreateError, Machine};
 use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
@@ -16,12 +16,12 @@ const BATCH: usize = 500;
 /// Parts that creating an actor counts as, beside those of its captures.
 const PARTS: usize = 2;
 
-type Kind = (Name, Name, u64);
+type BehaviourParts = (Name, Name, u64);
 
 pub fn create_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
-    behaviour: Kind,
+    behaviour: BehaviourParts,
     captures: Term<'a>,
     sponsor: Term<'a>,
     means: Means<'a>,
@@ -35,7 +35,7 @@ pub fn create_within<'a>(
 /// A new actor, or why there is none; the caller releases the key.
 pub fn make<'a>(
     resource: &ResourceArc<MachineResource>,
-    behaviour: Kind,
+    behaviour: BehaviourParts,
     captures: Term<'a>,
     pinned: Term<'a>,
     means: Means<'a>,
@@ -51,7 +51,7 @@ pub fn make<'a>(
 pub fn create_many_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
-    behaviour: Kind,
+    behaviour: BehaviourParts,
     captures: Term<'a>,
     sponsor: Term<'a>,
 ) -> Term<'a> {
@@ -69,7 +69,7 @@ pub fn create_many_within<'a>(
 /// The first of them, as many as are good for a scheduler; what is left, and why.
 fn make_many<'a>(
     resource: &MachineResource,
-    kind: Kind,
+    kind: BehaviourParts,
     list: Term<'a>,
     pinned: Term<'a>,
 ) -> Result<(Vec<Key>, Term<'a>, Atom), Atom> {
@@ -105,9 +105,9 @@ fn make_many<'a>(
 /// The present version of a behaviour, if it is that one.
 fn behaviour(
     machine: &Machine,
-    (Name(module), Name(name), version): Kind,
+    (Name(module), Name(name), version): BehaviourParts,
     captures: usize,
-) -> Result<Behaviour, Atom> {
+) -> Result<BehaviourVersion, Atom> {
     match machine.behaviour(module, name, captures) {
         Some((behaviour, hash)) if hash == version => Ok(behaviour),
         _ => Err(names::load()),
@@ -118,10 +118,10 @@ fn behaviour(
 pub fn prepare<'a>(
     resource: &MachineResource,
     machine: &Machine,
-    kind: Kind,
+    kind: BehaviourParts,
     captures: Term<'a>,
     means: Means<'a>,
-) -> Result<(Behaviour, Parcel), Atom> {
+) -> Result<(BehaviourVersion, Parcel), Atom> {
     let behaviour = behaviour(machine, kind, tuple_elements(captures).len())?;
     let mut writer = Writer::new(resource, machine, means);
     writer.term(captures)?;

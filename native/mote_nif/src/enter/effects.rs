@@ -9,7 +9,7 @@ use crate::held::machine::MachineResource;
 use crate::term::atoms::{self, names};
 use crate::term::read::{self, list_cell, tuple_elements};
 use mote_vm::base::atom::Atom;
-use mote_vm::machine::{Behaviour, Effect, Effects, Machine};
+use mote_vm::machine::{BehaviourVersion, Effect, Effects, Machine};
 use rustler::types::atom::Atom as BeamAtom;
 use rustler::{Encoder, Env, Term};
 
@@ -146,7 +146,10 @@ impl<'m, 'a> Reader<'m, 'a> {
     }
 
     /// The behaviour of a struct, none of `:sink`, and how many captures it has, which are noted down.
-    fn behaviour(&mut self, term: Term<'a>) -> Result<(Option<Behaviour>, usize), Refused<'a>> {
+    fn behaviour(
+        &mut self,
+        term: Term<'a>,
+    ) -> Result<(Option<BehaviourVersion>, usize), Refused<'a>> {
         if term.is_atom() {
             return Ok((None, 0));
         }

@@ -2,7 +2,7 @@
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::deliver::at_once;
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::held::foreign::Awaiting;
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Customer};
@@ -11,8 +11,8 @@ use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 use std::sync::Arc;
 
-/// Asks for a process that waits at once, and runs the turns meanwhile: what it has to know. That is the answer or why there is
-/// none, if that was found out by then; or the asker's side, with which it is to wait (`wait_within`).
+/// Asks for a process that waits at once, and runs the turns meanwhile. Returns the answer, or why there is none, if that
+/// is known by then; otherwise the asker's side, with which the process is to wait (`wait_within`).
 pub fn call_within<'a>(
     env: Env<'a>,
     target: (Term<'a>, Term<'a>, Term<'a>),
@@ -32,13 +32,13 @@ fn call<'a>(
     means: Means<'a>,
 ) -> Result<Term<'a>, Atom> {
     let resource: ResourceArc<MachineResource> = machine.decode().map_err(|_| names::unknown())?;
-    let target = Target::of(&resource, key, sponsor)?;
+    let target = Addressee::of(&resource, key, sponsor)?;
     let mut writer = Writer::new(target.resource, target.machine, means);
     let customer = Customer::calling(env.pid(), resource.clone(), target.key);
     let waiting = Arc::new(Awaiting::calling(customer));
     writer.request_of(waiting.clone());
     let asker = Asker::of(waiting.customer());
-    // What is not asked is closed by the asker's end, before that of the customer.
+    // A question that was not put is closed by the asker's side, before the customer's.
     writer.term(request)?;
     writer.count_spent(env);
     let parcel = writer.builder.finish();
@@ -71,7 +71,7 @@ pub fn ask_within<'a>(
     tag: Term<'a>,
     means: Means<'a>,
 ) -> Term<'a> {
-    let target = match Target::find((machine, key, sponsor)) {
+    let target = match Addressee::find((machine, key, sponsor)) {
         Ok(target) => target,
         Err(word) => return word.encode(env),
     };
@@ -84,7 +84,8 @@ pub fn ask_within<'a>(
     })
 }
 
-/// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process then.
+/// The asker's side of a question by the calling process, or why it could not be asked; nothing is sent to the process
+/// then.
 pub fn question<'a>(
     env: Env<'a>,
     machine: Term<'a>,

@@ -1,7 +1,7 @@
 //! Awaiting for room in a sponsor.
 //!
 //! As in drain.rs, the notification is the dropping of a resource: only destructors may send a message from anywhere.
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::held::question::Customer;
 use crate::term::send::send_in;
 use mote_vm::boundary::parcel::Parcel;
@@ -46,7 +46,7 @@ impl Resource for Admission {}
 
 impl Admission {
     /// Sends with it; without it when it was used before.
-    pub fn send(&self, target: &Target<'_>, message: Parcel) -> Result<(), Atom> {
+    pub fn send(&self, target: &Addressee<'_>, message: Parcel) -> Result<(), Atom> {
         match self.0.lock().take() {
             Some(permit) => target.send_permitted(permit, message),
             None => target.send(message),

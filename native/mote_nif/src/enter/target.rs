@@ -23,7 +23,7 @@ pub fn refusal(refusal: Refusal) -> Atom {
 }
 
 /// Where a message goes.
-pub struct Target<'a> {
+pub struct Addressee<'a> {
     /// The actor's machine.
     pub resource: &'a MachineResource,
     /// The same, running.
@@ -34,11 +34,11 @@ pub struct Target<'a> {
     pub sponsor: Option<SponsorId>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> Addressee<'a> {
     /// The fields of an address, or what is wrong with them.
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
-        Target::of(resource, key, name)
+        Addressee::of(resource, key, name)
     }
 
     /// The same in a machine that was found.
@@ -46,7 +46,7 @@ impl<'a> Target<'a> {
         let machine = resource.running().ok_or_else(names::stopped)?;
         let key = parse_key(key).ok_or_else(names::unknown)?;
         let sponsor = sponsor(machine, name)?;
-        Ok(Target {
+        Ok(Addressee {
             resource,
             machine,
             key,
@@ -96,7 +96,7 @@ pub fn send_within<'a>(
     message: Term<'a>,
     means: Means<'a>,
 ) -> Atom {
-    let sent = Target::find(target).and_then(|target| {
+    let sent = Addressee::find(target).and_then(|target| {
         let mut writer = Writer::new(target.resource, target.machine, means);
         writer.term(message)?;
         writer.count_spent(message.get_env());

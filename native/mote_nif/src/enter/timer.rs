@@ -1,7 +1,7 @@
 //! Messages after some time.
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::held::structs;
 use mote_vm::base::ids::TimerId;
 use rustler::{Atom, Encoder, Env, Term};
@@ -26,7 +26,7 @@ fn arm<'a>(
     milliseconds: u64,
     means: Means<'a>,
 ) -> Result<TimerId, Atom> {
-    let target = Target::find(target)?;
+    let target = Addressee::find(target)?;
     let mut writer = Writer::new(target.resource, target.machine, means);
     writer.term(message)?;
     writer.count_spent(message.get_env());

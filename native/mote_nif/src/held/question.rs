@@ -1,10 +1,11 @@
-//! Questions: who waits for one answer, who gives it, and what both share. How an answer gets there is in
-//! deliver/answer.rs.
+//! Questions: the side that waits for one answer, the side that gives it, and what both share. deliver/answer.rs says how
+//! an answer gets there.
 //!
 //! Invariants:
-//! 1. A question is left open once, by whoever claims the answer or gives up waiting; the claimant answers.
-//! 2. An abort answers a question only if it was that of who was asked, in a turn that was given the customer: others whom
-//!    the customer was passed to may be one of several who have it.
+//! 1. A question is closed once, by the claimant of the answer or by an asker that gives up waiting; the claimant
+//!    answers.
+//! 2. An abort answers a question only if it aborts a turn of the actor that was asked, and that turn was given the
+//!    customer. Another actor that the customer was passed on to may be one of several that have it.
 use crate::held::call::Call;
 use crate::held::cell::Cell;
 use crate::held::machine::MachineResource;
@@ -45,7 +46,7 @@ impl Questions {
         self.broken.fetch_add(1, Relaxed);
     }
 
-    /// How many are open, and how many nobody could answer any more while the machine was running.
+    /// How many are open; and how many could no longer be answered by anybody while the machine was running.
     pub fn counts(&self) -> (u64, u64) {
         (self.open.load(Relaxed), self.broken.load(Relaxed))
     }
@@ -133,7 +134,7 @@ impl Question {
         left
     }
 
-    /// The end of it for who asked; the state that it was in.
+    /// The asker's end of it. Returns the state that it was in.
     fn close(&self) -> u8 {
         // As in `leave`.
         let state = self.state.swap(CLOSED, AcqRel);
@@ -144,7 +145,7 @@ impl Question {
     }
 }
 
-/// What whoever closes a question has to expect.
+/// What a caller that closes a question has to expect.
 pub enum Closed {
     /// Nothing: it was open.
     Now,
@@ -154,7 +155,7 @@ pub enum Closed {
     Before,
 }
 
-/// The side of who waits. It does not keep the customer, whose last reference gone means that nobody can answer.
+/// The asker's side. It does not keep the customer: when the last reference to that is gone, nobody can answer.
 pub struct Asker(Arc<Question>);
 
 impl Asker {
@@ -192,7 +193,7 @@ impl Drop for Asker {
 #[rustler::resource_impl]
 impl Resource for Asker {}
 
-/// Who was asked.
+/// Whom a question was put to.
 pub enum Asked {
     /// The machine itself, or another question.
     Nobody,
@@ -201,7 +202,7 @@ pub enum Asked {
     Launched(AtomicUsize),
 }
 
-/// The side of who answers: one awaited answer.
+/// The side that answers: one awaited answer.
 pub struct Customer {
     pub pid: LocalPid,
     /// Of the message, where the way of the answer is one.
@@ -212,7 +213,7 @@ pub struct Customer {
 }
 
 impl Customer {
-    /// A customer who waits in `pid` for a message with that tag from the actor of a key, and the side of that process.
+    /// A customer that waits in `pid` for a message with that tag from the actor of a key, and the side of that process.
     pub fn asking(
         pid: LocalPid,
         tag: Term<'_>,
@@ -235,8 +236,8 @@ impl Customer {
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
-    /// The same, who waits for what the machine answers itself, or another question does: it is counted, but no reason to
-    /// look anew whether somebody waits in vain.
+    /// The same for an answer that comes from the machine itself, or from another question. It is counted, but gives no
+    /// reason to look again whether somebody waits in vain.
     pub fn inquiring(
         pid: LocalPid,
         tag: Term<'_>,
@@ -248,7 +249,7 @@ impl Customer {
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
-    /// The same, who waits for the machine itself: no actor can break that promise, so it is not looked for.
+    /// The same for the machine itself: no actor can break that promise, so nobody looks whether it is broken.
     pub fn of_machine(
         pid: LocalPid,
         tag: Term<'_>,
@@ -270,8 +271,8 @@ impl Customer {
         Customer::with(pid, None, question, machine, asked)
     }
 
-    /// A customer whose answer the call in `pid` returns that asks the actor of a key. No resource yet: most are answered
-    /// before Elixir ever sees them.
+    /// A customer for a call in `pid` that asks the actor of a key and returns the answer itself. It has no resource yet:
+    /// most are answered before Elixir ever sees them.
     pub fn calling(pid: LocalPid, machine: ResourceArc<MachineResource>, asked: Key) -> Customer {
         let call = Way::Returned(Call::default());
         Customer {
@@ -331,8 +332,8 @@ impl Customer {
         self.question.cell().is_some()
     }
 
-    /// Whether it is a future that was killed: also a call that nobody refers to any more, which has no effects that
-    /// anybody could miss.
+    /// Whether it is a future that was killed; or a call that nobody refers to any more, since nobody could miss its
+    /// effects.
     pub fn is_killed(&self) -> bool {
         let state = self.question.state.load(Acquire);
         let cell = self.question.cell().filter(|_| state != OPEN);
@@ -344,7 +345,7 @@ impl Customer {
         &self.pid
     }
 
-    /// Says who is asked, before that one can run.
+    /// Sets whom it is put to, before that actor can run.
     pub fn is_for(&self, actor: ActorRef<'_>) {
         if let Asked::Launched(identity) = &self.asked {
             // Relaxed: the inbox that the request enters orders it before the turn.

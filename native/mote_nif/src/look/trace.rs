@@ -8,7 +8,7 @@ use crate::term::own_term::OwnTerm;
 use crate::term::pattern::Pattern;
 use mote_vm::base::ids::BehaviourName;
 use mote_vm::look::trace::Witness;
-use mote_vm::look::turn::{Created, Outcome, TurnSeen};
+use mote_vm::look::turn::{Created, SeenOutcome, TurnSeen};
 use mote_vm::values::foreign::Carrier;
 use mote_vm::{Origin, Term as Value};
 use rustler::types::tuple::make_tuple;
@@ -56,9 +56,9 @@ pub fn turn<'a>(
         machine,
     };
     let outcome = match seen.outcome {
-        Outcome::Committed => names::commit().to_term(env),
-        Outcome::Ignored => names::ignored().to_term(env),
-        Outcome::Aborted(why) => (names::abort(), make.value(why)).encode(env),
+        SeenOutcome::Committed => names::commit().to_term(env),
+        SeenOutcome::Ignored => names::ignored().to_term(env),
+        SeenOutcome::Aborted(why) => (names::abort(), make.value(why)).encode(env),
     };
     let sends: Vec<_> = effects
         .sends

@@ -1,6 +1,6 @@
 //! Many messages in one call.
 use crate::enter::batch::{address_of, sponsor_of, Run};
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements, word_of};
@@ -16,7 +16,7 @@ fn send_many<'a>(
     sponsor: Term<'a>,
     messages: Term<'a>,
 ) -> Term<'a> {
-    let found = Target::find((machine, key, sponsor)).and_then(|target| {
+    let found = Addressee::find((machine, key, sponsor)).and_then(|target| {
         let held = target.machine.hold(target.key);
         Ok((held.ok_or_else(names::unknown)?, target))
     });

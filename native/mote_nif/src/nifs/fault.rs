@@ -1,6 +1,6 @@
 //! A fault on purpose, for the tests of what a fault does.
 use crate::deliver::trap::Trap;
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::term::atoms::names;
 use mote_vm::base::atom::Atom as Name;
 use mote_vm::boundary::parcel::Builder;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Sends `{customer, nil}`: when the actor answers, the thread that commits its turn panics. As `send`.
 #[rustler::nif]
 fn send_trap<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>) -> Atom {
-    let sent = Target::find((machine, key, sponsor)).and_then(|target| {
+    let sent = Addressee::find((machine, key, sponsor)).and_then(|target| {
         let mut builder = Builder::new();
         builder.tuple(2);
         builder.foreign(Arc::new(Trap));

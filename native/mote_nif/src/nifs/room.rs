@@ -2,7 +2,7 @@
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::enter::room::{Admission, Hope, PlaceInLine};
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;
@@ -19,7 +19,7 @@ fn wait_for_room<'a>(
     sponsor: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    let target = match Target::find((machine, key, sponsor)) {
+    let target = match Addressee::find((machine, key, sponsor)) {
         Ok(target) => target,
         Err(word) => return word.encode(env),
     };
@@ -66,7 +66,7 @@ fn send_permitted<'a>(
     message: Term<'a>,
     kept: Term<'a>,
 ) -> Atom {
-    let sent = Target::find((machine, key, sponsor)).and_then(|target| {
+    let sent = Addressee::find((machine, key, sponsor)).and_then(|target| {
         let mut writer = Writer::new(target.resource, target.machine, Means::dirty(kept));
         writer.term(message)?;
         let parcel = writer.builder.finish();

@@ -1,7 +1,7 @@
 //! Looking inside of a machine.
 use crate::deliver::message::post;
 use crate::enter::question::inquiry;
-use crate::enter::target::Target;
+use crate::enter::target::Addressee;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
 use crate::look::survey::{behaviour, figures, graph, show, survey};
@@ -81,7 +81,7 @@ fn actor_graph<'a>(
     limit: usize,
     tag: Term<'a>,
 ) -> Term<'a> {
-    if let Err(word) = Target::find((machine, key, names::nil().to_term(env))) {
+    if let Err(word) = Addressee::find((machine, key, names::nil().to_term(env))) {
         return word.encode(env);
     }
     let Some(key) = parse_key(key) else {
@@ -101,7 +101,7 @@ fn actor_graph<'a>(
 /// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes, complete}}`.
 #[rustler::nif]
 fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>) -> Term<'a> {
-    let target = match Target::find((machine, key, names::nil().to_term(env))) {
+    let target = match Addressee::find((machine, key, names::nil().to_term(env))) {
         Ok(target) => target,
         Err(word) => return word.encode(env),
     };

@@ -7,3 +7,4 @@ pub(crate) mod refusal;
 pub mod room;
 pub mod timers;
 pub(crate) mod trickle;
+pub(crate) mod turn_outside;

@@ -5,9 +5,9 @@ use std::ffi::c_void;
 
 /// A compiled behaviour: runs a turn of the actor, which has begun, on the message. The first argument is the turn, whose
 /// type is of a later layer.
-pub(crate) type Entry = extern "C" fn(*mut c_void, *const Actor, Value) -> u32;
+pub(crate) type EntryPoint = extern "C" fn(*mut c_void, *const Actor, Value) -> u32;
 
-/// What an [`Entry`] answers: the turn ended normally.
+/// What an [`EntryPoint`] answers: the turn ended normally.
 pub const DONE: u32 = 0;
 /// The message matched no clause.
 pub const IGNORED: u32 = 1;

@@ -7,7 +7,7 @@
 //!    a slot (acquire) or from an actor that such a thread made finds its code.
 mod install;
 
-use super::entry::{absent, Entry, IGNORED};
+use super::entry::{absent, EntryPoint, IGNORED};
 use super::memory::CodeMemory;
 use super::op::{Code, Op};
 use super::slots::{BehaviourSlot, FunctionSlot};
@@ -27,6 +27,13 @@ use std::sync::Arc;
 
 /// A name that code refers to: module, name, arity or captures.
 pub(crate) type FullName = (Atom, Atom, u32);
+
+/// A version of a behaviour that a machine has; good for creating actors there and nowhere else.
+#[derive(Clone)]
+pub struct BehaviourVersion {
+    pub(crate) id: BehaviourId,
+    pub(crate) program: Arc<Program>,
+}
 
 /// One installed version of a behaviour.
 pub(crate) struct BehaviourCode {
@@ -136,7 +143,7 @@ impl Program {
 
     /// What runs a turn of a behaviour.
     #[inline(always)]
-    pub(crate) fn entry(&self, id: BehaviourId) -> Entry {
+    pub(crate) fn entry(&self, id: BehaviourId) -> EntryPoint {
         if cfg!(any(miri, loom)) {
             // Neither knows native code.
             return absent;
@@ -145,10 +152,10 @@ impl Program {
         let entry = self.row(id).entry.load(Ordering::Acquire);
         // SAFETY: `set_entry` stores nothing but functions of this type, of ours or in code memory that lives as long as
         // the program.
-        unsafe { std::mem::transmute::<*mut u8, Entry>(entry) }
+        unsafe { std::mem::transmute::<*mut u8, EntryPoint>(entry) }
     }
 
-    fn set_entry(&self, id: BehaviourId, entry: Entry) {
+    fn set_entry(&self, id: BehaviourId, entry: EntryPoint) {
         // Release: whoever finds native code sees it complete.
         let entry = entry as *mut u8;
         self.row(id).entry.store(entry, Ordering::Release);

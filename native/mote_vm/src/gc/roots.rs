@@ -13,7 +13,7 @@
 //! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). What
 //! is in a parcel that is still being written is held by it (parcel.rs, invariant 2).
 use crate::machine::Machine;
-use crate::threads::inbox::{Entry, Inbox, Waiting};
+use crate::threads::inbox::{Content, Entry, Inbox};
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::visitor::Visitor;
 use crate::values::handles::Handles;
@@ -31,24 +31,24 @@ pub(crate) trait RootVisitor: Visitor {
     }
 
     /// What waits in an inbox.
-    fn waiting(&mut self, waiting: Waiting<'_>) {
+    fn waiting(&mut self, waiting: Content<'_>) {
         match waiting {
-            Waiting::Event(event) => self.event(event),
-            Waiting::Entry(Entry::Given(events)) => {
+            Content::Event(event) => self.event(event),
+            Content::Entry(Entry::Given(events)) => {
                 events.iter().for_each(|event| self.event(*event));
             }
-            Waiting::Entry(Entry::Message(target, parcel)) => {
+            Content::Entry(Entry::Message(target, parcel)) => {
                 self.actor(target.0);
                 parcel.each_address(|value| self.value(value));
             }
-            Waiting::Entry(Entry::Batch(batch)) => {
+            Content::Entry(Entry::Batch(batch)) => {
                 batch.each_target(|target| self.actor(target.0));
                 batch.each_address(|value| self.value(value));
             }
-            Waiting::Entry(Entry::Inspect(target, _)) => self.actor(target.0),
-            Waiting::Entry(
+            Content::Entry(Entry::Inspect(target, _)) => self.actor(target.0),
+            Content::Entry(
                 Entry::Migrate(..)
-                | Entry::Call(_)
+                | Entry::Errand(_)
                 | Entry::Collect(_)
                 | Entry::Alarm
                 | Entry::Retire,
@@ -92,7 +92,7 @@ mod tests {
     use crate::testing::still::Still;
     use crate::threads::away::Away;
     use crate::threads::watch::{Watch, Watched};
-    use crate::turns::leaving::Kind;
+    use crate::turns::leaving::ListKind;
     use crate::turns::queue::Event;
     use crate::values::actor::Actor;
     use crate::values::handles::Target;
@@ -177,8 +177,8 @@ mod tests {
     fn forwarded_events_are_roots() {
         let mut still = Still::new(1);
         let leaving = &mut still.thread.turn.leaving;
-        leaving.add(1, Kind::Owner, event(1, 2));
-        leaving.add(2, Kind::Entrance, event(3, 4));
+        leaving.add(1, ListKind::Owner, event(1, 2));
+        leaving.add(2, ListKind::Entrance, event(3, 4));
         assert_eq!(still.roots(), [1, 2, 3, 4]);
     }
 

@@ -21,7 +21,7 @@ pub enum StepError {
 }
 
 /// What is done with the turn of a step; none if nothing was queued.
-type See = Box<dyn FnOnce(&Machine, Option<&TurnSeen<'_>>) + Send>;
+type SeeTurn = Box<dyn FnOnce(&Machine, Option<&TurnSeen<'_>>) + Send>;
 
 impl Machine {
     /// Runs no more turns. Threads see it after their batch: a survey waits for all of them.
@@ -45,7 +45,7 @@ impl Machine {
     /// Runs one turn of a paused machine: the next one of that sponsor, or of the first. `see` is called on the
     /// sponsor's thread, when it is known how the turn ends and before anything of it is visible; with none if nothing is
     /// queued.
-    pub fn step(&self, sponsor: Option<Atom>, see: See) -> Result<(), StepError> {
+    pub fn step(&self, sponsor: Option<Atom>, see: SeeTurn) -> Result<(), StepError> {
         if !self.is_paused() {
             return Err(StepError::Running);
         }
@@ -57,14 +57,14 @@ impl Machine {
         if sponsor.stations.len() > 1 || sponsor.outside.is_some() {
             return Err(StepError::ManyThreads);
         }
-        let call = thread::call(|thread| thread.step(see));
-        self.push(sponsor.lead(), Entry::Call(call));
+        let call = thread::errand(|thread| thread.step(see));
+        self.push(sponsor.lead(), Entry::Errand(call));
         Ok(())
     }
 }
 
 impl Dispatch {
-    fn step(&mut self, see: See) {
+    fn step(&mut self, see: SeeTurn) {
         let machine = self.place.machine.clone();
         let mut see = Some(see);
         // What came in between was accepted before.

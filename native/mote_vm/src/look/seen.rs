@@ -5,7 +5,7 @@
 //! message) is that of a new actor; and a new actor that what is staged does not reach is garbage already. Of an aborted
 //! turn the new actors are shown, and that it is aborted; they are no addresses (turn/staged.rs).
 use super::reach::{captures, Reach};
-use super::turn::{Created, Effects, Outcome, Seen, TurnSeen};
+use super::turn::{Created, Seen, SeenEffects, SeenOutcome, TurnSeen};
 use super::BehaviourName;
 use crate::code::program::BehaviourCode;
 use crate::threads::dispatch::Verdict;
@@ -33,21 +33,21 @@ impl Dispatch {
     ) -> TurnSeen<'_> {
         // SAFETY: its event was queued, so it is alive; it is unchanged until the commit.
         let actor = unsafe { &*event.target };
-        let mut effects = Effects::default();
+        let mut effects = SeenEffects::default();
         let outcome = match verdict {
             Verdict::Commits => {
                 let look = StagedLook::at(self, Staged::certain(&self.turn));
                 look.at_effects(&mut effects);
                 look.at_new(event, None, &mut effects);
-                Outcome::Committed
+                SeenOutcome::Committed
             }
             Verdict::Aborted(reason) => {
                 let look = StagedLook::at(self, Staged::undone(&self.turn));
                 look.at_new(event, Some(*reason), &mut effects);
-                Outcome::Aborted(look.seen(*reason))
+                SeenOutcome::Aborted(look.seen(*reason))
             }
             // A turn that is postponed is not looked at.
-            Verdict::Ignored | Verdict::Postponed => Outcome::Ignored,
+            Verdict::Ignored | Verdict::Postponed => SeenOutcome::Ignored,
         };
         let captures = captured(behaviour.captures as usize, actor.state());
         TurnSeen {
@@ -83,7 +83,7 @@ impl<'m> StagedLook<'m> {
         Term::of(value, self.staged)
     }
 
-    fn at_effects(&self, effects: &mut Effects<'m>) {
+    fn at_effects(&self, effects: &mut SeenEffects<'m>) {
         let turn = self.turn;
         let seen = |value| self.seen(value);
         let mut omitted = 0;
@@ -126,7 +126,7 @@ impl<'m> StagedLook<'m> {
     }
 
     /// The new actors, also those that are only in the reason of an abort.
-    fn at_new(&self, event: Event, reason: Option<Value>, effects: &mut Effects<'m>) {
+    fn at_new(&self, event: Event, reason: Option<Value>, effects: &mut SeenEffects<'m>) {
         let created = self.turn.counts.creates - self.turn.savepoint.creates;
         if created > 0 {
             let found = self.created(event, reason);

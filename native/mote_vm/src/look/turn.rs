@@ -21,15 +21,15 @@ pub struct TurnSeen<'m> {
     /// The message.
     pub message: Term<'m>,
     /// How it ends.
-    pub outcome: Outcome<'m>,
+    pub outcome: SeenOutcome<'m>,
     /// What it has staged.
-    pub effects: Effects<'m>,
+    pub effects: SeenEffects<'m>,
     /// Calls, tail calls and loop steps.
     pub fuel: u64,
 }
 
 /// How a turn ends.
-pub enum Outcome<'m> {
+pub enum SeenOutcome<'m> {
     /// It commits.
     Committed,
     /// The message matched no clause.
@@ -41,7 +41,7 @@ pub enum Outcome<'m> {
 /// What a turn commits, the first hundred of each kind; of one that is aborted only the actors that there would have
 /// been.
 #[derive(Default)]
-pub struct Effects<'m> {
+pub struct SeenEffects<'m> {
     /// New actors, in the order in which the others mention them.
     pub creates: Vec<Created<'m>>,
     /// Targets and messages: those to actors first, then those to the outside.

@@ -1,6 +1,6 @@
 //! How many events wait, and for whom. Nothing is parked on actors: their events are in queues and inboxes.
 use crate::machine::Machine;
-use crate::threads::inbox::{Entry, Waiting};
+use crate::threads::inbox::{Content, Entry};
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
@@ -58,12 +58,12 @@ fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {
     station.inbox.each(|waiting| each_target(waiting, show));
 }
 
-fn each_target(waiting: Waiting<'_>, show: &mut impl FnMut(*const Actor)) {
+fn each_target(waiting: Content<'_>, show: &mut impl FnMut(*const Actor)) {
     match waiting {
-        Waiting::Event(event) => show(event.target),
-        Waiting::Entry(Entry::Given(events)) => events.iter().for_each(|event| show(event.target)),
-        Waiting::Entry(Entry::Message(target, _)) => show(target.0),
-        Waiting::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),
-        Waiting::Entry(_) => {}
+        Content::Event(event) => show(event.target),
+        Content::Entry(Entry::Given(events)) => events.iter().for_each(|event| show(event.target)),
+        Content::Entry(Entry::Message(target, _)) => show(target.0),
+        Content::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),
+        Content::Entry(_) => {}
     }
 }

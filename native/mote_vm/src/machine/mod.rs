@@ -202,11 +202,16 @@ impl Machine {
     }
 
     /// The current version of a behaviour, and the hash of its unit.
-    pub fn behaviour(&self, module: Atom, name: Atom, captures: usize) -> Option<(Behaviour, u64)> {
+    pub fn behaviour(
+        &self,
+        module: Atom,
+        name: Atom,
+        captures: usize,
+    ) -> Option<(BehaviourVersion, u64)> {
         let captures = u32::try_from(captures).ok()?;
         let (id, hash) = self.0.program.find((module, name, captures))?;
         let program = self.0.program.clone();
-        Some((Behaviour { id, program }, hash))
+        Some((BehaviourVersion { id, program }, hash))
     }
 
     /// The sponsor of that name.

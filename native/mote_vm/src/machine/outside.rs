@@ -10,7 +10,7 @@ use crate::boundary::refusal::{Refusal, Refused};
 use crate::boundary::room::{InLine, Permit};
 use crate::heap::Heap;
 use crate::look::inspect;
-use crate::machine::contract::{Behaviour, CreateError, LaunchError, Look, Outcome};
+use crate::machine::contract::{BehaviourVersion, CreateError, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in;
@@ -32,14 +32,14 @@ type Pushed = Result<Wakes, (Refused, Entry)>;
 
 /// The sponsor that a message enters by, if that is not the first one.
 #[derive(Default)]
-struct Way(Option<Arc<Sponsor>>);
+struct Via(Option<Arc<Sponsor>>);
 
 impl Machine {
     /// Creates an actor, pinned to a sponsor if one is given; `captures` holds a tuple of as many values as the
     /// behaviour captures. The caller owns the handle.
     pub fn create(
         &self,
-        behaviour: &Behaviour,
+        behaviour: &BehaviourVersion,
         pinned: Option<SponsorId>,
         captures: Parcel,
     ) -> Result<Key, CreateError> {
@@ -53,7 +53,7 @@ impl Machine {
     /// for the handle. `known` gets the actor before it can run.
     pub fn launch(
         &self,
-        behaviour: &Behaviour,
+        behaviour: &BehaviourVersion,
         sponsor: Option<SponsorId>,
         captures: Parcel,
         mut message: Parcel,
@@ -64,7 +64,7 @@ impl Machine {
         }
         // Until the inbox keeps them.
         let _held = message.take_held();
-        let mut way = Way::default();
+        let mut way = Via::default();
         let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut None, Sender::GoesOn);
         let pushed = self
             .create_for(behaviour, None, captures, |actor| {
@@ -80,7 +80,7 @@ impl Machine {
     /// which are in the order of the captures.
     pub fn create_many(
         &self,
-        behaviour: &Behaviour,
+        behaviour: &BehaviourVersion,
         pinned: Option<SponsorId>,
         captures: Vec<Parcel>,
     ) -> Result<Vec<Key>, CreateError> {
@@ -100,7 +100,7 @@ impl Machine {
     /// Creates an actor, and lets `hold` see to it that a collection finds it.
     fn create_for<R>(
         &self,
-        behaviour: &Behaviour,
+        behaviour: &BehaviourVersion,
         pinned: Option<SponsorId>,
         captures: Parcel,
         hold: impl FnOnce(*const Actor) -> R,
@@ -116,7 +116,7 @@ impl Machine {
     /// the heap.
     fn create_with<R>(
         &self,
-        behaviour: &Behaviour,
+        behaviour: &BehaviourVersion,
         pinned: Option<SponsorId>,
         ours: bool,
         make: impl FnOnce(&mut Heap) -> Result<R, CreateError>,
@@ -258,7 +258,7 @@ impl Machine {
         }
         // Until the inbox keeps them.
         let _held = message.take_held();
-        let mut way = Way::default();
+        let mut way = Via::default();
         // Only what is short is done here: the target is kept by the handles' lock.
         let pushed = self.0.handles.visit(target, |actor, pinned| {
             self.enter(&mut way, pinned.or(sponsor), actor, message, push)
@@ -270,7 +270,7 @@ impl Machine {
     #[inline(always)]
     fn enter(
         &self,
-        way: &mut Way,
+        way: &mut Via,
         sponsor: Option<SponsorId>,
         actor: *const Actor,
         message: Parcel,
@@ -289,7 +289,7 @@ impl Machine {
         }
     }
 
-    fn lead_of<'a>(&'a self, way: &'a Way) -> &'a Station {
+    fn lead_of<'a>(&'a self, way: &'a Via) -> &'a Station {
         way.0
             .as_ref()
             .unwrap_or_else(|| self.0.sponsors.first())
@@ -300,7 +300,7 @@ impl Machine {
     #[inline(always)]
     fn entered(
         &self,
-        way: &Way,
+        way: &Via,
         pushed: Pushed,
         then: impl FnOnce(&Station, Wakes),
     ) -> Result<(), Refusal> {
@@ -415,8 +415,8 @@ impl Machine {
         let Some(station) = self.stations().find(number as ThreadNumber) else {
             return false;
         };
-        let call = thread::call(move |thread| thread.turn_ended(number, outcome));
-        station.push(Entry::Call(call)).is_ok()
+        let call = thread::errand(move |thread| thread.turn_ended(number, outcome));
+        station.push(Entry::Errand(call)).is_ok()
     }
 
     /// A handle of an actor seen in a term. The caller owns it.

@@ -42,11 +42,11 @@ pub struct NativeInfo {
 /// The compiler of a machine, if it has one, and what waits for it.
 pub(crate) struct CompilerThread {
     compiler: Option<&'static dyn Compiler>,
-    state: Mutex<State>,
+    state: Mutex<CompilerState>,
     quiet: Condvar,
 }
 
-struct State {
+struct CompilerState {
     waiting: VecDeque<(Job, Instant)>,
     running: bool,
     closed: bool,
@@ -61,7 +61,7 @@ impl CompilerThread {
         };
         CompilerThread {
             compiler,
-            state: Mutex::new(State {
+            state: Mutex::new(CompilerState {
                 waiting: VecDeque::new(),
                 running: false,
                 closed: false,

@@ -14,9 +14,9 @@ use crate::values::term::Term;
 use crate::values::value::Value;
 
 /// What a tier answers: a value, `NONE` where there is no answer, or why the turn is aborted.
-type Tier = fn(&mut Turn, Primitive, [Value; 3]) -> Result<Value, Value>;
+type RunsPrimitive = fn(&mut Turn, Primitive, [Value; 3]) -> Result<Value, Value>;
 
-const TIERS: [(&str, Tier); 2] = [("interpreted", interpreted), ("native", native)];
+const TIERS: [(&str, RunsPrimitive); 2] = [("interpreted", interpreted), ("native", native)];
 
 fn interpreted(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, Value> {
     let value = primitive(turn, p, arguments).map_err(|aborted| aborted.0)?;
@@ -134,7 +134,7 @@ fn look_at(term: Term<'_>) -> usize {
 }
 
 /// Has the allocations of a primitive refused, each in turn; how many there are.
-fn refuse_each(turn: &mut Turn, tier: Tier, p: Primitive, arguments: [Value; 3]) -> usize {
+fn refuse_each(turn: &mut Turn, tier: RunsPrimitive, p: Primitive, arguments: [Value; 3]) -> usize {
     for n in 0.. {
         turn.heap.refused_after = Some(n);
         let answer = tier(turn, p, arguments);

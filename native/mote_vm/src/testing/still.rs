@@ -16,9 +16,9 @@ use crate::values::actor::SponsorId;
 use std::any::Any;
 use std::sync::Arc;
 
-struct Nobody;
+struct NoOutside;
 
-impl Outside for Nobody {
+impl Outside for NoOutside {
     fn aborted(&self, _machine: &Machine, _abort: Abort<'_>) -> bool {
         false
     }
@@ -56,7 +56,7 @@ impl Still {
             schedule: Schedule::Threads,
             compiler: None,
         };
-        let machine = Machine::start(config, Box::new(Nobody)).expect("starts");
+        let machine = Machine::start(config, Box::new(NoOutside)).expect("starts");
         let sponsors = machine.sponsors();
         let sleeps = |s: &Arc<Station>| s.counts().parks > 0 && s.presence.is_asleep();
         while !sponsors.first().stations.iter().all(sleeps) {

@@ -12,8 +12,8 @@
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
-use crate::machine::contract::{Effect, Effects, Outcome, TurnOutside};
-use crate::threads::backlog::Batch;
+use crate::boundary::turn_outside::{Effect, Effects, Outcome, TurnOutside};
+use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
 use crate::threads::thread::Dispatch;
 use crate::threads::watched::See;
@@ -157,8 +157,8 @@ impl Dispatch {
 
     /// Sends turns outside for a batch.
     #[cold]
-    pub(crate) fn run_batch_outside(&mut self) -> Batch {
-        let mut batch = Batch::of(self.turn.queue.len());
+    pub(crate) fn run_batch_outside(&mut self) -> TurnBatch {
+        let mut batch = TurnBatch::of(self.turn.queue.len());
         self.turn.leaving.look_again();
         // What came in between was accepted before.
         self.turn.queue.forgive();
@@ -442,14 +442,15 @@ mod tests {
         (0..2).for_each(|_| thread.turn.queue.push(target, Value::NIL));
         for sender in [one, other] {
             thread
+                .seeded
                 .senders
                 .keep_up(thread.turn.queue.len(), std::ptr::null());
             thread.turn.queue.push(target, Value::NIL);
-            thread.senders.keep_up(thread.turn.queue.len(), sender);
+            thread.seeded.senders.keep_up(thread.turn.queue.len(), sender);
         }
         for _ in 0..2 {
             assert!(thread.turn.queue.pop().is_some());
-            thread.senders.take(0);
+            thread.seeded.senders.take(0);
         }
         thread.place.machine.quiescence().add(1);
         let outside = thread.away.as_mut().expect("a thread of those");
@@ -458,9 +459,9 @@ mod tests {
         thread.place.machine.pause();
         thread.turn_ended(1, Outcome::Ignored);
         let queued = thread.turn.queue.len();
-        thread.senders.keep_up(queued, std::ptr::null());
+        thread.seeded.senders.keep_up(queued, std::ptr::null());
         // Of the two that waited in line the second may not overtake the first. Those of the two senders may overtake each other.
-        let may_be_next = thread.senders.may_be_next(&thread.turn.queue);
+        let may_be_next = thread.seeded.senders.may_be_next(&thread.turn.queue);
         assert_eq!((queued, may_be_next), (4, vec![0, 2, 3]));
         while thread.turn.queue.pop().is_some() {}
     }

@@ -1,20 +1,20 @@
 //! How long a thread's queue will take: what decides whether sharing pays.
 //!
-//! Turns cost units (a small turn is one, fuel counts extra), batches take time; so a unit has a price. One price
-//! that the system made dear by interrupting the thread must not wake anybody: the lower of the last two counts.
+//! Turns cost units (a small turn is one, fuel counts extra) and batches take time, so a unit has a price. A price that
+//! is high only because the system interrupted the thread must not wake anybody: the lower of the last two counts.
 //!
-//! What follows from an event counts as well. To move one with its actor, and to send back what comes of it, takes many
-//! times of a small turn. So small turns count only while the queue grows (each event may be the root of a tree: what
-//! has grown for long is expected to go on for longer) or has kept its length for long (each is one of a chain); where
-//! it shrinks, or has only just stopped growing, what waits is nearly done.
+//! What follows from an event counts as well. Moving an event with its actor, and sending back the results, costs many
+//! times as much as a small turn. So small turns count only in two cases. The queue grows: each event may be the root of
+//! a tree, and what has grown for long is expected to grow for longer. Or the queue has kept its length for long: each
+//! event is part of a chain. A queue that shrinks, or has only just stopped growing, is nearly done.
 
-/// A turn of so many units ends its batch and stands for those that wait: one long turn is rarely alone.
+/// A turn of this many units ends its batch and stands for those that wait: one long turn is rarely alone.
 pub(crate) const LONG: u64 = 128;
 /// Picoseconds of a turn that is worth moving for its own sake.
 const WORTH_MOVING: u64 = 300_000;
-/// After so many units of small turns in a row, long ones are not expected any more.
+/// After this many consecutive units of small turns, long turns are no longer expected.
 const SMALL_ONES: u64 = 512;
-/// How many times as long as it has grown a growing queue is expected to take.
+/// A growing queue is expected to take this many times as long as it has been growing.
 const AS_LONG_AGAIN: u64 = 2;
 
 /// The estimate of one thread.
@@ -35,7 +35,7 @@ pub(crate) struct Backlog {
 
 /// What a batch of turns cost.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct TurnBatch {
     pub(crate) turns: u64,
     pub(crate) units: u64,
     /// Units of the last turn.
@@ -44,12 +44,12 @@ pub(crate) struct Batch {
     pub(crate) queued: usize,
 }
 
-impl Batch {
-    /// One that begins with so many events queued.
-    pub(crate) fn of(queued: usize) -> Batch {
-        Batch {
+impl TurnBatch {
+    /// A batch that begins with that many events in the queue.
+    pub(crate) fn of(queued: usize) -> TurnBatch {
+        TurnBatch {
             queued,
-            ..Batch::default()
+            ..TurnBatch::default()
         }
     }
 
@@ -83,7 +83,7 @@ impl Backlog {
 
     /// Nanoseconds of work that waits, as far as it is worth sharing: `queued` events and what may follow from them,
     /// after a batch that took `nanoseconds`.
-    pub(crate) fn after(&mut self, batch: &Batch, nanoseconds: u64, queued: usize) -> u64 {
+    pub(crate) fn after(&mut self, batch: &TurnBatch, nanoseconds: u64, queued: usize) -> u64 {
         if batch.turns == 0 {
             return 0;
         }
@@ -131,8 +131,8 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    fn batch(turns: u64, units: u64, last: u64, queued: usize) -> Batch {
-        Batch {
+    fn batch(turns: u64, units: u64, last: u64, queued: usize) -> TurnBatch {
+        TurnBatch {
             turns,
             units,
             last,

@@ -1,15 +1,17 @@
 //! Which cores run dispatch threads that are awake, counted over all machines: so that no two share one while another has
 //! none.
 //!
-//! Whoever wakes a thread bars it from their own core (parker.rs). When a process wakes two threads, one behind the other,
-//! both are barred from the same core, and where there are but two they share the other one, until the system finds out
-//! after some milliseconds. So a thread that has run beside another one on a core for a moment goes elsewhere; and so does
-//! one that runs while another was woken and does not come, since that may be waiting for this very core.
+//! A waker bars the thread that it wakes from its own core (parker.rs). When a process wakes two threads in succession,
+//! both are barred from the same core. On a computer with two cores they then share the other one until the system
+//! notices, some milliseconds later. So a thread that has shared a core with another one for a moment moves to another
+//! core. A thread also moves while another one was woken and does not come, since that one may be waiting for this very
+//! core.
 //!
 //! Invariants:
 //! 1. A thread that is awake is counted on one core at most, the one that it was seen on last; one that sleeps on none.
-//! 2. Of those that share a core all but one may leave it, and one for each that does not come: who leaves takes itself off
-//!    before it goes, and only while others are counted there, or takes off the one that it makes room for.
+//! 2. Of those that share a core all but one may leave it, and one for each that does not come. A thread that leaves
+//!    takes itself off before it goes, and only while others are counted there; or it takes off the one that it makes
+//!    room for.
 use crate::platform::cores::{self, Core};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -17,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Cores with higher numbers are not looked at.
 const MOST: usize = 256;
-/// For how long a core is shared before somebody leaves, and how long they stay where they go: to leave takes some tens of
-/// microseconds, and whoever has woken the threads may need as much to find that it has nothing else to do.
+/// How long a core is shared before one thread leaves, and how long that thread stays where it goes. Leaving takes some
+/// tens of microseconds, and the waker may need as much to find that it has nothing else to do.
 const PATIENCE: Duration = Duration::from_micros(100);
 const REST: Duration = Duration::from_millis(5);
 
@@ -68,7 +70,7 @@ impl Cores {
 /// Those of this computer.
 pub(crate) static CORES: Cores = Cores::new();
 
-/// Takes one off, unless there are no more than so many.
+/// Takes one off if there are more than that many.
 fn take_one(count: &AtomicU32, most_left: u32) -> bool {
     let less = |n: u32| (n > most_left).then(|| n - 1);
     count.fetch_update(Relaxed, Relaxed, less).is_ok()

@@ -1,10 +1,10 @@
 //! One turn of one event: run it, then commit or abort.
 //!
 //! Invariants:
-//! 1. Who looks at a turn sees it when it is known what becomes of it (`Verdict`), and before anything of it is visible: a
-//!    turn that is to run once more is not shown, and of one that is aborted no address gets out (turn/staged.rs).
-//! 2. What leaves the machine is no larger, written out, than all that the machine holds (terms/written.rs): a commit takes as
-//!    long and as much memory as what is delivered, and nobody pays for either.
+//! 1. An observer sees a turn once it is known what becomes of it (`Verdict`), and before anything of it is visible. A
+//!    turn that is to run once more is not shown, and no address made by an aborted turn gets out (turn/staged.rs).
+//! 2. A message that leaves the machine is no larger, written out, than all that the machine holds (terms/written.rs): a
+//!    commit takes time and memory in proportion to what it delivers, and nobody is charged for either.
 use crate::base::atom::Atom;
 use crate::base::sync::Relaxed;
 use crate::code::entry;
@@ -32,7 +32,8 @@ pub(crate) enum Verdict {
     Ignored,
     /// It is aborted, and why.
     Aborted(Value),
-    /// It is to run from its beginning, by the thread if it is more than a stand-in may do, or by that of another sponsor.
+    /// It is to run from its beginning, by the thread if it is more than a stand-in may do, or by that of another
+    /// sponsor.
     Postponed,
 }
 
@@ -70,7 +71,7 @@ impl Dispatch {
         self.finish(event, id, how, see)
     }
 
-    /// Whatever a turn can come to whose native code, or what stands in for it, has answered `how`.
+    /// Finishes a turn whose native code, or what stands in for it, has answered `how`.
     #[inline(never)]
     fn finish(
         &mut self,
@@ -96,7 +97,7 @@ impl Dispatch {
         units + self.turn.tidy_up() / 2
     }
 
-    /// Commits or undoes a turn that has ended so; `interpreted`: how many turns had been before it.
+    /// Commits or undoes a turn that has ended like that; `interpreted`: how many turns had run before it.
     pub(crate) fn conclude(
         &mut self,
         behaviour: &BehaviourCode,
@@ -149,8 +150,8 @@ impl Dispatch {
         units
     }
 
-    /// Puts what the actor had kept before all that is queued here, or before all that waits for it while its turn is outside: it
-    /// is owned by this thread, as its behaviour becomes.
+    /// Puts what the actor had kept before all that is queued here, or before all that waits for it while its turn is
+    /// outside: it is owned by this thread, as its behaviour becomes.
     #[cold]
     fn take_up_again(&mut self, unstashed: &[Event]) {
         if self
@@ -166,7 +167,7 @@ impl Dispatch {
         self.seeded.senders.precede(unstashed.len());
     }
 
-    /// What is to become of a turn that has ended so.
+    /// What is to become of a turn that has ended like that.
     fn verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
         let end = match end {
             Ok(End::Done) if !self.turn.at_commit.outside.is_empty() => {
@@ -293,7 +294,7 @@ impl Dispatch {
         self.turn.at_commit.timers = steps;
     }
 
-    /// Delivers what goes to one target in a row.
+    /// Delivers consecutive messages to one target.
     fn deliver(&mut self, run: &[Outgoing]) {
         let Some(Outgoing { target, .. }) = run.first() else {
             return;
@@ -361,7 +362,7 @@ impl Dispatch {
             _ => &mut counts.aborts_match,
         };
         *counter += 1;
-        // Whoever killed it knows, and a machine that stops has nobody to tell.
+        // The killer knows, and a machine that stops has nobody to tell.
         if kind != Atom::STOPPED && kind != Atom::KILLED {
             // Whoever is told can read what had been done by then: that there was an abort, and nothing of the turn.
             self.turn.counts.creates = self.turn.savepoint.creates;

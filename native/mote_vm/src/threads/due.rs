@@ -1,8 +1,8 @@
 //! Whether a thread begins a collection, as it finds between two batches of turns.
 //!
-//! What is queued is live, with what it refers to. So a collection that is due because much was allocated waits while
-//! that is accounted for by what is newly queued. A machine that has done nothing for a moment makes one earlier: it holds
-//! nobody up.
+//! Queued events are live, with all that they refer to. So a collection that is due because much was allocated is put off
+//! while newly queued events account for the allocation. A machine that has done nothing for a moment collects earlier,
+//! since that holds nobody up.
 use crate::base::sync::Relaxed;
 use crate::heap::pace::Queued;
 use crate::threads::thread::Dispatch;

@@ -1,39 +1,41 @@
 //! Actors change hands, and no message is overtaken.
 //!
-//! What one actor sends to another is dispatched in the order in which it was sent, whatever threads the two move to
-//! meanwhile. A thread's queue keeps that order, and so does the way from one thread's lists to another's inbox. What has
-//! to be seen to is an actor that moves while something for it, or from it, is under way. So its owner gives it in steps:
+//! Messages from one actor to another are dispatched in the order in which they were sent, whatever threads the two move
+//! to meanwhile. A thread's queue keeps that order, and so does the way from one thread's lists to another's inbox. The
+//! hard case is an actor that moves while something for it, or from it, is under way. So its owner gives it away in
+//! steps:
 //!
-//! 1. It hands over what it has for other threads, and looks through all of its queue: the events of those that go are
-//!    taken out, and what is for others' actors is handed over as well. So what the movers have sent is ahead of all that
-//!    they send elsewhere.
-//! 2. It takes out of its inbox what has come in for them, and lets in nothing else from other threads until it has done
-//!    (inbox.rs, invariant 9). Who is refused asks the records where to send it.
+//! 1. The owner hands over what it has for other threads. It then looks through its whole queue, takes out the events of
+//!    the actors that go, and hands over events for other threads' actors as well. So what the movers have sent is ahead
+//!    of all that they will send from elsewhere.
+//! 2. It takes out of its inbox what has come in for them, and admits nothing else from other threads until it is done
+//!    (inbox.rs, invariant 9). A sender that is refused looks at the actor's record again.
 //! 3. It puts all of these events into the new owner's inbox and, under the same lock, says in the records who owns their
 //!    actors. These are in transit from then on: what other threads have for them comes in behind, and what the new owner
 //!    has for them it holds.
-//! 4. The new owner takes them in before all that it has queued: what its actors have sent them up to now has gone to the
-//!    old owner. Then comes what it held.
+//! 4. The new owner takes them in before all that it has queued, since what its actors have sent them up to now has gone
+//!    to the old owner. Then comes what it held.
 //!
-//! An actor of a thread that sleeps is taken over without it, if nothing is queued there and nothing has come in (route.rs).
-//! The version of its inbox tells the others, as above.
+//! Another thread takes over an actor of a sleeping thread without its help, if nothing is queued there and nothing has
+//! come in (route.rs). The version of the sleeper's inbox tells the others, as above.
 //!
-//! What a thread of another sponsor wants to run comes in as an event that asks for its actor. When its turn has come, it
-//! and all that follows for the actor wait aside, and at the end of the batch the actor is given with them.
+//! A thread of another sponsor that wants to run an event sends it here, as a claim on the event's actor. When that
+//! event's turn comes, it is set aside with all that follows for the actor, and at the end of the batch the actor is
+//! given away with them.
 //!
 //! Invariants:
 //! 1. Only an actor's owner gives it away, never while it is in transit, and never the one whose turn is running.
-//! 2. The lists for owners (turns/leaving.rs) are right as of `seen`: each event is in the list of the thread that owned its
-//!    actor then, all events of an actor in one list. Before anything is done by a record that may be newer, they are put
-//!    right. An event that is held comes before all others of its actor that are here.
+//! 2. The lists for owners (turns/leaving.rs) are right as of `seen`: each event is in the list of the thread that owned
+//!    its actor then, all events of an actor in one list. Before anything is done by a record that may be newer, they are
+//!    put right. An event that is held comes before all others of its actor that are here.
 //! 3. An event is given, or stays where this thread will find it again; none is lost.
-//! 4. Nobody waits for an inbox that is not open while its own is not: who cannot hand over everything gives nothing. And
-//!    one thread of a sponsor gives at a time.
+//! 4. A thread whose own inbox is not open never waits for another one that is not: a thread that cannot hand over
+//!    everything gives nothing. And only one thread of a sponsor gives at a time.
 use crate::threads::parker::Waker;
 use crate::threads::place::Place;
 use crate::threads::route::{actor, header};
 use crate::threads::station::Station;
-use crate::turns::leaving::Kind;
+use crate::turns::leaving::ListKind;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Decided, Header};
@@ -53,8 +55,8 @@ struct Divided {
 }
 
 impl Place {
-    /// Gives actors away, with all that is queued for them: those that were decided to go, and those that `plan` picks, by
-    /// the place of their first event. How many events; or nothing, and nothing has happened, if it has to wait.
+    /// Gives actors away, with all that is queued for them: those that were decided to go, and those that `plan` picks,
+    /// by the place of their first event. How many events; or nothing, and nothing has happened, if it has to wait.
     pub(crate) fn give<G: Fn(usize, Event) -> bool>(
         &self,
         turn: &mut Turn,
@@ -66,7 +68,7 @@ impl Place {
             turn.savepoint.queue = turn.queue.mark();
         }
         let given = self.give_if_ready(turn, to, plan);
-        self.forget(turn.leaving.asked.iter().map(|asked| &asked.event));
+        self.forget(turn.leaving.claims.iter().map(|claim| &claim.event));
         if turn.actor.is_null() {
             turn.savepoint.queue = turn.queue.mark();
         }
@@ -102,8 +104,8 @@ impl Place {
         given.map(|given| given + alone)
     }
 
-    /// Takes out what is queued, and decides for each actor of this thread whether it goes. Those with safe behaviours may run
-    /// anywhere at any time: of them events go, not actors.
+    /// Takes out what is queued, and decides for each actor of this thread whether it goes. Those with safe behaviours
+    /// may run anywhere at any time: of them events go, not actors.
     fn divide<G: Fn(usize, Event) -> bool>(
         &self,
         turn: &mut Turn,
@@ -120,7 +122,8 @@ impl Place {
         divided.stays.reserve(committed);
         for (i, &event) in queued.iter().enumerate() {
             fetch(&queued, i + AHEAD);
-            // One of its own stays or goes; others go their ways, or may run here: whose behaviour is safe, or who was taken.
+            // One of its own stays or goes; others go their ways, or may run here: whose behaviour is safe, or who was
+            // taken.
             let header = header(&event);
             let is_here = self.owns(header) || self.route(turn, event);
             if !is_here {
@@ -132,7 +135,7 @@ impl Place {
             }
             let is_safe = turn.around.program.behaviour(header.behaviour()).safe;
             if is_safe && picks(i, event) {
-                turn.leaving.add(to.number, Kind::Entrance, event);
+                turn.leaving.add(to.number, ListKind::Entrance, event);
                 divided.alone += 1;
             } else if !is_safe
                 && self.decide(event, || {
@@ -172,11 +175,11 @@ impl Place {
             return Some(0);
         }
         let taken = self.station.inbox.begin_giving(is_going, |event| {
-            // Who asks for it will be told of it between two batches.
+            // The thread that claims it will be told between two batches.
             is_going(event) && !header(event).is_asked_for()
         })?;
         let leaving = &mut turn.leaving;
-        leaving.asked.retain(|asked| !is_going(&asked.event));
+        leaving.claims.retain(|claim| !is_going(&claim.event));
         let mut given = goes.to_vec();
         given.extend(leaving.wanted.extract_if(.., |event| is_going(event)));
         given.extend_from_slice(&taken.events);
@@ -213,7 +216,8 @@ impl Place {
         header.owner() == self.station.number
     }
 
-    /// Hands over what is for other threads; whether all of it. What is held for actors that are on their way here is theirs.
+    /// Hands over what is for other threads; whether all of it. What is held for actors that are on their way here is
+    /// theirs.
     fn hand_over_all(&self, turn: &mut Turn) -> bool {
         for _ in 0..ROUNDS {
             let mut refused = Vec::new();

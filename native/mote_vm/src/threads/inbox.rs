@@ -8,17 +8,18 @@
 //!    `pending` first and looks at the presence then. Each has a sequentially consistent fence between its two
 //!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
-//! 5. What waits is charged to the machine's quota: messages from outside and from other machines only if there is room
-//!    in it, all else in any case.
-//! 6. Everything in it has a place in the sponsor's room (room.rs), which is looked up under the lock: so a thread
-//!    that serves another sponsor than the one before it never gets that one's.
-//! 7. What was there when a collection began is `unseen` until it is shown to it: by whoever takes it out, or by the
-//!    collection itself at its end.
-//! 8. While anything is in it, it counts as one thing to do (quiescence.rs): from before the first thing is in it until
-//!    whoever has taken out everything says that it is done.
-//! 9. `version` changes under the lock before an actor that the thread owns is given away or taken from it, and again
-//!    afterwards: in between it is odd. An event for an actor that the thread owned when somebody read an even version
-//!    enters only as long as that still holds; whoever is refused asks the record anew (giving.rs).
+//! 5. All that waits is charged to the machine's quota. Messages from outside and from other machines enter only if the
+//!    quota has room; everything else enters in any case.
+//! 6. Everything in it has a place in the sponsor's room (room.rs). The room is looked up under the lock, so a thread of
+//!    a new sponsor never gets the places of the sponsor that had its number before.
+//! 7. The contents at the beginning of a collection are `unseen` until the collection is shown them: by the thread that
+//!    takes them out, or by the collection itself at its end.
+//! 8. While anything is in it, the inbox counts as one thing to do (quiescence.rs): from before the first thing enters
+//!    until the thread that has taken out everything says that it is done.
+//! 9. `version` changes under the lock before an actor is given away by the thread or taken from it, and again
+//!    afterwards; in between it is odd. A sender that has read an even version, and then that the thread owns the actor,
+//!    gets its event in only while the version is the same. Otherwise it is refused and looks at the actor's record again
+//!    (giving.rs).
 mod contents;
 #[cfg(all(test, loom))]
 mod models;
@@ -33,7 +34,7 @@ use crate::base::sync::{
 };
 use crate::boundary::room::Room;
 use crate::threads::quiescence::Quiescence;
-pub(crate) use contents::{Call, Contents, Done, Entry, Waiting};
+pub(crate) use contents::{Content, Contents, Done, Entry, Errand};
 pub(crate) use outside::Sender;
 pub(crate) use owners::NotIn;
 use std::mem::take;
@@ -46,15 +47,15 @@ struct Inner {
     closed: bool,
 }
 
-/// Whether whoever has put something in is to wake the thread if it sleeps: nobody has announced anything that is still to
-/// be taken out.
+/// Whether the sender is to wake the thread if it sleeps: no earlier sender has announced anything that is still to be
+/// taken out.
 pub(crate) type Wakes = bool;
 
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct Inbox {
     inner: Apart<Mutex<Inner>>,
-    /// Looked at again and again by a thread that has nothing else to do.
+    /// Polled by a thread that has nothing else to do.
     pending: Apart<AtomicBool>,
     /// Invariant 9.
     version: AtomicU64,
@@ -175,12 +176,12 @@ impl Inbox {
     }
 
     /// Shows everything that waits.
-    pub(crate) fn each(&self, show: impl FnMut(Waiting<'_>)) {
+    pub(crate) fn each(&self, show: impl FnMut(Content<'_>)) {
         self.inner.lock().contents.each(show);
     }
 
-    /// Shows the first things that wait, until they count as `n`; as how many they count, and all.
-    pub(crate) fn first(&self, n: usize, show: impl FnMut(Waiting<'_>)) -> (usize, usize) {
+    /// Shows the first things that wait, until they count as `n`. Returns how many they count as, and how many there are.
+    pub(crate) fn first(&self, n: usize, show: impl FnMut(Content<'_>)) -> (usize, usize) {
         self.inner.lock().contents.first(n, show)
     }
 
@@ -201,7 +202,7 @@ impl Inbox {
     }
 
     /// Shows what a collection has still to see.
-    pub(crate) fn show_unseen(&self, show: impl FnMut(Waiting<'_>)) {
+    pub(crate) fn show_unseen(&self, show: impl FnMut(Content<'_>)) {
         let mut inner = self.inner.lock();
         if std::mem::take(&mut inner.contents.unseen) {
             inner.contents.each(show);

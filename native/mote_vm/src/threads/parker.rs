@@ -1,17 +1,17 @@
 //! Where a dispatch thread sleeps, and where it runs when somebody wakes it up.
 //!
-//! A system that wakes a thread likes to run it on the core of whoever woke it. Mostly the waker goes on, though: a
-//! sibling with the other half of the work, a scheduler of the BEAM by waiting busily for what may come. Woken on the same
-//! core, a thread would wait there for the end of a time slice, for milliseconds, and two threads would be slower than
-//! one. So a waker that goes on bars the thread from its own core; awake, it may run anywhere again.
+//! A system prefers to run a woken thread on the core of its waker. Mostly the waker goes on, though: a sibling has the
+//! other half of the work, and a scheduler of the BEAM waits busily for what may come. A thread woken on that core would
+//! wait there for the end of a time slice, which takes milliseconds, and two threads would be slower than one. So a waker
+//! that goes on bars the thread from its own core. Once awake, the thread may run anywhere again.
 //!
-//! One that has nothing left to do, and has handed all of it over to a thread of another sponsor, leaves its core to that
-//! thread: to wake another core out of its sleep takes several times as long.
+//! A waker that has handed all its work over to a thread of another sponsor leaves its core to that thread, since waking
+//! another core from its sleep takes several times as long.
 //!
 //! Invariants:
 //! 1. A thread that is bound by its owner's wish (`pin`) is never barred.
 //! 2. A thread is barred only while it is parked, and the cores that it may use are known until it is awake: it never
-//!    runs on barred. (One that steps aside bars itself, for as long as that takes.)
+//!    goes on running while barred. (A thread that steps aside bars itself, for as long as that takes.)
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
 #[cfg(all(test, loom))]
 mod models;
@@ -29,7 +29,7 @@ pub(crate) struct Parker {
     rest: Mutex<Rest>,
 }
 
-/// What whoever wakes a thread does next.
+/// What a waker does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waker {
     /// It keeps its core busy.

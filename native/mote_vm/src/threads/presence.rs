@@ -1,13 +1,13 @@
 //! Whether a dispatch thread is awake, and taking over actors of one that is not.
 //!
-//! An actor is owned by one thread, the only one that runs its turns; so turns need no claim. A thread that is
-//! asleep owns actors that others may need: they take them over while it sleeps, by compare-and-swap on the
-//! actor's header. The sleeper must not find itself owner of an actor that is being taken; so whoever takes over
-//! first enters a visit, which is possible only while the thread is asleep, and a waking thread waits until the
-//! last visit has ended. Visits last for one compare-and-swap.
+//! An actor is owned by one thread, the only one that runs its turns; so turns need no claim. A thread that is asleep
+//! owns actors that other threads may need. They take such an actor over by compare-and-swap on its header. The sleeper
+//! must not find itself the owner of an actor that is being taken. So the taker first enters a visit, which is possible
+//! only while the thread is asleep, and a waking thread waits until the last visit has ended. A visit lasts for one
+//! compare-and-swap.
 //!
-//! A caller from outside may also stand in for a sleeper (stand_in.rs): it is the thread then, to everybody else, and
-//! the thread itself waits with its waking until the caller has gone.
+//! A caller from outside may also stand in for a sleeper (stand_in.rs). To everybody else it is the thread then, and the
+//! thread itself does not finish waking until the caller has gone.
 //!
 //! Invariants:
 //! 1. Bit 0 says asleep, bit 1 that somebody stands in, bit 2 that the thread waits for that one to go; the bits above
@@ -155,8 +155,8 @@ mod models {
         });
     }
 
-    /// A caller stands in for a sleeper that wakes, and another one tries: one at a time is the thread, each sees what the
-    /// one before has done, and who is refused changes nothing.
+    /// A caller stands in for a sleeper that wakes, and another one tries: one at a time is the thread, each sees what
+    /// the one before has done, and who is refused changes nothing.
     #[test]
     fn one_at_a_time_is_the_thread() {
         loom::model(|| {

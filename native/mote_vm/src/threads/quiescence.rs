@@ -4,12 +4,12 @@
 //! for its thread is awake. Timers that are not due do not count.
 //!
 //! Invariants:
-//! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by a
-//!    thread that is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
+//! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by
+//!    a thread that is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
 //! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
 //!    outside or a timer can make it rise again.
-//! 3. Who waits is told when the count is zero after the waiter was put down: never because of a zero from before,
-//!    for the waiter may have added something in between.
+//! 3. A waiter is told when the count is zero after the waiter was registered, and never because of an earlier zero: the
+//!    waiter may have added something in between.
 use crate::base::sync::{AtomicIsize, Mutex, SeqCst};
 
 type Waiter = Box<dyn FnOnce() + Send>;
@@ -46,7 +46,7 @@ impl Quiescence {
         self.outstanding.fetch_add(n as isize, SeqCst);
     }
 
-    /// `n` things less; tells who waits if these were the last.
+    /// `n` things less; tells the waiters if these were the last.
     pub(crate) fn done(&self, n: usize) {
         if n > 0 && self.outstanding.fetch_sub(n as isize, SeqCst) == n as isize {
             self.tell_if_quiet();
@@ -90,7 +90,7 @@ impl Quiescence {
         }
     }
 
-    /// Calls everybody who waits, whether quiet or not: the machine stops.
+    /// Calls all waiters, whether it is quiet or not: the machine stops.
     pub(crate) fn tell(&self) {
         let waiters = std::mem::take(&mut self.waiters.lock().waiting);
         call(waiters);

@@ -1,8 +1,10 @@
 //! A thread without work asks another one for some.
 //!
-//! Invariant: a request is either answered or withdrawn. A thread that cannot withdraw its request any more was answered, and
-//! no other was. A thread with something to give answers; until then the request stands, and a thread that has asked in
-//! vain withdraws it.
+//! Invariants:
+//! 1. A request is either answered or withdrawn. If a thread can no longer withdraw its request, that request was
+//!    answered, and no other one was.
+//! 2. A request stands until a thread with something to give answers it, or until the asker, having asked in vain,
+//!    withdraws it.
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{AcqRel, AtomicU16, Relaxed};
 
@@ -16,7 +18,7 @@ impl Request {
 
     /// Asks; `false` when somebody else asks already.
     pub(crate) fn ask(&self, me: ThreadNumber) -> bool {
-        // AcqRel, also below: each step sees the last one whole (the invariant).
+        // AcqRel, also below: each step sees the last one whole (invariant 1).
         self.0.compare_exchange(0, me, AcqRel, Relaxed).is_ok()
     }
 

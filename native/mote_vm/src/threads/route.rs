@@ -21,7 +21,7 @@ use crate::threads::inbox::NotIn;
 use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
-use crate::turns::leaving::{Asked, Kind};
+use crate::turns::leaving::{Claim, ListKind};
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Actor, Decided, Header};
@@ -29,8 +29,8 @@ use crate::values::value::Value;
 use std::sync::Arc;
 use takeover::Taken;
 
-/// A thread that has so many more events queued than it has run turns goes on before it gives what others want: to look
-/// through all of them would take longer.
+/// A thread whose queue is this many times as long as the turns that it has run goes on before it gives what others want:
+/// looking through all of it would take longer.
 const BUSY: u64 = 8;
 
 /// The actor that an event is for.
@@ -128,19 +128,20 @@ impl Place {
         false
     }
 
-    /// One more for the actor of which it is known who owned it a moment ago.
+    /// One more event for the actor whose owner was looked up a moment ago.
     #[inline]
     pub(crate) fn forward_again(&self, turn: &mut Turn, event: Event) {
         turn.counts.forwarded += 1;
         let owner = turn.leaving.elsewhere.1;
-        turn.leaving.add(owner, Kind::Owner, event);
+        turn.leaving.add(owner, ListKind::Owner, event);
     }
 
-    /// Adds the event to the list of the thread that it is to go to by its actor's record, if that still says so. It is held
-    /// if that thread's actors change hands at this moment: what such a list relies on would be over before it is known.
+    /// Adds the event to the list of the thread that it is to go to by its actor's record, if that still says so. It is
+    /// held if that thread's actors change hands at this moment: what such a list relies on would be over before it is
+    /// known.
     fn forward(&self, turn: &mut Turn, event: Event, to: ThreadNumber) -> bool {
         if turn.leaving.has_for(to) {
-            turn.leaving.add(to, Kind::Owner, event);
+            turn.leaving.add(to, ListKind::Owner, event);
             return true;
         }
         let version = self.at(to, |station| station.inbox.version());
@@ -164,7 +165,7 @@ impl Place {
         let lead = sponsor.lead().number;
         let owner = header.owner();
         if sponsor.id == self.sponsor.id {
-            // Messages from outside wait there for one that is nobody's: who took it would be ahead of them.
+            // Messages from outside wait there for an actor that is nobody's: a thread that took it would overtake them.
             return (owner == 0 && lead != self.station.number).then_some(lead);
         }
         let is_inside = sponsor.station(owner).is_some();
@@ -205,12 +206,16 @@ impl Dispatch {
     /// Another sponsor's thread wants to run the event, which is queued here.
     pub(crate) fn ask_from(&mut self, event: Event, by: ThreadNumber) {
         let Dispatch { place, turn, .. } = self;
-        let asked = &mut turn.leaving.asked;
+        let claims = &mut turn.leaving.claims;
         let is_mine = header(&event).owner() == place.station.number;
-        if is_mine && !asked.iter().any(|asked| asked.event.target == event.target) {
+        if is_mine
+            && !claims
+                .iter()
+                .any(|claim| claim.event.target == event.target)
+        {
             actor(&event).ask_for();
             let is_due = false;
-            asked.push(Asked { event, by, is_due });
+            claims.push(Claim { event, by, is_due });
         }
     }
 
@@ -222,15 +227,15 @@ impl Dispatch {
         if turn.leaving.wanted.is_empty() || is_busy && self.seeded.choices.is_none() {
             return;
         }
-        let due = turn.leaving.asked.iter().filter(|asked| asked.is_due);
-        let mut askers: Vec<ThreadNumber> = due.map(|asked| asked.by).collect();
+        let due = turn.leaving.claims.iter().filter(|claim| claim.is_due);
+        let mut askers: Vec<ThreadNumber> = due.map(|claim| claim.by).collect();
         askers.sort_unstable();
         askers.dedup();
         for asker in askers {
             let station = place.station_of(asker);
-            for asked in &turn.leaving.asked {
-                if asked.is_due && asked.by == asker {
-                    actor(&asked.event).decide(Some(Decided::Goes));
+            for claim in &turn.leaving.claims {
+                if claim.is_due && claim.by == asker {
+                    actor(&claim.event).decide(Some(Decided::Goes));
                 }
             }
             place.give(turn, &station, |_, _| |_, _| false);
@@ -258,7 +263,7 @@ impl Dispatch {
             Some(sponsor) => {
                 self.turn.counts.sendx += 1;
                 let lead = sponsor.lead().number;
-                self.turn.leaving.add(lead, Kind::Entrance, event);
+                self.turn.leaving.add(lead, ListKind::Entrance, event);
             }
         }
     }

@@ -24,7 +24,7 @@ pub struct SponsorConfig {
     pub inbox: usize,
     /// Whether a sender outside that does not say otherwise waits for room.
     pub patient: bool,
-    /// Its turns run outside of the machine (threads/away.rs), at most so many at once; it has one thread then.
+    /// Its turns run outside of the machine (threads/away.rs), at most this many at once; it has one thread then.
     pub outside: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Sponsor {
     pub(crate) stations: Vec<Arc<Station>>,
     /// How many of them are asleep: a hint.
     pub(crate) asleep: AtomicUsize,
-    /// From how much work on they are woken.
+    /// How much waiting work it takes to wake them.
     pub(crate) worth_waking: WakeThreshold,
     /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
     pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
@@ -137,7 +137,7 @@ enum Slot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AddError {
     Exists,
-    /// So many of them are gone.
+    /// This many of them are gone.
     TooMany {
         gone: usize,
     },
@@ -196,7 +196,7 @@ impl Sponsors {
 
     /// Notes that an actor is to be pinned to a sponsor, whose number is not given again then; none if it is gone.
     pub(crate) fn pin(&self, is: impl Fn(&Sponsor) -> bool) -> Option<SponsorId> {
-        // The lock is held to the end: who takes the sponsor out finds the note.
+        // The lock is held to the end: a thread that takes the sponsor out finds the note.
         let slots = self.slots.read();
         let sponsor = running(&slots).find(|sponsor| is(sponsor))?;
         // Relaxed: ordered by the lock.

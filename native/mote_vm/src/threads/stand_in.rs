@@ -1,27 +1,28 @@
-//! Standing in: who waits for an answer runs the turns that lead to it, in place of the thread that sleeps.
+//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps.
 //!
-//! To wake a thread, and to be woken by it, takes ten to a hundred times as long as the turn between the two. A caller
-//! outside that has nothing else to do before it is answered saves both: while the thread that its message enters by is
-//! asleep, it is that thread for a moment (presence.rs), with its queue, its heap and its counters. What is more than a
-//! moment's work stays with the thread, which is woken for it then.
+//! Waking a thread, and being woken by it, takes ten to a hundred times as long as the turn between the two. A caller
+//! outside that has nothing else to do before it is answered saves both. If the thread that its message enters by is
+//! asleep, the caller is that thread for a moment (presence.rs), with its queue, its heap and its counters. Anything that
+//! is more than a moment's work stays with the thread, which is then woken for it.
 //!
 //! Invariants:
-//! 1. The state of a sleeping thread is touched by one stand-in at a time, and by no collector meanwhile: the one is a
-//!    compare-and-swap on the presence, and the other waits until the thread is asleep or arrives (safepoint.rs).
-//! 2. A stand-in counts as an awake thread as long as it is there (quiescence.rs), and looks for what has come meanwhile
-//!    after it has gone, as a thread does that falls asleep (inbox.rs, invariant 3). If it leaves something to do it
+//! 1. The state of a sleeping thread is touched by one stand-in at a time, and by no collector meanwhile: a stand-in
+//!    begins with a compare-and-swap on the presence, and a collector waits until the thread is asleep or arrives
+//!    (safepoint.rs).
+//! 2. A stand-in counts as an awake thread as long as it is there (quiescence.rs). When it has gone, it looks for what
+//!    has come in meanwhile, as a thread that falls asleep does (inbox.rs, invariant 3). If it leaves something to do, it
 //!    leaves its count as well, once, until the thread has woken (`is_wanted`).
-//! 3. It may take little fuel, so it neither stays long nor needs much of the caller's stack: each call of the language
-//!    takes one unit, and a primitive that would take more than is left is not begun or ends soon (base/work.rs). A turn that
-//!    needs more leaves nothing behind and stays the first one of the queue.
-//! 4. Whatever it takes in it hands on before it leaves, or the thread is woken for that: also what comes between two of its
-//!    batches, and what is for others (`owes`).
-//! 5. What it has unpacked and made, and what nobody can have kept, it forgets again: so a
-//!    question that only reads leaves no garbage. Roots are states of actors, queues, timers and what other threads were
-//!    given (gc/roots.rs); when no turn has touched any of these, and nothing waits, nothing new can be reached.
-//! 6. It never sleeps, collects, or does what callers want done between turns. What takes long beside turns stays with the
-//!    thread as well: unpacking many messages or large ones, and making terms of large ones that leave the machine; the turn
-//!    that sends those is rolled back as one that needs more fuel.
+//! 3. It may take little fuel, so it neither stays long nor needs much of the caller's stack. Each call of the language
+//!    takes one unit, and a primitive that would take more than is left is not begun, or ends soon (base/work.rs). A turn
+//!    that needs more leaves nothing behind and stays first in the queue.
+//! 4. It hands on whatever it takes in before it leaves, or the thread is woken for that. This includes what comes
+//!    between two of its batches, and what is for others (`owes`).
+//! 5. It forgets what it has unpacked and made if nothing can have kept it, so a question that only reads leaves no
+//!    garbage. Roots are states of actors, queues, timers and what other threads were given (gc/roots.rs). When no turn
+//!    has touched any of these, and nothing waits, nothing new can be reached.
+//! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
+//!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
+//!    the machine. A turn that sends such a message is rolled back, as one that needs more fuel.
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::machine::Machine;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
@@ -58,7 +59,7 @@ pub(crate) fn fuel() -> Option<u64> {
     (fuel >= LEAST_FUEL).then_some(fuel.min(MOST_FUEL))
 }
 
-/// What a thread knows of those who stand in for it.
+/// What a thread knows of its stand-ins.
 #[derive(Default)]
 pub(crate) struct Lent {
     /// Whether a stand-in runs this, and leaves something to do; and whether one has that has gone.
@@ -68,8 +69,9 @@ pub(crate) struct Lent {
 }
 
 impl Machine {
-    /// Something has entered there that the caller waits for: it runs the turns, with so much fuel each, if the thread
-    /// sleeps; otherwise that is awake or is woken. `answered` says whether the caller has what it waits for.
+    /// Something has entered there that the caller waits for. If the thread sleeps, the caller runs the turns, with that
+    /// much fuel each; otherwise the thread is awake or is woken. `answered` says whether the caller has what it waits
+    /// for.
     pub(crate) fn stand_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) {
         let is_thread_needed = self.stood_in(station, fuel, answered).unwrap_or(true);
         // Whatever was announced it has taken, what is meant for the thread alone as well.
@@ -159,8 +161,8 @@ impl Dispatch {
         self.lent.postponed |= self.place.station.timers.next() < next_timer;
     }
 
-    /// What changes when a turn leaves something where a collection would find it, or hands it to another thread. An actor
-    /// that was created is known to others if it is to be of any use.
+    /// What changes when a turn leaves something where a collection would find it, or hands it to another thread. An
+    /// actor that was created is known to others if it is to be of any use.
     fn footprints(&self) -> [u64; 7] {
         let counts = &self.turn.counts;
         [
@@ -269,8 +271,8 @@ mod models {
         }
     }
 
-    /// A caller asks and stands in, or wakes the sleeper, while somebody else stops the machine: what was asked is done, and
-    /// the sleeper ends, although the stand-in may have taken what told it to.
+    /// A caller asks and stands in, or wakes the sleeper, while somebody else stops the machine: what was asked is done,
+    /// and the sleeper ends, although the stand-in may have taken what told it to.
     #[test]
     fn neither_the_caller_nor_the_sleeper_is_forgotten() {
         loom::model(|| {

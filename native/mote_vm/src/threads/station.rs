@@ -1,6 +1,6 @@
 //! A dispatch thread as the others see it, and the machine's register of them.
 //!
-//! Numbers of ended threads are given again: the new thread then owns what the old one owned.
+//! Numbers of ended threads are reused: the new thread then owns what the old one owned.
 use crate::base::counters::{Counters, Counts};
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// A thread's own side, as those hold it who never look into it: a `Dispatch` (thread.rs).
+/// A thread's own side, for holders that never look into it: a `Dispatch` (thread.rs).
 pub(crate) enum OwnSide {}
 
 /// One thread's public side. The parts that others write are on cache lines of their own.
@@ -139,8 +139,8 @@ impl Station {
 
     /// Makes the thread look around.
     pub(crate) fn wake(&self) {
-        // Release: whoever clears it sees what the thread is summoned for. A swap, so that it and the clearing have one order
-        // for everybody.
+        // Release: whoever clears it sees what the thread is summoned for. A swap, so that it and the clearing have one
+        // order for everybody.
         self.summoned.swap(true, AcqRel);
         self.inbox.announce();
         self.unpark_if_asleep();
@@ -211,7 +211,7 @@ impl Stations {
     }
 
     /// A station for a new thread; `None` when all numbers are in use. The inbox of one that had another thread
-    /// before is still closed: who knew that one must not leave things here unless a thread comes for sure.
+    /// before is still closed: a sender that knew that one must not leave things here unless a thread comes for certain.
     pub(crate) fn open(&self) -> Option<Arc<Station>> {
         if let Some(number) = self.free.lock().pop() {
             return Some(self.get(number));

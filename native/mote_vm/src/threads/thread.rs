@@ -1,15 +1,15 @@
-//! A dispatch thread: takes events and runs turns, batch after batch. What comes in (thread/intake.rs), what it does without
-//! events (thread/idle.rs) and how it ends (thread/ending.rs) are beside this.
+//! A dispatch thread: takes events and runs turns, batch after batch. What comes in (thread/intake.rs), what it does
+//! without events (thread/idle.rs) and how it ends (thread/ending.rs) are beside this.
 //!
 //! Invariants:
 //! 1. Between turns nothing is staged (turn.rs), and only between turns does the thread drain, fire timers, run
 //!    calls from outside and stop.
 //! 2. A panic is caught at the turn boundary; the thread then reports the fault and ends without another turn.
-//! 3. A thread falls asleep only with an empty queue and nothing to forward (`owes`); asleep, it touches no actor. What a
-//!    stand-in (stand_in.rs) leaves in the queue it is woken for.
+//! 3. A thread falls asleep only with an empty queue and nothing to forward (`owes`); asleep, it touches no actor. If a
+//!    stand-in (stand_in.rs) leaves anything in the queue, the thread is woken for it.
 //! 4. A thread that ends gives its heap to the machine: others may hold what is in it (thread/ending.rs).
-//! 5. While it stands still or sleeps, a thread does not touch its own state: the collector may, and in its sleep a
-//!    stand-in (`stand_still`).
+//! 5. While it stands still or sleeps, a thread does not touch its own state. The collector may touch it then and, while
+//!    the thread sleeps, so may a stand-in (`stand_still`).
 mod ending;
 pub(crate) mod idle;
 mod intake;
@@ -19,9 +19,9 @@ use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
 use crate::platform::cores;
 use crate::threads::away::Away;
-use crate::threads::backlog::{Backlog, Batch, LONG};
+use crate::threads::backlog::{Backlog, TurnBatch, LONG};
 use crate::threads::fault::Fault;
-use crate::threads::inbox::{Call, Done};
+use crate::threads::inbox::{Done, Errand};
 use crate::threads::place::Place;
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
@@ -56,7 +56,7 @@ pub(crate) struct Dispatch {
     pub(crate) idling: Idling,
     pub(crate) lent: Lent,
     pub(crate) seeded: SeededThread,
-    /// Who counts this thread's turns.
+    /// The watches that count this thread's turns.
     pub(crate) watches: Vec<Watch>,
     /// Of a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
@@ -77,13 +77,13 @@ pub(crate) struct Load {
 #[derive(Default)]
 pub(crate) struct Duties {
     pub(crate) retiring: bool,
-    calls: Vec<Call>,
-    /// Who asked for a collection, to be called when that of this number is over.
+    errands: Vec<Errand>,
+    /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
 }
 
 /// Something for a thread to do between two turns.
-pub(crate) fn call(act: impl FnOnce(&mut Dispatch) + Send + 'static) -> Call {
+pub(crate) fn errand(act: impl FnOnce(&mut Dispatch) + Send + 'static) -> Errand {
     Box::new(|own| act(own.downcast_mut().expect("a thread's own side")))
 }
 
@@ -152,7 +152,7 @@ impl Dispatch {
                 has_worked = true;
             }
             if self.duties.retiring {
-                self.answer_calls();
+                self.run_errands();
                 return self.retire();
             }
             self.look_at_the_clock();
@@ -172,7 +172,7 @@ impl Dispatch {
             self.turn.savepoint.queue = mark;
             self.place.share_some(&mut self.turn, backlog);
             self.keep_house();
-            self.answer_calls();
+            self.run_errands();
             if self.turn.queue.is_empty() || self.is_full_outside() {
                 self.idle();
             } else if self.is_paused() {
@@ -225,18 +225,20 @@ impl Dispatch {
 
     /// Whether something is wanted of it between two turns.
     pub(crate) fn has_other_duties(&self) -> bool {
-        self.duties.retiring || !self.duties.calls.is_empty() || !self.duties.collections.is_empty()
+        self.duties.retiring
+            || !self.duties.errands.is_empty()
+            || !self.duties.collections.is_empty()
     }
 
     /// Does what callers want done between two turns.
-    pub(crate) fn answer_calls(&mut self) {
-        for call in std::mem::take(&mut self.duties.calls) {
+    pub(crate) fn run_errands(&mut self) {
+        for call in std::mem::take(&mut self.duties.errands) {
             call(self);
         }
     }
 
     /// Runs turns for a batch.
-    pub(crate) fn run_batch(&mut self) -> Batch {
+    pub(crate) fn run_batch(&mut self) -> TurnBatch {
         if self.away.is_some() {
             return self.run_batch_outside();
         }
@@ -267,7 +269,7 @@ impl Dispatch {
             turns += 1;
         }
         self.turn.actor = std::ptr::null();
-        Batch {
+        TurnBatch {
             turns,
             units,
             last,
@@ -275,8 +277,9 @@ impl Dispatch {
         }
     }
 
-    /// The nanoseconds that the rest of the queue will take, after a batch that took so long; 0 where nobody could help.
-    fn estimate(&mut self, batch: &Batch, took: Duration) -> u64 {
+    /// The nanoseconds that the rest of the queue will take, after a batch that took that long; 0 where nobody could
+    /// help.
+    fn estimate(&mut self, batch: &TurnBatch, took: Duration) -> u64 {
         let queued = self.turn.queue.len();
         self.load.growth = batch.growth(queued);
         if !self.has_siblings() {
@@ -388,7 +391,7 @@ mod tests {
     #[test]
     fn after_a_long_turn_others_are_expected() {
         let mut still = Still::new(2);
-        let batch = Batch {
+        let batch = TurnBatch {
             turns: 1,
             units: LONG,
             last: LONG,
@@ -412,7 +415,7 @@ mod tests {
             }
             turn.tidy_up();
             still.thread.idling.rests = true;
-            let end = Entry::Call(call(|thread| thread.place.machine.stop()));
+            let end = Entry::Errand(errand(|thread| thread.place.machine.stop()));
             assert!(still.thread.place.station.push(end).is_ok());
             still.thread.dispatch();
             assert_eq!(still.thread.idling.rests, turns == 0);
@@ -427,7 +430,7 @@ mod tests {
         still.thread.idling.core = CoreBalance::among(all);
         still.thread.stand_still(idle::wake);
         let station = still.thread.place.station.clone();
-        let end = Entry::Call(call(|thread| thread.place.machine.stop()));
+        let end = Entry::Errand(errand(|thread| thread.place.machine.stop()));
         assert!(station.push(end).is_ok());
         still.thread.dispatch();
         // Where the system does not say which core that is, on none.

@@ -1,13 +1,14 @@
-//! From how much waiting work on a sleeping sibling is woken: learnt, by each sponsor, from what came of it.
+//! How much waiting work it takes to wake a sleeping sibling: each sponsor learns it from the outcome of earlier wakings.
 //!
-//! To wake a thread holds up the waker for some microseconds, and the sleeper comes some tens of microseconds later.
-//! Whether there is anything left for it then, nobody knows: a tree that has grown for thirty microseconds may be done
-//! after forty or after forty thousand. But loads repeat themselves. So the sleeper says, before it sleeps again, for
-//! how long it had turns to run. If the waking was of use, less work is enough the next time: a load that always pays
-//! wakes its sibling at once. If it came to nothing, it takes more: a load that never pays is not held up for long.
+//! Waking a thread holds up the waker for some microseconds, and the sleeper comes some tens of microseconds later.
+//! Nobody knows whether anything is left for it then: a tree that has grown for thirty microseconds may be done after
+//! forty or after forty thousand. But loads repeat themselves. So the sleeper says, before it sleeps again, for how long
+//! it had turns to run. If the waking was useful, less work is enough the next time: a load for which waking always pays
+//! wakes its sibling at once. If it was useless, more work is needed the next time: a load for which waking never pays is
+//! not held up for long.
 //!
-//! A useful waking gains several times of what a useless one costs, so it counts for more: of a mixed load one in four
-//! has to be of use. And one that a busy system makes late does little harm.
+//! A useful waking gains several times what a useless one costs, so it counts for more: with a mixed load one in four has
+//! to be useful. A waking that comes late because the system is busy does little harm.
 use crate::base::sync::{AtomicU64, Relaxed};
 
 /// Nanoseconds of waiting work: at first, and the bounds within which it is learnt.
@@ -26,13 +27,13 @@ impl WakeThreshold {
         WakeThreshold(AtomicU64::new(AT_FIRST))
     }
 
-    /// Whether so many nanoseconds of waiting work are enough.
+    /// Whether that many nanoseconds of waiting work are enough.
     #[inline(always)]
     pub(crate) fn pays(&self, backlog: u64) -> bool {
         backlog >= self.0.load(Relaxed)
     }
 
-    /// A thread that was woken for work has run turns for so many nanoseconds, and goes back to sleep.
+    /// A thread that was woken for work has run turns for that many nanoseconds, and goes back to sleep.
     pub(crate) fn came_to(&self, worked: u64) {
         let worth = self.0.load(Relaxed);
         let learnt = match worked {

@@ -1,7 +1,7 @@
 //! The loop of turns while somebody watches: the same as that in thread.rs, with a look at each turn.
 use crate::code::program::BehaviourCode;
 use crate::look::trace::Trace;
-use crate::threads::backlog::{Batch, LONG};
+use crate::threads::backlog::{TurnBatch, LONG};
 use crate::threads::dispatch::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::threads::watch::Watch;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long a paused thread waits before it looks again whether it may go on, or whether something has come.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Who looks at a turn.
+/// What looks at a turn.
 pub(crate) type See<'a> = &'a mut dyn FnMut(&Dispatch, &BehaviourCode, &Verdict);
 
 impl Dispatch {
@@ -47,14 +47,14 @@ impl Dispatch {
     /// Runs turns for a batch.
     #[cold]
     #[inline(never)]
-    pub(crate) fn run_watched_batch(&mut self) -> Batch {
+    pub(crate) fn run_watched_batch(&mut self) -> TurnBatch {
         if self.is_paused() {
-            return Batch::of(self.turn.queue.len());
+            return TurnBatch::of(self.turn.queue.len());
         }
         let traces = self.place.machine.attention().traces();
         let now = Instant::now();
         self.watches.retain(|watch| !watch.is_over(now));
-        let mut batch = Batch::of(self.turn.queue.len());
+        let mut batch = TurnBatch::of(self.turn.queue.len());
         // What came in between was accepted before.
         self.turn.queue.forgive();
         while batch.units < self.load.batch && batch.last < LONG {

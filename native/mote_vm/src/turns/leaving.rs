@@ -7,7 +7,7 @@ use std::mem::take;
 
 /// What a list of events relies on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ListKind {
     /// That thread owns their actors.
     Owner,
     /// Nothing: they enter the thread's sponsor by it, whoever owns their actors.
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 /// Events for one thread.
 pub(crate) struct List {
     pub(crate) to: ThreadNumber,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ListKind,
     pub(crate) events: Vec<Event>,
     /// For owners: what the thread's actors were like when the list was begun (inbox.rs, invariant 9).
     pub(crate) version: u64,
@@ -25,7 +25,7 @@ pub(crate) struct List {
 
 /// A thread of another sponsor wants to run an event for an actor of this one. Events queued before that one run here:
 /// two sponsors would only pass the actor to and fro otherwise.
-pub(crate) struct Asked {
+pub(crate) struct Claim {
     pub(crate) event: Event,
     pub(crate) by: ThreadNumber,
     /// Its turn has come: that event and all behind it wait.
@@ -44,7 +44,7 @@ pub(crate) struct Leaving {
     /// look would take the cache line away from the owner, which writes to it turn by turn.
     pub(crate) elsewhere: (*const Actor, ThreadNumber),
     /// The threads that ask for actors of this one, and the events that wait for them to go.
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) claims: Vec<Claim>,
     pub(crate) wanted: Vec<Event>,
     /// How many turns the thread had run when it last gave what was asked for.
     pub(crate) given_at: u64,
@@ -63,7 +63,7 @@ impl Default for Leaving {
             addressed: Vec::new(),
             seen: 0,
             elsewhere: NOWHERE,
-            asked: Vec::new(),
+            claims: Vec::new(),
             wanted: Vec::new(),
             given_at: 0,
             held: Vec::new(),
@@ -72,9 +72,9 @@ impl Default for Leaving {
     }
 }
 
-impl Kind {
+impl ListKind {
     fn place(self, to: ThreadNumber) -> usize {
-        2 * to as usize + (self == Kind::Entrance) as usize
+        2 * to as usize + (self == ListKind::Entrance) as usize
     }
 }
 
@@ -91,27 +91,27 @@ impl Leaving {
 
     /// Whether events for actors of that thread are here.
     pub(crate) fn has_for(&self, owner: ThreadNumber) -> bool {
-        let list = self.lists.get(Kind::Owner.place(owner));
+        let list = self.lists.get(ListKind::Owner.place(owner));
         list.is_some_and(|list| !list.events.is_empty())
     }
 
     /// Sees the next event of an actor that somebody asks for: it may be the one that it is asked for.
     pub(crate) fn see_next(&mut self, event: &Event) {
-        let mut asked = self.asked.iter_mut();
-        if let Some(asked) = asked.find(|asked| asked.event.target == event.target) {
-            asked.is_due |= asked.event.message == event.message;
+        let mut claims = self.claims.iter_mut();
+        if let Some(claim) = claims.find(|claim| claim.event.target == event.target) {
+            claim.is_due |= claim.event.message == event.message;
         }
     }
 
     /// Whether another sponsor's thread asks for that actor.
     pub(crate) fn is_asked(&self, actor: *const Actor) -> bool {
-        self.asked.iter().any(|asked| asked.event.target == actor)
+        self.claims.iter().any(|claim| claim.event.target == actor)
     }
 
     /// Whether events for that actor, which somebody asks for, wait until it has gone.
     pub(crate) fn is_due(&self, actor: *const Actor) -> bool {
-        let mut asked = self.asked.iter();
-        asked.any(|asked| asked.event.target == actor && asked.is_due)
+        let mut claims = self.claims.iter();
+        claims.any(|claim| claim.event.target == actor && claim.is_due)
     }
 
     /// Whether an event for that actor is held.
@@ -121,13 +121,13 @@ impl Leaving {
 
     /// The first event for an owner whose actors were like that before.
     pub(crate) fn begin(&mut self, owner: ThreadNumber, version: u64, event: Event) {
-        let at = Kind::Owner.place(owner);
+        let at = ListKind::Owner.place(owner);
         self.list(at).version = version;
-        self.add(owner, Kind::Owner, event);
+        self.add(owner, ListKind::Owner, event);
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, to: ThreadNumber, kind: Kind, event: Event) {
+    pub(crate) fn add(&mut self, to: ThreadNumber, kind: ListKind, event: Event) {
         let at = kind.place(to);
         let list = self.list(at);
         list.events.push(event);
@@ -142,9 +142,9 @@ impl Leaving {
             self.lists.push(List {
                 to: (next / 2) as ThreadNumber,
                 kind: if next % 2 == 0 {
-                    Kind::Owner
+                    ListKind::Owner
                 } else {
-                    Kind::Entrance
+                    ListKind::Entrance
                 },
                 events: Vec::new(),
                 version: 0,
@@ -162,7 +162,7 @@ impl Leaving {
     /// The lists for owners that are not right any more, taken out.
     pub(crate) fn take_wrong(&mut self, is_right: impl Fn(&List) -> bool) -> Vec<List> {
         let lists = &self.lists;
-        let wrong = |at: &mut usize| lists[*at].kind == Kind::Owner && !is_right(&lists[*at]);
+        let wrong = |at: &mut usize| lists[*at].kind == ListKind::Owner && !is_right(&lists[*at]);
         let wrong: Vec<usize> = self.addressed.extract_if(.., wrong).collect();
         wrong.into_iter().map(|at| self.take_out(at)).collect()
     }

@@ -11,7 +11,7 @@ use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::look::trace::{Filter, Witness};
-use mote_vm::look::turn::{Outcome, TurnSeen};
+use mote_vm::look::turn::{SeenOutcome, TurnSeen};
 use mote_vm::machine::SponsorInfo;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::Carrier;
@@ -358,7 +358,7 @@ impl Witness for Watcher {
         true
     }
     fn turn(&self, _: &dyn Carrier, _: u64, turn: &TurnSeen<'_>) -> bool {
-        let committed = matches!(turn.outcome, Outcome::Committed);
+        let committed = matches!(turn.outcome, SeenOutcome::Committed);
         self.0.lock().unwrap().push(committed);
         true
     }

@@ -31,9 +31,6 @@ defmodule Mote.Bench.Programs.Ask do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: n
 
   @impl true

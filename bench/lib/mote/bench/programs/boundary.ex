@@ -57,17 +57,12 @@ defmodule Mote.Bench.Programs.Boundary do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: n
 
   @impl true
   def processes(_n), do: 1
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: Mote.Bench.Program.measures(sample, count(sample.param))
-
   def measures(%Sample{stages: stages, param: n}) do
     for %{name: name, ns: ns} <- stages, name not in [:arrive, :check] do
       {:"ns_per_#{name}", ns / if(name in [:ask, :ask_all, :pid_alone], do: questions(n), else: n)}

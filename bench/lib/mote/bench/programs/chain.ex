@@ -49,9 +49,6 @@ defmodule Mote.Bench.Programs.Chain do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :done
 
   @impl true

@@ -50,8 +50,9 @@ defmodule Mote.Bench.Programs.Churn do
   def expected(_n), do: :done
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
+  def measures_fresh(sample), do: [peak_rss_bytes: sample.peak]
 
+  @impl true
   def measures(sample),
     do: [{:ns_per_actor, Sample.ns(sample) / count(sample.param)} | sample.figures]
 

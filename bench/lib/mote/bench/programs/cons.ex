@@ -94,17 +94,12 @@ defmodule Mote.Bench.Programs.Cons do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: n * (n + 1)
 
   @impl true
   def processes(n), do: 4 * n + 2
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{param: n} = sample) do
     native = Sample.stage(sample, :native)
 

@@ -74,9 +74,6 @@ defmodule Mote.Bench.Programs.Counting do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: n
 
   @impl true

@@ -77,17 +77,12 @@ defmodule Mote.Bench.Programs.Directory do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: n
 
   @impl true
   def processes(n), do: n
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{param: n, stages: stages} = sample) do
     for(
       %{name: name, ns: ns} <- stages,

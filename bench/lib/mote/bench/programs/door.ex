@@ -44,17 +44,12 @@ defmodule Mote.Bench.Programs.Door do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: 2 * n
 
   @impl true
   def processes(n), do: n + 1
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: Mote.Bench.Program.measures(sample, count(sample.param))
-
   def measures(%Sample{stages: stages, figures: figures, param: n}) do
     for(
       %{name: name, ns: ns} <- stages,

@@ -57,9 +57,6 @@ defmodule Mote.Bench.Programs.ErfcDsl do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :plausible
 
   @impl true

@@ -108,16 +108,13 @@ defmodule Mote.Bench.Programs.Estragon do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: {:met, n}
 
   @impl true
   def processes(n), do: n + 1
 
   @impl true
-  def measures(%Sample{fresh: true, param: n} = sample) do
+  def measures_fresh(%Sample{param: n} = sample) do
     gather = Sample.stage(sample, :gather)
     arrive = Sample.stage(sample, :arrive)
 

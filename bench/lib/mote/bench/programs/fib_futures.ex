@@ -77,8 +77,6 @@ defmodule Mote.Bench.Programs.FibFutures do
   def processes(n), do: count(n)
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{param: n} = sample) do
     for {metric, name} <- [us_per_call: :inside, us_per_call_from_elixir: :outside],
         stage = Sample.stage(sample, name),

@@ -58,17 +58,12 @@ defmodule Mote.Bench.Programs.Futures do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :done
 
   @impl true
   def processes(_n), do: @batch
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{param: n} = sample) do
     inside = Sample.stage(sample, :inside)
 

@@ -17,8 +17,6 @@ defmodule Mote.Bench.Programs.GcPause do
     # Often, so that there are some pauses to tell of.
     options: [mote: [gc: [min: 4_000_000, factor: 0.25]]]
 
-  alias Mote.Bench.Sample
-
   # Garbage that is made meanwhile, in actors for each that lives; and at least.
   @garbage 16
   @least 100_000
@@ -82,13 +80,9 @@ defmodule Mote.Bench.Programs.GcPause do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :littered
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
   def measures(sample), do: sample.figures
 
   @impl true

@@ -59,16 +59,13 @@ defmodule Mote.Bench.Programs.Idle do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: {:through, n}
 
   @impl true
   def processes(n), do: n
 
   @impl true
-  def measures(%Sample{fresh: true, param: n} = sample) do
+  def measures_fresh(%Sample{param: n} = sample) do
     build = Sample.stage(sample, :build)
     travel = Sample.stage(sample, :travel)
 

@@ -12,7 +12,7 @@ defmodule Mote.Bench.Programs.IdleCpu do
     machines: [mote: [main: [threads: 8]]],
     plot: [sizes: [1_000]]
 
-  alias Mote.Bench.{Programs.ForkBomb, Sample, Threads}
+  alias Mote.Bench.{Programs.ForkBomb, Threads}
 
   # Enough for every thread to get some.
   @depth 18
@@ -20,13 +20,9 @@ defmodule Mote.Bench.Programs.IdleCpu do
   @settle 200
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :done
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
   def measures(sample), do: sample.figures
 
   @impl true

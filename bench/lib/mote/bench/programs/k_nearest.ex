@@ -153,9 +153,6 @@ defmodule Mote.Bench.Programs.KNearest do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :classified
 
   @impl true

@@ -62,17 +62,12 @@ defmodule Mote.Bench.Programs.Maps do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: @keys
 
   @impl true
   def processes(_n), do: 1
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: Mote.Bench.Program.measures(sample, count(sample.param))
-
   def measures(sample) do
     for stage <- [:get, :put], do: {:"ns_per_#{stage}", Sample.stage(sample, stage).ns / count(sample.param)}
   end

@@ -237,8 +237,6 @@ defmodule Mote.Bench.Programs.Northwind do
   def processes(_n), do: @readers + 3
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{param: n} = sample) do
     for {metric, stage} <- [ns_per_read: :reads, ns_per_straight_read: :straight] do
       {metric, Sample.stage(sample, stage).ns / count(n)}

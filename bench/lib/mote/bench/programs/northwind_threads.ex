@@ -29,8 +29,6 @@ defmodule Mote.Bench.Programs.NorthwindThreads do
   defdelegate expected(n), to: Northwind
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(sample),
     do: [{:ns_per_read, Sample.stage(sample, :reads).ns / count(sample.param)} | sample.figures]
 

@@ -33,8 +33,6 @@ defmodule Mote.Bench.Programs.PoolSize do
   def expected(_n), do: :answered
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{param: n} = sample),
     do: [{:us_per_request, Sample.stage(sample, :run).ns / count(n) / 1_000} | sample.figures]
 

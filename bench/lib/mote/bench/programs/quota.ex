@@ -39,19 +39,17 @@ defmodule Mote.Bench.Programs.Quota do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :done
 
   @impl true
-  def measures(%Sample{fresh: true} = sample) do
+  def measures_fresh(sample) do
     case Sample.per(sample.peak, sample.before, 1) do
       nil -> [peak_rss_bytes: sample.peak]
       more -> [peak_rss_bytes: sample.peak, percent_rss_of_quota: 100 * more / @quota]
     end
   end
 
+  @impl true
   def measures(sample), do: sample.figures
 
   @impl true

@@ -62,9 +62,6 @@ defmodule Mote.Bench.Programs.Ring do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n), do: rem(n, @size) + 1
 
   @impl true

@@ -11,7 +11,7 @@ defmodule Mote.Bench.Programs.SelfSend do
     metric: :ns_per_message,
     plot: [kind: :histogram]
 
-  alias Mote.Bench.{Measure, Sample}
+  alias Mote.Bench.Measure
 
   @times 1_000
 
@@ -55,7 +55,6 @@ defmodule Mote.Bench.Programs.SelfSend do
   def processes(_n), do: 1
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
   # Every one of the 1,000 is a value.
   def measures(sample), do: sample.figures
 

@@ -36,14 +36,9 @@ defmodule Mote.Bench.Programs.Sendx do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :done
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
-
   def measures(%Sample{param: n} = sample) do
     [{:ns_per_round_trip_awake, Sample.stage(sample, :awake).ns / n} | sample.figures]
   end

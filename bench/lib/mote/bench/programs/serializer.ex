@@ -11,8 +11,6 @@ defmodule Mote.Bench.Programs.Serializer do
     metric: :ns_per_round_trip,
     machines: [mote: [main: [threads: 1]]]
 
-  alias Mote.Bench.Sample
-
   @parts 10
 
   defmodule Actors do
@@ -30,13 +28,9 @@ defmodule Mote.Bench.Programs.Serializer do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :done
 
   @impl true
-  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
   def measures(sample), do: sample.figures
 
   @impl true

@@ -61,9 +61,6 @@ defmodule Mote.Bench.Programs.Sieve do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(n) do
     primes = primes(n)
     {length(primes), Enum.sum(primes)}

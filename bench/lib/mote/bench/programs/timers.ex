@@ -71,9 +71,6 @@ defmodule Mote.Bench.Programs.Timers do
     end
   end
 
-  @impl true
-  def count(n), do: n
-
   # Those that fired, and that were cancelled: by the actor and from outside.
   @impl true
   def expected(n), do: {n, n, n}
@@ -82,7 +79,7 @@ defmodule Mote.Bench.Programs.Timers do
   def processes(_n), do: 1
 
   @impl true
-  def measures(%Sample{fresh: true, param: n} = sample) do
+  def measures_fresh(%Sample{param: n} = sample) do
     armed = Sample.stage(sample, :armed)
 
     [bytes_per_timer: Sample.per(armed.rss, sample.before, n), peak_rss_bytes: sample.peak] ++

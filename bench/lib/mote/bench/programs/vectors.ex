@@ -46,9 +46,6 @@ defmodule Mote.Bench.Programs.Vectors do
   end
 
   @impl true
-  def count(n), do: n
-
-  @impl true
   def expected(_n), do: :plausible
 
   @impl true

@@ -4,7 +4,7 @@ use super::{BehaviourCode, FullName, Program, Registry};
 use crate::base::atom::Atom;
 use crate::code::constants::{constants, DecodeOpaque};
 use crate::code::decode::decode;
-use crate::code::entry::Entry;
+use crate::code::entry::EntryPoint;
 use crate::code::error::LoadError;
 use crate::code::ir::{Behaviour, Function, Import};
 use crate::code::job::{Compiled, Job};
@@ -61,7 +61,7 @@ impl Program {
         for (id, native) in job.ids.iter().zip(&compiled.behaviours) {
             if let Some(native) = native {
                 // SAFETY: the start of a behaviour, in code memory that is kept below.
-                let entry = unsafe { std::mem::transmute::<*const u8, Entry>(*native) };
+                let entry = unsafe { std::mem::transmute::<*const u8, EntryPoint>(*native) };
                 self.set_entry(*id, entry);
             }
         }

@@ -11,7 +11,7 @@ type KeyRun<'h> = (&'h [Value], &'h [Value]);
 
 /// What became of a node: one, or two when it had too many entries.
 #[derive(Clone, Copy)]
-enum Made {
+enum Grown {
     One(Value),
     Two(Value, Value),
 }
@@ -64,8 +64,8 @@ pub(crate) fn delete(heap: &mut Heap, map: Node<'_>, key: Value) -> Value {
         while let Some((parent, at)) = path.pop() {
             let size = parent.size - 1;
             let small = match made {
-                Made::One(node) => Node::of(node).filter(|node| node.keys.len() < LEAST),
-                Made::Two(..) => None,
+                Grown::One(node) => Node::of(node).filter(|node| node.keys.len() < LEAST),
+                Grown::Two(..) => None,
             };
             made = match small {
                 // By invariant 3 the parent has another child.
@@ -100,9 +100,9 @@ fn descend<'h>(map: Node<'h>, key: Value, work: &mut Work) -> (Descent<'h>, Node
 }
 
 /// The topmost node of what was made.
-fn root(heap: &mut Heap, made: Made) -> Option<Value> {
+fn root(heap: &mut Heap, made: Grown) -> Option<Value> {
     match made {
-        Made::Two(left, right) => {
+        Grown::Two(left, right) => {
             let children = [left, right];
             let [a, b] = children.map(|node| Node::of(node).map(|node| (node, node.keys[0])));
             let ((a, key_a), (b, key_b)) = (a?, b?);
@@ -113,7 +113,7 @@ fn root(heap: &mut Heap, made: Made) -> Option<Value> {
                 &[(&[key_a, key_b], &children)],
             )
         }
-        Made::One(mut value) => {
+        Grown::One(mut value) => {
             while let Some(node) = Node::of(value).filter(|n| !n.is_leaf() && n.keys.len() == 1) {
                 value = node.items[0];
             }
@@ -128,16 +128,16 @@ fn adopt(
     parent: Node<'_>,
     at: usize,
     replaced: usize,
-    made: Made,
+    made: Grown,
     size: usize,
-) -> Option<Made> {
+) -> Option<Grown> {
     let lowest = |node| Some(Node::of(node)?.keys[0]);
     match made {
-        Made::One(one) => {
+        Grown::One(one) => {
             let entry = (&[lowest(one)?][..], &[one][..]);
             splice(heap, parent, at, replaced, entry, size)
         }
-        Made::Two(one, two) => {
+        Grown::Two(one, two) => {
             let entries = (&[lowest(one)?, lowest(two)?][..], &[one, two][..]);
             splice(heap, parent, at, replaced, entries, size)
         }
@@ -152,22 +152,22 @@ fn splice(
     replaced: usize,
     with: KeyRun<'_>,
     size: usize,
-) -> Option<Made> {
+) -> Option<Grown> {
     let before = (&node.keys[..at], &node.items[..at]);
     let behind = (&node.keys[at + replaced..], &node.items[at + replaced..]);
     pack(heap, node.level, size, [before, with, behind])
 }
 
 /// Two neighbours as one node if they fit, or as two of the same number of entries.
-fn join(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Option<Made> {
+fn join(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Option<Grown> {
     let runs = [(a.keys, a.items), (b.keys, b.items), (&[][..], &[][..])];
     pack(heap, a.level, a.size + b.size, runs)
 }
 
-fn pack(heap: &mut Heap, level: u8, size: usize, runs: [KeyRun<'_>; 3]) -> Option<Made> {
+fn pack(heap: &mut Heap, level: u8, size: usize, runs: [KeyRun<'_>; 3]) -> Option<Grown> {
     let count: usize = runs.iter().map(|run| run.0.len()).sum();
     if count <= WIDTH {
-        return Some(Made::One(node(heap, level, size, &runs)?));
+        return Some(Grown::One(node(heap, level, size, &runs)?));
     }
     let half = count / 2;
     let left = runs_of(runs, 0, half);
@@ -176,7 +176,7 @@ fn pack(heap: &mut Heap, level: u8, size: usize, runs: [KeyRun<'_>; 3]) -> Optio
         0 => half,
         _ => sizes(&left),
     };
-    Some(Made::Two(
+    Some(Grown::Two(
         node(heap, level, left_size, &left)?,
         node(heap, level, size - left_size, &right)?,
     ))

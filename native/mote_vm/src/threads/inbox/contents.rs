@@ -13,11 +13,11 @@ pub(crate) enum Entry {
     /// Many of them.
     Batch(Box<Batch>),
     /// A look at an actor between two of its turns.
-    Inspect(Target, Call),
+    Inspect(Target, Errand),
     /// The clock was moved by hand: fire what is due.
     Alarm,
     /// Something to do between two turns.
-    Call(Call),
+    Errand(Errand),
     /// Collect, whether it is due or not, then call.
     Collect(Done),
     /// The thread of that number wants to run the event, which is among the others, for an actor that this one owns.
@@ -43,7 +43,7 @@ impl Entry {
         ENTRY_BYTES + parcel
     }
 
-    /// What foreign values keep is of that, which takes no time to unpack.
+    /// The part of it that foreign values keep, which takes no time to unpack.
     fn outside(&self) -> usize {
         match self {
             Entry::Message(_, parcel) => parcel.outside(),
@@ -65,18 +65,18 @@ impl Entry {
 }
 
 /// Something that a dispatch thread does for a caller outside, between two turns, with its own side: thread.rs makes it.
-pub(crate) type Call = Box<dyn FnOnce(&mut dyn Any) + Send>;
+pub(crate) type Errand = Box<dyn FnOnce(&mut dyn Any) + Send>;
 
 /// Called when what was asked for is done.
 pub(crate) type Done = Box<dyn FnOnce() + Send>;
 
 /// Something in an inbox, shown to the collector.
-pub(crate) enum Waiting<'a> {
+pub(crate) enum Content<'a> {
     Event(Event),
     Entry(&'a Entry),
 }
 
-/// Things for which a list that has become empty keeps room.
+/// An emptied list keeps room for this many things.
 const ROOM_KEPT: usize = 4096;
 
 /// See `drain_little`.
@@ -112,26 +112,26 @@ impl Contents {
     }
 
     /// Shows everything.
-    pub(crate) fn each(&self, mut show: impl FnMut(Waiting<'_>)) {
+    pub(crate) fn each(&self, mut show: impl FnMut(Content<'_>)) {
         for event in &self.events {
-            show(Waiting::Event(*event));
+            show(Content::Event(*event));
         }
         for entry in &self.entries {
-            show(Waiting::Entry(entry));
+            show(Content::Entry(entry));
         }
     }
 
-    /// Shows the first things, until they count as `n`; as how many they count, and all.
-    pub(super) fn first(&self, n: usize, mut show: impl FnMut(Waiting<'_>)) -> (usize, usize) {
+    /// Shows the first things, until they count as `n`. Returns how many they count as, and how many there are.
+    pub(super) fn first(&self, n: usize, mut show: impl FnMut(Content<'_>)) -> (usize, usize) {
         let events = self.events.iter().take(n);
-        events.for_each(|event| show(Waiting::Event(*event)));
+        events.for_each(|event| show(Content::Event(*event)));
         let mut shown = self.events.len().min(n);
         for entry in &self.entries {
             let weight = entry.weight();
             if shown + weight > n {
                 break;
             }
-            show(Waiting::Entry(entry));
+            show(Content::Entry(entry));
             shown += weight;
         }
         (shown, self.len())

@@ -1,7 +1,8 @@
-//! Messages from outside and from other machines: they enter only if there is room for them, and memory (invariants 5 and 6).
+//! Messages from outside and from other machines: they enter only if there is room and memory for them (inbox.rs,
+//! invariants 5 and 6).
 //!
-//! Places and bytes are taken some messages ahead, and what is left of them goes back with the next drain: so a message
-//! that follows others touches no count that is shared with the thread, whose cache line would have to come over.
+//! Places and bytes are taken some messages ahead, and what is left of them goes back with the next drain. So most
+//! messages touch no count that is shared with the thread, whose cache line would have to come over.
 use super::contents::{Contents, Entry, ENTRY_BYTES};
 use super::{Inbox, Inner, Wakes};
 use crate::boundary::batch::Batch;
@@ -52,8 +53,8 @@ impl Inner {
 }
 
 impl Inbox {
-    /// The same for a message from outside: only if there is room, unless the caller has waited for some. A permit that is
-    /// left over is for the caller to drop, and so is what is given back.
+    /// The same for a message from outside: only if there is room, unless the caller has waited for some. A permit that
+    /// is left over is for the caller to drop, and so is what is given back.
     pub(crate) fn push_from_outside(
         &self,
         entry: Entry,

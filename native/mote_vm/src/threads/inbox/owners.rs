@@ -1,4 +1,4 @@
-//! Events for actors that the thread owns, and those actors given away or taken from it (invariant 9).
+//! Events for actors that the thread owns, and actors that are given away or taken from it (inbox.rs, invariant 9).
 use super::contents::Entry;
 use super::{Inbox, Inner, Wakes};
 use crate::base::ids::ThreadNumber;
@@ -39,7 +39,8 @@ impl Inbox {
         }
     }
 
-    /// Moves all of `events` in, of which there are some, if `version` still holds where one is given; otherwise leaves them.
+    /// Moves all of `events` in, of which there are some, if `version` still holds where one is given; otherwise leaves
+    /// them.
     pub(crate) fn push_events(
         &self,
         events: &mut Vec<Event>,

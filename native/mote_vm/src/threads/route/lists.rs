@@ -5,10 +5,10 @@ use crate::threads::inbox::NotIn;
 use crate::threads::parker::Waker;
 use crate::threads::place::Place;
 use crate::threads::thread::Dispatch;
-use crate::turns::leaving::{Kind, List};
+use crate::turns::leaving::{List, ListKind};
 use crate::turns::turn::Turn;
 
-/// So often in a row is enough to go to another core for, which takes as long as some dozens of yields.
+/// After this many consecutive times a thread goes to another core, which takes as long as some dozens of yields.
 const CROWDED: u32 = 16;
 
 impl Place {
@@ -48,9 +48,9 @@ impl Place {
         !lists.is_empty()
     }
 
-    /// Puts a list into the inbox of whom it is for; gives it back if it has to be put right first.
+    /// Puts a list into the inbox of the thread that it is for. Returns the list if it has to be put right first.
     pub(crate) fn hand_over(&self, turn: &mut Turn, mut list: List, waker: Waker) -> Option<List> {
-        let version = (list.kind == Kind::Owner).then_some(list.version);
+        let version = (list.kind == ListKind::Owner).then_some(list.version);
         let events = &mut list.events;
         match self.at(list.to, |station| {
             station.push_events(events, version, waker)
@@ -58,7 +58,7 @@ impl Place {
             Ok(()) => {}
             Err(NotIn::Moved) => return Some(list),
             // Its actors can be taken over.
-            Err(NotIn::Closed) if list.kind == Kind::Owner => {
+            Err(NotIn::Closed) if list.kind == ListKind::Owner => {
                 turn.leaving.held.append(&mut list.events);
             }
             Err(NotIn::Closed) => {
@@ -90,8 +90,8 @@ impl Dispatch {
         are_any
     }
 
-    /// Two threads that hand work to and fro and wait for each other on one core take turns there, each at the price
-    /// of a yield: after a while the one that has nothing to do goes to another core. Whether it has.
+    /// Two threads that hand work to and fro, and wait for each other on one core, alternate there, each at the price of
+    /// a yield. After a while the one that has nothing to do goes to another core. Returns whether it has.
     fn keep_apart(&mut self, is_here: bool) -> bool {
         self.idling.crowded = if is_here { self.idling.crowded + 1 } else { 0 };
         if self.idling.crowded < CROWDED {
@@ -102,7 +102,7 @@ impl Dispatch {
     }
 
     /// What this thread does next, once it has told another one what it has for it. A sibling that rests looks for a
-    /// share of what it has just given, which takes a core for each of them; and who stands in goes on outside.
+    /// share of what it has just given, which takes a core for each of them; and a caller that stands in goes on outside.
     fn as_waker_of(&self, other: ThreadNumber) -> Waker {
         let place = &self.place;
         let rests = self.turn.queue.is_empty()
@@ -137,7 +137,7 @@ mod tests {
             target: std::ptr::null(),
             message: Value::NIL,
         };
-        thread.turn.leaving.add(sibling, Kind::Entrance, event);
+        thread.turn.leaving.add(sibling, ListKind::Entrance, event);
         assert_eq!(thread.as_waker_of(stranger), Waker::GoesOn);
         assert!(thread.turn.leaving.take().is_some());
         // A caller outside, which goes on there.

@@ -1,19 +1,19 @@
-//! Pseudo-random choices, counted: the first so many of them are made, the others are always the first alternative.
+//! Pseudo-random choices, counted: up to a given number they are made, and after that it is always the first alternative.
 use crate::terms::prim::random::Random;
 use parking_lot::Mutex;
 
-struct State {
+struct Sequence {
     random: Random,
     left: u64,
     made: u64,
 }
 
 /// See the head of this file.
-pub(crate) struct Choices(Mutex<State>);
+pub(crate) struct Choices(Mutex<Sequence>);
 
 impl Choices {
     pub(crate) fn new(seed: u64, most: u64) -> Choices {
-        Choices(Mutex::new(State {
+        Choices(Mutex::new(Sequence {
             random: Random::from_seed(seed),
             left: most,
             made: 0,

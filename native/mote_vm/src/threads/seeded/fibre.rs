@@ -131,7 +131,7 @@ impl Dispatch {
 
     fn keep(&mut self) -> bool {
         self.keep_house();
-        self.answer_calls();
+        self.run_errands();
         if self.duties.retiring {
             self.retire();
             return false;

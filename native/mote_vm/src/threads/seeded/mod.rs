@@ -1,15 +1,16 @@
-//! Seeded machines: all sponsors' work on one system thread, in an order that a seed decides and that can be had again.
+//! Seeded machines: all sponsors' work on one system thread, in an order that a seed decides and reproduces.
 //!
 //! Each sponsor has one dispatcher, which is a [`Dispatch`] as any thread's, with queue, inbox, heap and timers of its
-//! own; one system thread lets them run, a turn at a time (scheduler.rs). What a machine with many threads leaves
-//! open is decided by pseudo-random choices: whose turn is next, and in sponsors that were to have several threads which
-//! of the events that wait, as long as no message overtakes another one of the same actor to the same (senders.rs).
+//! own; one system thread lets them run, a turn at a time (scheduler.rs). Pseudo-random choices decide what a machine
+//! with many threads leaves open: which dispatcher is next and, in a sponsor configured with several threads, which of
+//! the waiting events. No message overtakes another one from the same actor to the same actor (senders.rs).
 //!
 //! Invariants:
-//! 1. The order of turns depends on the seed, the program and the input only: on nothing that the clock, the memory
-//!    or other system threads do. So messages from outside enter one by one, in the order in which they were sent,
-//!    when nothing else is left to do; or while the machine is paused, all of them. A turn that native code gives up draws
-//!    the same numbers when it is interpreted (turn.rs, invariant 2), for when native code is ready depends on the clock.
+//! 1. The order of turns depends only on the seed, the program and the input, and on nothing that the clock, the memory
+//!    or other system threads do. So messages from outside enter one by one, in the order in which they were sent, when
+//!    nothing else is left to do; while the machine is paused, all of them enter. A turn that native code gives up draws
+//!    the same numbers when it is interpreted (turn.rs, invariant 2), since it depends on the clock when native code is
+//!    ready.
 //! 2. A dispatcher whose turn it is not counts as asleep (presence.rs): the others may take its actors over, and a
 //!    collector may look at it.
 //! 3. A dispatcher hands on what it has for others before the scheduler may wait: nobody else would look for it.
@@ -30,7 +31,7 @@ use senders::Senders;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Who decides in which order turns run.
+/// What decides the order in which turns run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// The system: every dispatch thread is one of its threads.
@@ -40,7 +41,7 @@ pub enum Schedule {
     Seeded {
         /// Which one.
         seed: u64,
-        /// After that many choices everything goes in turn, first in, first out.
+        /// After that many choices the order is first in, first out.
         choices: u64,
     },
 }

@@ -75,8 +75,8 @@ impl Scheduler {
         if paused {
             return false;
         }
-        // A turn outside takes as long as it takes: so that nothing depends on that, nothing else goes on, but for what comes in
-        // meanwhile and all that follows from it. The turn itself may be waiting for that.
+        // It is not known how long a turn outside takes. So that nothing depends on that, nothing else goes on meanwhile
+        // except what comes in and all that follows from it. The turn itself may be waiting for that.
         let is_away = self.fibres.iter().any(Fibre::is_anybody_away);
         if is_away && !self.goes_on {
             self.goes_on = self.admit();

@@ -1,12 +1,12 @@
-//! Who has sent the events that wait in a shuffled queue: what one actor sends to another keeps its order, whatever is
-//! chosen.
+//! The senders of the events that wait in a shuffled queue: messages from one actor to another keep their order, whatever
+//! is chosen.
 use crate::turns::queue::{Event, EventQueue};
 use crate::values::actor::Actor;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// See the head of this file. One for each event, in the order of the queue; null where it is not known, as of messages from
-/// outside and from other sponsors: then it might be anybody.
+/// See the head of this file. One for each event, in the order of the queue; null where it is not known, as of messages
+/// from outside and from other sponsors: then it might be anybody.
 #[derive(Default)]
 pub(crate) struct Senders {
     by: VecDeque<*const Actor>,
@@ -26,7 +26,7 @@ impl Senders {
         self.by.resize(queued, sender);
     }
 
-    /// So many events have been put before all others, for an actor that is to take them up in their order.
+    /// That many events have been put before all others, for an actor that is to take them up in their order.
     pub(crate) fn precede(&mut self, events: usize) {
         self.preceding += events;
     }

@@ -135,8 +135,8 @@ impl Scene {
     }
 }
 
-/// A thread asks before there is anything to be had; another one gets two things to do, gives one of them if it is asked
-/// by then, does what it keeps and sleeps. Each is done once, and it is quiet when both are, not before, whether the
+/// A thread asks before anything is available. Another one gets two things to do, gives one of them away if it is asked
+/// by then, does what it keeps and sleeps. Each is done once. It is quiet when both are done and not before, whether the
 /// asker waits for its share, has withdrawn or sleeps.
 #[test]
 fn it_is_quiet_when_what_was_shared_is_done() {

@@ -1,15 +1,16 @@
-//! How a dispatch thread ends: what it has to do moves to the first sponsor when its own is removed; its heap goes to the
-//! machine, for others may hold what is in it.
+//! How a dispatch thread ends. When its sponsor is removed, what it has to do moves to the first sponsor. Its heap goes
+//! to the machine, since others may hold what is in it.
 use super::Dispatch;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::header;
 use crate::threads::station::Station;
-use crate::turns::leaving::Kind;
+use crate::turns::leaving::ListKind;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::EventQueue;
 
 impl Dispatch {
-    /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor, with the actors that it is for.
+    /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor, with the actors that it is
+    /// for.
     pub(crate) fn retire(&mut self) {
         self.migrate();
         let place = self.place.clone();
@@ -21,7 +22,7 @@ impl Dispatch {
         let heir = heir.lead();
         let wanted = std::mem::take(&mut self.turn.leaving.wanted);
         self.turn.queue.prepend(&wanted);
-        self.turn.leaving.asked.clear();
+        self.turn.leaving.claims.clear();
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
@@ -46,8 +47,8 @@ impl Dispatch {
         place.machine.quiescence().done(outstanding);
     }
 
-    /// Gives everything that is queued to the heir. What is for others' actors goes by way of it as well: they may belong to
-    /// threads that end, too, and then none of these would wait for another.
+    /// Gives everything that is queued to the heir. Events for other threads' actors go by way of the heir as well: those
+    /// threads may be ending, too, and this way none of them waits for another.
     fn give_all(&mut self, heir: &Station) {
         while !self.is_done() && !self.place.machine.is_stopping() {
             self.flush();
@@ -56,7 +57,10 @@ impl Dispatch {
             while let Some(event) = self.turn.queue.pop() {
                 match header(&event).owner() == self.place.station.number {
                     true => own.push(event),
-                    false => self.turn.leaving.add(heir.number, Kind::Entrance, event),
+                    false => self
+                        .turn
+                        .leaving
+                        .add(heir.number, ListKind::Entrance, event),
                 }
             }
             self.turn.queue.prepend(&own);

@@ -1,5 +1,5 @@
-//! What a dispatch thread does that has no events: it collects, asks its siblings for work, looks around, sleeps
-//! (thread.rs, invariant 3).
+//! What a dispatch thread without events does: it collects, asks its siblings for work, looks around, sleeps (thread.rs,
+//! invariant 3).
 use super::Dispatch;
 use crate::base::sync::Relaxed;
 use crate::boundary::trickle::Trickle;
@@ -20,12 +20,14 @@ pub(crate) const REST: Duration = Duration::from_millis(1);
 const SPIN: Duration = Duration::from_micros(20);
 /// The same, for a thread that has just had a share of its siblings' work.
 const LONG_SPIN: Duration = Duration::from_micros(200);
-/// For how long it asks one that may have nothing, and then, where that one has something, looks whether it is coming.
+/// How long it asks a sibling that may have nothing; and how long it then watches one that has something for the share to
+/// come.
 const BEFORE_ANOTHER: Duration = Duration::from_micros(20);
 const GLANCE: Duration = Duration::from_micros(2);
-/// For how long it keeps its core to itself meanwhile.
+/// How long it keeps its core to itself meanwhile.
 const AT_ONCE: Duration = Duration::from_micros(1);
-/// When nothing but questions has come in so many times in a row, it sleeps at once: the next one who asks stands in.
+/// When nothing but questions has come in this many times in succession, it sleeps at once: the next caller that asks
+/// stands in.
 const ENOUGH_ASKED: u32 = 8;
 /// How long an idle thread waits for the answer to a request for work; and for the share, once it is answered.
 const PATIENCE: Duration = Duration::from_micros(200);
@@ -34,7 +36,7 @@ const ON_ITS_WAY: Duration = Duration::from_micros(50);
 /// What a thread remembers from one time without work to the next.
 #[derive(Default)]
 pub(crate) struct Idling {
-    /// Events have come in from a sibling, or while there are any, since it last looked for more in vain.
+    /// Events have come in from a sibling, or while it has siblings, since it last looked for more in vain.
     pub(super) shared: bool,
     /// A sibling has woken it for work.
     called: bool,
@@ -62,7 +64,7 @@ impl Dispatch {
             return std::thread::yield_now();
         }
         self.idling.trickle.wait();
-        // Who would stand in is not waited for.
+        // It does not wait for a caller that would stand in.
         let watches = self.idling.asked_only < ENOUGH_ASKED;
         if self.look_for_work(if watches { SPIN } else { Duration::ZERO }) {
             return;
@@ -86,7 +88,8 @@ impl Dispatch {
         let place = &self.place;
         let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
         let due = due.and_then(|due| place.machine.clock().until(due));
-        // Another thread may end the collection that somebody waits for at this very moment, and who asked is told here.
+        // Another thread may end the collection that somebody waits for at this very moment, and this thread tells the
+        // asker.
         let collects = place.machine.gc().phase() != Phase::None || self.waits_for_collection();
         let nap = collects.then_some(NAP);
         let stale = place.machine.pool().reserve.until_stale();
@@ -95,8 +98,8 @@ impl Dispatch {
         waits.chain(stale).min()
     }
 
-    /// Whether something has come in, or `seen`, watching until so long after `start`, when the thread had nothing to do
-    /// any more.
+    /// Watches until `until` after `start`, the moment at which the thread ran out of work. Returns whether something has
+    /// come in, or `seen`.
     fn look_around(&self, start: Instant, until: Duration, seen: impl Fn() -> bool) -> bool {
         let place = &self.place;
         loop {
@@ -107,8 +110,9 @@ impl Dispatch {
             if elapsed >= until {
                 return false;
             }
-            // Who wants this core has something to do: a scheduler of the BEAM, perhaps, that the next message will come
-            // from. Not let in, it would wait for the end of a time slice. What comes at once is from another core.
+            // A thread that wants this core has something to do: it may be a scheduler of the BEAM that the next message
+            // will come from. Kept out, it would wait for the end of a time slice. What comes at once is from another
+            // core.
             match elapsed < AT_ONCE {
                 true => std::hint::spin_loop(),
                 false => std::thread::yield_now(),
@@ -116,7 +120,7 @@ impl Dispatch {
         }
     }
 
-    /// Whether something has come in, or a sibling has given something, asking for that long.
+    /// Asks for work for that long. Returns whether something has come in, or a sibling has given something.
     fn look_for_work(&mut self, duration: Duration) -> bool {
         let start = Instant::now();
         loop {
@@ -138,8 +142,9 @@ impl Dispatch {
         others.max_by_key(|s| s.backlog.load(Relaxed)).cloned()
     }
 
-    /// Asks a sibling until so long after `start`, and for as long as it has something that is worth it: whether something
-    /// has come in. The request stands before there is anything: what comes to be there is given at once.
+    /// Asks a sibling until `duration` after `start`, and for as long as that has something worth asking for. Returns
+    /// whether something has come in. The request stands before the sibling has anything, so what it gets it gives at
+    /// once.
     fn ask_for_work(&mut self, asked: &Station, start: Instant, duration: Duration) -> bool {
         let me = self.place.station.number;
         let has_some = || asked.has_at_least(WORTH_ASKING);
@@ -157,7 +162,7 @@ impl Dispatch {
         while !came && has_some() && start.elapsed() < since + PATIENCE {
             came = self.look_around(start, start.elapsed() + GLANCE, answered);
         }
-        // Who cannot withdraw was answered: the share is on its way, or there was nothing that could go.
+        // If it cannot withdraw, it was answered: the share is on its way, or there was nothing that could go.
         let answered = !asked.request.withdraw(me);
         if answered {
             let on_its_way = start.elapsed() + ON_ITS_WAY;

@@ -1,5 +1,5 @@
-//! What comes to a dispatch thread from elsewhere becomes events: its inbox, messages from outside, timers that are due.
-//! Between turns only.
+//! Turns what comes to a dispatch thread from elsewhere into events: its inbox, messages from outside, timers that are
+//! due. Runs only between turns.
 use super::Dispatch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::{Message, Timer};
@@ -56,7 +56,7 @@ impl Dispatch {
             match entry {
                 Entry::Inspect(_, look) => look(self),
                 Entry::Alarm => self.fire(),
-                Entry::Call(call) => self.duties.calls.push(call),
+                Entry::Errand(errand) => self.duties.errands.push(errand),
                 Entry::Collect(done) => {
                     let next = self.place.machine.gc().next();
                     self.duties.collections.push((next, done));
@@ -150,7 +150,7 @@ impl Dispatch {
         Some(value)
     }
 
-    /// Fires what is due, if time passes by itself; otherwise whoever lets it pass rings.
+    /// Fires what is due, if time passes by itself. If it is moved by hand, whoever moves it rings.
     pub(crate) fn look_at_the_clock(&mut self) {
         let place = &self.place;
         let (next, clock) = (place.station.timers.next(), place.machine.clock());
