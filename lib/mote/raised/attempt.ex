@@ -111,7 +111,7 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:map_field, [term, key]) do
     term.any
   rescue
-    KeyError -> raise(KeyError, key: key, term: term)
+    KeyError -> raise(Exception.normalize(:error, {:badkey, key, term}, []))
   end
 
   defp elixir(:to_string, [value]), do: String.Chars.to_string(value)
