@@ -25,11 +25,12 @@ defmodule Mote.Behaviour.Check do
     # What has fewer arguments because of defaults is nothing that somebody has written.
     for code <- uncalled,
         others == [],
-        Enum.any?(groups[{code.kind, code.name, code.arity}], &(&1.full == nil and not &1.generated)) do
-      Warnings.uncalled(code, names.env)
+        [first | _] = group = groups[{code.kind, code.name, code.arity}],
+        Enum.any?(group, &(&1.full == nil and not &1.generated)) do
+      Warnings.uncalled(first, names.env)
     end
 
-    %{module: env.module, file: env.file, codes: codes, named: named}
+    %{module: env.module, file: env.file, codes: codes, named: named, columns: columns(definitions)}
   end
 
   # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,
@@ -56,7 +57,7 @@ defmodule Mote.Behaviour.Check do
 
   # A defpure or a defeffect.
   defp code([%{kind: kind} = first | _] = definitions, names) do
-    columns = definitions |> Enum.map(& &1.columns) |> Enum.reduce(&Map.merge/2)
+    columns = columns(definitions)
     s = state(kind, columns, names)
     args = if first.arity == 0, do: [], else: Enum.map(1..first.arity, &{:"arg#{&1}", {:fresh, &1}})
     {params, s} = Enum.map_reduce(args, s, &bind(&1, first.line, &2))
@@ -68,6 +69,8 @@ defmodule Mote.Behaviour.Check do
     doc = definitions |> Enum.map(& &1.doc) |> Enum.find(&(&1 != nil))
     finish(%{first | doc: doc, columns: columns}, params, body, s)
   end
+
+  defp columns(definitions), do: definitions |> Enum.map(& &1.columns) |> Enum.reduce(%{}, &Map.merge/2)
 
   defp visible([first | others], names) do
     with %{line: line} <- Enum.find(others, &(&1.public != first.public)) do
@@ -82,7 +85,7 @@ defmodule Mote.Behaviour.Check do
   defp unreachable([%{name: name, arity: arity} | _] = definitions, names) do
     definitions
     |> Enum.map(fn %{clause: {:clause, _, {:tuple, _, ps}, _, _} = clause} = d ->
-      {ps, clause, d.generated}
+      {ps, clause, [generated: d.generated, column: d.column]}
     end)
     |> Warnings.unreachable(%{names.env | function: {name, arity}})
   end

@@ -112,6 +112,7 @@ defmodule Mote.Behaviour.Compiler do
         arity: length(args),
         args: written |> elem(2) |> Macro.to_string() |> String.slice(1..-2//1),
         line: env.line,
+        column: meta[:column],
         generated: Keyword.get(meta, :generated, false),
         columns: Error.columns([args, guards, body]),
         doc: doc,

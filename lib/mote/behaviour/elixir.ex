@@ -20,10 +20,14 @@ defmodule Mote.Behaviour.Elixir do
     imports = (delegated ++ Enum.flat_map(unit.codes, &modules(&1.body))) |> Enum.uniq() |> Enum.sort()
 
     references =
-      unit.codes |> Enum.flat_map(&references(&1.body)) |> Enum.uniq() |> Enum.sort_by(&elem(&1, 2))
+      for {kind, {_, name, _} = function, line} <- Enum.flat_map(unit.codes, &references(&1.body)),
+          uniq: true,
+          do: {kind, function, line, unit.columns[{line, {:call, name}}]}
+
+    references = Enum.sort_by(references, &elem(&1, 2))
 
     hidden =
-      for {:function, {module, name, arity}, _} <- references,
+      for {:function, {module, name, arity}, _, _} <- references,
           uniq: true,
           do: {module, Code.hidden(name), arity}
 

@@ -52,7 +52,7 @@ defmodule Mote.Behaviour.Syntax do
 
     arrows
     |> Enum.zip_with(clauses, fn {:->, meta, _}, {:clause, _, pattern, _, _} = clause ->
-      {[pattern], clause, Keyword.get(meta, :generated, false)}
+      {[pattern], clause, meta}
     end)
     |> Warnings.unreachable(env)
 

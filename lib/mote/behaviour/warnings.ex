@@ -12,7 +12,7 @@ defmodule Mote.Behaviour.Warnings do
   @spec zero(term, Macro.Env.t()) :: :ok
   if @two_zeros do
     def zero(zero, env) when zero === +0.0,
-      do: warn("the pattern 0.0 matches +0.0 and not -0.0: write +0.0 or -0.0", env.line, env)
+      do: warn("the pattern 0.0 matches +0.0 and not -0.0: write +0.0 or -0.0", env.line, env, nil)
   end
 
   def zero(_, _), do: :ok
@@ -48,33 +48,34 @@ defmodule Mote.Behaviour.Warnings do
   defp read(segment, seen) when is_map(segment), do: segment |> Map.values() |> read(seen)
   defp read(_, seen), do: seen
 
-  @doc "Tells of a function of the module's own that nothing calls."
-  @spec uncalled(Mote.Behaviour.Code.t(), Macro.Env.t()) :: :ok
-  def uncalled(%{kind: kind, name: name, arity: arity, line: line}, env) do
+  @doc "Tells of a function of the module's own, as it was defined first, that nothing calls."
+  @spec uncalled(map, Macro.Env.t()) :: :ok
+  def uncalled(%{kind: kind, name: name, arity: arity, line: line, column: column}, env) do
     word = if kind == :effect, do: "defeffect", else: "defpurep"
-    warn("#{word} #{name}/#{arity} is unused", line, %{env | function: {name, arity}})
+    warn("#{word} #{name}/#{arity} is unused", line, %{env | function: {name, arity}}, column)
   end
 
   @doc "Tells of a become that keeps a capture whose name has become that of another variable."
-  @spec kept(atom, AST.line(), Macro.Env.t()) :: :ok
-  def kept(name, line, env) do
+  @spec kept(atom, AST.line(), Error.columns(), Macro.Env.t()) :: :ok
+  def kept(name, line, columns, env) do
     message =
       "this become keeps the capture #{name} as it was at the start of the turn, not the variable #{name} that this " <>
         "clause has bound: write become #{name}: #{name}, … to change it, or give the variable another name"
 
-    warn(message, line, env)
+    warn(message, line, env, columns[{line, {:call, :become}}])
   end
 
   @doc """
   Tells of clauses that can never match, as one before them without a guard matches all that they do.
 
-  A clause comes with the patterns of its arguments, and with whether a macro has written it.
+  A clause comes with the patterns of its arguments, and with what its node says of itself: its column, and whether a macro
+  has written it.
   """
-  @spec unreachable([{[AST.pattern()], AST.clause(), boolean}], Macro.Env.t()) :: :ok
+  @spec unreachable([{[AST.pattern()], AST.clause(), keyword}], Macro.Env.t()) :: :ok
   def unreachable(clauses, env) do
-    Enum.reduce(clauses, [], fn {patterns, {:clause, line, _, guards, _}, generated}, before ->
+    Enum.reduce(clauses, [], fn {patterns, {:clause, line, _, guards, _}, meta}, before ->
       first = Enum.find(before, fn {others, _} -> Covering.covers?(others, patterns) end)
-      if first && not generated, do: first |> never() |> warn(line, env)
+      if first && not Keyword.get(meta, :generated, false), do: warn(never(first), line, env, meta[:column])
       if guards == [], do: before ++ [{patterns, line}], else: before
     end)
 
@@ -97,10 +98,10 @@ defmodule Mote.Behaviour.Warnings do
   def undefined(module) do
     file = Path.relative_to_cwd(to_string(module.module_info(:compile)[:source]))
 
-    for {kind, {other, name, arity}, line} <- module.__mote__(:references),
+    for {kind, {other, name, arity}, line, column} <- module.__mote__(:references),
         wrong = wrong(kind, other, {name, arity}) do
-      place = {module, :__MODULE__, 0, file: String.to_charlist(file), line: line}
-      IO.warn("#{inspect(other)}.#{name}/#{arity} #{wrong}", [place])
+      env = %{file: file, module: module, function: nil}
+      warn("#{inspect(other)}.#{name}/#{arity} #{wrong}", line, env, column)
     end
 
     :ok
@@ -132,13 +133,9 @@ defmodule Mote.Behaviour.Warnings do
       "two modules refer to each other: write what it stands for"
   end
 
-  defp warn(message, line, env, column \\ nil) do
-    place = [
-      file: env.file,
-      line: line,
-      module: env.module,
-      function: Mote.Behaviour.Code.written(env.function)
-    ]
+  defp warn(message, line, env, column) do
+    function = env.function && Mote.Behaviour.Code.written(env.function)
+    place = [file: env.file, line: line, module: env.module, function: function]
 
     IO.warn(message, if(column, do: [column: column] ++ place, else: place))
   end

@@ -105,7 +105,15 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:map_field, [module, name]) when is_atom(module) and module not in [nil, true, false],
     do: raise(UndefinedFunctionError, module: module, function: name, arity: 0)
 
-  defp elixir(:map_field, [term, key]), do: raise(Exception.normalize(:error, {:badkey, key, term}, []))
+  defp elixir(:map_field, [map, key]) when is_map(map), do: raise(KeyError, key: key, term: map)
+
+  # Of what is no map: until Elixir 1.20 as if it were one without the key.
+  defp elixir(:map_field, [term, key]) do
+    term.any
+  rescue
+    KeyError -> raise(Exception.normalize(:error, {:badkey, key, term}, []))
+  end
+
   defp elixir(:to_string, [value]), do: String.Chars.to_string(value)
   defp elixir(:on, [_, address]), do: raise(ArgumentError, "expected an address, got: #{Call.show(address)}")
   defp elixir(:bin_of, [values, specs]), do: raise(ArgumentError, Segments.failed(values, specs))

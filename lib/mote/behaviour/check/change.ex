@@ -62,7 +62,8 @@ defmodule Mote.Behaviour.Check.Change do
     for {{name, nil} = key, variable} <- captures,
         not List.keymember?(changes, name, 0),
         Map.get(s.scope, key) != variable do
-      Warnings.kept(name, l, %{s.names.env | function: {elem(s.behaviour, 0), length(captures)}})
+      env = %{s.names.env | function: {elem(s.behaviour, 0), length(captures)}}
+      Warnings.kept(name, l, s.columns, env)
     end
   end
 

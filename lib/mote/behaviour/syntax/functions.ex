@@ -68,16 +68,16 @@ defmodule Mote.Behaviour.Syntax.Functions do
     reads = Enum.map(variables, &{:var, env.line, &1})
 
     clauses =
-      for {patterns, guards, body, env, generated} <- clauses do
+      for {patterns, guards, body, env, meta} <- clauses do
         case patterns do
           [one] ->
             {:clause, _, pattern, _, _} = clause = Syntax.clause(one, guards, body, env)
-            {[pattern], clause, generated}
+            {[pattern], clause, meta}
 
           several ->
             tuple = {:{}, [], several}
             {:clause, _, {:tuple, _, patterns}, _, _} = clause = Syntax.clause(tuple, guards, body, env)
-            {patterns, clause, generated}
+            {patterns, clause, meta}
         end
       end
 
@@ -115,7 +115,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
       )
     end
 
-    {patterns, guards, body, env, Keyword.get(meta, :generated, false)}
+    {patterns, guards, body, env, meta}
   end
 
   defp parameter({:_, _, context}) when is_atom(context), do: :any

@@ -446,7 +446,10 @@ mod tests {
                 .senders
                 .keep_up(thread.turn.queue.len(), std::ptr::null());
             thread.turn.queue.push(target, Value::NIL);
-            thread.seeded.senders.keep_up(thread.turn.queue.len(), sender);
+            thread
+                .seeded
+                .senders
+                .keep_up(thread.turn.queue.len(), sender);
         }
         for _ in 0..2 {
             assert!(thread.turn.queue.pop().is_some());
