@@ -99,7 +99,6 @@ defmodule Mote.Native do
   def desk_next(_desk, _comes), do: :erlang.nif_error(:nif_not_loaded)
   def desk_leave(_desk), do: :erlang.nif_error(:nif_not_loaded)
   def desk_lost(_desk, _worker), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_doom(_desk, _number), do: :erlang.nif_error(:nif_not_loaded)
   def desk_overdue(_desk, _milliseconds), do: :erlang.nif_error(:nif_not_loaded)
   def machine_blocking(_machine, _n), do: :erlang.nif_error(:nif_not_loaded)
   def machine_turns(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)

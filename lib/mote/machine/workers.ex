@@ -84,16 +84,10 @@ defmodule Mote.Machine.Workers do
     state
   end
 
-  # Of a turn that may call any Elixir the worker has a process, which it ends.
-  defp late(desk, {number, worker, true}) do
-    if Worker.abort(desk, number, :timeout) == :ok, do: send(worker, {:mote_late, number})
-  end
-
-  # It may end the turn just now and look for the next one, which must not be killed with it.
-  defp late(desk, {number, worker, false}) do
-    if Native.desk_doom(desk, number) do
-      Worker.abort(desk, number, :timeout)
-      Process.exit(worker, :kill)
+  defp late(desk, {number, worker, free?}) do
+    if Worker.abort(desk, number, :timeout) == :ok do
+      # Of a turn that may call any Elixir the worker has a process, which it ends.
+      if free?, do: send(worker, {:mote_late, number}), else: Process.exit(worker, :kill)
     end
   end
 end

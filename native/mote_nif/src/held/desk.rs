@@ -69,8 +69,6 @@ struct State {
     waiting: VecDeque<Waiting>,
     idle: Vec<LocalPid>,
     running: FxHashMap<u64, Running>,
-    /// Workers that are about to be killed, for a turn that takes too long: they get no other.
-    doomed: Vec<LocalPid>,
     manager: Option<LocalPid>,
     /// Workers that were woken or asked for and have not looked yet; and those that the manager has not heard of.
     coming: usize,
@@ -173,7 +171,7 @@ impl Desk {
         if comes {
             state.coming = state.coming.saturating_sub(1);
         }
-        if state.closed || state.doomed.contains(&worker) {
+        if state.closed {
             return Found::Closed;
         }
         let Some(turn) = state.waiting.pop_front() else {
@@ -226,18 +224,9 @@ impl Desk {
         self.state.lock().running.contains_key(&number)
     }
 
-    /// Whether a turn is running: then its worker gets no other one, and can be killed without harm to any.
-    pub fn doom(&self, number: u64) -> bool {
-        let mut state = self.state.lock();
-        let worker = state.running.get(&number).map(|running| running.worker);
-        state.doomed.extend(worker);
-        worker.is_some()
-    }
-
     /// A worker is gone: the turn that it was running, which has not ended.
     pub fn lost(&self, worker: LocalPid) -> Option<u64> {
         let mut state = self.state.lock();
-        state.doomed.retain(|doomed| *doomed != worker);
         let running = state.running.iter();
         let mut mine = running.filter(|(_, running)| running.worker == worker);
         let number = mine.next().map(|(number, _)| *number);

@@ -57,12 +57,6 @@ fn desk_overdue(desk: &DeskResource, milliseconds: u64) -> (Vec<(u64, LocalPid, 
     (over, next.as_millis() as u64 + 1)
 }
 
-/// Whether a turn is running: its worker gets no other one then.
-#[rustler::nif]
-fn desk_doom(desk: &DeskResource, number: u64) -> bool {
-    desk.desk.doom(number)
-}
-
 /// What turns of a beam sponsor have taken since this was last asked: `[{module, name, turns, waited, ran, longest}]`, times in nanoseconds.
 #[rustler::nif]
 fn machine_turns<'a>(env: Env<'a>, machine: &MachineResource, sponsor: Name) -> Vec<Term<'a>> {
