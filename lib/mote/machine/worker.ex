@@ -10,7 +10,9 @@ defmodule Mote.Machine.Worker do
   alias Mote.{Error, Native, Turn}
   alias Mote.Machine.{Loader, Long}
 
-  # How long a worker waits for a turn before it ends.
+  # How long a worker waits for a turn before it lets go of what the last one was given, and then before it ends, both in
+  # milliseconds. A question whose customer it still has would never be found to be broken.
+  @rest 50
   @idle 10_000
   # As much of a stacktrace is told.
   @entries 16
@@ -74,18 +76,25 @@ defmodule Mote.Machine.Worker do
     end
   end
 
-  defp wait(%{manager: manager} = about) do
+  defp wait(%{manager: manager} = about, time \\ @rest) do
     receive do
       :mote_turn -> work(about, true)
       {:EXIT, ^manager, reason} -> exit(reason)
       # The desk is closed; or it is nobody's.
       :closed -> :ok
-      _stray -> wait(about)
+      _stray -> wait(about, time)
     after
-      # If it may not, it was woken.
-      @idle -> if Native.desk_leave(about.desk), do: :ok, else: wait(about)
+      time -> idle(about, time)
     end
   end
+
+  defp idle(about, @rest) do
+    :erlang.garbage_collect()
+    wait(about, @idle)
+  end
+
+  # If it may not, it was woken.
+  defp idle(about, @idle), do: if(Native.desk_leave(about.desk), do: :ok, else: wait(about, @idle))
 
   # -- turns ---------------------------------------------------------------------------------------------------
 

@@ -176,6 +176,9 @@ impl Desk {
         }
         let Some(turn) = state.waiting.pop_front() else {
             state.idle.push(worker);
+            drop(state);
+            // What the last turns were given may be held nowhere else, and nobody knows when the next one comes.
+            self.paper.close();
             return Found::Nothing;
         };
         let now = Instant::now();

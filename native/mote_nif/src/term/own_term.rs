@@ -171,6 +171,12 @@ impl Nursery {
         self.add(|env| OwnTerm::copy_to(env, term))
     }
 
+    /// No more terms come to those that are together now: they go when the last of them does, whether others come or not.
+    pub fn close(&self) {
+        // Dropped without the lock.
+        let _full = self.place.lock().take();
+    }
+
     /// What `write` writes to the environment that is filled at present.
     fn add<R>(&self, write: impl FnOnce(Arc<OwnEnv>) -> R) -> R {
         let mut place = self.place.lock();
