@@ -498,9 +498,8 @@ defmodule Mote do
     with {:ok, native} <- Machine.fetch(machine) do
       Machine.room_for!(native, elem(sponsor, 1))
 
-      case Native.machine_add_sponsor(native, sponsor) do
+      case Machine.add_sponsor(native, sponsor, timeout) do
         :ok ->
-          Machine.workers(native, name, timeout)
           tell(native, :added, %{sponsor: name, threads: elem(sponsor, 1)})
 
         {:error, text} ->

@@ -188,15 +188,27 @@ defmodule Mote.Machine do
   end
 
   @doc false
-  # Starts the workers of a beam sponsor, in which no turn runs before.
-  @spec workers(reference, atom, timeout | nil) :: :ok
-  def workers(_native, _sponsor, nil), do: :ok
+  # Adds a sponsor as `Mote.Sponsor.validate!/2` returns it; `timeout` is that of a beam sponsor's turns.
+  @spec add_sponsor(reference, tuple, timeout | nil) :: :ok | atom | {:error, String.t()}
+  def add_sponsor(native, sponsor, nil), do: Native.machine_add_sponsor(native, sponsor)
 
-  def workers(native, sponsor, timeout) do
-    GenServer.call(Native.machine_owner(native), {:workers, sponsor, timeout}, :infinity)
-    :ok
+  # In a process of its own: no turn would ever run if the caller were killed before there are workers.
+  def add_sponsor(native, sponsor, timeout) do
+    {pid, monitor} = spawn_monitor(fn -> exit({:added, add_with_workers(native, sponsor, timeout)}) end)
+
+    receive do
+      {:DOWN, ^monitor, _, ^pid, {:added, added}} -> added
+      {:DOWN, ^monitor, _, ^pid, reason} -> exit(reason)
+    end
+  end
+
+  defp add_with_workers(native, sponsor, timeout) do
+    with :ok <- Native.machine_add_sponsor(native, sponsor) do
+      GenServer.call(Native.machine_owner(native), {:workers, elem(sponsor, 0), timeout}, :infinity)
+      :ok
+    end
   catch
-    # It has ended, and so has the sponsor.
+    # The machine has ended, and so has the sponsor.
     :exit, _ -> :ok
   end
 
