@@ -66,7 +66,7 @@ defmodule Mote.Inspection do
 
   Options:
 
-    * `:by` - `:turns` (the default), `:queued` or `:bytes`;
+    * `:by` - `:turns` (the default), `:queued`, `:bytes` or `:running`;
     * `:n` - how many (default #{@top});
     * `:for` - for `:turns`, how many milliseconds they are counted (default #{@while});
     * `:timeout` - milliseconds to wait for the machine, each time (default #{@timeout}).
@@ -76,6 +76,9 @@ defmodule Mote.Inspection do
   be too low, by one for each 4,096 turns of that thread at most, and an actor with more turns than that is not missed.
   Turns of sponsors that are removed meanwhile are not counted. An actor that is in the result lives as long as the result
   does.
+
+  `:running` tells who blocks: the turns that run in beam sponsors, by how many milliseconds they have been running, and in which
+  `sponsor`. It asks no thread of the machine. Who waits for them is told by `:queued`.
 
   Raises `Mote.Error` when the machine is not running or does not come to it in time.
 
@@ -100,8 +103,12 @@ defmodule Mote.Inspection do
         {_turns, _lost, _behaviours, actors} = watch(machine, n, opts, "top/2")
         figures(:turns, actors)
 
+      :running ->
+        running(machine, n)
+
       other ->
-        raise ArgumentError, "expected :by of top/2 to be :turns, :queued or :bytes, got: #{inspect(other)}"
+        raise ArgumentError,
+              "expected :by of top/2 to be :turns, :queued, :bytes or :running, got: #{inspect(other)}"
     end
   end
 
@@ -203,6 +210,18 @@ defmodule Mote.Inspection do
       answer
     else
       {:error, %Error{} = error} -> raise error
+    end
+  end
+
+  defp running(machine, n) do
+    with {:ok, native} <- Machine.fetch(machine),
+         turns when is_list(turns) <- Native.machine_blocking(native, n) do
+      for {address, name, sponsor, age} <- turns do
+        %{running: age, address: address, behaviour: behaviour(name), sponsor: sponsor}
+      end
+    else
+      {:error, %Error{} = error} -> raise error
+      :stopped -> raise Error.from(:stopped, machine: machine)
     end
   end
 

@@ -100,6 +100,7 @@ defmodule Mote.Native do
   def desk_leave(_desk), do: :erlang.nif_error(:nif_not_loaded)
   def desk_lost(_desk, _worker), do: :erlang.nif_error(:nif_not_loaded)
   def desk_overdue(_desk, _milliseconds), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_blocking(_machine, _n), do: :erlang.nif_error(:nif_not_loaded)
   def machine_turns(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def turn_done(_desk, _number, _steps, _next), do: :erlang.nif_error(:nif_not_loaded)
   def turn_done(_desk, _number, _steps, _next, _kept), do: :erlang.nif_error(:nif_not_loaded)

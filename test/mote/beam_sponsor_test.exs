@@ -98,6 +98,33 @@ defmodule Mote.BeamSponsorTest do
     end
   end
 
+  defmodule Words do
+    use Mote.Behaviour
+
+    # What the language calls by these words, any Elixir may call as well.
+    defactor words(log), beam: true do
+      {customer, {:receipt, sum}} ->
+        receipt(customer, twice(sum), log)
+
+      {customer, {:sum, numbers}} ->
+        sum = create gather(customer, length(numbers), 0, fn n, sum -> sum + Enum.at([0 | numbers], n) end)
+        for n <- 1..length(numbers)//1, do: send(sum, n)
+
+      {customer, :first} ->
+        become gather(customer, 2, [], &[&1 | &2])
+    end
+
+    defeffect receipt(customer, sum, log) do
+      send log, {:sold, sum}
+      send customer, {:thanks, more(sum)}
+    end
+
+    defpure twice(n), do: 2 * n
+    defpurep more(n), do: n + 1
+    defpurep unused(n), do: n
+    defactor other(n), do: (:x -> become other(unused(n)))
+  end
+
   defp machine(opts \\ []) do
     {io, opts} = Keyword.pop(opts, :io, [])
     {:ok, machine} = Mote.start_link([sponsors: [main: [], io: [beam: true] ++ io]] ++ opts)
@@ -188,6 +215,17 @@ defmodule Mote.BeamSponsorTest do
       assert ask!(actor, :state) == 2
       assert ask!(actor, :me) == actor
       assert actor |> ask!(:child) |> ask!(:state) == 2
+    end
+
+    test "have defeffect, defpure and gather" do
+      actor = Mote.create(machine(), Words.words(self()), sponsor: :io)
+      assert ask!(actor, {:receipt, 21}) == {:thanks, 43}
+      assert_receive {:sold, 42}, 20_000
+      assert ask!(actor, {:sum, Enum.to_list(1..100)}) == 5_050
+      assert ask!(actor, {:sum, []}) == 0
+      first = Mote.async(actor, :first)
+      for word <- [:one, :two], do: Mote.send(actor, word)
+      assert Mote.await(first, 20_000) == [:two, :one]
     end
 
     test "are created in beam sponsors only" do

@@ -13,6 +13,8 @@ defmodule Mote.Behaviour.Beam do
   What such a turn does beside that, to files, sockets, tables and other processes, happens when it happens: nothing takes it
   back. `become capture: value` keeps the other captures as they were at the start of the turn, as elsewhere. The words act for
   the turn in its own process only: a task that it starts has no turn.
+
+  Functions that the module makes with `defpure`, `defpurep` and `defeffect` can be called as in any behaviour.
   """
 
   import Kernel, except: [self: 0, send: 2]
@@ -21,7 +23,7 @@ defmodule Mote.Behaviour.Beam do
   alias Mote.Turn.Stage
 
   @words [self: 0, send: 2, sendx: 3, send_after: 3, cancel_timer: 1, create: 1, create: 2, abort: 1] ++
-           [sink: 0, is_address: 1, on: 2, become: 1, stash: 0, stash: 1]
+           [sink: 0, gather: 4, is_address: 1, on: 2, become: 1, stash: 0, stash: 1]
 
   @doc "The actor whose turn it is."
   @spec self() :: Mote.Address.t()
@@ -55,6 +57,20 @@ defmodule Mote.Behaviour.Beam do
 
   @doc "The behaviour that ignores every message."
   def sink, do: :sink
+
+  @doc """
+  A behaviour that waits for `count` messages, puts them together with `fun`, as `Enum.reduce/3` does, and sends the result to the
+  customer. Where none are missing the turn itself sends it `initial`.
+  """
+  @spec gather(term, integer, acc, (term, acc -> acc)) :: Behaviour.t() | :sink when acc: term
+  def gather(customer, count, initial, fun) when is_integer(count) and is_function(fun, 2) do
+    if count > 0 do
+      __MODULE__.Gathering.gathering(customer, count, initial, fun)
+    else
+      Stage.send(customer, initial)
+      :sink
+    end
+  end
 
   defdelegate is_address(term), to: Total
   defdelegate on(sponsor, address), to: Total
@@ -92,7 +108,7 @@ defmodule Mote.Behaviour.Beam do
   # The behaviour that the words stand in.
   defp own!(%{module: module, function: {function, arity}} = env) do
     found =
-      for {^function, ^arity, name, captures} <- Module.get_attribute(module, :mote_beam) || [],
+      for {^function, ^arity, name, captures, _called} <- Module.get_attribute(module, :mote_beam) || [],
           do: {name, captures}
 
     with [] <- found, do: mistake!(env, "become capture: value belongs into a clause of a behaviour")
@@ -143,7 +159,7 @@ defmodule Mote.Behaviour.Beam do
       Module.put_attribute(
         __MODULE__,
         :mote_beam,
-        unquote(Macro.escape({function, length(captures) + 1, name, names}))
+        unquote(Macro.escape({function, length(captures) + 1, name, names, called(clauses)}))
       )
 
       @doc false
@@ -155,9 +171,38 @@ defmodule Mote.Behaviour.Beam do
     end
   end
 
+  # What the clauses call by its name alone, as written.
+  defp called(clauses) do
+    {_, called} =
+      Macro.prewalk(clauses, [], fn
+        {:|>, _, [_, {name, _, args}]} = node, found when is_atom(name) and is_list(args) ->
+          {node, [{name, length(args) + 1} | found]}
+
+        {:&, _, [{:/, _, [{name, _, _}, arity]}]} = node, found when is_atom(name) and is_integer(arity) ->
+          {node, [{name, arity} | found]}
+
+        {name, _, args} = node, found when is_atom(name) and is_list(args) ->
+          {node, [{name, length(args)} | found]}
+
+        node, found ->
+          {node, found}
+      end)
+
+    Enum.uniq(called)
+  end
+
+  @doc false
+  # What all behaviours of a module call so that call any Elixir.
+  def named(%{module: module}) do
+    for {_, _, _, _, called} <- Module.get_attribute(module, :mote_beam) || [],
+        name <- called,
+        uniq: true,
+        do: name
+  end
+
   @doc false
   # The function that has the clauses of a behaviour.
-  def function(name), do: :"mote beam #{name}"
+  def function(name), do: :"#{name} turn"
 
   defp capture({:\\, _, [capture, _default]}), do: capture
   defp capture(capture), do: capture

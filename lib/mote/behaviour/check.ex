@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Check do
   # program is found here at the latest.
   @moduledoc false
 
-  alias Mote.Behaviour.{Code, Error, Warnings}
+  alias Mote.Behaviour.{Beam, Code, Error, Warnings}
   alias Mote.Behaviour.Check.{Calls, Change, Guards, Names, Stash}
 
   @doc """
@@ -20,7 +20,8 @@ defmodule Mote.Behaviour.Check do
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Error.map(order, &code(groups[&1], names))
     # As in Elixir, nothing is made of them.
-    {codes, uncalled} = Calls.split(codes)
+    named = Beam.named(env)
+    {codes, uncalled} = Calls.split(codes, named)
     # What has fewer arguments because of defaults is nothing that somebody has written.
     for code <- uncalled,
         others == [],
@@ -28,7 +29,7 @@ defmodule Mote.Behaviour.Check do
       Warnings.uncalled(code, names.env)
     end
 
-    %{module: env.module, file: env.file, codes: codes}
+    %{module: env.module, file: env.file, codes: codes, named: named}
   end
 
   # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,

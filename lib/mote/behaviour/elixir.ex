@@ -36,6 +36,7 @@ defmodule Mote.Behaviour.Elixir do
       unquote_splicing(Delegate.functions(delegates))
       unquote_splicing(Enum.map(public, &public/1))
       unquote_splicing(Enum.map(functions, &function/1))
+      unquote_splicing(for code <- functions, not code.public, name(code) in unit.named, do: named(code))
 
       @doc false
       unquote_splicing(Enum.map(actors, &turn/1))
@@ -71,7 +72,8 @@ defmodule Mote.Behaviour.Elixir do
   # Not what loops in an effect have become.
   defp written_effect?(code), do: code.kind == :effect and code.args != nil
 
-  defp names(codes), do: Enum.map(codes, &{&1.name, &1.arity})
+  defp names(codes), do: Enum.map(codes, &name/1)
+  defp name(code), do: {code.name, code.arity}
 
   defp modules(node) do
     own =
@@ -163,6 +165,16 @@ defmodule Mote.Behaviour.Elixir do
     quote generated: true, line: code.line do
       unquote(if code.public, do: quote(do: @doc(false)))
       unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: expr(code.body)]]})
+    end
+  end
+
+  # What is not public, by the name that it was written under, for behaviours that call it as any Elixir.
+  defp named(%Code{} = code) do
+    params = Enum.map(code.params, &Forms.variable/1)
+
+    quote generated: true, line: code.line do
+      defp unquote(code.name)(unquote_splicing(params)),
+        do: unquote(Code.hidden(code.name))(unquote_splicing(params))
     end
   end
 

@@ -20,6 +20,9 @@ defmodule Mote.Machine.Worker do
   @typedoc "What all workers of a sponsor have in common."
   @type about :: %{manager: pid, desk: reference, native: reference, fuel: pos_integer}
 
+  @typedoc "How a turn has ended: it has, it had before, or its machine has."
+  @type ended :: :ok | :unknown | :stopped
+
   @spec start_link(about) :: pid
   def start_link(about) do
     spawn_link(fn ->
@@ -33,7 +36,7 @@ defmodule Mote.Machine.Worker do
   def own?(%{machine: machine, key: key}), do: match?(%{machine: ^machine, key: ^key}, Process.get(@self))
 
   @doc "Aborts a turn: `:ok`, or `:unknown` if it has ended already."
-  @spec abort(reference, pos_integer, term) :: :ok | :unknown | :stopped
+  @spec abort(reference, pos_integer, term) :: ended
   def abort(desk, number, reason) do
     with word when word in [:big, :long] <- Native.turn_aborted(desk, number, reason) do
       again = &Native.turn_aborted(desk, number, reason, &1)
@@ -59,8 +62,9 @@ defmodule Mote.Machine.Worker do
   defp work(about, comes?) do
     case Native.desk_next(about.desk, comes?) do
       turn when is_tuple(turn) ->
-        if elem(turn, 4), do: free(about, turn), else: bound(about, turn)
-        work(about, false)
+        # One that somebody else has ended takes its worker with it, which is to be killed and takes no other.
+        with word when word != :unknown <- if(elem(turn, 4), do: free(about, turn), else: bound(about, turn)),
+             do: work(about, false)
 
       :wait ->
         wait(about)
@@ -85,7 +89,8 @@ defmodule Mote.Machine.Worker do
 
   # -- turns ---------------------------------------------------------------------------------------------------
 
-  # Of a behaviour of the language.
+  # Of a behaviour of the language: how it has ended.
+  @spec bound(about, tuple) :: ended
   defp bound(about, {number, module, name, version, _, me, captures, message}) do
     if version(module) == version do
       run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
@@ -102,6 +107,7 @@ defmodule Mote.Machine.Worker do
   end
 
   # Of a behaviour that may call any Elixir: it is that of the module as it is now.
+  @spec free(about, tuple) :: :ok
   defp free(about, {number, module, name, _version, _, me, captures, message}) do
     {pid, monitor} =
       :erlang.spawn_opt(
@@ -169,12 +175,20 @@ defmodule Mote.Machine.Worker do
         Long.again(word, [effects | become], again, &Native.turn_done_big(desk, number, effects, become, &1))
       end
 
-    with {:load, behaviour} <- done do
-      case may_load? && Loader.load(about.native, behaviour.module) do
-        :ok -> commit(about, number, effects, become, false)
-        {:error, error} -> abort(desk, number, crashed(:error, error, []))
-        false -> abort(desk, number, crashed(:error, stale(behaviour), []))
-      end
+    case done do
+      {:load, behaviour} ->
+        case may_load? && Loader.load(about.native, behaviour.module) do
+          :ok -> commit(about, number, effects, become, false)
+          {:error, error} -> abort(desk, number, crashed(:error, error, []))
+          false -> abort(desk, number, crashed(:error, stale(behaviour), []))
+        end
+
+      :malformed ->
+        text = "no effects of a turn: #{inspect(effects, limit: 10)}, and to become #{inspect(become)}"
+        abort(desk, number, crashed(:error, %ArgumentError{message: text}, []))
+
+      ended ->
+        ended
     end
   end
 

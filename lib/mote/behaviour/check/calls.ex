@@ -1,13 +1,13 @@
 defmodule Mote.Behaviour.Check.Calls do
   # Which functions of the module's own, `defpurep` and `defeffect`, are called: by a behaviour, by a public function, or by one
-  # that is called.
+  # that is called. Behaviours that call any Elixir have no body here: what these call is `named`.
   @moduledoc false
 
   alias Mote.Behaviour.Code
 
   @doc "The codes that can be reached, and the others."
-  @spec split([Code.t()]) :: {[Code.t()], [Code.t()]}
-  def split(codes) do
+  @spec split([Code.t()], [{atom, arity}]) :: {[Code.t()], [Code.t()]}
+  def split(codes, named) do
     calls =
       for code <- codes, code.kind != :actor, into: %{}, do: {{code.name, code.arity}, calls(code.body, [])}
 
@@ -16,7 +16,8 @@ defmodule Mote.Behaviour.Check.Calls do
     called =
       if own == [],
         do: MapSet.new(),
-        else: others |> Enum.flat_map(&calls(&1.body, [])) |> reached(calls, MapSet.new())
+        else:
+          others |> Enum.flat_map(&calls(&1.body, [])) |> Enum.concat(named) |> reached(calls, MapSet.new())
 
     Enum.split_with(codes, &(&1 not in own or {&1.name, &1.arity} in called))
   end

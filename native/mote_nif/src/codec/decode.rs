@@ -442,7 +442,7 @@ impl Decoder {
         match pin(machine) {
             Some(resource) => {
                 let handle = Handle::new(resource.clone(), machine.acquire(actor));
-                structs::address(env, &resource, handle, sponsor)
+                structs::address(env, &resource, handle.key(env), sponsor)
             }
             // After the end: nobody could use it.
             None => names::nil().to_term(env),

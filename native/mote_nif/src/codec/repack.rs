@@ -74,7 +74,10 @@ fn address(builder: &mut Builder, from: &dyn Carrier, actor: ActorRef<'_>, spons
     let made = pin(from).and_then(|resource| {
         let key = from.acquire(actor);
         let handle = Handle::new(resource.clone(), key);
-        let term = OwnTerm::make(|env| Some(structs::address(env, &resource, handle, sponsor)))?;
+        let term = OwnTerm::make(|env| {
+            let key = handle.key(env);
+            Some(structs::address(env, &resource, key, sponsor))
+        })?;
         Some(Elsewhere::new(term, resource, key, sponsor))
     });
     match made {

@@ -90,7 +90,7 @@ fn elements(tuple: Term<'_>) -> Vec<Term<'_>> {
 
 impl<'m, 'a> Reader<'m, 'a> {
     fn step(&mut self, parts: &[Term<'a>]) -> Result<(), Refused<'a>> {
-        let bad = || Refused::Word(names::unknown());
+        let bad = || Refused::Word(names::malformed());
         let (kind, parts) = parts.split_first().ok_or_else(bad)?;
         let kind: BeamAtom = kind.decode().map_err(|_| bad())?;
         let step = match *parts {

@@ -42,6 +42,15 @@ impl Bridge {
         self.desks.lock().get(&sponsor).cloned()
     }
 
+    /// All of these.
+    pub fn known_desks(&self) -> Vec<(Atom, Arc<Desk>)> {
+        let desks = self.desks.lock();
+        desks
+            .iter()
+            .map(|(sponsor, desk)| (*sponsor, desk.clone()))
+            .collect()
+    }
+
     /// The sponsor is gone.
     pub fn close_desk(&self, sponsor: Atom) {
         let desk = self.desks.lock().remove(&sponsor);

@@ -2,13 +2,17 @@
 //!
 //! Invariants:
 //! 1. A turn is waiting or running, until it has ended once: whoever takes it out of `running` tells the machine how.
-//! 2. While turns wait, as many workers are `coming` to look: woken, or asked of the manager. One that dies on its way is made
-//!    up for (`lost`).
+//! 2. While turns wait, as many workers are `coming` to look: woken, or asked of the manager. `coming` is never more than there
+//!    are. One that dies on its way, or had died before it was woken, is made up for when the manager hears of it (`lost`), and
+//!    nowhere else: otherwise it would count twice.
+//! 3. What waits is charged to the machine's memory.
+use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
-use crate::term::own_term::OwnTerm;
+use crate::term::own_term::{Nursery, OwnTerm};
 use crate::term::send::send_as_nobody;
 use mote_vm::base::atom::Atom;
+use mote_vm::boundary::outbox::Charge;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustler::types::atom::Atom as BeamAtom;
@@ -17,25 +21,38 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Whose turn it is.
+pub struct About {
+    pub module: Atom,
+    pub name: Atom,
+    pub captures: usize,
+    /// Whether it may call any Elixir.
+    pub free: bool,
+    pub actor: ResourceArc<Handle>,
+}
+
 /// A turn that waits for a worker.
 pub struct Waiting {
     pub number: u64,
-    pub module: Atom,
-    pub name: Atom,
-    /// Whether it may call any Elixir.
-    pub free: bool,
+    pub about: About,
     pub since: Instant,
     /// What the worker gets.
     pub term: OwnTerm,
+    pub _charge: Charge,
 }
 
 /// A turn that a worker runs.
 pub struct Running {
-    pub worker: LocalPid,
-    pub module: Atom,
-    pub name: Atom,
-    pub free: bool,
-    pub since: Instant,
+    worker: LocalPid,
+    pub about: About,
+    since: Instant,
+}
+
+impl Running {
+    /// For how long.
+    pub fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
 }
 
 /// What turns of one behaviour have taken since it was last asked.
@@ -75,8 +92,23 @@ pub enum Found {
 }
 
 /// See the head of this file.
-#[derive(Default)]
-pub struct Desk(Mutex<State>);
+pub struct Desk {
+    state: Mutex<State>,
+    /// Where turns are written. Workers fetch them in their order, so those that are neighbours go together.
+    pub paper: Nursery,
+}
+
+/// So many turns are written next to each other: more would take longer to free than to write.
+const NEIGHBOURS: usize = 16;
+
+impl Default for Desk {
+    fn default() -> Desk {
+        Desk {
+            state: Mutex::default(),
+            paper: Nursery::new(NEIGHBOURS),
+        }
+    }
+}
 
 impl State {
     /// One worker more, if one is needed.
@@ -99,7 +131,7 @@ impl State {
 impl Desk {
     /// A turn waits.
     pub fn put(&self, turn: Waiting) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if state.closed {
             return;
         }
@@ -109,30 +141,18 @@ impl Desk {
         self.tell(told);
     }
 
-    fn tell(&self, mut told: Told) {
-        loop {
-            match told {
-                Told::Nobody => return,
-                Told::Manager(manager) => {
-                    tell(&manager, names::workers());
-                    return;
-                }
-                Told::Worker(worker) => {
-                    if tell(&worker, names::comes()) {
-                        return;
-                    }
-                    // It has died.
-                    let mut state = self.0.lock();
-                    state.coming -= 1;
-                    told = state.call();
-                }
-            }
-        }
+    fn tell(&self, told: Told) {
+        match told {
+            Told::Nobody => false,
+            Told::Manager(manager) => tell(&manager, names::workers()),
+            // If it has died: invariant 2.
+            Told::Worker(worker) => tell(&worker, names::comes()),
+        };
     }
 
     /// The process that starts workers.
     pub fn managed_by(&self, manager: LocalPid) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.manager = Some(manager);
         if state.asked > 0 {
             drop(state);
@@ -142,12 +162,12 @@ impl Desk {
 
     /// How many workers the manager is to start.
     pub fn take_asked(&self) -> usize {
-        std::mem::take(&mut self.0.lock().asked)
+        std::mem::take(&mut self.state.lock().asked)
     }
 
     /// The next turn for a worker, which waits otherwise; `comes`: it was woken, or has begun.
     pub fn next(&self, worker: LocalPid, comes: bool) -> Found {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if comes {
             state.coming = state.coming.saturating_sub(1);
         }
@@ -159,29 +179,21 @@ impl Desk {
             return Found::Nothing;
         };
         let now = Instant::now();
-        let Waiting {
-            number,
-            module,
-            name,
-            free,
-            since,
-            term,
-        } = turn;
-        state.figures.entry((module, name)).or_default().waited += now - since;
+        let key = (turn.about.module, turn.about.name);
+        state.figures.entry(key).or_default().waited += now - turn.since;
         let running = Running {
             worker,
-            module,
-            name,
-            free,
+            about: turn.about,
             since: now,
         };
-        state.running.insert(number, running);
-        Found::Turn(term)
+        state.running.insert(turn.number, running);
+        drop(state);
+        Found::Turn(turn.term)
     }
 
     /// A worker that waits wants to end; whether it may: otherwise it has been woken.
     pub fn leave(&self, worker: LocalPid) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let at = state.idle.iter().position(|idle| *idle == worker);
         if let Some(at) = at {
             state.idle.remove(at);
@@ -191,27 +203,30 @@ impl Desk {
 
     /// A turn has ended; whether that is the first end of it.
     pub fn end(&self, number: u64) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let Some(running) = state.running.remove(&number) else {
             return false;
         };
-        let ran = running.since.elapsed();
-        let key = (running.module, running.name);
+        let ran = running.age();
+        let key = (running.about.module, running.about.name);
         let figures = state.figures.entry(key).or_default();
         figures.turns += 1;
         figures.ran += ran;
         figures.longest = figures.longest.max(ran);
+        drop(state);
+        // Without the lock: the last to hold an actor may have something to do.
+        drop(running);
         true
     }
 
     /// Whether a turn is running.
     pub fn is_running(&self, number: u64) -> bool {
-        self.0.lock().running.contains_key(&number)
+        self.state.lock().running.contains_key(&number)
     }
 
     /// A worker is gone: the turn that it was running, which has not ended.
     pub fn lost(&self, worker: LocalPid) -> Option<u64> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let running = state.running.iter();
         let mut mine = running.filter(|(_, running)| running.worker == worker);
         let number = mine.next().map(|(number, _)| *number);
@@ -230,13 +245,15 @@ impl Desk {
 
     /// The turns that have run for so long, and in how long there may be others.
     pub fn overdue(&self, timeout: Duration) -> (Vec<(u64, LocalPid, bool)>, Duration) {
-        let state = self.0.lock();
+        let state = self.state.lock();
         let now = Instant::now();
         let mut next = timeout;
         let mut over = Vec::new();
         for (number, running) in &state.running {
             match timeout.checked_sub(now - running.since) {
-                None | Some(Duration::ZERO) => over.push((*number, running.worker, running.free)),
+                None | Some(Duration::ZERO) => {
+                    over.push((*number, running.worker, running.about.free))
+                }
                 Some(left) => next = next.min(left),
             }
         }
@@ -245,26 +262,32 @@ impl Desk {
 
     /// How many turns run, how many wait for a worker, and the one that has run longest.
     pub fn look(&self) -> (usize, usize, Option<(Atom, Atom, Duration)>) {
-        let state = self.0.lock();
+        let state = self.state.lock();
         let longest = state.running.values().min_by_key(|running| running.since);
-        let longest = longest.map(|r| (r.module, r.name, r.since.elapsed()));
+        let longest = longest.map(|r| (r.about.module, r.about.name, r.age()));
         (state.running.len(), state.waiting.len(), longest)
+    }
+
+    /// Shows every turn that runs.
+    pub fn each(&self, show: impl FnMut(&Running)) {
+        self.state.lock().running.values().for_each(show);
     }
 
     /// What turns have taken since this was last asked, by behaviour.
     pub fn take_figures(&self) -> Vec<((Atom, Atom), Figures)> {
-        self.0.lock().figures.drain().collect()
+        self.state.lock().figures.drain().collect()
     }
 
     /// No turn will be heard any more.
     pub fn close(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.closed = true;
-        state.waiting.clear();
-        state.running.clear();
+        let waiting = std::mem::take(&mut state.waiting);
+        let running = std::mem::take(&mut state.running);
         let manager = state.manager;
         let told: Vec<LocalPid> = state.idle.drain(..).chain(manager).collect();
         drop(state);
+        drop((waiting, running));
         for pid in told {
             tell(&pid, names::closed());
         }

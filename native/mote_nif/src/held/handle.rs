@@ -30,7 +30,11 @@ impl Handle {
 
     /// The key binary, which holds on to the actor.
     pub fn key<'a>(self, env: Env<'a>) -> Term<'a> {
-        let handle = ResourceArc::new(self);
+        Handle::key_of(&ResourceArc::new(self), env)
+    }
+
+    /// The same, of a handle that is kept elsewhere as well.
+    pub fn key_of<'a>(handle: &ResourceArc<Handle>, env: Env<'a>) -> Term<'a> {
         handle
             .make_binary(env, |handle| &handle.content)
             .to_term(env)

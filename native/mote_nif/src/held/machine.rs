@@ -125,6 +125,13 @@ impl MachineResource {
         bridge.downcast_ref::<Bridge>()?.known_desk(sponsor)
     }
 
+    /// All of these.
+    pub fn known_desks(&self) -> Vec<(Atom, Arc<Desk>)> {
+        let bridge = self.machine.get().map(|machine| machine.outside().as_any());
+        let bridge = bridge.and_then(|bridge| bridge.downcast_ref::<Bridge>());
+        bridge.map(Bridge::known_desks).unwrap_or_default()
+    }
+
     /// Tells it to stop.
     pub fn stop(&self) {
         if let Some(machine) = self.machine.get() {

@@ -1,5 +1,5 @@
 //! The structs of Elixir that stand for what is held, both ways: made, and recognised.
-use crate::held::handle::{parse_key, parse_timer, timer_key, Handle};
+use crate::held::handle::{parse_key, parse_timer, timer_key};
 use crate::held::machine::MachineResource;
 use crate::held::outbox::OutboxResource;
 use crate::held::question::Customer;
@@ -79,11 +79,11 @@ pub fn is_ours(reference: Term<'_>) -> bool {
         || reference.try_get_resource::<OutboxResource>().is_some()
 }
 
-/// `%Mote.Address{}` of a handle.
+/// `%Mote.Address{}` with the key of a handle.
 pub fn address<'a>(
     env: Env<'a>,
     machine: &ResourceArc<MachineResource>,
-    handle: Handle,
+    key: Term<'a>,
     sponsor: Option<Atom>,
 ) -> Term<'a> {
     let sponsor = atoms::to_term(env, sponsor.unwrap_or(Atom::NIL));
@@ -92,7 +92,7 @@ pub fn address<'a>(
         [
             (names::__struct__(), names::address().to_term(env)),
             (names::machine(), machine.encode(env)),
-            (names::key(), handle.key(env)),
+            (names::key(), key),
             (names::sponsor(), sponsor),
         ],
     )

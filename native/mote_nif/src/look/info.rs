@@ -88,7 +88,7 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
         .map(|counts| counters(env, counts))
         .collect();
     let beam = resource.known_desk(info.name);
-    let (running, _, longest) = beam.as_ref().map(|desk| desk.look()).unwrap_or_default();
+    let (running, at_desk, longest) = beam.as_ref().map(|desk| desk.look()).unwrap_or_default();
     let longest = longest.map(|(module, name, age)| {
         let behaviour = [module, name].map(|atom| atoms::to_term(env, atom));
         let about = [
@@ -107,7 +107,7 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
             ("threads", threads.encode(env)),
             ("asleep", info.asleep.encode(env)),
             ("inbox", info.inbox.encode(env)),
-            ("waiting", info.waiting.encode(env)),
+            ("waiting", (info.waiting + at_desk).encode(env)),
             ("high_water", info.high_water.encode(env)),
             ("overloaded", info.overloaded.encode(env)),
             ("queued", info.queued.encode(env)),

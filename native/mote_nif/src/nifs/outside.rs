@@ -2,8 +2,10 @@
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::enter::effects::effects;
-use crate::held::desk::{DeskResource, Found};
+use crate::held::desk::{About, DeskResource, Found};
+use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
+use crate::held::structs;
 use crate::term::atoms::{self, names, Name};
 use mote_vm::machine::Outcome;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
@@ -71,6 +73,43 @@ fn machine_turns<'a>(env: Env<'a>, machine: &MachineResource, sponsor: Name) -> 
         .collect()
 }
 
+/// The `n` turns that have run for longest in beam sponsors: `[{address, {module, name, captures}, sponsor, milliseconds}]`; or
+/// `:stopped`.
+#[rustler::nif]
+fn machine_blocking<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, n: usize) -> Term<'a> {
+    if machine.running().is_none() {
+        return names::stopped().encode(env);
+    }
+    let mut found = Vec::new();
+    for (sponsor, desk) in machine.known_desks() {
+        desk.each(|turn| {
+            let About {
+                module,
+                name,
+                captures,
+                ..
+            } = turn.about;
+            let actor = turn.about.actor.clone();
+            found.push((turn.age(), sponsor, (module, name, captures), actor));
+        });
+    }
+    found.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
+    found.truncate(n);
+    let shown = found.iter().map(|(age, sponsor, behaviour, actor)| {
+        let address = structs::address(env, &machine, Handle::key_of(actor, env), None);
+        let [sponsor, module, name] =
+            [*sponsor, behaviour.0, behaviour.1].map(|atom| atoms::to_term(env, atom));
+        (
+            address,
+            (module, name, behaviour.2),
+            sponsor,
+            age.as_millis() as u64,
+        )
+            .encode(env)
+    });
+    shown.collect::<Vec<_>>().encode(env)
+}
+
 fn done_within<'a>(
     env: Env<'a>,
     desk: &DeskResource,
@@ -103,7 +142,8 @@ fn said(desk: &DeskResource, number: u64, outcome: Outcome) -> Atom {
 }
 
 in_three_forms! {
-    /// Commits a turn: `:ok`, or why not: `:big`, `:long`, `{:load, behaviour}`, `:stopped`, `:unknown` (it has ended).
+    /// Commits a turn: `:ok`, or why not: `:big`, `:long`, `{:load, behaviour}`, `:malformed` (these are no effects), `:stopped`,
+    /// `:unknown` (it has ended).
     turn_done, turn_done_again, turn_done_big as "turn_done" (
         desk: ResourceArc<DeskResource>,
         number: u64,

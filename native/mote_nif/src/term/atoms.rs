@@ -62,6 +62,7 @@ pub mod names {
         native,
         system,
         standing,
+        malformed,
         unknown,
         unstash,
         closed,

@@ -80,6 +80,19 @@ impl OwnTerm {
         Some(OwnTerm { env, term })
     }
 
+    /// The same in one that neighbours share, as in a [`Nursery`].
+    pub fn make_in(
+        nursery: &Nursery,
+        build: impl for<'a> FnOnce(Env<'a>) -> Option<Term<'a>>,
+    ) -> Option<OwnTerm> {
+        nursery.add(|env| {
+            let lifetime = ();
+            // SAFETY: nobody else writes to the environment meanwhile; `lifetime` gives this borrow of it a lifetime of its own.
+            let term = build(unsafe { Env::new(&lifetime, env.0) })?.as_c_arg();
+            Some(OwnTerm { env, term })
+        })
+    }
+
     /// A copy in `env`.
     pub fn to<'a>(&self, env: Env<'a>) -> Term<'a> {
         // SAFETY: the term is alive as long as `self`; the copy belongs to `env`.
@@ -137,7 +150,7 @@ impl AsRef<OwnTerm> for OwnTerm {
 }
 
 /// Where small terms come together. What holds on to something else (functions, long binaries, addresses) does not
-/// belong here: it would live as long as its neighbours.
+/// belong here, as it would live as long as its neighbours: unless all of them go soon.
 pub struct Nursery {
     sharers: usize,
     /// The environment that is filled at present, and how many terms it has.
@@ -155,12 +168,17 @@ impl Nursery {
 
     /// A copy of a small term.
     pub fn copy(&self, term: Term<'_>) -> OwnTerm {
+        self.add(|env| OwnTerm::copy_to(env, term))
+    }
+
+    /// What `write` writes to the environment that is filled at present.
+    fn add<R>(&self, write: impl FnOnce(Arc<OwnEnv>) -> R) -> R {
         let mut place = self.place.lock();
         let (env, count) = place.take().unwrap_or_else(|| (Arc::new(OwnEnv::new()), 0));
-        let own = OwnTerm::copy_to(env.clone(), term);
+        let written = write(env.clone());
         if count + 1 < self.sharers {
             *place = Some((env, count + 1));
         }
-        own
+        written
     }
 }

@@ -92,10 +92,20 @@ impl Account {
     /// Takes `bytes` if there are as many, and some of the reserve is left.
     pub fn charge(&self, bytes: usize) -> Option<Charge> {
         let taken = self.0.has(bytes) && self.0.take(bytes);
-        taken.then(|| Charge {
+        taken.then(|| self.charge_of(bytes))
+    }
+
+    /// Takes `bytes` whether there are as many or not, for what was accepted before.
+    pub fn charge_anyway(&self, bytes: usize) -> Charge {
+        self.0.take_anyway(bytes);
+        self.charge_of(bytes)
+    }
+
+    fn charge_of(&self, bytes: usize) -> Charge {
+        Charge {
             quota: self.0.clone(),
             bytes,
-        })
+        }
     }
 }
 
@@ -122,6 +132,10 @@ mod tests {
         assert!(charge.is_some() && account.charge(56).is_none());
         assert_eq!(account.0.held(), 100, "what is refused takes nothing");
         drop(charge);
+        assert_eq!(account.0.held(), 0);
+        let beyond = account.charge_anyway(200);
+        assert_eq!(account.0.held(), 200);
+        drop(beyond);
         assert_eq!(account.0.held(), 0);
     }
 

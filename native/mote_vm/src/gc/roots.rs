@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn turns_outside_and_what_waits_for_their_actors_are_roots() {
         let mut still = Still::new(1);
-        let mut away = Away::new(1);
+        let mut away = Away::new(1, still.machine.pool().quota.clone());
         away.leaves(1, event(1, 2));
         assert!(away.line_up(event(1, 3)) && !away.line_up(event(4, 5)));
         still.thread.away = Some(Box::new(away));

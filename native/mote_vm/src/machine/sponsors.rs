@@ -78,7 +78,8 @@ impl Machine {
             let mut dispatch = Dispatch::new(place, turn, interpreter);
             if let Some(seeded) = &self.0.seeded {
                 dispatch.seeded.choices = Some(seeded.choices.clone());
-                dispatch.seeded.shuffled = config.threads > 1;
+                // Turns outside that are there together end in any order.
+                dispatch.seeded.shuffled = config.threads.max(config.outside.unwrap_or(1)) > 1;
                 let (told, ended) = channel();
                 seeded.line.add(Fibre::new(dispatch, told));
                 let told = move || {

@@ -8,8 +8,10 @@
 //! 3. At most `most` turns are outside. While as many are, nothing leaves the queue: so turns begin in the order in which their
 //!    events were queued, but for those whose actors are away, and with `most` of 1 the sponsor is first in, first out.
 //! 4. A turn that is outside is outstanding, and its actor and its message are roots.
+//! 5. What is in line is charged to the machine's memory, as what is queued.
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
+use crate::base::quota::Quota;
 use crate::boundary::turn_outside::{Effect, Effects, Outcome, TurnOutside};
 use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
@@ -23,10 +25,12 @@ use crate::values::value::Value;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// See the head of this file.
 pub(crate) struct Away {
     most: usize,
+    quota: Arc<Quota>,
     outside: FxHashMap<u64, Event>,
     lines: FxHashMap<*const Actor, VecDeque<Event>>,
     /// How many events are in all lines.
@@ -37,9 +41,10 @@ pub(crate) struct Away {
 const KEPT: usize = 1 << 10;
 
 impl Away {
-    pub(crate) fn new(most: usize) -> Away {
+    pub(crate) fn new(most: usize, quota: Arc<Quota>) -> Away {
         Away {
             most,
+            quota,
             outside: FxHashMap::default(),
             lines: FxHashMap::default(),
             lined_up: 0,
@@ -68,7 +73,7 @@ impl Away {
 
     /// The turn of an event goes outside, and its actor is away.
     pub(crate) fn leaves(&mut self, number: u64, event: Event) {
-        self.lines.insert(event.target, VecDeque::new());
+        self.lines.entry(event.target).or_default();
         self.outside.insert(number, event);
     }
 
@@ -78,7 +83,7 @@ impl Away {
         let is_away = line.is_some();
         if let Some(line) = line {
             line.push_back(event);
-            self.lined_up += 1;
+            self.lengthen(1);
         }
         is_away
     }
@@ -94,15 +99,36 @@ impl Away {
                 .iter()
                 .rev()
                 .for_each(|event| line.push_front(*event));
-            self.lined_up += events.len();
+            self.lengthen(events.len());
         }
         is_away
     }
 
-    /// Takes the line of an actor that comes back.
-    fn come_back(&mut self, actor: *const Actor) -> VecDeque<Event> {
+    /// Lines are longer by so much. What is in them was accepted before.
+    fn lengthen(&mut self, events: usize) {
+        self.lined_up += events;
+        self.quota.take_anyway(events * size_of::<Event>());
+    }
+
+    fn shorten(&mut self, events: usize) {
+        self.lined_up -= events;
+        self.quota.give(events * size_of::<Event>());
+    }
+
+    /// The next in the line of an actor that comes back; where there is none, it is away no longer.
+    fn next_for(&mut self, actor: *const Actor) -> Option<Event> {
+        let next = self.lines.get_mut(&actor).and_then(VecDeque::pop_front);
+        match next {
+            Some(_) => self.shorten(1),
+            None => drop(self.take_line(actor)),
+        }
+        next
+    }
+
+    /// Takes the line of an actor, which is away no longer.
+    fn take_line(&mut self, actor: *const Actor) -> VecDeque<Event> {
         let line = self.lines.remove(&actor).unwrap_or_default();
-        self.lined_up -= line.len();
+        self.shorten(line.len());
         if self.lines.is_empty() && self.lines.capacity() > KEPT {
             self.lines.shrink_to(KEPT);
             self.outside.shrink_to(KEPT);
@@ -208,21 +234,17 @@ impl Dispatch {
         self.place.machine.quiescence().done(1);
     }
 
-    /// What waits for an actor that is back goes on: the first turn outside, the others in line again; or all of it on its way to
+    /// What waits for an actor that is back goes on: the first turn outside, the others stay in line; or all of it on its way to
     /// where the actor is wanted.
     fn come_back(&mut self, target: *const Actor) {
-        let line = self.away.as_mut().map(|away| away.come_back(target));
-        let mut line = line.unwrap_or_default();
         if self.is_paused() {
-            let line: Vec<Event> = line.into();
-            return self.turn.queue.prepend(&line);
+            let line = self.away.as_mut().map(|away| away.take_line(target));
+            let line: Vec<Event> = line.unwrap_or_default().into();
+            self.turn.queue.prepend(&line);
+            return self.seeded.senders.precede(line.len());
         }
-        while let Some(event) = line.pop_front() {
+        while let Some(event) = self.away.as_mut().and_then(|away| away.next_for(target)) {
             if self.go(event) {
-                if let Some(away) = &mut self.away {
-                    away.lined_up += line.len();
-                    away.lines.insert(target, line);
-                }
                 return;
             }
         }
@@ -331,7 +353,7 @@ impl Dispatch {
 
     /// The sponsor is removed: what is outside will not be heard any more, and all of it is queued again.
     pub(crate) fn call_off(&mut self) {
-        let Some(away) = self.away.take() else {
+        let Some(mut away) = self.away.take() else {
             return;
         };
         self.place
@@ -341,14 +363,109 @@ impl Dispatch {
         let outside = away.outside.len();
         let mut numbers: Vec<u64> = away.outside.keys().copied().collect();
         numbers.sort_unstable();
-        let mut lines = away.lines;
         let mut events = Vec::new();
         for number in numbers {
             let event = away.outside[&number];
             events.push(event);
-            events.extend(lines.remove(&event.target).unwrap_or_default());
+            events.extend(away.take_line(event.target));
         }
         self.turn.queue.prepend(&events);
         self.place.machine.quiescence().done(outside);
+    }
+}
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests {
+    use super::*;
+    use crate::testing::still::Still;
+
+    /// A thread that never runs, of whose turns so many may be outside.
+    fn still(most: usize) -> Still {
+        let mut still = Still::new(1);
+        let quota = still.machine.pool().quota.clone();
+        still.thread.away = Some(Box::new(Away::new(most, quota)));
+        still
+    }
+
+    fn actors<const N: usize>(thread: &mut Dispatch) -> [*const Actor; N] {
+        let turn = &mut thread.turn;
+        let made = [(); N].map(|()| turn.create(BehaviourId::SINK, Value::NIL));
+        turn.tidy_up();
+        made.map(|actor| actor.address_pointer())
+    }
+
+    fn event(target: *const Actor) -> Event {
+        Event {
+            target,
+            message: Value::NIL,
+        }
+    }
+
+    #[test]
+    fn what_is_in_line_is_charged_until_it_is_not() {
+        let mut still = still(1);
+        let quota = still.machine.pool().quota.clone();
+        let [one, other] = actors(&mut still.thread);
+        let before = quota.held();
+        let away = still.thread.away.as_mut().expect("a thread of those");
+        away.leaves(1, event(one));
+        assert!(!away.line_up(event(other)) && !away.precede(&[event(other)]));
+        assert_eq!(quota.held(), before);
+        (0..5).for_each(|_| assert!(away.line_up(event(one))));
+        assert!(away.precede(&[event(one); 2]));
+        assert_eq!(quota.held(), before + 7 * size_of::<Event>());
+        assert!(away.next_for(one).is_some());
+        assert_eq!(quota.held(), before + 6 * size_of::<Event>());
+        assert_eq!(away.take_line(one).len(), 6);
+        assert_eq!((quota.held(), away.waiting()), (before, 0));
+        assert!(!away.line_up(event(one)), "it is back");
+    }
+
+    #[test]
+    fn an_actor_is_back_when_nothing_is_left_in_its_line() {
+        let mut still = still(1);
+        let [one] = actors(&mut still.thread);
+        let away = still.thread.away.as_mut().expect("a thread of those");
+        away.leaves(1, event(one));
+        assert!(away.line_up(event(one)));
+        assert!(away.next_for(one).is_some() && away.line_up(event(one)));
+        assert!(away.next_for(one).is_some() && away.next_for(one).is_none());
+        assert!(!away.line_up(event(one)));
+    }
+
+    #[test]
+    fn what_comes_back_to_a_paused_thread_takes_the_senders_of_nobody_else() {
+        let mut still = still(2);
+        let thread = &mut still.thread;
+        let [away, target, one, other] = actors(thread);
+        // There is room before the two that are queued, in their chunk: only what is there is in sight.
+        (0..2).for_each(|_| thread.turn.queue.push(target, Value::NIL));
+        for sender in [one, other] {
+            thread
+                .seeded
+                .senders
+                .keep_up(thread.turn.queue.len(), std::ptr::null());
+            thread.turn.queue.push(target, Value::NIL);
+            thread
+                .seeded
+                .senders
+                .keep_up(thread.turn.queue.len(), sender);
+        }
+        for _ in 0..2 {
+            assert!(thread.turn.queue.pop().is_some());
+            thread.seeded.senders.take(0);
+        }
+        thread.place.machine.quiescence().add(1);
+        let outside = thread.away.as_mut().expect("a thread of those");
+        outside.leaves(1, event(away));
+        (0..2).for_each(|_| assert!(outside.line_up(event(away))));
+        thread.place.machine.pause();
+        thread.turn_ended(1, Outcome::Ignored);
+        let queued = thread.turn.queue.len();
+        thread.seeded.senders.keep_up(queued, std::ptr::null());
+        // Of the two that waited in line the second may not overtake the first. Those of the two senders may overtake each other.
+        let may_be_next = thread.seeded.senders.may_be_next(&thread.turn.queue);
+        assert_eq!((queued, may_be_next), (4, vec![0, 2, 3]));
+        while thread.turn.queue.pop().is_some() {}
     }
 }

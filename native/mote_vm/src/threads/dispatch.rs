@@ -10,6 +10,7 @@ use crate::base::sync::Relaxed;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
 use crate::terms::written::exceeds;
+use crate::threads::route::header;
 use crate::threads::thread::Dispatch;
 use crate::turns::abort::Abort;
 use crate::turns::interpreter::call_site::is_raised_elsewhere;
@@ -105,6 +106,14 @@ impl Dispatch {
         interpreted: u64,
         see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
+        let end = match end {
+            // Its code here does nothing else, in whatever words.
+            Err(_) if behaviour.outside_only && self.away.is_none() => {
+                let id = header(&event).behaviour();
+                Err(Aborted(self.turn.told_misplaced(id)))
+            }
+            end => end,
+        };
         let verdict = self.verdict(end);
         let units = match verdict {
             Verdict::Postponed => {

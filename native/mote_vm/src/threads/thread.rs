@@ -99,7 +99,9 @@ impl Dispatch {
     pub(crate) fn new(place: Place, turn: Turn, interpreter: Interpreter) -> Dispatch {
         let stress = place.machine.pool().pace.config.stress;
         let batch = if stress == Stress::Off { BATCH } else { 1 };
-        let away = place.sponsor.outside.map(|most| Box::new(Away::new(most)));
+        let quota = &place.machine.pool().quota;
+        let away = place.sponsor.outside;
+        let away = away.map(|most| Box::new(Away::new(most, quota.clone())));
         Dispatch {
             place,
             turn,

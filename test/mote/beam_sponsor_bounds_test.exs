@@ -1,0 +1,150 @@
+defmodule Mote.BeamSponsorBoundsTest do
+  # What waits in a beam sponsor is bounded, charged and counted; and who blocks can be seen.
+  use ExUnit.Case, async: true
+
+  import Mote.Eventually
+
+  alias Mote.Error
+
+  defmodule Door do
+    use Mote.Behaviour
+
+    # Closed until it is told to open, by a message to the process of its turn.
+    defactor door(test), beam: true do
+      :wait ->
+        Kernel.send(test, {:waits, Kernel.self()})
+        receive do: (:open -> :ok)
+
+      message ->
+        send test, {:done, message}
+    end
+
+    # The same in the language.
+    defactor plain(test) do
+      message -> send test, {:done, message}
+    end
+  end
+
+  defp machine(io, opts \\ []) do
+    {:ok, machine} =
+      Mote.start_link([sponsors: [main: [], io: [beam: true, timeout: :infinity] ++ io]] ++ opts)
+
+    machine
+  end
+
+  defp door(machine), do: Mote.create(machine, Door.door(self()), sponsor: :io)
+
+  # Its turn runs until the process that is returned gets `:open`, and nothing of it is in the inbox any more.
+  defp blocked(machine, door) do
+    :ok = Mote.send(door, :wait)
+    assert_receive {:waits, turn}, 30_000
+    eventually(fn -> io(machine).waiting == 0 end)
+    turn
+  end
+
+  defp io(machine), do: Mote.info(machine).sponsors.io
+
+  describe ":inbox" do
+    test "bounds what waits for one actor, or for a place" do
+      # With one place all others wait in the queue; with two they wait in the line of the actor.
+      for places <- [1, 2] do
+        machine = machine(max_concurrency: places, inbox: 3)
+        door = door(machine)
+        turn = blocked(machine, door)
+        for n <- 1..3, do: assert(:ok = Mote.send(door, n))
+        assert {:error, %Error{reason: :overloaded}} = Mote.send(door, 4)
+        assert {:error, %Error{reason: :overloaded}} = Mote.ask(door, 5)
+        assert %{running: 1, waiting: 3, overloaded: 2} = io(machine)
+        send(turn, :open)
+        for n <- 1..3, do: assert_receive({:done, ^n}, 30_000)
+        assert :ok = Mote.drain(machine, 30_000)
+        assert :ok = Mote.send(door, 6)
+        assert_receive {:done, 6}, 30_000
+        refute_received {:done, _}
+        assert :ok = Mote.drain(machine, 30_000)
+        assert %{running: 0, waiting: 0, overloaded: 2} = io(machine)
+      end
+    end
+
+    test "lets senders wait where :on_full says so" do
+      machine = machine(max_concurrency: 2, inbox: 1, on_full: :wait)
+      door = door(machine)
+      turn = blocked(machine, door)
+      assert :ok = Mote.send(door, 1)
+      sender = Task.async(fn -> for n <- 2..5, do: Mote.send(door, n) end)
+      # Whoever does not wait finds that there is no room.
+      assert {:error, %Error{reason: :overloaded}} = Mote.send(door, 0, on_full: :error)
+      send(turn, :open)
+      assert Task.await(sender, 30_000) == [:ok, :ok, :ok, :ok]
+      for n <- 1..5, do: assert_receive({:done, ^n}, 30_000)
+    end
+  end
+
+  describe ":memory" do
+    @each 16
+
+    test "counts what waits for an actor whose turn runs" do
+      machine = machine(max_concurrency: 2)
+      door = door(machine)
+      turn = blocked(machine, door)
+      before = Mote.info(machine).memory.charged
+      n = 200_000
+      for _ <- 1..10, do: :ok = Mote.send_many(door, List.duplicate(:again, div(n, 10)))
+      eventually(fn -> match?(%{waiting: ^n, inbox: 0}, io(machine)) end)
+      assert Mote.info(machine).memory.charged - before >= @each * n
+      assert [%{queued: ^n, address: ^door}] = Mote.top(machine, by: :queued)
+      # Nobody waits for what comes of it.
+      Mote.remove_sponsor(machine, :io)
+      send(turn, :open)
+    end
+
+    @tag capture_log: true
+    test "refuses what there is none for, and goes on when there is some again" do
+      machine = machine([max_concurrency: 2], memory: 12 * 1024 * 1024)
+      door = Mote.create(machine, Door.door(self()), sponsor: :io)
+      plain = Mote.create(machine, Door.plain(self()), sponsor: :io)
+      turn = blocked(machine, door)
+      many = List.duplicate(:again, 20_000)
+
+      refused =
+        eventually(fn ->
+          with :ok <- Mote.send_many(door, many), do: nil
+        end)
+
+      assert {:error, %Error{reason: :no_memory}} = refused
+      :ok = Mote.remove_sponsor(machine, :io)
+      send(turn, :open)
+      # What waited was for an actor that runs nowhere else.
+      assert :ok = Mote.drain(machine, 60_000)
+      assert :ok = Mote.send(plain, :there)
+      assert_receive {:done, :there}, 30_000
+    end
+  end
+
+  describe "who blocks" do
+    test "is told by top and info, with behaviour and age" do
+      machine = machine(max_concurrency: 10)
+      assert Mote.top(machine, by: :running) == []
+      assert %{running: 0, waiting: 0, longest: nil} = io(machine)
+      [first, second] = doors = for _ <- 1..2, do: door(machine)
+      turns = for door <- doors, do: blocked(machine, door)
+      for n <- 1..5, do: Mote.send(second, n)
+
+      assert [
+               %{address: ^first, behaviour: {Door, :door, 1}, sponsor: :io, running: elder},
+               %{address: ^second, running: younger}
+             ] = Mote.top(machine, by: :running)
+
+      assert elder >= younger and younger >= 0
+      assert [%{address: ^first}] = Mote.top(machine, by: :running, n: 1)
+      eventually(fn -> match?([%{address: ^second, queued: 5}], Mote.top(machine, by: :queued)) end)
+      assert %{running: 2, waiting: 5, longest: %{behaviour: {Door, :door}, age: age}} = io(machine)
+      assert age >= elder
+      for turn <- turns, do: send(turn, :open)
+      assert :ok = Mote.drain(machine, 30_000)
+      assert Mote.top(machine, by: :running) == []
+      assert :ok = Mote.stop(machine)
+      assert_raise Error, fn -> Mote.top(machine, by: :running) end
+    end
+  end
+end
