@@ -53,7 +53,7 @@ defmodule Mote.Bench.Programs.Sockets do
   def expected(n), do: n * @packets * byte_size(@data)
 
   @impl true
-  def measures(%Sample{param: n} = sample) do
+  def measures_fresh(%Sample{param: n} = sample) do
     open = Sample.stage(sample, :open)
     exchange = Sample.stage(sample, :exchange)
 

@@ -6,7 +6,7 @@
 //!
 //! All of it is about the fast body. It includes what the fast body itself has tested; when a test fails, the fast body
 //! leaves for the slow one. Nothing is assumed about the slow body.
-use super::facts::{Known, State};
+use super::facts::{Knowledge, Known};
 use super::kinds::Kinds;
 use super::live::{live, Registers};
 use super::loop_carried::LoopCarried;
@@ -19,7 +19,7 @@ pub(super) struct Dataflow {
     /// What the fast body takes for granted of the parameters; tested before it is entered.
     pub(super) inputs: Vec<Kinds>,
     /// What holds where jumps lead, for those that anything jumps to.
-    pub(super) labels: Vec<Option<State>>,
+    pub(super) labels: Vec<Option<Knowledge>>,
     /// The registers that are still read, before each instruction.
     pub(super) live: Vec<Registers>,
     pub(super) loops: bool,
@@ -102,7 +102,7 @@ impl Dataflow {
     }
 
     /// What holds at the start of the fast body.
-    pub(super) fn start(&self) -> State {
+    pub(super) fn start(&self) -> Knowledge {
         let mut registers = vec![Known::NOTHING; self.registers as usize];
         for (i, (register, kinds)) in registers.iter_mut().zip(&self.inputs).enumerate() {
             *register = Known {
@@ -113,7 +113,7 @@ impl Dataflow {
                 range: Range::ALL,
             };
         }
-        State {
+        Knowledge {
             registers,
             facts: Vec::new(),
             orders: Vec::new(),
@@ -196,7 +196,7 @@ impl Dataflow {
     }
 }
 
-impl State {
+impl Knowledge {
     /// Where an instruction can be jumped to, what is known there.
     pub(super) fn arrive(&mut self, at: Label, flow: &Dataflow) {
         if let Some(known) = &flow.labels[at as usize] {

@@ -83,13 +83,13 @@ pub(super) struct Order {
 
 /// What is known at one point.
 #[derive(Clone)]
-pub(super) struct State {
+pub(super) struct Knowledge {
     pub(super) registers: Vec<Known>,
     pub(super) facts: Vec<Fact>,
     pub(super) orders: Vec<Order>,
 }
 
-impl State {
+impl Knowledge {
     pub(super) fn known(&self, r: Register) -> Known {
         self.registers[r as usize]
     }
@@ -140,7 +140,7 @@ impl State {
         self.operand(o, constants).kinds
     }
 
-    pub(super) fn join(&mut self, other: &State) {
+    pub(super) fn join(&mut self, other: &Knowledge) {
         for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
             *mine = mine.join(*theirs);
         }

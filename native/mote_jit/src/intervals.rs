@@ -7,7 +7,7 @@
 //! inputs after one round, they do so after every round.
 use super::counted_loops::Counted;
 use super::dataflow::Dataflow;
-use super::facts::State;
+use super::facts::Knowledge;
 use super::kinds::Kinds;
 use super::linear::Linear;
 use super::plan::Plan;
@@ -129,7 +129,7 @@ struct Round<'a> {
     counted: &'a Counted,
     subject: &'a Subject<'a>,
     linear: Linear,
-    state: State,
+    state: Knowledge,
     /// Of the registers that hold floats.
     floats: Vec<Option<Interval>>,
 }

@@ -61,7 +61,7 @@ mod body;
 
 mod compile;
 
-use mote_vm::native::compiler::{Compiled, Compiler, Unit};
+use mote_vm::native::compiler::{Compiled, Compiler, InstalledUnit};
 
 /// The compiler for this computer; `None` where no native code can be made, and a machine interprets everything.
 pub fn compiler() -> Option<&'static dyn Compiler> {
@@ -73,7 +73,7 @@ struct Cranelift;
 // SAFETY: body/ does what the instructions of the unit say, as `Compiler` asks, and differential tests hold it to that
 // (tests/native/).
 unsafe impl Compiler for Cranelift {
-    fn compile(&self, unit: &Unit<'_>) -> Option<Compiled> {
+    fn compile(&self, unit: &InstalledUnit<'_>) -> Option<Compiled> {
         compile::compile(&unit::ResolvedUnit::new(unit)?)
     }
 }

@@ -1,5 +1,5 @@
 //! Loop-carried values: what a loop passes to its next round, and what it uses that as.
-use super::facts::{Known, State};
+use super::facts::{Knowledge, Known};
 use super::kinds::Kinds;
 use mote_vm::code::ir::{Instr, Operand};
 use mote_vm::values::value::Value;
@@ -16,7 +16,7 @@ pub(super) struct LoopCarried {
 }
 
 impl LoopCarried {
-    pub(super) fn pass(&mut self, state: &State, args: &[Operand], constants: &[Value]) {
+    pub(super) fn pass(&mut self, state: &Knowledge, args: &[Operand], constants: &[Value]) {
         for (i, arg) in args.iter().enumerate() {
             let mut known = state.operand(*arg, constants);
             if known.param == Some(i as u16) {
@@ -32,7 +32,7 @@ impl LoopCarried {
     }
 
     /// Notes which parameters an instruction has found to be numbers of one kind.
-    pub(super) fn uses(&mut self, before: &State, after: &State, instruction: &Instr) {
+    pub(super) fn uses(&mut self, before: &Knowledge, after: &Knowledge, instruction: &Instr) {
         let Some((_, _, args)) = instruction.operation() else {
             return;
         };
@@ -50,7 +50,7 @@ impl LoopCarried {
     }
 
     /// Notes parameters that an instruction asks for their type: what they are used as on one path says little then.
-    pub(super) fn doubt(&mut self, before: &State, instruction: &Instr, constants: &[Value]) {
+    pub(super) fn doubt(&mut self, before: &Knowledge, instruction: &Instr, constants: &[Value]) {
         let (asked, kinds) = match instruction {
             Instr::MatchTuple { value, .. } => (*value, Kinds::TUPLE),
             Instr::MatchCons { value, .. } => (*value, Kinds::LIST),

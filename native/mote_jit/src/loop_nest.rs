@@ -9,7 +9,7 @@
 //! values that all rounds are passed alike.
 use super::counted_loops::{Counted, ROUNDS};
 use super::dataflow::Dataflow;
-use super::facts::State;
+use super::facts::Knowledge;
 use super::intervals::{self, Interval};
 use super::kinds::Kinds;
 use super::linear::integer;
@@ -179,7 +179,7 @@ impl<'a> Tracer<'a> {
         (frame, at): (usize, Label),
         function: u32,
         args: &[Operand],
-        state: &State,
+        state: &Knowledge,
         level: i64,
     ) -> Option<()> {
         let caller = self.frames[frame].subject;

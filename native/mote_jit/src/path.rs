@@ -1,6 +1,6 @@
 //! A single path through a code: nothing on it has effects, and only comparisons of counters decide whether it is taken.
 use super::dataflow::Dataflow;
-use super::facts::State;
+use super::facts::Knowledge;
 use super::kinds::Kinds;
 use super::linear::{integer, Linear};
 use super::plan::Plan;
@@ -16,7 +16,7 @@ pub(super) struct Path<'a> {
     /// Whether there may be calls on it, and functions of the platform.
     calls: bool,
     /// What is known at its end.
-    pub(super) state: State,
+    pub(super) state: Knowledge,
     pub(super) linear: Linear,
     said: Vec<Option<Said>>,
     /// The instructions on it that compute something, in order; calls, too.

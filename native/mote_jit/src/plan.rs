@@ -1,5 +1,5 @@
 //! How the fast body computes a primitive, by what is known of its operands.
-use super::facts::State;
+use super::facts::Knowledge;
 use super::kinds::Kinds;
 use mote_vm::code::ir::Operand;
 use mote_vm::terms::prim::primitive::Primitive;
@@ -22,7 +22,7 @@ pub(super) enum Plan {
     Helper,
 }
 
-impl State {
+impl Knowledge {
     /// How the fast body computes a primitive here.
     pub(super) fn plan(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Plan {
         use Primitive as P;

@@ -1,5 +1,5 @@
 //! What holds after an instruction, by what held before it.
-use super::facts::{Fact, Known, Order, State};
+use super::facts::{Fact, Knowledge, Known, Order};
 use super::kinds::Kinds;
 use super::plan::Plan;
 use super::range::{opposite, turned, Range};
@@ -8,7 +8,7 @@ use mote_vm::code::ir::{Instr, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
-impl State {
+impl Knowledge {
     /// What holds after a primitive has given an answer, or `:undefined` if `total`.
     pub(super) fn answered(
         &mut self,
@@ -125,7 +125,7 @@ impl State {
     }
 
     /// What holds where the jump of an instruction leads.
-    pub(super) fn after_jump(&self, instruction: &Instr) -> State {
+    pub(super) fn after_jump(&self, instruction: &Instr) -> Knowledge {
         let mut state = self.clone();
         match instruction {
             Instr::Branch {

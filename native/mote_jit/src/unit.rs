@@ -39,7 +39,7 @@ pub(super) struct ResolvedUnit<'a> {
 
 impl<'a> ResolvedUnit<'a> {
     /// `None` where no native code can be made.
-    pub(super) fn new(unit: &compiler::Unit<'a>) -> Option<ResolvedUnit<'a>> {
+    pub(super) fn new(unit: &compiler::InstalledUnit<'a>) -> Option<ResolvedUnit<'a>> {
         Some(ResolvedUnit {
             verified: unit.verified,
             constants: unit.constants,

@@ -49,17 +49,9 @@
 //!     }
 //! }
 //!
-//! let sponsor = SponsorConfig {
-//!     name: Atom::new("main"),
-//!     threads: 1,
-//!     cores: Vec::new(),
-//!     inbox: 1_000,
-//!     patient: false,
-//!     outside: None,
-//! };
 //! let config = Config {
 //!     name: "example".to_string(),
-//!     sponsors: vec![sponsor],
+//!     sponsors: vec![SponsorConfig::new(Atom::new("main"), 1)],
 //!     fuel: DEFAULT_FUEL,
 //!     memory: 64 << 20,
 //!     gc: GcConfig::default(),

@@ -117,6 +117,36 @@ fn nifs_are_nothing_but_nifs() {
     assert!(others.is_empty(), "elsewhere with these: {others:#?}");
 }
 
+/// Type names that stand for two things: both sides of the border to the BEAM name what they read or refuse. This list only
+/// shrinks.
+const TWO_MEANINGS: &[&str] = &["Desk", "Reader", "Refused"];
+
+/// Each type name means one thing in all crates.
+#[test]
+fn names_of_types_mean_one_thing() {
+    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (number, sources) in sources_above().chain([sources()]).enumerate() {
+        for (module, item, what) in sources.items() {
+            if matches!(item, "struct" | "enum" | "trait") {
+                let file = format!("{number}:{}", name(module));
+                named.entry(what.to_string()).or_default().insert(file);
+            }
+        }
+    }
+    let two = named.into_iter().filter(|(_, files)| files.len() > 1);
+    let two: BTreeMap<_, _> = two.collect();
+    let unknown: Vec<_> = two
+        .iter()
+        .filter(|(what, _)| !TWO_MEANINGS.contains(&&what[..]))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "these names mean two things: {unknown:#?}"
+    );
+    let gone = TWO_MEANINGS.iter().find(|what| !two.contains_key(**what));
+    assert_eq!(gone, None, "means one thing by now: strike it off the list");
+}
+
 /// The machine is built without its compiler, and the compiler without the BEAM: by what their manifests name, also for
 /// tests.
 #[test]

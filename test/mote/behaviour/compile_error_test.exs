@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
   # Everything outside of the language is refused at its line, with what to write instead.
   use ExUnit.Case, async: true
 
-  import Mote.Compile, only: [error: 1, error: 2, module: 1]
+  import Mote.Compile, only: [error: 1, module: 1]
 
   # An expression on line 4 of a defpure, and of a clause of a defactor.
   defp pure(expression), do: error("defpure f(x) do\nx\n#{expression}\nend")

@@ -5,7 +5,7 @@
 use super::inline::Inlined;
 use super::Body;
 use crate::dataflow::Dataflow;
-use crate::facts::State;
+use crate::facts::Knowledge;
 use crate::subject::Subject;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{Block, Value};
@@ -26,7 +26,7 @@ pub(super) struct Activation<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) flow: &'a Dataflow,
     /// What is known in the fast body; unused in the slow one.
-    pub(super) state: State,
+    pub(super) state: Knowledge,
     pub(super) here: Vec<Here>,
     pub(super) words: Vec<Variable>,
     pub(super) floats: Vec<Variable>,

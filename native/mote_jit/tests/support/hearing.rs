@@ -75,14 +75,7 @@ pub fn heard(unit: &[u8], tier: Tier, fuel: u64) -> Heard {
     let notes = Notes::default();
     let config = Config {
         name: "hearing".to_string(),
-        sponsors: vec![SponsorConfig {
-            name: Atom::new("main"),
-            threads: 1,
-            cores: Vec::new(),
-            inbox: usize::MAX,
-            patient: false,
-            outside: None,
-        }],
+        sponsors: vec![SponsorConfig::new(Atom::new("main"), 1)],
         fuel,
         memory: 1 << 30,
         gc: GcConfig::default(),

@@ -160,14 +160,7 @@ impl Court {
         let lines = Lines::default();
         let config = Config {
             name: "trial".to_string(),
-            sponsors: vec![SponsorConfig {
-                name: Atom::new("main"),
-                threads: 1,
-                cores: Vec::new(),
-                inbox: usize::MAX,
-                patient: false,
-                outside: None,
-            }],
+            sponsors: vec![SponsorConfig::new(Atom::new("main"), 1)],
             fuel: FUEL,
             memory: MEMORY,
             gc: GcConfig::default(),

@@ -3,7 +3,7 @@ use crate::codec::decode::Decoder;
 use crate::deliver::at_once;
 use crate::deliver::mail;
 use crate::deliver::message::post;
-use crate::held::call::{Call, Early, Outcome};
+use crate::held::call::{Call, CallOutcome, Early};
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asked, Customer, Question, Way};
 use crate::term::atoms::{self, names};
@@ -27,7 +27,7 @@ impl Customer {
                 true
             }
             Way::Returned(call) => {
-                self.end(call, Some(machine), Outcome::Answer, |env, decoder| {
+                self.end(call, Some(machine), CallOutcome::Answer, |env, decoder| {
                     decoder.term(env, machine, value)
                 })
             }
@@ -54,7 +54,7 @@ impl Customer {
         &self,
         call: &Call,
         machine: Option<&dyn Carrier>,
-        outcome: Outcome,
+        outcome: CallOutcome,
         build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
     ) -> bool {
         let has_mail = || machine.is_some_and(|machine| mail::is_waited_for_by(machine, &self.pid));
@@ -93,7 +93,7 @@ impl Customer {
     fn end_in<'a>(&self, call: &Call, env: Env<'a>, answer: Term<'a>) -> bool {
         let tag = call.tag().or_else(|| {
             let early = Early {
-                outcome: Outcome::Answer,
+                outcome: CallOutcome::Answer,
                 term: OwnTerm::copy(answer),
                 // How large it is cannot be seen from here.
                 is_large: true,
@@ -101,7 +101,7 @@ impl Customer {
             call.keep(early).map(|(tag, _)| tag)
         });
         tag.is_none_or(|tag| {
-            let message = Outcome::Answer.message(env, tag.to(env), answer);
+            let message = CallOutcome::Answer.message(env, tag.to(env), answer);
             send::send_in(env, &self.pid, message)
         })
     }
@@ -162,7 +162,7 @@ impl Customer {
             self.end(
                 call,
                 machine.map(|machine| machine as &dyn Carrier),
-                Outcome::Failed,
+                CallOutcome::Failed,
                 |env, _| reason.to_term(env),
             );
         }
@@ -192,7 +192,7 @@ impl Customer {
         match &self.question.way {
             Way::Kept(cell) => cell.aborted(machine, abort),
             Way::Returned(call) => {
-                self.end(call, Some(machine), Outcome::Failed, |env, decoder| {
+                self.end(call, Some(machine), CallOutcome::Failed, |env, decoder| {
                     why(env, decoder, machine, abort)
                 });
             }

@@ -6,7 +6,7 @@
 //!    a NIF that has not returned.
 //! 2. Whoever leaves something here has claimed the question: so it is left once.
 use crate::codec::decode::Decoder;
-use crate::held::call::Outcome;
+use crate::held::call::CallOutcome;
 use crate::held::question::Question;
 use rustler::sys::{ErlNifEnv, ErlNifTerm};
 use rustler::{Env, Term};
@@ -61,7 +61,7 @@ pub fn is_here(question: &Question) -> bool {
 
 /// Leaves what `build` makes to the call that runs here.
 pub fn leave(
-    outcome: Outcome,
+    outcome: CallOutcome,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
 ) -> bool {
     let Some(caller) = CALLER.get() else {

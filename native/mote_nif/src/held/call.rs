@@ -12,34 +12,34 @@ use rustler::{Encoder, Env, Term};
 
 /// What a term says that ends a question.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// The answer.
     Answer,
     /// Why there is none.
     Failed,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// What the call returns.
     pub fn returned<'a>(self, env: Env<'a>, term: Term<'a>) -> Term<'a> {
         match self {
-            Outcome::Answer => (names::ok(), term).encode(env),
-            Outcome::Failed => (names::failed(), term).encode(env),
+            CallOutcome::Answer => (names::ok(), term).encode(env),
+            CallOutcome::Failed => (names::failed(), term).encode(env),
         }
     }
 
     /// The message to whoever waits for one.
     pub fn message<'a>(self, env: Env<'a>, tag: Term<'a>, term: Term<'a>) -> Term<'a> {
         match self {
-            Outcome::Answer => (tag, term).encode(env),
-            Outcome::Failed => (tag, names::failed(), term).encode(env),
+            CallOutcome::Answer => (tag, term).encode(env),
+            CallOutcome::Failed => (tag, names::failed(), term).encode(env),
         }
     }
 }
 
 /// What has come before the process waited.
 pub struct Early {
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     pub term: OwnTerm,
     /// Whether it takes long to copy.
     pub is_large: bool,

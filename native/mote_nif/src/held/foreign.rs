@@ -41,9 +41,9 @@ pub struct LongBinary {
     pub kept: usize,
 }
 
-/// Somebody who waits for an answer.
+/// A customer, which waits for an answer.
 pub enum Awaiting {
-    /// Who has asked by a call. Only if Elixir sees it there is a resource, one for all that this stands for; and that
+    /// A customer that has asked by a call. Only if Elixir sees it there is a resource, one for all that this stands for; and that
     /// one sees to it then that somebody can answer.
     Caller(Customer, OnceLock<ResourceArc<Customer>>),
     /// Anybody else.
@@ -67,7 +67,7 @@ pub struct TimerElsewhere {
 }
 
 impl Awaiting {
-    /// Who asks by a call.
+    /// The customer of a call.
     pub fn calling(customer: Customer) -> Awaiting {
         Awaiting::Caller(customer, OnceLock::new())
     }

@@ -16,7 +16,7 @@ use rustler::{Encoder, Env, ResourceArc, Term};
 pub enum Struct {
     /// The address of an actor, and the sponsor that it carries.
     Address(ResourceArc<MachineResource>, Key, Option<Atom>),
-    /// Somebody who waits for an answer.
+    /// A customer, which waits for an answer.
     Customer(ResourceArc<Customer>),
     /// Where a process takes messages in batches.
     Outbox(ResourceArc<OutboxResource>),
@@ -170,7 +170,7 @@ pub fn customer<'a>(env: Env<'a>, customer: &ResourceArc<Customer>) -> Term<'a> 
     customer_of(env, customer.encode(env))
 }
 
-/// A `%Mote.Customer{}` to look at, who cannot be answered.
+/// A `%Mote.Customer{}` to look at, which cannot be answered.
 pub fn lost_customer(env: Env<'_>) -> Term<'_> {
     customer_of(env, names::nil().to_term(env))
 }

@@ -72,7 +72,7 @@ impl Room {
         }
     }
 
-    /// Takes a place for somebody from outside, if there is one, and places for up to so many in all while that leaves
+    /// Takes a place for somebody from outside, if there is one, and places for up to `most` in all while that leaves
     /// most of what is free to others; how many.
     pub(crate) fn enter_ahead(&self, most: usize) -> usize {
         let taken = match self.awaited.load(Relaxed) {
@@ -92,7 +92,7 @@ impl Room {
         self.take_some((free / AHEAD).clamp(1, most), 1)
     }
 
-    /// The same, with one of so many places that were taken ahead; not while somebody waits (invariant 2).
+    /// The same, with one of the places that were taken ahead, of which there are that many; not while somebody waits (invariant 2).
     pub(crate) fn enter_by_place(&self, places: usize) -> bool {
         if self.awaited.load(Relaxed) {
             return false;

@@ -55,7 +55,7 @@ impl Trickle {
 mod tests {
     use super::*;
 
-    /// How long it waits after each drain of so many.
+    /// How long it waits after each drain of that many.
     fn moments(drains: impl IntoIterator<Item = usize>) -> Vec<Duration> {
         let mut trickle = Trickle::default();
         let moment = |messages| {

@@ -39,7 +39,7 @@ pub enum Outcome {
 
 /// One thing that a turn has done.
 pub enum Effect {
-    /// An actor, with so many captures; none has the behaviour `sink`.
+    /// An actor, with that many captures; without a behaviour it is a `sink`.
     Create(Option<BehaviourVersion>, Option<Atom>, usize),
     /// A target, a message.
     Send,

@@ -13,7 +13,7 @@
 //! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). What
 //! is in a parcel that is still being written is held by it (parcel.rs, invariant 2).
 use crate::machine::Machine;
-use crate::threads::inbox::{Content, Entry, Inbox};
+use crate::threads::inbox::{Entry, Inbox, InboxItem};
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::visitor::Visitor;
 use crate::values::handles::Handles;
@@ -31,24 +31,24 @@ pub(crate) trait RootVisitor: Visitor {
     }
 
     /// What waits in an inbox.
-    fn waiting(&mut self, waiting: Content<'_>) {
+    fn waiting(&mut self, waiting: InboxItem<'_>) {
         match waiting {
-            Content::Event(event) => self.event(event),
-            Content::Entry(Entry::Given(events)) => {
+            InboxItem::Event(event) => self.event(event),
+            InboxItem::Entry(Entry::Given(events)) => {
                 events.iter().for_each(|event| self.event(*event));
             }
-            Content::Entry(Entry::Message(target, parcel)) => {
+            InboxItem::Entry(Entry::Message(target, parcel)) => {
                 self.actor(target.0);
                 parcel.each_address(|value| self.value(value));
             }
-            Content::Entry(Entry::Batch(batch)) => {
+            InboxItem::Entry(Entry::Batch(batch)) => {
                 batch.each_target(|target| self.actor(target.0));
                 batch.each_address(|value| self.value(value));
             }
-            Content::Entry(Entry::Inspect(target, _)) => self.actor(target.0),
-            Content::Entry(
+            InboxItem::Entry(Entry::Inspect(target, _)) => self.actor(target.0),
+            InboxItem::Entry(
                 Entry::Migrate(..)
-                | Entry::Errand(_)
+                | Entry::Task(_)
                 | Entry::Collect(_)
                 | Entry::Alarm
                 | Entry::Retire,

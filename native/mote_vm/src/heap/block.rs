@@ -31,7 +31,7 @@ pub const RESERVED: usize = 2 * TABLE;
 pub const PAYLOAD: usize = BLOCK - RESERVED;
 /// The most blocks asked from the system at once.
 const LARGEST_REGION: usize = 16;
-/// Whoever asks for so many has grown: one for callers and one for each of two threads were not enough.
+/// A machine that asks for this many has grown: one for callers and one for each of two threads were not enough.
 const GROWN: usize = 4;
 
 /// One block, or the first of several adjacent ones that hold a single large cell.

@@ -13,7 +13,7 @@ use crate::values::term::Term;
 
 /// What asks the owner of an actor for a look.
 pub(crate) fn entry(target: Target, look: Look) -> Entry {
-    let look = thread::errand(move |thread| thread.inspect(target, look));
+    let look = thread::task(move |thread| thread.inspect(target, look));
     Entry::Inspect(target, look)
 }
 

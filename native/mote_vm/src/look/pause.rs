@@ -57,8 +57,8 @@ impl Machine {
         if sponsor.stations.len() > 1 || sponsor.outside.is_some() {
             return Err(StepError::ManyThreads);
         }
-        let call = thread::errand(|thread| thread.step(see));
-        self.push(sponsor.lead(), Entry::Errand(call));
+        let call = thread::task(|thread| thread.step(see));
+        self.push(sponsor.lead(), Entry::Task(call));
         Ok(())
     }
 }

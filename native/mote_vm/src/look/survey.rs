@@ -30,7 +30,7 @@ impl Machine {
     /// Returns at once.
     pub fn survey(&self, look: impl FnOnce(&mut Survey<'_>) + Send + 'static) {
         let look: SurveyLook = Box::new(look);
-        let call = Entry::Errand(thread::errand(|thread| thread.survey(look)));
+        let call = Entry::Task(thread::task(|thread| thread.survey(look)));
         self.push(self.sponsors().first().lead(), call);
     }
 }

@@ -1,6 +1,6 @@
 //! How many events wait, and for whom. Nothing is parked on actors: their events are in queues and inboxes.
 use crate::machine::Machine;
-use crate::threads::inbox::{Content, Entry};
+use crate::threads::inbox::{Entry, InboxItem};
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
@@ -58,12 +58,14 @@ fn entering(station: &Station, show: &mut impl FnMut(*const Actor)) {
     station.inbox.each(|waiting| each_target(waiting, show));
 }
 
-fn each_target(waiting: Content<'_>, show: &mut impl FnMut(*const Actor)) {
+fn each_target(waiting: InboxItem<'_>, show: &mut impl FnMut(*const Actor)) {
     match waiting {
-        Content::Event(event) => show(event.target),
-        Content::Entry(Entry::Given(events)) => events.iter().for_each(|event| show(event.target)),
-        Content::Entry(Entry::Message(target, _)) => show(target.0),
-        Content::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),
-        Content::Entry(_) => {}
+        InboxItem::Event(event) => show(event.target),
+        InboxItem::Entry(Entry::Given(events)) => {
+            events.iter().for_each(|event| show(event.target))
+        }
+        InboxItem::Entry(Entry::Message(target, _)) => show(target.0),
+        InboxItem::Entry(Entry::Batch(batch)) => batch.each_target(|target| show(target.0)),
+        InboxItem::Entry(_) => {}
     }
 }

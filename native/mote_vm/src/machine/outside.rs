@@ -415,8 +415,8 @@ impl Machine {
         let Some(station) = self.stations().find(number as ThreadNumber) else {
             return false;
         };
-        let call = thread::errand(move |thread| thread.turn_ended(number, outcome));
-        station.push(Entry::Errand(call)).is_ok()
+        let call = thread::task(move |thread| thread.turn_ended(number, outcome));
+        station.push(Entry::Task(call)).is_ok()
     }
 
     /// A handle of an actor seen in a term. The caller owns it.

@@ -14,11 +14,11 @@ use crate::values::value::Value;
 /// to turn, heap and queue nothing but what the instructions of the unit say, and reads [`super::layout`] for where they are.
 pub unsafe trait Compiler: Sync {
     /// The native code of a unit; `None` where it cannot be made, and the interpreter runs all of the unit.
-    fn compile(&self, unit: &Unit<'_>) -> Option<Compiled>;
+    fn compile(&self, unit: &InstalledUnit<'_>) -> Option<Compiled>;
 }
 
 /// A unit, and what its indices refer to. The slots live as long as the program that the code belongs to.
-pub struct Unit<'a> {
+pub struct InstalledUnit<'a> {
     /// What its instructions are.
     pub verified: &'a Verified,
     /// The values of its constants.

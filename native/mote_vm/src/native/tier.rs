@@ -2,7 +2,7 @@
 //!
 //! A new behaviour is interpreted until its native code is ready: nobody waits for the compiler. The thread is there
 //! only while there is something to compile.
-use super::compiler::{Compiler, Unit};
+use super::compiler::{Compiler, InstalledUnit};
 use crate::code::job::{Compiled, Job};
 use crate::code::program::Program;
 use parking_lot::{Condvar, Mutex};
@@ -149,7 +149,7 @@ impl CompilerThread {
 }
 
 fn native(compiler: &dyn Compiler, job: &Job) -> Option<Compiled> {
-    compiler.compile(&Unit {
+    compiler.compile(&InstalledUnit {
         verified: &job.verified,
         // SAFETY: the program, which the caller holds, keeps the constants.
         constants: unsafe { &*job.constants },

@@ -38,17 +38,9 @@ pub(crate) struct Still {
 impl Still {
     pub(crate) fn new(threads: usize) -> Still {
         let name = Atom::new("still");
-        let sponsor = SponsorConfig {
-            name,
-            threads,
-            cores: Vec::new(),
-            inbox: usize::MAX,
-            patient: false,
-            outside: None,
-        };
         let config = Config {
             name: "still".to_string(),
-            sponsors: vec![sponsor],
+            sponsors: vec![SponsorConfig::new(name, threads)],
             fuel: 1,
             memory: usize::MAX,
             gc: Default::default(),

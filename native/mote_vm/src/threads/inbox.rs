@@ -34,7 +34,7 @@ use crate::base::sync::{
 };
 use crate::boundary::room::Room;
 use crate::threads::quiescence::Quiescence;
-pub(crate) use contents::{Content, Contents, Done, Entry, Errand};
+pub(crate) use contents::{Contents, Done, Entry, InboxItem, ThreadTask};
 pub(crate) use outside::Sender;
 pub(crate) use owners::NotIn;
 use std::mem::take;
@@ -176,12 +176,12 @@ impl Inbox {
     }
 
     /// Shows everything that waits.
-    pub(crate) fn each(&self, show: impl FnMut(Content<'_>)) {
+    pub(crate) fn each(&self, show: impl FnMut(InboxItem<'_>)) {
         self.inner.lock().contents.each(show);
     }
 
     /// Shows the first things that wait, until they count as `n`. Returns how many they count as, and how many there are.
-    pub(crate) fn first(&self, n: usize, show: impl FnMut(Content<'_>)) -> (usize, usize) {
+    pub(crate) fn first(&self, n: usize, show: impl FnMut(InboxItem<'_>)) -> (usize, usize) {
         self.inner.lock().contents.first(n, show)
     }
 
@@ -202,7 +202,7 @@ impl Inbox {
     }
 
     /// Shows what a collection has still to see.
-    pub(crate) fn show_unseen(&self, show: impl FnMut(Content<'_>)) {
+    pub(crate) fn show_unseen(&self, show: impl FnMut(InboxItem<'_>)) {
         let mut inner = self.inner.lock();
         if std::mem::take(&mut inner.contents.unseen) {
             inner.contents.each(show);

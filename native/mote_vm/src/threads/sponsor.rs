@@ -28,6 +28,20 @@ pub struct SponsorConfig {
     pub outside: Option<usize>,
 }
 
+impl SponsorConfig {
+    /// Threads that are not bound to cores, and room for as many events as there is memory for.
+    pub fn new(name: Atom, threads: usize) -> SponsorConfig {
+        SponsorConfig {
+            name,
+            threads,
+            cores: Vec::new(),
+            inbox: usize::MAX,
+            patient: false,
+            outside: None,
+        }
+    }
+}
+
 /// The numbers of the cores that this process may run on; none where the system does not say.
 pub fn cores() -> Vec<usize> {
     crate::platform::cores::usable()

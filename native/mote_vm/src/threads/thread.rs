@@ -21,7 +21,7 @@ use crate::platform::cores;
 use crate::threads::away::Away;
 use crate::threads::backlog::{Backlog, TurnBatch, LONG};
 use crate::threads::fault::Fault;
-use crate::threads::inbox::{Done, Errand};
+use crate::threads::inbox::{Done, ThreadTask};
 use crate::threads::place::Place;
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
@@ -77,13 +77,13 @@ pub(crate) struct Load {
 #[derive(Default)]
 pub(crate) struct Duties {
     pub(crate) retiring: bool,
-    errands: Vec<Errand>,
+    tasks: Vec<ThreadTask>,
     /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
 }
 
 /// Something for a thread to do between two turns.
-pub(crate) fn errand(act: impl FnOnce(&mut Dispatch) + Send + 'static) -> Errand {
+pub(crate) fn task(act: impl FnOnce(&mut Dispatch) + Send + 'static) -> ThreadTask {
     Box::new(|own| act(own.downcast_mut().expect("a thread's own side")))
 }
 
@@ -152,7 +152,7 @@ impl Dispatch {
                 has_worked = true;
             }
             if self.duties.retiring {
-                self.run_errands();
+                self.run_tasks();
                 return self.retire();
             }
             self.look_at_the_clock();
@@ -172,7 +172,7 @@ impl Dispatch {
             self.turn.savepoint.queue = mark;
             self.place.share_some(&mut self.turn, backlog);
             self.keep_house();
-            self.run_errands();
+            self.run_tasks();
             if self.turn.queue.is_empty() || self.is_full_outside() {
                 self.idle();
             } else if self.is_paused() {
@@ -225,15 +225,13 @@ impl Dispatch {
 
     /// Whether something is wanted of it between two turns.
     pub(crate) fn has_other_duties(&self) -> bool {
-        self.duties.retiring
-            || !self.duties.errands.is_empty()
-            || !self.duties.collections.is_empty()
+        self.duties.retiring || !self.duties.tasks.is_empty() || !self.duties.collections.is_empty()
     }
 
     /// Does what callers want done between two turns.
-    pub(crate) fn run_errands(&mut self) {
-        for call in std::mem::take(&mut self.duties.errands) {
-            call(self);
+    pub(crate) fn run_tasks(&mut self) {
+        for task in std::mem::take(&mut self.duties.tasks) {
+            task(self);
         }
     }
 
@@ -415,7 +413,7 @@ mod tests {
             }
             turn.tidy_up();
             still.thread.idling.rests = true;
-            let end = Entry::Errand(errand(|thread| thread.place.machine.stop()));
+            let end = Entry::Task(task(|thread| thread.place.machine.stop()));
             assert!(still.thread.place.station.push(end).is_ok());
             still.thread.dispatch();
             assert_eq!(still.thread.idling.rests, turns == 0);
@@ -430,7 +428,7 @@ mod tests {
         still.thread.idling.core = CoreBalance::among(all);
         still.thread.stand_still(idle::wake);
         let station = still.thread.place.station.clone();
-        let end = Entry::Errand(errand(|thread| thread.place.machine.stop()));
+        let end = Entry::Task(task(|thread| thread.place.machine.stop()));
         assert!(station.push(end).is_ok());
         still.thread.dispatch();
         // Where the system does not say which core that is, on none.

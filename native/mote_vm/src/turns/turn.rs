@@ -3,10 +3,10 @@
 //! Invariants:
 //! 1. Between turns nothing is staged: `at_commit` is empty, `unusual` is not set, and all the fuel is there.
 //! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest. The numbers that the turn
-//!    has drawn and those of its timers are used up: who tries again is not to draw the same. A turn that is to run once
-//!    more is undone instead, as if it had not begun, and draws and arms with the same numbers.
-//! 3. Whatever a turn leaves behind but events and cells with room where they were expected, a become, and what is counted
-//!    of these, sets `unusual`: a turn that ends without has nothing to do but `commit`.
+//!    has drawn and those of its timers are used up: a turn that is tried again must not draw the same. A turn that is to
+//!    run once more is undone instead, as if it had not begun, and draws and arms with the same numbers.
+//! 3. The usual turn leaves behind only events and cells that had room where they were expected, a become, and the counts of
+//!    these. Anything else sets `unusual`: a turn that ends without it has nothing left to do but `commit`.
 pub(crate) mod at_commit;
 pub(crate) mod exchange;
 pub(crate) mod fuel;

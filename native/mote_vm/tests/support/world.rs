@@ -143,14 +143,7 @@ pub fn stress() -> Stress {
 
 /// An unbound sponsor.
 pub fn sponsor(name: &str, threads: usize) -> SponsorConfig {
-    SponsorConfig {
-        name: Atom::new(name),
-        threads,
-        cores: Vec::new(),
-        inbox: usize::MAX,
-        patient: false,
-        outside: None,
-    }
+    SponsorConfig::new(Atom::new(name), threads)
 }
 
 /// A place outside that messages can be sent to.

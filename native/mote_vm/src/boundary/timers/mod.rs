@@ -113,7 +113,7 @@ impl Timers {
         place
     }
 
-    /// Arms a timer from outside; also whether the thread must hear of it, for it may sleep for longer. Gives the message
+    /// Arms a timer from outside; also whether the thread must hear of it, since it may sleep for longer. Returns the message
     /// back, for the caller to drop, when the thread has ended or there is no memory for the timer.
     pub(crate) fn arm_from_outside(
         &self,
@@ -220,7 +220,7 @@ impl Timers {
 
     /// When the next one may be due: a hint to others, exact for the thread itself but for what the outside adds.
     pub(crate) fn next(&self) -> u64 {
-        // Relaxed: who adds from outside makes the thread look (inbox.rs).
+        // Relaxed: a caller that adds from outside makes the thread look (inbox.rs).
         self.next.load(Relaxed)
     }
 

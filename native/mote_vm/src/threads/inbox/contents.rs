@@ -13,11 +13,11 @@ pub(crate) enum Entry {
     /// Many of them.
     Batch(Box<Batch>),
     /// A look at an actor between two of its turns.
-    Inspect(Target, Errand),
+    Inspect(Target, ThreadTask),
     /// The clock was moved by hand: fire what is due.
     Alarm,
     /// Something to do between two turns.
-    Errand(Errand),
+    Task(ThreadTask),
     /// Collect, whether it is due or not, then call.
     Collect(Done),
     /// The thread of that number wants to run the event, which is among the others, for an actor that this one owns.
@@ -65,13 +65,13 @@ impl Entry {
 }
 
 /// Something that a dispatch thread does for a caller outside, between two turns, with its own side: thread.rs makes it.
-pub(crate) type Errand = Box<dyn FnOnce(&mut dyn Any) + Send>;
+pub(crate) type ThreadTask = Box<dyn FnOnce(&mut dyn Any) + Send>;
 
 /// Called when what was asked for is done.
 pub(crate) type Done = Box<dyn FnOnce() + Send>;
 
 /// Something in an inbox, shown to the collector.
-pub(crate) enum Content<'a> {
+pub(crate) enum InboxItem<'a> {
     Event(Event),
     Entry(&'a Entry),
 }
@@ -112,26 +112,26 @@ impl Contents {
     }
 
     /// Shows everything.
-    pub(crate) fn each(&self, mut show: impl FnMut(Content<'_>)) {
+    pub(crate) fn each(&self, mut show: impl FnMut(InboxItem<'_>)) {
         for event in &self.events {
-            show(Content::Event(*event));
+            show(InboxItem::Event(*event));
         }
         for entry in &self.entries {
-            show(Content::Entry(entry));
+            show(InboxItem::Entry(entry));
         }
     }
 
     /// Shows the first things, until they count as `n`. Returns how many they count as, and how many there are.
-    pub(super) fn first(&self, n: usize, mut show: impl FnMut(Content<'_>)) -> (usize, usize) {
+    pub(super) fn first(&self, n: usize, mut show: impl FnMut(InboxItem<'_>)) -> (usize, usize) {
         let events = self.events.iter().take(n);
-        events.for_each(|event| show(Content::Event(*event)));
+        events.for_each(|event| show(InboxItem::Event(*event)));
         let mut shown = self.events.len().min(n);
         for entry in &self.entries {
             let weight = entry.weight();
             if shown + weight > n {
                 break;
             }
-            show(Content::Entry(entry));
+            show(InboxItem::Entry(entry));
             shown += weight;
         }
         (shown, self.len())

@@ -5,7 +5,7 @@ use crate::base::sync::{AcqRel, Acquire, AtomicUsize};
 use loom::sync::Arc;
 use loom::thread;
 
-struct Scene {
+struct ParkerScene {
     parker: Parker,
     cores: &'static Cores,
     /// What there is to do.
@@ -13,8 +13,8 @@ struct Scene {
 }
 
 /// The cores are made outside of the model, whose threads have little stack.
-fn shared(cores: &'static Cores) -> Arc<Scene> {
-    Arc::new(Scene {
+fn shared(cores: &'static Cores) -> Arc<ParkerScene> {
+    Arc::new(ParkerScene {
         parker: Parker::among(cores),
         cores,
         work: AtomicUsize::new(0),
@@ -22,13 +22,13 @@ fn shared(cores: &'static Cores) -> Arc<Scene> {
 }
 
 /// Says what there is to do, then wakes the thread.
-fn wake(shared: &Scene, waker: Waker) {
+fn wake(shared: &ParkerScene, waker: Waker) {
     shared.work.fetch_add(1, AcqRel);
     shared.parker.unpark(waker);
 }
 
 /// Sleeps until so much was to do, for a moment at a time or as long as it takes. Awake it is never barred.
-fn work(shared: &Scene, much: usize, at_most: Option<Duration>) {
+fn work(shared: &ParkerScene, much: usize, at_most: Option<Duration>) {
     while shared.work.load(Acquire) < much {
         shared.parker.park(at_most);
         assert!(!cores::is_barred());
@@ -36,7 +36,7 @@ fn work(shared: &Scene, much: usize, at_most: Option<Duration>) {
 }
 
 /// The thread that sleeps, and how it ends.
-fn sleeper(shared: &Scene, bound: bool, much: usize, at_most: Option<Duration>) {
+fn sleeper(shared: &ParkerScene, bound: bool, much: usize, at_most: Option<Duration>) {
     shared.parker.open(bound);
     work(shared, much, at_most);
     // It works, and somebody may still want to wake it.

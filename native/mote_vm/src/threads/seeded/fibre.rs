@@ -131,7 +131,7 @@ impl Dispatch {
 
     fn keep(&mut self) -> bool {
         self.keep_house();
-        self.run_errands();
+        self.run_tasks();
         if self.duties.retiring {
             self.retire();
             return false;

@@ -56,7 +56,7 @@ impl Dispatch {
             match entry {
                 Entry::Inspect(_, look) => look(self),
                 Entry::Alarm => self.fire(),
-                Entry::Errand(errand) => self.duties.errands.push(errand),
+                Entry::Task(task) => self.duties.tasks.push(task),
                 Entry::Collect(done) => {
                     let next = self.place.machine.gc().next();
                     self.duties.collections.push((next, done));
