@@ -4,7 +4,7 @@
 //! Invariants:
 //! 1. A question is left open once, by whoever claims the answer or gives up waiting; the claimant answers.
 //! 2. An abort answers a question only if it was that of who was asked, in a turn that was given the customer: others whom
-//!    the customer was passed to may be one of several who have it.
+//!    the customer was passed to may be one of several who have it. A directory's shard says whom it passes a question on to.
 use crate::held::call::Call;
 use crate::held::cell::Cell;
 use crate::held::machine::MachineResource;
@@ -75,6 +75,8 @@ pub enum Way {
 /// Whether a question is still open, for both sides of it; and what becomes of its answer.
 pub struct Question {
     state: AtomicU8,
+    /// The identity of the only actor that who was asked has passed it on to, if it has said so; 0 otherwise.
+    passed: AtomicUsize,
     questions: Arc<Questions>,
     pub way: Way,
 }
@@ -89,6 +91,7 @@ impl Question {
     fn open(questions: &Arc<Questions>, way: Way) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
+            passed: AtomicUsize::new(0),
             questions: questions.clone(),
             way,
         })
@@ -131,6 +134,17 @@ impl Question {
             self.questions.closed();
         }
         left
+    }
+
+    /// Says who is asked instead, before that one can run.
+    pub fn pass_to(&self, actor: ActorRef<'_>) {
+        // Relaxed: the commit that says so comes before the actor's turn, which the queues order behind it.
+        self.passed.store(actor.identity(), Relaxed);
+    }
+
+    /// Whether that one is asked instead.
+    pub fn is_passed_to(&self, actor: ActorRef<'_>) -> bool {
+        self.passed.load(Relaxed) == actor.identity()
     }
 
     /// The end of it for who asked; the state that it was in.
