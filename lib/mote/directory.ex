@@ -69,8 +69,8 @@ defmodule Mote.Directory do
     * **Order.** What one actor or process sends to one key arrives in the order in which it was sent, on any number of
       threads. What is sent to the actor's address takes another way, and may come earlier or later.
     * **Failure.** An actor is started in the turn that takes its first message. If that turn is aborted, there is no actor,
-      and the next message for the key tries again. `ask/4` returns the error `:aborted` in that case. If the turn of the actor
-      itself is aborted, it returns `:broken_promise`, since the actor was asked by its shard.
+      and the next message for the key tries again. `ask/4` returns the error `:aborted` in that case, and if the actor aborts the
+      turn that takes the request.
     * **Parallel work.** The entries are spread over shards, which are actors. The threads of a sponsor share them as they share
       all actors, and each starts actors of its own.
     * **Memory.** A key holds its actor until it is removed. The actors of a directory, and the directory itself, go when
@@ -216,7 +216,7 @@ defmodule Mote.Directory do
   """
   @spec send(directory, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
   def send(directory, key, message, opts \\ []),
-    do: Admission.send(shard(directory, key), {:to, key, message}, opts)
+    do: Admission.send(shard(directory, key), [key | message], opts)
 
   @doc """
   Sends `{customer, request}` to the actor of a key, which is started if there is none yet, and waits for the answer.
@@ -225,7 +225,7 @@ defmodule Mote.Directory do
   """
   @spec ask(directory, term, term, Ask.options()) :: Ask.result()
   def ask(directory, key, request, timeout_or_opts \\ 5_000) do
-    case Ask.ask(shard(directory, key), {:to, key, request}, timeout_or_opts) do
+    case Ask.ask(shard(directory, key), {:ask, key, request}, timeout_or_opts) do
       {:ok, {__MODULE__, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: directory, key: key)}
       result -> result
     end

@@ -318,6 +318,21 @@ defmodule Mote.BeamSponsorTest do
       end)
     end
 
+    test "that call what is nowhere defined name it" do
+      capture_log(fn ->
+        actor = Mote.create(machine(), Free.free(0), sponsor: :io)
+        nowhere = fn -> apply(Mote.Nowhere, :nothing, [1]) end
+        assert {:error, error} = Mote.ask(actor, {:run, nowhere}, 20_000)
+        assert {:crashed, :error, %UndefinedFunctionError{}, stack} = error.context.reason
+        assert Exception.message(error) =~ "function Mote.Nowhere.nothing/1 is undefined"
+        assert Enum.any?(stack, &(&1 =~ ~s["turn of free"]))
+      end)
+
+      assert_raise UndefinedFunctionError, fn ->
+        Mote.Behaviour.turn(Free.free(0), {:me, {:run, fn -> apply(Mote.Nowhere, :nothing, []) end}})
+      end
+    end
+
     test "find a clean process and leave nothing" do
       actor = Mote.create(machine(io: [max_concurrency: 1]), Free.free(0), sponsor: :io)
       test = self()

@@ -39,6 +39,10 @@ defmodule Mote.CreateManyTest do
   end
 
   test "gives so many of one behaviour", %{machine: machine} do
+    assert_raise ArgumentError, ~r/how many actors of .*create_many\(machine, behaviour, n\)/, fn ->
+      Mote.create_many(machine, Actors.keeper(:a))
+    end
+
     assert Mote.create_many(machine, Actors.keeper(:a), 0) == []
     actors = Mote.create_many(machine, Actors.keeper(:a), 1_001)
     assert length(Enum.uniq(actors)) == 1_001

@@ -77,6 +77,7 @@ defmodule Mote.DirectoryTest.Actors do
   defactor user(directory) do
     {:send, key, message} -> Mote.Directory.send(directory, key, message)
     {:request, key, request} -> send Mote.Directory.shard(directory, key), request
+    {customer, {:shard, key}} -> send customer, Mote.Directory.shard(directory, key)
     {customer, {:hash, key}} -> send customer, Mote.Directory.Place.hash(key)
   end
 
@@ -161,6 +162,13 @@ defmodule Mote.DirectoryTest do
       assert Directory.ask!(named, "text", :read) == {"text", 0}
     end
 
+    test "is not found in what is no directory, which is named", %{machine: machine} do
+      user = Mote.create(machine, Actors.user(MyApp.Rooms))
+      assert {:error, %Error{reason: :aborted} = error} = Mote.ask(user, {:shard, 1})
+      assert Exception.message(error) =~ ~r/ArgumentError.*expected a directory, got: MyApp.Rooms/
+      assert Exception.message(error) =~ "Mote.Directory.fetch!/1"
+    end
+
     test "is chosen by if, case, cond and with", %{machine: machine} do
       chosen = Directory.start(machine, Actors.chosen())
       keys = [12, 7, {:odd, 3}, :cond, {:with, %{at: 1}}, {:with, %{}}]
@@ -179,7 +187,15 @@ defmodule Mote.DirectoryTest do
       assert message =~ "directory_test.exs"
       assert Directory.whereis(tallies, {:half, 1}) == nil
       assert Directory.ask!(tallies, {:whole, 1}, :read) == {{:whole, 1}, 0}
-      assert {:error, %Error{reason: :broken_promise}} = Directory.ask(tallies, {:whole, 1}, {:boom, []})
+
+      for key <- [{:whole, 1}, {:whole, 1}, {:other, 1}] do
+        assert {:error, %Error{reason: :aborted, context: context} = error} =
+                 Directory.ask(tallies, key, {:boom, []})
+
+        assert context.behaviour == {Actors, :tally}
+        assert Exception.message(error) =~ ~r/ArgumentError.*directory_test.exs:\d+: .*hd\(\[\]\)/
+      end
+
       assert Directory.ask!(tallies, {:whole, 1}, {:boom, [1]}) == 1
     end
 

@@ -48,7 +48,8 @@ defmodule Mote.Behaviour.Directory do
   defp shard(shard, start, captures) do
     quote generated: true do
       defactor unquote(shard)(unquote_splicing(captures), actors) do
-        {:to, key, message} ->
+        # As what is sent by key takes the least memory, and is told from requests with one look.
+        [key | message] ->
           case Map.get(actors, key) do
             nil ->
               actor = unquote(start)(key, unquote_splicing(captures))
@@ -62,12 +63,15 @@ defmodule Mote.Behaviour.Directory do
               send actor, message
           end
 
-        {customer, {:to, key, request}} ->
+        # A process that asks hears of it if the turn of the actor is aborted: the machine is told who has the question, and
+        # that is not the answer.
+        {customer, {how, key, request}} when how in [:to, :ask] ->
           case Map.get(actors, key) || unquote(start)(key, unquote_splicing(captures)) do
             nil ->
               send customer, {Mote.Directory, :unknown_key}
 
             actor ->
+              if how == :ask, do: send(customer, {Mote.Directory, :passed, actor})
               send actor, {customer, request}
 
               if not is_map_key(actors, key),

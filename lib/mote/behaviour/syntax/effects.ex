@@ -31,7 +31,7 @@ defmodule Mote.Behaviour.Syntax.Effects do
         unquote(variable) = unquote(key)
 
         send Mote.Directory.Place.shard(unquote(directory), unquote(variable)),
-             {:to, unquote(variable), unquote(message)}
+             [unquote(variable) | unquote(message)]
       end
 
     Syntax.expr(sent, env)

@@ -183,7 +183,9 @@ impl Customer {
     pub fn aborted(&self, machine: &Machine, abort: &Abort<'_>) {
         let was_asked = match &self.asked {
             Asked::Nobody => false,
-            Asked::Actor(key) => machine.is_of(*key, abort.actor),
+            Asked::Actor(key) => {
+                machine.is_of(*key, abort.actor) || self.question.is_passed_to(abort.actor)
+            }
             Asked::Launched(identity) => identity.load(Relaxed) == abort.actor.identity(),
         };
         if !was_asked || !self.claim() {

@@ -10,7 +10,7 @@ use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
 use mote_vm::base::atom::Atom;
 use mote_vm::machine::Refusal;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef, Messages, CARRIED};
-use mote_vm::Term as Value;
+use mote_vm::{Term as Value, View};
 use rustler::sys::{enif_compare, enif_make_int64};
 use rustler::Encoder;
 use std::any::Any;
@@ -131,6 +131,12 @@ impl Foreign for Awaiting {
     }
     fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
         let customer = self.customer();
+        if let Some(to) = passed_on(message) {
+            if let View::Address(actor) = to.view() {
+                customer.question.pass_to(actor);
+            }
+            return Delivery::Done;
+        }
         match customer.claim() && customer.give(machine, message) {
             true => Delivery::Done,
             false => Delivery::Dead,
@@ -141,6 +147,29 @@ impl Foreign for Awaiting {
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// To whom a directory's shard passes a question on, if that is no answer but its note of it
+/// (lib/mote/behaviour/directory.ex).
+fn passed_on(message: Value<'_>) -> Option<Value<'_>> {
+    let View::Tuple(elements) = message.view() else {
+        return None;
+    };
+    let mut elements = elements.iter();
+    let (Some(from), Some(what), Some(to), None) = (
+        elements.next(),
+        elements.next(),
+        elements.next(),
+        elements.next(),
+    ) else {
+        return None;
+    };
+    match (from.view(), what.view()) {
+        (View::Atom(from), View::Atom(what)) => {
+            (what.name() == "passed" && from.name() == "Elixir.Mote.Directory").then_some(to)
+        }
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@
 //!    answers.
 //! 2. An abort answers a question only if it aborts a turn of the actor that was asked, and that turn was given the
 //!    customer. Another actor that the customer was passed on to may be one of several that have it.
+//!    The shard of a directory says which actor it passes a question on to: that one counts as asked.
 use crate::held::call::Call;
 use crate::held::cell::Cell;
 use crate::held::machine::MachineResource;
@@ -76,6 +77,8 @@ pub enum Way {
 /// Whether a question is still open, for both sides of it; and what becomes of its answer.
 pub struct Question {
     state: AtomicU8,
+    /// The identity of the only actor that who was asked has passed it on to, if it has said so; 0 otherwise.
+    passed: AtomicUsize,
     questions: Arc<Questions>,
     pub way: Way,
 }
@@ -90,6 +93,7 @@ impl Question {
     fn open(questions: &Arc<Questions>, way: Way) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
+            passed: AtomicUsize::new(0),
             questions: questions.clone(),
             way,
         })
@@ -132,6 +136,17 @@ impl Question {
             self.questions.closed();
         }
         left
+    }
+
+    /// Says which actor is asked instead, before that one can run.
+    pub fn pass_to(&self, actor: ActorRef<'_>) {
+        // Relaxed: the commit that says so comes before the actor's turn, which the queues order behind it.
+        self.passed.store(actor.identity(), Relaxed);
+    }
+
+    /// Whether that actor is asked instead.
+    pub fn is_passed_to(&self, actor: ActorRef<'_>) -> bool {
+        self.passed.load(Relaxed) == actor.identity()
     }
 
     /// The asker's end of it. Returns the state that it was in.

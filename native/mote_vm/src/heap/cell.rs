@@ -41,6 +41,9 @@ pub enum Kind {
     Integer = 9,
 }
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Where in a header word the count is.
 pub const COUNT_SHIFT: u32 = 16;
 
@@ -222,6 +225,22 @@ impl Value {
             let size = (*words).fixnum_value() as usize;
             Some(((self.header() >> 8) as u8, size, keys, items))
         }
+    }
+
+    /// Whether this is a map, or a node of one, without inner nodes.
+    #[inline(always)]
+    pub(crate) fn is_map_leaf(self) -> bool {
+        self.is_boxed() && self.header() as u16 == Kind::Map as u16
+    }
+
+    /// Where the cache lines of a map's node begin, after the one with its header.
+    #[inline(always)]
+    pub(crate) fn map_lines(self) -> impl Iterator<Item = *const u8> {
+        let words = 2 + 2 * self.count();
+        let first: *const u8 = self.boxed_pointer().cast();
+        (LINE..words * 8)
+            .step_by(LINE)
+            .map(move |at| first.wrapping_add(at))
     }
 
     /// The bytes of a binary, wherever they are.

@@ -14,6 +14,7 @@ mod ending;
 pub(crate) mod idle;
 mod intake;
 
+use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
 use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
@@ -39,9 +40,14 @@ use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
 const BATCH: u64 = 512;
-/// How far ahead the records of coming targets are fetched into the cache, and their captures.
-const PREFETCH_ACTOR: usize = 12;
-const PREFETCH_CAPTURES: usize = 6;
+/// How far ahead the records of coming targets are fetched into the cache, and their captures; and what lies behind the
+/// first words of a map that is all that an actor has captured, as that of a directory's shard is.
+const PREFETCH_ACTOR: usize = 24;
+const PREFETCH_CAPTURES: usize = 12;
+const PREFETCH_MAP: usize = 5;
+/// After an actor with such a map was seen, maps are fetched in so many batches: between the messages to shards there are
+/// those that the shards have sent on.
+const BATCHES_WITH_MAPS: u32 = 64;
 
 /// The state of one dispatch thread.
 pub(crate) struct Dispatch {
@@ -69,6 +75,8 @@ pub(crate) struct Load {
     pub(crate) backlog: Backlog,
     /// How much the queue grew in the last batch (backlog.rs).
     pub(crate) growth: i64,
+    /// In how many more batches maps are fetched into the cache.
+    with_maps: u32,
     /// Until when its time is in the counters.
     pub(crate) awake_since: Instant,
 }
@@ -111,6 +119,7 @@ impl Dispatch {
                 batch,
                 backlog: Backlog::new(),
                 growth: 0,
+                with_maps: 0,
                 awake_since: Instant::now(),
             },
             duties: Duties::default(),
@@ -246,6 +255,7 @@ impl Dispatch {
         let me = self.place.station.number;
         self.turn.leaving.look_again();
         let before = self.turn.queue.len();
+        self.look_for_maps(me);
         // What came in between was accepted before.
         self.turn.queue.forgive();
         // Apart, so that they stay in registers.
@@ -255,6 +265,9 @@ impl Dispatch {
                 break;
             };
             self.prefetch();
+            if self.load.with_maps > 0 {
+                self.prefetch_map(me);
+            }
             // SAFETY: targets of queued events are live actors.
             let mine = || unsafe { (*event.target).header() }.is_run_by(me);
             last = match event.target != self.turn.leaving.elsewhere.0 && mine()
@@ -316,6 +329,47 @@ impl Dispatch {
             let state = unsafe { (*near.target).state() };
             crate::platform::prefetch::prefetch(state.word() as *const u8);
         }
+    }
+
+    /// Whether maps are worth fetching: one event of a batch tells.
+    fn look_for_maps(&mut self, me: ThreadNumber) {
+        match self.map_ahead(me) {
+            Some(_) => self.load.with_maps = BATCHES_WITH_MAPS,
+            None => self.load.with_maps = self.load.with_maps.saturating_sub(1),
+        }
+    }
+
+    /// Fetches all of a coming target's map, if it is a leaf: what is looked for is in its keys, and then in its items.
+    #[inline(always)]
+    fn prefetch_map(&mut self, me: ThreadNumber) {
+        let Some(map) = self.map_ahead(me) else {
+            return;
+        };
+        for line in map.map_lines() {
+            crate::platform::prefetch::prefetch(line);
+        }
+    }
+
+    /// The one value that a coming target has captured, if that is a map without inner nodes.
+    #[inline(always)]
+    fn map_ahead(&mut self, me: ThreadNumber) -> Option<Value> {
+        let (next, _) = self.turn.queue.ahead(PREFETCH_MAP, PREFETCH_ACTOR)?;
+        if next.target == self.turn.leaving.elsewhere.0 {
+            return None;
+        }
+        // SAFETY: targets of queued events are live.
+        let actor = unsafe { &*next.target };
+        let header = actor.header();
+        // Nobody else changes it meanwhile.
+        if !header.is_run_by(me) {
+            return None;
+        }
+        let state = actor.state();
+        if !state.is_boxed() || state.word() == 0 {
+            return None;
+        }
+        let captures = self.turn.program.behaviour(header.behaviour()).captures;
+        (captures == 1 && state.is_map_leaf()).then_some(state)
     }
 
     /// Publishes what the thread has done.
