@@ -18,7 +18,7 @@ pub fn encode(unit: &Unit) -> Vec<u8> {
         head(
             out,
             [f.name.into(), f.arity.into(), f.registers.into()],
-            f.effects,
+            f.effects.into(),
         );
         vec(out, &f.code, instruction);
         vec(out, &f.sites, site);
@@ -27,7 +27,7 @@ pub fn encode(unit: &Unit) -> Vec<u8> {
         head(
             out,
             [b.name.into(), b.captures.into(), b.registers.into()],
-            b.safe,
+            u8::from(b.safe) | u8::from(b.outside_only) << 1,
         );
         vec(out, &b.code, instruction);
         vec(out, &b.sites, site);
@@ -77,9 +77,9 @@ fn numbers<const N: usize>(out: &mut Vec<u8>, numbers: [u64; N]) {
     numbers.into_iter().for_each(|number| varint(out, number));
 }
 
-fn head(out: &mut Vec<u8>, fields: [u64; 3], flag: bool) {
+fn head(out: &mut Vec<u8>, fields: [u64; 3], flags: u8) {
     numbers(out, fields);
-    out.push(flag.into());
+    out.push(flags);
 }
 
 fn constant(out: &mut Vec<u8>, constant: &Constant) {
