@@ -368,7 +368,12 @@ impl Dispatch {
         if !state.is_boxed() || state.word() == 0 {
             return None;
         }
-        let captures = self.turn.program.behaviour(header.behaviour()).captures;
+        let captures = self
+            .turn
+            .around
+            .program
+            .behaviour(header.behaviour())
+            .captures;
         (captures == 1 && state.is_map_leaf()).then_some(state)
     }
 
