@@ -104,7 +104,9 @@ defmodule Mote.AskAtOnceTest do
     # What the thread answers itself waits for a collection.
     missed = last.turns - first.turns - (last.stand_ins - first.stand_ins)
     block = 2 * 1_024 * 1_024
-    assert later.charged - before.charged <= ceil(1_000 * missed / block) * block
+    # Much less than a block: code that has been compiled meanwhile, and the like.
+    other = div(block, 8)
+    assert later.charged - before.charged <= ceil(1_000 * missed / block) * block + other
   end
 
   test "what an actor has kept of a question stays", %{machine: machine} do

@@ -159,7 +159,9 @@ defmodule Mote.Bench.Run do
         _not_timed -> for _ <- 1..sample.repeats, do: stages(sample, prepare.(sample))
       end
 
-    cpu = threads && (Threads.cpu_ns(@threads) - threads) / length(runs)
+    # Threads of other machines may have been there before, and none now.
+    later = Threads.cpu_ns(@threads)
+    cpu = if threads && later, do: (later - threads) / length(runs)
 
     %{
       sample
