@@ -137,7 +137,7 @@ defmodule Mote.Directory do
   `behaviour` is what a `defdirectory` defines. Without it, nothing is started on first use. Options:
 
     * `:shards` - how many actors the entries are spread over (default #{@shards}, at most #{@most_shards}). With one for
-      about every sixteen keys, sending by key is fastest, and takes half of the time that it takes with #{@shards} of them for
+      about every sixteen keys, sending by key is fastest, and takes a third of the time that it takes with #{@shards} of them for
       a million keys. But the value that `start/3` returns has the address of each, some 200 bytes in a process: give a
       directory with many shards a name, which is looked up without copying it;
     * `:sponsor` - pins the shards to a sponsor, so that the actors are started there.

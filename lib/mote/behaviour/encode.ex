@@ -228,10 +228,11 @@ defmodule Mote.Behaviour.Encode do
   defp behaviour_index(:sink, t), do: import_index(:behaviours, {nil, :sink, 0}, t)
   defp behaviour_index(ref, t), do: import_index(:behaviours, ref, t)
 
-  # Told apart by their bytes: 0.0 and -0.0 are equal for older releases of OTP, also as keys.
+  # Told apart by what they are encoded as: 0.0 and -0.0 are equal for older releases of OTP, also as keys. What a list,
+  # tuple or map consists of is in that by its numbers, so that long ones cost no more for each of their elements.
   defp constant(value, t) do
     {encoded, t} = encode_constant(value, t)
-    index(:constants, :erlang.term_to_binary(value), t, encoded)
+    index(:constants, encoded, t, encoded)
   end
 
   defp encode_constant(n, t) when is_integer(n) and n >= @low and n <= @high, do: {[0, s(n)], t}
