@@ -51,7 +51,11 @@ defmodule Mote.Sponsor do
       true
 
   Turns of a machine never wait, so a sponsor that computes needs a thread for each core (`threads: :cores`), which is what
-  comes out without waiting. Options:
+  comes out without waiting. Turns of a beam sponsor may wait, and this is how many of them should run at once:
+
+      Mote.add_sponsor(machine, :io, beam: true, max_concurrency: Mote.Sponsor.size(wait: 9, compute: 1))
+
+  Options:
 
     * `:wait` and `:compute` - the time that one request waits and the time that it computes, both in the same unit;
     * `:utilisation` - the part of the cores' time that is to be used, more than 0 and at most 1 (default 1).

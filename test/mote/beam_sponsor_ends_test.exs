@@ -189,6 +189,23 @@ defmodule Mote.BeamSponsorEndsTest do
     end)
   end
 
+  test "turns that are over hold on to nothing" do
+    machine = machine()
+    actor = work(machine)
+    # Its address is in the message, and nowhere else afterwards.
+    spawn(fn -> Mote.send(actor, {:note, Mote.create(machine, Work.counter(0))}) end)
+    assert_receive {:note, %Mote.Address{}}, 30_000
+    assert :ok = Mote.drain(machine, 30_000)
+
+    eventually(fn ->
+      for pid <- Process.list(), do: :erlang.garbage_collect(pid)
+      # That of the actor itself, which the test has.
+      Mote.info(machine).references == 1
+    end)
+
+    assert Mote.info(actor).queued == 0
+  end
+
   describe "seeded machines" do
     # In which order turns of many actors run whose messages are all there.
     defp order(seed, actors) do

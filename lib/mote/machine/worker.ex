@@ -91,7 +91,7 @@ defmodule Mote.Machine.Worker do
 
   # Of a behaviour of the language: how it has ended.
   @spec bound(about, tuple) :: ended
-  defp bound(about, {number, module, name, version, _, me, captures, message}) do
+  defp bound(about, {number, module, name, version, _, me, {captures, message}}) do
     if version(module) == version do
       run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
     else
@@ -108,7 +108,7 @@ defmodule Mote.Machine.Worker do
 
   # Of a behaviour that may call any Elixir: it is that of the module as it is now.
   @spec free(about, tuple) :: :ok
-  defp free(about, {number, module, name, _version, _, me, captures, message}) do
+  defp free(about, {number, module, name, _version, _, me, {captures, message}}) do
     {pid, monitor} =
       :erlang.spawn_opt(
         fn ->

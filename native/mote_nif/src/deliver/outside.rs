@@ -3,13 +3,14 @@ use crate::codec::decode::Decoder;
 use crate::held::bridge::{pin, Bridge};
 use crate::held::desk::{About, Waiting};
 use crate::held::handle::Handle;
-use crate::held::structs;
-use crate::term::atoms;
 use crate::term::own_term::{OwnTerm, NURSED};
 use mote_vm::machine::{Machine, TurnOutside};
 use rustler::types::tuple::make_tuple;
-use rustler::{Encoder, ResourceArc, Term};
+use rustler::{Encoder, Term};
 use std::time::Instant;
+
+/// What is smaller may have neighbours that come later, and perhaps never.
+const SMALL: usize = 1 << 10;
 
 /// Puts a turn on the desk of its sponsor.
 pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnOutside<'_>) {
@@ -17,47 +18,37 @@ pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnOutside<'_>) {
         // The machine has ended.
         return;
     };
-    let handle = Handle::new(resource.clone(), machine.acquire(turn.actor));
-    let actor = ResourceArc::new(handle);
     let desk = bridge.desk(turn.sponsor);
     let decoder = &mut Decoder::for_what_waits();
-    let mut bytes = NURSED;
-    let [module, name] = [turn.behaviour.module, turn.behaviour.name];
-    let term = OwnTerm::make_in(&desk.paper, |env| {
+    let (mut bytes, mut holds) = (NURSED, false);
+    let values = OwnTerm::make_in(&desk.paper, |env| {
         let values = turn.captures.iter().chain([&turn.message]);
         let values = values.map(|value| {
             decoder.start();
             let term = decoder.term(env, machine, *value);
             bytes += decoder.size();
+            holds |= decoder.holds();
             term
         });
         let mut captures: Vec<Term<'_>> = values.collect();
         let message = captures.pop()?;
-        let about = [
-            turn.number.encode(env),
-            atoms::to_term(env, module),
-            atoms::to_term(env, name),
-            turn.version.encode(env),
-            turn.only_outside.encode(env),
-            structs::address(env, &resource, Handle::key_of(&actor, env), None),
-            make_tuple(env, &captures),
-            message,
-        ];
-        Some(make_tuple(env, &about))
+        let values = (make_tuple(env, &captures), message).encode(env);
+        Some((values, !holds && bytes < SMALL))
     });
-    if let Some(term) = term {
+    if let Some(values) = values {
         let about = About {
-            module,
-            name,
+            module: turn.behaviour.module,
+            name: turn.behaviour.name,
             captures: turn.captures.len(),
             free: turn.only_outside,
-            actor,
         };
         desk.put(Waiting {
             number: turn.number,
             about,
+            version: turn.version,
+            actor: Handle::new(resource, machine.acquire(turn.actor)),
             since: Instant::now(),
-            term,
+            values,
             _charge: machine.account().charge_anyway(bytes),
         });
     }

@@ -21,23 +21,25 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Whose turn it is.
+/// What a turn is one of.
+#[derive(Clone, Copy)]
 pub struct About {
     pub module: Atom,
     pub name: Atom,
     pub captures: usize,
     /// Whether it may call any Elixir.
     pub free: bool,
-    pub actor: ResourceArc<Handle>,
 }
 
 /// A turn that waits for a worker.
 pub struct Waiting {
     pub number: u64,
     pub about: About,
+    pub version: u64,
+    pub actor: Handle,
     pub since: Instant,
-    /// What the worker gets.
-    pub term: OwnTerm,
+    /// `{captures, message}`.
+    pub values: OwnTerm,
     pub _charge: Charge,
 }
 
@@ -45,6 +47,7 @@ pub struct Waiting {
 pub struct Running {
     worker: LocalPid,
     pub about: About,
+    pub actor: ResourceArc<Handle>,
     since: Instant,
 }
 
@@ -84,9 +87,18 @@ enum Told {
     Manager(LocalPid),
 }
 
+/// A turn that a worker has fetched.
+pub struct Fetched {
+    pub number: u64,
+    pub about: About,
+    pub version: u64,
+    pub actor: ResourceArc<Handle>,
+    pub values: OwnTerm,
+}
+
 /// What a worker finds.
 pub enum Found {
-    Turn(OwnTerm),
+    Turn(Fetched),
     Nothing,
     Closed,
 }
@@ -181,14 +193,31 @@ impl Desk {
         let now = Instant::now();
         let key = (turn.about.module, turn.about.name);
         state.figures.entry(key).or_default().waited += now - turn.since;
+        let Waiting {
+            number,
+            about,
+            version,
+            actor,
+            values,
+            ..
+        } = turn;
+        // By a scheduler, which is to free it: the threads of a machine have no memory of the BEAM's to themselves.
+        let actor = ResourceArc::new(actor);
         let running = Running {
             worker,
-            about: turn.about,
+            about,
+            actor: actor.clone(),
             since: now,
         };
-        state.running.insert(turn.number, running);
+        state.running.insert(number, running);
         drop(state);
-        Found::Turn(turn.term)
+        Found::Turn(Fetched {
+            number,
+            about,
+            version,
+            actor,
+            values,
+        })
     }
 
     /// A worker that waits wants to end; whether it may: otherwise it has been woken.

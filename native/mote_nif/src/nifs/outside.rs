@@ -2,12 +2,13 @@
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::enter::effects::effects;
-use crate::held::desk::{About, DeskResource, Found};
+use crate::held::desk::{DeskResource, Found};
 use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::held::structs;
 use crate::term::atoms::{self, names, Name};
 use mote_vm::machine::Outcome;
+use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 use std::time::Duration;
 
@@ -27,12 +28,26 @@ fn desk_asked(desk: &DeskResource) -> usize {
     desk.desk.take_asked()
 }
 
-/// The next turn: `{number, module, name, version, free, self, captures, message}`; `:wait` (the calling process gets
+/// The next turn: `{number, module, name, version, free, self, {captures, message}}`; `:wait` (the calling process gets
 /// `:mote_turn` then) or `:closed`. `comes`: it was woken, or has begun.
 #[rustler::nif]
 fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
     match desk.desk.next(env.pid(), comes) {
-        Found::Turn(turn) => turn.to(env),
+        Found::Turn(turn) => {
+            let [module, name] =
+                [turn.about.module, turn.about.name].map(|atom| atoms::to_term(env, atom));
+            let key = Handle::key_of(&turn.actor, env);
+            let about = [
+                turn.number.encode(env),
+                module,
+                name,
+                turn.version.encode(env),
+                turn.about.free.encode(env),
+                structs::address(env, &desk.machine, key, None),
+                turn.values.to(env),
+            ];
+            make_tuple(env, &about)
+        }
         Found::Nothing => names::wait().encode(env),
         Found::Closed => names::closed().encode(env),
     }
@@ -83,25 +98,18 @@ fn machine_blocking<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, n: 
     let mut found = Vec::new();
     for (sponsor, desk) in machine.known_desks() {
         desk.each(|turn| {
-            let About {
-                module,
-                name,
-                captures,
-                ..
-            } = turn.about;
-            let actor = turn.about.actor.clone();
-            found.push((turn.age(), sponsor, (module, name, captures), actor));
+            found.push((turn.age(), sponsor, turn.about, turn.actor.clone()));
         });
     }
     found.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
     found.truncate(n);
-    let shown = found.iter().map(|(age, sponsor, behaviour, actor)| {
+    let shown = found.iter().map(|(age, sponsor, about, actor)| {
         let address = structs::address(env, &machine, Handle::key_of(actor, env), None);
         let [sponsor, module, name] =
-            [*sponsor, behaviour.0, behaviour.1].map(|atom| atoms::to_term(env, atom));
+            [*sponsor, about.module, about.name].map(|atom| atoms::to_term(env, atom));
         (
             address,
-            (module, name, behaviour.2),
+            (module, name, about.captures),
             sponsor,
             age.as_millis() as u64,
         )

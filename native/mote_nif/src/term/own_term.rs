@@ -80,16 +80,20 @@ impl OwnTerm {
         Some(OwnTerm { env, term })
     }
 
-    /// The same in one that neighbours share, as in a [`Nursery`].
+    /// The same in one that neighbours share, as in a [`Nursery`]. `build` says as well whether others may come to it: not to
+    /// what is large or holds on to something, which goes with those that are there already.
     pub fn make_in(
         nursery: &Nursery,
-        build: impl for<'a> FnOnce(Env<'a>) -> Option<Term<'a>>,
+        build: impl for<'a> FnOnce(Env<'a>) -> Option<(Term<'a>, bool)>,
     ) -> Option<OwnTerm> {
         nursery.add(|env| {
             let lifetime = ();
             // SAFETY: nobody else writes to the environment meanwhile; `lifetime` gives this borrow of it a lifetime of its own.
-            let term = build(unsafe { Env::new(&lifetime, env.0) })?.as_c_arg();
-            Some(OwnTerm { env, term })
+            let built = build(unsafe { Env::new(&lifetime, env.0) });
+            match built.map(|(term, open)| (term.as_c_arg(), open)) {
+                Some((term, open)) => (Some(OwnTerm { env, term }), open),
+                None => (None, false),
+            }
         })
     }
 
@@ -150,7 +154,7 @@ impl AsRef<OwnTerm> for OwnTerm {
 }
 
 /// Where small terms come together. What holds on to something else (functions, long binaries, addresses) does not
-/// belong here, as it would live as long as its neighbours: unless all of them go soon.
+/// belong here: it would live as long as its neighbours.
 pub struct Nursery {
     sharers: usize,
     /// The environment that is filled at present, and how many terms it has.
@@ -168,15 +172,15 @@ impl Nursery {
 
     /// A copy of a small term.
     pub fn copy(&self, term: Term<'_>) -> OwnTerm {
-        self.add(|env| OwnTerm::copy_to(env, term))
+        self.add(|env| (OwnTerm::copy_to(env, term), true))
     }
 
-    /// What `write` writes to the environment that is filled at present.
-    fn add<R>(&self, write: impl FnOnce(Arc<OwnEnv>) -> R) -> R {
+    /// What `write` writes to the environment that is filled at present; it says whether others may follow.
+    fn add<R>(&self, write: impl FnOnce(Arc<OwnEnv>) -> (R, bool)) -> R {
         let mut place = self.place.lock();
         let (env, count) = place.take().unwrap_or_else(|| (Arc::new(OwnEnv::new()), 0));
-        let written = write(env.clone());
-        if count + 1 < self.sharers {
+        let (written, open) = write(env.clone());
+        if open && count + 1 < self.sharers {
             *place = Some((env, count + 1));
         }
         written

@@ -12,6 +12,8 @@ defmodule Mote.Bench.Programs.BeamTurns do
     metric: :ns_per_turn,
     machines: [io: [main: [threads: 1], io: [beam: true, max_concurrency: 100]]]
 
+  alias Mote.Bench.Sample
+
   defmodule Actors do
     @moduledoc false
     use Mote.Behaviour
@@ -35,6 +37,16 @@ defmodule Mote.Bench.Programs.BeamTurns do
 
   @impl true
   def processes(n), do: 2 * n
+
+  @impl true
+  def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]
+
+  def measures(%Sample{param: n} = sample) do
+    [
+      ns_per_turn: Sample.stage(sample, :run).ns / n,
+      ns_per_language_turn: Sample.stage(sample, :language).ns / n
+    ]
+  end
 
   @impl true
   def mote(machine, n) do

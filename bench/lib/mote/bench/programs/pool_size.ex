@@ -1,11 +1,11 @@
 defmodule Mote.Bench.Programs.PoolSize do
-  # How many should wait for a disk or a network at once? A pool of n BEAM processes answers requests: each waits for 9 ms,
-  # as for a read, and has about 1 ms of work, which the machine does on its threads. Too few leave cores idle; more than
+  # How many should wait for a disk or a network at once? A beam sponsor runs n turns at once: each waits for 9 ms, as for a
+  # read, and has about 1 ms of work, which the machine does on its threads. Too few leave cores idle; more than
   # `Mote.Sponsor.size/1` says only wait for each other: throughput stays, and the time that a request takes grows.
   @moduledoc false
 
   use Mote.Bench.Program,
-    title: "a pool of n processes: each request waits for 9 ms and has about 1 ms of work",
+    title: "a beam sponsor that runs n turns at once: each waits for 9 ms and has about 1 ms of work",
     param: :n,
     defaults: [1, 2, 5, 10, 20, 40, 80],
     small: 2,
@@ -22,7 +22,21 @@ defmodule Mote.Bench.Programs.PoolSize do
   @work 26
   @answer 121_393
 
-  # Enough for a 99th of a hundred, and for every process to have some.
+  defmodule Reader do
+    @moduledoc false
+    use Mote.Behaviour
+
+    # How long it took, in nanoseconds.
+    defactor reader(wait, work, answer), beam: true do
+      {customer, :read} ->
+        start = System.monotonic_time(:nanosecond)
+        Process.sleep(wait)
+        ^answer = work.()
+        send customer, System.monotonic_time(:nanosecond) - start
+    end
+  end
+
+  # Enough for a 99th of a hundred, and for every place to have some.
   @least 100
   @each 10
 
@@ -41,28 +55,20 @@ defmodule Mote.Bench.Programs.PoolSize do
     work = fn -> Future.touch(Future.future(&Fib.Actors.fib/1, [@work], machine: machine)) end
     # Loads the code.
     @answer = work.()
-    [run: fn _ -> run(n, work) end]
+    sponsor = :"waiting #{n}"
+
+    unless sponsor in Mote.sponsors(machine),
+      do: :ok = Mote.add_sponsor(machine, sponsor, beam: true, max_concurrency: n)
+
+    readers =
+      for _ <- 1..count(n), do: Mote.create(machine, Reader.reader(@wait, work, @answer), sponsor: sponsor)
+
+    [run: fn _ -> run(n, readers) end]
   end
 
-  defp run(n, work) do
-    times =
-      n
-      |> shares()
-      |> Enum.map(fn requests -> Task.async(fn -> for _ <- 1..requests, do: request(work) end) end)
-      |> Enum.flat_map(&Task.await(&1, :infinity))
-      |> Enum.sort()
-
+  defp run(n, readers) do
+    times = for({:ok, time} <- Mote.ask_all(readers, :read, :infinity), do: time) |> Enum.sort()
     p99 = Enum.at(times, div(length(times) * 99, 100))
     {:figures, [us_p99: p99 / 1_000], if(length(times) == count(n), do: :answered, else: {:answers, times})}
-  end
-
-  # How many requests each process has.
-  defp shares(n), do: for(index <- 0..(n - 1), do: div(count(n) + index, n))
-
-  defp request(work) do
-    start = System.monotonic_time(:nanosecond)
-    Process.sleep(@wait)
-    @answer = work.()
-    System.monotonic_time(:nanosecond) - start
   end
 end
