@@ -28,7 +28,7 @@ pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     let functions: Vec<Looked<'_>> = (0..verified.functions.len())
         .map(|index| learned.function(index).map(looked_at))
         .collect();
-    let mut compiler = Compiler {
+    let mut compiler = PieceCompiler {
         unit,
         functions: &functions,
         isa: &**host::isa()?,
@@ -78,7 +78,7 @@ fn looked_at(subject: Subject<'_>) -> (Subject<'_>, Dataflow) {
     (subject, flow)
 }
 
-struct Compiler<'a> {
+struct PieceCompiler<'a> {
     unit: &'a ResolvedUnit<'a>,
     functions: &'a [Looked<'a>],
     isa: &'a dyn TargetIsa,
@@ -87,7 +87,7 @@ struct Compiler<'a> {
     refused: usize,
 }
 
-impl<'a> Compiler<'a> {
+impl<'a> PieceCompiler<'a> {
     /// The machine code of one code; `None` (and counted) if it is refused.
     fn piece(&mut self, looked: &Looked<'a>, role: Role) -> Option<Piece> {
         let piece = looked

@@ -7,7 +7,7 @@ use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Abort, Config, Fault, Inspection, Machine, Outside, Tier};
+use mote_vm::machine::{Abort, Config, CreateError, Fault, Inspection, Machine, Outside, Tier};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
@@ -213,7 +213,11 @@ impl Court {
             self.write(&mut builder, i, None);
         }
         let actor = self.machine.create(&behaviour, None, builder.finish());
-        let actor = actor.expect("room");
+        let actor = match actor {
+            // Its turns run outside only, where nobody is.
+            Err(CreateError::Misplaced) => return true,
+            actor => actor.expect("room"),
+        };
         let ended = (0..SAMPLES).all(|i| {
             let message = self.sample(i, actor);
             let before = self.machine.info().counts();

@@ -16,13 +16,14 @@ mod intake;
 
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
+use crate::boundary::timers::Timer;
 use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
 use crate::platform::cores;
 use crate::threads::away::Away;
 use crate::threads::backlog::{Backlog, TurnBatch, LONG};
 use crate::threads::fault::Fault;
-use crate::threads::inbox::{Done, ThreadTask};
+use crate::threads::inbox::{Contents, Done, ThreadTask};
 use crate::threads::place::Place;
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
@@ -34,7 +35,6 @@ use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::value::Value;
 use idle::Idling;
-use intake::Intake;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
@@ -88,6 +88,15 @@ pub(crate) struct Duties {
     tasks: Vec<ThreadTask>,
     /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
+}
+
+/// Room that is used again each time something comes in; empty in between.
+#[derive(Default)]
+struct Intake {
+    contents: Contents,
+    scratch: Vec<Value>,
+    /// Timers that fire.
+    due: Vec<Timer>,
 }
 
 /// Something for a thread to do between two turns.

@@ -2,21 +2,12 @@
 //! due. Runs only between turns.
 use super::Dispatch;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::timers::{Message, Timer};
+use crate::boundary::timers::Message;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::actor;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use crate::values::value::Value;
-
-/// Room that is used again each time something comes in; empty in between.
-#[derive(Default)]
-pub(super) struct Intake {
-    contents: Contents,
-    scratch: Vec<Value>,
-    /// Timers that fire.
-    due: Vec<Timer>,
-}
 
 impl Dispatch {
     /// Takes what has come from elsewhere.
