@@ -83,7 +83,8 @@ impl Customer {
         match call.keep(early) {
             None => true,
             // It waits since a moment ago.
-            Some((tag, early)) => self.post(machine, |env, _| {
+            Some((tag, early)) => self.post(machine, |env, decoder| {
+                decoder.keep();
                 outcome.message(env, tag.to(env), early.term.to(env))
             }),
         }
@@ -136,7 +137,8 @@ impl Customer {
         if machine.is_some_and(|machine| mail::is_waited_for_by(machine, &pid)) {
             let tag = OwnTerm::copy(tag);
             machine.map(|machine| {
-                mail::tell(machine, &pid, |env, _| {
+                mail::tell(machine, &pid, |env, decoder| {
+                decoder.keep();
                     outcome.message(env, tag.to(env), term.to(env))
                 })
             });
