@@ -138,7 +138,7 @@ impl Customer {
             let tag = OwnTerm::copy(tag);
             machine.map(|machine| {
                 mail::tell(machine, &pid, |env, decoder| {
-                decoder.keep();
+                    decoder.keep();
                     outcome.message(env, tag.to(env), term.to(env))
                 })
             });

@@ -268,13 +268,14 @@ impl Dispatch {
         // What came in between was accepted before.
         self.turn.queue.forgive();
         // Apart, so that they stay in registers.
+        let maps = self.load.with_maps > 0;
         let (mut turns, mut units, mut last) = (0, 0, 0);
         while units < self.load.batch && last < LONG {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
             self.prefetch();
-            if self.load.with_maps > 0 {
+            if maps {
                 self.prefetch_map(me);
             }
             // SAFETY: targets of queued events are live actors.
@@ -348,8 +349,9 @@ impl Dispatch {
         }
     }
 
-    /// Fetches all of a coming target's map, if it is a leaf: what is looked for is in its keys, and then in its items.
-    #[inline(always)]
+    /// Fetches all of a coming target's map, if it is a leaf: what is looked for is in its keys, and then in its items. Not in
+    /// line: most batches have no such map, and their loop is to stay short.
+    #[inline(never)]
     fn prefetch_map(&mut self, me: ThreadNumber) {
         let Some(map) = self.map_ahead(me) else {
             return;
