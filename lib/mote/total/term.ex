@@ -85,18 +85,26 @@ defmodule Mote.Total.Term do
   defp plain?([h | t]), do: plain?(h) and plain?(t)
   defp plain?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> plain?()
   defp plain?(a) when is_address_struct(a) or is_timer_struct(a), do: false
-  defp plain?(a) when :erlang.is_map(a), do: a |> :maps.to_list() |> plain?()
+
+  defp plain?(a) when :erlang.is_map(a),
+    do: a |> :maps.keys() |> mapless?() and a |> :maps.values() |> plain?()
+
   defp plain?(_), do: true
+
+  # Terms that have no map in them. From OTP 26 on, the BEAM orders a map that is part of a key by the numbers of its atoms.
+  defp mapless?([h | t]), do: mapless?(h) and mapless?(t)
+  defp mapless?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> mapless?()
+  defp mapless?(a), do: not :erlang.is_map(a)
 
   @doc "The keys of a map, in the order that they have in every map: as terms, but integers come before floats."
   @spec sorted_keys(map) :: [term]
   def sorted_keys(map), do: map |> :maps.keys() |> Enum.sort(&(key_order(&1, &2) != :gt))
 
   defp key_order(a, b) do
-    if plain?(a) and plain?(b), do: native_keys(a, b), else: compare(a, b, &native_keys/2)
+    if mapless?(a) and mapless?(b), do: native_keys(a, b), else: compare(a, b, &native_keys/2)
   end
 
-  # The BEAM compares maps by their keys in exactly that order.
+  # The BEAM compares maps by their keys in exactly that order, unless there are maps in the keys.
   defp native_keys(a, b), do: native(%{a => 0}, %{b => 0})
 
   # `leaves` orders what has no address in it and is no timer, tuple, list or map.
