@@ -25,9 +25,11 @@ defmodule Mote do
   (`Mote.Vector`) and addresses. It carries every other term as it is, and returns an equal one. A send to an actor waits only
   on request: see `:on_full` in `send/3` and `add_sponsor/3`.
 
-  Messages from one process to one actor arrive in order in a sponsor with one thread, which is the default. A sponsor with
-  several threads promises no order between two events, not even between a `send/3` and the `ask/3` after it. Pin an actor that
-  needs an order to a sponsor with one thread (`:sponsor` in `create/3`).
+  Messages from one process or actor to one actor arrive in the order in which they were sent, on any number of threads. There
+  are two exceptions. Turns of a safe behaviour, one that never becomes, may run in parallel. And an actor that is not pinned, and
+  that actors of several sponsors send to, moves between these sponsors. Messages from different senders may come in any order,
+  except that a sponsor with one thread, which is the default, runs turns strictly in the order of sending. To pin an actor to a
+  sponsor, use `:sponsor` in `create/3`. The guide *The design* has the details.
 
   Addresses, pids and customers go both ways inside messages. An actor that sends to a pid sends a plain message.
   If the process is gone, the message is lost and counted as `undelivered` (see `Mote.Counters`). Pids of other nodes work

@@ -2,21 +2,21 @@ defmodule Mote.Ask do
   @moduledoc """
   Asking actors: questions that are on their way, and waiting for their answers.
 
-  `Mote.ask/3` puts a question and waits. `Mote.async/3` only puts it, and gives a `Mote.Ask` for `Mote.await/2`,
+  `Mote.ask/3` puts a question and waits. `Mote.async/3` only puts it, and returns a `Mote.Ask` for `Mote.await/2`,
   `Mote.await_many/2`, `Mote.yield/2` or `Mote.ignore/1`, which are to each other what their namesakes in `Task` are:
 
       asks = for counter <- counters, do: Mote.async(counter, :read)
       Enum.sum(Mote.await_many(asks))
 
-  In one thing they are stricter: to await a question again that was answered or given up raises at once, where a task is
-  waited for in vain.
+  In one thing they are stricter: to await a question that was already answered or given up raises at once, where awaiting a
+  task again would wait in vain.
 
   The actor gets `{customer, request}` and answers by sending to the customer, at any time, from any actor that was
   handed the customer. Only the process that asked can wait, and for each question there is one answer at most.
 
   ## Polling
 
-  `Mote.yield_many/2` gives `nil` for what is open, and also for what was answered or given up before, for which it does not
+  `Mote.yield_many/2` returns `nil` for what is open, and also for what was answered or given up before, for which it does not
   wait. So what has come is taken as it comes, and the rest is polled again:
 
       defp poll([]), do: :ok

@@ -13,8 +13,8 @@ defmodule Mote.Behaviour do
       end
 
   `defactor name(captures) do clauses end` defines a behaviour; its clauses match the message, its captures are
-  the state. The module gets a function of that name which gives a `Mote.Behaviour` struct, the thing to create
-  actors with. `defpure name(arguments) do … end` defines a function that behaviours can call, with several
+  the state. The module gets a function of that name, which returns a `Mote.Behaviour` struct to create actors
+  with. `defpure name(arguments) do … end` defines a function that behaviours can call, with several
   clauses and guards as `def`; it can also be called from plain Elixir.
 
   Both are compiled twice from the same source: to a unit of code for the machine (see `guides/ir.md`), and to

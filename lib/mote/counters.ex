@@ -2,7 +2,7 @@ defmodule Mote.Counters do
   @moduledoc """
   What the counters of a machine count.
 
-  `Mote.info/1` gives them for every dispatch thread (`sponsors.name.threads`) and for the whole machine (`counters`),
+  `Mote.info/1` returns them for every dispatch thread (`sponsors.name.threads`) and for the whole machine (`counters`),
   threads that have ended included. A thread keeps its counters to itself and publishes them at the end of a batch of
   turns, and before what a turn sends outside leaves; nobody is stopped for reading them. In the machine's `counters`
   everything is the sum over its threads, with three exceptions, which are right there only:

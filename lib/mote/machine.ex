@@ -17,11 +17,11 @@ defmodule Mote.Machine do
   logged, then how many more there were; `Mote.info/1` counts them all. `Mote.Telemetry` lists everything else that is
   reported. Handlers of those events run in this process, so a slow one delays reports, and its end, but no turn.
 
-  `Mote.machine/1` gives a `%Mote.Machine{}`, which stands for the machine wherever one is expected, and shows itself as
-  it is at that moment, also when it is down: `#Mote.Machine<MyApp.Mote, #PID<0.180.0>, sponsors :main and :multi>`.
+  `Mote.machine/1` returns a `%Mote.Machine{}`, which can be used wherever a machine is expected. Its inspected form shows the
+  machine as it is at that moment, also when it is down: `#Mote.Machine<MyApp.Mote, #PID<0.180.0>, sponsors :main and :multi>`.
 
-  The module of the native functions, Mote.Native, must not be loaded anew while machines run: a machine that was started before cannot be
-  reached any more. Restart the machines after an upgrade that changes it.
+  The module of the native functions, Mote.Native, must not be reloaded while machines run: machines that were started before
+  cannot be reached any more. Restart the machines after an upgrade that changes it.
 
   ## Faults
 

@@ -22,8 +22,8 @@ defmodule Mote.Outbox do
   ## What is promised
 
     * Messages of one actor come in the order in which it sent them; so do all messages of a single-threaded sponsor.
-    * When `take/2` gives **fewer messages than were asked for**, the outbox was empty, and the next message brings a
-      wake-up. When it gives as many, there may be more, and no wake-up needs to come: take again when you like.
+    * When `take/2` returns **fewer messages than were asked for**, the outbox was empty, and the next message brings a
+      wake-up. When it returns as many as were asked for, there may be more, and no wake-up needs to come: take again when you like.
     * A wake-up may find nothing: what it was for can have been taken meanwhile.
     * An outbox holds `:capacity` messages (default 65,536). An actor never waits, for a turn that is committed can
       neither wait nor be undone; so a message that finds the outbox full is thrown away and counted, in

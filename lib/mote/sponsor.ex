@@ -1,6 +1,6 @@
 defmodule Mote.Sponsor do
   @moduledoc """
-  A sponsor as a value: what `Mote.sponsor/2` gives, to be looked at.
+  A sponsor as a value: what `Mote.sponsor/2` returns, to be looked at.
 
       #Mote.Sponsor<:multi of MyApp.Mote, 4 threads, 1 asleep, 120 queued>
 

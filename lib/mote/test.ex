@@ -22,7 +22,7 @@ defmodule Mote.Test do
   one thread is first in, first out as ever; in one of several threads any event that waits can be the next (one of up to
   a thousand that have waited longest) unless it would overtake a message of the same sender to the same actor; and any
   sponsor that has something to do can go on. All messages from outside count as those of one sender. What is left open, the seed
-  decides: **the same seed, the same program and the same input take the same turns in the same order.**
+  decides: **with the same seed, the same program and the same input, the same turns run in the same order.**
 
   Input is what comes from outside: messages from processes, created actors, time.
 

@@ -1,6 +1,6 @@
 defmodule Mote.Machine.Janitor do
-  # Cleans up after machines whose process was killed and could not do it: waits for their threads to end, and
-  # frees what they held, and tells of their end. The threads themselves stop by the native monitor of the process, also without a janitor.
+  # Cleans up after machines whose process was killed and could not do so itself: waits for their threads to end, frees
+  # what they held, and reports their end. The threads themselves stop by the native monitor of the process, also without a janitor.
   @moduledoc false
 
   use GenServer

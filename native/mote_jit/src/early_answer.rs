@@ -1,4 +1,4 @@
-//! Early answers: what a function answers after a comparison or two. Its caller computes that in line and need not call.
+//! Early answers: what a function returns after a comparison or two. Its caller computes that inline and need not call.
 //!
 //! Many functions begin by comparing integers, and one of the paths that follow only answers a parameter or a constant:
 //! `fib(n) when n < 2` is n. Where the arguments are known to be integers, nothing on such a path can fail, has effects,

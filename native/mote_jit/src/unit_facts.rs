@@ -7,7 +7,7 @@ use mote_vm::code::ir::Instr;
 use mote_vm::code::verify::Verified;
 use mote_vm::values::value::Value;
 
-/// Parameters of the largest function that has a form that answers words: with as many its frame has room.
+/// The most parameters that a function with a form that returns words may have: the frame of that form has room for them.
 const BOXING_ARITY: u32 = 16;
 /// How many times it is asked again what functions answer and are passed, given what was found out about the others.
 const ROUNDS: usize = 3;

@@ -1,6 +1,6 @@
-//! The actors machine as a NIF of `Mote.Native`.
+//! The actor machine as a NIF of `Mote.Native`.
 //!
-//! What a machine does is written in `mote_vm`. Here terms become values and values become terms, machines and
+//! The machine itself is the crate `mote_vm`. Here terms become values and values become terms, machines and
 //! addresses become resources, and messages find their process. Nothing here waits, and nothing here recurses over
 //! a term.
 //!
@@ -23,7 +23,7 @@ mod deliver;
 /// What processes put into machines.
 mod enter;
 
-/// What is seen of machines.
+/// Looking into machines: info, surveys, traces.
 mod look;
 
 mod nifs;

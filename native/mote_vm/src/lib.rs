@@ -1,7 +1,7 @@
-//! The actors machine: values, heap, code, turns, queues, dispatch threads.
+//! The actor machine: values, heap, code, turns, queues, dispatch threads.
 //!
-//! This crate knows nothing of the BEAM. Whatever lives outside (processes, terms that the machine cannot look
-//! into) reaches it through the [`values::foreign::Foreign`] trait only.
+//! This crate knows nothing of the BEAM. It reaches its embedder through the trait [`machine::Outside`], and values that
+//! it cannot look into (processes, references, terms of other kinds) through [`values::foreign::Foreign`].
 //!
 //! # The layers
 //!
@@ -12,7 +12,7 @@
 //! language does with values: its primitives, its maps. The **code** of a behaviour arrives as a unit of untrusted bytes,
 //! which is decoded, verified and lowered. A **turn** runs such code for one event of one actor; **native** code does the
 //! same faster, if the machine was given a compiler (the crate `mote_jit` is one). What leaves a heap, or enters one, crosses
-//! the **boundary** as a parcel. The dispatch **threads** take turns for as long as anything is queued. Between two turns,
+//! the **boundary** as a parcel. The dispatch **threads** run turns for as long as anything is queued. Between two turns,
 //! they let the collector (**gc**) in, and callers that want to **look** inside. The **machine** puts all of this together for its
 //! embedder.
 //!

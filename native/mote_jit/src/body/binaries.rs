@@ -1,7 +1,7 @@
-//! Binaries in line: integers and parts of slices, at whole bytes. A loop over a binary has a slice of it in its hands
+//! Inline operations on binaries: integers and parts of slices, at whole bytes. A loop over a binary has a slice of it in its hands
 //! from the second step on; everything else is asked for, in the same code, so nothing leaves the fast body here.
 //!
-//! What is done in line is what prim/binaries.rs and the heap's `slice` do for the same arguments.
+//! The inlined code does what terms/prim/binaries.rs and the heap's `slice` do for the same arguments.
 use super::positions::PositionIn;
 use super::Body;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -23,7 +23,7 @@ struct WholeBytes {
 }
 
 impl Body<'_, '_> {
-    /// A primitive that reads a binary. Returns `false`, and does nothing, when it cannot be made in line.
+    /// A primitive that reads a binary. Returns `false`, and does nothing, when it cannot be inlined.
     pub(super) fn read(
         &mut self,
         d: Register,

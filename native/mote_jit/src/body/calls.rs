@@ -312,7 +312,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Begins the loop anew: at the tests of what the fast body takes for granted, with words.
+    /// Enters the loop again, with words, at the tests of what the fast body takes for granted.
     fn tested_round(&mut self, args: &[Operand]) {
         if let Some(inlined) = self.active.inlined {
             return self.call_for_the_rest(inlined, args);

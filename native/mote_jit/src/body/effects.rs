@@ -1,4 +1,4 @@
-//! Creates, sends and becomes: staged in the turn, in line for the usual ones.
+//! Creates, sends and becomes: staged in the turn, inline in the usual cases.
 use super::positions::PositionIn;
 use super::{constant, trusted, Body};
 use crate::kinds::Kinds;

@@ -1,4 +1,4 @@
-//! What is not done in line: helpers that are called, and what they answer.
+//! Calls of helpers, for what is not inlined, and what they return.
 use super::{trusted, Body, Destination, Mode, Role};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;

@@ -1,12 +1,12 @@
-//! Calls that are made in line: small functions of the unit that call nothing but a few, or are a loop.
+//! Inlined calls: of small functions of the unit that make few calls themselves, or are a loop.
 //!
-//! A call in line still spends what a call costs: fuel and depth are taken as if it were made. The frame is the caller's;
+//! An inlined call still spends what a call costs: fuel and depth are taken as if it were made. The frame is the caller's;
 //! since the depth goes on counting, the stack has room for more frames than there are. The border between the two
 //! functions disappears: floats are not turned into words, and what is known is not tested again.
 //!
-//! A function in line is an activation of its own: its registers, what is known of them, its fast and its slow body. It
-//! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. A loop in
-//! line is entered once. Where it would be entered again, with the next slice of fuel or by the slow body, the function
+//! An inlined function is an activation of its own: its registers, what is known of them, its fast and its slow body. It
+//! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. An inlined
+//! loop is entered once. Where it would be entered again, with the next slice of fuel or by the slow body, the function
 //! is called instead, so that what is known of the arguments stays true.
 use super::activation::Activation;
 use super::{Body, Mode};
@@ -20,16 +20,16 @@ use mote_vm::code::ir::{Instr, Operand, Register};
 use mote_vm::values::value::FIXNUM_MAX;
 use std::mem::take;
 
-/// Instructions of the largest function that is made in line ([`Dataflow::size`]), and calls in it.
+/// Instructions of the largest function that is inlined ([`Dataflow::size`]), and calls in it.
 const LARGEST: usize = 16;
 const CALLS: usize = 2;
-/// How deep functions in line nest, and how deep those that call themselves do.
+/// How deep inlined functions nest, and how deep those that call themselves do.
 const LEVELS: usize = 3;
 const SELF_LEVELS: usize = 1;
-/// Instructions that are made in line in one function.
+/// Instructions that are inlined into one function.
 const MOST: usize = 64;
 
-/// Where a function in line comes back to. Both take the answer, the usual one as a float if that is `expected`.
+/// Where an inlined function comes back to. Both take the answer, the usual one as a float if that is `expected`.
 #[derive(Clone, Copy)]
 pub(super) struct Inlined {
     usual: Block,
@@ -41,13 +41,13 @@ pub(super) struct Inlined {
 /// What becomes of calls of small functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
-    /// They are made in line.
+    /// They are inlined.
     InLine,
     /// They are made.
     Made,
 }
 
-/// What a body makes in line.
+/// What a body inlines.
 pub(super) struct Inlining<'a> {
     pub(super) calls: Calls,
     /// How many instructions were.
@@ -73,7 +73,7 @@ pub(super) enum Given {
 }
 
 impl<'a> Body<'a, '_> {
-    /// What is called, if that is made in line.
+    /// What is called, if that is inlined.
     pub(super) fn inlined(
         &self,
         callee: Callee,
@@ -116,7 +116,7 @@ impl<'a> Body<'a, '_> {
         (fits && given && answers).then_some(looked)
     }
 
-    /// Makes a call in line, once it has been paid for.
+    /// Inlines a call, once it has been paid for.
     pub(super) fn inline(
         &mut self,
         d: Register,
@@ -165,7 +165,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// What a function in line is called with.
+    /// What an inlined function is called with.
     pub(super) fn given(&mut self, args: &[Operand], to: &Dataflow) -> Vec<Given> {
         let args = args.iter().zip(&to.inputs);
         args.map(|(arg, kinds)| match *kinds {
@@ -185,7 +185,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// The start of a function in line.
+    /// The start of an inlined function.
     fn begin(&mut self, given: &[Given], args: &[Operand]) {
         self.take_over(given);
         if !self.active.flow.loops {
@@ -221,7 +221,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// A loop in line that has to begin anew: the function is called for the rest.
+    /// An inlined loop that has to begin again: the function is called for the rest.
     pub(super) fn call_for_the_rest(&mut self, inlined: Inlined, args: &[Operand]) {
         let index = self.active.subject.index.expect("functions are in line");
         let piece = self.active.subject.boxing(index).unwrap_or(index);
@@ -242,7 +242,7 @@ impl<'a> Body<'a, '_> {
         self.returned(budget);
     }
 
-    /// The slow bodies of what was made in line.
+    /// The slow bodies of the inlined functions.
     pub(super) fn finish_inlined(&mut self) {
         for mut activation in take(&mut self.inlining.unfinished) {
             self.switch(&mut activation);
@@ -251,7 +251,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Comes back to the caller that this is in line of.
+    /// Comes back to the caller that this is inlined into.
     pub(super) fn come_back(&mut self, inlined: Inlined, operand: Operand) {
         let fast = self.mode == Mode::Fast;
         if fast && inlined.expected == Kinds::FLOAT && self.is_machine_float(operand) {

@@ -1,4 +1,4 @@
-//! Arithmetic in line.
+//! Inline arithmetic.
 use super::{Body, Destination};
 use crate::kinds::Kinds;
 use crate::plan::shift;

@@ -49,7 +49,7 @@ impl Unrolling {
 
 /// A group that is being compiled.
 pub(super) struct Unrolled {
-    /// Where what is not usual goes.
+    /// Where a group goes when something unusual happens.
     pub(super) given_up: Block,
     pub(super) counted: Rc<Counted>,
     /// How many rounds it has.
@@ -59,7 +59,7 @@ pub(super) struct Unrolled {
     pub(super) counters: Vec<Counter>,
     /// Whether all floats are finite for certain.
     pub(super) finite: bool,
-    /// Otherwise a sum that is finite only if all floats are that nobody has asked about.
+    /// Otherwise a sum that is finite only if all floats that were not tested are.
     pub(super) sum: Option<Value>,
 }
 
@@ -77,7 +77,7 @@ struct Groups<'a> {
     /// The loops in its rounds, if there are any: then the rounds of a group are made in lanes.
     nest: Option<LoopNest<'a>>,
     counted: Rc<Counted>,
-    /// What its floats are to lie in at first, if none of them can get out of the finite ones then.
+    /// The intervals that its floats must lie in at first, if all of them are then certain to stay finite.
     beginning: Option<Interval>,
     /// The fuel of a group.
     price: i64,

@@ -22,7 +22,7 @@ enum DecodeStep<'m, O = Committed> {
     Tuple(usize),
     List(usize),
     Map(usize),
-    /// The place of what is not shown.
+    /// A placeholder for a part that is not shown.
     More,
 }
 

@@ -10,7 +10,7 @@
 //! Invariants:
 //! 1. Nothing is walked or built on a normal scheduler for longer than that, and what is counts as work of the process: so
 //!    one that goes on and on is interrupted as any other.
-//! 2. A binary is shared only if what it keeps is known, and less than [`MOST_KEPT`] times its own bytes; it is charged with
+//! 2. A binary is shared only if what it keeps is known, and at most [`MOST_KEPT`] times its own bytes; it is charged with
 //!    all of that. Any other is copied, also one whose bytes do not begin with a byte, or whose last byte is not whole.
 //! 3. A function is charged with all that the binaries keep which it has captured.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, MOST_KEPT, NORMAL};

@@ -4,8 +4,8 @@ use crate::term::read;
 use mote_vm::base::atom::Atom;
 use rustler::Term;
 
-/// The number of a turn has that of its thread in so many bits, and what stands for actors has that many turns' numbers
-/// (`Mote.Machine.Worker`).
+/// A turn's number has its thread's number in the lowest `THREAD_BITS` bits, and a count above. What stands for an actor has
+/// that count modulo `TURNS + 1` (`Mote.Machine.Worker`).
 const THREAD_BITS: u32 = 16;
 const TURNS: u64 = (1 << 28) - 1;
 

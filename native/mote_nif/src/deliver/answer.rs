@@ -15,7 +15,7 @@ use mote_vm::Term as Value;
 use rustler::{Atom, Encoder, Env, Resource, Term};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The least number of terms in an answer that is rather sent than copied by who asked.
+/// An answer of more terms than this is sent as a message instead of being copied by the process that asked.
 const LARGE: usize = 256;
 
 impl Customer {
@@ -209,7 +209,7 @@ impl Customer {
     }
 }
 
-/// Why a turn was aborted, for who asked.
+/// Why a turn was aborted, for the process that asked.
 fn why<'a>(env: Env<'a>, decoder: &mut Decoder, machine: &Machine, abort: &Abort<'_>) -> Term<'a> {
     let [module, behaviour] = [abort.module, abort.behaviour].map(|atom| atoms::to_term(env, atom));
     let reason = decoder.glance(env, machine, abort.reason);

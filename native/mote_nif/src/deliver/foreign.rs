@@ -17,7 +17,7 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// What a customer takes: a resource, what it shares with who asked, and its tag.
+/// What a customer takes: a resource, what it shares with the asker, and its tag.
 const CUSTOMER: usize = 400;
 
 /// What the address of another machine's actor takes: a map, and the handle that keeps the actor.

@@ -1,18 +1,19 @@
-//! Mail: messages of actors to processes that the machine's postman sends, a process of its own.
+//! Mail: messages from actors to processes that are sent by the machine's postman, a process of its own.
 //!
-//! What a dispatch thread sends itself costs it several times of what it costs a scheduler: its allocator is shared and
-//! locked, also by whoever frees the message, and it must hold the receiver against its end. So it sends itself what comes
-//! now and then, and leaves what comes in a rush here, in one row of words that the postman sends from.
+//! To send a message costs a dispatch thread several times what it costs a scheduler. The allocator of such threads is shared
+//! and locked, also by whoever frees the message, and the receiver must be kept from ending meanwhile. So a dispatch thread
+//! sends occasional messages itself, and leaves what comes in a rush here, in one row of words that the postman sends from.
 //!
 //! The BEAM lets native code send to processes of its own node only. A message for another node goes to the postman as a
-//! message, `{:mote_abroad, pid, message}`, in the order in which it was sent: the postman sees to the rest.
+//! message, `{:mote_abroad, pid, message}`, in the order in which it was sent; the postman passes it on.
 //!
 //! Invariants:
 //! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
 //!    those that follow wait as well. It is among the `receivers` from before its messages can be taken until they have
 //!    been sent; and their sender makes no difference to the BEAM (term/send.rs, invariant 1).
 //! 2. No wake-up is lost: the postman clears `told` only when it finds nothing, under the lock.
-//! 3. Nothing is lost: what the postman leaves behind is sent by who joins the machine, whose threads have ended then.
+//! 3. Nothing is lost: what the postman leaves behind is sent by the process that joins the
+//!    machine, whose threads have ended then.
 //! 4. What waits is outstanding for the machine, from before it can be taken until it has been sent.
 use crate::codec::decode::Decoder;
 use crate::codec::letters::build;
@@ -147,7 +148,7 @@ impl Mail {
 
     /// Whether messages for that process wait.
     fn is_waited_for_by(&self, pid: &LocalPid) -> bool {
-        // Acquire: who finds nothing sends after the postman has (`deliver`).
+        // Acquire: a thread that finds none waiting sends after the postman has sent (`deliver`).
         self.waiting.load(Ordering::Acquire) > 0 && self.entrance.lock().receivers.contains_key(pid)
     }
 

@@ -1,10 +1,10 @@
-//! A customer on whom a dispatch thread panics, for the tests of what a fault does.
+//! A customer that makes the dispatch thread that answers it panic: for tests of faults.
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
 use mote_vm::Term as Value;
 use std::any::Any;
 use std::cmp::Ordering;
 
-/// A customer on whom a dispatch thread panics.
+/// A customer that makes the dispatch thread that answers it panic.
 pub struct Trap;
 
 impl Foreign for Trap {

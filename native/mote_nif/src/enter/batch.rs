@@ -1,4 +1,5 @@
-//! Many messages in one call. They are written one after the other and enter together; who calls goes on with the rest.
+//! Many messages in one call. They are written one after the other and enter together; the caller goes
+//! on with the rest.
 use crate::codec::budget::{spent, Means};
 use crate::codec::encode::Encoder as Writer;
 use crate::enter::target::refusal;

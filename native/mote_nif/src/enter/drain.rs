@@ -1,7 +1,7 @@
-//! Awaiting until a machine has nothing to do.
+//! Waiting until a machine has nothing to do.
 //!
-//! The machine tells it on whatever thread is the last one busy, or stops it: that can be a thread of its own as well
-//! as a scheduler, and a waiter that is forgotten must be notified as well; so the notification is the dropping of a resource.
+//! The notification comes from whichever thread is busy last, or stops the machine: one of its own, or a scheduler. A waiter
+//! that is forgotten must be notified as well. So dropping a resource is the notification.
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;

@@ -1,4 +1,4 @@
-//! Awaiting for room in a sponsor.
+//! Waiting for room in a sponsor.
 //!
 //! As in drain.rs, the notification is the dropping of a resource: only destructors may send a message from anywhere.
 use crate::enter::target::Addressee;

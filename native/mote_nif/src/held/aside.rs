@@ -1,12 +1,12 @@
-//! What takes long and comes to a thread of the BEAM that must not be held up: dropping much, telling many. A thread of
-//! its own does it.
+//! Work that takes long, such as dropping a large term or notifying many processes, and that comes up on a thread of the BEAM
+//! which must not be held up. A separate thread does it.
 //!
 //! Destructors and monitors are called on normal schedulers, wherever what they are for was used; so what they find to be
 //! large they leave here.
 //!
 //! Invariants:
-//! 1. Jobs are done one after the other, in the order in which they came, by one thread, or by nobody else's: where there
-//!    is no thread available, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the
+//! 1. Jobs are done one after the other, in the order in which they came, by that thread; or, where the
+//!    system refuses a thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the
 //!    lock, and says so there.
 //! 2. The library is not unloaded under the thread: from the first job on, it holds a resource of its own for ever.
 use parking_lot::{Condvar, Mutex};

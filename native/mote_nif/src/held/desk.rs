@@ -110,7 +110,7 @@ pub struct Desk {
     pub paper: Nursery,
 }
 
-/// So many turns are written next to each other: more would take longer to free than to write.
+/// The number of turns that are written next to each other: more would take longer to free than to write.
 const NEIGHBOURS: usize = 16;
 
 impl Default for Desk {
@@ -272,7 +272,7 @@ impl Desk {
         number
     }
 
-    /// The turns that have run for so long, and in how long there may be others.
+    /// The turns that have run for at least `timeout`, and the time after which there may be others.
     pub fn overdue(&self, timeout: Duration) -> (Vec<(u64, LocalPid, bool)>, Duration) {
         let state = self.state.lock();
         let now = Instant::now();

@@ -77,7 +77,7 @@ pub enum Way {
 /// Whether a question is still open, for both sides of it; and what becomes of its answer.
 pub struct Question {
     state: AtomicU8,
-    /// The identity of the only actor that who was asked has passed it on to, if it has said so; 0 otherwise.
+    /// The identity of the actor that the question was passed on to, if the actor that was asked has said so; otherwise 0.
     passed: AtomicUsize,
     questions: Arc<Questions>,
     pub way: Way,
@@ -360,7 +360,7 @@ impl Customer {
         &self.pid
     }
 
-    /// Sets whom it is put to, before that actor can run.
+    /// Sets the actor that the question is put to, before that actor can run.
     pub fn is_for(&self, actor: ActorRef<'_>) {
         if let Asked::Launched(identity) = &self.asked {
             // Relaxed: the inbox that the request enters orders it before the turn.

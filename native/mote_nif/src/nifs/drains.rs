@@ -1,4 +1,4 @@
-//! Awaiting until a machine has nothing to do.
+//! Waiting until a machine has nothing to do.
 use crate::enter::drain::Drain;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;

@@ -1,8 +1,8 @@
 //! The functions of `Mote.Native`, and nothing else.
 //!
-//! What carries a term comes in up to three forms: for normal schedulers, which answers `:big` when the term is too much for
-//! them, and `:long` when there is a long binary in it; the same with what its long binaries keep (codec/encode.rs); and for
-//! dirty schedulers, with that or without.
+//! A function that takes a term has up to three forms. The first, for normal schedulers, returns `:big` if the term is too large
+//! for them, and `:long` if it contains a long binary. The second is also told what these binaries keep alive
+//! (codec/encode.rs). The third, for dirty schedulers, may be told that or not.
 
 /// A function in the two forms for normal schedulers, which differ in the [`Means`](crate::codec::budget::Means) that they
 /// write a term with. The text is the name that both have in Elixir.

@@ -1,4 +1,4 @@
-//! Turns outside of the machine: desks, and what workers say.
+//! Turns outside of the machine: how workers fetch them from a desk, and say how they have ended.
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::enter::effects::effects;
@@ -65,14 +65,16 @@ fn desk_lost(desk: &DeskResource, worker: LocalPid) -> Option<u64> {
     desk.desk.lost(worker)
 }
 
-/// The turns that have run for so many milliseconds, as `{number, worker, free}`, and in how many there may be others.
+/// The turns that have run for at least that many milliseconds, as `{number, worker, free}`, and the number of milliseconds after
+/// which there may be others.
 #[rustler::nif]
 fn desk_overdue(desk: &DeskResource, milliseconds: u64) -> (Vec<(u64, LocalPid, bool)>, u64) {
     let (over, next) = desk.desk.overdue(Duration::from_millis(milliseconds));
     (over, next.as_millis() as u64 + 1)
 }
 
-/// What turns of a beam sponsor have taken since this was last asked: `[{module, name, turns, waited, ran, longest}]`, times in nanoseconds.
+/// How long turns of a beam sponsor have taken since the last call: `[{module, name, turns, waited, ran, longest}]`, times in
+/// nanoseconds.
 #[rustler::nif]
 fn machine_turns<'a>(env: Env<'a>, machine: &MachineResource, sponsor: Name) -> Vec<Term<'a>> {
     let nanoseconds = |duration: Duration| duration.as_nanos() as u64;

@@ -1,4 +1,4 @@
-//! Awaiting for room in a sponsor.
+//! Waiting for room in a sponsor.
 use crate::codec::budget::Means;
 use crate::codec::encode::Encoder as Writer;
 use crate::enter::room::{Admission, Hope, PlaceInLine};

@@ -39,8 +39,8 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds that have passed, as many as a fixnum holds. With a manual clock all between two of its moments is
-    /// the former.
+    /// Nanoseconds that have passed, or the largest fixnum. With a manual clock, the time between two of its moments counts as
+    /// the earlier one.
     pub(crate) fn nanoseconds(&self) -> i64 {
         let passed = match self {
             Clock::System(start) => start.elapsed().as_nanos(),

@@ -44,7 +44,7 @@ impl Quota {
         self.limit - self.limit / RESERVE
     }
 
-    /// Takes `bytes` if there are as many.
+    /// Takes `bytes` if they are within the limit.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let before = self.held.fetch_add(bytes, Relaxed);
         let taken = before.saturating_add(bytes) <= self.limit;
@@ -54,7 +54,7 @@ impl Quota {
         taken
     }
 
-    /// Takes `bytes` whether there are as many or not.
+    /// Takes `bytes` even beyond the limit.
     pub(crate) fn take_anyway(&self, bytes: usize) {
         self.held.fetch_add(bytes, Relaxed);
     }
@@ -89,13 +89,13 @@ impl Account {
         Account(quota.clone())
     }
 
-    /// Takes `bytes` if there are as many, and some of the reserve is left.
+    /// Takes `bytes` if they are within the limit, and some of the reserve is left.
     pub fn charge(&self, bytes: usize) -> Option<Charge> {
         let taken = self.0.has(bytes) && self.0.take(bytes);
         taken.then(|| self.charge_of(bytes))
     }
 
-    /// Takes `bytes` whether there are as many or not, for what was accepted before.
+    /// Takes `bytes` even beyond the limit, for what was accepted before.
     pub fn charge_anyway(&self, bytes: usize) -> Charge {
         self.0.take_anyway(bytes);
         self.charge_of(bytes)

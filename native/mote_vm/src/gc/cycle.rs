@@ -85,7 +85,7 @@ impl<'m> Stopped<'m> {
         let number = self.gc.next();
         let pool = self.machine.pool();
         self.machine.leases().while_all_rest(|resting| {
-            // From here on what callers make is live, and whom they let go of is noted down.
+            // From here on, what callers make is live, and the actors that they let go of are noted down.
             pool.set_marking(number);
             self.machine.handles().begin_walk();
             for heap in resting {
@@ -132,7 +132,7 @@ impl<'m> Stopped<'m> {
         }
     }
 
-    /// All who stand still mark; whether nothing is left.
+    /// All threads that stand still mark. Returns whether nothing is left.
     fn help(&self) -> bool {
         let effort = match self.stress {
             _ if self.urgent => Effort::ALL,

@@ -2,14 +2,14 @@
 //!
 //! Mark-region over the blocks of the heaps, with the mark bits beside them. A collection begins while every thread of
 //! the machine stands still between two turns (safepoint.rs): the roots (roots.rs) are taken as they are at that moment,
-//! and what is reached from them is marked (mark.rs, work.rs). If that takes longer than [`PAUSE`], the threads go on
+//! and what is reached from them is marked (turns/marking/). If that takes longer than [`PAUSE`], the threads go on
 //! and mark in slices between their turns; a thread that has nothing else to do marks all the time. When nothing is left they
 //! stand still once more, for the end. Nothing moves. Native frames never need scanning, because no turn runs when it
 //! begins.
 //!
 //! So what is live is what was reachable at the beginning, and what was made since:
 //! 1. Everything in a heap is immutable but an actor's two words; what these held at the beginning is read before the
-//!    first become changes them (barrier.rs).
+//!    first become changes them (turns/marking/barrier.rs).
 //! 2. Whatever is made while a collection marks counts as live, by the room that it is in (heap/mod.rs, invariant 5).
 //! 3. Queued events, handles and the contents of inboxes are shown as they were, though they change. Chunks of queues are
 //!    kept until they are marked (queue.rs), handles are noted down when they are released (handles.rs), and inboxes are

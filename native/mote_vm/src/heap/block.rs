@@ -38,7 +38,7 @@ const GROWN: usize = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Block(NonNull<u8>);
 
-// SAFETY: a block is plain memory; who may touch it is governed by invariant 1.
+// SAFETY: a block is plain memory; invariant 1 says which thread may touch it.
 unsafe impl Send for Block {}
 
 impl Block {

@@ -22,7 +22,7 @@ pub trait Witness: Send + Sync + 'static {
     fn limit(&self);
 }
 
-/// Which turns are of interest; what is not said does not matter.
+/// Which turns are of interest. A field that is `None` matches every turn.
 #[derive(Default)]
 pub struct Filter {
     /// The module of the behaviour.

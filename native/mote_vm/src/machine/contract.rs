@@ -86,7 +86,7 @@ pub enum StartError {
         /// How many of them were removed, but stand for the first one in actors that are pinned to them.
         gone: usize,
     },
-    /// There are as many threads, those of such sponsors included.
+    /// There are as many threads as a machine can have, those of removed sponsors included.
     TooManyThreads,
     /// The machine was told to stop.
     Stopped,

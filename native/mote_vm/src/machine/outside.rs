@@ -168,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// That many things from outside were refused for want of memory.
+    /// Notes that `count` things from outside were refused for want of memory.
     pub fn lacked_memory(&self, count: u64) {
         self.0.ended.lock().counts.refused_no_memory += count;
         self.fall_short();
@@ -233,7 +233,7 @@ impl Machine {
     }
 
     /// Sends on behalf of another machine's turn, which has been committed, so it cannot wait: the message enters whether
-    /// there is room or not. Where there is no memory it is lost, as what finds an outbox full.
+    /// there is room or not. Where there is no memory it is lost, like a message that finds an outbox full.
     pub fn send_between(
         &self,
         target: Key,

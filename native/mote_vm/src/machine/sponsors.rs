@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! 1. A sponsor has all of its threads, or it is not added and nothing is left of it.
-//! 2. `threads` is locked from when a sponsor can be found until its threads are in it, and while one is taken out: who removes
-//!    a sponsor finds all of its threads.
+//! 2. `threads` is locked from when a sponsor can be found until its threads are in it, and while one is taken out: so a
+//!    caller that removes a sponsor finds all of its threads.
 use super::recruit::{ending, thread_name, Recruit};
 use super::{sponsor_info, Machine};
 use crate::base::atom::Atom;

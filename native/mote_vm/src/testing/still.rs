@@ -28,8 +28,8 @@ impl Outside for NoOutside {
     }
 }
 
-/// See the head of this file. The machine's sponsor has so many threads, which are asleep, as has the one of the thread
-/// that never runs.
+/// See the head of this file. The machine's sponsor has a given number of threads, which are asleep, and so has the sponsor of
+/// the thread that never runs.
 pub(crate) struct Still {
     pub(crate) machine: Machine,
     pub(crate) thread: Dispatch,

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! 1. While a turn of it is outside, an actor is **away**: it stays with this thread, and what comes for it waits in a line of its
-//!    own. Nobody takes it over (`is_done`), and it is given to nobody: who asks for it waits in line.
+//!    own. Nobody takes it over (`is_done`), and it is given to nobody: a thread that asks for it waits in line.
 //! 2. What a turn outside has done comes back as a whole. It is staged and committed here, between two batches, as what any
 //!    other turn does. The first end of a turn counts: later ones find nothing.
 //! 3. At most `most` turns are outside. While as many are, nothing leaves the queue: so turns begin in the order in which their
@@ -379,7 +379,7 @@ mod tests {
     use super::*;
     use crate::testing::still::Still;
 
-    /// A thread that never runs, of whose turns so many may be outside.
+    /// A thread that never runs, and may have `most` turns outside at once.
     fn still(most: usize) -> Still {
         let mut still = Still::new(1);
         let quota = still.machine.pool().quota.clone();

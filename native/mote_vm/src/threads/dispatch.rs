@@ -97,7 +97,7 @@ impl Dispatch {
         units + self.turn.tidy_up() / 2
     }
 
-    /// Commits or undoes a turn that has ended like that; `interpreted`: how many turns had run before it.
+    /// Commits or undoes a turn that has ended as `end` says. `interpreted` is how many turns had been interpreted before it.
     pub(crate) fn conclude(
         &mut self,
         behaviour: &BehaviourCode,
@@ -107,7 +107,7 @@ impl Dispatch {
         see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
         let end = match end {
-            // Its code here does nothing else, in whatever words.
+            // Here, such code does nothing but abort, whatever reason it gives.
             Err(_) if behaviour.outside_only && self.away.is_none() => {
                 let id = header(&event).behaviour();
                 Err(Aborted(self.turn.told_misplaced(id)))
@@ -167,7 +167,7 @@ impl Dispatch {
         self.seeded.senders.precede(unstashed.len());
     }
 
-    /// What is to become of a turn that has ended like that.
+    /// What is to become of a turn that has ended as `end` says.
     fn verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
         let end = match end {
             Ok(End::Done) if !self.turn.at_commit.outside.is_empty() => {

@@ -122,8 +122,8 @@ impl Place {
         divided.stays.reserve(committed);
         for (i, &event) in queued.iter().enumerate() {
             fetch(&queued, i + AHEAD);
-            // One of its own stays or goes; others go their ways, or may run here: whose behaviour is safe, or who was
-            // taken.
+            // An actor of this thread stays or goes. An event for another actor is routed, or may run here: that actor's
+            // behaviour is safe, or the actor was taken over.
             let header = header(&event);
             let is_here = self.owns(header) || self.route(turn, event);
             if !is_here {

@@ -1,4 +1,4 @@
-//! Dispatch threads: where events wait for them (inbox.rs, station.rs), how they take turns (thread.rs, dispatch.rs),
+//! Dispatch threads: where events wait for them (inbox.rs, station.rs), how they run turns (thread.rs, dispatch.rs),
 //! share work, sleep and wake, and how a test runs them in an order of its choice ([`seeded`]).
 pub(crate) mod away;
 pub(crate) mod backlog;

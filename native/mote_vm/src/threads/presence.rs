@@ -156,7 +156,7 @@ mod models {
     }
 
     /// A caller stands in for a sleeper that wakes, and another one tries: one at a time is the thread, each sees what
-    /// the one before has done, and who is refused changes nothing.
+    /// the one before has done, and a caller that is refused changes nothing.
     #[test]
     fn one_at_a_time_is_the_thread() {
         loom::model(|| {

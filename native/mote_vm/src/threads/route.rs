@@ -1,13 +1,14 @@
-//! Events whose actor this thread does not own: run all the same, taken over, passed on, or sent for.
+//! Events whose actor this thread does not own, or is about to give away: the turn runs all the same, the actor is taken over
+//! or asked for, or the event is passed on.
 //!
 //! | the actor | what happens |
 //! |---|---|
 //! | is in transit to this thread | the event is held until it has come |
-//! | is this thread's, but asked for by another sponsor's | the event waits until the actor goes |
+//! | is this thread's, but a thread of another sponsor has asked for it | the event waits until the actor goes |
 //! | is pinned to another sponsor | the event goes there |
-//! | has a safe behaviour | runs here, unowned: it never becomes |
-//! | is nobody's | taken, runs here; if it is pinned, by the sponsor's lead |
-//! | belongs to a thread that is asleep and has nothing to do | taken over, runs here |
+//! | has a safe behaviour | the turn runs here, and nobody owns the actor: it never becomes |
+//! | is nobody's | it is taken over, and the turn runs here; if it is pinned, by the sponsor's lead |
+//! | belongs to a thread that is asleep and has nothing to do | it is taken over, and the turn runs here |
 //! | belongs to a thread of this sponsor | the event is forwarded to it |
 //! | belongs to a thread of another sponsor | that thread is asked to give it away, with the event |
 //!

@@ -45,8 +45,8 @@ const BATCH: u64 = 512;
 const PREFETCH_ACTOR: usize = 24;
 const PREFETCH_CAPTURES: usize = 12;
 const PREFETCH_MAP: usize = 5;
-/// After an actor with such a map was seen, maps are fetched in so many batches: between the messages to shards there are
-/// those that the shards have sent on.
+/// The number of batches in which maps are fetched after an actor with such a map was seen: between the messages to shards come
+/// those that the shards have passed on.
 const BATCHES_WITH_MAPS: u32 = 64;
 
 /// The state of one dispatch thread.

@@ -19,7 +19,7 @@ pub(crate) struct List {
     pub(crate) to: ThreadNumber,
     pub(crate) kind: ListKind,
     pub(crate) events: Vec<Event>,
-    /// For owners: what the thread's actors were like when the list was begun (inbox.rs, invariant 9).
+    /// For owners: the version of the owner's inbox when the list was begun (inbox.rs, invariant 9).
     pub(crate) version: u64,
 }
 
@@ -119,7 +119,7 @@ impl Leaving {
         self.held.iter().any(|event| event.target == actor)
     }
 
-    /// The first event for an owner whose actors were like that before.
+    /// Begins the list for an owner with that event. The owner's inbox had that version before the actor's record was read.
     pub(crate) fn begin(&mut self, owner: ThreadNumber, version: u64, event: Event) {
         let at = ListKind::Owner.place(owner);
         self.list(at).version = version;

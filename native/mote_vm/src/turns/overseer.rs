@@ -1,4 +1,4 @@
-//! What a turn asks of the thread that it runs on, now and then.
+//! What a long turn now and then asks the thread that it runs on.
 use super::marking::work::MarkingWork;
 use super::turn::Turn;
 use crate::base::atom::Atom;
@@ -10,12 +10,12 @@ use crate::values::actor::SponsorId;
 use crate::values::value::Value;
 use std::sync::Arc;
 
-/// The thread, as a turn knows it. Nothing of this is asked in a turn that is short.
+/// The thread, as a turn knows it. A short turn calls none of this.
 pub(crate) trait Overseer: Send + Sync {
-    /// Whether a turn on that message may go on, whatever fuel it has; why not.
+    /// Whether a turn on that message may go on, whatever fuel it has; the error is the reason why not.
     fn may_go_on(&self, message: Value) -> Result<(), Atom>;
 
-    /// Others may have something of what is queued, which takes about that many nanoseconds.
+    /// Lets other threads have part of the queue, whose events take about `backlog` nanoseconds.
     fn share(&self, turn: &mut Turn, backlog: u64);
 
     /// The sponsor of that name, which an actor is to be pinned to.
@@ -34,7 +34,7 @@ pub(crate) struct Surroundings {
     pub(crate) pool: Arc<BlockPool>,
     pub(crate) program: Arc<Program>,
     pub(crate) clock: Arc<Clock>,
-    /// Where what a collection has still to see goes.
+    /// Takes what a collection has still to see.
     pub(crate) work: Arc<MarkingWork>,
     /// The fuel of a turn, as the machine allows it.
     pub(crate) fuel: u64,

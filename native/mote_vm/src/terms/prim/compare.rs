@@ -10,7 +10,7 @@
 //! and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries, or of two integers that are no
 //! fixnums.
 //! What is one and the same cell is not looked into. Once the work is over (work.rs, invariant 2) the answer means nothing.
-//! Who compares to find a place among others has paid before (weight.rs).
+//! A caller that compares to find a place among others has paid before (weight.rs).
 mod pairs;
 
 use super::build::COPIED;

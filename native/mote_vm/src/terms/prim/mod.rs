@@ -1,14 +1,14 @@
 //! The primitives: total functions over values. Their meaning is fixed by guides/ir.md, section "Primitives".
 //!
 //! Nothing here raises or panics, whatever the arguments. [`Value::NONE`] is "no answer"; the caller makes
-//! `:undefined` or a jump of it. A primitive that allocates also gives `NONE` when the memory is exhausted, and then
+//! `:undefined` or a jump of it. A primitive that allocates also returns `NONE` when the memory is exhausted, and then
 //! [`Heap::exhausted`] says so. Predicates that always have an answer are `bool`, because native code and patterns
 //! branch on them; [`apply`] makes values of them.
 //!
 //! What takes more than a moment is counted in the heap's [`Work`](work::Work), and ended there: see the head of work.rs.
 //!
-//! Integers that are too large to calculate with (crate::values::big, invariant 2) can be compared and told by type, but no
-//! arithmetic takes them or gives them.
+//! Integers that are too large to calculate with (crate::values::big, invariant 2) can be compared, and their type can be
+//! tested, but arithmetic neither takes nor returns them.
 pub(crate) mod arith;
 pub(crate) mod binaries;
 pub(crate) mod bits;

@@ -106,7 +106,7 @@ impl Inbox {
         Ok(self.announce_pushed())
     }
 
-    /// Charges the contents with so much more, if there is as much.
+    /// Charges the contents with `bytes` more, if the quota has room for them.
     fn charge(&self, contents: &mut Contents, bytes: usize) -> bool {
         if contents.spare < bytes {
             let ahead = bytes.max(BYTES_AHEAD);
@@ -122,8 +122,8 @@ impl Inbox {
         true
     }
 
-    /// The same for many: the first of them, as many as there is room for; how many, and why not the others. Gives them
-    /// back when the inbox is closed.
+    /// The same for many: puts in as many as there is room for, the first ones. Returns how many, and why the others were refused;
+    /// returns the batch if the inbox is closed.
     pub(crate) fn push_batch(
         &self,
         mut batch: Box<Batch>,

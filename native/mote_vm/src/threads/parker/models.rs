@@ -1,5 +1,5 @@
-//! The parker in every order of its steps. The system that bars threads from cores is one of models, too (cores.rs): it
-//! minds who is barred twice, ends barred, or is barred after its end.
+//! The parker in every order of its steps. The system that bars threads from cores is modelled, too (cores.rs): the model
+//! fails if a thread is barred twice, ends while it is barred, or is barred after its end.
 use super::*;
 use crate::base::sync::{AcqRel, Acquire, AtomicUsize};
 use loom::sync::Arc;

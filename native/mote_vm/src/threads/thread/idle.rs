@@ -264,7 +264,7 @@ mod tests {
         };
         let start = Instant::now();
         let mut looked = (true, 0);
-        // The system may hold up who answers for longer than the share is waited for.
+        // The system may hold up the answering thread for longer than the asker waits for its share.
         while looked == (true, 0) {
             assert!(start.elapsed() < LONG, "no share ever came");
             looked = shared();
