@@ -66,9 +66,12 @@ pub fn pin(machine: &dyn Carrier) -> Option<ResourceArc<MachineResource>> {
     bridge.pin.read().clone()
 }
 
-/// Lets go of the resource; only after a join.
+/// Lets go of the resource; only after a join. Turns that were outside then refer to it as well, by the addresses of their
+/// actors, and nobody hears of them any more.
 pub fn unpin(machine: &dyn Carrier) {
     if let Some(bridge) = machine.embedder().downcast_ref::<Bridge>() {
+        let desks = std::mem::take(&mut *bridge.desks.lock());
+        desks.into_values().for_each(|desk| desk.close());
         let pin = bridge.pin.write().take();
         // Outside of the lock: this may be the last reference.
         drop(pin);

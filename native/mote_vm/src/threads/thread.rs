@@ -385,6 +385,7 @@ impl Dispatch {
             .program
             .behaviour(header.behaviour())
             .captures;
+        // In this order: the state of an actor with more captures is the place of a row, and no value.
         (captures == 1 && state.is_map_leaf()).then_some(state)
     }
 
