@@ -103,11 +103,12 @@ defmodule Mote.MixProject do
     [
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url, "Changelog" => "https://hexdocs.pm/mote/changelog.html"},
-      # Of the crates what builds them; cargo wants the benches to be there because a manifest names them. The checksums
-      # are those of the precompiled libraries, written when a release is made.
+      # Of the library's crates what builds them; cargo wants the benches to be there because a manifest names them. The
+      # checksums are those of the precompiled libraries, written when a release is made.
       files: ~w(
         lib guides checksum-*.exs
-        native/Cargo.toml native/Cargo.lock native/mote_*/Cargo.toml native/mote_*/src native/mote_jit/benches/*.rs
+        native/Cargo.toml native/Cargo.lock native/mote_{vm,jit,nif,plot}/Cargo.toml
+        native/mote_{vm,jit,nif,plot}/src native/mote_jit/benches/*.rs
         .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
       )
     ]
@@ -120,7 +121,7 @@ defmodule Mote.MixProject do
       source_ref: "v#{@version}",
       extras:
         ["README.md", "CHANGELOG.md", "LICENSE"] ++
-          Enum.sort(Path.wildcard("guides/**/*.{md,livemd}")) ++ linked(),
+          guides() ++ linked(),
       groups_for_modules: groups_for_modules(),
       groups_for_extras: [
         Internals: ~r"^guides/internals/",
@@ -161,6 +162,14 @@ defmodule Mote.MixProject do
       Measuring: [~r/^Mote.Measure/],
       Testing: [~r/^Mote.Test/, ~r/^Mote.Reference/]
     ]
+  end
+
+  # First those for newcomers, in the order of reading.
+  defp guides do
+    first =
+      for name <- ~w(ten-minutes.md thinking.md from-genserver.md cheatsheet.cheatmd), do: "guides/" <> name
+
+    first ++ (Enum.sort(Path.wildcard("guides/**/*.{md,livemd}")) -- first)
   end
 
   # What the README leads to; each is a page of its own name.

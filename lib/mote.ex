@@ -45,8 +45,8 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Batch, Behaviour, Customer, Error, Machine, Native, Outbox, Question, Timer}
-  alias Mote.Machine.{Admission, Creator, Loader, Options, Reporter, Sponsor, Table}
+  alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Outbox, Timer}
+  alias Mote.Machine.{Batch, Creator, Loader, Options, Question, Reporter, Sending, SponsorOptions, Table}
 
   @timeout 5_000
 
@@ -117,8 +117,8 @@ defmodule Mote do
 
     * `:sponsor` - pins the actor to a sponsor: its events always run there.
 
-  Raises `Mote.Error` when the machine is not running or has no memory left, and when the code of the behaviour is
-  gone or of another version; raises `ArgumentError` if the behaviour or the machine is something else.
+  Raises `Mote.Error` when the machine is not running or has no memory left, and when the code of the behaviour is gone
+  or of another version. Raises `ArgumentError` if the behaviour or the machine is something else.
   """
   @spec create(Machine.t(), Behaviour.t(), keyword) :: Address.t()
   def create(machine, behaviour, opts \\ [])
@@ -224,10 +224,10 @@ defmodule Mote do
   @spec send(Address.t() | Customer.t() | pid, term, send_options()) :: :ok | {:error, Error.t()}
   def send(target, message, opts \\ [])
 
-  def send(%Address{} = address, message, opts), do: Admission.send(address, message, opts)
+  def send(%Address{} = address, message, opts), do: Sending.send(address, message, opts)
 
   def send(%Customer{ref: ref} = customer, message, opts) do
-    Admission.options!(opts)
+    Sending.options!(opts)
 
     # A customer that has an answer, or has given up, takes no other: the sender cannot do anything about it.
     answered = with :big <- Native.answer(ref, message), do: Native.answer_big(ref, message)
@@ -242,7 +242,7 @@ defmodule Mote do
   end
 
   def send(pid, message, opts) when is_pid(pid) do
-    Admission.options!(opts)
+    Sending.options!(opts)
     Kernel.send(pid, message)
     :ok
   end
@@ -333,7 +333,8 @@ defmodule Mote do
     * `:sponsor` - as in `send/3`.
 
   Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that took the question was aborted; the message says why),
-  `:broken_promise` (nothing refers to the customer any more), `:unknown_sponsor`, `:unknown_address`, `:overloaded` (the
+  `:broken_promise` (nothing refers to the customer any more; the message says which behaviour aborted last, if one did),
+  `:answer_too_large`, `:unknown_sponsor`, `:unknown_address`, `:overloaded` (the
   sponsor is full) and `:no_memory`. A late answer is discarded and never reaches the mailbox.
 
       iex> defmodule Doc.Adder do
@@ -447,10 +448,10 @@ defmodule Mote do
   outboxes have no sponsor to go to, and are returned as they are. Within a behaviour, write `on(sponsor, address)`.
   """
   @spec on(atom, target) :: target when target: Address.t() | Customer.t() | Outbox.t() | pid
-  def on(sponsor, %Address{} = address), do: %{address | sponsor: Sponsor.name!(sponsor)}
+  def on(sponsor, %Address{} = address), do: %{address | sponsor: SponsorOptions.name!(sponsor)}
 
   def on(sponsor, target) when is_struct(target, Customer) or is_struct(target, Outbox) or is_pid(target) do
-    Sponsor.name!(sponsor)
+    SponsorOptions.name!(sponsor)
     target
   end
 
@@ -478,11 +479,11 @@ defmodule Mote do
     * `:timeout` - milliseconds that a turn may take, or `:infinity` (default 5000). A turn that takes longer is aborted with the
       reason `:timeout`, and its process is killed.
 
-  Errors are `:sponsor_exists`, `:machine_down` and `:start`. The last one says that the system did not provide what the threads
-  need, and the machine goes on without the sponsor. (Each thread has some 800 MB of address space for its stacks, of which
-  little is ever used.) A machine has at most 4,095 sponsors. The number of a removed sponsor is reused only if no actor was
-  ever pinned to it. Raises `ArgumentError` for bad options, and if the machine's `:memory` is less than 4 MiB for each of its
-  threads and 4 MiB more.
+  Errors are `:sponsor_exists`, `:machine_down` and `:start`. The last one says that the system did not provide what the
+  threads need. The machine goes on without the sponsor. (Each thread has some 800 MB of address space for its stacks,
+  of which little is ever used.) A machine has at most 4,095 sponsors. The number of a removed sponsor is reused only if
+  no actor was ever pinned to it. Raises `ArgumentError` for bad options, and if the machine's `:memory` is less than 4
+  MiB for each of its threads and 4 MiB more.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.add_sponsor(machine, :multi, threads: 2)
@@ -494,8 +495,8 @@ defmodule Mote do
   """
   @spec add_sponsor(Machine.t(), atom, Mote.Sponsor.options()) :: :ok | {:error, Error.t()}
   def add_sponsor(machine, name, opts \\ []) do
-    sponsor = Sponsor.validate!(name, opts)
-    timeout = Sponsor.timeout!(name, opts)
+    sponsor = SponsorOptions.validate!(name, opts)
+    timeout = SponsorOptions.timeout!(name, opts)
 
     with {:ok, native} <- Machine.fetch(machine) do
       Machine.room_for!(native, elem(sponsor, 1))
@@ -524,7 +525,7 @@ defmodule Mote do
   """
   @spec remove_sponsor(Machine.t(), atom) :: :ok | {:error, Error.t()}
   def remove_sponsor(machine, name) do
-    Sponsor.name!(name)
+    SponsorOptions.name!(name)
 
     with {:ok, native} <- Machine.fetch(machine) do
       case Native.machine_remove_sponsor(native, name) do
@@ -558,7 +559,7 @@ defmodule Mote do
   Quiet means that no message waits to enter a machine, no event is queued in any sponsor, no turn runs, and everything
   that turns sent to processes of this node is in their mailboxes. Timers that are not yet due do not count, and neither do
   processes that have yet to send. It is exact: what the caller sent before, and all that came of it, is done when it
-  gives `:ok`. There is a moment of quiet, but another process may have sent something since.
+  returns `:ok`. The machine was quiet at some moment, but another process may have sent something since.
 
   Errors are `:timeout` and `:machine_down`.
 
@@ -575,9 +576,9 @@ defmodule Mote do
   @doc """
   Collects now, and waits until it is done, at most `timeout` milliseconds (or `:infinity`, the default).
 
-  Machines collect by themselves; this is for tests and measurements. What cannot be reached any more when it is
-  called is gone when it gives `:ok`, and `Mote.info/1` has the figures. Garbage that the BEAM has not collected yet is still
-  reached: an address that no variable holds any more counts until the process that held it has collected, by
+  Machines collect by themselves; this is for tests and measurements. What cannot be reached any more when it is called
+  is gone when it returns `:ok`, and `Mote.info/1` has the figures. Garbage that the BEAM has not collected yet is still
+  reached. An address that no variable holds any more counts until the process that held it has collected, by
   `:erlang.garbage_collect/0` for instance, and a moment longer.
 
   Raises `Mote.Error` when the machine is not running or does not come to it in time: it cannot within a turn.
@@ -614,8 +615,8 @@ defmodule Mote do
       `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
       threads' queues), `queue_bytes`, `waiting` (both together, as its `:inbox` counts them), `high_water` (the most
       that waited whenever that was counted: as something entered, and at the end of a batch of turns) and `overloaded`
-      (how many messages found it full); and `beam`, whether it is a beam sponsor. Of one that is, `running` says how many
-      turns run, and `longest` which of them has run longest: `nil`, or `behaviour` (`{module, name}`) and `age` (milliseconds);
+      (how many messages found it full); and `beam`, whether it is a beam sponsor. Of one that is, `timeout` says how long a
+      turn may take (milliseconds, or `:infinity`), `running` how many turns run, and `longest` which of them has run longest: `nil`, or `behaviour` (`{module, name}`) and `age` (milliseconds);
     * `memory` - bytes: `heap`, `queues`, `charged`, all that counts against `:memory`, and `mapped`, what the system has
       given for heaps and queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
@@ -639,9 +640,9 @@ defmodule Mote do
       whether any does;
     * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where its events run whoever sends them, or `nil`;
     * `bytes` - what it holds (see `Mote.Inspection`);
-    * `complete` - whether `queued` and `bytes` are all there is. The actor's thread looks for a millisecond at most: of an
-      actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are the least that
-      they can be. Of captures the first two thousand values or so are shown, and `:...` in place of others;
+    * `complete` - whether `queued` and `bytes` are all there is. The actor's thread looks for a millisecond at most.
+      For an actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are
+      lower bounds. Of captures the first two thousand values or so are shown, and `:...` in place of others;
     * `machine`, the process, and `address`.
 
   It waits for the machine, up to five seconds. Messages that the calling process sent before are done by then, or queued.
@@ -723,7 +724,7 @@ defmodule Mote do
   defdelegate resume(machine), to: Mote.Trace
 
   @doc """
-  Runs one turn of a paused machine and gives it as a `Mote.Trace.Turn`, or `:idle` if nothing is queued.
+  Runs one turn of a paused machine. Returns `{:ok, turn}`, a `Mote.Trace.Turn`, or `:idle` if nothing is queued.
 
   The turn is the next one of the machine's first sponsor, or of that given as `:sponsor`. Errors are `:not_paused`,
   `:multi_threaded` (the sponsor has several threads, so there is no next one), `:unknown_sponsor` and `:machine_down`.
@@ -781,7 +782,7 @@ defmodule Mote do
   Loads the code of a module, and of those that it refers to, ahead of the first `create/3`.
 
   Does nothing for modules that the machine has in their present version. A machine learns of a new version, such as one
-  that was typed into IEx, by this, or when something of it is created; from then on actors move to it at their next
+  that was typed into IEx, by this, or when something of it is created. From then on actors move to it at their next
   `become`.
   """
   @spec load(Machine.t(), module) :: :ok | {:error, Error.t()}
@@ -798,5 +799,5 @@ defmodule Mote do
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)
 
-  defp sponsor!(opts, function), do: Sponsor.option!(opts, function)
+  defp sponsor!(opts, function), do: SponsorOptions.option!(opts, function)
 end

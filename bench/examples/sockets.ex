@@ -71,7 +71,10 @@ defmodule Mote.Bench.Programs.Sockets do
     {:ok, listener} = SecureSocket.listen(0)
     cryptos = for _ <- 1..System.schedulers_online(), do: elem({:ok, _} = Crypto.start_link(), 1)
 
-    for module <- [SecureSocket.Buffer, SecureSocket.Reader, Echo, Actors],
+    # Of both ends of all connections one may wait, and the others have places to go on.
+    :ok = Mote.add_sponsor(machine, :io, beam: true, max_concurrency: 2 * n + 8, timeout: :infinity)
+
+    for module <- [SecureSocket.Reader, Echo, Actors],
         do: :ok = Mote.load(machine, module)
 
     live = live(machine)
@@ -79,7 +82,9 @@ defmodule Mote.Bench.Programs.Sockets do
     [
       open: fn _ -> open(machine, listener, cryptos, n) end,
       heap: fn pairs -> {:figures, [heap_bytes: live(machine) - live], pairs} end,
-      exchange: fn pairs -> exchange(machine, pairs) end
+      exchange: fn pairs -> {pairs, exchange(machine, pairs)} end,
+      # Otherwise the turns that wait for another packet would wait for as long as a peer may be silent.
+      close: fn {pairs, bytes} -> close(pairs, bytes) end
     ]
   end
 
@@ -112,6 +117,11 @@ defmodule Mote.Bench.Programs.Sockets do
         {:failed, why} -> exit({:connection, SecureSocket.Reason.describe(why)})
       end
     end)
+  end
+
+  defp close(pairs, bytes) do
+    for {_server, {:ok, client}} <- pairs, do: :ok = SecureSocket.close(client)
+    bytes
   end
 
   defp live(machine) do

@@ -1,10 +1,9 @@
 defmodule SecureSocket.Crypto do
-  # A customer of actors on the side of the BEAM: a process that seals and opens packets, and answers as an actor would.
-  # It keeps nothing: what is needed comes with the request. One of them can serve any number of connections; start
-  # as many as shall work at once.
+  # A customer of actors on the side of the BEAM: a process that seals packets, and answers as an actor would. It keeps
+  # nothing: what is needed comes with the request. One of them can serve any number of connections; start as many as
+  # shall work at once.
   #
   #     {customer, {:seal, seal, n, data}}         {:sealed, packet}
-  #     {customer, {:open, open, n, data, hmac}}   {:opened, data} or :forged
   #
   # An answer that cannot be delivered ends the process, and with it the connections that it serves: behind it is a gate
   # that would wait for ever.
@@ -21,15 +20,7 @@ defmodule SecureSocket.Crypto do
 
   @impl true
   def handle_info({customer, {:seal, seal, n, data}}, nil) do
-    answer(customer, {:sealed, seal.(n, data)})
-  end
-
-  def handle_info({customer, {:open, open, n, data, hmac}}, nil) do
-    answer(customer, open.(n, data, hmac))
-  end
-
-  defp answer(customer, answer) do
-    case Driver.tell(customer, answer) do
+    case Driver.tell(customer, {:sealed, seal.(n, data)}) do
       :ok -> {:noreply, nil}
       # Nobody is left to miss it.
       {:error, :machine_down} -> {:noreply, nil}

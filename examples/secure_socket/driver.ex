@@ -1,36 +1,35 @@
 defmodule SecureSocket.Driver do
-  # The side of the BEAM: the process that owns a socket, and beside it one that writes, since writing can take as long
-  # as the peer likes. The driver turns what TCP tells into messages to the buffer, one whenever it is asked for more
-  # (`active: :once`), and is the one who ends a connection.
+  # The side of the BEAM: the process that owns a socket and ends a connection, and beside it one that writes, since writing
+  # can take as long as the peer likes. The socket is passive: the reader's turn takes from it what it needs.
   #
   # Invariants:
-  # 1. Bytes are taken from TCP only when the buffer has asked for them, and it gets one message for it: `{:data, bytes}`
-  #    or `{:ended, why}`.
-  # 2. The first reason counts. Whatever ends the connection, the socket is closed, then buffer, reader and writer are
-  #    told, then, once, the owner: `{:secure_socket, connection, {:closed, why}}`.
-  # 3. A message that the machine does not accept is never dropped in silence: the connection ends.
+  # 1. The first reason counts. Whatever ends the connection, the socket is closed, which ends a turn that waits for it, then
+  #    reader and writer are told, then, once, the owner: `{:secure_socket, connection, {:closed, why}}`.
+  # 2. Reader and writer hear of every end, also one that they have told themselves: the reader waits for it.
   @moduledoc false
   use GenServer
 
-  alias SecureSocket.{Buffer, Gate, Reader, Writer}
+  alias SecureSocket.{Gate, Reader, Writer}
 
   # How often a message is tried again that found no memory, and how long it takes then, in milliseconds.
   @tries 100
   @pause 10
 
   @doc "Starts the processes and actors of a connection. The calling process must be the one that owns the socket."
-  @spec start(map) :: {:ok, SecureSocket.t()} | {:error, term}
+  @spec start(map) :: {:ok, SecureSocket.t()} | {:error, SecureSocket.Reason.t() | Mote.Error.t()}
   def start(%{socket: socket} = settings) do
-    {:ok, driver} = GenServer.start(__MODULE__, settings)
+    with {:ok, driver} <- GenServer.start(__MODULE__, settings) do
+      # Nothing happens before: nobody has the addresses.
+      case :gen_tcp.controlling_process(socket, driver) do
+        :ok ->
+          {:ok, GenServer.call(driver, :connection)}
 
-    # Nothing happens before: the socket is passive, and nobody has the addresses.
-    case :gen_tcp.controlling_process(socket, driver) do
-      :ok ->
-        {:ok, GenServer.call(driver, :connection)}
-
-      {:error, posix} ->
-        GenServer.stop(driver)
-        {:error, {:tcp, posix}}
+        {:error, posix} ->
+          GenServer.stop(driver)
+          {:error, {:tcp, posix}}
+      end
+    else
+      {:error, {:shutdown, error}} -> {:error, error}
     end
   end
 
@@ -57,24 +56,25 @@ defmodule SecureSocket.Driver do
     %{machine: machine, socket: socket, crypto: crypto, session: {seal, open}, idle: idle, longest: longest} =
       settings
 
+    %{sponsor: sponsor, readers: readers} = settings
     driver = self()
     out = spawn_link(fn -> out(socket, idle) end)
-    create = &Mote.create(machine, &1, settings.create)
-    buffer = create.(Buffer.buffer({driver, idle}, "", 0))
-    reader = create.(Reader.reader({buffer, crypto, open, driver, longest}, 0))
-    writer = create.(Writer.writer({crypto, seal, out, driver, longest, idle}, 0))
+    create = &Mote.create(machine, &1, sponsor: sponsor)
+    line = {&:gen_tcp.recv(socket, 0, &1), idle}
+
+    reader =
+      Mote.create(machine, Reader.reader({line, open, driver, longest, sponsor}, "", 0), sponsor: readers)
+
+    writer = create.(Writer.writer({crypto, seal, out, driver, longest, idle, sponsor}, 0))
 
     for {what, pid} <- [owner: settings.owner, crypto: crypto, machine: GenServer.whereis(machine)],
         do: :erlang.monitor(:process, pid, tag: {:gone, what})
 
-    connection = %SecureSocket{
-      driver: driver,
-      reads: create.(Gate.gate(reader)),
-      writes: create.(Gate.gate(writer))
-    }
-
-    state = %{socket: socket, out: out, owner: settings.owner, connection: connection}
-    {:ok, Map.merge(state, %{buffer: buffer, reader: reader, writer: writer})}
+    connection = %SecureSocket{driver: driver, reads: reader, writes: create.(Gate.gate(writer))}
+    {:ok, %{socket: socket, out: out, owner: settings.owner, connection: connection, writer: writer}}
+  rescue
+    # A machine that is down, or without those sponsors.
+    error in Mote.Error -> {:stop, {:shutdown, error}}
   end
 
   @impl true
@@ -82,25 +82,8 @@ defmodule SecureSocket.Driver do
   def handle_call(:close, from, state), do: finish(:closed_here, Map.put(state, :closing, from))
 
   @impl true
-  def handle_info({_buffer, :more}, state) do
-    case :inet.setopts(state.socket, active: :once) do
-      :ok -> {:noreply, state}
-      {:error, _} -> to_buffer({:ended, :closed}, state)
-    end
-  end
-
-  def handle_info({:tcp, _socket, bytes}, state), do: to_buffer({:data, bytes}, state)
-  def handle_info({:tcp_closed, _socket}, state), do: to_buffer({:ended, :closed}, state)
-  def handle_info({:tcp_error, _socket, posix}, state), do: to_buffer({:ended, {:tcp, posix}}, state)
   def handle_info({:fail, why}, state), do: finish(why, state)
   def handle_info({{:gone, what}, _, :process, _, reason}, state), do: finish({:gone, what, reason}, state)
-
-  defp to_buffer(message, state) do
-    case tell(state.buffer, message) do
-      :ok -> {:noreply, state}
-      {:error, reason} -> finish({:machine, reason}, state)
-    end
-  end
 
   defp finish(why, state) do
     # A peer that is cut off for what it did gets no farewell.
@@ -108,8 +91,7 @@ defmodule SecureSocket.Driver do
     :gen_tcp.close(state.socket)
     send(state.out, :stop)
     # Those that cannot be told have no machine any more.
-    tell(state.buffer, {:ended, why})
-    tell(state.reader, {:broken, why})
+    tell(state.connection.reads, {:broken, why})
     tell(state.writer, {:broken, why})
     send(state.owner, {:secure_socket, state.connection, {:closed, why}})
     with %{closing: from} <- state, do: GenServer.reply(from, :ok)

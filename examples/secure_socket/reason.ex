@@ -13,7 +13,6 @@ defmodule SecureSocket.Reason do
   | `{:stuck, ms}` | the peer took nothing for that long |
   | `{:tcp, posix}` | what the system said |
   | `{:gone, what, reason}` | the `:owner`, the `:crypto` process or the `:machine` has ended |
-  | `{:machine, reason}` | the machine did not accept a message: a reason of `Mote.Error` |
   | `{:unknown, request}` | the request is not known; the connection is as it was |
   """
 
@@ -45,6 +44,5 @@ defmodule SecureSocket.Reason do
   def describe({:gone, what, reason}),
     do: "the #{what} of the connection has ended: #{Exception.format_exit(reason)}"
 
-  def describe({:machine, reason}), do: "the machine did not accept a message: #{reason}"
   def describe({:unknown, request}), do: "a connection does not know the request #{inspect(request)}"
 end

@@ -1,10 +1,11 @@
 defmodule SecureSocket do
   @moduledoc """
-  Packets over TCP, encrypted and authenticated: an example of what become and gatekeepers are for.
+  Packets over TCP, encrypted and authenticated: an example of what become, gatekeepers and beam sponsors are for.
 
   Read README.md beside this file first: it is the lesson. This module is what a user of the example calls.
 
-      {:ok, machine} = Mote.start_link()
+      io = [beam: true, max_concurrency: 100, timeout: :infinity]
+      {:ok, machine} = Mote.start_link(sponsors: [main: [], io: io])
       {:ok, crypto} = SecureSocket.Crypto.start_link()
       opts = [crypto: crypto, secret: secret]
 
@@ -30,8 +31,8 @@ defmodule SecureSocket do
 
   @type t :: %__MODULE__{driver: pid, reads: Mote.Address.t(), writes: Mote.Address.t()}
 
-  @defaults [idle: 20_000, longest: 1_048_576, create: [], tcp: []]
-  # What one message from TCP holds at most; see `buffer` in `:inet.setopts/2`.
+  @defaults [idle: 20_000, longest: 1_048_576, sponsor: :main, readers: :io, tcp: []]
+  # What is taken from TCP at once, at most; see `buffer` in `:inet.setopts/2`.
   @piece 16_384
   @most_bytes 0xFFFFFFFF
 
@@ -49,19 +50,23 @@ defmodule SecureSocket do
     * `:owner` - the process that owns the connection (default the calling one);
     * `:idle` - milliseconds after which a peer counts as silent, while something is waited for (default 20,000);
     * `:longest` - the most bytes of data in a packet (default 1 MiB);
-    * `:create` - options of `Mote.create/3` for the connection's actors;
+    * `:sponsor` - the sponsor of the connection's actors, and of their answers (default `:main`);
+    * `:readers` - the beam sponsor of its reader (default `:io`), with a `:timeout` of `:infinity` and a `:max_concurrency`
+      of more than there are connections that wait for a packet: see README.md;
     * `:tcp` - more options of the socket.
   """
-  @spec accept(Mote.Machine.t(), :gen_tcp.socket(), keyword) :: {:ok, t} | {:error, Reason.t()}
+  @spec accept(Mote.Machine.t(), :gen_tcp.socket(), keyword) ::
+          {:ok, t} | {:error, Reason.t() | Mote.Error.t()}
   def accept(machine, listener, opts) do
-    opts = options!(opts)
+    opts = options!(machine, opts)
     with {:ok, socket} <- tcp(:gen_tcp.accept(listener)), do: open(machine, socket, :server, opts)
   end
 
   @doc "Connects to a port of the loopback interface and says hello. Options are those of `accept/3`."
-  @spec connect(Mote.Machine.t(), :inet.port_number(), keyword) :: {:ok, t} | {:error, Reason.t()}
+  @spec connect(Mote.Machine.t(), :inet.port_number(), keyword) ::
+          {:ok, t} | {:error, Reason.t() | Mote.Error.t()}
   def connect(machine, port, opts) do
-    opts = options!(opts)
+    opts = options!(machine, opts)
 
     with {:ok, socket} <- tcp(:gen_tcp.connect({127, 0, 0, 1}, port, tcp(), opts.idle)),
          do: open(machine, socket, :client, opts)
@@ -100,9 +105,10 @@ defmodule SecureSocket do
 
   defp open(machine, socket, role, opts) do
     with :ok <- tcp(:inet.setopts(socket, [send_timeout: opts.idle] ++ opts.tcp)),
-         {:ok, session} <- hello(socket, role, opts) do
-      settings = %{machine: machine, socket: socket, session: session}
-      Driver.start(Map.merge(opts, settings))
+         {:ok, session} <- hello(socket, role, opts),
+         settings = Map.merge(opts, %{machine: machine, socket: socket, session: session}),
+         {:ok, connection} <- Driver.start(settings) do
+      {:ok, connection}
     else
       error ->
         :gen_tcp.close(socket)
@@ -129,7 +135,7 @@ defmodule SecureSocket do
   defp tcp({:error, posix}), do: {:error, {:tcp, posix}}
   defp tcp(other), do: other
 
-  defp options!(opts) do
+  defp options!(machine, opts) do
     opts = opts |> Keyword.validate!([:secret, :crypto, owner: self()] ++ @defaults) |> Map.new()
 
     unless match?(%{secret: secret} when is_binary(secret) and byte_size(secret) >= 16, opts),
@@ -152,6 +158,20 @@ defmodule SecureSocket do
           "expected :longest to be 0 to #{@most_bytes} bytes, got: #{inspect(opts.longest)}"
         )
 
+    readers!(machine, opts.readers)
     opts
+  end
+
+  # A reader's turn takes as long as its packet, and must not be aborted for that: the bytes that it has taken from the socket would
+  # be gone. A machine that is down, or has no such sponsor, is found out when the actors are created.
+  defp readers!(machine, sponsor) do
+    with {:ok, %{beam: true, timeout: ms}} when is_integer(ms) <-
+           Map.fetch(Mote.info(machine).sponsors, sponsor) do
+      raise ArgumentError,
+            "expected :readers to be a beam sponsor with timeout: :infinity, since a packet may take as long as its bytes " <>
+              "keep coming, but the turns of #{inspect(sponsor)} are aborted after #{ms} ms"
+    end
+  rescue
+    Mote.Error -> :ok
   end
 end

@@ -14,10 +14,10 @@ defmodule SecureSocket.Writer do
   alias SecureSocket.Reader
 
   # `link` is what never changes: {crypto, the function that seals packets, the process that writes, driver, the longest
-  # data allowed, milliseconds after which a peer counts as stuck}.
+  # data allowed, milliseconds after which a peer counts as stuck, the sponsor of the writer}.
   defactor writer(link, n) do
     {customer, {:write, data}} when is_binary(data) and byte_size(data) <= elem(link, 4) ->
-      {crypto, seal, _out, _driver, _longest, _idle} = link
+      {crypto, seal, _out, _driver, _longest, _idle, _sponsor} = link
       send crypto, {self(), {:seal, seal, n, data}}
       become sealing(link, n, customer)
 
@@ -28,19 +28,19 @@ defmodule SecureSocket.Writer do
       send customer, {:error, {:unknown, request}}
 
     {:broken, why} ->
-      become Reader.broken(why)
+      become Reader.broken(why, elem(link, 6))
   end
 
   defactor sealing(link, n, customer) do
     {:sealed, packet} ->
-      {_crypto, _seal, out, _driver, _longest, idle} = link
+      {_crypto, _seal, out, _driver, _longest, idle, _sponsor} = link
       send out, {self(), {:write, packet}}
       watchdog = send_after(idle, self(), {:stuck, n})
       become writing(link, n, customer, watchdog)
 
     {:broken, why} ->
       send customer, {:error, why}
-      become Reader.broken(why)
+      become Reader.broken(why, elem(link, 6))
   end
 
   defactor writing(link, n, customer, watchdog) do
@@ -53,18 +53,18 @@ defmodule SecureSocket.Writer do
       cancel_timer(watchdog)
       send customer, {:error, why}
       send elem(link, 3), {:fail, why}
-      become Reader.broken(why)
+      become Reader.broken(why, elem(link, 6))
 
     # One that was cancelled too late is of an earlier packet, and means nothing.
     {:stuck, late} when late == n ->
       why = {:stuck, elem(link, 5)}
       send customer, {:error, why}
       send elem(link, 3), {:fail, why}
-      become Reader.broken(why)
+      become Reader.broken(why, elem(link, 6))
 
     {:broken, why} ->
       cancel_timer(watchdog)
       send customer, {:error, why}
-      become Reader.broken(why)
+      become Reader.broken(why, elem(link, 6))
   end
 end

@@ -1,6 +1,6 @@
 defmodule Mote.Application do
-  # Starts what all machines of a node share: the table of running machines, and the janitor. The table belongs to
-  # the supervisor, so that it outlives whoever uses it.
+  # Starts what all machines of a node share: the table of running machines, and the janitor. The table belongs to the
+  # supervisor, so that it outlives the processes that use it.
   @moduledoc false
 
   use Application

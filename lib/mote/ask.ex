@@ -42,8 +42,8 @@ defmodule Mote.Ask do
   hundred calls and loop steps.
 
   What takes longer is done by the thread, as what is asked by `Mote.async/3`. For `receive` that differs in nothing but
-  time. But a call that is answered at once receives nothing, so that `Process.info(self(), :messages)` after it may not
-  show yet what actors have sent to the process before: a `receive` finds it, in its order.
+  time. But a call that is answered at once receives nothing. So `Process.info(self(), :messages)` after it may not show
+  yet what actors have sent to the process before: a `receive` finds it, in its order.
 
   ## In a process that does not wait
 
@@ -51,8 +51,9 @@ defmodule Mote.Ask do
   messages of a question, where `ref` is the field of that name; there is one of the first two, or else the third:
 
     * `{ref, answer}`;
-    * `{ref, :mote_failed, reason}` - there will be no answer: `{:aborted, module, behaviour, reason}`, `:broken_promise` or
-      `:machine_down`;
+    * `{ref, :mote_failed, reason}` - there will be no answer: `{:aborted, module, behaviour, reason}`, `:broken_promise`,
+      `{:broken_promise, module, behaviour, reason}` (the last turn that was given the customer and was aborted),
+      `:answer_too_large` or `:machine_down`;
     * `{:DOWN, ref, :process, machine, reason}`.
 
   `Process.demonitor(ref, [:flush])` is to be called after one of the first two.
@@ -64,8 +65,9 @@ defmodule Mote.Ask do
     * `owner` - the process that asked.
   """
 
-  alias Mote.{Address, Error, Native, Question}
-  alias Mote.Machine.{Long, Sponsor, Worker}
+  alias Mote.{Address, Error, Native}
+  alias Mote.Machine.{Long, Question, SponsorOptions, Worker}
+  require Long
 
   @timeout 5_000
 
@@ -98,12 +100,13 @@ defmodule Mote.Ask do
   def ask(other, _request, _timeout_or_opts), do: not_an_address!(other)
 
   # The call has not answered itself: it has left the question open, or has not put it.
-  defp wait(open, {%{machine: machine} = address, sponsor, request} = question, timeout) do
+  defp wait(open, {%{machine: machine} = address, sponsor, request}, timeout) do
     Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
       case open do
         word when word in [:big, :long] ->
-          again = &begin(Native.ask(machine, address.key, sponsor, request, &1), machine, tag)
-          Long.again(word, request, again, big(question, tag))
+          key = address.key
+          again = &begin(Native.ask(machine, key, sponsor, request, &1), machine, tag)
+          Long.again(word, request, again, &Native.ask_async_big(machine, key, sponsor, request, tag, &1))
 
         open ->
           begin(open, machine, tag)
@@ -142,7 +145,7 @@ defmodule Mote.Ask do
   def async(address, request, opts \\ [])
 
   def async(%Address{} = address, request, opts) do
-    case open(address, request, Sponsor.option!(opts, "async/3")) do
+    case open(address, request, SponsorOptions.option!(opts, "async/3")) do
       {:ok, ask} -> ask
       {:error, error} -> raise error
     end
@@ -178,7 +181,7 @@ defmodule Mote.Ask do
         await_many(rest, deadline, call, [answer | answers])
 
       failed ->
-        # Whoever catches the exit has no use for the others' answers.
+        # A caller that catches the exit has no use for the others' answers.
         rest |> Enum.map(&{open_of(&1), &1}) |> Question.ignore_all(&context/1)
         exit({why(failed), {Mote, :await_many, [asks, timeout]}})
     end
@@ -234,19 +237,13 @@ defmodule Mote.Ask do
   defp send(%Address{machine: machine, key: key} = address, sponsor, request, tag) do
     not_own!(address)
 
-    with word when word in [:big, :long] <- Native.ask_async(machine, key, sponsor, request, tag) do
-      again = &Native.ask_async(machine, key, sponsor, request, tag, &1)
-      Long.again(word, request, again, big({address, sponsor, request}, tag))
-    end
+    Long.call(request, Native.ask_async(machine, key, sponsor, request, tag))
   end
 
   # A turn of a beam sponsor that asks its own actor would wait for itself.
   defp not_own!(address) do
     if Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
   end
-
-  defp big({%{machine: machine, key: key}, sponsor, request}, tag),
-    do: &Native.ask_big(machine, key, sponsor, request, tag, &1)
 
   # The answer, if it comes in time.
   defp look(ask, timeout) do
@@ -274,7 +271,7 @@ defmodule Mote.Ask do
 
     {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)
     Question.timeout!(timeout)
-    {timeout, Sponsor.option!(rest, function)}
+    {timeout, SponsorOptions.option!(rest, function)}
   end
 
   defp options!(timeout, _function) do
@@ -283,7 +280,7 @@ defmodule Mote.Ask do
   end
 
   defp owned_all!(asks) do
-    Question.list!(asks, "questions as Mote.async/3 gives them")
+    Question.list!(asks, "questions as Mote.async/3 returns them")
     Enum.each(asks, &owned!/1)
   end
 
@@ -295,15 +292,25 @@ defmodule Mote.Ask do
             "#{inspect(self())} cannot wait for its answer"
   end
 
-  defp owned!(other), do: raise(ArgumentError, "expected what Mote.async/3 gives, got: #{inspect(other)}")
+  defp owned!(other), do: raise(ArgumentError, "expected what Mote.async/3 returns, got: #{inspect(other)}")
 
   @spec ended!(t) :: no_return
   defp ended!(ask) do
     raise ArgumentError,
-          "#{inspect(ask)} was answered or given up before, and there is one answer: keep what Mote.await/2 gives"
+          "#{inspect(ask)} was answered or given up before, and there is one answer: keep what Mote.await/2 returns"
   end
 
   @spec not_an_address!(term) :: no_return
+  defp not_an_address!(%Mote.Reference.Address{}) do
+    raise ArgumentError,
+          "an actor that a turn creates exists when the turn has ended, and cannot be asked before: send to it"
+  end
+
+  defp not_an_address!(%Mote.Directory{} = directory) do
+    raise ArgumentError,
+          "expected the address of an actor to ask, got: #{inspect(directory)}: ask by key with Mote.Directory.ask/4"
+  end
+
   defp not_an_address!(other) do
     raise ArgumentError, "expected the address of an actor to ask, got: #{inspect(other)}"
   end

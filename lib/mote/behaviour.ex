@@ -45,8 +45,9 @@ defmodule Mote.Behaviour do
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of
       the turn;
-    * `stash()` and `stash capture: value, …`, which keep the message of the turn, and are a become of the same behaviour otherwise;
-      when the actor becomes another behaviour, it takes up again what it has kept, before all that waits for it;
+    * `stash()` and `stash capture: value, …`, which keep the message of the turn, and are a become of the same
+      behaviour otherwise. When the actor becomes another behaviour, it takes up again what it has kept, before all that
+      waits for it;
     * `create gather(customer, count, initial, fun)` and `become gather(…)`, for an actor that waits for `count` messages, puts
       them together with `fun`, as `Enum.reduce/3` does, and sends the result to the customer;
     * `defeffect`, for code with effects that several clauses share: see `defeffect/2`;
@@ -81,7 +82,7 @@ defmodule Mote.Behaviour do
   Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of a
   `case` fits. So it is where a machine can do less than Elixir: an integer of more than 2^20 bits is a `SystemLimitError`. Nothing
   of the turn shows, its message is used up, and the actor goes on as it was. The abort is counted (`aborts_raised` in
-  `Mote.info/1`), told in telemetry and in the log with the exception, the line and the operands, and whoever asked gets
+  `Mote.info/1`), reported to telemetry and the log with the exception, the line and the operands, and the caller that asked gets
   `:aborted`. A guard fails, as in Elixir. `Mote.Raised` makes the exception of the reason. A `defpure` function that is
   called from plain Elixir raises it.
 
@@ -99,7 +100,8 @@ defmodule Mote.Behaviour do
   With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that Mote descends
   from: what has no answer is the atom `:undefined`, and the code goes on with it. No check holds by it: `<`, `<=`, `>` and `>=`
   with `:undefined` are `:undefined` again, or fail a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`,
-  `||`, `!`, of a filter) counts as false. `==` and its relatives compare it as any other atom.
+  `||`, `!`, of a filter) counts as false. `==` and its relatives compare it as any other atom. A library function that Mote has
+  written in the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined
@@ -114,9 +116,8 @@ defmodule Mote.Behaviour do
   Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this one; macros that become
   what is listed here; and what follows. The part of Elixir's library that Mote has written in the language itself is
   loaded with the first module that calls it. Left out are functions that have effects or depend on a
-  process or a node, `Stream`, whose values are functions, and what needs tables of Unicode. Functions that count
-  characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) know those of Latin, Greek, Cyrillic, Chinese,
-  Japanese and Korean text and symbols, and abort the turn with `{:unsupported_character, text}` at others.
+  process or a node, `Stream`, whose values are functions, and what normalizes Unicode. Functions that count
+  characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) count as Elixir does, emoji and combining marks included.
 
   #{Mote.Behaviour.Listing.text()}
   """
@@ -127,7 +128,8 @@ defmodule Mote.Behaviour do
   defstruct [:module, :name, :version, captures: {}]
 
   @typedoc """
-  A behaviour with its captures. `version` is the hash of the module's unit, below 2^59.
+  A behaviour with its captures. `version` is the hash of the module's unit, below 2^59. `inspect/1` shows how many captures there
+  are, since they may be large; `captures` has them.
   """
   @type t :: %__MODULE__{
           module: module,
@@ -177,7 +179,8 @@ defmodule Mote.Behaviour do
   @doc """
   Defines a behaviour: `defactor name(capture, …) do pattern when guard -> body … end`.
 
-  A message that no clause matches is ignored.
+  A message that no clause matches is ignored and counted (`ignored` in `Mote.Counters`), as is each message to `sink()`, the
+  behaviour without clauses.
 
   `defactor name(capture, …), to: Module.other(…)` gives another name to a behaviour, of this or of another module, with
   the captures and constants as its own captures: for Elixir, and where a behaviour says `create Module.name(…)`, it is that
@@ -317,7 +320,7 @@ defmodule Mote.Behaviour do
   defmacro __before_compile__(env), do: Compiler.compile(env)
 
   @doc """
-  Runs one turn of the plain Elixir version of a behaviour and gives what it did, a `Mote.Turn`.
+  Runs one turn of the plain Elixir version of a behaviour. Returns a `Mote.Turn`, which says what the turn did.
 
   Nothing is sent or created: the effects are only listed. Raises `ArgumentError` if the first argument is not a behaviour
   or an option is unknown. Options:
@@ -326,7 +329,7 @@ defmodule Mote.Behaviour do
     * `fuel`: calls, tail calls and loop steps it may make (default 10,000,000);
     * `now`: the time that it reads, in nanoseconds (default the system's, since the start of the node);
     * `first`: the id of the first address that the turn creates (default 1);
-    * `addresses`: a function without arguments that gives an address for every actor created, instead.
+    * `addresses`: a function without arguments that returns an address for every actor created, instead.
   """
   @spec turn(t, term, keyword) :: Mote.Turn.t()
   def turn(behaviour, message, opts \\ [])

@@ -58,7 +58,9 @@ defmodule Mote.Counters do
     * `migrations` - events for which a thread of another sponsor was asked to give the actor away;
     * `sendx` - events moved to another sponsor: `sendx`, `on` references and pinned actors;
     * `shares_given` - times that queued events were given to a thread without work;
-    * `shares_taken` - times that another thread's queued events were received on request.
+    * `shares_taken` - times that another thread's queued events were received on request;
+    * `sharing_paused` - times that the thread saw that sharing loses, whereupon its sponsor leaves all work to one thread for
+      4 to 256 milliseconds: events forwarded between its threads, or waits for each other, took too much of the time.
 
   The threads themselves:
 

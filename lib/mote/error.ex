@@ -9,11 +9,15 @@ defmodule Mote.Error do
     * `:unknown_sponsor` - the machine has no sponsor of that name;
     * `:sponsor_exists` - the machine has a sponsor of that name already;
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
-    * `:timeout` - no answer came in time, and a later one is thrown away; or the machine was not quiet, or did not stand
-      still, in time; or the future was not finished;
+    * `:timeout` - no answer came in time, and a later one is thrown away. Or the machine was not quiet, or did not
+      stand still, in time; or the future was not finished;
     * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
       the guide *The IR* lists it, and `context.behaviour` who was asked or what was called, as `{module, name}`;
-    * `:broken_promise` - everybody who could have answered is gone;
+    * `:broken_promise` - everybody who could have answered is gone. If a turn was aborted that was given the customer, and it
+      was not that of the actor that was asked, `context.behaviour` says whose, as `{module, name}`, and `context.reason` why;
+      of several, the last one;
+    * `:answer_too_large` - there was an answer, but written out, with what it shares repeated, it is larger than the memory of
+      the machine;
     * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
     * `:beam_only` - the behaviour is marked `beam: true`, and the actor would not be pinned to a beam sponsor;
     * `:own_turn` - a turn of a beam sponsor has asked its own actor, which could answer only after that turn;
@@ -38,6 +42,7 @@ defmodule Mote.Error do
           | :first_sponsor
           | :timeout
           | :broken_promise
+          | :answer_too_large
           | :overloaded
           | :beam_only
           | :own_turn
@@ -206,7 +211,26 @@ defmodule Mote.Error do
     new(
       :broken_promise,
       "there will be no answer: everybody who had the customer has dropped it without answering. " <>
-        "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both",
+        "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both. " <>
+        "An answer for which the machine has no memory is thrown away: Mote.info/1 counts it in refused_no_memory",
+      context
+    )
+  end
+
+  def from({:broken_promise, module, behaviour, reason}, context) do
+    new(
+      :broken_promise,
+      "there will be no answer: everybody who had the customer has dropped it without answering. The last turn that was given " <>
+        "it and was aborted is one of #{inspect(module)}.#{behaviour}: #{Raised.format(reason)}#{limit(reason)}",
+      context |> Map.new() |> Map.merge(%{behaviour: {module, behaviour}, reason: reason})
+    )
+  end
+
+  def from(:answer_too_large, context) do
+    new(
+      :answer_too_large,
+      "there is no answer: written out, with each part that it shares repeated, it is larger than the machine's memory (:memory in " <>
+        "Mote.start_link/1). Answer with a part of it, or with what it is made of",
       context
     )
   end
@@ -263,6 +287,7 @@ defmodule Mote.Error do
   defp limit(:fuel), do: " (it needs more than :fuel in Mote.start_link/1 allows one turn)"
   defp limit(:no_memory), do: " (it needs more than :memory in Mote.start_link/1 allows its machine)"
   defp limit(:stack), do: " (its calls nest deeper than 100,000)"
+  defp limit(:timeout), do: " (it took longer than :timeout in the options of its beam sponsor allows a turn)"
   defp limit(_), do: ""
 
   defp not_still(context) do

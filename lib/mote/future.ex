@@ -42,22 +42,24 @@ defmodule Mote.Future do
     * `:aborted` - the call was aborted, or the turn in which a behaviour was given the request; `context.reason` says why,
       as the guide *The IR* lists it;
     * `:broken_promise` - nobody is left who could answer the request;
+    * `:answer_too_large` - there is an answer, but written out it is larger than the memory of the machine;
     * `:killed` - by `kill/1`, `kill_all/1`, or the end of its environment;
     * `:machine_down` - the machine ended.
 
   ## Killing
 
-  A call that is killed before its turn begins never runs. A turn that runs already, of a call or of a behaviour that was
-  given the request, is aborted where it looks at its fuel the next time, within some tens of microseconds (a single
-  operation on a large term may take longer); as every aborted turn it leaves nothing behind, and the sponsor goes on.
+  A call that is killed before its turn begins never runs. A turn that runs already, of a call or of a behaviour that
+  was given the request, is aborted where it looks at its fuel the next time, within some tens of microseconds (a single
+  operation on a large term may take longer). Like every aborted turn it leaves nothing behind, and the sponsor goes on.
   `Mote.info/1` counts those as `aborts_killed`. A behaviour that works in many turns sees that its customer was killed
   when `is_address(customer)` is false. A future that nobody refers to any more is killed, too, but only a call is
   aborted then: what a behaviour does may be wanted without its answer.
   """
 
-  alias Mote.{Behaviour, Error, Machine, Native, Question}
+  alias Mote.{Behaviour, Error, Machine, Native}
   alias Mote.Future.Environment
-  alias Mote.Machine.{Creator, Long, Sponsor}
+  alias Mote.Machine.{Creator, Long, Question, SponsorOptions}
+  require Long
 
   @environment [:max_threads, :before_start, :after_finish, :pin, :inbox]
 
@@ -117,11 +119,7 @@ defmodule Mote.Future do
   end
 
   defp start(native, behaviour, %{sponsor: sponsor, resource: resource}, request) do
-    with word when word in [:big, :long] <- Native.future(native, behaviour, sponsor, request, resource) do
-      again = &Native.future(native, behaviour, sponsor, request, resource, &1)
-      dirty = &Native.future_big(native, behaviour, sponsor, request, resource, &1)
-      Long.again(word, {behaviour, request}, again, dirty)
-    end
+    Long.call({behaviour, request}, Native.future(native, behaviour, sponsor, request, resource))
   end
 
   defp parts(%Behaviour{module: module, name: name, version: version, captures: captures}, _request) do
@@ -236,10 +234,17 @@ defmodule Mote.Future do
   @spec poll(t) :: {:ok, term} | {:error, Error.t()} | nil
   def poll(%__MODULE__{} = future) do
     case with(:big <- here(future, &Native.future_value/1), do: Native.future_value_big(future.ref)) do
-      {:ok, value} -> {:ok, value}
-      :open -> nil
-      {:failed, reason} -> {:error, Error.from(reason, future: future)}
-      {:failed, :aborted, reason} -> {:error, Error.from({:aborted, reason}, future: future)}
+      {:ok, value} ->
+        {:ok, value}
+
+      :open ->
+        nil
+
+      {:failed, {:aborted, _module, _behaviour, reason}} ->
+        {:error, Error.from({:aborted, reason}, future: future)}
+
+      {:failed, reason} ->
+        {:error, Error.from(reason, future: future)}
     end
   end
 
@@ -264,7 +269,7 @@ defmodule Mote.Future do
 
   @spec no_future(term) :: no_return
   defp no_future(other) do
-    raise ArgumentError, "expected a future as Mote.Future.future/3 gives it, got: #{inspect(other)}"
+    raise ArgumentError, "expected a future as Mote.Future.future/3 returns it, got: #{inspect(other)}"
   end
 
   @doc """
@@ -307,7 +312,7 @@ defmodule Mote.Future do
   end
 
   @doc """
-  Waits until any of the futures is finished, and gives it.
+  Waits until any of the futures is finished, and returns it.
 
   Among those that are finished already it is the first in the list. So a loop takes off the list what it has got:
 
@@ -365,7 +370,7 @@ defmodule Mote.Future do
   def kill(other), do: no_future(other)
 
   @doc """
-  Kills all of these futures, or all of the present environment, that are not finished; gives how many.
+  Kills all of these futures, or all of the present environment, that are not finished. Returns how many were killed.
   """
   @spec kill_all([t]) :: non_neg_integer
   def kill_all(futures) do
@@ -420,8 +425,8 @@ defmodule Mote.Future do
 
     {hooks, sponsor} = Keyword.split(opts, [:before_start, :after_finish])
     {threads, sponsor} = Keyword.pop(sponsor, :max_threads, :cores)
-    sponsor = [threads: Sponsor.threads!(threads, ":max_threads of an environment")] ++ sponsor
-    Sponsor.validate!(:future, sponsor)
+    sponsor = [threads: SponsorOptions.threads!(threads, ":max_threads of an environment")] ++ sponsor
+    SponsorOptions.validate!(:future, sponsor)
     Environment.run(machine, sponsor, hooks, fun)
   end
 

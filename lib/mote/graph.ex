@@ -67,7 +67,7 @@ defmodule Mote.Graph do
 
   @spec no_graph!(term) :: no_return
   defp no_graph!(other) do
-    raise ArgumentError, "expected a graph as Mote.graph/2 gives it, got: #{inspect(other)}"
+    raise ArgumentError, "expected a graph returned by Mote.graph/2, got: #{inspect(other)}"
   end
 
   defp label(%{behaviour: :sink}), do: "sink"

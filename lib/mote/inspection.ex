@@ -22,11 +22,12 @@ defmodule Mote.Inspection do
       queues and inboxes of threads.
     * **bytes**: what an actor holds: its record of 16 bytes, its captures, and everything that these reach without
       passing another actor; binaries of more than 256 bytes, which are elsewhere, included. Where several actors hold
-      the same, `info/1` counts it for each that is asked; a walk over the whole machine counts it for one of them, so
-      that the sum is what there is.
+      the same, `info/1` counts it for each that is asked. A walk over the whole machine counts it for one of them, so
+      the sum is the total.
   """
 
-  alias Mote.{Address, Error, Graph, Machine, Native, Question}
+  alias Mote.{Address, Error, Graph, Machine, Native}
+  alias Mote.Machine.Question
 
   @timeout 5_000
   @top 10
@@ -71,14 +72,14 @@ defmodule Mote.Inspection do
     * `:for` - for `:turns`, how many milliseconds they are counted (default #{@while});
     * `:timeout` - milliseconds to wait for the machine, each time (default #{@timeout}).
 
-  Returns a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under the name that
-  was asked by. While it counts turns it keeps a table of 4,096 actors for each thread; if more actors run, figures can
-  be too low, by one for each 4,096 turns of that thread at most, and an actor with more turns than that is not missed.
-  Turns of sponsors that are removed meanwhile are not counted. An actor that is in the result lives as long as the result
-  does.
+  Returns a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under the name
+  that was asked by. While it counts turns it keeps a table of 4,096 actors for each thread. If more actors run, figures
+  can be too low, by one for each 4,096 turns of that thread at most. An actor with more turns than that is not missed.
+  Turns of sponsors that are removed meanwhile are not counted. An actor that is in the result lives as long as the
+  result does.
 
-  `:running` tells who blocks: the turns that run in beam sponsors, by how many milliseconds they have been running, and in which
-  `sponsor`. It asks no thread of the machine. Who waits for them is told by `:queued`.
+  `:running` tells who blocks: the turns that run in beam sponsors, by how many milliseconds they have been running, and
+  in which `sponsor`. It asks no thread of the machine. `:queued` says how many events wait for them.
 
   Raises `Mote.Error` when the machine is not running or does not come to it in time.
 

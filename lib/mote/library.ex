@@ -22,8 +22,8 @@ defmodule Mote.Library do
     * A customer gets one answer, also if a service answers more than once, where it says nothing else.
     * Answers go to a tag that was made for the request, an address that nobody can make up; so answers that are late or of
       another request do not count.
-    * What is said of an order between different senders holds in a sponsor with one thread; with several there is only the
-      order of one sender's messages to one receiver (the guide *The design*).
+    * What is said of an order between different senders holds in a sponsor with one thread. With several there is only
+      the order of one sender's messages to one receiver (the guide *The design*).
 
   ## Where messages go: `Mote.Library.Plumbing`
 

@@ -13,8 +13,8 @@ defmodule Mote.Machine do
       ]
 
   When a turn is aborted, a warning is logged with the metadata `mote_sponsor`, `mote_module`, `mote_behaviour`,
-  `mote_reason` and `mote_message`. An actor that the turn had created is `Mote.Uncommitted` there. About ten a second are
-  logged, then how many more there were; `Mote.info/1` counts them all. `Mote.Telemetry` lists everything else that is
+  `mote_reason` and `mote_message`, which is a text. An actor that the turn had created is `Mote.Uncommitted` there. About ten
+  a second are logged, then how many more there were; `Mote.info/1` counts them all. `Mote.Telemetry` lists everything else that is
   reported. Handlers of those events run in this process, so a slow one delays reports, and its end, but no turn.
 
   `Mote.machine/1` returns a `%Mote.Machine{}`, which can be used wherever a machine is expected. Its inspected form shows the
@@ -56,7 +56,7 @@ defmodule Mote.Machine do
   require Logger
 
   alias Mote.{Address, Error, Native}
-  alias Mote.Machine.{Janitor, Options, Postman, Quota, Reporter, Table, Workers}
+  alias Mote.Machine.{Janitor, MemoryOptions, Options, Postman, Reporter, Table, Workers}
 
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
@@ -181,7 +181,7 @@ defmodule Mote.Machine do
     with {:ok, memory} <- Table.memory(Native.machine_owner(native)),
          %{sponsors: sponsors} <- Native.machine_info(native) do
       there = for {_, sponsor} <- sponsors, reduce: 0, do: (sum -> sum + length(sponsor.threads))
-      Quota.enough!(memory, there + threads)
+      MemoryOptions.enough!(memory, there + threads)
     end
 
     :ok
@@ -192,24 +192,12 @@ defmodule Mote.Machine do
   @spec add_sponsor(reference, tuple, timeout | nil) :: :ok | atom | {:error, String.t()}
   def add_sponsor(native, sponsor, nil), do: Native.machine_add_sponsor(native, sponsor)
 
-  # In a process of its own: no turn would ever run if the caller were killed before there are workers.
+  # By the machine's process: so there are workers though the caller is killed, and those of a sponsor that is soon removed
+  # come before those of the next one of its name.
   def add_sponsor(native, sponsor, timeout) do
-    {pid, monitor} = spawn_monitor(fn -> exit({:added, add_with_workers(native, sponsor, timeout)}) end)
-
-    receive do
-      {:DOWN, ^monitor, _, ^pid, {:added, added}} -> added
-      {:DOWN, ^monitor, _, ^pid, reason} -> exit(reason)
-    end
-  end
-
-  defp add_with_workers(native, sponsor, timeout) do
-    with :ok <- Native.machine_add_sponsor(native, sponsor) do
-      GenServer.call(Native.machine_owner(native), {:workers, elem(sponsor, 0), timeout}, :infinity)
-      :ok
-    end
+    GenServer.call(Native.machine_owner(native), {:add_sponsor, sponsor, timeout}, :infinity)
   catch
-    # The machine has ended, and so has the sponsor.
-    :exit, _ -> :ok
+    :exit, _ -> :stopped
   end
 
   @doc false
@@ -290,15 +278,18 @@ defmodule Mote.Machine do
   @impl GenServer
   def handle_call(:native, _from, state), do: {:reply, state.native, state}
 
-  def handle_call({:workers, sponsor, timeout}, _from, state) do
-    {:reply, Workers.start_link(state.native, sponsor, timeout, state.fuel), state}
+  def handle_call({:add_sponsor, sponsor, timeout}, _from, %{native: native} = state) do
+    added = Native.machine_add_sponsor(native, sponsor)
+    if added == :ok, do: Workers.start_link(native, elem(sponsor, 0), timeout, state.fuel)
+    {:reply, added, state}
   end
 
   @impl GenServer
   def handle_info({:mote_aborted, report}, state) do
     {reporter, again} = Reporter.aborted(state.reporter, report)
     wake(:renew, again)
-    {:noreply, %{state | reporter: reporter}}
+    # What it holds of the report goes: addresses in it keep actors alive that others may wait for.
+    {:noreply, %{state | reporter: reporter}, :hibernate}
   end
 
   def handle_info({__MODULE__, :renew}, state) do
@@ -327,7 +318,7 @@ defmodule Mote.Machine do
   def handle_info({:EXIT, _pid, reason}, state) when reason != :normal, do: {:stop, reason, state}
   def handle_info({:EXIT, _pid, :normal}, state), do: {:noreply, state}
 
-  use Mote.Stray, hint: "actors are sent to by their address"
+  use Mote.Internal.Stray, hint: "actors are sent to by their address"
 
   defp who(state), do: "machine #{state.title} (#{inspect(self())})"
 

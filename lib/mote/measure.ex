@@ -33,11 +33,11 @@ defmodule Mote.Measure do
 
   ## The dataflow
 
-  Measuring is done by actors: `Mote.Measure.Timer` takes the time of a device, `Mote.Measure.Median` asks it several
-  times, `Mote.Measure.Prep` divides by how many actors there were, `Mote.Measure.Sweep` goes through the parameters;
-  `Mote.Measure.Statistics`, `Mote.Measure.Histogram` and `Mote.Measure.Plotter` are at its end. Each is a service that answers
-  `{customer, request}`, and so each can be used alone, or put together in other ways. `sweep/2` puts them together in
-  this order.
+  Actors do the measuring: `Mote.Measure.Timer` takes the time of a device, `Mote.Measure.Median` asks it several times,
+  `Mote.Measure.Prep` divides by how many actors there were, `Mote.Measure.Sweep` goes through the parameters;
+  `Mote.Measure.Statistics`, `Mote.Measure.Histogram` and `Mote.Measure.Plotter` are at its end. Each is a service that
+  answers `{customer, request}`, and so each can be used alone, or put together in other ways. `sweep/2` puts them
+  together in this order.
 
   The idea is that of the measurements of David McClain's Lisp Actors, which were such a dataflow.
   """
@@ -136,7 +136,7 @@ defmodule Mote.Measure do
   end
 
   def plot(other, _path, _opts) do
-    raise ArgumentError, "expected a table to plot, as Mote.Measure.sweep/2 gives it, got: #{inspect(other)}"
+    raise ArgumentError, "expected a table to plot, returned by Mote.Measure.sweep/2, got: #{inspect(other)}"
   end
 
   @doc "As `plot/3`, but raises `File.Error`."

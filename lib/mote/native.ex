@@ -1,6 +1,6 @@
 defmodule Mote.Native do
-  # The functions of native/mote_nif: what they take and answer is documented there. Nothing but stubs belongs here:
-  # a new version of this module takes every running machine's references away.
+  # The functions of native/mote_nif: what they take and answer is documented there. Nothing but stubs belongs here,
+  # and the name of what explains native code: a new version of this module takes every running machine's references away.
   @moduledoc false
 
   use Mote.Native.Library, crate: :mote_nif
@@ -45,6 +45,9 @@ defmodule Mote.Native do
   def create_many(_machine, _module, _name, _version, _captures, _sponsor),
     do: :erlang.nif_error(:nif_not_loaded)
 
+  def create_row(_machine, _module, _name, _version, _captures, _sponsor, _count, _kept),
+    do: :erlang.nif_error(:nif_not_loaded)
+
   def send(_machine, _key, _sponsor, _message), do: :erlang.nif_error(:nif_not_loaded)
   def send(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def send_big(_machine, _key, _sponsor, _message, _kept), do: :erlang.nif_error(:nif_not_loaded)
@@ -62,7 +65,7 @@ defmodule Mote.Native do
   def ask_wait(_machine, _asker, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_async(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_async(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
-  def ask_big(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def ask_async_big(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
   def wait_for_room(_machine, _key, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def leave_line(_place), do: :erlang.nif_error(:nif_not_loaded)
@@ -94,12 +97,13 @@ defmodule Mote.Native do
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
-  def desk_open(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
+  def desk_open(_machine, _sponsor, _timeout), do: :erlang.nif_error(:nif_not_loaded)
   def desk_asked(_desk), do: :erlang.nif_error(:nif_not_loaded)
   def desk_next(_desk, _comes), do: :erlang.nif_error(:nif_not_loaded)
   def desk_leave(_desk), do: :erlang.nif_error(:nif_not_loaded)
   def desk_lost(_desk, _worker), do: :erlang.nif_error(:nif_not_loaded)
-  def desk_overdue(_desk, _milliseconds), do: :erlang.nif_error(:nif_not_loaded)
+  def desk_close(_desk), do: :erlang.nif_error(:nif_not_loaded)
+  def desk_overdue(_desk), do: :erlang.nif_error(:nif_not_loaded)
   def machine_blocking(_machine, _n), do: :erlang.nif_error(:nif_not_loaded)
   def machine_turns(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def turn_done(_desk, _number, _steps, _next), do: :erlang.nif_error(:nif_not_loaded)
@@ -119,4 +123,8 @@ defmodule Mote.Native do
   def machine_census(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_watch(_machine, _id, _milliseconds, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_watched(_machine, _id, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def unit_remarks(_unit), do: :erlang.nif_error(:nif_not_loaded)
+
+  # The name under which people look for it.
+  defdelegate explain(module), to: Mote.Native.Explanation
 end

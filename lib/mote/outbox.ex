@@ -25,10 +25,10 @@ defmodule Mote.Outbox do
     * When `take/2` returns **fewer messages than were asked for**, the outbox was empty, and the next message brings a
       wake-up. When it returns as many as were asked for, there may be more, and no wake-up needs to come: take again when you like.
     * A wake-up may find nothing: what it was for can have been taken meanwhile.
-    * An outbox holds `:capacity` messages (default 65,536). An actor never waits, for a turn that is committed can
-      neither wait nor be undone; so a message that finds the outbox full is thrown away and counted, in
-      `info/1` (`overflowed`) and in the counters of the thread that sent it (`Mote.Counters`), which telemetry tells.
-      What waits already is never thrown away: so what is lost is the newest, and the order of the rest is kept.
+    * An outbox holds `:capacity` messages (default 65,536). An actor never waits, since a turn that is committed can
+      neither wait nor be undone. So a message that finds the outbox full is thrown away and counted, in `info/1`
+      (`overflowed`) and in the counters of the thread that sent it (`Mote.Counters`), which telemetry tells. What waits
+      already is never thrown away: so what is lost is the newest, and the order of the rest is kept.
     * What waits counts against the machine's `:memory`. A message that finds it used up is thrown away and counted as one
       that finds the outbox full, and in `refused_no_memory` as well; to take makes room.
     * When the process that opened it ends, the outbox closes. What waits then and what is sent later counts as
@@ -134,7 +134,8 @@ defmodule Mote.Outbox do
 
   defp start(outbox) do
     if info(outbox).owner != self() do
-      raise ArgumentError, "#{inspect(outbox)} was opened by another process, which gets its wake-ups"
+      raise ArgumentError,
+            "#{inspect(outbox)} belongs to another process: only the process that opened it gets its wake-ups"
     end
 
     {outbox, Process.monitor(Native.machine_owner(outbox.machine)), :running}
@@ -236,7 +237,7 @@ defmodule Mote.Outbox do
 
   @spec no_outbox(term) :: no_return
   defp no_outbox(other) do
-    raise ArgumentError, "expected an outbox as Mote.Outbox.open/2 gives it, got: #{inspect(other)}"
+    raise ArgumentError, "expected an outbox returned by Mote.Outbox.open/2, got: #{inspect(other)}"
   end
 
   defimpl Inspect do

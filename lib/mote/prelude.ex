@@ -11,7 +11,7 @@ defmodule Mote.Prelude do
           |> Map.new(fn {{module, name, _}, {_, place, own}} -> {{place, own}, {module, name}} end)
           |> Map.put({Mote.Prelude.Inline.Enum, :with_index_by}, {Enum, :with_index})
 
-  # Whose function it is when users cannot call it, only others of the prelude: that of the module of its place.
+  # For functions that only the prelude calls: the module that they are attributed to.
   @places Table.entries()
           |> Enum.reverse()
           |> Map.new(fn {{module, _, _}, {_, place, _}} -> {place, module} end)

@@ -56,7 +56,7 @@ defmodule Mote.Raised do
     arity = length(arguments)
 
     cond do
-      Attempt.power?({module, name}, arguments) ->
+      Attempt.power?({module, name}, arguments) or Attempt.number?({module, name}, arguments) ->
         %SystemLimitError{}
 
       Attempt.small?({module, name}, arguments) and exported?(module, name, arity) ->
@@ -72,12 +72,17 @@ defmodule Mote.Raised do
 
   @doc "A reason as one line; any other reason of an abort as Elixir shows it."
   @spec format(reason | term) :: String.t()
-  def format(reason)
+  def format(reason) do
+    written(reason)
+  catch
+    # Of a long reason only a part has come, and `Inspect` and `message/1` may be anybody's.
+    _, _ -> inspect(reason, structs: false)
+  end
 
-  def format({:crashed, kind, reason, stack}) when kind in [:error, :exit, :throw] and is_list(stack),
+  defp written({:crashed, kind, reason, stack}) when kind in [:error, :exit, :throw] and is_list(stack),
     do: Enum.join([Exception.format_banner(kind, reason, []) | stack], "\n    ")
 
-  def format({:raised, {module, line, operation}, arguments} = reason) when is_raised(reason) do
+  defp written({:raised, {module, line, operation}, arguments} = reason) when is_raised(reason) do
     exception = exception(reason)
     message = exception |> Exception.message() |> in_line()
     call = Call.written(operation, arguments)
@@ -85,7 +90,7 @@ defmodule Mote.Raised do
     "** (#{inspect(exception.__struct__)}) #{place(module)}:#{line}: #{about}"
   end
 
-  def format(reason), do: inspect(reason)
+  defp written(reason), do: inspect(reason)
 
   defp exported?(module, name, arity),
     do: Code.ensure_loaded?(module) and function_exported?(module, name, arity)

@@ -130,9 +130,9 @@ defmodule Mote.Telemetry do
   @moduledoc """
   What machines tell through `:telemetry`.
 
-  Events come from BEAM processes, mostly from the one that answers for the machine, and never from a dispatch thread:
-  an event for each message or turn would cost many times what the turn does. So frequent things are reported as
-  sums, once an interval. `:telemetry` in `Mote.start_link/1` says how much is reported:
+  Events come from BEAM processes, mostly from the one that answers for the machine, and never from a dispatch thread.
+  An event for each message or turn would cost many times what the turn does. So frequent things are reported as sums,
+  once an interval. `:telemetry` in `Mote.start_link/1` says how much is reported:
 
     * `:level` - `:none`; `:events`, what happens now and then; `:stats` (the default), the periodic events too;
       `:threads`, those for each thread as well;

@@ -18,11 +18,12 @@ defmodule Mote.Test do
 
   ## Seeded machines
 
-  `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A sponsor of
-  one thread is first in, first out as ever; in one of several threads any event that waits can be the next (one of up to
-  a thousand that have waited longest) unless it would overtake a message of the same sender to the same actor; and any
-  sponsor that has something to do can go on. All messages from outside count as those of one sender. What is left open, the seed
-  decides: **with the same seed, the same program and the same input, the same turns run in the same order.**
+  `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A sponsor
+  of one thread is first in, first out as ever. In one of several threads any event that waits can be the next (one of
+  up to a thousand that have waited longest), unless it would overtake a message of the same sender to the same actor.
+  Any sponsor that has something to do can go on. All messages from outside count as those of one sender. What is left
+  open, the seed decides: **with the same seed, the same program and the same input, the same turns run in the same
+  order.**
 
   Input is what comes from outside: messages from processes, created actors, time.
 
@@ -55,10 +56,10 @@ defmodule Mote.Test do
   @doc """
   Runs actors under many orders of turns and checks that something is true after each.
 
-  For each seed a machine is started and paused; `graph` gets it, creates actors, sends to them, and gives whatever
+  For each seed a machine is started and paused; `graph` gets it, creates actors, sends to them, and returns whatever
   `property` needs. Then the machine runs until it is quiet, and `property` is called with what `graph` gave. It may ask
-  actors; it fails when it gives `false` or `nil`, raises (as `assert` does), exits (as `Mote.await/2` does) or throws. `graph` must not
-  ask or wait, since nothing runs yet.
+  actors; it fails when it returns `false` or `nil`, raises (as `assert` does), exits (as `Mote.await/2` does) or
+  throws. `graph` must not ask or wait, since nothing runs yet.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices. Among all that fail, the run with the fewest
   turns is taken. (A run that did not end in time is not repeated: each time would take as long again.) `Mote.Test.Failure`
@@ -218,6 +219,7 @@ defmodule Mote.Test do
       raise ArgumentError, "explore/3 chooses the schedule itself: give it :seeds"
     end
 
+    Machine.Options.known!(opts, [:seeds, :timeout], "explore/3")
     seeds = seeds!(Keyword.get(mine, :seeds, @seeds))
 
     {[seeds: seeds, timeout: Keyword.get(mine, :timeout, @timeout)],

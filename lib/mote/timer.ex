@@ -4,9 +4,9 @@ defmodule Mote.Timer do
 
   `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` give a timer; `cancel_timer(timer)`
   in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed around as any other term, in
-  and out of its machine, and every holder can cancel it, actors of other machines too; two terms of one timer are
-  equal. To behaviours it is a reference (`is_reference/1`) and no map; for the rest of Elixir it is this struct, whose
-  fields are no one's business.
+  and out of its machine. Every holder can cancel it, actors of other machines too. Two terms of one timer are equal. To
+  behaviours it is a reference (`is_reference/1`) and no map; for the rest of Elixir it is this struct, whose fields are
+  no one's business.
 
     * In a behaviour timers are armed and cancelled when the turn commits, in the order of the program; a turn that
       aborts does neither. `cancel_timer` is `:ok` for every reference, whatever has become of its timer, and
@@ -14,8 +14,8 @@ defmodule Mote.Timer do
     * Timers never fire early. Those of one thread fire in the order of their times, and those of one time in the order
       in which they were armed.
     * Once `cancel_timer` has taken effect the timer does not fire. If it has fired before, its message is on its way or
-      already there: then `Mote.cancel_timer/1` gives `false`.
-    * A timer keeps its target and its message alive, and both count against the machine's `:memory`: at its end a turn
+      already there: then `Mote.cancel_timer/1` returns `false`.
+    * A timer keeps its target and its message alive, and both count against the machine's `:memory`. At its end a turn
       that arms one is aborted, and `Mote.send_after/4` raises `Mote.Error` with the reason `:no_memory`. What is armed
       fires. When its sponsor is removed it goes to the first one.
     * A message that is due goes the way of any other that is sent in the sponsor where it was armed: `:inbox` refuses it
@@ -45,8 +45,9 @@ defmodule Mote.Timer do
       60_000
   """
 
-  alias Mote.{Address, Error, Machine, Native, Question}
-  alias Mote.Machine.{Long, Table}
+  alias Mote.{Address, Error, Machine, Native}
+  alias Mote.Machine.{Long, Question, Table}
+  require Long
 
   @enforce_keys [:machine, :key]
   defstruct [:machine, :key]
@@ -62,17 +63,7 @@ defmodule Mote.Timer do
     milliseconds!(milliseconds)
     sponsor = address.sponsor || sponsor
 
-    answer =
-      with word when word in [:big, :long] <- Native.send_after(machine, key, sponsor, message, milliseconds) do
-        again = &Native.send_after(machine, key, sponsor, message, milliseconds, &1)
-
-        Long.again(
-          word,
-          message,
-          again,
-          &Native.send_after_big(machine, key, sponsor, message, milliseconds, &1)
-        )
-      end
+    answer = Long.call(message, Native.send_after(machine, key, sponsor, message, milliseconds))
 
     with word when is_atom(word) <- answer do
       raise Error.from(word, address: address, sponsor: sponsor)
@@ -161,7 +152,7 @@ defmodule Mote.Timer do
   end
 
   defp no_timer(other) do
-    raise ArgumentError, "expected a timer as Mote.send_after/4 gives it, got: #{inspect(other)}"
+    raise ArgumentError, "expected a timer returned by Mote.send_after/4, got: #{inspect(other)}"
   end
 
   defimpl Inspect do

@@ -28,7 +28,8 @@ defmodule Mote.Trace do
   one could follow step by step.
   """
 
-  alias Mote.{Address, Error, Inspection, Machine, Native, Question}
+  alias Mote.{Address, Error, Inspection, Machine, Native}
+  alias Mote.Machine.Question
   alias Mote.Trace.{Printer, Turn}
 
   @enforce_keys [:machine, :ref, :number]
@@ -94,7 +95,7 @@ defmodule Mote.Trace do
   end
 
   def stop(other),
-    do: raise(ArgumentError, "expected a trace as Mote.trace/3 gives it, got: #{inspect(other)}")
+    do: raise(ArgumentError, "expected a trace as Mote.trace/3 returns it, got: #{inspect(other)}")
 
   defp ended(trace) do
     Native.machine_trace_end(trace.machine, trace.number)
@@ -191,7 +192,7 @@ defmodule Mote.Trace do
     filter = keyword!(filter, "the filter of trace/3", [:behaviour, :actor, :sponsor, :message])
     {module, name} = behaviour!(filter[:behaviour])
     sponsor = filter[:sponsor]
-    if sponsor != nil, do: Machine.Sponsor.name!(sponsor)
+    if sponsor != nil, do: Machine.SponsorOptions.name!(sponsor)
     {module, name, actor!(filter[:actor], native), sponsor, pattern!(Keyword.fetch(filter, :message))}
   end
 
@@ -252,7 +253,7 @@ defmodule Mote.Trace do
 
   defp step_sponsor!(opts) do
     sponsor = Keyword.get(keyword!(opts, "the options of step/2", [:sponsor]), :sponsor)
-    if sponsor != nil, do: Machine.Sponsor.name!(sponsor)
+    if sponsor != nil, do: Machine.SponsorOptions.name!(sponsor)
     sponsor
   end
 

@@ -20,8 +20,6 @@ defmodule Mote.Turn do
   over, beyond the first 64.
   """
 
-  import Mote.Raised, only: [is_raised: 1]
-
   alias Mote.Total.{Term, Work}
   alias Mote.Turn.Stage
 
@@ -57,13 +55,13 @@ defmodule Mote.Turn do
         }
 
   @doc """
-  Runs `fun`, the code of one turn, and collects what it staged. `fun` gives `:commit` or `:ignored`.
+  Runs `fun`, the code of one turn, and collects what it staged. `fun` returns `:commit` or `:ignored`.
 
   Options as for `Mote.Behaviour.turn/3`.
   """
   @spec run((... -> :commit | :ignored), keyword) :: t
   def run(fun, opts \\ []) do
-    case staged(fun, options!(opts)) do
+    case staged(fun, Map.new(options!(opts))) do
       {:commit, effects, become, unstashed, fuel} ->
         turn = %__MODULE__{effects: effects, become: become, unstashed: unstashed, fuel: fuel}
         collect(turn, effects)
@@ -75,13 +73,13 @@ defmodule Mote.Turn do
 
   @doc false
   # The same as it was staged; the options are right.
-  @spec staged((... -> :commit | :ignored), keyword) ::
+  @spec staged((... -> :commit | :ignored), map) ::
           {outcome :: term, [effect], become :: term, unstashed :: [term], fuel :: non_neg_integer}
   def staged(fun, opts) do
     outer = Stage.open(opts)
 
     try do
-      outcome = guarded(fn -> paid(fun.()) end)
+      outcome = guarded(fn -> paid(fun.()) end, fn reason, _stacktrace -> {:abort, reason} end)
       {effects, become, fuel} = Stage.contents()
       {outcome, effects, become, Stage.unstashed(), fuel}
     after
@@ -90,22 +88,60 @@ defmodule Mote.Turn do
   end
 
   @doc """
-  Runs `fun`, the code of a `defpure` function called from plain Elixir, and gives its value.
+  Runs `fun`, the code of a `defpure` function called from plain Elixir, and returns its value.
 
-  Raises `Mote.Abort` when it aborts.
+  Raises what Elixir would raise where it fails, and `Mote.Abort` when it aborts. The stacktrace names the functions as they are
+  written.
   """
   @spec pure((... -> value)) :: value when value: term
   def pure(fun) do
-    outer = Stage.open([])
+    outer = Stage.open(%{})
 
     try do
-      case guarded(fn -> {:value, fun.()} end) do
-        {:value, value} -> value
-        {:abort, reason} when is_raised(reason) -> raise Mote.Raised.exception(reason)
-        {:abort, reason} -> raise Mote.Abort, reason: reason
-      end
+      guarded(fun, &failed/2)
     after
       Stage.close(outer)
+    end
+  end
+
+  defp failed({:raised, {module, line, _operation}, _arguments} = reason, stacktrace),
+    do: reraise(Mote.Raised.exception(reason), frames(stacktrace) |> from_line(module, line))
+
+  defp failed(reason, stacktrace), do: reraise(Mote.Abort, [reason: reason], frames(stacktrace))
+
+  # Without those of Mote where it failed and where it was called.
+  defp frames(stacktrace) do
+    for {module, name, arity, place} <- stacktrace,
+        not own?(module),
+        do: {module, written(name), arity, place}
+  end
+
+  # A function whose last operation fails has no frame any more. Its line is known, but not its name.
+  defp from_line([{module, _, _, place} | _] = stacktrace, module, line) do
+    if place[:line] == line, do: stacktrace, else: [line(module, line) | stacktrace]
+  end
+
+  defp from_line(stacktrace, module, line), do: [line(module, line) | stacktrace]
+
+  defp line(module, line) do
+    source = if Code.ensure_loaded?(module), do: module.module_info(:compile)[:source]
+    {module, :__MODULE__, 0, [file: Path.relative_to_cwd(source || "nofile") |> to_charlist(), line: line]}
+  end
+
+  defp own?(module) do
+    case Atom.to_string(module) do
+      "Elixir.Mote.Turn" <> _ -> true
+      "Elixir.Mote.Total" <> _ -> true
+      "Elixir.Mote.Prelude." <> _ -> true
+      _ -> false
+    end
+  end
+
+  # The code of a function has a name of its own, beside that of the function that plain Elixir calls.
+  defp written(name) do
+    case Atom.to_string(name) do
+      "mote " <> name -> String.to_atom(name)
+      _ -> name
     end
   end
 
@@ -139,8 +175,9 @@ defmodule Mote.Turn do
 
   # What leaves the machine is written out when the turn ends.
   defp paid(:commit) do
-    {effects, _become, _fuel} = Stage.contents()
-    Work.pay_for_messages(for {target, message} <- sent(effects), Term.leaves?(target), do: message)
+    with {[_ | _] = effects, _become, _fuel} <- Stage.contents(),
+         do: Work.pay_for_messages(for {target, message} <- sent(effects), Term.leaves?(target), do: message)
+
     :commit
   end
 
@@ -154,15 +191,17 @@ defmodule Mote.Turn do
     end)
   end
 
-  defp guarded(fun) do
+  defp guarded(fun, aborted) do
     fun.()
   rescue
     # The only calls that generated code makes without knowing that they exist go to other modules. What is plain Elixir
     # is told as any Elixir.
     error in UndefinedFunctionError ->
-      if Stage.captured(), do: reraise(error, __STACKTRACE__), else: {:abort, :undefined_function}
+      if Stage.captured(),
+        do: reraise(error, __STACKTRACE__),
+        else: aborted.(:undefined_function, __STACKTRACE__)
   catch
-    :throw, {Stage, reason} -> {:abort, reason}
+    :throw, {Stage, reason} -> aborted.(reason, __STACKTRACE__)
   end
 
   defp collect(turn, effects) do

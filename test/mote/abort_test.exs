@@ -176,9 +176,24 @@ defmodule Mote.AbortTest do
     test "hears of a broken promise when somebody later in the chain was aborted",
          %{machine: machine} = context do
       %{careless: careless, known: known} = context
-      assert {:error, %Error{reason: :broken_promise}} = Mote.ask(careless, {:pass, [known]}, :infinity)
+      last = %{behaviour: {Scene, :worker}, reason: {:abort, :tired}}
+
+      assert {:error, %Error{reason: :broken_promise} = error} =
+               Mote.ask(careless, {:pass, [known]}, :infinity)
+
+      assert error.context == Map.merge(last, %{address: careless, sponsor: nil})
+      assert error.message =~ "one of Mote.AbortTest.Scene.worker: {:abort, :tired}"
       future = Future.future(Scene.careless(known), {:pass, [known]}, machine: machine)
-      assert %Error{reason: :broken_promise} = catch_error(Future.touch(future))
+      assert %Error{reason: :broken_promise} = error = catch_error(Future.touch(future))
+      assert error.context == Map.put(last, :future, future)
+      %{ref: ref} = ask = Mote.async(careless, {:pass, [known]})
+      assert_receive {^ref, :mote_failed, {:broken_promise, Scene, :worker, {:abort, :tired}}}, 20_000
+      # Held until here: to drop it would cancel it.
+      assert ask.ref == ref
+      assert {:broken_promise, _} = catch_exit(Mote.await(Mote.async(careless, {:pass, [known]}), :infinity))
+      # Nobody was aborted: there is nothing to say.
+      assert {:error, %Error{context: context}} = Mote.ask(careless, {:pass, []}, :infinity)
+      assert context == %{address: careless, sponsor: nil}
     end
 
     test "is answered by another one who has the customer", %{

@@ -11,7 +11,7 @@ defmodule Mote.AbroadTest do
     nodes
   end
 
-  defp listener(context), do: :peer.call(context.away, TwoNodes, :listener, [])
+  defp listener(context), do: :peer.call(context.away, TwoNodes, :listener, [], 30_000)
 
   defp heard(context, listener, count),
     do: :peer.call(context.away, TwoNodes, :heard, [listener, count], 30_000)
@@ -38,7 +38,7 @@ defmodule Mote.AbroadTest do
 
   test "one that is gone is as a process that is gone", context do
     listener = listener(context)
-    :peer.call(context.away, Process, :exit, [listener, :kill])
+    :peer.call(context.away, Process, :exit, [listener, :kill], 30_000)
     assert {%{foreign_out: 200, undelivered: 0}, :still_there} = at_home(context, :gone, [listener])
   end
 

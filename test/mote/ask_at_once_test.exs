@@ -180,14 +180,14 @@ defmodule Mote.AskAtOnceTest do
     assert Mote.ask(echo, customer) == {:ok, customer}
     Mote.gc(machine)
     for answer <- [1, 2], do: :ok = Mote.send(customer, answer)
-    assert Task.await(asking) == {:ok, 1}
+    assert Task.await(asking, 60_000) == {:ok, 1}
   end
 
   test "a customer that only a process holds is lost with it", %{machine: machine} do
     holder = spawn(fn -> receive(do: ({_customer, :who} -> :ok)) end)
     passer = Mote.create(machine, Escapes.passer(holder))
     asking = Task.async(fn -> Mote.ask(passer, :who) end)
-    assert {:error, %Error{reason: :broken_promise}} = Task.await(asking)
+    assert {:error, %Error{reason: :broken_promise}} = Task.await(asking, 60_000)
     assert Mote.info(machine).questions.broken == 1
   end
 
@@ -198,7 +198,7 @@ defmodule Mote.AskAtOnceTest do
     assert_receive {:mote_outbox, ^outbox}
     assert [{customer, :by_outbox}] = Outbox.take(outbox)
     Mote.send(customer, :taken)
-    assert Task.await(asking) == {:ok, :taken}
+    assert Task.await(asking, 60_000) == {:ok, :taken}
 
     later = Mote.create(machine, Escapes.later())
     asleep(machine)

@@ -3,7 +3,8 @@ defmodule Mote.AskTest do
   use ExUnitProperties
   import Mote.Eventually
 
-  alias Mote.{Actors, Customer, Error, Native, Question, Tally}
+  alias Mote.{Actors, Customer, Error, Native, Tally}
+  alias Mote.Machine.Question
 
   doctest Mote.Ask
 
@@ -109,7 +110,7 @@ defmodule Mote.AskTest do
     test "many at once are answered once each", %{machine: machine} do
       tally = Mote.create(machine, Tally.tally(0))
       many = fn -> for _ <- 1..500, do: Mote.ask!(tally, 1) end
-      answers = 1..8 |> Enum.map(fn _ -> Task.async(many) end) |> Task.await_many()
+      answers = 1..8 |> Enum.map(fn _ -> Task.async(many) end) |> Task.await_many(60_000)
       assert answers |> Enum.concat() |> Enum.sort() == Enum.to_list(1..4_000)
       assert counted(machine).turns == 4_000
     end
@@ -151,7 +152,7 @@ defmodule Mote.AskTest do
       asker = Task.async(fn -> Mote.ask_all(List.duplicate(silent, 100), :what) end)
       customers = for _ <- 1..100, do: assert_receive({%Customer{}, :what}) |> elem(0)
       for {customer, n} <- customers |> Enum.with_index() |> Enum.reverse(), do: Mote.send(customer, n)
-      assert Task.await(asker) == for(n <- 0..99, do: {:ok, n})
+      assert Task.await(asker, 60_000) == for(n <- 0..99, do: {:ok, n})
     end
 
     test "a machine that is killed answers nothing, and the others do", %{echo: echo, late: late} do
@@ -195,7 +196,7 @@ defmodule Mote.AskTest do
       task = Task.async(fn -> Question.put_all([lost], :infinity, &[address: &1], ask) end)
       assert_receive :asked
       Process.exit(doomed, :kill)
-      assert [error: %Error{reason: :machine_down}] = Task.await(task)
+      assert [error: %Error{reason: :machine_down}] = Task.await(task, 60_000)
     end
 
     test "takes an answer that was on its way at the deadline", %{echo: echo} do
@@ -238,7 +239,7 @@ defmodule Mote.AskTest do
           end)
         end
 
-      for _ <- askers, do: assert_receive(:asked, 5_000)
+      for _ <- askers, do: assert_receive(:asked)
       for asker <- askers, do: Process.exit(asker, :kill)
       eventually(fn -> Mote.info(machine).questions.open == 0 end)
       # First every timer is armed, then every one has fired.

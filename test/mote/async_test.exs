@@ -64,7 +64,7 @@ defmodule Mote.AsyncTest do
       ask = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
       waiting = Task.async(fn -> Process.sleep(20) && Mote.stop(machine) end)
       assert {:machine_down, _} = catch_exit(Mote.await(ask, :infinity))
-      Task.await(waiting)
+      Task.await(waiting, 60_000)
       nothing_left()
     end
 
@@ -85,12 +85,18 @@ defmodule Mote.AsyncTest do
     end
 
     test "or by a receive: then there is nothing to wait for, and the machine is not to blame", %{echo: echo} do
-      for wait <- [&Mote.await(&1, 0), &Mote.await_many([&1], 0), &Mote.ignore/1] do
-        %Ask{ref: ref} = ask = Mote.async(echo, 1)
-        receive do: ({^ref, 1} -> :ok)
-        assert_raise ArgumentError, ~r/was taken by a receive of this process/, fn -> wait.(ask) end
-        nothing_left(0)
-      end
+      # At the same time: each of them looks for seconds.
+      waits =
+        for wait <- [&Mote.await(&1, 0), &Mote.await_many([&1], 0), &Mote.ignore/1] do
+          Task.async(fn ->
+            %Ask{ref: ref} = ask = Mote.async(echo, 1)
+            receive do: ({^ref, 1} -> :ok)
+            assert_raise ArgumentError, ~r/was taken by a receive of this process/, fn -> wait.(ask) end
+            nothing_left(0)
+          end)
+        end
+
+      Task.await_many(waits, :infinity)
     end
 
     test "only where it was asked", %{echo: echo} do
@@ -103,7 +109,8 @@ defmodule Mote.AsyncTest do
             &Mote.await_many([&1]),
             &Mote.yield_many([&1])
           ] do
-        error = Task.async(fn -> assert_raise ArgumentError, fn -> wait.(ask) end end) |> Task.await()
+        error = Task.async(fn -> assert_raise ArgumentError, fn -> wait.(ask) end end) |> Task.await(60_000)
+
         assert Exception.message(error) =~ "belongs to #{inspect(self())}, the process that asked"
       end
 
@@ -121,7 +128,9 @@ defmodule Mote.AsyncTest do
 
       waits =
         Task.async(fn ->
-          result = Mote.Question.put(watched, :infinity, [], &Native.ask_async(native, key, nil, :keep, &1))
+          result =
+            Mote.Machine.Question.put(watched, :infinity, [], &Native.ask_async(native, key, nil, :keep, &1))
+
           send(me, {:left, Process.info(self(), [:messages, :monitors])})
           result
         end)
@@ -166,7 +175,7 @@ defmodule Mote.AsyncTest do
       assert_raise ArgumentError, ~r/options of async\/3/, fn -> Mote.async(echo, 1, timeout: 1) end
       assert_raise ArgumentError, ~r/expected a timeout/, fn -> Mote.await(Mote.async(echo, 1), -1) end
 
-      assert_raise ArgumentError, ~r/expected a proper list of questions as Mote.async\/3 gives them/, fn ->
+      assert_raise ArgumentError, ~r/expected a proper list of questions as Mote.async\/3 returns them/, fn ->
         Mote.await_many(Mote.async(echo, 1))
       end
 
@@ -177,7 +186,7 @@ defmodule Mote.AsyncTest do
             &Mote.await_many([&1]),
             &Mote.yield_many([&1])
           ] do
-        assert_raise ArgumentError, ~r/expected what Mote.async\/3 gives, got: :ask/, fn -> wait.(:ask) end
+        assert_raise ArgumentError, ~r/expected what Mote.async\/3 returns, got: :ask/, fn -> wait.(:ask) end
       end
 
       ask = Mote.async(echo, 1)
@@ -185,7 +194,7 @@ defmodule Mote.AsyncTest do
       for list <- [:asks, ask, [ask | ask], [ask | :asks]],
           wait <- [&Mote.await_many/1, &Mote.yield_many/1] do
         assert_raise ArgumentError,
-                     ~r/expected a proper list of questions as Mote.async\/3 gives them, got: /,
+                     ~r/expected a proper list of questions as Mote.async\/3 returns them, got: /,
                      fn -> wait.(list) end
       end
 
@@ -207,16 +216,17 @@ defmodule Mote.AsyncTest do
     end
 
     test "answers are messages for who does not wait", %{echo: echo, machine: machine} do
-      %Ask{ref: ref} = Mote.async(echo, :hi)
+      %Ask{ref: ref} = answered = Mote.async(echo, :hi)
       assert_receive {^ref, :hi}
-      %Ask{ref: ref} = ask = Mote.async(Mote.create(machine, Actors.failing(1)), :hi)
+      %Ask{ref: ref} = aborted = Mote.async(Mote.create(machine, Actors.failing(1)), :hi)
       assert_receive {^ref, :mote_failed, {:aborted, Actors, :failing, {:abort, {1}}}}
-      %Ask{ref: ref} = Mote.async(Mote.create(machine, Holders.silent([])), :who_knows)
-      assert_receive {^ref, :mote_failed, :broken_promise}, 5_000
-      %Ask{ref: ref} = other = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
+      %Ask{ref: ref} = broken = Mote.async(Mote.create(machine, Holders.silent([])), :who_knows)
+      assert_receive {^ref, :mote_failed, :broken_promise}
+      %Ask{ref: ref} = kept = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
       :ok = Mote.stop(machine)
       assert_receive {^ref, :mote_failed, :machine_down}
-      assert ask != other
+      # Each is held until then: to drop it would cancel it.
+      assert [answered, aborted, broken, kept] |> Enum.uniq() |> length() == 4
     end
 
     test "dropping it cancels it", %{machine: machine} do

@@ -254,7 +254,7 @@ defmodule Mote.BadInputTest do
           %{address | key: :binary.copy(address.key)}
         end
         |> Task.async()
-        |> Task.await()
+        |> Task.await(60_000)
 
       eventually(fn -> match?({:error, %Error{reason: :unknown_address}}, Mote.ask(copy, 1)) end)
       assert_raise Error, ~r/as long as its term is kept whole/, fn -> Mote.send(copy, 1) end

@@ -83,7 +83,7 @@ defmodule Mote.BatchTest do
       targets = [a, a, b, c, self(), Mote.on(:side, a)]
       pairs = for n <- 1..600, target = Enum.at(targets, rem(n, 6)), do: {target, {rem(n, 6), n}}
       assert Mote.send_many(pairs) == :ok
-      :ok = Mote.drain(one)
+      :ok = Mote.drain(one, 60_000)
       heard = heard(two)
       for i <- 0..5, do: assert(for({^i, n} <- heard, do: n) == for(n <- 1..600, rem(n, 6) == i, do: n))
       assert Mote.send_many([]) == :ok

@@ -25,6 +25,32 @@ defmodule Mote.BeamSponsorBoundsTest do
     end
   end
 
+  # Turns that do more than the machine has memory for.
+  defmodule Large do
+    use Mote.Behaviour
+
+    defactor plain(kept) do
+      {_customer, {:send, n}} -> send self(), {:list, Enum.to_list(1..n)}
+      {_customer, {:become, n}} -> become kept: Enum.to_list(1..n)
+      {customer, :ping} -> send customer, {:pong, kept}
+    end
+
+    defactor any(kept), beam: true do
+      {_customer, {:send, n}} ->
+        send self(), {:list, Enum.to_list(1..n)}
+
+      {_customer, {:become, n}} ->
+        become kept: Enum.to_list(1..n)
+
+      # Written out, it has 2^40 parts.
+      {_customer, {:raise, n}} ->
+        raise ArgumentError, message: Enum.reduce(1..n, [], fn _, list -> [list, list] end)
+
+      {customer, :ping} ->
+        send customer, {:pong, kept}
+    end
+  end
+
   defp machine(io, opts \\ []) do
     {:ok, machine} =
       Mote.start_link([sponsors: [main: [], io: [beam: true, timeout: :infinity] ++ io]] ++ opts)
@@ -99,6 +125,22 @@ defmodule Mote.BeamSponsorBoundsTest do
     end
 
     @tag capture_log: true
+    test "ends a turn that does more than there is any for, at once and with a reason" do
+      machine = machine([max_concurrency: 2], memory: 16 * 1024 * 1024)
+
+      for behaviour <- [Large.plain([]), Large.any([])], request <- [:send, :become] do
+        large = Mote.create(machine, behaviour, sponsor: :io)
+        assert {:error, %Error{reason: :aborted} = error} = Mote.ask(large, {request, 3_000_000}, 60_000)
+        assert error.context.reason == :no_memory
+        assert {:ok, {:pong, []}} = Mote.ask(large, :ping, 60_000)
+      end
+
+      large = Mote.create(machine, Large.any([]), sponsor: :io)
+      assert {:error, %Error{reason: :aborted}} = Mote.ask(large, {:raise, 40}, 60_000)
+      assert :ok = Mote.drain(machine, 60_000)
+    end
+
+    @tag capture_log: true
     test "refuses what there is none for, and goes on when there is some again" do
       machine = machine([max_concurrency: 2], memory: 12 * 1024 * 1024)
       door = Mote.create(machine, Door.door(self()), sponsor: :io)
@@ -125,7 +167,10 @@ defmodule Mote.BeamSponsorBoundsTest do
     test "is told by top and info, with behaviour and age" do
       machine = machine(max_concurrency: 10)
       assert Mote.top(machine, by: :running) == []
-      assert %{running: 0, waiting: 0, longest: nil} = io(machine)
+      assert %{running: 0, waiting: 0, longest: nil, timeout: :infinity} = io(machine)
+      assert Mote.info(machine).sponsors.main.timeout == nil
+      :ok = Mote.add_sponsor(machine, :hasty, beam: true, timeout: 1_234)
+      assert Mote.info(machine).sponsors.hasty.timeout == 1_234
       [first, second] = doors = for _ <- 1..2, do: door(machine)
       turns = for door <- doors, do: blocked(machine, door)
       for n <- 1..5, do: Mote.send(second, n)

@@ -58,7 +58,11 @@ defmodule Mote.BeamSponsorEndsTest do
     eventually(fn -> Enum.find(links(pid(machine)), &manager?/1) end)
   end
 
-  defp workers(manager, machine), do: links(manager) -- [machine]
+  # Those that it watches, but for its keeper, which watches it.
+  defp workers(manager) do
+    [monitors: monitors, monitored_by: keepers] = Process.info(manager, [:monitors, :monitored_by])
+    for {:process, pid} <- monitors, pid not in keepers, do: pid
+  end
 
   defp manager?(pid) do
     with {:dictionary, dictionary} <- Process.info(pid, :dictionary) do
@@ -153,7 +157,7 @@ defmodule Mote.BeamSponsorEndsTest do
         for {_, turn, _} <- all, do: send(turn, :go_on)
         for {ask, _, _} <- all, do: assert(Mote.await(ask, 30_000) == :waited)
         # Those that wait for work, or are about to.
-        for worker <- workers(manager, pid(machine)), do: Process.exit(worker, :kill)
+        for worker <- workers(manager), do: Process.exit(worker, :kill)
       end
     end
 
@@ -163,7 +167,7 @@ defmodule Mote.BeamSponsorEndsTest do
         manager = manager(machine)
         actor = work(machine)
         {ask, _turn, monitor} = waits(actor)
-        for worker <- workers(manager, pid(machine)), do: Process.exit(worker, :kill)
+        for worker <- workers(manager), do: Process.exit(worker, :kill)
         assert_receive {:DOWN, ^monitor, _, _, _}, 30_000
         assert {:error, %Error{context: %{reason: {:crashed, :exit, :killed, _}}}} = Mote.yield(ask, 30_000)
         refute_received :effect

@@ -2,6 +2,8 @@ defmodule Mote.BeamSponsorKillTest do
   # Whatever is killed whenever, a turn of a beam sponsor has all of its effects or none: money is neither made nor lost.
   use ExUnit.Case, async: true
 
+  import Mote.Eventually
+
   defmodule Bank do
     use Mote.Behaviour
 
@@ -61,6 +63,12 @@ defmodule Mote.BeamSponsorKillTest do
     accounts = for _ <- 1..@accounts, do: Mote.create(machine, Bank.bound(1_000), sponsor: :io)
     killer = spawn_link(fn -> kill_workers(machine) end)
     assert_conserved(machine, accounts)
+    # It finds them.
+    eventually(fn ->
+      Mote.send(hd(accounts), {:pay, hd(accounts), 0})
+      Mote.info(machine).counters.aborts_crashed > 0
+    end)
+
     Process.unlink(killer)
     Process.exit(killer, :kill)
   end
@@ -102,12 +110,11 @@ defmodule Mote.BeamSponsorKillTest do
     end
   end
 
-  # Those that are linked to the process of all workers, which is linked to the machine's.
+  # Those that the process of all workers watches, which is linked to the machine's.
   defp kill_workers(machine) do
-    for manager <- links(machine),
+    for manager <- pids(machine, :links),
         Process.info(manager, :dictionary) |> manager?(),
-        worker <- links(manager),
-        worker != machine do
+        worker <- pids(manager, :monitors) do
       if :rand.uniform(4) == 1, do: Process.exit(worker, :kill)
     end
 
@@ -120,10 +127,14 @@ defmodule Mote.BeamSponsorKillTest do
 
   defp manager?(nil), do: false
 
-  defp links(pid) do
-    case Process.info(pid, :links) do
-      {:links, links} -> Enum.filter(links, &is_pid/1)
+  defp pids(pid, of) do
+    case Process.info(pid, of) do
+      {^of, all} -> Enum.flat_map(all, &pid/1)
       nil -> []
     end
   end
+
+  defp pid(pid) when is_pid(pid), do: [pid]
+  defp pid({:process, pid}) when is_pid(pid), do: [pid]
+  defp pid(_), do: []
 end

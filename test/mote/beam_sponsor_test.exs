@@ -149,7 +149,7 @@ defmodule Mote.BeamSponsorTest do
       assert_receive {:turn, pid}, 20_000
       monitor = Process.monitor(pid)
       capture_log(fn -> ends.(machine) end)
-      assert_receive {:DOWN, ^monitor, _, _, :killed}, 5_000
+      assert_receive {:DOWN, ^monitor, _, _, :killed}
     end
   end
 
@@ -300,8 +300,11 @@ defmodule Mote.BeamSponsorTest do
         eventually(fn -> Mote.ask(actor, :state, 20_000) == {:ok, :whole} end)
         refute_received :half
 
-        assert {:error, %Mote.Error{context: %{reason: :timeout}}} =
+        assert {:error, %Mote.Error{context: %{reason: :timeout}, message: message}} =
                  Mote.ask(actor, {:run, fn -> Process.sleep(:infinity) end}, 20_000)
+
+        assert message =~
+                 ":timeout (it took longer than :timeout in the options of its beam sponsor allows a turn)"
       end)
     end
 

@@ -122,6 +122,7 @@ defmodule Mote.DirectoryTest do
       assert Directory.send(tallies, :a, 1) == :ok
       assert Directory.ask(tallies, :a, :read) == {:ok, {:a, 1}}
       assert Directory.ask!(tallies, {:b, 1}, :read) == {{:b, 1}, 0}
+      assert_raise ArgumentError, ~r/ask by key with Mote.Directory.ask/, fn -> Mote.ask(tallies, :read) end
       for _ <- 1..2, do: assert_receive(:made)
       address = Directory.whereis(tallies, :a)
       assert Mote.ask(address, :read) == {:ok, {:a, 1}}
@@ -404,13 +405,16 @@ defmodule Mote.DirectoryTest do
       assert %Error{reason: :machine_down} = catch_error(Directory.start(machine))
     end
 
-    test "no memory", %{} do
+    test "no memory, until messages are handled" do
       machine = start_supervised!({Mote, memory: 16 * 1024 * 1024}, id: :small)
-      logs = Directory.start(machine, Actors.logs())
+      named = Directory.start(machine, Actors.named())
       text = String.duplicate("x", 100_000)
-      refused = Enum.find_value(1..10_000, &with(:ok <- Directory.send(logs, &1, text), do: nil))
+      # While nothing runs, all that was sent is kept. Afterwards nothing is: a tally ignores it.
+      :ok = Mote.pause(machine)
+      refused = Enum.find_value(1..10_000, &with(:ok <- Directory.send(named, "#{&1}", text), do: nil))
       assert {:error, %Error{reason: :no_memory}} = refused
-      eventually(fn -> match?({:ok, _}, Directory.ask(logs, 1, :entries)) end)
+      :ok = Mote.resume(machine)
+      eventually(fn -> match?({:ok, {"1", 0}}, Directory.ask(named, "1", :read)) end)
     end
 
     test "what is no directory, no behaviour of one, no option", %{machine: machine} do

@@ -67,7 +67,7 @@ defmodule Mote.FaultsTest do
       echo = Help.trap(machine)
       receive do {:EXIT, ^machine, {:fault, %{sponsor: :main}}} -> :ok end
       [] = Mote.OtherBEAM.threads()
-      for answer <- Task.await_many([drain | asks]), do: {:error, %Mote.Error{reason: :machine_down}} = answer
+      for answer <- Task.await_many([drain | asks], 60_000), do: {:error, %Mote.Error{reason: :machine_down}} = answer
       {:error, %Mote.Error{reason: :machine_down}} = Mote.ask(echo, 1)
       :error = Mote.Machine.Table.fetch(machine)
       :erlang.garbage_collect()

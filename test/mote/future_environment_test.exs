@@ -147,7 +147,7 @@ defmodule Mote.FutureEnvironmentTest do
             Future.touch(Future.future(&Sums.answer/0, [], environment: outer))
           end)
 
-        assert Task.await(task) == 42
+        assert Task.await(task, 60_000) == 42
         assert hd(Mote.info(machine).sponsors[outer.sponsor].threads).turns == 1
       end)
     end
@@ -203,7 +203,7 @@ defmodule Mote.FutureEnvironmentTest do
           error in Error -> assert error.reason == :machine_down
         end
 
-        assert Task.await(stopping) == :ok
+        assert Task.await(stopping, 60_000) == :ok
         assert Future.environment() == nil
       end
 

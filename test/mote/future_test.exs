@@ -20,6 +20,13 @@ defmodule Mote.FutureTest do
   # Keeps the first sponsor's only thread busy until `:go`-ing is over; gives a future of it.
   defp block(machine, steps \\ 10_000_000), do: Future.future(&Sums.spin/1, [steps], machine: machine)
 
+  # A future that is finished when this process sends something to the customer.
+  defp held(machine) do
+    future = Future.future(Sums.handing(self()), 1, machine: machine)
+    assert_receive {%Customer{} = customer, 1}
+    {future, customer}
+  end
+
   # Steps that take half a minute.
   @long 900_000_000
 
@@ -46,7 +53,7 @@ defmodule Mote.FutureTest do
       future = Future.future(&Sums.fib/1, [15], machine: machine)
       assert Future.touch(future) == 610
       assert Future.touch(future) == 610
-      assert Task.await(Task.async(fn -> Future.touch(future) end)) == 610
+      assert Task.await(Task.async(fn -> Future.touch(future) end), 60_000) == 610
       nothing_left()
     end
 
@@ -86,7 +93,7 @@ defmodule Mote.FutureTest do
 
     test "runs on the sponsor that is named", %{machine: machine} do
       assert Future.touch(Future.future(&Sums.answer/0, [], machine: machine, sponsor: :other)) == 42
-      :ok = Mote.drain(machine)
+      :ok = Mote.drain(machine, 60_000)
 
       assert %{main: %{threads: [%{turns: 0}]}, other: %{threads: [%{turns: 1}]}} =
                Mote.info(machine).sponsors
@@ -116,10 +123,12 @@ defmodule Mote.FutureTest do
     end
 
     test "gives up after the timeout, and can be called again", %{machine: machine} do
+      :ok = Mote.pause(machine)
       future = block(machine)
       error = assert_raise Error, ~r/was not finished within 1 ms/, fn -> Future.touch(future, 1) end
       assert error.reason == :timeout
       assert inspect(future) == "#Mote.Future<Mote.Sums.spin/1, open>"
+      :ok = Mote.resume(machine)
       assert Future.touch(future) == 10_000_000
       assert inspect(future) == "#Mote.Future<Mote.Sums.spin/1, finished>"
       nothing_left()
@@ -133,7 +142,7 @@ defmodule Mote.FutureTest do
       assert_receive {%Customer{} = customer, 1}
       :ok = Mote.stop(machine)
       assert is_struct(customer)
-      assert Task.await_many(waiting) == [:machine_down, :machine_down, :machine_down]
+      assert Task.await_many(waiting, 60_000) == [:machine_down, :machine_down, :machine_down]
       assert catch_error(Future.touch(open)).reason == :machine_down
       assert Future.wait_for(open) == :ok
       assert Future.touch(done) == 42
@@ -169,9 +178,10 @@ defmodule Mote.FutureTest do
 
   describe "waiting" do
     test "for one", %{machine: machine} do
-      future = block(machine)
+      {future, customer} = held(machine)
       assert {:error, %Error{reason: :timeout, context: %{future: ^future}}} = Future.wait_for(future, 1)
       refute Future.finished?(future)
+      Mote.send(customer, :done)
       assert Future.wait_for(future) == :ok
       assert Future.finished?(future)
       failed = Future.future(&Sums.failing/1, [1], machine: machine)
@@ -184,7 +194,7 @@ defmodule Mote.FutureTest do
       assert Future.wait_for_all(futures) == :ok
       assert Enum.all?(futures, &Future.finished?/1)
       assert Future.wait_for_all([]) == :ok
-      late = block(machine)
+      {late, _customer} = held(machine)
       assert {:error, %Error{reason: :timeout} = error} = Future.wait_for_all([hd(futures), late], 1)
       assert error.context == %{timeout: 1, future: late}
       Future.kill(late)
@@ -192,14 +202,15 @@ defmodule Mote.FutureTest do
     end
 
     test "for any", %{machine: machine} do
-      slow = block(machine)
-      behind = Future.future(&Sums.answer/0, [], machine: machine)
+      [{slow, last}, {behind, first}] = for _ <- 1..2, do: held(machine)
       beside = Future.future(&Sums.fib/1, [5], machine: machine, sponsor: :other)
       assert Future.wait_for_any([slow, behind, beside]) == {:ok, beside}
       assert {:error, %Error{reason: :timeout}} = Future.wait_for_any([slow, behind], 1)
-      assert Future.wait_for_any([behind, slow]) in [{:ok, behind}, {:ok, slow}]
+      Mote.send(first, :done)
+      assert Future.wait_for_any([slow, behind]) == {:ok, behind}
+      Mote.send(last, :done)
       :ok = Future.wait_for_all([slow, behind])
-      assert Future.wait_for_any([behind, slow]) == {:ok, behind}
+      assert Future.wait_for_any([slow, behind]) == {:ok, slow}
       assert_raise ArgumentError, fn -> Future.wait_for_any([]) end
       nothing_left()
     end
@@ -211,7 +222,7 @@ defmodule Mote.FutureTest do
       waiting = Task.async(fn -> Future.wait_for_any(futures) end)
       eventually(fn -> Mote.info(machine).questions.open == 6 end)
       :ok = Mote.stop(machine)
-      assert {:ok, %Future{}} = Task.await(waiting)
+      assert {:ok, %Future{}} = Task.await(waiting, 60_000)
       assert {:ok, %Future{}} = Future.wait_for_any(futures)
       assert length(customers) == 3
       nothing_left()
@@ -233,16 +244,18 @@ defmodule Mote.FutureTest do
 
   describe "kill" do
     test "what has not begun never runs", %{machine: machine} do
+      :ok = Mote.pause(machine)
       slow = block(machine)
       futures = for _ <- 1..10, do: Future.future(&Sums.answer/0, [], machine: machine)
       waiting = Task.async(fn -> catch_error(Future.touch(hd(futures))).reason end)
       eventually(fn -> Mote.info(machine).questions.open == 12 end)
       assert Future.kill_all(futures) == 10
-      assert Task.await(waiting) == :killed
+      assert Task.await(waiting, 60_000) == :killed
       assert catch_error(Future.touch(List.last(futures))).reason == :killed
       refute Future.kill(hd(futures))
+      :ok = Mote.resume(machine)
       assert Future.touch(slow) == 10_000_000
-      :ok = Mote.drain(machine)
+      :ok = Mote.drain(machine, 60_000)
       assert %{turns: 11, ignored: 10, sends: 1} = Mote.info(machine).counters
     end
 
@@ -270,7 +283,7 @@ defmodule Mote.FutureTest do
         waiting = Task.async(fn -> catch_error(Future.touch(future)).reason end)
         eventually(fn -> Mote.info(machine).questions.open == 2 end)
         assert Future.kill(future)
-        assert Task.await(waiting) == :killed
+        assert Task.await(waiting, 60_000) == :killed
         refute Future.kill(future)
         assert :ok = Mote.drain(machine, 5_000)
         counters = Mote.info(machine).counters
@@ -295,7 +308,7 @@ defmodule Mote.FutureTest do
       test "ends a call that nobody refers to any more, on the tier #{tier}" do
         machine = machine_of(unquote(tier))
         {pid, ref} = spawn_monitor(fn -> running(machine, &Sums.spin/1, [@long]) end)
-        assert_receive {:DOWN, ^ref, :process, ^pid, :normal}, 5_000
+        assert_receive {:DOWN, ^ref, :process, ^pid, :normal}
         assert :ok = Mote.drain(machine, 5_000)
         assert Mote.info(machine).counters.aborts_killed == 1
       end
@@ -306,7 +319,7 @@ defmodule Mote.FutureTest do
         Future.with_environment(machine, [max_threads: 1], fn -> Future.future(&Sums.spin/1, [@long]) end)
       end
 
-      future = Task.await(Task.async(leave))
+      future = Task.await(Task.async(leave), 60_000)
       assert catch_error(Future.touch(future)).reason == :killed
     end
 
@@ -314,7 +327,7 @@ defmodule Mote.FutureTest do
       future = Future.future(Sums.answers_and_works(self()), 1_000_000, machine: machine)
       assert Future.touch(future) == :first
       refute Future.kill(future)
-      assert_receive {:worked, 1_000_000}, 5_000
+      assert_receive {:worked, 1_000_000}
     end
 
     test "dropping it is killing it", %{machine: machine} do

@@ -146,16 +146,6 @@ defmodule Mote.HeldTest do
       end
     end
 
-    @tag not_under_stress: "it counts collections"
-    test "hastens collections: of questions that are answered not many are left" do
-      machine = start(gc: [min: 4 * @megabyte])
-      keeper = Mote.create(machine, Actors.keeper(1))
-
-      # In the heap they take half of what is between two collections. What a call answers itself leaves nothing there.
-      for _ <- 1..20_000, do: Mote.await(Mote.async(keeper, :get))
-      assert Mote.info(machine).gc.collections >= 1
-    end
-
     test "is given back after questions" do
       machine = start()
       silent = Mote.create(machine, Holders.silent([]))

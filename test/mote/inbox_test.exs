@@ -167,7 +167,7 @@ defmodule Mote.InboxTest do
       for pid <- dead, do: Process.exit(pid, :kill)
       eventually(fn -> not Enum.any?(dead, &Process.alive?/1) end)
       # While they wait, and with far more of them than schedulers, others run.
-      assert Task.await(Task.async(fn -> :done end)) == :done
+      assert Task.await(Task.async(fn -> :done end), 60_000) == :done
       Mote.resume(machine)
       eventually(fn -> not Enum.any?(alive, &Process.alive?/1) end)
       :ok = Mote.drain(machine, 60_000)
@@ -192,7 +192,7 @@ defmodule Mote.InboxTest do
       removed = wait.()
       eventually(fn -> Process.info(removed.pid, :status) == {:status, :waiting} end)
       :ok = Mote.remove_sponsor(machine, :small)
-      assert %Error{reason: :unknown_sponsor} = Task.await(removed)
+      assert %Error{reason: :unknown_sponsor} = Task.await(removed, 60_000)
 
       :ok = Mote.add_sponsor(machine, :small, inbox: 1, on_full: :wait)
       :ok = Mote.send(holder, @endless, sponsor: :small)
@@ -200,7 +200,7 @@ defmodule Mote.InboxTest do
       stopped = wait.()
       eventually(fn -> Process.info(stopped.pid, :status) == {:status, :waiting} end)
       :ok = Mote.stop(machine)
-      assert %Error{reason: :machine_down} = Task.await(stopped)
+      assert %Error{reason: :machine_down} = Task.await(stopped, 60_000)
     end
   end
 

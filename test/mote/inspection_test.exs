@@ -42,7 +42,7 @@ defmodule Mote.InspectionTest do
       assert %{pinned: :other, sponsor: :other, bytes: 16} = Mote.info(pinned)
       echo = Mote.create(machine, Actors.counter(0))
       Mote.send(echo, {:add, 1}, sponsor: :other)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert %{pinned: nil} = Mote.info(echo)
       :ok = Mote.remove_sponsor(machine, :other)
       # Its events go to the first one from now on.
@@ -62,7 +62,7 @@ defmodule Mote.InspectionTest do
 
       gone = Mote.create(machine, module.gone(1, 2))
       Mote.send(gone, :go)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert %{behaviour: :sink, bytes: 16} = Mote.info(gone)
       assert [%{behaviour: :sink, actors: 1}] = Mote.behaviours(machine, for: 0)
       assert Mote.info(gone).behaviour == :sink
@@ -214,7 +214,7 @@ defmodule Mote.InspectionTest do
 
   test "what is no graph is named" do
     for draw <- [&Graph.to_mermaid/1, &Graph.to_dot/1] do
-      assert_raise ArgumentError, "expected a graph as Mote.graph/2 gives it, got: :x", fn -> draw.(:x) end
+      assert_raise ArgumentError, "expected a graph returned by Mote.graph/2, got: :x", fn -> draw.(:x) end
     end
   end
 

@@ -141,7 +141,7 @@ defmodule Mote.LifecycleTest do
 
       Process.sleep(2)
       :ok = Mote.stop(machine)
-      for sender <- senders, do: assert(Task.await(sender) == :machine_down)
+      for sender <- senders, do: assert(Task.await(sender, 60_000) == :machine_down)
     end
 
     refute_receive _, 10

@@ -237,6 +237,26 @@ defmodule Mote.MachineTest do
       :sys.remove(machine, fn _, _, _ -> :ok end)
     end
 
+    defmodule Asking do
+      use Mote.Behaviour
+      defactor front(back), do: ({customer, question} -> send(back, {create(text(customer)), question}))
+      defactor back(count), do: ({customer, :ratio} -> send(customer, 1 / count))
+      defactor text(customer), do: (answer -> send(customer, "it is #{answer}"))
+    end
+
+    test "are told of without keeping the actors in the message" do
+      # Nothing else happens in the machine's process.
+      machine = start_supervised!({Mote, telemetry: [level: :none]})
+      front = Mote.create(machine, Asking.front(Mote.create(machine, Asking.back(0))))
+
+      log =
+        capture_log(fn ->
+          assert {:error, %Mote.Error{reason: :broken_promise}} = Mote.ask(front, :ratio, 60_000)
+        end)
+
+      assert log =~ "Asking.back aborted a turn"
+    end
+
     test "in masses are counted, and some of them logged" do
       machine = start_supervised!(Mote)
       failing = Mote.create(machine, Actors.failing(:again))

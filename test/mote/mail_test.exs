@@ -88,7 +88,7 @@ defmodule Mote.MailTest do
   } do
     for n <- [1, 15, 16, 17, 1_000, 20_000] do
       Mote.send(teller, {self(), 1, n})
-      assert :ok = Mote.drain(machine)
+      assert :ok = Mote.drain(machine, 60_000)
       assert waiting() == n
       assert numbers() == Enum.to_list(1..n)
     end
@@ -96,7 +96,7 @@ defmodule Mote.MailTest do
 
   test "what many turns send arrives in order", %{machine: machine} do
     Mote.send(Mote.create(machine, Actors.drip(self())), {1, 20_000})
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
     assert numbers() == Enum.to_list(1..20_000)
   end
 
@@ -104,7 +104,7 @@ defmodule Mote.MailTest do
     large = Enum.to_list(1..5_000)
     actor = Mote.create(machine, Actors.mixed(self(), large))
     Mote.send(actor, {1, 200})
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
 
     for n <- 1..200 do
       expected = Enum.to_list(1..20) ++ [%{map: n}, actor, large] ++ Enum.to_list(21..40)
@@ -131,10 +131,10 @@ defmodule Mote.MailTest do
       Mote.send(if(rem(k, 2) == 0, do: teller, else: other), {pid, round * 100, round * 100 + 10 * k})
     end
 
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
     for task <- tasks, do: send(task.pid, :told)
 
-    for {{_, got}, k} <- tasks |> Task.await_many() |> Enum.with_index() do
+    for {{_, got}, k} <- tasks |> Task.await_many(60_000) |> Enum.with_index() do
       assert got == Enum.flat_map(1..10, &Enum.to_list((&1 * 100)..(&1 * 100 + 10 * k)))
     end
   end
@@ -152,9 +152,9 @@ defmodule Mote.MailTest do
     Process.unlink(dead)
     Process.exit(dead, :kill)
     Mote.send(teller, {dead, 1, 3_000})
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
     Mote.send(teller, {self(), 1, 100})
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
     assert %{undelivered: 3_000, foreign_out: 100} = Mote.info(machine).counters
   end
 
@@ -169,9 +169,9 @@ defmodule Mote.MailTest do
     Mote.send(teller, {self(), 1_001, 1_001})
     assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)
     # Those for others do not.
-    assert Task.await(Task.async(fn -> Mote.ask!(teller, {self(), 1, 1}) end)) == :told
+    assert Task.await(Task.async(fn -> Mote.ask!(teller, {self(), 1, 1}) end), 60_000) == :told
     :ok = :sys.resume(postman)
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
     assert numbers() == Enum.to_list(1..1_001)
     assert Mote.info(machine).mail == 0
   end
@@ -213,7 +213,7 @@ defmodule Mote.MailTest do
     # As the machine asks it to; its carrier does not mind which node it is.
     for n <- 1..20 do
       send(postman, {:mote_abroad, self(), {:abroad, n}})
-      assert_receive {:abroad, ^n}, 10_000
+      assert_receive {:abroad, ^n}
     end
 
     Mote.send(rush, :stop)

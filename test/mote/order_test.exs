@@ -70,11 +70,11 @@ defmodule Mote.OrderTest do
     for _ <- 1..40 do
       Enum.each(askers, &ask_by(&1, log))
       Mote.send(log, :tick)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       Mote.send(log, {:ticks, 100})
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       Mote.send(log, :tick)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
     end
 
     assert Mote.info(machine).counters.stand_ins > 0

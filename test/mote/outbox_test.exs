@@ -95,7 +95,7 @@ defmodule Mote.OutboxTest do
       ]
 
       for term <- terms, do: Mote.send(says, term)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Outbox.take(outbox, 100) == terms
       assert Outbox.take(outbox) == []
       assert %{received: 20, waiting: 0, overflowed: 0, closed: false, capacity: 65_536} = Outbox.info(outbox)
@@ -106,11 +106,11 @@ defmodule Mote.OutboxTest do
       outbox = Outbox.open(machine)
       says = says(machine, outbox)
       for n <- 1..5, do: Mote.send(says, n)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert_receive {:mote_outbox, ^outbox}
       assert Outbox.take(outbox, 2) == [1, 2]
       Mote.send(says, 6)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Outbox.take(outbox, 4) == [3, 4, 5, 6]
       refute_received {:mote_outbox, _}
       assert Outbox.take(outbox, 1) == []
@@ -126,7 +126,7 @@ defmodule Mote.OutboxTest do
       says = says(machine, outbox)
       Mote.send(says, {:lost, 1})
       Mote.send(says, {:twice, 2})
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Outbox.take(outbox) == [2, 2]
     end
 
@@ -136,7 +136,7 @@ defmodule Mote.OutboxTest do
       # Some of them cannot be written in words.
       messages = for n <- 1..150, do: if(rem(n, 7) == 0 or n > 135, do: %{n: n}, else: {:n, n})
       Mote.send(says(machine, outbox), {:all, messages})
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert_receive {:mote_outbox, ^outbox}
       assert Outbox.take(outbox, 200) == Enum.take(messages, 140)
       refute_received {:mote_outbox, _}
@@ -150,7 +150,7 @@ defmodule Mote.OutboxTest do
       dead = spawn(fn -> :ok end)
       eventually(fn -> not Process.alive?(dead) end)
       Mote.send(says(machine, one), {:to, [one, one, self(), other, dead, self()], 70})
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       twice = Enum.flat_map(1..70, &[&1, &1])
       assert Outbox.take(one, 200) == twice
       assert Outbox.take(other, 200) == Enum.to_list(1..70)
@@ -174,7 +174,7 @@ defmodule Mote.OutboxTest do
       [one, two] = [start(), start()]
       outbox = Outbox.open(one)
       for machine <- [one, two], do: Mote.send(says(machine, outbox), :hello)
-      for machine <- [one, two], do: Mote.drain(machine)
+      for machine <- [one, two], do: Mote.drain(machine, 60_000)
       assert Outbox.take(outbox) == [:hello, :hello]
     end
 
@@ -182,7 +182,7 @@ defmodule Mote.OutboxTest do
       machine = start()
       outbox = Outbox.open(machine, capacity: 200_000)
       Mote.send(sender(machine, :a, outbox), 100_000)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Outbox.take(outbox, 100_000) == for(n <- 0..99_999, do: {:a, n})
     end
 
@@ -190,7 +190,7 @@ defmodule Mote.OutboxTest do
       machine = start()
       outbox = Outbox.open(machine)
       Mote.send(says(machine, outbox), Mote.create(machine, Actors.echo()))
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       :erlang.garbage_collect()
       Mote.gc(machine)
       assert [echo] = Outbox.take(outbox)
@@ -204,12 +204,12 @@ defmodule Mote.OutboxTest do
       outbox = Outbox.open(machine, capacity: 3)
       sender = sender(machine, :a, outbox)
       Mote.send(sender, 5)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert %{waiting: 3, received: 3, overflowed: 2} = Outbox.info(outbox)
       assert Mote.info(machine).counters.overflowed == 2
       assert Outbox.take(outbox, 2) == [a: 0, a: 1]
       Mote.send(sender, 1)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Outbox.take(outbox) == [a: 2, a: 5]
     end
   end
@@ -228,13 +228,13 @@ defmodule Mote.OutboxTest do
       assert_receive %Outbox{} = outbox
       sender = sender(machine, :a, outbox)
       Mote.send(sender, 3)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       monitor = Process.monitor(owner)
       send(owner, :stop)
       assert_receive {:DOWN, ^monitor, _, _, _}
       eventually(fn -> Outbox.info(outbox).closed end)
       Mote.send(sender, 2)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Outbox.take(outbox) == []
       assert Mote.info(machine).counters.undelivered == 5
     end
@@ -244,10 +244,10 @@ defmodule Mote.OutboxTest do
       outbox = Outbox.open(machine)
       sender = sender(machine, :a, outbox)
       Mote.send(sender, 2)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Outbox.close(outbox) == :ok
       Mote.send(sender, 2)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert Enum.to_list(Outbox.stream(outbox)) == [a: 0, a: 1]
       assert Mote.info(machine).counters.undelivered == 2
     end
@@ -256,7 +256,7 @@ defmodule Mote.OutboxTest do
       machine = start_supervised!({Mote, id: :ending})
       outbox = Outbox.open(machine)
       Mote.send(sender(machine, :a, outbox), 2)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       refute Outbox.info(outbox).closed
       stop_supervised!(:ending)
       assert %{closed: true, waiting: 2} = Outbox.info(outbox)
@@ -271,7 +271,7 @@ defmodule Mote.OutboxTest do
     outbox = Outbox.open(machine)
     ref = Mote.monitor(machine)
     Process.exit(machine, :kill)
-    assert_receive {:DOWN, ^ref, :process, ^machine, :killed}, 5_000
+    assert_receive {:DOWN, ^ref, :process, ^machine, :killed}
     eventually(fn -> Outbox.info(outbox).closed end)
     assert Outbox.take(outbox) == []
   end
@@ -283,7 +283,7 @@ defmodule Mote.OutboxTest do
       sender = sender(machine, :a, outbox)
       spawn(fn -> for _ <- 1..50, do: Process.sleep(1) && Mote.send(sender, 10) end)
       assert outbox |> Outbox.stream() |> Stream.map(&elem(&1, 1)) |> Enum.take(400) == Enum.to_list(0..399)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       refute_received {:DOWN, _, _, _, _}
     end
 
@@ -291,7 +291,7 @@ defmodule Mote.OutboxTest do
       machine = start()
       outbox = Outbox.open(machine)
       Mote.send(sender(machine, :a, outbox), 10)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert outbox |> Outbox.stream() |> Enum.take(3) == [a: 0, a: 1, a: 2]
       assert [{:a, 3} | _] = rest = Outbox.take(outbox)
       assert length(rest) == 7
@@ -302,13 +302,13 @@ defmodule Mote.OutboxTest do
       outbox = Outbox.open(machine)
       sender = sender(machine, :a, outbox)
       Mote.send(sender, 3)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert outbox |> Outbox.stream() |> Enum.take(1) == [a: 0]
       assert_received {:mote_outbox, ^outbox}
       assert outbox |> Outbox.stream() |> Enum.take(2) == [a: 1, a: 2]
       refute_received {:mote_outbox, ^outbox}
       Mote.send(sender, 2)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       assert_receive {:mote_outbox, ^outbox}
       assert Outbox.take(outbox) == [a: 3, a: 4]
       refute_received {:mote_outbox, ^outbox}
@@ -317,7 +317,7 @@ defmodule Mote.OutboxTest do
     test "is its owner's" do
       outbox = Outbox.open(start())
       task = Task.async(fn -> catch_error(Enum.take(Outbox.stream(outbox), 1)) end)
-      assert %ArgumentError{message: "#Mote.Outbox<" <> _} = Task.await(task)
+      assert %ArgumentError{message: "#Mote.Outbox<" <> _} = Task.await(task, 60_000)
     end
   end
 
@@ -328,7 +328,7 @@ defmodule Mote.OutboxTest do
     assert {:noreply, [], state} = Producer.handle_demand(3, state)
     Mote.send(sender, 5)
     assert_receive {:mote_outbox, ^outbox} = wake_up
-    Mote.drain(machine)
+    Mote.drain(machine, 60_000)
     assert {:noreply, [a: 0, a: 1, a: 2], state} = Producer.handle_info(wake_up, state)
     assert {:noreply, [a: 3, a: 4], {_, 8} = state} = Producer.handle_demand(10, state)
     Mote.send(sender, 1)
@@ -376,7 +376,7 @@ defmodule Mote.OutboxTest do
       senders = for name <- 0..3, do: sender(machine, name, outbox)
       for {name, n} <- bursts, do: Mote.send(Enum.at(senders, name), n)
       some = Enum.flat_map(takes, &Outbox.take(outbox, &1))
-      :ok = Mote.drain(machine)
+      :ok = Mote.drain(machine, 60_000)
       all = some ++ Outbox.take(outbox, 10_000)
 
       for name <- 0..3 do

@@ -2,7 +2,8 @@ defmodule Mote.QuestionTest do
   # Waits end, also when a message that was promised never comes.
   use ExUnit.Case, async: true
 
-  alias Mote.{Future, Machine, Native, Question, Sums}
+  alias Mote.{Future, Machine, Native, Sums}
+  alias Mote.Machine.Question
 
   setup do
     machine = start_supervised!(Mote)
@@ -22,9 +23,22 @@ defmodule Mote.QuestionTest do
   end
 
   test "for one that is lost", %{native: native, future: future} do
-    assert {:error, %{reason: :machine_down}} = Question.put(native, 1, [], lost(native, future))
-    assert {:ok, open} = Question.open(native, [], lost(native, future))
-    assert Question.any([{open, 1}], 1, fn 1 -> [] end) == nil
-    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
+    waits = [
+      fn -> assert {:error, %{reason: :machine_down}} = Question.put(native, 1, [], lost(native, future)) end,
+      fn ->
+        assert {:ok, open} = Question.open(native, [], lost(native, future))
+        assert Question.any([{open, 1}], 1, fn 1 -> [] end) == nil
+      end
+    ]
+
+    # At the same time: each of them looks for seconds.
+    waits
+    |> Enum.map(fn wait ->
+      Task.async(fn ->
+        wait.()
+        assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
+      end)
+    end)
+    |> Task.await_many(:infinity)
   end
 end

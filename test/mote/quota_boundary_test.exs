@@ -152,6 +152,7 @@ defmodule Mote.QuotaBoundaryTest do
 
             defactor teller(to) do
               {:tell, depth} -> send to, nested(depth, 1)
+              {customer, {:ask, depth}} -> send customer, nested(depth, 1)
               word -> send to, word
             end
 
@@ -165,15 +166,59 @@ defmodule Mote.QuotaBoundaryTest do
       machine = start_supervised!({Mote, memory: 64 * @megabyte})
       teller = Mote.create(machine, @shared.teller(self()))
       for word <- [:before, {:tell, 3}, {:tell, 24}, {:tell, 10}, :after], do: Mote.send(teller, word)
-      assert_receive :before, 5_000
-      assert_receive {{{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}, 5_000
-      assert_receive {{_, _}, {_, _}}, 5_000
-      assert_receive :after, 5_000
+      assert_receive :before
+      assert_receive {{{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}
+      assert_receive {{_, _}, {_, _}}
+      assert_receive :after
       assert %{overflowed: 1, aborts_fuel: 0} = Mote.info(machine).counters
       # Writing that out is more than a turn can pay for.
       Mote.send(teller, {:tell, 60})
-      assert Mote.drain(machine) == :ok
+      assert Mote.drain(machine, 60_000) == :ok
       assert %{overflowed: 1, aborts_fuel: 1} = Mote.info(machine).counters
+    end
+
+    test "is refused from outside before it is written out" do
+      machine = start_supervised!({Mote, memory: 64 * @megabyte})
+      counter = Mote.create(machine, @shared.counter(0))
+      # Of all this, 2^60 leaves, a process has sixty pairs.
+      nested = Enum.reduce(1..60, 1, fn _, x -> {x, x} end)
+      assert {:error, %Error{reason: :no_memory}} = Mote.send(counter, nested)
+      assert {:error, %Error{reason: :no_memory}} = Mote.ask(counter, nested)
+      assert {:error, %Error{reason: :no_memory}} = Mote.send(counter, List.duplicate(nested, 1_000_000))
+      assert_raise Error, fn -> Mote.create(machine, @shared.counter(nested)) end
+      # A part of a long binary that is not worth sharing, a hundred times.
+      part = :binary.part(:binary.copy("x", 200_000_000), 7, 1_000_000)
+      assert {:error, %Error{reason: :no_memory}} = Mote.send(counter, List.duplicate(part, 100))
+      assert Mote.info(machine).counters.refused_no_memory == 5
+      assert Mote.ask(counter, :get) == {:ok, 0}
+    end
+
+    test "is created with, from outside, if it fits" do
+      machine = start_supervised!({Mote, memory: 16 * @megabyte})
+      # Of eight bytes an element.
+      fits = Tuple.duplicate(1, 1_200_000)
+      assert Mote.ask(Mote.create(machine, @shared.counter(fits)), :get) == {:ok, fits}
+      assert_raise Error, fn -> Mote.create(machine, @shared.counter(Tuple.duplicate(1, 2_400_000))) end
+    end
+
+    test "is told as what it is to whoever asked" do
+      machine = start_supervised!({Mote, memory: 64 * @megabyte})
+      teller = Mote.create(machine, @shared.teller(self()))
+      assert {:ok, {{1, 1}, {1, 1}}} = Mote.ask(teller, {:ask, 2})
+
+      assert {:error, %Error{reason: :answer_too_large, message: message}} =
+               Mote.ask(teller, {:ask, 24}, :infinity)
+
+      assert message =~ ~r/larger than the machine's memory/
+      %{ref: ref} = ask = Mote.async(teller, {:ask, 24})
+      assert_receive {^ref, :mote_failed, :answer_too_large}, 20_000
+      # Held until here: to drop it would cancel it.
+      assert ask.ref == ref
+      assert {:answer_too_large, _} = catch_exit(Mote.await(Mote.async(teller, {:ask, 24}), :infinity))
+      future = Mote.Future.future(@shared.teller(self()), {:ask, 24}, machine: machine)
+      assert %Error{reason: :answer_too_large} = catch_error(Mote.Future.touch(future))
+      assert %{overflowed: 4} = Mote.info(machine).counters
+      assert Mote.info(machine).questions == %{open: 0, broken: 0}
     end
 
     test "is lost on its way to another machine as well" do

@@ -220,8 +220,8 @@ defmodule Mote.QuotaTest do
         counter = Mote.create(machine, Actors.counter(0))
         for n <- 1..5, do: Mote.send(counter, [n])
         # Two threads keep no order.
-        :ok = Mote.drain(machine)
-        5 = Mote.ask!(counter, :read)
+        :ok = Mote.drain(machine, 60_000)
+        5 = Mote.ask!(counter, :read, 60_000)
         :ok = Mote.stop(machine)
       end
 

@@ -63,6 +63,16 @@ defmodule Mote.RaisedLibraryTest do
           {:floor_div, {2 ** 64, 0}, ArithmeticError},
           {:pow, {10_000, -1}, ArithmeticError},
           {:pow, {2, 2 ** 64}, SystemLimitError},
+          {:parse, {String.duplicate("z", 210_000), 36}, SystemLimitError},
+          {:parse, {String.duplicate("7", 400_000)}, SystemLimitError},
+          {:parse, {"7", 37}, ArgumentError},
+          {:undigits, {List.duplicate(1, 1_100_000), 2}, SystemLimitError},
+          {:undigits, {[1, 2], 2}, ArgumentError},
+          {:undigits, {List.duplicate(1, 20) ++ [2], 2}, ArgumentError},
+          {:undigits, {List.duplicate(1, 20) ++ [:a], 2}, FunctionClauseError},
+          {:undigits, {[1 | 2], 2}, FunctionClauseError},
+          # Put together, they would take minutes.
+          {:undigits, {List.duplicate(1, 20), 3 ** 600_000}, SystemLimitError},
           {:mod, {2 ** 2_000_000, 0}, FunctionClauseError}
         ] do
       raised = Raised.exception({:raised, {Reader, 7, {Integer, name}}, arguments})

@@ -58,7 +58,7 @@ defmodule Mote.SlicesTest do
   test "taking much counts as work of who takes", %{machine: machine} do
     outbox = Outbox.open(machine, capacity: 100_000)
     Mote.send(Mote.create(machine, Actors.fill(outbox)), {50_000, 0, 0})
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
     assert reductions(fn -> assert length(Outbox.take(outbox, 100_000)) == 100_000 end) > 20_000
   end
 
@@ -66,7 +66,7 @@ defmodule Mote.SlicesTest do
     outbox = Outbox.open(machine)
     large = Enum.map(1..10_000, &{&1, :pair})
     Mote.send(Mote.create(machine, Actors.fill(outbox)), {2, 3, large})
-    assert :ok = Mote.drain(machine)
+    assert :ok = Mote.drain(machine, 60_000)
     plain = [plain: 1, plain: 2]
     assert Outbox.take(outbox, 4) == plain ++ [large, large]
     assert Outbox.take(outbox, 100) == [large] ++ plain
@@ -106,7 +106,7 @@ defmodule Mote.SlicesTest do
         spawn_link(fn ->
           outbox = Outbox.open(machine, capacity: 100_000)
           Mote.send(Mote.create(machine, Actors.fill(outbox)), {0, 20_000, %{a: self()}})
-          :ok = Mote.drain(machine)
+          :ok = Mote.drain(machine, 60_000)
           send(test, :filled)
           receive(do: (:end -> :ok))
         end)

@@ -199,7 +199,7 @@ defmodule Mote.TelemetryTest do
       assert_receive {:DOWN, ^monitor, _, _, _}
       rush = Mote.create(machine, Mote.TelemetryTest.Rush.rush(gone))
       for n <- [1, 100], do: Mote.send(rush, n)
-      :ok = Mote.drain(machine)
+      :ok = Mote.drain(machine, 60_000)
       assert undelivered(machine, 101) == 0
       assert Mote.info(machine).counters.undelivered == 101
       refute_receive {[:mote, :machine, :undelivered], _, _, %{machine: ^machine}}, 50
@@ -251,7 +251,7 @@ defmodule Mote.TelemetryTest do
         Mote.pause(machine)
         for n <- 1..11, do: Mote.send(echo, n, sponsor: :short)
         Mote.resume(machine)
-        Mote.drain(machine)
+        Mote.drain(machine, 60_000)
         :ok = Mote.remove_sponsor(machine, :short)
         {stats, %{sponsor: :short}} = next(machine, [:sponsor, :stats])
         assert %{threads: 2, asleep: 0, inbox: 0, queued: 0, waiting: 0} = stats
@@ -316,7 +316,7 @@ defmodule Mote.TelemetryTest do
       failing = Mote.create(machine, Actors.failing(:again))
       :sys.suspend(machine)
       for n <- 1..100, do: Mote.send(failing, n, sponsor: :short)
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       :ok = Mote.remove_sponsor(machine, :short)
       :sys.resume(machine)
       {%{count: 90}, %{sponsor: :short}} = next(machine, [:turn, :unreported])

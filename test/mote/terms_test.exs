@@ -92,7 +92,7 @@ defmodule Mote.TermsTest do
           :ok
         end)
 
-      :ok = Task.await(task)
+      :ok = Task.await(task, 60_000)
       :erlang.garbage_collect()
       Mote.ask!(echo, :still_there)
 

@@ -292,7 +292,7 @@ defmodule Mote.TestTest do
       assert text =~ "schedule: #{inspect(failure.schedule)}"
 
       assert text =~
-               "    8  main Mote.TestTest.Scene.account(20) <- {:take, 80}\n         become Mote.TestTest.Scene.account(-60)"
+               "    8  #{inspect(List.last(failure.turns).actor)} main Mote.TestTest.Scene.account(20) <- {:take, 80}\n         become Mote.TestTest.Scene.account(-60)"
 
       machine = start_supervised!({Mote, schedule: failure.schedule, sponsors: [main: [threads: 2]]})
       :ok = Mote.pause(machine)
@@ -327,6 +327,10 @@ defmodule Mote.TestTest do
       failure = assert_raise Failure, fn -> Test.explore(last, in_order?, seeds: 30, sponsors: sponsors) end
       assert {:seeded, seed, choices} = failure.schedule
       assert failure.kind == :property and choices in 1..2
+
+      for turn <- failure.turns,
+          do: assert(Exception.message(failure) =~ "  #{inspect(turn.actor)} #{turn.sponsor} ")
+
       # One choice less, and it holds.
       Test.explore(last, in_order?, seeds: [seed], sponsors: [one: [threads: 1], many: [threads: 1]])
       machine = machine({:seeded, seed, choices - 1})
@@ -399,6 +403,7 @@ defmodule Mote.TestTest do
       end
 
       assert_raise ArgumentError, ~r/unknown option :threads/, fn -> run.(threads: 2) end
+      assert_raise ArgumentError, ~r/explore\/3 are :seeds, :timeout, :name,/, fn -> run.(runs: 2) end
       assert_raise ArgumentError, ~r/keyword list, got: 5/, fn -> run.(5) end
       assert_raise ArgumentError, ~r/two functions of one argument/, fn -> Test.explore(1, 2) end
     end

@@ -52,7 +52,7 @@ defmodule Mote.ThreadsTest do
 
   test "sleep when there is nothing to do" do
     {:ok, machine} = Mote.start_link(name: M2, sponsors: [many: [threads: 8]])
-    :ok = Mote.drain(machine)
+    :ok = Mote.drain(machine, 60_000)
     eventually(fn -> asleep?("M2-many", 8, 500) end)
     :ok = Mote.stop(machine)
   end

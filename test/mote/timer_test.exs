@@ -174,12 +174,12 @@ defmodule Mote.TimerTest do
       timer = arm.()
       there = Mote.create(abroad, Actors.forward(Mote.create(home, Programs.regretting())))
       Mote.send(Mote.create(home, Actors.forward(there)), {timer, :commit})
-      for machine <- [home, abroad, home], do: assert(Mote.drain(machine) == :ok)
+      for machine <- [home, abroad, home], do: assert(Mote.drain(machine, 60_000) == :ok)
       assert Mote.cancel_timer(timer) == false
       # And there, the same way.
       timer = arm.()
       Mote.send(Mote.create(home, Actors.forward(regretting)), {timer, :commit})
-      for machine <- [home, abroad], do: assert(Mote.drain(machine) == :ok)
+      for machine <- [home, abroad], do: assert(Mote.drain(machine, 60_000) == :ok)
       assert Mote.cancel_timer(timer) == false
 
       assert Mote.advance(home, 1_000) == :ok
@@ -196,7 +196,7 @@ defmodule Mote.TimerTest do
     alarms = alarms(machine)
     Mote.send(alarms, {:arm, 0, :now})
     Mote.send_after(alarms, {:chain, 1, 0, :then}, 0)
-    assert Mote.drain(machine) == :ok
+    assert Mote.drain(machine, 60_000) == :ok
     assert heard() == []
     assert Mote.advance(machine, 0) == :ok
     assert heard() == [:now, {:then, 0}]

@@ -4,7 +4,7 @@ defmodule Mote.Disassemble do
 
   Only for tests: it reads what `Mote.Behaviour.Encode` writes, without the care that foreign bytes would need.
   """
-  import Mote.Sized, only: [sized: 1]
+  import Mote.Internal.Sized, only: [sized: 1]
 
   alias Mote.Behaviour.Primitives
 

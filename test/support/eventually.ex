@@ -18,8 +18,26 @@ defmodule Mote.Eventually do
   def asleep(machine) do
     eventually(fn ->
       [%{asleep: asleep, threads: [thread]}] = Map.values(Mote.info(machine).sponsors)
-      asleep == 1 and thread.parks > 0
+      # It is counted as asleep a moment before a caller can stand in for it; then the machine is quiet.
+      asleep == 1 and thread.parks > 0 and Mote.drain(machine, 60_000) == :ok
     end)
+  end
+
+  @doc """
+  Collects as soon as this node holds `held` addresses of the machine: it lets go of one when it collects the process that has
+  had it.
+  """
+  @spec collect(Mote.Machine.t(), non_neg_integer) :: term
+  def collect(machine, held) do
+    :erlang.garbage_collect()
+
+    eventually(fn ->
+      collected? = Mote.info(machine).references == held
+      unless collected?, do: Enum.each(Process.list(), &:erlang.garbage_collect/1)
+      collected?
+    end)
+
+    Mote.gc(machine)
   end
 
   defp eventually(fun, deadline) do

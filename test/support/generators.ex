@@ -333,7 +333,7 @@ defmodule Mote.Generators do
     receive do
       message -> [message | flush(messages - 1)]
     after
-      if(messages > 0, do: 2_000, else: 0) -> []
+      if(messages > 0, do: 30_000, else: 0) -> []
     end
   end
 

@@ -23,7 +23,7 @@ defmodule Mote.Hearing do
 
       for message <- messages do
         Mote.send(actor, message)
-        assert Mote.drain(machine) == :ok
+        assert Mote.drain(machine, 60_000) == :ok
       end
 
       assert {tier, flush()} == {tier, simulated}

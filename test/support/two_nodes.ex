@@ -49,6 +49,9 @@ defmodule Mote.TwoNodes do
     end
   end
 
+  # A node that has just started shares its cores with all other tests.
+  @patience 60_000
+
   @doc "Starts them, linked to the calling process."
   @spec start() :: {:ok, %{home: pid, away: pid, node: node}} | {:error, term}
   def start do
@@ -56,9 +59,9 @@ defmodule Mote.TwoNodes do
 
     with {:ok, away, node} <- peer(port, ["-name", "away@127.0.0.1"]),
          {:ok, home, _} <- peer(port, ["-name", "home@127.0.0.1", "-dist_listen", "false"]) do
-      {:ok, _} = :peer.call(home, Application, :ensure_all_started, [:mote])
+      {:ok, _} = :peer.call(home, Application, :ensure_all_started, [:mote], @patience)
 
-      case :peer.call(home, Node, :connect, [node]) do
+      case :peer.call(home, Node, :connect, [node], @patience) do
         true -> {:ok, %{home: home, away: away, node: node}}
         answer -> {:error, {:connect, answer}}
       end
@@ -88,7 +91,7 @@ defmodule Mote.TwoNodes do
       :peer.start_link(%{
         connection: :standard_io,
         args: Enum.map(args, &to_charlist/1) ++ paths,
-        wait_boot: 60_000
+        wait_boot: @patience
       })
 
     Process.group_leader(self(), leader)
@@ -110,9 +113,9 @@ defmodule Mote.TwoNodes do
     end
   end
 
-  @doc "What a listener of this node has got, once that is so many, or after ten seconds."
+  @doc "What a listener of this node has got, once that is so many, or after a minute."
   @spec heard(pid, non_neg_integer) :: [term]
-  def heard(listener, count, tries \\ 200) do
+  def heard(listener, count, tries \\ 1_200) do
     send(listener, {__MODULE__, self()})
 
     receive do
@@ -131,7 +134,7 @@ defmodule Mote.TwoNodes do
   def count(to, in_one, last) do
     machine = machine()
     Mote.send(Mote.create(machine, Ours.counting(to)), {1, in_one, last})
-    :ok = Mote.drain(machine)
+    :ok = Mote.drain(machine, 60_000)
     counters = Mote.info(machine).counters
     Mote.stop(machine)
     counters
@@ -149,7 +152,7 @@ defmodule Mote.TwoNodes do
     other = machine()
     far = Mote.create(other, Mote.Actors.echo())
     Mote.send(Mote.create(machine, Mote.Actors.forward(far)), {to, {:between, to}})
-    Process.sleep(50)
+    for machine <- [machine, other, machine], do: :ok = Mote.drain(machine, 60_000)
     Enum.each([machine, other], &Mote.stop/1)
   end
 

@@ -67,7 +67,7 @@ defmodule Mote.World do
     :ok = Mote.pause(machine)
     scenario.(%__MODULE__{machine: machine})
     :ok = Mote.resume(machine)
-    :ok = Mote.drain(machine)
+    :ok = Mote.drain(machine, 60_000)
 
     Map.new(Process.delete({__MODULE__, :names}), fn {name, ear} ->
       {name, GenServer.call(ear, :heard)}

@@ -29,7 +29,12 @@ defmodule Mote.Behaviour.Beam do
   @spec self() :: Mote.Address.t()
   def self, do: Stage.me()
 
-  @doc "Sends a message when the turn ends."
+  @doc """
+  Sends a message when the turn ends.
+
+  By the sponsor of the turn: an actor that is not pinned comes along, and its turns are beam turns from then on. Pin one that
+  gets many messages of beam turns, or send to it by `sendx/3`.
+  """
   @spec send(term, message) :: message when message: term
   def send(target, message), do: Stage.send(target, message)
 

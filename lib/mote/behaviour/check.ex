@@ -19,7 +19,7 @@ defmodule Mote.Behaviour.Check do
     groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Error.map(order, &code(groups[&1], names))
-    # As in Elixir, nothing is made of them.
+    # Private functions that nobody calls become no code, as in Elixir.
     named = Beam.named(env)
     {codes, uncalled} = Calls.split(codes, named)
     # What has fewer arguments because of defaults is nothing that somebody has written.

@@ -4,17 +4,17 @@ defmodule Mote.Behaviour.Compiler do
   @moduledoc false
 
   alias Mote.Behaviour.{
-    Beams,
     Check,
     Code,
     Defaults,
     Delegate,
     Encode,
     Error,
-    Errors,
+    Failures,
     Flow,
     IR,
     Loops,
+    Placement,
     Primitives,
     Syntax
   }
@@ -132,9 +132,11 @@ defmodule Mote.Behaviour.Compiler do
     mode = Module.get_attribute(env.module, :mote_errors)
     Module.delete_attribute(env.module, :mote_errors)
     unit = Loops.unit(checked)
-    Beams.unit(unit, env)
-    unit = unit |> Flow.unit() |> Errors.unit(mode)
-    {binary, hash} = unit |> IR.unit() |> Encode.unit()
+    Placement.unit(unit, env)
+    unit = unit |> Flow.unit() |> Failures.unit(mode)
+    instructions = IR.unit(unit)
+    {binary, hash} = Encode.unit(instructions)
+    encoded = {binary, hash, lines(instructions)}
     delegates = Enum.filter(definitions, &(&1.kind == :delegate))
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
     Module.delete_attribute(env.module, :mote_required)
@@ -145,10 +147,21 @@ defmodule Mote.Behaviour.Compiler do
     called = for code <- unit.codes, do: {code.name, code.arity}
 
     [
-      Plain.unit(unit, delegates, required, binary, hash),
+      Plain.unit(unit, delegates, required, encoded),
       Plain.Specs.moved(own, called, env),
       Maps.literals(env)
     ]
+  end
+
+  # For each function and then each behaviour of the encoded unit: name and arity, its line, the names of its parameters, and
+  # the lines of its instructions; as bytes, since nobody reads them unless asked to (`Mote.Native.Explanation`).
+  defp lines(%{functions: functions, behaviours: behaviours}) do
+    functions = for f <- functions, do: Tuple.insert_at(f.source, 0, {f.name, f.arity})
+
+    behaviours =
+      for b <- behaviours, do: b |> Map.get(:source, {0, [], []}) |> Tuple.insert_at(0, {b.name, b.captures})
+
+    :erlang.term_to_binary({functions, behaviours}, [:compressed, minor_version: 2])
   end
 
   # What was noted, in the order of the module.

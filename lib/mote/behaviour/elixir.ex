@@ -8,12 +8,12 @@ defmodule Mote.Behaviour.Elixir do
   # called for is looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Beam, Code, Delegate, Errors, Flow, IR}
+  alias Mote.Behaviour.{AST, Beam, Code, Delegate, Failures, Flow, IR}
   alias Mote.Behaviour.Elixir.{Forms, Match}
 
   @doc "The code to be put at the end of the module."
-  @spec unit(map, [map], [module], binary, non_neg_integer) :: Macro.t()
-  def unit(unit, delegates, required, binary, hash) do
+  @spec unit(map, [map], [module], {binary, non_neg_integer, binary}) :: Macro.t()
+  def unit(unit, delegates, required, {binary, hash, lines}) do
     {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
     public = Enum.filter(functions, & &1.public)
     delegated = for %{delegate: {module, _, _}} when module != nil <- delegates, do: module
@@ -52,6 +52,7 @@ defmodule Mote.Behaviour.Elixir do
       @doc false
       def __mote__(:unit), do: unquote(binary)
       def __mote__(:hash), do: unquote(hash)
+      def __mote__(:lines), do: unquote(lines)
       def __mote__(:behaviours), do: unquote(names(actors))
       def __mote__(:functions), do: unquote(names(public))
       def __mote__(:effects), do: unquote(functions |> Enum.filter(&written_effect?/1) |> names())
@@ -266,7 +267,7 @@ defmodule Mote.Behaviour.Elixir do
     do:
       Forms.remote(
         Mote.Total.Must,
-        Errors.primitive(operation),
+        Failures.primitive(operation),
         [Macro.escape(where) | Enum.map(es, &expr/1)],
         l
       )

@@ -123,9 +123,10 @@ defmodule Mote.Behaviour.Error do
       |> Enum.take(3)
       |> Enum.map(&elem(&1, 2))
 
-    case close do
-      [] -> ""
-      names -> ". Did you mean #{Enum.join(names, ", ")}?"
+    case Enum.split(close, -1) do
+      {[], []} -> ""
+      {[], [name]} -> ". Did you mean #{name}?"
+      {names, [last]} -> ". Did you mean #{Enum.join(names, ", ")} or #{last}?"
     end
   end
 

@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.IR do
   # Sixth pass: the checked, loop-free Mote AST -> instructions of guides/ir.md, still with names for functions and
   # terms for constants (`encode.ex` numbers them). This file does the expressions; conditions and guards are in
-  # `ir/tests.ex`, patterns and clauses in `ir/match.ex`, the list of instructions under construction in
+  # `ir/conditions.ex`, patterns and clauses in `ir/match.ex`, the list of instructions under construction in
   # `ir/builder.ex`, what need not be calculated again in `ir/known.ex`, registers and labels in `ir/registers.ex`.
   #
   # Code is generated towards a destination:
@@ -13,8 +13,8 @@ defmodule Mote.Behaviour.IR do
   #     :done     the behaviour ends
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code, Errors, Flow}
-  alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Tests}
+  alias Mote.Behaviour.{AST, Code, Failures, Flow}
+  alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Conditions}
   alias Mote.Total.Work
 
   import Builder, only: [emit: 2, finish: 3, fresh: 1, label: 1, place: 2, stop: 2]
@@ -70,13 +70,13 @@ defmodule Mote.Behaviour.IR do
   end
 
   defp function(code, unit) do
-    {registers, instructions} = code(code, :return, unit)
+    {registers, instructions, source} = code(code, :return, unit)
     fields = %{name: code.name, arity: code.arity, registers: registers, effects: code.effects}
-    Map.put(fields, :code, instructions)
+    Map.merge(fields, %{code: instructions, source: source})
   end
 
   defp behaviour(code, unit) do
-    {registers, instructions} = code(code, :done, unit)
+    {registers, instructions, source} = code(code, :done, unit)
 
     fields = %{
       name: code.name,
@@ -86,20 +86,23 @@ defmodule Mote.Behaviour.IR do
       beam: code.beam
     }
 
-    Map.put(fields, :code, instructions)
+    Map.merge(fields, %{code: instructions, source: source})
   end
 
   defp code(%Code{} = code, dest, unit) do
     {_, g} = gen(code.body, dest, Builder.new(code.params))
 
-    code.params
-    |> length()
-    |> Registers.assign(Builder.instructions(g), %{file: unit.file}, code)
+    instructions = Builder.instructions(g)
+
+    {registers, instructions, lines} =
+      Registers.assign(length(code.params), instructions, %{file: unit.file}, code)
+
+    {registers, instructions, {code.line, Enum.map(code.params, &elem(&1, 0)), lines}}
   end
 
   # -- expressions ---------------------------------------------------------------------------------------------
 
-  @doc "The code of an expression; gives its operand and the builder."
+  @doc "Emits the code of an expression; returns its operand and the builder."
   def gen(node, dest, g)
 
   def gen({:lit, _, value}, dest, g), do: finish({:k, value}, dest, g)
@@ -123,7 +126,7 @@ defmodule Mote.Behaviour.IR do
 
   def gen({:op, _, primitive, es} = op, :none, g) do
     # But for the fuel that it takes.
-    if Work.walks?(primitive), do: gen(op, :any, g), else: effects_of(es, g)
+    if Work.pays?(primitive), do: gen(op, :any, g), else: effects_of(es, g)
   end
 
   def gen({:tuple, _, es}, dest, g) do
@@ -136,22 +139,23 @@ defmodule Mote.Behaviour.IR do
     into(dest, g, &{:cons, &1, h, t})
   end
 
-  def gen({:op, _, primitive, es}, dest, g) do
+  def gen({:op, line, primitive, es}, dest, g) do
     {os, g} = operands(es, g)
-    into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
+    into(dest, Builder.at(g, line), Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
   end
 
   def gen({:ordered, _, primitive, es}, :none, g), do: gen({:op, 0, primitive, es}, :none, g)
 
-  def gen({:ordered, _, primitive, es}, dest, g) do
+  def gen({:ordered, line, primitive, es}, dest, g) do
     {os, g} = operands(es, g)
+    g = Builder.at(g, line)
 
     if Enum.all?(os, &Known.defined?(g.known, &1)) do
       into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
     else
       join(dest, g, fn dest, last, g ->
         {undefined, g} = label(g)
-        g = Enum.reduce(os, g, &Tests.defined(&1, undefined, &2))
+        g = Enum.reduce(os, g, &Conditions.defined(&1, undefined, &2))
         {_, g} = into(dest, g, Known.value(g.known, primitive, os), &{:op, &1, primitive, os})
         {_, g} = finish({:k, :undefined}, dest, place(undefined, leave(dest, last, g)))
         g
@@ -159,9 +163,10 @@ defmodule Mote.Behaviour.IR do
     end
   end
 
-  def gen({:must, _, {_, _, operation} = where, es}, dest, g) do
-    primitive = Errors.primitive(operation)
+  def gen({:must, line, {_, _, operation} = where, es}, dest, g) do
+    primitive = Failures.primitive(operation)
     {os, g} = operands(es, g)
+    g = Builder.at(g, line)
 
     case Known.answer(g.known, primitive, os) do
       nil ->
@@ -197,7 +202,7 @@ defmodule Mote.Behaviour.IR do
         g
       ) do
     cond do
-      Tests.boolean?(e) -> gen_if({:if, l, e, a, b}, dest, g)
+      Conditions.boolean?(e) -> gen_if({:if, l, e, a, b}, dest, g)
       match?({:ordered, _, _, _}, e) -> gen_answer(e, a, b, {:fail, fail}, dest, g)
       true -> gen_case(node, dest, g)
     end
@@ -206,11 +211,11 @@ defmodule Mote.Behaviour.IR do
   def gen({:case, _, _, _, _} = node, dest, g), do: gen_case(node, dest, g)
 
   def gen({:if, _, test, {:lit, _, true}, {:lit, _, false}} = node, dest, g) do
-    if Tests.boolean?(test), do: gen(test, dest, g), else: gen_if(node, dest, g)
+    if Conditions.boolean?(test), do: gen(test, dest, g), else: gen_if(node, dest, g)
   end
 
   def gen({:if, l, test, {:lit, _, false}, {:lit, _, true}} = node, dest, g) do
-    if Tests.boolean?(test),
+    if Conditions.boolean?(test),
       do: gen({:op, l, :not, [test]}, dest, g),
       else: gen_if(node, dest, g)
   end
@@ -222,7 +227,7 @@ defmodule Mote.Behaviour.IR do
       g =
         Enum.reduce(clauses, g, fn {test, body}, g ->
           {next, g} = label(g)
-          g = Tests.truthy(test, next, g)
+          g = Conditions.truthy(test, next, g)
           g = branch(body, dest, last, g)
           place(next, g)
         end)
@@ -258,7 +263,7 @@ defmodule Mote.Behaviour.IR do
     join(dest, g, fn dest, last, g ->
       {falsy, g} = label(g)
       g = emit(g, {:falsy, o, falsy})
-      g = if certain, do: g, else: Tests.defined(o, falsy, g)
+      g = if certain, do: g, else: Conditions.defined(o, falsy, g)
       {_, g} = finish(o, dest, g)
       g = place(falsy, leave(dest, last, g))
       {_, g} = gen(b, dest, g)
@@ -424,7 +429,7 @@ defmodule Mote.Behaviour.IR do
       [{:clause, _, pattern, guards, body}] ->
         {bad, g} = label(g)
         g = Match.pattern(pattern, subject, bad, g)
-        g = Tests.guards(guards, bad, g)
+        g = Conditions.guards(guards, bad, g)
         g = Builder.cold(g, bad, &Match.fail(fail, subject, &1))
         gen(body, dest, g)
 
@@ -439,20 +444,20 @@ defmodule Mote.Behaviour.IR do
   defp gen_if({:if, _, test, yes, no}, dest, g) do
     join(dest, g, fn dest, last, g ->
       {otherwise, g} = label(g)
-      g = Tests.truthy(test, otherwise, g)
+      g = Conditions.truthy(test, otherwise, g)
       g = branch(yes, dest, last, g)
       {_, g} = gen(no, dest, place(otherwise, g))
       g
     end)
   end
 
-  # The left operand decides; the value is `:undefined` if that is no boolean.
+  # The left operand decides; the value is `:undefined` if that is not a boolean.
   defp gen_strict(l, a, yes, no, dest, g) do
     cond do
-      Tests.boolean?(a) ->
+      Conditions.boolean?(a) ->
         gen({:if, l, a, yes, no}, dest, g)
 
-      Tests.answer?(a) ->
+      Conditions.answer?(a) ->
         gen_answer(a, yes, no, :undefined, dest, g)
 
       true ->
@@ -471,7 +476,7 @@ defmodule Mote.Behaviour.IR do
     join(dest, g, fn dest, last, g ->
       {falsy, g} = label(g)
       {undefined, g} = label(g)
-      g = Tests.holds(test, falsy, undefined, g)
+      g = Conditions.holds(test, falsy, undefined, g)
       g = branch(yes, dest, last, g)
       g = branch(no, dest, last, place(falsy, g))
       g = place(undefined, g)

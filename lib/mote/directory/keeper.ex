@@ -57,7 +57,7 @@ defmodule Mote.Directory.Keeper do
   def handle_info({:DOWN, down, :process, _, _}, %{down: down} = state),
     do: {:stop, {:shutdown, :machine_down}, state}
 
-  use Mote.Stray
+  use Mote.Internal.Stray
 
   defp who(%{name: name}), do: "directory #{inspect(name)}"
 

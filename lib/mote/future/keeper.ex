@@ -17,7 +17,7 @@ defmodule Mote.Future.Keeper do
   # In milliseconds, after the last message.
   @patience 100
 
-  @doc "Starts one for the calling process; gives the name of its sponsor too."
+  @doc "Starts one for the calling process; returns the name of its sponsor too."
   @spec start(reference, reference, keyword, list) ::
           {:ok, pid, atom} | {:error, Error.t() | %ArgumentError{}}
   def start(native, resource, sponsor, hooks) do
@@ -116,7 +116,7 @@ defmodule Mote.Future.Keeper do
   # A machine that ends tells callers that wait for a future, too.
   def handle_info({tag, :mote_failed, _reason}, state) when is_reference(tag), do: {:noreply, state}
 
-  use Mote.Stray
+  use Mote.Internal.Stray
 
   defp who(state), do: "keeper #{inspect(self())} of sponsor #{inspect(state.sponsor)}"
 

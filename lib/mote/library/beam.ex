@@ -163,7 +163,7 @@ defmodule Mote.Library.Beam do
   def handle_info({:DOWN, ref, :process, _, _}, %{machine_down: ref} = state),
     do: {:stop, {:shutdown, :machine_down}, state}
 
-  use Mote.Stray
+  use Mote.Internal.Stray
 
   defp who(_state), do: "service #{inspect(self())}"
 

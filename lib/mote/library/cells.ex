@@ -131,8 +131,8 @@ defmodule Mote.Library.Cells do
   Asks `service` each request once, and answers the same request with the same answer from then on.
 
   A request that was made already, but not answered yet, gets that answer as well. An answer `{:error, reason}` goes to
-  those who wait, and is not kept. Requests are the same if they are one key of a map (`===`). What is kept is kept as long
-  as the memo.
+  all requests that wait, and is not kept. Requests are the same if they are one key of a map (`===`). What is kept is
+  kept as long as the memo.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(0))

@@ -61,8 +61,8 @@ defmodule Mote.Library.Gates do
   @doc """
   A `serializer/1` that waits at most `milliseconds` for each answer.
 
-  When there is none, the customer gets `{:error, :timeout}` and the next request goes to the service, which may still be
-  at work on the one before: from then on it does not have them one at a time. Its late answer is ignored.
+  When there is none, the customer gets `{:error, :timeout}` and the next request goes to the service, which may still
+  be at work on the one before. From then on it does not have them one at a time. Its late answer is ignored.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> gate = Mote.create(machine, Mote.Library.safe_serializer(Mote.create(machine, Mote.Library.sink()), 1_000))

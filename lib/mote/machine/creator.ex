@@ -4,55 +4,54 @@ defmodule Mote.Machine.Creator do
 
   alias Mote.{Address, Behaviour, Error, Native}
   alias Mote.Machine.{Loader, Long}
+  require Long
 
   # As many as one call of the NIF creates.
   @batch 500
 
   @doc "Creates an actor in a native machine, pinned to a sponsor unless that is `nil`."
   @spec create(reference, Behaviour.t(), atom) :: {:ok, Address.t()} | {:error, Error.t()}
-  def create(native, behaviour, sponsor), do: create(native, behaviour, sponsor, true)
-
-  defp create(native, behaviour, sponsor, may_load) do
+  def create(native, behaviour, sponsor) do
     %{module: module, name: name, version: version, captures: captures} = behaviour
 
     made_by_module!(behaviour)
+    make = fn -> Long.call(captures, Native.create(native, module, name, version, captures, sponsor)) end
 
-    answer =
-      with word when word in [:big, :long] <- Native.create(native, module, name, version, captures, sponsor) do
-        again = &Native.create(native, module, name, version, captures, sponsor, &1)
-
-        Long.again(
-          word,
-          captures,
-          again,
-          &Native.create_big(native, module, name, version, captures, sponsor, &1)
-        )
-      end
-
-    case answer do
-      key when is_binary(key) ->
-        {:ok, %Address{machine: native, key: key}}
-
-      :load when may_load ->
-        with :ok <- Loader.load(native, module), :ok <- check_version(behaviour) do
-          create(native, behaviour, sponsor, false)
-        end
-
-      :load ->
-        {:error, undefined(behaviour)}
-
-      :no_sponsor ->
-        {:error,
-         Error.from(:no_sponsor,
-           behaviour: behaviour,
-           sponsor: sponsor,
-           known: Native.machine_sponsors(native)
-         )}
-
-      word ->
-        {:error, Error.from(word, behaviour: behaviour, sponsor: sponsor)}
+    case loaded(native, behaviour, make) do
+      key when is_binary(key) -> {:ok, %Address{machine: native, key: key}}
+      other -> not_created(other, native, behaviour, sponsor)
     end
   end
+
+  @doc """
+  Creates a number of actors of one behaviour that lie one behind the other in memory, so that a machine need not read an
+  address from a tuple of them.
+  """
+  @spec create_row(reference, Behaviour.t(), pos_integer, atom) :: {:ok, [Address.t()]} | {:error, Error.t()}
+  def create_row(native, behaviour, count, sponsor) do
+    %{module: module, name: name, version: version, captures: captures} = behaviour
+    made_by_module!(behaviour)
+    kept = Long.kept(captures)
+    make = fn -> Native.create_row(native, module, name, version, captures, sponsor, count, kept) end
+
+    case loaded(native, behaviour, make) do
+      keys when is_list(keys) -> {:ok, for(key <- keys, do: %Address{machine: native, key: key})}
+      other -> not_created(other, native, behaviour, sponsor)
+    end
+  end
+
+  defp loaded(native, behaviour, make),
+    do: with(:load <- make.(), do: load(native, behaviour, false, make))
+
+  defp not_created({:error, _} = error, _native, _behaviour, _sponsor), do: error
+
+  defp not_created(:no_sponsor, native, behaviour, sponsor) do
+    known = Native.machine_sponsors(native)
+    {:error, Error.from(:no_sponsor, behaviour: behaviour, sponsor: sponsor, known: known)}
+  end
+
+  defp not_created(word, _native, behaviour, sponsor),
+    do: {:error, Error.from(word, behaviour: behaviour, sponsor: sponsor)}
 
   @doc """
   Creates an actor of each behaviour, in their order; none of them is known to anybody if one cannot be created.

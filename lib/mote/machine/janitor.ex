@@ -38,7 +38,7 @@ defmodule Mote.Machine.Janitor do
     {:noreply, state}
   end
 
-  use Mote.Stray
+  use Mote.Internal.Stray
 
   defp who(_state), do: "janitor #{inspect(self())}"
 

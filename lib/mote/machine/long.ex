@@ -15,6 +15,24 @@ defmodule Mote.Machine.Long do
   @type kept :: [{binary | fun, non_neg_integer}]
 
   @doc """
+  Calls a function of the NIF that writes `term`. If that does not write it at once, calls it again, told what long binaries
+  in `term` keep, or its form for dirty schedulers, whose name ends in `_big`. A macro, for until then nothing is made.
+  """
+  defmacro call(term, {{:., dot, [module, name]}, meta, arguments} = first) do
+    told = arguments ++ [quote(do: kept)]
+    normal = {{:., dot, [module, name]}, meta, told}
+    dirty = {{:., dot, [module, :"#{name}_big"]}, meta, told}
+
+    quote do
+      with word when word in [:big, :long] <- unquote(first) do
+        unquote(__MODULE__).again(word, unquote(term), fn kept -> unquote(normal) end, fn kept ->
+          unquote(dirty)
+        end)
+      end
+    end
+  end
+
+  @doc """
   What comes of writing `term` after all, when the first answer was `word`: by `normal` for a normal scheduler, or by
   `dirty` for a dirty one.
   """

@@ -2,7 +2,7 @@ defmodule Mote.Machine.Options do
   # The options of `Mote.start_link/1`, checked one by one.
   @moduledoc false
 
-  alias Mote.Machine.{Quota, Reporter, Sponsor}
+  alias Mote.Machine.{MemoryOptions, Reporter, SponsorOptions}
 
   @fuel 10_000_000
 
@@ -21,11 +21,11 @@ defmodule Mote.Machine.Options do
   @type t :: %{
           name: nil | atom | {:global, term} | {:via, module, term},
           title: String.t(),
-          sponsors: [Sponsor.t()],
+          sponsors: [SponsorOptions.t()],
           workers: [{sponsor :: atom, timeout}],
           fuel: pos_integer,
           memory: pos_integer,
-          gc: Quota.gc(),
+          gc: MemoryOptions.gc(),
           clock: :system | :manual,
           schedule: nil | {seed :: non_neg_integer, choices :: non_neg_integer},
           tier: :native | :interp,
@@ -48,10 +48,11 @@ defmodule Mote.Machine.Options do
       name: name,
       title: title(name),
       sponsors: sponsors,
-      workers: for({name, of} <- opts[:sponsors], timeout = Sponsor.timeout!(name, of), do: {name, timeout}),
+      workers:
+        for({name, of} <- opts[:sponsors], timeout = SponsorOptions.timeout!(name, of), do: {name, timeout}),
       fuel: fuel!(opts[:fuel]),
-      memory: Quota.memory!(opts[:memory], sponsors),
-      gc: Quota.gc!(opts[:gc]),
+      memory: MemoryOptions.memory!(opts[:memory], sponsors),
+      gc: MemoryOptions.gc!(opts[:gc]),
       clock: clock!(opts[:clock]),
       schedule: schedule!(opts[:schedule]),
       tier: tier!(opts[:tier]),
@@ -59,12 +60,15 @@ defmodule Mote.Machine.Options do
     }
   end
 
-  @doc "That all of these are options of a machine, whatever their values; raises `ArgumentError`."
-  @spec known!(keyword) :: :ok
-  def known!(opts) do
+  @doc """
+  That all of these are options of a machine, whatever their values; raises `ArgumentError`. What has options beside those names
+  them.
+  """
+  @spec known!(keyword, [atom], String.t()) :: :ok
+  def known!(opts, others \\ [], what \\ "a machine") do
     for {key, _} <- opts, not Keyword.has_key?(@defaults, key) do
       raise ArgumentError,
-            "unknown option #{inspect(key)}; the options of a machine are #{list(Keyword.keys(@defaults))}"
+            "unknown option #{inspect(key)}; the options of #{what} are #{list(others ++ Keyword.keys(@defaults))}"
     end
 
     :ok
@@ -122,7 +126,7 @@ defmodule Mote.Machine.Options do
 
   defp tier!(other) do
     raise ArgumentError,
-          "expected :tier to be :native (machine code, where this computer's is known) or :interp (the interpreter), " <>
+          "expected :tier to be :native (machine code, where this platform is supported) or :interp (the interpreter), " <>
             "got: #{inspect(other)}"
   end
 
@@ -131,7 +135,7 @@ defmodule Mote.Machine.Options do
     names = Keyword.keys(sponsors)
 
     case names -- Enum.uniq(names) do
-      [] -> Enum.map(sponsors, fn {name, opts} -> Sponsor.validate!(name, opts) end)
+      [] -> Enum.map(sponsors, fn {name, opts} -> SponsorOptions.validate!(name, opts) end)
       [name | _] -> raise ArgumentError, "expected sponsors of different names, got #{inspect(name)} twice"
     end
   end

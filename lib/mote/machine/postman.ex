@@ -1,8 +1,8 @@
 defmodule Mote.Machine.Postman do
   # Sends the messages to processes that a machine's threads leave to it: those that come in a rush, which a scheduler
   # sends several times cheaper than they do, and those to other nodes, which they cannot send at all
-  # (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; whoever joins the machine then sends what is left of a
-  # rush.
+  # (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; the thread that joins the machine then
+  # sends what is left of a rush.
   #
   # A process that sends to another node may have to wait for it. So each node has a carrier, a process that sends to it, in
   # the order in which it came, and ends when all is sent that the postman had for it.
@@ -13,13 +13,14 @@ defmodule Mote.Machine.Postman do
 
   use GenServer
 
-  alias Mote.{Native, Stray}
+  alias Mote.Internal.Stray
+  alias Mote.Native
 
   @doc "Starts the postman of the calling machine."
   @spec start_link(reference) :: GenServer.on_start()
   def start_link(native), do: GenServer.start(__MODULE__, {self(), native})
 
-  # Linked by itself: a parent's end would be an error of this process, whatever it has been for the parent.
+  # Links itself to the machine: `start_link` would report the end of the parent as a crash of this process.
   @impl GenServer
   def init({machine, native}) do
     Process.flag(:trap_exit, true)
@@ -40,7 +41,7 @@ defmodule Mote.Machine.Postman do
 
   def handle_info({:EXIT, machine, _reason}, %{machine: machine} = state), do: {:stop, :normal, state}
 
-  use Mote.Stray
+  use Mote.Internal.Stray
 
   defp who(_state), do: "postman #{inspect(self())}"
 

@@ -98,7 +98,8 @@ defmodule Mote.Machine.Reporter do
       mote_behaviour: behaviour,
       mote_sponsor: sponsor,
       mote_reason: reason,
-      mote_message: message
+      # Not the term: whoever keeps it would keep the actors in it.
+      mote_message: printed
     )
 
     tell(reporter.about, [:turn, :abort], %{system_time: System.system_time()}, %{

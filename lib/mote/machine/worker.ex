@@ -2,13 +2,15 @@ defmodule Mote.Machine.Worker do
   # A process that runs turns of a beam sponsor, one after the other, and waits in between.
   #
   # 1. What a turn has done reaches the machine in one call, or not at all.
-  # 2. Behaviours of the language leave nothing behind but what `Mote.Turn.Stage` clears: their turns run here. A turn that
-  #    may call any Elixir runs in a process of its own, which ends with it, and with it all that belongs to a process: mailbox,
-  #    dictionary, timers, links, ports, tables.
+  # 2. Turns of the language leave nothing behind but what `Mote.Turn.Stage` clears. A turn that may call any Elixir is the last
+  #    of its worker, which ends with it, and with it all that belongs to a process: mailbox, dictionary, timers, links, ports,
+  #    tables. So every turn finds a clean process.
+  # 3. Workers are linked to nothing, and trap no exits: a turn may do either.
   @moduledoc false
 
   alias Mote.{Error, Native, Turn}
   alias Mote.Machine.{Loader, Long}
+  require Long
 
   # How long a worker waits for a turn before it lets go of what the last one was given, and then before it ends, both in
   # milliseconds. A question whose customer it still has would never be found to be broken.
@@ -20,53 +22,41 @@ defmodule Mote.Machine.Worker do
   @self :"$mote_self"
 
   @typedoc "What all workers of a sponsor have in common."
-  @type about :: %{manager: pid, desk: reference, native: reference, fuel: pos_integer}
+  @type about :: %{desk: reference, native: reference, fuel: pos_integer}
 
   @typedoc "How a turn has ended: it has, it had before, or its machine has."
   @type ended :: :ok | :unknown | :stopped
 
-  @spec start_link(about) :: pid
-  def start_link(about) do
-    spawn_link(fn ->
-      Process.flag(:trap_exit, true)
-      work(about, true)
-    end)
-  end
+  @doc "Starts one, which the calling process monitors."
+  @spec start(about) :: {pid, reference}
+  def start(about), do: :erlang.spawn_opt(fn -> work(about, true) end, [:monitor])
 
   @doc "Whether the calling process runs a turn of that actor, which could not answer it."
   @spec own?(Mote.Address.t()) :: boolean
-  def own?(%{machine: machine, key: key}), do: match?(%{machine: ^machine, key: ^key}, Process.get(@self))
+  # Every question asks this, so it costs as little as it can: a process has a number of calls until others have their turn.
+  def own?(%{machine: machine, key: key}), do: match?(%{machine: ^machine, key: ^key}, :erlang.get(@self))
 
   @doc "Aborts a turn: `:ok`, or `:unknown` if it has ended already."
   @spec abort(reference, pos_integer, term) :: ended
   def abort(desk, number, reason) do
-    with word when word in [:big, :long] <- Native.turn_aborted(desk, number, reason) do
-      again = &Native.turn_aborted(desk, number, reason, &1)
-      Long.again(word, reason, again, &Native.turn_aborted_big(desk, number, reason, &1))
-    end
+    Long.call(reason, Native.turn_aborted(desk, number, reason))
   end
 
   @doc "Why a turn is aborted whose process has ended like that."
   @spec exited(term) :: term
   def exited({exception, [_ | _] = stack} = reason) when is_exception(exception) do
-    if stacktrace?(stack), do: {:crashed, :error, exception, told(stack)}, else: {:crashed, :exit, reason, []}
+    {:crashed, :error, exception, told(stack)}
+  catch
+    # An exit may have any reason, also one that only begins as that of a crash does; and `Inspect` may be anybody's.
+    _, _ -> {:crashed, :exit, reason, []}
   end
 
   def exited(reason), do: {:crashed, :exit, reason, []}
 
-  # An exit may have any reason, also one that only begins as that of a crash does.
-  defp stacktrace?([{module, name, arity, place} | rest])
-       when is_atom(module) and is_atom(name) and (is_integer(arity) or is_list(arity)) and is_list(place),
-       do: stacktrace?(rest)
-
-  defp stacktrace?(rest), do: rest == []
-
   defp work(about, comes?) do
     case Native.desk_next(about.desk, comes?) do
       turn when is_tuple(turn) ->
-        # One that somebody else has ended takes its worker with it, which is to be killed and takes no other.
-        with word when word != :unknown <- if(elem(turn, 4), do: free(about, turn), else: bound(about, turn)),
-             do: work(about, false)
+        if elem(turn, 4), do: free(about, turn), else: bound(about, turn)
 
       :wait ->
         wait(about)
@@ -76,10 +66,9 @@ defmodule Mote.Machine.Worker do
     end
   end
 
-  defp wait(%{manager: manager} = about, time \\ @rest) do
+  defp wait(about, time \\ @rest) do
     receive do
       :mote_turn -> work(about, true)
-      {:EXIT, ^manager, reason} -> exit(reason)
       # The desk is closed; or it is nobody's.
       :closed -> :ok
       _stray -> wait(about, time)
@@ -98,15 +87,18 @@ defmodule Mote.Machine.Worker do
 
   # -- turns ---------------------------------------------------------------------------------------------------
 
-  # Of a behaviour of the language: how it has ended.
-  @spec bound(about, tuple) :: ended
+  # Of a behaviour of the language.
   defp bound(about, {number, module, name, version, _, me, {captures, message}}) do
-    if version(module) == version do
-      run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
-    else
-      # The machine has this version, the node has another one.
-      Native.turn_over(about.desk, number, :here)
-    end
+    ended =
+      if version(module) == version do
+        run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
+      else
+        # The machine has this version, the node has another one.
+        Native.turn_over(about.desk, number, :here)
+      end
+
+    # One that somebody else has ended takes its worker with it, which is to be killed and takes no other.
+    if ended != :unknown, do: work(about, false)
   end
 
   defp version(module) do
@@ -116,50 +108,18 @@ defmodule Mote.Machine.Worker do
   end
 
   # Of a behaviour that may call any Elixir: it is that of the module as it is now.
-  @spec free(about, tuple) :: :ok
   defp free(about, {number, module, name, _version, _, me, {captures, message}}) do
-    {pid, monitor} =
-      :erlang.spawn_opt(
-        fn ->
-          Process.put(@self, me)
-          run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
-          # Not as usual: what is linked to it ends as well.
-          exit(:shutdown)
-        end,
-        [:link, :monitor]
-      )
-
-    await(about, number, pid, monitor)
-  end
-
-  defp await(%{manager: manager} = about, number, pid, monitor) do
-    receive do
-      {:DOWN, ^monitor, _, _, reason} ->
-        # Unless it has said itself how its turn has ended.
-        abort(about.desk, number, exited(reason))
-
-        receive do
-          {:EXIT, ^pid, _} -> :ok
-        after
-          0 -> :ok
-        end
-
-      # The turn is aborted.
-      {:mote_late, ^number} ->
-        Process.exit(pid, :kill)
-        await(about, number, pid, monitor)
-
-      {:EXIT, ^manager, reason} ->
-        Process.exit(pid, :kill)
-        exit(reason)
-    end
+    Process.put(@self, me)
+    run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
+    # Not as usual: what is linked to it ends as well.
+    exit(:shutdown)
   end
 
   defp run(about, number, me, fun) do
     now = fn -> Native.machine_now(about.native) end
 
     try do
-      Turn.staged(fun, fuel: about.fuel, self: me, now: now, first: first(number))
+      Turn.staged(fun, %{fuel: about.fuel, self: me, now: now, first: first(number)})
     catch
       kind, reason -> abort(about.desk, number, crashed(kind, reason, __STACKTRACE__))
     else
@@ -178,13 +138,7 @@ defmodule Mote.Machine.Worker do
   defp given_back(effects, kept), do: effects ++ [{:unstash, Enum.reverse(kept)}]
 
   defp commit(%{desk: desk} = about, number, effects, become, may_load?) do
-    done =
-      with word when word in [:big, :long] <- Native.turn_done(desk, number, effects, become) do
-        again = &Native.turn_done(desk, number, effects, become, &1)
-        Long.again(word, [effects | become], again, &Native.turn_done_big(desk, number, effects, become, &1))
-      end
-
-    case done do
+    case Long.call([effects | become], Native.turn_done(desk, number, effects, become)) do
       {:load, behaviour} ->
         case may_load? && Loader.load(about.native, behaviour.module) do
           :ok -> commit(about, number, effects, become, false)
@@ -196,7 +150,7 @@ defmodule Mote.Machine.Worker do
         text = "no effects of a turn: #{inspect(effects, limit: 10)}, and to become #{inspect(become)}"
         abort(desk, number, crashed(:error, %ArgumentError{message: text}, []))
 
-      ended ->
+      ended when ended in [:ok, :stopped, :unknown] ->
         ended
     end
   end

@@ -2,9 +2,10 @@ defmodule Mote.Machine.Workers do
   # The workers of one beam sponsor: starts as many as are needed, sees to turns that take too long, and tells the machine of
   # those whose worker has died. Where turns wait for workers is native (native/mote_nif/src/held/desk.rs).
   #
-  # 1. A turn ends once, whoever says so first: a worker with what it has done, or this process with an abort. So a worker
-  #    may be killed at any moment.
-  # 2. It ends with the machine, and its workers end with it.
+  # 1. A turn ends once, and the first to say so ends it: a worker with what it has done, or this process with an abort.
+  #    So a worker may be killed at any moment.
+  # 2. It ends with the machine, and the turns that run end with it, also when it is killed: by its keeper.
+  # 3. It never waits for anything but messages: all turns that may call any Elixir need it for a worker.
   @moduledoc false
 
   use GenServer
@@ -17,19 +18,19 @@ defmodule Mote.Machine.Workers do
   def start_link(native, sponsor, timeout, fuel),
     do: GenServer.start(__MODULE__, {self(), native, sponsor, timeout, fuel})
 
-  # Linked by itself: a parent's end would be an error of this process, whatever it has been for the parent.
+  # Links itself to the machine: `start_link` would report the end of the parent as a crash of this process.
   @impl GenServer
   def init({machine, native, sponsor, timeout, fuel}) do
     Process.flag(:trap_exit, true)
     Process.link(machine)
 
-    case Native.desk_open(native, sponsor) do
+    case Native.desk_open(native, sponsor, timeout) do
       desk when is_reference(desk) ->
-        about = %{manager: self(), desk: desk, native: native, fuel: fuel}
-        state = %{about: about, machine: machine, sponsor: sponsor, timeout: timeout, workers: MapSet.new()}
+        about = %{desk: desk, native: native, fuel: fuel}
+        state = %{about: about, machine: machine, sponsor: sponsor, timeout: timeout, keeper: keeper(desk)}
         {:ok, watch(state, timeout)}
 
-      # Whoever has started it finds out.
+      # The process that has started it finds out.
       :stopped ->
         :ignore
     end
@@ -37,12 +38,21 @@ defmodule Mote.Machine.Workers do
 
   @impl GenServer
   def handle_info(:mote_workers, state) do
-    more = for _ <- 1..Native.desk_asked(state.about.desk)//1, do: Worker.start_link(state.about)
-    {:noreply, %{state | workers: MapSet.union(state.workers, MapSet.new(more))}}
+    for _ <- 1..Native.desk_asked(state.about.desk)//1, do: Worker.start(state.about)
+    {:noreply, state}
+  end
+
+  def handle_info({:DOWN, monitor, :process, pid, _}, %{keeper: {pid, monitor}} = state),
+    do: {:noreply, %{state | keeper: keeper(state.about.desk)}}
+
+  def handle_info({:DOWN, _, :process, worker, reason}, state)
+      when is_pid(worker) and node(worker) == node() do
+    lost(state, worker, reason)
+    {:noreply, state}
   end
 
   def handle_info(:overdue, state) do
-    {over, next} = Native.desk_overdue(state.about.desk, state.timeout)
+    {over, next} = Native.desk_overdue(state.about.desk)
     Enum.each(over, &late(state.about.desk, &1))
     {:noreply, watch(state, next)}
   end
@@ -50,30 +60,42 @@ defmodule Mote.Machine.Workers do
   def handle_info(:closed, state), do: {:stop, :normal, state}
   def handle_info({:EXIT, machine, _reason}, %{machine: machine} = state), do: {:stop, :normal, state}
 
-  def handle_info({:EXIT, pid, reason}, %{workers: workers} = state) do
-    if MapSet.member?(workers, pid) do
-      with number when number != nil <- Native.desk_lost(state.about.desk, pid),
-           do: Worker.abort(state.about.desk, number, Worker.exited(reason))
+  def handle_info({:EXIT, _stranger, _reason}, state), do: {:noreply, state}
 
-      {:noreply, %{state | workers: MapSet.delete(workers, pid)}}
-    else
-      {:noreply, state}
-    end
-  end
-
-  use Mote.Stray
+  use Mote.Internal.Stray
 
   defp who(state), do: "workers of sponsor #{inspect(state.sponsor)}"
 
-  @impl GenServer
-  def terminate(_reason, state), do: Enum.each(state.workers, &kill/1)
+  # And those that have ended meanwhile, without a way through `GenServer` for each: where turns may call any Elixir, every turn
+  # ends a worker. There are no more of them than workers: others are started by this process only.
+  defp lost(%{about: %{desk: desk}, keeper: {keeper, _}} = state, worker, reason) do
+    ended(desk, worker, reason)
 
-  # Also the process of a turn that may call any Elixir, which may trap exits.
-  defp kill(worker) do
-    with {:links, links} <- Process.info(worker, :links),
-         do: for(pid <- links, is_pid(pid) and pid != self(), do: Process.exit(pid, :kill))
+    receive do
+      {:DOWN, _, :process, next, reason} when is_pid(next) and node(next) == node() and next != keeper ->
+        lost(state, next, reason)
+    after
+      0 -> :ok
+    end
+  end
 
-    Process.exit(worker, :kill)
+  # In a process of its own: to write down how a worker has ended may take long, or fail (invariant 3).
+  defp ended(desk, worker, reason) do
+    with number when number != nil <- Native.desk_lost(desk, worker),
+         do: spawn_link(fn -> Worker.abort(desk, number, Worker.exited(reason)) end)
+  end
+
+  # Kills what runs when this process has ended, however: a turn may trap exits.
+  defp keeper(desk) do
+    workers = self()
+    spawn_monitor(fn -> keep(desk, Process.monitor(workers)) end)
+  end
+
+  defp keep(desk, monitor) do
+    receive do
+      {:DOWN, ^monitor, _, _, _} -> for worker <- Native.desk_close(desk), do: Process.exit(worker, :kill)
+      _stray -> keep(desk, monitor)
+    end
   end
 
   # Every turn that begins from now on may take at least that long.
@@ -84,10 +106,7 @@ defmodule Mote.Machine.Workers do
     state
   end
 
-  defp late(desk, {number, worker, free?}) do
-    if Worker.abort(desk, number, :timeout) == :ok do
-      # Of a turn that may call any Elixir the worker has a process, which it ends.
-      if free?, do: send(worker, {:mote_late, number}), else: Process.exit(worker, :kill)
-    end
+  defp late(desk, {number, worker}) do
+    if Worker.abort(desk, number, :timeout) == :ok, do: Process.exit(worker, :kill)
   end
 end

@@ -44,7 +44,7 @@ defmodule Mote.Measure.Plotter do
     {:noreply, opts}
   end
 
-  use Mote.Stray
+  use Mote.Internal.Stray
 
   defp who(_opts), do: "painter #{inspect(self())}"
 

@@ -2,8 +2,8 @@ defmodule Mote.Native.Library do
   # Where the libraries written in Rust come from, decided while the module that says `use Mote.Native.Library` compiles:
   # from the release's precompiled ones, or from cargo.
   #
-  # 1. A library that is taken precompiled is listed, with its checksum, in a file of the package. There is none in a checkout, so
-  #    whoever works here builds what is here.
+  # 1. A library that is taken precompiled is listed, with its checksum, in a file of the package. There is none in a
+  #    checkout, so a checkout of the project builds what is here.
   # 2. A library that is not listed for this computer is built from source, and so is any when `MOTE_BUILD=1`.
   # 3. A listed library whose checksum differs stops the build.
   # 4. Where Rust is missing or too old, one line says so before anything runs.

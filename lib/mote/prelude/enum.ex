@@ -16,7 +16,12 @@ defmodule Mote.Prelude.Enum do
   defpure any_in?([]), do: false
   defpure any_in?([x | rest]), do: if(x, do: true, else: any_in?(rest))
 
+  # A range need not be made a list, here and below: Elixir makes none either, and it may be a long one.
+  defpure empty?(_.._//_ = range), do: Range.size(range) == 0
   defpure empty?(source), do: Enum.to_list(source) == []
+
+  defpure count(_.._//_ = range), do: Range.size(range)
+  defpure count(source), do: length(Enum.to_list(source))
 
   # -- one element ---------------------------------------------------------------------------------------------
 
@@ -27,6 +32,12 @@ defmodule Mote.Prelude.Enum do
       {:ok, x} -> x
       :error -> default
     end
+  end
+
+  defpure fetch(first.._//step = range, index) when is_integer(index) do
+    size = Range.size(range)
+    index = if index < 0, do: size + index, else: index
+    if index >= 0 and index < size, do: {:ok, first + index * step}, else: :error
   end
 
   defpure fetch(source, index) when is_integer(index) and index >= 0, do: nth(Enum.to_list(source), index)
@@ -45,6 +56,7 @@ defmodule Mote.Prelude.Enum do
 
   # -- parts ---------------------------------------------------------------------------------------------------
 
+  defpure take(_.._//_ = range, n) when is_integer(n), do: slice(range, min(n, 0), abs(n))
   defpure take(source, n) when is_integer(n) and n >= 0, do: take_first(Enum.to_list(source), n, [])
 
   defpure take(source, n) when is_integer(n) do
@@ -55,6 +67,10 @@ defmodule Mote.Prelude.Enum do
   defpure take_first([x | rest], n, taken) when n > 0, do: take_first(rest, n - 1, [x | taken])
   defpure take_first(list, n, taken) when n <= 0 or list == [], do: Enum.reverse(taken)
 
+  defpure drop(_.._//_ = range, n) when is_integer(n) and n < 0,
+    do: slice(range, 0, max(Range.size(range) + n, 0))
+
+  defpure drop(_.._//_ = range, n) when is_integer(n), do: slice(range, n, Range.size(range))
   defpure drop(source, n) when is_integer(n) and n >= 0, do: drop_first(Enum.to_list(source), n)
 
   defpure drop(source, n) when is_integer(n) do
@@ -74,6 +90,20 @@ defmodule Mote.Prelude.Enum do
 
   defpure split_at([x | rest], n, taken) when n > 0, do: split_at(rest, n - 1, [x | taken])
   defpure split_at(list, n, taken) when n <= 0 or list == [], do: {Enum.reverse(taken), list}
+
+  defpure slice(first.._//step = range, start, amount)
+          when is_integer(start) and is_integer(amount) and amount >= 0 do
+    size = Range.size(range)
+    start = if start < 0, do: max(size + start, 0), else: start
+
+    case min(amount, size - start) do
+      amount when amount > 0 ->
+        Enum.to_list((first + start * step)..(first + (start + amount - 1) * step)//step)
+
+      _ ->
+        []
+    end
+  end
 
   defpure slice(source, start, amount) when is_integer(start) and is_integer(amount) and amount >= 0 do
     list = Enum.to_list(source)
@@ -134,6 +164,9 @@ defmodule Mote.Prelude.Enum do
     {part, rest} = split_at(rest, amount, [])
     before ++ Enum.reverse(part) ++ rest
   end
+
+  defpure count_until(_.._//_ = range, limit) when is_integer(limit) and limit > 0,
+    do: min(Range.size(range), limit)
 
   defpure count_until(source, limit) when is_integer(limit) and limit > 0,
     do: counted(Enum.to_list(source), limit, 0)
@@ -198,7 +231,28 @@ defmodule Mote.Prelude.Enum do
 
   defpure reverse(source, tail), do: Enum.reverse(Enum.to_list(source)) ++ Enum.to_list(tail)
 
-  defpure zip(a, b), do: pairs(Enum.to_list(a), Enum.to_list(b), [])
+  defpure zip(a, b) do
+    {xs, ys} = beside(a, b)
+    pairs(xs, ys, [])
+  end
+
+  # Two lists. Of a range no more is listed than stands beside something: it may be a long one.
+  defpure beside(_.._//_ = a, _.._//_ = b) do
+    n = min(Range.size(a), Range.size(b))
+    {take(a, n), take(b, n)}
+  end
+
+  defpure beside(_.._//_ = a, b) do
+    ys = Enum.to_list(b)
+    {take(a, length(ys)), ys}
+  end
+
+  defpure beside(a, _.._//_ = b) do
+    xs = Enum.to_list(a)
+    {xs, take(b, length(xs))}
+  end
+
+  defpure beside(a, b), do: {Enum.to_list(a), Enum.to_list(b)}
 
   defpure pairs([x | xs], [y | ys], pairs), do: pairs(xs, ys, [{x, y} | pairs])
   defpure pairs(xs, ys, pairs) when xs == [] or ys == [], do: Enum.reverse(pairs)
@@ -206,7 +260,20 @@ defmodule Mote.Prelude.Enum do
   defpure zip(sources), do: for(row <- rows(sources), do: List.to_tuple(row))
 
   # What stands at the same place of all of them, each as a list.
-  defpure rows(sources), do: rows(for(source <- Enum.to_list(sources), do: Enum.to_list(source)), [])
+  defpure rows(sources) do
+    sources = Enum.to_list(sources)
+    ranges = for _.._//_ = range <- sources, do: Range.size(range)
+    rows(if(ranges == [], do: listed(sources), else: shortened(sources, ranges)), [])
+  end
+
+  defpure listed(sources), do: for(source <- sources, do: Enum.to_list(source))
+
+  defpure shortened(sources, ranges) do
+    n = for source <- sources, not range?(source), reduce: min(ranges), do: (n -> min(n, count(source)))
+    for source <- sources, do: if(range?(source), do: take(source, n), else: Enum.to_list(source))
+  end
+
+  defpure range?(source), do: match?(_.._//_, source)
 
   defpure rows(lists, rows) do
     if lists == [] or any_in?(for(list <- lists, do: list == [])),
@@ -251,17 +318,29 @@ defmodule Mote.Prelude.Enum do
 
   # -- order and number ----------------------------------------------------------------------------------------
 
+  defpure max(first.._//_ = range), do: max(first, last(range))
+
   defpure max(source) do
     case Enum.to_list(source) do
       [x | rest] when is_list(rest) -> Enum.reduce(rest, x, fn y, x -> if x >= y, do: x, else: y end)
     end
   end
 
+  defpure min(first.._//_ = range), do: min(first, last(range))
+
   defpure min(source) do
     case Enum.to_list(source) do
       [x | rest] when is_list(rest) -> Enum.reduce(rest, x, fn y, x -> if x <= y, do: x, else: y end)
     end
   end
+
+  defpure last(first.._//step = range) do
+    case Range.size(range) do
+      size when size > 0 -> first + (size - 1) * step
+    end
+  end
+
+  defpure min_max(_.._//_ = range), do: {min(range), max(range)}
 
   defpure min_max(source) do
     list = Enum.to_list(source)
@@ -349,7 +428,6 @@ defmodule Mote.Prelude.Enum do
 
   # -- at random -----------------------------------------------------------------------------------------------
 
-  # A range need not be made a list.
   defpure random(first..last//step) when first <= last or step < 0,
     do: first + step * (:rand.uniform(div(last - first, step) + 1) - 1)
 

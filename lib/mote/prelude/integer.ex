@@ -39,9 +39,38 @@ defmodule Mote.Prelude.Integer do
     do: for(<<c <- to_string(-n)>>, do: ?0 - c)
 
   defpure digits(n, base) when is_integer(base) and base >= 2 do
-    {power, count} = chunk(base, base, 1)
-    digits_of(n, base, power, count, [])
+    if abs(n) >= 0x1000000000000000 and Bitwise.band(base, base - 1) == 0 do
+      digits = bits(abs(n), base, width(base, 0))
+      if n < 0, do: for(digit <- digits, do: -digit), else: digits
+    else
+      {power, count} = chunk(base, base, 1)
+      digits_of(n, base, power, count, [])
+    end
   end
+
+  # Of a base that is a power of two, by halves: shifts take less time than divisions do.
+  defpure bits(n, base, width), do: significant(halves(n, digits_in(n, width, 1), base, width, []))
+
+  # At least as many digits as a large integer has.
+  defpure digits_in(n, width, count) do
+    if Bitwise.bsr(n, width * count) == 0, do: count, else: digits_in(n, width, 2 * count)
+  end
+
+  defpure halves(n, count, base, width, digits) when count == 1 or count * width <= 60,
+    do: all_digits(n, base, count, digits)
+
+  defpure halves(n, count, base, width, digits) do
+    low = div(count, 2)
+    above = Bitwise.bsr(n, low * width)
+    below = n - Bitwise.bsl(above, low * width)
+    halves(above, count - low, base, width, halves(below, low, base, width, digits))
+  end
+
+  defpure significant([0 | digits]), do: significant(digits)
+  defpure significant(digits), do: digits
+
+  defpure width(1, bits), do: bits
+  defpure width(base, bits), do: width(div(base, 2), bits + 1)
 
   # The largest power of a base that is below 2^60, and its exponent. Taking that many digits at once needs far fewer
   # operations on large integers than taking them one by one.
@@ -79,89 +108,99 @@ defmodule Mote.Prelude.Integer do
     if n < 0, do: "-" <> text, else: text
   end
 
-  defpure parse(<<?-, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, -1, 0, 0, 1)
-  defpure parse(<<?+, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, 1, 0, 0, 1)
-  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 1, 0, 0, 1)
+  defpure parse(<<?-, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, -1, [], 0, 1)
+  defpure parse(<<?+, c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 1, 1, [], 0, 1)
+  defpure parse(<<c, _::binary>> = text) when c in ?0..?9, do: parsed(text, 0, 1, [], 0, 1)
   defpure parse(text) when is_binary(text), do: :error
 
-  # The digits since the last ones that were added to the number, and the power of ten that they need room for.
-  defpure parsed(text, at, sign, n, low, power) when at == byte_size(text),
-    do: {sign * (n * power + low), ""}
+  # The numbers that 17 digits each make, the last ones first, the number of the digits since, and the power of ten that
+  # they need room for.
+  defpure parsed(text, at, sign, done, low, power) when at == byte_size(text),
+    do: {sign * number(done, 100_000_000_000_000_000, low, power), ""}
 
-  defpure parsed(text, at, sign, n, low, power) when power >= 100_000_000_000_000_000 do
-    if at > 500,
-      do: long(text, digits_end(text, at), sign),
-      else: parsed(text, at, sign, n * power + low, 0, 1)
-  end
+  defpure parsed(text, at, sign, done, low, 100_000_000_000_000_000),
+    do: parsed(text, at, sign, before(low, done), 0, 1)
 
-  defpure parsed(text, at, sign, n, low, power) do
+  defpure parsed(text, at, sign, done, low, power) do
     case :binary.at(text, at) do
-      c when c in ?0..?9 -> parsed(text, at + 1, sign, n, low * 10 + (c - ?0), power * 10)
-      _ -> {sign * (n * power + low), binary_part(text, at, byte_size(text) - at)}
+      c when c in ?0..?9 ->
+        parsed(text, at + 1, sign, done, low * 10 + (c - ?0), power * 10)
+
+      _ ->
+        n = number(done, 100_000_000_000_000_000, low, power)
+        {sign * n, binary_part(text, at, byte_size(text) - at)}
     end
   end
 
-  # A text that begins with more digits than that.
-  defpure long(<<c, _::binary>> = text, to, sign) do
-    from = if c in ?0..?9, do: 0, else: 1
-    {sign * number(text, from, to), binary_part(text, to, byte_size(text) - to)}
-  end
+  # Zeros in front of everything are left out: the powers for their places might be too large.
+  defpure before(0, []), do: []
+  defpure before(n, done), do: [n | done]
 
-  defpure digits_end(text, at) do
-    if at < byte_size(text) and :binary.at(text, at) in ?0..?9, do: digits_end(text, at + 1), else: at
-  end
+  defpure number(done, limit, low, power), do: together(done, limit) * power + low
 
-  # In halves: two long factors are multiplied in less time than a long one by many short ones.
-  defpure number(text, from, to) when to - from > 500 do
-    middle = div(from + to, 2)
-    number(text, from, middle) * pow(10, to - middle) + number(text, middle, to)
-  end
+  # Of parts that are digits themselves, of the base `power`, the last ones first. By pairs: two long factors are multiplied
+  # in less time than a long one by many short ones.
+  defpure together([], _), do: 0
+  defpure together([n], _), do: n
+  defpure together([low, high], power), do: high * power + low
+  defpure together(parts, power), do: together(pairs(parts, power, []), power * power)
 
-  defpure number(text, from, to) do
-    {n, ""} = parsed(binary_part(text, from, to - from), 0, 1, 0, 0, 1)
-    n
-  end
+  defpure pairs([low, high | parts], power, done), do: pairs(parts, power, [high * power + low | done])
+  defpure pairs(rest, _, done), do: Enum.reverse(Enum.concat(rest, done))
 
   defpure undigits(digits), do: undigits(digits, 10)
 
   defpure undigits(digits, base) when is_list(digits) and is_integer(base) and base >= 2 do
     {limit, _} = chunk(base, base, 1)
-    undigits_of(digits, base, limit, 0, 0, 1)
+    undigits_of(digits, base, limit, [], 0, 1)
   end
 
-  defpure undigits_of([], _, _, n, low, power), do: n * power + low
+  defpure undigits_of([], _, limit, done, low, power), do: number(done, limit, low, power)
 
-  defpure undigits_of(digits, base, limit, n, low, power) when power >= limit,
-    do: undigits_of(digits, base, limit, n * power + low, 0, 1)
+  defpure undigits_of(digits, base, limit, done, low, power) when power >= limit,
+    do: undigits_of(digits, base, limit, before(low, done), 0, 1)
 
-  defpure undigits_of([digit | digits], base, limit, n, low, power)
+  defpure undigits_of([digit | digits], base, limit, done, low, power)
           when is_integer(digit) and digit < base,
-          do: undigits_of(digits, base, limit, n, low * base + digit, power * base)
+          do: undigits_of(digits, base, limit, done, low * base + digit, power * base)
 
   # -- of any base ---------------------------------------------------------------------------------------------
 
   defpure parse(text, base) when is_binary(text) and base in 2..36, do: parsed_in(text, base)
 
   defpure parsed_in(<<?-, c, _::binary>> = text, base) do
-    if digit(c) < base, do: parsed_in(text, 1, base, -1, 0), else: :error
+    if digit(c) < base, do: parsed_in(text, 1, base, -1), else: :error
   end
 
   defpure parsed_in(<<?+, c, _::binary>> = text, base) do
-    if digit(c) < base, do: parsed_in(text, 1, base, 1, 0), else: :error
+    if digit(c) < base, do: parsed_in(text, 1, base, 1), else: :error
   end
 
   defpure parsed_in(<<c, _::binary>> = text, base) do
-    if digit(c) < base, do: parsed_in(text, 0, base, 1, 0), else: :error
+    if digit(c) < base, do: parsed_in(text, 0, base, 1), else: :error
   end
 
   defpure parsed_in("", _), do: :error
 
-  defpure parsed_in(text, at, _, _, n) when at == byte_size(text), do: {n, ""}
+  defpure parsed_in(text, at, base, sign) do
+    {limit, _} = chunk(base, base, 1)
+    {n, to} = parsed_in(text, at, base, limit, [], 0, 1)
+    {sign * n, binary_part(text, to, byte_size(text) - to)}
+  end
 
-  defpure parsed_in(text, at, base, sign, n) do
+  defpure parsed_in(text, at, _, limit, done, low, power) when at == byte_size(text),
+    do: {number(done, limit, low, power), at}
+
+  defpure parsed_in(text, at, base, limit, done, low, power) when power >= limit,
+    do: parsed_in(text, at, base, limit, before(low, done), 0, 1)
+
+  defpure parsed_in(text, at, base, limit, done, low, power) do
     case digit(:binary.at(text, at)) do
-      digit when digit < base -> parsed_in(text, at + 1, base, sign, n * base + sign * digit)
-      _ -> {n, binary_part(text, at, byte_size(text) - at)}
+      digit when digit < base ->
+        parsed_in(text, at + 1, base, limit, done, low * base + digit, power * base)
+
+      _ ->
+        {number(done, limit, low, power), at}
     end
   end
 
@@ -201,8 +240,12 @@ defmodule Mote.Prelude.Integer do
   end
 
   # How many bits are ones.
+  defpure popcount(n) when is_integer(n) and n >= 0x1000000000000000 do
+    Enum.reduce(digits(n, 0x1000000), 0, fn digit, count -> ones(digit, count) end)
+  end
+
   defpure popcount(n) when is_integer(n) and n >= 0, do: ones(n, 0)
 
   defpure ones(0, count), do: count
-  defpure ones(n, count), do: ones(div(n, 2), count + rem(n, 2))
+  defpure ones(n, count), do: ones(Bitwise.band(n, n - 1), count + 1)
 end

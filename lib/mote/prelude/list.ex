@@ -163,4 +163,20 @@ defmodule Mote.Prelude.List do
   defpure first!([x | _]), do: x
   defpure last!([x]), do: x
   defpure last!([_ | rest]), do: last!(rest)
+
+  # -- of List.myers_difference/3: `Mote.Prelude.Inline.List` ---------------------------------------------------
+
+  # What is equal costs nothing.
+  defpure alike({y, [x | rest1], [x | rest2], edits}), do: alike({y + 1, rest1, rest2, [{:eq, x} | edits]})
+  defpure alike(path), do: path
+
+  # The edits in their order, with one list for each run of a kind.
+  defpure script([], done), do: done
+  defpure script([{:diff, _} = edit | rest], done), do: script(rest, [edit | done])
+  defpure script([{kind, x} | rest], [{kind, run} | done]), do: script(rest, [{kind, [x | run]} | done])
+
+  defpure script(edits, [{:eq, run}, {:ins, run}, {:eq, other} | done]),
+    do: script(edits, [{:ins, run}, {:eq, run ++ other} | done])
+
+  defpure script([{kind, x} | rest], done), do: script(rest, [{kind, [x]} | done])
 end

@@ -10,6 +10,12 @@ defmodule Mote.Prelude.Range do
   defpure size(first..last//step) when step < 0 and first < last, do: 0
   defpure size(first..last//step), do: div(last - first, step) + 1
 
+  # Of `Enum.sum/1`, where the range is written in place.
+  defpure sum(first..last//step) do
+    size = size(first..last//step)
+    div(size * (2 * first + (size - 1) * step), 2)
+  end
+
   defpure shift(first..last//step, steps), do: (first + steps * step)..(last + steps * step)//step
 
   defpure to_list(first..last//step), do: Enum.to_list(first..last//step)

@@ -98,13 +98,49 @@ defmodule Mote.Prelude.String do
   # -- characters ----------------------------------------------------------------------------------------------
 
   defpure graphemes(text), do: Characters.graphemes(text)
-  defpure characters(text), do: Enum.count(graphemes(text))
+  defpure characters(text), do: Characters.count(text)
   defpure reverse(text), do: Enum.join(Enum.reverse(graphemes(text)))
-  defpure at(text, index), do: Enum.at(graphemes(text), index)
-  defpure first(text), do: Enum.at(graphemes(text), 0)
-  defpure last(text), do: Enum.at(graphemes(text), -1)
 
-  defpure slice(text, start, amount), do: Enum.join(Enum.slice(graphemes(text), start, amount))
+  defpure at(text, index) when is_binary(text) and is_integer(index) do
+    case counted(text, index) do
+      nil -> nil
+      index -> first(after_first(text, index))
+    end
+  end
+
+  defpure first(text) do
+    case next_grapheme(text) do
+      nil -> nil
+      {character, _} -> character
+    end
+  end
+
+  defpure last(text), do: at(text, -1)
+
+  defpure slice(text, start, amount)
+          when is_binary(text) and is_integer(start) and is_integer(amount) and amount >= 0 do
+    first_of(after_first(text, counted(text, start) || 0), amount)
+  end
+
+  # A place that is counted from the end, from the beginning; nil before that.
+  defpure counted(_, index) when index >= 0, do: index
+
+  defpure counted(text, index) do
+    case characters(text) + index do
+      index when index >= 0 -> index
+      _ -> nil
+    end
+  end
+
+  defpure after_first(text, n) do
+    {to, _} = Characters.skip(text, n)
+    from(text, to)
+  end
+
+  defpure first_of(text, n) do
+    {to, _} = Characters.skip(text, n)
+    binary_part(text, 0, to)
+  end
 
   defpure slice(text, first..last//-1), do: slice_range(text, first, last, 1)
   defpure slice(text, first..last//step), do: slice_range(text, first, last, step)
@@ -123,7 +159,7 @@ defmodule Mote.Prelude.String do
     do: padding(text, count, graphemes(padding))
 
   defpure padding(text, count, [_ | _] = padding) when is_integer(count) and count >= 0,
-    do: Enum.join(padded(count - Enum.count(graphemes(text)), padding, padding, []))
+    do: Enum.join(padded(count - characters(text), padding, padding, []))
 
   defpure padded(missing, _, _, done) when missing <= 0, do: Enum.reverse(done)
 
@@ -169,8 +205,8 @@ defmodule Mote.Prelude.String do
   end
 
   defpure split_at(text, n) when is_binary(text) and is_integer(n) do
-    {first, rest} = Enum.split(graphemes(text), n)
-    {Enum.join(first), Enum.join(rest)}
+    {to, _} = Characters.skip(text, counted(text, n) || 0)
+    {binary_part(text, 0, to), from(text, to)}
   end
 
   defpure next_codepoint(""), do: nil
@@ -178,13 +214,75 @@ defmodule Mote.Prelude.String do
   defpure next_codepoint(<<byte, rest::binary>>), do: {<<byte>>, rest}
 
   defpure next_grapheme(text) do
-    case Characters.next(text) do
-      nil -> nil
-      size -> {binary_part(text, 0, size), from(text, size)}
-    end
+    {size, _} = Characters.skip(text, 1)
+    if size > 0, do: {binary_part(text, 0, size), from(text, size)}
   end
+
+  defpure next_grapheme_size(text) do
+    {size, _} = Characters.skip(text, 1)
+    if size > 0, do: {size, from(text, size)}
+  end
+
+  defpure valid?(text, algorithm) when algorithm in [:default, :fast_ascii], do: valid?(text)
 
   defpure valid?(""), do: true
   defpure valid?(<<_::utf8, rest::binary>>), do: valid?(rest)
   defpure valid?(text) when is_binary(text), do: false
+
+  # -- text that is cut off within a code point ------------------------------------------------------------------
+
+  defpure replace_invalid(text), do: replace_invalid(text, "\uFFFD")
+
+  defpure replace_invalid(text, new) when is_binary(text) and is_binary(new),
+    do: Enum.join(replaced(text, new, []))
+
+  defpure replaced("", _, done), do: Enum.reverse(done)
+  defpure replaced(<<c::utf8, rest::binary>>, new, done), do: replaced(rest, new, [<<c::utf8>> | done])
+  defpure replaced(text, new, done), do: replaced(from(text, cut_off(text)), new, [new | done])
+
+  # How many bytes at the beginning stand for one that is not there: all that there are of a code point that is cut off.
+  defpure cut_off(<<a, b, c, rest::binary>>) when a in 0xF0..0xF4 and c in 0x80..0xBF do
+    if second?(a, b) and not following?(rest), do: 3, else: 1
+  end
+
+  defpure cut_off(<<a, b, rest::binary>>) when a in 0xE0..0xF4,
+    do: if(second?(a, b) and not following?(rest), do: 2, else: 1)
+
+  defpure cut_off(_), do: 1
+
+  # What may follow the first byte: no code point is longer than need be, is a surrogate, or is greater than 0x10FFFF.
+  defpure second?(0xE0, b), do: b in 0xA0..0xBF
+  defpure second?(0xED, b), do: b in 0x80..0x9F
+  defpure second?(0xF0, b), do: b in 0x90..0xBF
+  defpure second?(0xF4, b), do: b in 0x80..0x8F
+  defpure second?(_, b), do: b in 0x80..0xBF
+
+  defpure following?(<<byte, _::binary>>), do: byte in 0x80..0xBF
+  defpure following?(""), do: false
+
+  defpure byte_slice(text, start, size)
+          when is_binary(text) and is_integer(start) and is_integer(size) and size >= 0 do
+    total = byte_size(text)
+    start = if start < 0, do: max(total + start, 0), else: start
+    if start < total, do: whole(without_following(from(text, start)), size), else: ""
+  end
+
+  defpure without_following(<<byte, rest::binary>>) when byte in 0x80..0xBF, do: without_following(rest)
+  defpure without_following(text), do: text
+
+  defpure whole(text, size), do: binary_part(text, 0, last_whole(text, min(size, byte_size(text)) - 1, 0))
+
+  # Where the last code point ends that is there as a whole, `following` bytes before the end.
+  defpure last_whole(_, -1, _), do: 0
+
+  defpure last_whole(text, at, following) do
+    case :binary.at(text, at) do
+      byte when byte in 0x80..0xBF -> last_whole(text, at - 1, following + 1)
+      byte when byte in 0xC0..0xDF and following != 1 -> at
+      byte when byte in 0xE0..0xEF and following != 2 -> at
+      byte when byte in 0xF0..0xF7 and following != 3 -> at
+      byte when byte in 0xC0..0xF7 -> at + following + 1
+      _ -> at + 1
+    end
+  end
 end

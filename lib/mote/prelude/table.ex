@@ -16,7 +16,7 @@ defmodule Mote.Prelude.Table do
       url_decode64/1,2 url_encode64/1,2 url_valid64?/1,2 valid16?/1,2 valid64?/1,2
     ]},
     {Enum, ~w[
-      all?/1 any?/1 at/2,3 chunk_every/2,3,4 concat/1,2 count_until/2 dedup/1 drop/2 drop_every/2 empty?/1
+      all?/1 any?/1 at/2,3 chunk_every/2,3,4 concat/1,2 count/1 count_until/2 dedup/1 drop/2 drop_every/2 empty?/1
       fetch/2 fetch!/2 frequencies/1 intersperse/2 into/2 join/1,2 max/1 min/1 min_max/1 product/1 random/1
       reverse/2 reverse_slice/3 shuffle/1 slice/3 slide/3 sort/1 split/2 take/2 take_every/2 take_random/2
       uniq/1 unzip/1 with_index/1,2 zip/1,2
@@ -52,11 +52,11 @@ defmodule Mote.Prelude.Table do
     ]},
     {Range, ~w[disjoint?/2 new/2,3 shift/2 size/1 split/2 to_list/1]},
     {String, ~w[
-      at/2 capitalize/2 codepoints/1 contains?/2 downcase/2 duplicate/2 ends_with?/2 first/1 graphemes/1
-      last/1 length/1=characters next_codepoint/1 next_grapheme/1 pad_leading/2,3 pad_trailing/2,3
-      replace_leading/3 replace_prefix/3 replace_suffix/3 replace_trailing/3 reverse/1 slice/3 split/1
+      at/2 byte_slice/3 capitalize/2 codepoints/1 contains?/2 downcase/2 duplicate/2 ends_with?/2 first/1 graphemes/1
+      last/1 length/1=characters next_codepoint/1 next_grapheme/1 next_grapheme_size/1 pad_leading/2,3
+      pad_trailing/2,3 replace_invalid/1,2 replace_leading/3 replace_prefix/3 replace_suffix/3 replace_trailing/3 reverse/1 slice/3 split/1
       split_at/2 starts_with?/2 to_charlist/1 to_integer/1,2 trim/1,2 trim_leading/1,2 trim_trailing/1,2
-      upcase/2 valid?/1
+      upcase/2 valid?/1,2
     ]},
     {Tuple, ~w[append/2 delete_at/2 duplicate/2 insert_at/3 product/1 sum/1]},
     {:binary, Binary, ~w[
@@ -86,10 +86,12 @@ defmodule Mote.Prelude.Table do
     {Atom, Text, ~w[to_charlist/1=of_atom_characters to_string/1=of_atom]},
     {Function, Kernel, ~w[identity/1]},
     {Kernel, Text, ~w[to_charlist/1=charlist]},
+    {List, Differences, ~w[myers_difference/2]},
     {List, Float, ~w[to_float/1=of_list]},
     {List, Integer, ~w[to_integer/1,2=of_list]},
     {List, Text, ~w[to_charlist/1=characters to_string/1=of_list]},
     {String, Casing, ~w[capitalize/1 downcase/1 upcase/1]},
+    {String, Differences, ~w[bag_distance/2 myers_difference/2=of_texts]},
     {String, Places, ~w[count/2 replace/3,4 split/2,3]}
   ]
 
@@ -106,7 +108,7 @@ defmodule Mote.Prelude.Table do
       filter/2 get_and_update!/3 get_and_update/3 get_lazy/3 intersect/3 merge/3 new/2 pop_lazy/3
       put_new_lazy/3 reject/2 replace_lazy/3 split_with/2 update!/3 update/4
     ]},
-    {List, ~w[foldl/3 foldr/3 update_at/3]},
+    {List, ~w[foldl/3 foldr/3 myers_difference/3 update_at/3]},
     {Map, ~w[
       filter/2 get_and_update!/3 get_and_update/3 get_lazy/3 intersect/3 merge/3 pop_lazy/3 put_new_lazy/3
       reject/2 replace_lazy/3 split_with/2

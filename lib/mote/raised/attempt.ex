@@ -31,6 +31,29 @@ defmodule Mote.Raised.Attempt do
 
   def power?(_function, _arguments), do: false
 
+  # As many bytes say whether it begins with a number.
+  @beginning 20
+
+  @doc """
+  Whether it makes an integer of a text that begins as one, or of digits. Elixir has an answer for these, and a machine lacks it
+  only where the integer is too large. (Of a long argument only the beginning may have come.)
+  """
+  @spec number?({module, name :: atom}, arguments :: [term]) :: boolean
+  def number?({Integer, :parse} = function, [text | base]) when is_binary(text),
+    do: exception(function, [binary_part(text, 0, min(byte_size(text), @beginning)) | base]) == nil
+
+  def number?({Integer, :undigits}, [digits]), do: digits?(digits, 10)
+
+  def number?({Integer, :undigits}, [digits, base]) when is_integer(base) and base >= 2,
+    do: digits?(digits, base)
+
+  def number?(_function, _arguments), do: false
+
+  # They are not put together: that could take minutes.
+  defp digits?([], _base), do: true
+  defp digits?([digit | rest], base), do: is_integer(digit) and digit < base and digits?(rest, base)
+  defp digits?(_tail, _base), do: false
+
   @doc """
   Whether a function of the library cannot take long for its arguments, powers excepted: they have few parts, however often
   these are shared. The functions of Integer take no longer for large integers than for a few parts, and an index is only an
@@ -107,7 +130,7 @@ defmodule Mote.Raised.Attempt do
 
   defp elixir(:map_field, [map, key]) when is_map(map), do: raise(KeyError, key: key, term: map)
 
-  # Of what is no map: until Elixir 1.20 as if it were one without the key.
+  # Of anything that is not a map: until Elixir 1.20 as if it were a map without the key.
   defp elixir(:map_field, [term, key]) do
     term.any
   rescue

@@ -2,7 +2,7 @@ defmodule Mote.Test.Failure do
   @moduledoc """
   What `Mote.Test.explore/3` raises: an order of turns after which the property does not hold.
 
-    * `schedule` - how to have it again: `Mote.start_link(schedule: schedule)`, and the same actors and messages while the
+    * `schedule` - how to reproduce it: `Mote.start_link(schedule: schedule)`, and the same actors and messages while the
       machine is paused;
     * `turns` - the turns up to the rest, as `Mote.Trace.Turn`s, the first thousand; `more`, how many there were besides;
     * `kind` - `:property` when it does not hold, `:timeout` when the actors do not come to rest; `why`, as text.
@@ -36,7 +36,7 @@ defmodule Mote.Test.Failure do
       [
         failure.why,
         "",
-        "seed #{seed}, after #{choices} choices; to have it again: schedule: #{inspect(failure.schedule)}",
+        "seed #{seed}, after #{choices} choices; to reproduce it: schedule: #{inspect(failure.schedule)}",
         "",
         "the #{count + failure.more} turns up to here:"
       ] ++ Enum.map(shown, &line/1) ++ rest,
@@ -44,7 +44,9 @@ defmodule Mote.Test.Failure do
     )
   end
 
+  # With the address of the actor, which may be in messages and captures of other turns.
   defp line(turn) do
-    "  #{String.pad_leading(to_string(turn.number), 3)}  #{turn |> Mote.Trace.format() |> String.replace("\n", "\n       ")}"
+    number = String.pad_leading(to_string(turn.number), 3)
+    "  #{number}  #{inspect(turn.actor)} #{turn |> Mote.Trace.format() |> String.replace("\n", "\n       ")}"
   end
 end

@@ -4,7 +4,7 @@ defmodule Mote.Total.Binaries do
   @moduledoc false
   import Kernel, except: [bit_size: 1, binary_part: 3, to_string: 1]
   import Bitwise
-  import Mote.Sized, only: [sized: 1]
+  import Mote.Internal.Sized, only: [sized: 1]
 
   alias Mote.Total.{Integers, Number, Work}
 

@@ -4,21 +4,24 @@ defmodule Mote.Total.Enumerable do
   @moduledoc false
   import Mote.Total.Term, only: [is_value_map: 1]
 
-  alias Mote.Total.{Maps, Term}
+  alias Mote.Total.{Integers, Maps, Term}
 
   @none Mote.Total.None.value()
 
-  # As far as a machine counts: 2^100.
+  # Nearer ranges are calculated in 128 bits, for nothing: 2^100.
   @farthest 0x10000000000000000000000000
 
-  defguardp is_near(n) when is_integer(n) and n >= -@farthest and n <= @farthest
+  defguardp is_near(n) when n >= -@farthest and n <= @farthest
 
-  @doc "Whether a struct is a range that the BEAM takes for one, and whose bounds are not too far away."
+  @doc "Whether a struct is a range that the BEAM takes for one."
   defguard is_range(first, last, step)
-           when is_near(first) and is_near(last) and is_near(step) and step != 0
+           when is_integer(first) and is_integer(last) and is_integer(step) and step != 0
+
+  @doc "Whether the bounds and the step of a range need no integers of any size."
+  defguard is_near(first, last, step) when is_near(first) and is_near(last) and is_near(step)
 
   def elements(%Range{first: first, last: last, step: step}) when is_range(first, last, step),
-    do: Enum.to_list(first..last//step)
+    do: if(numbers?([first, last, step]), do: Enum.to_list(first..last//step), else: @none)
 
   def elements(%MapSet{map: map}) when is_value_map(map), do: Term.sorted_keys(map)
   def elements(%{__struct__: _}), do: @none
@@ -30,10 +33,14 @@ defmodule Mote.Total.Enumerable do
   def member(_, []), do: false
 
   def member(value, %Range{first: first, last: last, step: step}) when is_range(first, last, step),
-    do: is_integer(value) and value in first..last//step
+    do: if(numbers?([first, last, step]), do: held?(value, first..last//step), else: @none)
 
   def member(value, %MapSet{map: map}) when is_value_map(map), do: is_map_key(map, value)
   def member(_, %{__struct__: _}), do: @none
   def member(value, map) when is_value_map(map), do: member(value, Maps.to_list(map))
   def member(_, _), do: @none
+
+  defp held?(value, range), do: is_integer(value) and Integers.number?(value) and value in range
+
+  defp numbers?(integers), do: Enum.all?(integers, &Integers.number?/1)
 end

@@ -51,6 +51,25 @@ defmodule Mote.Total.Integers do
   @spec compared(term, term) :: non_neg_integer
   def compared(a, b), do: min(weight(a), weight(b))
 
+  @doc "What each integer costs that is as long as the longest of these; nothing if one cannot be calculated with."
+  @spec visit([integer]) :: non_neg_integer
+  def visit(integers) do
+    if Enum.all?(integers, &number?/1),
+      do: 1 + (integers |> Enum.map(&limbs/1) |> Enum.max() |> div(@linear)),
+      else: 0
+  end
+
+  @doc "What the remainder of the longest of some integers by another one costs; nothing if one cannot be calculated with."
+  @spec remainder([integer], integer) :: non_neg_integer
+  def remainder(integers, divisor) do
+    if Enum.all?([divisor | integers], &number?/1) do
+      {x, y} = {integers |> Enum.map(&limbs/1) |> Enum.max(), limbs(divisor)}
+      visited(x + y) + quotient(x, y)
+    else
+      0
+    end
+  end
+
   defp known(n) do
     case limbs(n) do
       limbs when limbs > @most -> 0
@@ -74,8 +93,9 @@ defmodule Mote.Total.Integers do
   @doc "A quotient or a remainder."
   def divided(_, 0, _), do: @none
 
-  def divided(a, b, fun),
-    do: calculated(a, b, fn x, y -> @quotient * product(max(x - y, 0) + 1, y) end, fun)
+  def divided(a, b, fun), do: calculated(a, b, &quotient/2, fun)
+
+  defp quotient(x, y), do: @quotient * product(max(x - y, 0) + 1, y)
 
   defp calculated(a, b, multiplied, fun) when is_wide(a) and is_wide(b) do
     case fun.(a, b) do

@@ -2,7 +2,7 @@ defmodule Mote.Total.Vectors do
   # The primitives on vectors (`Mote.Vector`). Returns `@none` where there is no answer. The order in which floats are
   # added up is that of the machine, or the sums would differ: see guides/ir.md.
   @moduledoc false
-  import Mote.Sized, only: [sized: 1]
+  import Mote.Internal.Sized, only: [sized: 1]
 
   alias Mote.Total.Number
 

@@ -7,7 +7,7 @@ defmodule Mote.Total.Work do
   # agree on for what came from outside.
   @moduledoc false
 
-  import Mote.Total.Enumerable, only: [is_range: 3]
+  import Mote.Total.Enumerable, only: [is_near: 3, is_range: 3]
   import Mote.Total.Term, only: [is_value_map: 1]
   import Mote.Total.Vectors, only: [is_vector: 1]
 
@@ -40,6 +40,9 @@ defmodule Mote.Total.Work do
              [:vec_to_list, :vec_concat, :vec_map2, :vec_dot, :vec_distance, :vec_sum, :vec_min, :vec_max] ++
              [:vec_argmin, :vec_argmax, :vec_sort, :to_float]
 
+  # These pay where integers are long, while they calculate.
+  @arithmetic [:add, :sub, :mul, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr, :to_string]
+
   @keyed [:map_get, :map_fetch, :map_put, :map_update, :map_delete, :map_has_key]
 
   @doc "Whether a primitive is paid for before it is calculated."
@@ -49,6 +52,10 @@ defmodule Mote.Total.Work do
   @doc "Whether a primitive walks over its arguments, other than to compare them, or to find a key."
   @spec walks?(atom) :: boolean
   def walks?(name), do: name in @walking or name == :bin_of
+
+  @doc "Whether a primitive pays by the size of its arguments, were it only for integers of thousands of bits."
+  @spec pays?(atom) :: boolean
+  def pays?(name), do: paid?(name) or name == :bin_of or name in @arithmetic
 
   @doc "Pays for bytes of a binary that was put together, as far as it was."
   @spec built(non_neg_integer) :: :ok | nil
@@ -91,6 +98,15 @@ defmodule Mote.Total.Work do
   defp spend(work) when work < @free + @elements, do: :ok
   defp spend(work), do: Stage.spend(div(work - @free, @elements))
 
+  # How many integers a range has; where they are far more than can be paid for, without a division that takes long.
+  defp integers(%Range{first: first, last: last, step: step} = range, most) do
+    cond do
+      if(step > 0, do: first > last, else: first < last) -> 0
+      Integers.limbs(last - first) > Integers.limbs(step) + 2 -> most + 1
+      true -> Range.size(range)
+    end
+  end
+
   # -- lists and tuples ----------------------------------------------------------------------------------------
 
   defp work(:length, [list], _), do: spine(list, 0)
@@ -98,6 +114,11 @@ defmodule Mote.Total.Work do
   defp work(:reverse, [list], _), do: spine(list, 0)
   defp work(:tuple_to_list, [tuple], _), do: size(tuple)
   defp work(:list_to_tuple, [list], _), do: spine(list, 0)
+
+  defp work(:member, [value, %Range{first: first, last: last, step: step}], _)
+       when is_range(first, last, step) and is_integer(value) and not is_near(first, last, step),
+       do: Integers.remainder([value, first, last], step)
+
   defp work(:member, [_, %Range{}], _), do: 0
 
   defp work(:member, [value, %MapSet{map: map}], most) when is_value_map(map),
@@ -131,9 +152,9 @@ defmodule Mote.Total.Work do
   defp work(name, [map], _) when name in [:map_keys, :map_values, :to_list] and is_value_map(map),
     do: map_size(map)
 
-  defp work(:elements, [%Range{first: first, last: last, step: step}], _)
+  defp work(:elements, [%Range{first: first, last: last, step: step} = range], most)
        when is_range(first, last, step),
-       do: Range.size(first..last//step)
+       do: integers(range, most) * Integers.visit([first, last, step])
 
   defp work(:elements, [%MapSet{map: map}], _) when is_value_map(map), do: map_size(map)
   defp work(:elements, [%{__struct__: _}], _), do: 0

@@ -4,7 +4,8 @@ defmodule Mote.Trace.Printer do
 
   import Mote.Raised, only: [is_raised: 1]
 
-  alias Mote.{Behaviour, Stray}
+  alias Mote.Behaviour
+  alias Mote.Internal.Stray
   alias Mote.Trace.Turn
 
   # Enough to recognise a message by.

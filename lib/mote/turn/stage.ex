@@ -11,10 +11,9 @@ defmodule Mote.Turn.Stage do
   @effects :"$mote_effects"
   @become :"$mote_become"
   @context :"$mote_context"
-  @now :"$mote_now"
   @stash :"$mote_stash"
   @captured :"$mote_captured"
-  @keys [@fuel, @depth, @effects, @become, @context, @now, @stash, @captured]
+  @keys [@fuel, @depth, @effects, @become, @context, @stash, @captured]
 
   @default_fuel 10_000_000
   @max_depth 100_000
@@ -23,20 +22,31 @@ defmodule Mote.Turn.Stage do
   @doc "The fuel of a turn when nothing else is said."
   def default_fuel, do: @default_fuel
 
-  @doc "Starts a turn; gives what `close/1` needs to restore the turn around it, if there was one."
+  @doc "Starts a turn, with the options of it; returns what `close/1` needs to restore the turn around it, if there is one."
+  @spec open(map) :: term
   def open(opts) do
-    fuel = opts[:fuel] || @default_fuel
-    me = Keyword.get_lazy(opts, :self, fn -> %Address{id: 0} end)
-    outer = Enum.map(@keys, &Process.get/1)
+    outer = outer()
+    fuel = Map.get(opts, :fuel, @default_fuel)
+    me = Map.get(opts, :self, %Address{id: 0})
     Process.put(@fuel, fuel)
     Process.put(@depth, 0)
     Process.put(@effects, [])
-    Process.put(@become, nil)
-    Process.put(@stash, {[], false})
-    Process.put(@captured, nil)
-    Process.put(@now, opts[:now])
-    Process.put(@context, {me, fuel, opts[:addresses], opts[:first] || 1})
+
+    Process.put(
+      @context,
+      {me, fuel, Map.get(opts, :addresses), Map.get(opts, :first, 1), Map.get(opts, :now)}
+    )
+
     outer
+  end
+
+  # As a rule there is none, and nothing of it to be put away.
+  defp outer do
+    if Process.get(@context) do
+      outer = for key <- @keys, do: {key, Process.get(key)}
+      clear()
+      outer
+    end
   end
 
   @doc "Says what the behaviour of the turn has captured, if its clauses are plain Elixir."
@@ -47,20 +57,23 @@ defmodule Mote.Turn.Stage do
 
   @doc "Ends a turn."
   def close(outer) do
-    for {key, value} <- Enum.zip(@keys, outer) do
-      if value == nil, do: Process.delete(key), else: Process.put(key, value)
-    end
-
+    clear()
+    if outer, do: for({key, value} <- outer, value != nil, do: Process.put(key, value))
     :ok
+  end
+
+  # Written out: a worker of a beam sponsor does it for each turn.
+  defp clear do
+    unquote({:__block__, [], for(key <- @keys, do: quote(do: Process.delete(unquote(key))))})
   end
 
   @doc "The effects so far in program order, the become, and the fuel spent."
   def contents do
-    {_, fuel, _, _} = Process.get(@context)
+    {_, fuel, _, _, _} = Process.get(@context)
     {Enum.reverse(Process.get(@effects)), Process.get(@become), fuel - Process.get(@fuel)}
   end
 
-  @doc "The messages that the become gives back, the oldest first."
+  @doc "Returns the messages that the become takes up again, the oldest first."
   def unstashed do
     case {Process.get(@become), Process.get(@stash)} do
       {become, {kept, true}} when become != nil -> Enum.reverse(kept)
@@ -119,18 +132,19 @@ defmodule Mote.Turn.Stage do
 
   @doc "The time that the turn is to read, in nanoseconds; `nil` when it is the system's, or there is no turn."
   def now do
-    case Process.get(@now) do
-      read when is_function(read) -> read.()
-      now -> now
+    case Process.get(@context) do
+      {_, _, _, _, read} when is_function(read) -> read.()
+      {_, _, _, _, now} -> now
+      nil -> nil
     end
   end
 
-  def me, do: elem(Process.get(@context), 0)
+  def me, do: elem(context(), 0)
 
   def create(behaviour, sponsor \\ nil) do
-    {me, fuel, addresses, next} = Process.get(@context)
+    {me, fuel, addresses, next, now} = context()
     address = if addresses, do: addresses.(), else: %Address{id: next}
-    Process.put(@context, {me, fuel, addresses, next + 1})
+    Process.put(@context, {me, fuel, addresses, next + 1, now})
     stage({:create, address, behaviour, sponsor})
     address
   end
@@ -160,12 +174,13 @@ defmodule Mote.Turn.Stage do
   def cancel_timer(_), do: :undefined
 
   def become(behaviour) do
+    context()
     Process.put(@become, behaviour)
     :ok
   end
 
   def unstash(leaves?) when is_boolean(leaves?) do
-    {kept, _} = Process.get(@stash)
+    {kept, _} = Process.get(@stash, {[], false})
     Process.put(@stash, {kept, leaves?})
     :ok
   end
@@ -175,5 +190,15 @@ defmodule Mote.Turn.Stage do
     :ok
   end
 
-  defp stage(effect), do: Process.put(@effects, [effect | Process.get(@effects)])
+  defp stage(effect) do
+    context()
+    Process.put(@effects, [effect | Process.get(@effects)])
+  end
+
+  # Clauses that are plain Elixir may start processes, in which there is none.
+  defp context do
+    Process.get(@context) ||
+      raise "no turn runs in this process: words such as send/2, self/0, create/1 and become/1 work in the process of the turn, " <>
+              "not in a task or another process that it starts. Return the value to the turn, and send it from there"
+  end
 end

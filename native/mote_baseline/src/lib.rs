@@ -1,7 +1,7 @@
 //! What Mote is measured against: the programs of `mix mote.bench` as one would write them in Rust without a machine.
 //!
 //! Nothing here knows the machine, or is a part of it. `mix mote.bench` runs the executable of this crate beside its
-//! nodes, `cargo bench -p mote_jit --bench floor` runs [`floor`] beside the machine in one process.
+//! nodes, `cargo bench -p mote_baseline --bench floor` runs [`floor`] beside the machine in one process.
 //!
 //! Every size passes [`std::hint::black_box`] and every result is given back, so that the optimiser leaves all of the
 //! work to the run.

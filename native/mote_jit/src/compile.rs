@@ -8,7 +8,7 @@ use super::dataflow::Dataflow;
 use super::host;
 use super::link::{link, Piece};
 use super::subject::{Subject, UnitFacts};
-use super::unit::{Looked, ResolvedUnit};
+use super::unit::{AnalysedCode, ResolvedUnit};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
@@ -24,9 +24,9 @@ const BOXING_FRAME: usize = LARGEST_FRAME / 4;
 /// Compiles a unit; `None` where the host is not supported or has no memory.
 pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     let verified = unit.verified;
-    let learned = UnitFacts::of(verified, unit.constants);
-    let functions: Vec<Looked<'_>> = (0..verified.functions.len())
-        .map(|index| learned.function(index).map(looked_at))
+    let facts = UnitFacts::of(verified, unit.constants);
+    let functions: Vec<AnalysedCode<'_>> = (0..verified.functions.len())
+        .map(|index| facts.function(index).map(analysed))
         .collect();
     let mut compiler = PieceCompiler {
         unit,
@@ -38,7 +38,7 @@ pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     };
     let mut pieces = Vec::new();
     for (index, looked) in functions.iter().enumerate() {
-        let unboxed = learned.boxing[index].is_some();
+        let unboxed = facts.boxing[index].is_some();
         let role = Role::Function { index, unboxed };
         let piece = compiler.piece(looked, role);
         pieces.push(match piece {
@@ -46,15 +46,15 @@ pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
             None => compiler.unavailable(verified.functions[index].arity as u16, role)?,
         });
     }
-    for (index, boxing) in learned.boxing.iter().enumerate() {
+    for (index, boxing) in facts.boxing.iter().enumerate() {
         if boxing.is_some() {
-            pieces.push(compiler.boxing_form(&learned.interface(index), index)?);
+            pieces.push(compiler.boxing_form(&facts.interface(index), index)?);
         }
     }
     let mut behaviours = Vec::new();
     for (index, behaviour) in verified.behaviours.iter().enumerate() {
         let captures = behaviour.captures as u16;
-        let looked = learned.behaviour(index).map(looked_at);
+        let looked = facts.behaviour(index).map(analysed);
         let piece = compiler.piece(&looked, Role::Behaviour { captures });
         behaviours.push(piece.map(|piece| {
             pieces.push(piece);
@@ -65,7 +65,7 @@ pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     let start = |at: usize| memory.start(at);
     Some(Compiled {
         functions: (0..verified.functions.len())
-            .map(|index| start(learned.boxing[index].unwrap_or(index)))
+            .map(|index| start(facts.boxing[index].unwrap_or(index)))
             .collect(),
         behaviours: behaviours.into_iter().map(|at| at.map(start)).collect(),
         refused: compiler.refused,
@@ -73,14 +73,14 @@ pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     })
 }
 
-fn looked_at(subject: Subject<'_>) -> (Subject<'_>, Dataflow) {
+fn analysed(subject: Subject<'_>) -> (Subject<'_>, Dataflow) {
     let flow = Dataflow::of(&subject);
     (subject, flow)
 }
 
 struct PieceCompiler<'a> {
     unit: &'a ResolvedUnit<'a>,
-    functions: &'a [Looked<'a>],
+    functions: &'a [AnalysedCode<'a>],
     isa: &'a dyn TargetIsa,
     context: Context,
     builder: FunctionBuilderContext,
@@ -89,7 +89,7 @@ struct PieceCompiler<'a> {
 
 impl<'a> PieceCompiler<'a> {
     /// The machine code of one code; `None` (and counted) if it is refused.
-    fn piece(&mut self, looked: &Looked<'a>, role: Role) -> Option<Piece> {
+    fn piece(&mut self, looked: &AnalysedCode<'a>, role: Role) -> Option<Piece> {
         let piece = looked
             .as_ref()
             .and_then(|(subject, flow)| self.built(subject, flow, role));
@@ -142,7 +142,7 @@ impl<'a> PieceCompiler<'a> {
         build: impl FnOnce(
             FunctionBuilder<'_>,
             &'a ResolvedUnit<'a>,
-            &'a [Looked<'a>],
+            &'a [AnalysedCode<'a>],
             TargetFrontendConfig,
         ) -> T,
     ) -> T {

@@ -1,4 +1,4 @@
-//! What is known of the registers at each point of a code, before any of it is compiled.
+//! What is known of the registers at each point of a piece of code, before any of it is compiled.
 //!
 //! Jumps go forward only, so one pass in the order of the instructions meets every path; only the parameters of a
 //! function that calls itself last (a loop) need repetition. The compiler (body/) walks the same states again with
@@ -10,11 +10,13 @@ use super::facts::{Knowledge, Known};
 use super::kinds::Kinds;
 use super::live::{live, Registers};
 use super::loop_carried::LoopCarried;
-use super::range::Range;
 use super::subject::Subject;
-use mote_vm::code::ir::{Instr, Label};
+use mote_vm::code::ir::{Instr, Label, Operand};
 
-/// What is known of a code.
+/// How many times what a loop hands on is supposed instead of what was supposed before. After that less is.
+const SUPPOSITIONS: usize = 2;
+
+/// What is known of a piece of code.
 pub(super) struct Dataflow {
     /// What the fast body takes for granted of the parameters; tested before it is entered.
     pub(super) inputs: Vec<Kinds>,
@@ -31,7 +33,7 @@ pub(super) struct Dataflow {
     pub(super) counters: Vec<bool>,
     /// What it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
     pub(super) answers: Kinds,
-    /// What it calls, and what kinds it passes.
+    /// What it calls, and what kinds it passes: as a loop, but for what that passes to itself.
     pub(super) calls: Vec<(u32, Vec<Kinds>)>,
     /// Instructions, but for those on whose way there is nothing but an abort.
     pub(super) size: usize,
@@ -70,29 +72,30 @@ impl Dataflow {
             size: size(subject.code),
             registers: subject.registers,
         };
-        let mut again = flow.run(subject);
+        let mut carried = flow.run(subject);
         if subject.index.is_none() {
             return flow;
         }
         if !flow.loops {
-            flow.inputs = again.inputs_as_passed(subject.passed());
+            flow.inputs = carried.inputs_as_passed(subject.passed());
             flow.run(subject);
             return flow;
         }
         // Optimistic assumptions first: each pass may give the next one reason for more.
         for _ in 0..4 {
-            let hoped = again.inputs();
+            let hoped = carried.inputs();
             if hoped == flow.inputs {
                 break;
             }
             flow.inputs = hoped;
-            again = flow.run(subject);
+            carried = flow.run(subject);
         }
+        carried = flow.suppose(subject, carried);
         // Then only what comes round as it went in.
-        while !flow.confirm(&again) {
-            again = flow.run(subject);
+        while !flow.confirm(&carried) {
+            carried = flow.run(subject);
         }
-        let steps = |i: usize| flow.inputs[i] == Kinds::FIXNUM && again.steps[i] == Some(true);
+        let steps = |i: usize| flow.inputs[i] == Kinds::FIXNUM && carried.steps[i] == Some(true);
         flow.steps = (0..flow.inputs.len()).map(steps).collect();
         let called = |i: &Instr| matches!(i, Instr::Call { .. });
         if !subject.code.iter().any(called) {
@@ -109,19 +112,19 @@ impl Dataflow {
                 kinds: *kinds,
                 unboxed: *kinds == Kinds::FLOAT,
                 param: Some(i as u16),
-                stepped: None,
-                range: Range::ALL,
+                ..Known::NOTHING
             };
         }
         Knowledge {
             registers,
             facts: Vec::new(),
             orders: Vec::new(),
+            repeats: self.loops,
         }
     }
 
     fn run(&mut self, subject: &Subject<'_>) -> LoopCarried {
-        let mut again = LoopCarried {
+        let mut carried = LoopCarried {
             passed: vec![None; self.inputs.len()],
             steps: vec![None; self.inputs.len()],
             used_as: vec![Kinds::NONE; self.inputs.len()],
@@ -147,17 +150,13 @@ impl Dataflow {
                     none => *none = Some(there),
                 }
             }
-            if let Instr::Call { function, args, .. } | Instr::TailCall { function, args } =
-                instruction
-            {
-                let kinds = args.iter().map(|arg| now.kinds(*arg, subject.constants));
-                self.calls.push((*function, kinds.collect()));
-            }
             match instruction {
                 Instr::TailCall { function, args } if subject.is_self(*function) => {
-                    again.pass(now, args, subject.constants);
+                    carried.transfer(now, args, subject.constants);
                 }
-                Instr::TailCall { function, .. } => {
+                Instr::Call { function, args, .. } => self.passes(now, *function, args, subject),
+                Instr::TailCall { function, args } => {
+                    self.passes(now, *function, args, subject);
                     self.answers = self.answers.or(subject.returns(*function));
                 }
                 Instr::Return { value } => {
@@ -167,22 +166,53 @@ impl Dataflow {
             }
             if instruction.falls_through() {
                 let before = now.clone();
-                now.pass(instruction, subject);
-                again.uses(&before, now, instruction);
+                now.transfer(instruction, subject);
+                carried.uses(&before, now, instruction, subject.constants);
                 if !self.loops {
-                    again.doubt(&before, instruction, subject.constants);
+                    carried.doubt(&before, instruction, subject.constants);
                 }
             } else {
                 state = None;
             }
         }
-        again
+        carried
+    }
+
+    fn passes(&mut self, now: &Knowledge, function: u32, args: &[Operand], to: &Subject<'_>) {
+        let kinds = args.iter().map(|arg| now.kinds(*arg, to.constants));
+        self.calls.push((function, kinds.collect()));
+    }
+
+    /// Where one round leaves open what kind of number a parameter is, all such parameters are supposed at once to be
+    /// what callers pass. Where these do not say, it is an integer if it counts, and a number of either kind if it does
+    /// not. What of that a round does not hand on by itself is taken back, to what it hands on. So what a parameter is
+    /// taken for does not depend on what the loop does with it first.
+    fn suppose(&mut self, subject: &Subject<'_>, mut carried: LoopCarried) -> LoopCarried {
+        let found = self.inputs.clone();
+        self.inputs = carried.supposed(&found, subject.passed());
+        for round in 0.. {
+            if self.inputs == found {
+                break;
+            }
+            carried = self.run(subject);
+            let settled: Vec<Kinds> = (0..found.len())
+                .map(|i| match self.inputs[i] == found[i] {
+                    true => found[i],
+                    false => carried.settled(i, self.inputs[i], round >= SUPPOSITIONS),
+                })
+                .collect();
+            if settled == self.inputs {
+                return carried;
+            }
+            self.inputs = settled;
+        }
+        self.run(subject)
     }
 
     /// Takes back what does not come round; whether all did.
-    fn confirm(&mut self, again: &LoopCarried) -> bool {
+    fn confirm(&mut self, carried: &LoopCarried) -> bool {
         let mut all = true;
-        for (input, passed) in self.inputs.iter_mut().zip(&again.passed) {
+        for (input, passed) in self.inputs.iter_mut().zip(&carried.passed) {
             let holds = passed.is_none_or(|known| match *input {
                 Kinds::FLOAT => known.unboxed,
                 kinds => known.kinds.is(kinds),
@@ -201,6 +231,71 @@ impl Knowledge {
     pub(super) fn arrive(&mut self, at: Label, flow: &Dataflow) {
         if let Some(known) = &flow.labels[at as usize] {
             self.clone_from(known);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "../../mote_vm/tests/support/build.rs"]
+mod build;
+
+#[cfg(test)]
+mod tests {
+    use super::build::{k, op, r, ret, tail, Build, MODULE};
+    use super::*;
+    use crate::subject::UnitFacts;
+    use mote_vm::code::ir::Constant;
+    use mote_vm::code::verify::verify;
+    use mote_vm::terms::prim::primitive::Primitive as P;
+    use mote_vm::values::value::Value;
+
+    const ORDERS: [[usize; 3]; 6] = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
+
+    /// What a loop takes its counter, its end, its sum and its factor for: `i * 0.25`, `i + 1` and `s * h` in that order.
+    fn inputs(order: [usize; 3]) -> Vec<Kinds> {
+        let mut build = Build::new();
+        let one = k(build.constant(Constant::Integer(1)));
+        let quarter = k(build.constant(Constant::Float(0.25)));
+        let me = build.uses(MODULE, "me", 4);
+        let lines = [
+            op(4, P::Mul, [r(0), quarter]),
+            op(5, P::Add, [r(0), one]),
+            op(6, P::Mul, [r(2), r(3)]),
+        ];
+        let mut code = vec![
+            op(7, P::Gt, [r(0), r(1)]),
+            Instr::Branch {
+                condition: r(7),
+                label: 3,
+            },
+            ret(r(2)),
+        ];
+        code.extend(order.map(|line| lines[line].clone()));
+        code.push(op(7, P::Add, [r(6), r(4)]));
+        code.push(tail(me, [r(5), r(1), r(7), r(3)]));
+        let unit = build.function("me", 4, code).0;
+        let constants = unit.constants.iter().map(|constant| match constant {
+            Constant::Integer(n) => Value::fixnum(*n),
+            Constant::Float(f) => Value::flonum(*f).expect("of a common exponent"),
+            _ => Value::NIL,
+        });
+        let (constants, verified) = (constants.collect::<Vec<_>>(), verify(&unit).expect("fit"));
+        let facts = UnitFacts::of(&verified, &constants);
+        Dataflow::of(&facts.function(0).expect("small")).inputs
+    }
+
+    #[test]
+    fn what_a_loop_takes_its_parameters_for_does_not_depend_on_the_order_of_lines() {
+        for order in ORDERS {
+            let expected = [Kinds::FIXNUM, Kinds::ANY, Kinds::FLOAT, Kinds::FLOAT];
+            assert_eq!(inputs(order), expected, "{order:?}");
         }
     }
 }

@@ -54,8 +54,8 @@ impl EarlyAnswer {
     pub(super) fn at(called: &Called<'_>) -> Option<EarlyAnswer> {
         let arguments = (0..called.arguments.len()).map(|i| Reached::Value(Source::Argument(i)));
         let held = arguments.map(Some).collect();
-        let glance = called.from(0, held, TESTS);
-        glance.answers().then_some(glance)
+        let early = called.from(0, held, TESTS);
+        early.answers().then_some(early)
     }
 
     fn answers(&self) -> bool {

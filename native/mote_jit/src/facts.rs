@@ -1,4 +1,4 @@
-//! What is known of registers at one point of a code.
+//! What is known of registers at one point of a piece of code.
 use super::kinds::Kinds;
 use super::range::Range;
 use mote_vm::code::ir::{Operand, Register};
@@ -17,6 +17,8 @@ pub(super) struct Known {
     pub(super) stepped: Option<u16>,
     /// If it is an integer that fits, it is in this range.
     pub(super) range: Range,
+    /// That it is an integer rests on the company that a number of unknown kind was in: it may as well be a float.
+    pub(super) guessed: bool,
 }
 
 /// The largest constant that is small: a slice of rounds with such steps stays far below the room that is tested
@@ -30,15 +32,13 @@ impl Known {
         param: None,
         stepped: None,
         range: Range::ALL,
+        guessed: false,
     };
 
     pub(super) fn word(kinds: Kinds) -> Known {
         Known {
             kinds,
-            unboxed: false,
-            param: None,
-            stepped: None,
-            range: Range::ALL,
+            ..Known::NOTHING
         }
     }
 
@@ -46,9 +46,7 @@ impl Known {
         Known {
             kinds: Kinds::FLOAT,
             unboxed: true,
-            param: None,
-            stepped: None,
-            range: Range::ALL,
+            ..Known::NOTHING
         }
     }
 
@@ -59,6 +57,7 @@ impl Known {
             param: self.param.filter(|_| self.param == other.param),
             stepped: self.stepped.filter(|_| self.stepped == other.stepped),
             range: self.range.or(other.range),
+            guessed: self.guessed || other.guessed,
         }
     }
 }
@@ -87,6 +86,8 @@ pub(super) struct Knowledge {
     pub(super) registers: Vec<Known>,
     pub(super) facts: Vec<Fact>,
     pub(super) orders: Vec<Order>,
+    /// In a loop a wrong guess is made in each round. So a number in the company of a float is not taken for one there.
+    pub(super) repeats: bool,
 }
 
 impl Knowledge {

@@ -115,7 +115,7 @@ fn round(
     };
     for at in &counted.round {
         round.state.arrive(*at, flow);
-        round.pass(&subject.code[*at as usize])?;
+        round.transfer(&subject.code[*at as usize])?;
     }
     let handed = counted.handed.iter().zip(before);
     Some(
@@ -135,7 +135,7 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    fn pass(&mut self, instruction: &Instr) -> Option<()> {
+    fn transfer(&mut self, instruction: &Instr) -> Option<()> {
         let constants = self.subject.constants;
         match instruction {
             Instr::Move { dst, src } => {
@@ -160,8 +160,8 @@ impl Round<'_> {
                 }
             }
         }
-        self.state.pass(instruction, self.subject);
-        self.linear.pass(instruction, constants);
+        self.state.transfer(instruction, self.subject);
+        self.linear.transfer(instruction, constants);
         Some(())
     }
 

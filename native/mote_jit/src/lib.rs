@@ -8,7 +8,7 @@
 //!
 //! The modules below are listed from the bottom to the top: each uses those before it and none of those after it
 //! (`mote_vm/tests/layers.rs` checks this). A unit is looked at as a whole first: what its functions usually answer and
-//! are passed (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each code (dataflow.rs,
+//! are passed (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each of its functions and behaviours (dataflow.rs,
 //! transfer.rs). Then each function and behaviour becomes a function of Cranelift's (body/), with the loops that it
 //! counts unrolled (counted_loops.rs, loop_nest.rs, intervals.rs, linear.rs). At last the compiled pieces are linked to
 //! an image (link.rs), and placed. compile.rs has all of these steps in order.
@@ -43,6 +43,8 @@ mod dataflow;
 
 mod unit_facts;
 
+mod remarks;
+
 mod linear;
 
 mod path;
@@ -62,6 +64,8 @@ mod body;
 mod compile;
 
 use mote_vm::native::compiler::{Compiled, Compiler, InstalledUnit};
+
+pub use remarks::{remarks, Remark, Topic, What};
 
 /// The compiler for this computer; `None` where no native code can be made, and a machine interprets everything.
 pub fn compiler() -> Option<&'static dyn Compiler> {

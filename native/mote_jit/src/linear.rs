@@ -43,7 +43,7 @@ impl Linear {
     }
 
     /// After an instruction of a round.
-    pub(super) fn pass(&mut self, instruction: &Instr, constants: &[Value]) {
+    pub(super) fn transfer(&mut self, instruction: &Instr, constants: &[Value]) {
         if let Instr::Move { dst, src } = instruction {
             self.0[*dst as usize] = self.of(*src);
         } else if let Some((dst, p, args)) = instruction.operation() {

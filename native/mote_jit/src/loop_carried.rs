@@ -1,7 +1,9 @@
 //! Loop-carried values: what a loop passes to its next round, and what it uses that as.
 use super::facts::{Knowledge, Known};
 use super::kinds::Kinds;
+use super::plan::Plan;
 use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
 /// What a loop passes to itself, by parameter; nothing where it passes the parameter on. And as what kinds of number
@@ -16,7 +18,7 @@ pub(super) struct LoopCarried {
 }
 
 impl LoopCarried {
-    pub(super) fn pass(&mut self, state: &Knowledge, args: &[Operand], constants: &[Value]) {
+    pub(super) fn transfer(&mut self, state: &Knowledge, args: &[Operand], constants: &[Value]) {
         for (i, arg) in args.iter().enumerate() {
             let mut known = state.operand(*arg, constants);
             if known.param == Some(i as u16) {
@@ -32,10 +34,19 @@ impl LoopCarried {
     }
 
     /// Notes which parameters an instruction has found to be numbers of one kind.
-    pub(super) fn uses(&mut self, before: &Knowledge, after: &Knowledge, instruction: &Instr) {
-        let Some((_, _, args)) = instruction.operation() else {
+    pub(super) fn uses(
+        &mut self,
+        before: &Knowledge,
+        after: &Knowledge,
+        instruction: &Instr,
+        constants: &[Value],
+    ) {
+        let Some((_, p, args)) = instruction.operation() else {
             return;
         };
+        let compared = (Primitive::Lt..=Primitive::Ge).contains(&p);
+        let arithmetic = matches!(p, Primitive::Add | Primitive::Sub | Primitive::Mul);
+        let floats = arithmetic && before.plan(p, args, constants) == Plan::Floats;
         for arg in args {
             let Operand::Register(r) = *arg else { continue };
             let (was, is) = (before.known(r), after.known(r));
@@ -44,7 +55,13 @@ impl LoopCarried {
                     let used_as = &mut self.used_as[param as usize];
                     *used_as = used_as.or(is.kinds);
                 }
-                self.either[param as usize] |= is.kinds == Kinds::NUMBER;
+                self.either[param as usize] |=
+                    is.kinds == Kinds::NUMBER || before.repeats && compared;
+                // As long as it is not handed on otherwise, the company tells.
+                if floats && is.kinds == Kinds::NUMBER {
+                    let used_as = &mut self.used_as[param as usize];
+                    *used_as = used_as.or(Kinds::FLOAT);
+                }
             }
         }
     }
@@ -69,6 +86,52 @@ impl LoopCarried {
         if let Some(param) = before.known(r).param {
             let used_as = &mut self.used_as[param as usize];
             *used_as = used_as.or(kinds);
+        }
+    }
+
+    /// What the parameters are supposed to be, given what was `found` by use alone and what kinds callers pass.
+    pub(super) fn supposed(&self, found: &[Kinds], callers: &[Kinds]) -> Vec<Kinds> {
+        let supposed = |i: usize| {
+            let computed = self.passed[i].is_some_and(|known| known.kinds == Kinds::FLOAT);
+            match callers[i] {
+                _ if computed || !self.is_number(i) => found[i],
+                Kinds::FIXNUM | Kinds::FLOAT | Kinds::NUMBER => callers[i],
+                _ if found[i] != Kinds::ANY || self.passed[i].is_none() => found[i],
+                // What counts is seldom a float, and what is used as an integer never.
+                _ if self.steps[i] == Some(true) => Kinds::FIXNUM,
+                _ if self.used_as[i] == Kinds::FIXNUM => Kinds::FIXNUM,
+                _ => Kinds::NUMBER,
+            }
+        };
+        (0..found.len()).map(supposed).collect()
+    }
+
+    /// Whether a parameter is used as a number, and handed on as one.
+    fn is_number(&self, i: usize) -> bool {
+        match self.passed[i] {
+            Some(known) => known.kinds.is(Kinds::NUMBER),
+            None => self.either[i] || self.used_as[i].can_be(Kinds::NUMBER),
+        }
+    }
+
+    /// What a parameter is supposed to be after a round in which it was `supposed` to be that: the same if it is handed on
+    /// as such, and not by a guess. Otherwise what is handed on, or where that was tried in vain, `no_kind` of number.
+    pub(super) fn settled(&self, i: usize, supposed: Kinds, no_kind: bool) -> Kinds {
+        let Some(known) = self.passed[i] else {
+            return supposed;
+        };
+        let handed = match known.kinds {
+            Kinds::FIXNUM if !known.guessed => Kinds::FIXNUM,
+            Kinds::FLOAT if known.unboxed => Kinds::FLOAT,
+            kinds if kinds.is(Kinds::NUMBER) => Kinds::NUMBER,
+            _ => Kinds::ANY,
+        };
+        match supposed {
+            _ if handed == supposed => supposed,
+            Kinds::NUMBER if handed != Kinds::ANY => Kinds::NUMBER,
+            Kinds::NUMBER | Kinds::ANY => Kinds::ANY,
+            _ if no_kind && handed != Kinds::ANY => Kinds::NUMBER,
+            _ => handed,
         }
     }
 

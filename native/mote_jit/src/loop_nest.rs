@@ -15,7 +15,7 @@ use super::kinds::Kinds;
 use super::linear::integer;
 use super::path::{Limit, Path};
 use super::subject::Subject;
-use super::unit::Looked;
+use super::unit::AnalysedCode;
 use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::native::SLICE;
 use mote_vm::values::value::FIXNUM_MAX;
@@ -79,7 +79,7 @@ impl<'a> LoopNest<'a> {
     pub(super) fn of(
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
-        functions: &'a [Looked<'a>],
+        functions: &'a [AnalysedCode<'a>],
     ) -> Option<LoopNest<'a>> {
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         if !flow.loops || !subject.code.iter().any(calls) {
@@ -144,7 +144,7 @@ fn carried_in(
 }
 
 struct Tracer<'a> {
-    functions: &'a [Looked<'a>],
+    functions: &'a [AnalysedCode<'a>],
     frames: Vec<NestFrame<'a>>,
     prologue: Vec<(Vec<Step>, InnerLoop)>,
     /// Since the last inner loop.
@@ -168,7 +168,7 @@ impl<'a> Tracer<'a> {
                 }
                 _ => self.steps.push(Step::Compute { frame, at: *at }),
             }
-            state.pass(instruction, subject);
+            state.transfer(instruction, subject);
         }
         self.count += computes.len();
         (self.count <= LONGEST).then_some(())
@@ -190,7 +190,7 @@ impl<'a> Tracer<'a> {
             match *kinds {
                 Kinds::FLOAT => float,
                 Kinds::FIXNUM => known.kinds == Kinds::FIXNUM,
-                kinds => kinds == Kinds::ANY && !known.unboxed,
+                kinds => known.kinds.is(kinds) && !known.unboxed,
             }
         });
         if !takes || level > LEVELS {
@@ -206,20 +206,20 @@ impl<'a> Tracer<'a> {
         if subject.code[end + 1..].iter().any(is_end) {
             return None;
         }
-        let way = Path::to(end, subject, flow, !flow.loops)?;
+        let path = Path::to(end, subject, flow, !flow.loops)?;
         if flow.loops {
             let begun = args.iter().map(|arg| integer(*arg, caller.constants));
-            let inner = inner_loop(to, begun.collect(), &way, self.frames[to])?;
+            let inner = inner_loop(to, begun.collect(), &path, self.frames[to])?;
             self.price += inner.rounds;
             self.prologue.push((take(&mut self.steps), inner));
-        } else if !way.taken_if.is_empty() {
+        } else if !path.taken_if.is_empty() {
             return None;
         }
-        self.follow(to, &way.computes, level)?;
+        self.follow(to, &path.computes, level)?;
         let Instr::Return { value } = subject.code[end] else {
             return None;
         };
-        let answer = way.state.operand(value, subject.constants);
+        let answer = path.state.operand(value, subject.constants);
         let usual = match caller.returns(function) {
             Kinds::FLOAT => answer.unboxed || is_float_constant(value, &answer.kinds),
             Kinds::FIXNUM => answer.kinds == Kinds::FIXNUM,

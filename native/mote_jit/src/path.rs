@@ -1,4 +1,4 @@
-//! A single path through a code: nothing on it has effects, and only comparisons of counters decide whether it is taken.
+//! A single path through a piece of code: nothing on it has effects, and only comparisons of counters decide whether it is taken.
 use super::dataflow::Dataflow;
 use super::facts::Knowledge;
 use super::kinds::Kinds;
@@ -9,7 +9,7 @@ use super::subject::Subject;
 use mote_vm::code::ir::{Instr, Label, Operand};
 use mote_vm::terms::prim::primitive::Primitive;
 
-/// The path to one instruction of a code.
+/// The path to one instruction of a piece of code.
 pub(super) struct Path<'a> {
     subject: &'a Subject<'a>,
     flow: &'a Dataflow,
@@ -56,7 +56,7 @@ impl<'a> Path<'a> {
         flow: &'a Dataflow,
         calls: bool,
     ) -> Option<Path<'a>> {
-        let mut way = Path {
+        let mut path = Path {
             subject,
             flow,
             calls,
@@ -66,8 +66,8 @@ impl<'a> Path<'a> {
             computes: Vec::new(),
             taken_if: Vec::new(),
         };
-        way.follow(end)?;
-        Some(way)
+        path.follow(end)?;
+        Some(path)
     }
 
     fn follow(&mut self, end: usize) -> Option<()> {
@@ -117,8 +117,8 @@ impl<'a> Path<'a> {
             match away.filter(|_| decides && !on) {
                 Some(label) => at = label as usize,
                 None => {
-                    self.state.pass(instruction, self.subject);
-                    self.linear.pass(instruction, constants);
+                    self.state.transfer(instruction, self.subject);
+                    self.linear.transfer(instruction, constants);
                     at += 1;
                 }
             }
@@ -136,7 +136,15 @@ impl<'a> Path<'a> {
             Plan::Floats => {
                 let in_line = matches!(
                     p,
-                    P::Add | P::Sub | P::Mul | P::Fdiv | P::Neg | P::Abs | P::Sqrt
+                    P::Add
+                        | P::Sub
+                        | P::Mul
+                        | P::Fdiv
+                        | P::Neg
+                        | P::Abs
+                        | P::Sqrt
+                        | P::Max
+                        | P::Min
                 );
                 (in_line || self.calls).then_some(None)
             }

@@ -12,6 +12,8 @@ pub(super) enum Plan {
     Fixnums,
     /// On floats; an operand that is not a number leaves the fast body.
     Floats,
+    /// By a helper that answers a machine float. It has an effect, so that it is asked once.
+    Draw,
     /// On numbers of any type; any other operand leaves the fast body.
     Numbers,
     /// In line for the usual types, by a helper for the others.
@@ -23,6 +25,12 @@ pub(super) enum Plan {
 }
 
 impl Knowledge {
+    /// Whether a primitive that is computed on floats takes integers as they come, too. Otherwise numbers of unknown kind
+    /// are taken for floats by their company.
+    pub(super) fn takes_integers(&self, p: Primitive) -> bool {
+        self.repeats || p == Primitive::Fdiv || is_function(p)
+    }
+
     /// How the fast body computes a primitive here.
     pub(super) fn plan(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Plan {
         use Primitive as P;
@@ -34,9 +42,10 @@ impl Knowledge {
             P::Add | P::Sub | P::Mul => {
                 let float_only = |i| float(i) && !fixnum(i);
                 let fixnum_only = |i| fixnum(i) && !float(i);
-                // Seen to be a number, but not which.
-                let either =
-                    |i| kinds(i).is(Kinds::NUMBER.or(Kinds::OTHER)) && float(i) && fixnum(i);
+                // Seen to be a number, but not which; or nothing is known of it, and a guess would hold for all rounds.
+                let number_seen = |i| kinds(i).is(Kinds::NUMBER.or(Kinds::OTHER));
+                let open = |i| self.repeats && self.operand(args[i], constants).param.is_some();
+                let either = |i| float(i) && fixnum(i) && (number_seen(i) || open(i));
                 if !number(0) || !number(1) {
                     Plan::Helper
                 } else if float_only(0) || float_only(1) {
@@ -61,7 +70,9 @@ impl Knowledge {
             P::Max | P::Min if kinds(0) == Kinds::FIXNUM && kinds(1) == Kinds::FIXNUM => {
                 Plan::Fixnums
             }
-            _ if (P::Sqrt..=P::Atan2).contains(&p) && (0..p.arity()).all(number) => Plan::Floats,
+            _ if is_function(p) && (0..p.arity()).all(number) => Plan::Floats,
+            P::Max | P::Min if kinds(0) == Kinds::FLOAT && kinds(1) == Kinds::FLOAT => Plan::Floats,
+            P::Random => Plan::Draw,
             P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Plan::Test,
             _ if Kinds::tested(p).is_some() => Plan::Test,
             P::Not | P::Hd | P::Tl | P::TupleSize => Plan::Take,
@@ -69,6 +80,17 @@ impl Knowledge {
             _ => Plan::Helper,
         }
     }
+}
+
+/// Whether a primitive that is planned for integers takes floats as well.
+pub(super) fn takes_floats(p: Primitive) -> bool {
+    use Primitive as P;
+    matches!(p, P::Add | P::Sub | P::Mul | P::Neg | P::Abs)
+}
+
+/// Whether it is a function of floats.
+fn is_function(p: Primitive) -> bool {
+    (Primitive::Sqrt..=Primitive::Atan2).contains(&p)
 }
 
 /// The constant count of a shift, if it is one that the machine's shift can do.

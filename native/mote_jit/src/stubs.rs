@@ -45,7 +45,7 @@ pub(super) fn operand(i: i32) -> i32 {
     layout::ASKED + 8 * i
 }
 
-/// See the head of this file.
+/// The stubs of one machine, in executable memory.
 pub(super) struct Stubs {
     memory: CodeMemory,
 }

@@ -12,9 +12,8 @@ use mote_vm::values::value::Value;
 /// Instructions times registers of the largest code that is compiled: what is known is kept for each register at each
 /// label.
 const LARGEST_CODE: usize = 1 << 22;
-/// Registers that are still read, summed up over the instructions, of the largest code that is compiled: on each way out
-/// of the fast body, of which most instructions have one, all of them are kept somewhere. A thousand instructions may
-/// keep 32 each.
+/// Registers that are still read, summed up over the instructions, of the largest code that is compiled. Most instructions
+/// have an exit from the fast body, and each exit saves all live registers. A thousand instructions may keep 32 each.
 const LARGEST_SPREAD: usize = 1 << 15;
 /// What was found out of the functions of a unit, by index (unit_facts.rs).
 pub(super) struct UnitFacts<'a> {
@@ -40,13 +39,13 @@ pub(super) struct Subject<'a> {
     pub(super) inputs: u16,
     /// Which function it is; behaviours are none. Only of functions may parameters be taken for granted.
     pub(super) index: Option<usize>,
-    learned: &'a UnitFacts<'a>,
+    facts: &'a UnitFacts<'a>,
 }
 
 impl Subject<'_> {
     /// Which function of the unit an import is.
     pub(super) fn own(&self, import: u32) -> Option<usize> {
-        self.learned.verified.own_function(import)
+        self.facts.verified.own_function(import)
     }
 
     /// Whether a tail call of this import is a loop.
@@ -57,17 +56,17 @@ impl Subject<'_> {
     /// What a call of this import usually answers: integers, floats, or anything.
     pub(super) fn returns(&self, import: u32) -> Kinds {
         let own = self.own(import);
-        own.map_or(Kinds::ANY, |index| self.learned.returns[index])
+        own.map_or(Kinds::ANY, |index| self.facts.returns[index])
     }
 
     /// What the functions of the unit usually pass to it, by parameter.
     pub(super) fn passed(&self) -> &[Kinds] {
-        self.index.map_or(&[], |index| &self.learned.passed[index])
+        self.index.map_or(&[], |index| &self.facts.passed[index])
     }
 
     /// Of a function that answers floats as they are: the piece that answers words.
     pub(super) fn boxing(&self, function: usize) -> Option<usize> {
-        self.learned.boxing[function]
+        self.facts.boxing[function]
     }
 }
 
@@ -107,12 +106,12 @@ impl<'a> UnitFacts<'a> {
             registers,
             inputs,
             index,
-            learned: self,
+            facts: self,
         }
     }
 }
 
-/// Whether a code is small enough: invariant 1.
+/// Whether a piece of code is small enough: invariant 1.
 pub(super) fn fits(code: &[Instr], registers: u16) -> bool {
     let most = code.len() * registers as usize;
     most <= LARGEST_SPREAD

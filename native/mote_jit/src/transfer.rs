@@ -1,7 +1,7 @@
 //! What holds after an instruction, by what held before it.
 use super::facts::{Fact, Knowledge, Known, Order};
 use super::kinds::Kinds;
-use super::plan::Plan;
+use super::plan::{takes_floats, Plan};
 use super::range::{opposite, turned, Range};
 use super::subject::Subject;
 use mote_vm::code::ir::{Instr, Operand, Register};
@@ -17,17 +17,21 @@ impl Knowledge {
         total: bool,
         constants: &[Value],
     ) {
+        let guessed = plan == Plan::Fixnums && self.is_guessed(p, args, constants);
         self.learn_arguments(p, args, plan);
         let mut answer = match plan {
             Plan::Fixnums => Known::word(Kinds::FIXNUM),
-            Plan::Floats => Known::float(),
+            Plan::Floats | Plan::Draw => Known::float(),
             Plan::Numbers => Known::word(Kinds::NUMBER),
             Plan::Test => Known::word(Kinds::BOOLEAN),
             Plan::Helper if total => Known::word(Kinds::answers(p).or(Kinds::OTHER_ATOM)),
             Plan::Take | Plan::Helper => Known::word(Kinds::answers(p)),
         };
-        if plan == Plan::Fixnums {
+        if matches!(plan, Plan::Fixnums | Plan::Numbers) {
             answer.stepped = self.step(p, args, constants);
+        }
+        if plan == Plan::Fixnums {
+            answer.guessed = guessed;
             if let Some(sum) = self.sum(p, args, constants) {
                 answer.range = sum.and(Range::ALL);
             }
@@ -37,25 +41,38 @@ impl Knowledge {
         self.learn_test(d, p, args, constants, compared);
     }
 
+    /// Whether integers are planned for where there may as well be floats.
+    fn is_guessed(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> bool {
+        takes_floats(p)
+            && args.iter().any(|arg| {
+                let known = self.operand(*arg, constants);
+                known.guessed || known.kinds.can_be(Kinds::FLOAT)
+            })
+    }
+
     /// A primitive has given an answer as planned: so its arguments were what that takes.
     fn learn_arguments(&mut self, p: Primitive, args: &[Operand], plan: Plan) {
-        let both_ways = p == Primitive::Fdiv || (Primitive::Sqrt..=Primitive::Atan2).contains(&p);
+        let takes_integers = self.takes_integers(p);
         for arg in args {
             let Operand::Register(r) = *arg else { continue };
             let kinds = self.known(r).kinds;
             match plan {
-                Plan::Fixnums => self.learn(r, Kinds::FIXNUM),
+                Plan::Fixnums => {
+                    self.learn(r, Kinds::FIXNUM);
+                    let guessed = &mut self.registers[r as usize].guessed;
+                    *guessed = takes_floats(p) && (*guessed || kinds.can_be(Kinds::FLOAT));
+                }
                 Plan::Numbers => self.learn(r, Kinds::NUMBER),
                 Plan::Floats if !kinds.can_be(Kinds::FLOAT) => self.learn(r, Kinds::FIXNUM),
                 // An integer would do as well, and which of the two it is is not remembered.
-                Plan::Floats if kinds.can_be(Kinds::FIXNUM) && both_ways => {
+                Plan::Floats if kinds.can_be(Kinds::FIXNUM) && takes_integers => {
                     self.learn(r, Kinds::NUMBER);
                 }
                 Plan::Floats => {
                     self.learn(r, Kinds::FLOAT);
                     self.registers[r as usize].unboxed = true;
                 }
-                Plan::Test | Plan::Take | Plan::Helper => {}
+                Plan::Test | Plan::Take | Plan::Draw | Plan::Helper => {}
             }
         }
         if plan == Plan::Take {
@@ -150,7 +167,7 @@ impl Knowledge {
     }
 
     /// What holds before the next instruction.
-    pub(super) fn pass(&mut self, instruction: &Instr, subject: &Subject<'_>) {
+    pub(super) fn transfer(&mut self, instruction: &Instr, subject: &Subject<'_>) {
         let constants = subject.constants;
         match instruction {
             Instr::Move { dst, src } => {
@@ -218,12 +235,7 @@ impl Knowledge {
                 self.set(*dst, Known::word(Kinds::ACTOR));
             }
             Instr::Call { dst, function, .. } => {
-                let known = match subject.returns(*function) {
-                    Kinds::FIXNUM => Known::word(Kinds::FIXNUM),
-                    Kinds::FLOAT => Known::float(),
-                    _ => Known::word(Kinds::ANY),
-                };
-                self.set(*dst, known);
+                self.set(*dst, returned(subject.returns(*function)));
             }
             Instr::SendAfter { dst, .. } | Instr::CancelTimer { dst, .. } => {
                 self.set(*dst, Known::word(Kinds::ANY));
@@ -244,5 +256,14 @@ impl Knowledge {
         for order in orders {
             self.narrow(order.subject, order.p, order.bound);
         }
+    }
+}
+
+/// What is known of the answer of a call that usually answers with these kinds.
+fn returned(kinds: Kinds) -> Known {
+    match kinds {
+        Kinds::FIXNUM => Known::word(Kinds::FIXNUM),
+        Kinds::FLOAT => Known::float(),
+        _ => Known::word(Kinds::ANY),
     }
 }

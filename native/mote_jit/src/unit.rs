@@ -59,4 +59,4 @@ impl<'a> ResolvedUnit<'a> {
 }
 
 /// A function of the unit, and what is known of its registers; nothing if it is too large.
-pub(super) type Looked<'a> = Option<(Subject<'a>, Dataflow)>;
+pub(super) type AnalysedCode<'a> = Option<(Subject<'a>, Dataflow)>;

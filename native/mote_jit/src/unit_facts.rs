@@ -15,7 +15,7 @@ const ROUNDS: usize = 3;
 impl<'a> UnitFacts<'a> {
     pub(super) fn of(verified: &'a Verified, constants: &'a [Value]) -> UnitFacts<'a> {
         let functions = verified.functions.len();
-        let mut learned = UnitFacts {
+        let mut facts = UnitFacts {
             verified,
             constants,
             returns: vec![Kinds::FIXNUM; functions],
@@ -27,15 +27,15 @@ impl<'a> UnitFacts<'a> {
                 .collect(),
             boxing: vec![None; functions],
         };
-        learned.learn();
-        learned.find_unboxed();
-        learned
+        facts.propagate();
+        facts.find_unboxed();
+        facts
     }
 
     /// Finds out what functions usually answer, and are passed.
-    fn learn(&mut self) {
+    fn propagate(&mut self) {
         let verified = self.verified;
-        let call = |i: &Instr| matches!(i, Instr::Call { .. });
+        let call = |i: &Instr| matches!(i, Instr::Call { .. } | Instr::TailCall { .. });
         let functions = verified.functions.iter().map(|f| &f.code);
         let mut codes = functions.chain(verified.behaviours.iter().map(|b| &b.code));
         if !codes.any(|code| code.iter().any(call)) {
@@ -49,16 +49,28 @@ impl<'a> UnitFacts<'a> {
                 let flow = self.function(index).map(|subject| Dataflow::of(&subject));
                 let answers = flow.as_ref().map(|flow| flow.answers);
                 self.returns[index] = answers.unwrap_or(Kinds::ANY);
-                for (import, kinds) in flow.map_or(Vec::new(), |flow| flow.calls) {
-                    let Some(own) = verified.own_function(import) else {
-                        continue;
-                    };
-                    for (known, kinds) in passed[own].iter_mut().zip(kinds) {
-                        *known = known.or(kinds);
-                    }
-                }
+                self.note(flow, &mut passed, |_| true);
+            }
+            for index in 0..verified.behaviours.len() {
+                let flow = self.behaviour(index).map(|subject| Dataflow::of(&subject));
+                // What comes from a message may be anything, and says nothing of what it usually is.
+                self.note(flow, &mut passed, |kinds| kinds != Kinds::ANY);
             }
             self.passed = passed;
+        }
+    }
+
+    /// Adds what is passed by calls of one code.
+    fn note(&self, flow: Option<Dataflow>, passed: &mut [Vec<Kinds>], says: fn(Kinds) -> bool) {
+        for (import, kinds) in flow.map_or(Vec::new(), |flow| flow.calls) {
+            let Some(own) = self.verified.own_function(import) else {
+                continue;
+            };
+            for (known, kinds) in passed[own].iter_mut().zip(kinds) {
+                if says(kinds) {
+                    *known = known.or(kinds);
+                }
+            }
         }
     }
 

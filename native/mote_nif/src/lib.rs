@@ -30,7 +30,7 @@ mod nifs;
 
 use rustler::{Env, Term};
 
-/// Machines do with zeros what this node does.
+/// Machines treat 0.0 and -0.0 as this node does.
 fn load(env: Env<'_>, _info: Term<'_>) -> bool {
     mote_vm::distinguish_zeros(term::read::two_zeros(env));
     true

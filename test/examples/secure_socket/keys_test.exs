@@ -84,7 +84,6 @@ defmodule SecureSocket.KeysTest do
       {:stuck, 20},
       {:tcp, :etimedout},
       {:gone, :crypto, :killed},
-      {:machine, :no_memory},
       {:unknown, :what}
     ]
 

@@ -1,32 +1,16 @@
 defmodule SecureSocket.OrderTest do
-  # Buffer, reader and gate under many orders of turns: with nobody but actors around them, so that the order of every
-  # message is open.
+  # The reader under many orders of turns: with nobody but actors around it, so that the order of every message is open.
   use ExUnit.Case, async: true
 
-  alias SecureSocket.{Buffer, Gate, Reader}
+  alias SecureSocket.Reader
 
   defmodule Around do
     use Mote.Behaviour, errors: :undefined
 
-    # The driver: a piece whenever more is asked for, then the end.
-    defactor driver(pieces) do
-      {buffer, :more} ->
-        case pieces do
-          [piece | pieces] ->
-            send buffer, {:data, piece}
-            become driver(pieces)
-
-          [] ->
-            send buffer, {:ended, :closed}
-        end
-    end
-
-    defactor crypto() do
-      {customer, {:open, _open, n, <<m::32, _::binary>> = data, _hmac}} when n == m ->
-        send customer, {:opened, data}
-
-      {customer, _} ->
-        send customer, :forged
+    # The driver: says why the connection has ended.
+    defactor driver(reader) do
+      {:reader, reader} -> become driver(reader)
+      {:fail, why} -> send reader, {:broken, why}
     end
 
     # Reads until the end, and keeps what it got.
@@ -52,13 +36,15 @@ defmodule SecureSocket.OrderTest do
     stream = IO.iodata_to_binary(packets)
     pieces = for <<piece::binary-size(7) <- stream>>, do: piece
     rest = binary_part(stream, byte_size(stream), -rem(byte_size(stream), 7))
+    open = fn n, <<m::32, _::binary>> = data, _hmac -> if n == m, do: {:opened, data}, else: :forged end
 
     graph = fn machine ->
-      driver = Mote.create(machine, Around.driver(pieces ++ [rest]))
-      buffer = Mote.create(machine, Buffer.buffer({driver, 1_000}, "", 0))
-      crypto = Mote.create(machine, Around.crypto())
-      reader = Mote.create(machine, Reader.reader({buffer, crypto, nil, driver, 100}, 0))
-      reads = Mote.create(machine, Gate.gate(reader))
+      # The socket: a piece whenever more is wanted, then the end.
+      socket = start_supervised!({Agent, fn -> pieces ++ [rest] end}, id: make_ref())
+      driver = Mote.create(machine, Around.driver(nil))
+      line = {fn 1_000 -> Agent.get_and_update(socket, &piece/1) end, 1_000}
+      reads = Mote.create(machine, Reader.reader({line, open, driver, 100, :main}, "", 0), sponsor: :io)
+      Mote.send(driver, {:reader, reads})
       collectors = for _ <- 1..3, do: Mote.create(machine, Around.collector(reads, []))
       for collector <- collectors, do: Mote.send(collector, :start)
       collectors
@@ -70,6 +56,10 @@ defmodule SecureSocket.OrderTest do
       answers |> Enum.flat_map(&elem(&1, 0)) |> Enum.sort() == Enum.to_list(0..5)
     end
 
-    Mote.Test.explore(graph, property, seeds: 40)
+    sponsors = [main: [], io: [beam: true, max_concurrency: 4, timeout: :infinity]]
+    Mote.Test.explore(graph, property, seeds: 40, sponsors: sponsors)
   end
+
+  defp piece([piece | pieces]), do: {{:ok, piece}, pieces}
+  defp piece([]), do: {{:error, :closed}, []}
 end

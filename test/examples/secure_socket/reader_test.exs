@@ -1,9 +1,9 @@
 defmodule SecureSocket.ReaderTest do
-  # Reader and buffer without a socket: the test is the driver, and feeds a stream that was cut as it likes.
+  # Reader and buffer without a socket: the test is socket and driver, and feeds a stream that was cut as it likes.
   use ExUnit.Case, async: true
   use ExUnitProperties
 
-  alias SecureSocket.{Buffer, Crypto, Gate, Keys, Reader}
+  alias SecureSocket.{Keys, Reader}
 
   @secret "sixteen bytes at least"
   @idle 1_000
@@ -13,46 +13,64 @@ defmodule SecureSocket.ReaderTest do
     {mine, theirs} = {Keys.hello(), Keys.hello()}
     {_, open} = Keys.session(@secret, :server, mine, theirs)
     {seal, _} = Keys.session(@secret, :client, theirs, mine)
-    %{seal: seal, open: open, crypto: start_supervised!(Crypto)}
+    %{seal: seal, open: open}
   end
 
   setup context do
-    machine = start_supervised!({Mote, clock: :manual})
-    Map.merge(%{machine: machine}, reader(machine, context))
+    io = [beam: true, timeout: :infinity]
+    machine = start_supervised!({Mote, clock: :manual, sponsors: [main: [], io: io]})
+    %{machine: machine, reader: reader(machine, context)}
   end
 
-  defp reader(machine, %{crypto: crypto, open: open}, driver \\ self()) do
-    buffer = Mote.create(machine, Buffer.buffer({driver, @idle}, "", 0))
-    reader = Mote.create(machine, Reader.reader({buffer, crypto, open, driver, @longest}, 0))
-    %{buffer: buffer, reader: reader, reads: Mote.create(machine, Gate.gate(reader))}
+  defp reader(machine, %{open: open}) do
+    test = self()
+    line = {&recv(test, &1), @idle}
+    Mote.create(machine, Reader.reader({line, open, test, @longest, :main}, "", 0), sponsor: :io)
   end
 
-  # Reads until the first error, which the driver must hear of too, while pieces are fed whenever the buffer asks for more, and `last` when there are none.
-  # Gives the data of the packets and the error.
-  defp read_all(%{reads: reads, buffer: buffer}, pieces, last \\ {:ended, :closed}) do
-    Mote.send(reads, {self(), :read})
-    read_all(reads, buffer, pieces, last, [])
-  end
+  # In the turn: what the test feeds next.
+  defp recv(test, @idle) do
+    send(test, {:more, self()})
 
-  defp read_all(reads, buffer, pieces, last, packets) do
     receive do
-      {^buffer, :more} when pieces == [] ->
-        if last, do: Mote.send(buffer, last)
-        read_all(reads, buffer, [], last, packets)
+      {:come, what} -> what
+    end
+  end
 
-      {^buffer, :more} ->
-        Mote.send(buffer, {:data, hd(pieces)})
-        read_all(reads, buffer, tl(pieces), last, packets)
+  # Feeds it, as soon as the turn wants more.
+  defp come(what) do
+    assert_receive {:more, turn}, 60_000
+    send(turn, {:come, what})
+  end
+
+  # Reads until the first error, which the driver must hear of too, while pieces are fed whenever more is wanted, and `last`
+  # when there are none. Gives the data of the packets and the error.
+  defp read_all(reader, pieces, last \\ {:error, :closed}) do
+    Mote.send(reader, {self(), :read})
+    read_all(reader, pieces, last, [])
+  end
+
+  defp read_all(reader, pieces, last, packets) do
+    receive do
+      {:more, turn} when pieces == [] ->
+        if last, do: send(turn, {:come, last})
+        read_all(reader, [], last, packets)
+
+      {:more, turn} ->
+        send(turn, {:come, {:ok, hd(pieces)}})
+        read_all(reader, tl(pieces), last, packets)
 
       {:ok, data} ->
-        Mote.send(reads, {self(), :read})
-        read_all(reads, buffer, pieces, last, [data | packets])
+        Mote.send(reader, {self(), :read})
+        read_all(reader, pieces, last, [data | packets])
 
-      {:error, why} ->
-        assert_receive {:fail, ^why}
+      # Whoever reads hears of it when the driver has answered.
+      {:fail, why} ->
+        Mote.send(reader, {:broken, why})
+        assert_receive {:error, ^why}, 60_000
         {Enum.reverse(packets), why}
     after
-      2_000 -> flunk("no answer after #{length(packets)} packets")
+      60_000 -> flunk("no answer after #{length(packets)} packets")
     end
   end
 
@@ -65,12 +83,13 @@ defmodule SecureSocket.ReaderTest do
     {piece, rest}
   end
 
-  # Is broken: says so to everybody, tells the driver no more, and delivers nothing of what comes later.
-  defp assert_broken(%{reads: reads, buffer: buffer, seal: seal, machine: machine}, why) do
-    Mote.send(buffer, {:data, seal.(0, "late")})
-    for _ <- 1..2, do: assert(Mote.ask!(reads, :read) == {:error, why})
-    assert Mote.drain(machine) == :ok
+  # Is broken: says so to everybody, tells the driver no more, and wants nothing of what comes later.
+  defp assert_broken(machine, reader, why) do
+    for _ <- 1..2, do: assert(Mote.ask!(reader, :read) == {:error, why})
+    assert Mote.drain(machine, 60_000) == :ok
+    assert Mote.info(machine).counters.timers == 0
     refute_received {:fail, _}
+    refute_received {:more, _}
     refute_received {:ok, _}
   end
 
@@ -84,9 +103,9 @@ defmodule SecureSocket.ReaderTest do
     end
   end
 
-  test "a stream of single bytes", %{seal: seal} = context do
+  test "a stream of single bytes", %{seal: seal, reader: reader} do
     packets = for n <- 1..10, do: :crypto.strong_rand_bytes(7 * n)
-    assert read_all(context, for(<<byte <- stream(seal, packets)>>, do: <<byte>>)) == {packets, :closed}
+    assert read_all(reader, for(<<byte <- stream(seal, packets)>>, do: <<byte>>)) == {packets, :closed}
   end
 
   property "a stream in pieces of any size", %{machine: machine, seal: seal} = context do
@@ -124,12 +143,12 @@ defmodule SecureSocket.ReaderTest do
 
     for at <- (first + 4)..(first + 4 + 6 + 31) do
       <<before::binary-size(at), byte, rest::binary>> = stream
-      context = Map.merge(context, reader(machine, context))
+      reader = reader(machine, context)
 
-      assert read_all(context, [<<before::binary, Bitwise.bxor(byte, 1), rest::binary>>]) ==
+      assert read_all(reader, [<<before::binary, Bitwise.bxor(byte, 1), rest::binary>>]) ==
                {["first"], {:forged, 1}}
 
-      assert_broken(context, {:forged, 1})
+      assert_broken(machine, reader, {:forged, 1})
     end
   end
 
@@ -151,10 +170,10 @@ defmodule SecureSocket.ReaderTest do
     assert read_all(reader(machine, context), [seal.(0, longest)]) == {[longest], :closed}
 
     for size <- [@longest + 1, 0xFFFFFFFF] do
-      context = Map.merge(context, reader(machine, context))
+      reader = reader(machine, context)
       # Nothing of it is waited for.
-      assert read_all(context, [seal.(0, "ok") <> <<size::32>>], nil) == {["ok"], {:too_long, size, @longest}}
-      assert_broken(context, {:too_long, size, @longest})
+      assert read_all(reader, [seal.(0, "ok") <> <<size::32>>], nil) == {["ok"], {:too_long, size, @longest}}
+      assert_broken(machine, reader, {:too_long, size, @longest})
     end
   end
 
@@ -162,53 +181,71 @@ defmodule SecureSocket.ReaderTest do
     stream = stream(seal, ["abc"])
 
     for size <- 0..(byte_size(stream) - 1) do
-      %{reads: reads, buffer: buffer} = context = Map.merge(context, reader(machine, context))
-      Mote.send(reads, {self(), :read})
-      assert_receive {^buffer, :more}
-      Mote.send(buffer, {:data, binary_part(stream, 0, size)})
-      assert_receive {^buffer, :more}
-      Mote.advance(machine, @idle)
-      assert_receive {:error, {:silent, @idle}}
-      assert_receive {:fail, {:silent, @idle}}
-      assert_broken(context, {:silent, @idle})
+      reader = reader(machine, context)
+      pieces = if size == 0, do: [], else: [binary_part(stream, 0, size)]
+      assert read_all(reader, pieces, {:error, :timeout}) == {[], {:silent, @idle}}
+      assert_broken(machine, reader, {:silent, @idle})
     end
   end
 
-  test "requests wait at the gate while a packet is read, and have their answers in order", context do
-    %{reads: reads, buffer: buffer, seal: seal} = context
-    asks = for _ <- 1..3, do: Mote.async(reads, :read)
-
-    for <<byte <- stream(seal, ["one", "two"])>> do
-      assert_receive {^buffer, :more}
-      Mote.send(buffer, {:data, <<byte>>})
-    end
-
-    assert_receive {^buffer, :more}
-    Mote.send(buffer, {:ended, :closed})
-    assert Mote.await_many(asks) == [{:ok, "one"}, {:ok, "two"}, {:error, :closed}]
+  test "requests wait while a packet is read, and have their answers in order",
+       %{reader: reader, seal: seal} do
+    asks = for _ <- 1..3, do: Mote.async(reader, :read)
+    for <<byte <- stream(seal, ["one", "two"])>>, do: come({:ok, <<byte>>})
+    come({:error, :closed})
+    assert_receive {:fail, :closed}, 60_000
+    Mote.send(reader, {:broken, :closed})
+    assert Mote.await_many(asks, 60_000) == [{:ok, "one"}, {:ok, "two"}, {:error, :closed}]
   end
 
-  test "a request that nobody knows is answered, and the next one too",
-       %{reads: reads, seal: seal} = context do
-    assert Mote.ask!(reads, {:write, "to a reader"}) == {:error, {:unknown, {:write, "to a reader"}}}
-    assert read_all(context, [seal.(0, "fine")]) == {["fine"], :closed}
+  test "a request that nobody knows is answered, and the next one too", %{reader: reader, seal: seal} do
+    assert Mote.ask!(reader, {:write, "to a reader"}) == {:error, {:unknown, {:write, "to a reader"}}}
+    assert read_all(reader, [seal.(0, "fine")]) == {["fine"], :closed}
   end
 
-  test "an end that the driver tells reaches the reader wherever it is",
+  test "the reason that the driver tells is the one that counts, wherever the reader is",
        %{machine: machine, seal: seal} = context do
     for size <- [nil, 0, 5, 10] do
-      %{reads: reads, reader: reader, buffer: buffer} = reader(machine, context)
+      reader = reader(machine, context)
 
+      # The socket is closed then, which is all that a turn sees.
       if size do
-        Mote.send(reads, {self(), :read})
-        assert_receive {^buffer, :more}
-        Mote.send(buffer, {:data, binary_part(seal.(0, "abc"), 0, size)})
-        assert_receive {^buffer, :more}
+        Mote.send(reader, {self(), :read})
+        if size > 0, do: come({:ok, binary_part(seal.(0, "abc"), 0, size)})
+        come({:error, :closed})
+        assert_receive {:fail, _}, 60_000
       end
 
       Mote.send(reader, {:broken, :closed_here})
-      if size, do: assert_receive({:error, :closed_here})
-      assert Mote.ask!(reads, :read) == {:error, :closed_here}
+      if size, do: assert_receive({:error, :closed_here}, 60_000)
+      assert_broken(machine, reader, :closed_here)
     end
+  end
+
+  test "all who ask while the driver is asked have its answer; if it has none, what the reader has seen",
+       %{machine: machine} = context do
+    for driver <- [:answers, :killed] do
+      reader = reader(machine, context)
+      asks = for _ <- 1..3, do: Mote.async(reader, :read)
+      come({:error, :closed})
+      assert_receive {:fail, :closed}, 60_000
+      assert Mote.drain(machine, 60_000) == :ok
+      assert Enum.map(asks, &Mote.yield(&1, 0)) == [nil, nil, nil]
+      if driver == :answers, do: Mote.send(reader, {:broken, :first}), else: Mote.advance(machine, @idle)
+      why = if driver == :answers, do: :first, else: :closed
+      assert Mote.await_many(asks, 60_000) == List.duplicate({:error, why}, 3)
+      assert_broken(machine, reader, why)
+    end
+  end
+
+  @tag capture_log: true
+  test "a turn that is killed leaves a reader that takes nothing for what it is not",
+       %{reader: reader, seal: seal} do
+    ask = Mote.async(reader, :read)
+    come({:ok, binary_part(seal.(0, "abc"), 0, 10)})
+    assert_receive {:more, turn}, 60_000
+    Process.exit(turn, :kill)
+    assert {{:aborted, _, {:crashed, :exit, :killed, []}}, _} = catch_exit(Mote.await(ask, 60_000))
+    assert read_all(reader, [seal.(1, "next")]) == {[], {:forged, 0}}
   end
 end

@@ -7,7 +7,9 @@ defmodule SecureSocketTest do
   @secret "sixteen bytes at least"
 
   setup context do
-    machine = start_supervised!({Mote, context[:machine] || []})
+    # A place for everybody who waits for a packet, and for those that go on meanwhile.
+    io = [beam: true, max_concurrency: 200, timeout: :infinity]
+    machine = start_supervised!({Mote, sponsors: [main: [threads: context[:threads] || 1], io: io]})
     crypto = start_supervised!(Crypto)
     {:ok, listener} = SecureSocket.listen(0, context[:listen] || [])
     {:ok, port} = :inet.port(listener)
@@ -19,7 +21,7 @@ defmodule SecureSocketTest do
   defp accept(%{machine: machine, listener: listener, opts: opts}, connect) do
     connecting = Task.async(connect)
     {:ok, server} = SecureSocket.accept(machine, listener, opts)
-    {server, Task.await(connecting)}
+    {server, Task.await(connecting, 60_000)}
   end
 
   defp pair(%{machine: machine, port: port, opts: opts} = context) do
@@ -55,7 +57,7 @@ defmodule SecureSocketTest do
       data = :crypto.strong_rand_bytes(size)
       writing = Task.async(fn -> SecureSocket.write(client, data) end)
       assert SecureSocket.read(server) == {:ok, data}
-      assert Task.await(writing) == :ok
+      assert Task.await(writing, 60_000) == :ok
       assert SecureSocket.write(server, "got #{size}") == :ok
       assert SecureSocket.read(client) == {:ok, "got #{size}"}
     end
@@ -87,7 +89,7 @@ defmodule SecureSocketTest do
         {w, n}
       end
 
-    Task.await_many(writers)
+    Task.await_many(writers, 60_000)
     for w <- 1..8, do: assert(for({^w, n} <- packets, do: n) == Enum.to_list(1..25))
   end
 
@@ -102,7 +104,7 @@ defmodule SecureSocketTest do
       end)
 
     for packet <- packets, do: assert(SecureSocket.read(server) == {:ok, packet})
-    Task.await(writing)
+    Task.await(writing, 60_000)
     assert_receive {:secure_socket, ^client, {:closed, :closed_here}}
     # The first error may be asked for long before the owner has read what it is told.
     assert SecureSocket.read(server) == {:error, :closed}
@@ -142,7 +144,7 @@ defmodule SecureSocketTest do
       :ok = RawPeer.send(peer, one)
       wait_for(server, at)
       :ok = RawPeer.send(peer, two)
-      assert Task.await(first) == {:ok, "abc"}
+      assert Task.await(first, 60_000) == {:ok, "abc"}
       assert SecureSocket.read(server) == {:ok, "de"}
       :gen_tcp.close(peer.socket)
       assert SecureSocket.read(server) == {:error, :closed}
@@ -195,23 +197,23 @@ defmodule SecureSocketTest do
       end
     end
 
-    @tag opts: [idle: 50]
+    @tag opts: [idle: 500]
     test "silence", context do
       for bytes <- ["", <<0, 0>>, <<0, 0, 0, 9, 1, 2>>] do
         {server, peer} = with_raw(context)
         :ok = RawPeer.send(peer, bytes)
-        assert SecureSocket.read(server) == {:error, {:silent, 50}}
-        assert_ended(server, {:silent, 50})
+        assert SecureSocket.read(server) == {:error, {:silent, 500}}
+        assert_ended(server, {:silent, 500})
         assert :gen_tcp.recv(peer.socket, 0, 20_000) == {:error, :closed}
       end
     end
 
-    @tag opts: [idle: 100, tcp: [sndbuf: 8_192, high_watermark: 8_192]]
+    @tag opts: [idle: 500, tcp: [sndbuf: 8_192, high_watermark: 8_192]]
     @tag listen: [recbuf: 8_192]
     test "a peer that takes nothing", context do
       {server, peer} = with_raw(context)
-      assert {:error, {:stuck, 100}} = write_until_error(server, :binary.copy("x", 100_000), 200)
-      assert_ended(server, {:stuck, 100})
+      assert {:error, {:stuck, 500}} = write_until_error(server, :binary.copy("x", 100_000), 200)
+      assert_ended(server, {:stuck, 500})
       assert is_port(peer.socket)
     end
 
@@ -220,7 +222,7 @@ defmodule SecureSocketTest do
       {server, _client} = pair(context)
       reading = Task.async(fn -> SecureSocket.read(server) end)
       Process.exit(crypto, :kill)
-      assert Task.await(reading) == {:error, {:gone, :crypto, :killed}}
+      assert Task.await(reading, 60_000) == {:error, {:gone, :crypto, :killed}}
       assert_ended(server, {:gone, :crypto, :killed})
     end
   end
@@ -250,6 +252,62 @@ defmodule SecureSocketTest do
     Process.send_after(owner, :end, 300)
     assert SecureSocket.read(server) in [{:error, {:gone, :owner, :normal}}, {:error, :closed}]
     assert SecureSocket.read(client) in [{:error, {:gone, :owner, :normal}}, {:error, :closed}]
+  end
+
+  test "closing ends a turn that waits for the peer, with the reason of this side",
+       %{machine: machine} = context do
+    {server, client} = pair(context)
+    reading = for _ <- 1..3, do: Mote.async(server.reads, :read)
+    Mote.Eventually.eventually(fn -> Mote.info(machine).sponsors.io.running == 1 end)
+    assert SecureSocket.close(server) == :ok
+    assert Mote.await_many(reading, :infinity) == List.duplicate({:error, :closed_here}, 3)
+    assert_ended(server, :closed_here)
+    assert SecureSocket.read(client) == {:error, :closed}
+  end
+
+  @tag opts: [idle: 500]
+  test "a driver that is killed leaves nobody waiting", context do
+    {server, _client} = pair(context)
+    Process.exit(server.driver, :kill)
+    assert {:error, why} = SecureSocket.read(server)
+    assert why in [:closed, {:silent, 500}]
+    assert SecureSocket.read(server) == {:error, why}
+  end
+
+  defmodule Asker do
+    use Mote.Behaviour
+
+    # Asks a connection, and tells what it is told. It counts: the turns of an actor that never becomes may run anywhere.
+    defactor asker(reads, test, n) do
+      :ask ->
+        send reads, {self(), :read}
+
+      answer ->
+        send test, {self(), n, answer}
+        become n: n + 1
+    end
+  end
+
+  test "whoever asks stays in the native sponsor", %{machine: machine} = context do
+    {server, client} = pair(context)
+    asker = Mote.create(machine, Asker.asker(server.reads, self(), 0))
+    assert SecureSocket.write(client, "x") == :ok
+    assert SecureSocket.close(client) == :ok
+
+    for {answer, n} <- Enum.with_index([{:ok, "x"}, {:error, :closed}, {:error, :closed}]) do
+      Mote.send(asker, :ask)
+      assert_receive {^asker, ^n, ^answer}
+      assert Mote.info(asker).sponsor == :main
+    end
+  end
+
+  test "a machine without such sponsors is an error", %{port: port, opts: opts} = context do
+    machine = start_supervised!({Mote, []}, id: :plain)
+
+    for {wrong, reason} <- [{[readers: :main], :beam_only}, {[], :unknown_sponsor}] do
+      {_, connected} = accept(context, fn -> SecureSocket.connect(machine, port, opts ++ wrong) end)
+      assert {:error, %Mote.Error{reason: ^reason}} = connected
+    end
   end
 
   @tag opts: [idle: 50]
@@ -283,6 +341,15 @@ defmodule SecureSocketTest do
     end
   end
 
+  test "readers whose turns would be aborted while their peers send slowly are refused", context do
+    %{machine: machine, port: port, listener: listener, opts: opts} = context
+    :ok = Mote.add_sponsor(machine, :hasty, beam: true, timeout: 5_000)
+    opts = Keyword.put(opts, :readers, :hasty)
+    says = ~r/timeout: :infinity.* the turns of :hasty are aborted after 5000 ms/s
+    assert_raise ArgumentError, says, fn -> SecureSocket.connect(machine, port, opts) end
+    assert_raise ArgumentError, says, fn -> SecureSocket.accept(machine, listener, opts) end
+  end
+
   # A sender that is faster than the reader waits: in TCP, not in the machine.
   @tag listen: [recbuf: 65_536], opts: [tcp: [sndbuf: 65_536]]
   test "what is not read stays outside of the machine", %{machine: machine} = context do
@@ -295,10 +362,10 @@ defmodule SecureSocketTest do
     assert Task.yield(writing, 300) == nil
     assert Mote.info(machine).memory.charged - before < 4 * 1024 * 1024
     for _ <- 2..300, do: assert(SecureSocket.read(server) == {:ok, data})
-    assert [:ok | _] = Task.await(writing)
+    assert [:ok | _] = Task.await(writing, 60_000)
   end
 
-  @tag machine: [sponsors: [main: [threads: 2]]]
+  @tag threads: 2
   test "fifty connections at once on two threads", %{machine: machine} = context do
     pairs = for _ <- 1..50, do: pair(context)
 

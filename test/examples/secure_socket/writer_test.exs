@@ -13,7 +13,7 @@ defmodule SecureSocket.WriterTest do
     {mine, theirs} = {Keys.hello(), Keys.hello()}
     {seal, _} = Keys.session("sixteen bytes at least", :client, mine, theirs)
     {_, open} = Keys.session("sixteen bytes at least", :server, theirs, mine)
-    writer = Mote.create(machine, Writer.writer({crypto, seal, self(), self(), @longest, @idle}, 0))
+    writer = Mote.create(machine, Writer.writer({crypto, seal, self(), self(), @longest, @idle, :main}, 0))
     %{machine: machine, writer: writer, writes: Mote.create(machine, Gate.gate(writer)), open: open}
   end
 
@@ -26,7 +26,7 @@ defmodule SecureSocket.WriterTest do
     for n <- 1..5 do
       assert_receive {^writer, {:write, packet}}
       assert opened(open, n - 1, packet) == {:opened, "packet #{n}"}
-      assert Mote.drain(machine) == :ok
+      assert Mote.drain(machine, 60_000) == :ok
       refute_received {_, {:write, _}}
       Mote.send(writer, :written)
     end
@@ -38,11 +38,11 @@ defmodule SecureSocket.WriterTest do
     %{writer: writer, writes: writes} = context
     ask = Mote.async(writes, {:write, "x"})
     assert_receive {^writer, {:write, _}}
-    assert Mote.drain(machine) == :ok
+    assert Mote.drain(machine, 60_000) == :ok
     assert Mote.info(machine).counters.timers == 1
     Mote.send(writer, :written)
     assert Mote.await(ask) == :ok
-    assert Mote.drain(machine) == :ok
+    assert Mote.drain(machine, 60_000) == :ok
     assert Mote.info(machine).counters.timers == 0
   end
 
@@ -87,7 +87,7 @@ defmodule SecureSocket.WriterTest do
     assert_receive {^writer, {:write, _}}
     Mote.send(writer, {:broken, :closed_here})
     assert Mote.await(ask) == {:error, :closed_here}
-    assert Mote.drain(machine) == :ok
+    assert Mote.drain(machine, 60_000) == :ok
     assert Mote.info(machine).counters.timers == 0
     assert Mote.ask!(writes, {:write, "late"}) == {:error, :closed_here}
   end

@@ -57,7 +57,7 @@ defmodule Mote.Behaviour.IRTest do
   end
 
   test "constants are operands, aliases cost nothing, what nobody reads is not there" do
-    assert code("defpure f(x) do\ny = x\nz = y\n_ = {x, 1}\nx + 2\nw = z + 1\nw\nend") == [
+    assert code("defpure f(x) do\ny = x\nz = y\n_ = {x, 1}\nis_atom(x)\nw = z + 1\nw\nend") == [
              {:op, {:d, 0}, :add, [{:r, 0}, {:k, 1}]},
              {:return, {:r, 0}}
            ]
@@ -66,6 +66,20 @@ defmodule Mote.Behaviour.IRTest do
              {:tuple, {:d, 0}, [{:r, 0}, {:k, {1, [2.0, :a]}}, {:k, 7}]},
              {:return, {:r, 0}}
            ]
+  end
+
+  test "what nobody reads is calculated where it may spend fuel" do
+    assert [{:op, _, :bsl, [{:r, 0}, {:k, 1_000_000}]}, {:return, {:k, 0}}] =
+             code("defpure f(x) do\n_ = Bitwise.bsl(x, 1_000_000)\n0\nend")
+
+    assert [{:op, _, :eq, [{:r, 0}, {:r, 1}]}, {:return, {:k, 0}}] =
+             code("defpure f(x, y) do\n_ = x == y\n0\nend")
+
+    # Both ways lead to the same place, and the values may be large.
+    assert [{:match, {:r, 0}, {:r, 1}, _} | _] =
+             code("defpure f(x, y) do\n_ = if(x === y, do: 1, else: 2)\n0\nend")
+
+    assert [{:return, {:k, 0}}] = code("defpure f(x) do\n_ = if(x === :a, do: 1, else: 2)\n0\nend")
   end
 
   test "a tuple that is taken apart at once is not built" do

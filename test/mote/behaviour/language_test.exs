@@ -169,10 +169,12 @@ defmodule Mote.Behaviour.LanguageTest do
     end
 
     test "random numbers are in range" do
-      for _ <- 1..20 do
-        assert eval("x = :rand.uniform()\nx >= 0.0 and x < 1.0")
-        assert eval(":rand.uniform(3) in 1..3")
-      end
+      # Many draws in one expression: each of them is compiled anew.
+      assert eval("Enum.all?(for _ <- l, do: (x = :rand.uniform()\nx >= 0.0 and x < 1.0))",
+               l: Enum.to_list(1..100)
+             )
+
+      assert eval("Enum.all?(for _ <- l, do: :rand.uniform(3) in 1..3)", l: Enum.to_list(1..100))
 
       assert eval(":rand.uniform(x)", x: 0) == :undefined
     end

@@ -134,6 +134,57 @@ defmodule Mote.Behaviour.ListingTest do
     assert length(accepted) > 120
   end
 
+  # Other modules' functions are left out one by one, and the name of what is there that is most like it is told.
+  @told [Stream, Date, Time, DateTime, NaiveDateTime, Regex, URI, Version, OptionParser, Process, Task, Agent] ++
+          [GenServer, System, File, Path, IO, Application, Registry, Supervisor] ++
+          [:sets, :ordsets, :gb_sets, :dict, :orddict, :gb_trees, :array, :proplists, :string, :unicode] ++
+          [:calendar, :io_lib, :zlib, :counters, :atomics, :ets, :timer, :re, :os, :file]
+
+  test "what to write instead is told of every function that is left out" do
+    listed = MapSet.new(Listing.all())
+
+    for module <- @told,
+        {name, arity} <- exported(module, :functions),
+        {module, name, arity} not in listed do
+      told = Syntax.Hints.remote(module, name, arity)
+      assert told =~ "#{inspect(module)}.#{name}/#{arity} is not available in a behaviour", told
+      refute told =~ "listed in Mote.Behaviour", told
+    end
+
+    for {module, name, arity} <- [
+          {Enum, :partition, 2},
+          {Map, :size, 1},
+          {Keyword, :map, 2},
+          {:lists, :merge, 2}
+        ],
+        do: assert(Syntax.Hints.remote(module, name, arity) =~ ~r/: write (Enum|map_size|Keyword)/)
+  end
+
+  # New releases of Elixir bring new functions.
+  test "no function of the pure modules is forgotten" do
+    listed = MapSet.new(Listing.all())
+
+    [_, page] =
+      "../../../guides/language.md"
+      |> Path.expand(__DIR__)
+      |> File.read!()
+      |> String.split("## What is left out")
+
+    for module <- [Enum, List, Map, MapSet, Keyword, Tuple, String, Integer, Float, Range, Bitwise],
+        deprecated = module.__info__(:deprecated) |> Enum.map(&elem(&1, 0)),
+        {name, arity} <- module.__info__(:functions) ++ module.__info__(:macros),
+        not String.starts_with?(Atom.to_string(name), "__"),
+        {module, name, arity} not in listed and {name, arity} not in deprecated do
+      function = "#{inspect(module)}.#{name}/#{arity}"
+
+      assert Syntax.Elsewhere.reason(module, name, arity),
+             "#{function} is not available, and nothing says what to write instead"
+
+      assert page =~ ~r/`(\w+\.)?#{Regex.escape(to_string(name))}\//,
+             "#{function} is not among what is left out"
+    end
+  end
+
   defp exported(module, what) do
     case {Code.ensure_loaded(module), function_exported?(module, :__info__, 1), what} do
       {_, true, what} -> module.__info__(what)

@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.MatchingTest do
   # Patterns, branches and guards: their value as plain Elixir and as IR (`eval` compares the two).
   use ExUnit.Case, async: true
 
-  import Mote.Compile, only: [eval: 1, eval: 2, module: 1, module: 2]
+  import Mote.Compile, only: [eval: 1, eval: 2, module: 2]
 
   describe "variables and matching" do
     test "rebinding and blocks" do

@@ -153,7 +153,6 @@ defmodule Mote.Behaviour.PreludeTest do
 
   # Of the line that called it, not of one of the library's own.
   defp told?({:abort, {:raised, {where, _line, _operation}, _arguments}}, module), do: where == module
-  defp told?({:abort, {:abort, _unsupported}}, _module), do: true
 
   # Deeper than a stack of the machine is: a function that needs stack for each element would abort the turn.
   @long 150_000
@@ -216,35 +215,87 @@ defmodule Mote.Behaviour.PreludeTest do
     end
   end
 
-  # Not all of them are assigned, and each stands for itself in a property of its own.
   test "white space and characters are those of Elixir" do
-    points =
-      Enum.concat([
-        0..0x3FF,
-        0x1600..0x16FF,
-        0x1E00..0x33FF,
-        0x4E00..0x4E40,
-        0xAC00..0xAC40,
-        [0xFEFF, 0x1F600]
-      ])
-
-    for c <- points, text = <<"a", c::utf8, "b">> do
+    for c <- Enum.concat([0..0x3FF, 0x1600..0x16FF, 0x1E00..0x33FF, [0xFEFF, 0x1F600]]),
+        text = <<"a", c::utf8, "b">> do
       assert {c, Prelude.String.split(text)} == {c, String.split(text)}
       assert {c, Prelude.String.trim(<<c::utf8>>)} == {c, String.trim(<<c::utf8>>)}
 
       assert {c, Prelude.String.trim(<<c::utf8>> <> text <> <<c::utf8>>)} ==
                {c, String.trim(<<c::utf8>> <> text <> <<c::utf8>>)}
-
-      try do
-        assert {c, Prelude.String.graphemes(text)} == {c, String.graphemes(text)}
-      rescue
-        error in Mote.Abort -> assert error.reason == {:abort, {:unsupported_character, <<c::utf8>>}}
-      end
     end
 
+    for c <- Enum.concat([0..0xD7FF, 0xE000..0x1FFFF, 0xE0000..0xE1000]), c not in 0x4E10..0x9FF0 do
+      for text <- [<<"a", c::utf8, "b">>, <<c::utf8, 0x301::utf8>>, <<0x2764::utf8, 0x200D::utf8, c::utf8>>],
+          expected = String.graphemes(text),
+          Prelude.String.graphemes(text) != expected,
+          do: flunk("U+#{Integer.to_string(c, 16)}: #{inspect(expected)}")
+    end
+  end
+
+  # A few of each class: marks, joiners and selectors, pictures with skins, flags, keycaps, parts of Korean syllables, a sign
+  # that stands before a number, control characters, letters.
+  @code_points ~c"aé1一\r\n" ++
+                 [0, 0xAD, 0x301, 0x308, 0x903, 0xE33, 0x200D, 0xFE0F, 0x20E3] ++
+                 [0x1F468, 0x1F469, 0x2764, 0xA9, 0x1F3FD, 0x1F1E9, 0x1F1EA, 0x1F1EB, 0xE0062] ++
+                 [0x1100, 0x1161, 0x11A8, 0xAC00, 0xAC01, 0x600]
+
+  property "characters of several code points are those of Elixir" do
+    machine = start_supervised!(Mote)
+
+    functions =
+      for call <- [
+            "length(t)",
+            "graphemes(t)",
+            "reverse(t)",
+            "at(t, n)",
+            "slice(t, n, 2)",
+            "slice(t, -2..-1)",
+            "split_at(t, n)",
+            "first(t)",
+            "last(t)",
+            "next_grapheme(t)",
+            "pad_leading(t, 7)",
+            "split(t, \"\")"
+          ],
+          do: "String.#{call}"
+
+    module =
+      Mote.Compile.module("""
+      defpure all(t, n), do: [#{Enum.join(functions, ", ")}]
+      defactor server() do
+        {customer, {t, n}} -> send customer, all(t, n)
+      end
+      """)
+
+    actor = Mote.create(machine, module.server())
+
+    check all(code_points <- list_of(member_of(@code_points), max_length: 9), n <- integer(-10..10)) do
+      t = List.to_string(code_points)
+      {expected, _} = Code.eval_string("[#{Enum.join(functions, ", ")}]", t: t, n: n)
+      assert module.all(t, n) == expected
+      assert Mote.ask!(actor, {t, n}) == expected
+    end
+  end
+
+  # Not all releases of Unicode have conjuncts of Indic consonants.
+  test "what stands between Indic consonants joins them where Unicode says so" do
+    alias Mote.Prelude.Characters
+    run = fn classes -> Enum.reduce(classes, :consonant, &Characters.follows(&2, &1)) end
+
+    assert run.([:linker, :consonant]) == :consonant
+    assert run.([:extending, :linker, :joiner, :consonant]) == :consonant
+    assert run.([:linker, :consonant, :linker]) == :consonant_linked
+    assert run.([:consonant]) == nil
+    assert run.([:joiner, :consonant]) == nil
+    assert run.([:linker, :other]) == nil
+  end
+
+  test "characters of text that is nearly UTF-8" do
     assert Prelude.String.graphemes("Größe, Привет, こんにちは, 漢字, 한국어, Ωμέγα: 5 €") |> length() == 41
-    assert catch_error(Prelude.String.characters("👍")).reason == {:abort, {:unsupported_character, "👍"}}
     assert Prelude.String.graphemes(<<255, ?a>>) == [<<255>>, "a"]
+    assert Prelude.String.graphemes(<<?a, 255, 0x301::utf8>>) == ["a", <<255>>, "\u0301"]
+    assert Prelude.String.characters(<<?a, 255, 0x301::utf8>>) == 3
   end
 
   test "a key that is missing is not updated" do
@@ -263,6 +314,69 @@ defmodule Mote.Behaviour.PreludeTest do
     end
   end
 
+  test "of a long range no list is made to get at a few of its integers" do
+    module =
+      Mote.Compile.module("""
+      defpure all(range), do: {Enum.at(range, 5), Enum.fetch(range, -1), Enum.slice(range, -3, 2), Enum.min_max(range),
+        Enum.max(range), Enum.min(range)}
+      defactor server() do
+        {customer, range} -> send customer, all(range)
+      end
+      """)
+
+    actor = Mote.create(start_supervised!(Mote), module.server())
+
+    for range <- [1..(2 ** 100), (2 ** 120)..(2 ** 121)//3, (2 ** 70)..-5//-7] do
+      assert module.all(range) |> Tuple.delete_at(2) ==
+               {Enum.at(range, 5), Enum.fetch(range, -1), Enum.min_max(range), Enum.max(range),
+                Enum.min(range)}
+    end
+
+    for range <- [1..(2 ** 100), (2 ** 70)..-5//-7],
+        do:
+          assert(
+            Mote.ask!(actor, range) == {
+              Enum.at(range, 5),
+              Enum.fetch(range, -1),
+              Enum.slice(range, -3, 2),
+              Enum.min_max(range),
+              Enum.max(range),
+              Enum.min(range)
+            }
+          )
+  end
+
+  test "of a long range no more is listed than stands beside something, and its sum is calculated" do
+    module =
+      Mote.Compile.module("""
+      defpure zips(r, l), do: {Enum.zip(r, l), Enum.zip(l, r), Enum.zip([l, r, r]), Enum.zip(r, 1..2), Enum.zip([r, 1..3]),
+        Enum.zip_with(r, l, &(&1 + &2)), Enum.zip_with([r, l], &Enum.sum/1), Enum.zip_reduce(l, r, 0, &(&1 * &2 + &3))}
+      defpure sums(n), do: {Enum.sum(1..n), Enum.sum(n..1//-7), Enum.sum(n..1//1), Enum.sum(-5..n//1_000), Enum.sum(n..n)}
+      defactor server() do
+        {customer, {r, l}} -> send customer, zips(r, l)
+        {customer, n} -> send customer, sums(n)
+      end
+      """)
+
+    actor = Mote.create(start_supervised!(Mote), module.server())
+    long = 10 ** 15
+
+    for l <- [[], [3, 1, 2]], r <- [1..long, long..1//-3, 5..1//1] do
+      zips =
+        {Enum.zip(r, l), Enum.zip(l, r), Enum.zip([l, r, r]), Enum.zip(r, 1..2), Enum.zip([r, 1..3]),
+         Enum.zip_with(r, l, &(&1 + &2)), Enum.zip_with([r, l], &Enum.sum/1),
+         Enum.zip_reduce(l, r, 0, &(&1 * &2 + &3))}
+
+      assert {module.zips(r, l), Mote.ask!(actor, {r, l})} == {zips, zips}
+    end
+
+    for n <- [long, 2 ** 100, 12] do
+      sums = {Enum.sum(1..n), Enum.sum(n..1//-7), Enum.sum(n..1//1), Enum.sum(-5..n//1_000), Enum.sum(n..n)}
+
+      assert {module.sums(n), Mote.ask!(actor, n)} == {sums, sums}
+    end
+  end
+
   test "the least integer is read and written" do
     least = -4_611_686_018_427_387_904
 
@@ -276,6 +390,80 @@ defmodule Mote.Behaviour.PreludeTest do
 
     for base <- [2, 10, 36],
         do: assert(module.written(least, base) == {"#{least}", Integer.to_string(least, base)})
+  end
+
+  # Long enough to be taken apart and put together by parts, and with zeros where parts begin.
+  property "long integers are read and written as in Elixir" do
+    machine = start_supervised!(Mote)
+
+    module =
+      Mote.Compile.module("""
+      defpure all(n, text, base, rest) do
+        {Integer.digits(n, base), Integer.to_string(n, base), Integer.parse(text <> rest, base), Integer.parse(text <> rest),
+          Integer.undigits(Integer.digits(n, base), base), Integer.popcount(abs(n))}
+      end
+
+      defactor server() do
+        {customer, {n, text, base, rest}} -> send customer, all(n, text, base, rest)
+      end
+      """)
+
+    actor = Mote.create(machine, module.server())
+
+    large =
+      gen all(
+            n <- integer(0..3000),
+            shift <- integer(0..900),
+            odd <- integer(-200..200),
+            do: n * 2 ** shift + odd
+          )
+
+    factors = list_of(large, max_length: 4)
+
+    check all(
+            factors <- factors,
+            base <- integer(2..36),
+            zeros <- integer(0..40),
+            rest <- member_of(["", "_", "é", " 1"])
+          ) do
+      n = Enum.product(factors)
+      text = String.duplicate("0", zeros) <> Integer.to_string(abs(n), base)
+
+      expected =
+        {Integer.digits(n, base), Integer.to_string(n, base), Integer.parse(text <> rest, base),
+         Integer.parse(text <> rest), n, abs(n) |> Integer.digits(2) |> Enum.sum()}
+
+      assert module.all(n, text, base, rest) == expected
+      assert Mote.ask!(actor, {n, text, base, rest}) == expected
+    end
+  end
+
+  # What takes time in proportion to the square of their length was more than a turn has fuel for.
+  test "integers of a million bits are read, written and counted within one turn" do
+    module =
+      Mote.Compile.module("""
+      defpure big(), do: Bitwise.bsl(1, 1_000_000) - 1
+      defactor server() do
+        {customer, {:digits, base}} -> send customer, length(Integer.digits(big(), base))
+        {customer, {:text, base}} -> send customer, byte_size(Integer.to_string(big(), base))
+        {customer, :popcount} -> send customer, Integer.popcount(big())
+        {customer, {:undigits, digits, base}} -> send customer, Integer.undigits(digits, base)
+        {customer, {:parse, text, base}} -> send customer, elem(Integer.parse(text, base), 0)
+        {customer, {:parse, text}} -> send customer, String.to_integer(text)
+      end
+      """)
+
+    actor = Mote.create(start_supervised!(Mote), module.server())
+    for base <- [2, 4, 16, 32], do: assert(Mote.ask!(actor, {:text, base}, timeout: 60_000) > 1)
+    assert Mote.ask!(actor, {:digits, 2}, timeout: 60_000) == 1_000_000
+    assert Mote.ask!(actor, :popcount, timeout: 60_000) == 1_000_000
+
+    for base <- [2, 3, 10, 16], text = "1" <> String.duplicate("0", 200_000) do
+      n = base ** 200_000
+      assert Mote.ask!(actor, {:parse, text, base}, timeout: 60_000) == n
+      assert Mote.ask!(actor, {:undigits, [1 | List.duplicate(0, 200_000)], base}, timeout: 60_000) == n
+      if base == 10, do: assert(Mote.ask!(actor, {:parse, text}, timeout: 60_000) == n)
+    end
   end
 
   # A function for each case, and a behaviour that calls it for who asks.

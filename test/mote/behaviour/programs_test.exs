@@ -25,8 +25,9 @@ defmodule Mote.Behaviour.ProgramsTest do
     aborts_stack: [:stack]
   }
 
-  # Programs of one seed, of sizes from one to that.
+  # Programs of one seed, of sizes from one to that. The small ones and the large ones are made at the same time.
   @chapter 500
+  @half div(@chapter, 2)
 
   property "plain Elixir, IR, the machine and its beam sponsors do the same" do
     worth = start_supervised!({Agent, fn -> {MapSet.new(), %{}} end})
@@ -35,7 +36,7 @@ defmodule Mote.Behaviour.ProgramsTest do
 
     runs()
     |> chapters(first)
-    |> Task.async_stream(fn {seed, n} -> told(seed, fn -> chapter(seed, n, worth) end) end,
+    |> Task.async_stream(fn {seed, from, n} -> told(seed, fn -> half(seed, from, n, worth) end) end,
       # One more than there are cores: each waits for the compilers of its machines at times.
       max_concurrency: System.schedulers_online() + 1,
       timeout: :infinity,
@@ -51,7 +52,12 @@ defmodule Mote.Behaviour.ProgramsTest do
   end
 
   defp chapters(runs, _seed) when runs <= 0, do: []
-  defp chapters(runs, seed), do: [{seed, min(runs, @chapter)} | chapters(runs - @chapter, seed + 1)]
+  defp chapters(runs, seed) when runs <= @half, do: [{seed, 1, runs}]
+
+  defp chapters(runs, seed) do
+    large = min(runs, @chapter) - @half
+    [{seed, 1, @half}, {seed, @half + 1, large} | chapters(runs - @chapter, seed + 1)]
+  end
 
   # What failed, for the process of the test to raise.
   defp told(seed, fun) do
@@ -70,7 +76,8 @@ defmodule Mote.Behaviour.ProgramsTest do
     agree
   end
 
-  defp chapter(seed, n, worth) do
+  # `n` programs of the sizes that begin with `from`.
+  defp half(seed, from, n, worth) do
     machines =
       for fuel <- @fuels, tier <- [:interp, :native] do
         {:ok, machine} = Mote.start_link(fuel: fuel, tier: tier)
@@ -78,14 +85,15 @@ defmodule Mote.Behaviour.ProgramsTest do
         {fuel, native.tier, machine}
       end ++
         for fuel <- @fuels do
-          # One turn after the other: so its order is that of a single thread.
+          # One turn after the other: so its order is that of a single thread. Its turns run in the BEAM: native code
+          # would be compiled for nobody.
           sponsors = [io: [beam: true, max_concurrency: 1]]
-          {:ok, machine} = Mote.start_link(fuel: fuel, sponsors: sponsors)
+          {:ok, machine} = Mote.start_link(fuel: fuel, sponsors: sponsors, tier: :interp)
           {:ok, _native} = Generators.load(machine, Generators.Starter)
           {fuel, :beam, machine}
         end
 
-    check all(program <- Generators.program(), max_runs: n, initial_seed: seed) do
+    check all(program <- Generators.program(), max_runs: n, initial_size: from, initial_seed: seed + from - 1) do
       Generators.with_module(program, fn module ->
         # Native code is made beside what follows.
         for {_, _, machine} <- machines, do: :ok = Mote.load(machine, module)

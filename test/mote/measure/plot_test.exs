@@ -206,7 +206,7 @@ defmodule Mote.Measure.PlotTest do
       end
     end
 
-    assert_raise ArgumentError, "expected a table to plot, as Mote.Measure.sweep/2 gives it, got: :x", fn ->
+    assert_raise ArgumentError, "expected a table to plot, returned by Mote.Measure.sweep/2, got: :x", fn ->
       Measure.plot(:x, path)
     end
 

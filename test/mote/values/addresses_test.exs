@@ -152,10 +152,10 @@ defmodule Mote.Values.AddressesTest do
         Mote.send(twice, {self(), 4})
         assert_receive 8
         Mote.send(twice, {outbox, 5})
-        assert Mote.drain(machine) == :ok
+        assert Mote.drain(machine, 60_000) == :ok
         assert Mote.Outbox.take(outbox) == [10]
         Mote.send(twice, {elsewhere, 6})
-        assert Mote.drain(machine) == :ok
+        assert Mote.drain(machine, 60_000) == :ok
         assert %{dropped: 0, undelivered: 0} = Mote.info(machine).counters
 
         # The sponsor goes with the address of another machine.

@@ -205,9 +205,24 @@ defmodule Mote.Values.FuelTest do
       constant({[:join, :bits, :join_odd, :bytes], pairs(bytes)}),
       constant({@comparisons, pairs(some)}),
       constant({[:member, :subtract], pairs(list_of(some, max_length: 5))}),
+      constant({[:pairs, :member], {ranges(), far()}}),
       constant({[:tell], {constant(self()), scale(some, &(&1 * 10))}}),
       constant({@vectors, pairs(vectors)})
     ])
+  end
+
+  # Of few integers, near and far.
+  defp ranges do
+    map({far(), far(), integer(-3..400)}, fn {first, step, steps} ->
+      step = if step == 0, do: 1, else: step
+      first..(first + step * steps)//step
+    end)
+  end
+
+  defp far do
+    map({integer(-5..5), member_of([1, 2 ** 62, 2 ** 100, 2 ** 127, 2 ** 700, 3 ** 2_000])}, fn {n, far} ->
+      n * far
+    end)
   end
 
   # A map, and a key that it has; or another one.

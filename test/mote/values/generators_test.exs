@@ -124,7 +124,7 @@ defmodule Mote.Values.GeneratorsTest do
     Mote.send(Mote.create(machine, Behaviours.teller()), {self(), <<1, 2, 10, 20, 11, 21, 12>>})
     assert_receive {10, <<20>>}
     assert_receive {11, <<21>>}
-    assert Mote.drain(machine) == :ok
+    assert Mote.drain(machine, 60_000) == :ok
     refute_received _
   end
 

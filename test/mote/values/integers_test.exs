@@ -211,6 +211,81 @@ defmodule Mote.Values.IntegersTest do
     end
   end
 
+  defmodule Ranges do
+    use Mote.Behaviour
+
+    defactor of() do
+      {customer, {range, n}} ->
+        send customer, [
+          Enum.count(range),
+          Enum.empty?(range),
+          Enum.take(range, 2),
+          Enum.take(range, -2),
+          Enum.at(range, 1),
+          Enum.count_until(range, 3),
+          n in range,
+          Enum.member?(range, range.first),
+          Enum.member?(range, range.last),
+          1.0 in range,
+          Enum.drop(range, max(Enum.count(range) - 3, 0)),
+          Enum.drop(range, min(3 - Enum.count(range), 0))
+        ]
+
+      {customer, {:list, range, _}} ->
+        send customer, {Enum.to_list(range), Enum.sum(range), Enum.reverse(range), for(i <- range, do: i - 1)}
+    end
+  end
+
+  describe "ranges" do
+    @far 2 ** 1_000
+    @ends [0, 1, -1, 5, 2 ** 62, -(2 ** 100), 2 ** 100 + 1, 2 ** 127, -(2 ** 128), @far, @far + 5, -@far]
+
+    # Of few integers, near and far.
+    @short for first <- @ends,
+               step <- [1, -1, 3, -(2 ** 70), 2 ** 130],
+               steps <- [-1, 0, 1, 4],
+               do: first..(first + steps * step + div(step, 2))//step
+
+    test "of any size hold what Elixir's hold, however many that are" do
+      long = for first <- @ends, last <- @ends, step <- [1, -7, 2 ** 101], do: first..last//step
+
+      for {_, actor} <- machines(Ranges.of()), range <- @short ++ long do
+        n = range.first + 2 * range.step
+        size = Range.size(range)
+        ends? = range.last in range
+
+        edge = fn from, to ->
+          for i <- from..to//1, i in 0..(size - 1)//1, do: range.first + i * range.step
+        end
+
+        assert Mote.ask!(actor, {range, n}) ==
+                 [
+                   size,
+                   size == 0,
+                   edge.(0, 1),
+                   edge.(size - 2, size - 1),
+                   if(size > 1, do: range.first + range.step),
+                   min(size, 3),
+                   size > 2,
+                   size > 0,
+                   ends?,
+                   false,
+                   edge.(max(size - 3, 0), size - 1),
+                   edge.(0, min(size, 3) - 1)
+                 ],
+               inspect(range)
+      end
+    end
+
+    test "are listed as in Elixir" do
+      for {_, actor} <- machines(Ranges.of()), range <- @short do
+        list = Enum.to_list(range)
+        expected = {list, Enum.sum(list), Enum.reverse(list), for(i <- list, do: i - 1)}
+        assert Mote.ask!(actor, {:list, range, :all}) == expected, inspect(range)
+      end
+    end
+  end
+
   defmodule Raising do
     use Mote.Behaviour
 
@@ -305,7 +380,7 @@ defmodule Mote.Values.IntegersTest do
         Mote.send(compare, message)
         {:ok, turn} = Mote.step(machine)
         assert turn.fuel == plain.fuel
-        Mote.drain(machine)
+        Mote.drain(machine, 60_000)
       end
     end
 

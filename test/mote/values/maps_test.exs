@@ -18,6 +18,7 @@ defmodule Mote.Values.MapsTest do
       {customer, {:update, m, v}} -> send customer, %{m | a: v, b: [v]}
       {customer, {:field, m}} -> send customer, {m.a, m.b.c}
       {customer, {:read, m, k}} -> send customer, read(m, k)
+      {customer, {:count, m}} -> send customer, count(m)
       {customer, {:change, m, k, v}} -> send customer, change(m, k, v)
       {customer, {:loop, m}} -> send customer, loop(m)
       {customer, {:new, pairs}} -> send customer, Map.new(pairs)
@@ -54,8 +55,10 @@ defmodule Mote.Values.MapsTest do
 
     defpure read(m, k) do
       {Map.get(m, k), Map.get(m, k, :default), Map.fetch(m, k), Map.fetch!(m, k), Map.has_key?(m, k),
-       map_size(m), Map.keys(m), Map.values(m), Map.to_list(m), Enum.count(m)}
+       map_size(m), Map.keys(m), Map.values(m), Map.to_list(m)}
     end
+
+    defpure count(m), do: Enum.count(m)
 
     defpure change(m, k, v) do
       {Map.put(m, k, v), Map.put_new(m, k, v), Map.delete(m, k), Map.merge(m, %{k => v}),
@@ -144,7 +147,7 @@ defmodule Mote.Values.MapsTest do
     assert Mote.ask!(context.eval, {:pattern, context.eval}) == {:other, context.eval}
 
     assert Mote.ask!(context.eval, {:read, context.eval, :machine}) ==
-             List.to_tuple(List.duplicate(:undefined, 10))
+             List.to_tuple(List.duplicate(:undefined, 9))
   end
 
   test "guards", context do
@@ -162,14 +165,20 @@ defmodule Mote.Values.MapsTest do
     assert eval(context, {:field, %{a: 1}}) == {1, :undefined}
   end
 
+  # It is written in the language, and such a function aborts the turn where it fails, whatever its caller has chosen.
+  test "to count what is no map", %{eval: eval} do
+    for odd <- [1, {}, "map", :a, eval],
+        do: assert({:error, %Mote.Error{reason: :aborted}} = Mote.ask(eval, {:count, odd}))
+  end
+
   test "functions of what is no map, or has no such key", context do
-    undefined = List.duplicate(:undefined, 10) |> List.to_tuple()
+    undefined = List.duplicate(:undefined, 9) |> List.to_tuple()
     for odd <- [1, nil, {}, "map", :a], do: assert(eval(context, {:read, odd, 1}) == undefined)
 
-    assert {nil, :default, :error, :undefined, false, 1, [2], [3], [{2, 3}], 1} =
+    assert {nil, :default, :error, :undefined, false, 1, [2], [3], [{2, 3}]} =
              eval(context, {:read, %{2 => 3}, 1})
 
-    assert {nil, nil, {:ok, nil}, nil, true, 1, [1], [nil], [{1, nil}], 1} =
+    assert {nil, nil, {:ok, nil}, nil, true, 1, [1], [nil], [{1, nil}]} =
              eval(context, {:read, %{1 => nil}, 1})
 
     assert eval(context, {:change, 1, 2, 3}) == List.duplicate(:undefined, 7) |> List.to_tuple()
@@ -239,7 +248,8 @@ defmodule Mote.Values.MapsTest do
       assert over === Map.merge(map, %{key => value})
       assert under === Map.merge(%{key => value}, map)
       assert updated === Map.update(map, key, value, &[&1 | value])
-      {got, or_default, fetched, _, has, size, keys, values, pairs, size} = eval(context, {:read, map, key})
+      {got, or_default, fetched, _, has, size, keys, values, pairs} = eval(context, {:read, map, key})
+      assert eval(context, {:count, map}) == size
       assert {got, or_default} === {Map.get(map, key), Map.get(map, key, :default)}
       assert {fetched, has, size} === {Map.fetch(map, key), Map.has_key?(map, key), map_size(map)}
       assert Enum.zip(keys, values) === pairs
@@ -290,7 +300,7 @@ defmodule Mote.Values.MapsTest do
         assert Mote.ask!(one, {:get, 77}) == 77
       end)
 
-    Task.await(task)
+    Task.await(task, 60_000)
     collected = fn -> Mote.gc(machine) && Mote.info(machine).gc.live_actors == 0 end
     assert Enum.any?(1..100, fn _ -> collected.() or Process.sleep(20) != :ok end)
   end

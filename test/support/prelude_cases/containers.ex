@@ -35,6 +35,11 @@ defmodule Mote.PreludeCases.Containers do
       List.starts_with?(l, ints)
       List.wrap(t)
       List.zip([l, terms, ints])
+      List.myers_difference(l, ints)
+      List.myers_difference(terms, l ++ terms)
+      List.myers_difference(l, [i | Enum.take(l, n)])
+      List.myers_difference(texts, [s | texts], &if(is_binary(&1) and is_binary(&2), do: String.myers_difference(&1, &2)))
+      List.myers_difference(l, ints, fn a, b -> if rem(a - b, 2) == 0, do: {a, b} end)
       List.foldl(l, i, &(&1 - &2))
       List.foldr(l, i, &(&1 - &2))
       List.update_at(l, i, &(&1 * n))
@@ -160,7 +165,7 @@ defmodule Mote.PreludeCases.Containers do
       Keyword.pop(kw, key, t)
       with {tag, l} <- Keyword.validate(kw, [:a, {:b, i}, {:c, t}]), do: {tag, Enum.sort(l)}
       with {tag, l} <- Keyword.validate([{key, i} | kw], [key | keys]), do: {tag, Enum.sort(l)}
-      with {tag, l} <- Keyword.validate([{:c, i}, {:a, n}], [{:b, t}, :a, {key, n}, :c]), do: {tag, Enum.sort(l)}
+      with {tag, l} <- Keyword.validate([{:c, i}, {:a, n}], [{:b, n}, :a, {key, n}, :c]), do: {tag, Enum.sort(l)}
       Enum.sort(Keyword.validate!([{key, i}], [{:b, n}, {key, t}, {:d, i}]))
       """,
       "MapSet and Range" => """

@@ -8,11 +8,17 @@ defmodule Mix.Tasks.Mote.Bench do
       mix mote.bench fork_bomb --depth 10,20 --compare beam
       mix mote.bench ping_pong ring --runs 9 --format tsv
       mix mote.bench fork_bomb --depth 5..24 --sponsor both --runs 21
+      mix mote.bench savina --runs 3                     # the Savina suite, all of it, in one table
 
   Each variant is run in a node started for it, first once to warm up, then `--runs` times; the runs of the
   variants alternate. The machine lives on in between, as the node does; actors and processes are new in each run. The
   time is taken from the first send to the last message that reaches the BEAM process. A run of less than 5 ms is
   repeated until 20 ms are timed, and the median of all but the first counts as one run. Every result is checked.
+
+  `savina` stands for all programs of the Savina suite, each with one size: a row of the table has the lines of code as actors
+  and as processes; the main metric on machines with one thread (`mote_st`) and with one for each core (`mote_mt`), on BEAM
+  processes in a node with one scheduler (`beam_st`) and with all (`beam`); the ratio of one to one, of all to all, and of
+  threads. It takes `--runs`, `--tier`, `--cores` and `--format`.
 
   ## Options
 
@@ -69,7 +75,7 @@ defmodule Mix.Tasks.Mote.Bench do
   use Mix.Task
 
   alias Mote.Bench
-  alias Mote.Bench.{Options, Report, Run, Runner}
+  alias Mote.Bench.{Options, Report, Run, Runner, Savina}
 
   @requirements ["app.config"]
 
@@ -101,6 +107,15 @@ defmodule Mix.Tasks.Mote.Bench do
     for program <- options.programs, param <- Options.params(options, program) do
       program |> figures(param, options) |> Report.tsv() |> Enum.each(&IO.puts/1)
     end
+  end
+
+  defp measure(%Options{suite: true} = options) do
+    rows =
+      for program <- options.programs, [param | _] = Options.params(options, program) do
+        {program, Savina.lines(program), figures(program, param, options)}
+      end
+
+    IO.puts("\n" <> Savina.table(rows))
   end
 
   defp measure(options) do

@@ -50,6 +50,49 @@ defmodule Mote.Bench.Cells do
     end
   end
 
+  defmodule Processes do
+    @moduledoc false
+
+    @modulus 1_000_003
+
+    @spec cell(pos_integer, pid) :: term
+    def cell(phases, adder) do
+      receive do
+        {:neighbours, neighbours} ->
+          receive do
+            {:start, number} ->
+              for neighbour <- neighbours, do: send(neighbour, {phases, number})
+              phase(phases, number, length(neighbours), neighbours, adder)
+          end
+      end
+    end
+
+    # A number of the next phase waits in the queue.
+    defp phase(phase, sum, left, neighbours, adder) do
+      receive do
+        {^phase, number} when left > 1 ->
+          phase(phase, sum + number, left - 1, neighbours, adder)
+
+        {^phase, number} when phase == 1 ->
+          send(adder, rem(sum + number, @modulus))
+
+        {^phase, number} ->
+          sum = rem(sum + number, @modulus)
+          for neighbour <- neighbours, do: send(neighbour, {phase - 1, sum})
+          phase(phase - 1, sum, length(neighbours), neighbours, adder)
+      end
+    end
+
+    @spec adder(non_neg_integer, integer, pid) :: term
+    def adder(0, sum, customer), do: send(customer, rem(sum, @modulus))
+
+    def adder(left, sum, customer) do
+      receive do
+        number -> adder(left - 1, sum + number, customer)
+      end
+    end
+  end
+
   @doc "How many numbers are sent in so many phases by `size` cells with `degree` neighbours each."
   @spec messages(pos_integer, pos_integer, pos_integer) :: pos_integer
   def messages(size, degree, phases), do: size * degree * phases
@@ -75,5 +118,21 @@ defmodule Mote.Bench.Cells do
     starter = Mote.create(machine, Actors.starter(Enum.with_index(Tuple.to_list(cells), 1)))
     :ok = Mote.drain(machine, 60_000)
     [run: fn _ -> Mote.Bench.Program.answer(fn -> Mote.send(starter, :start) end) end]
+  end
+
+  @doc "The same on BEAM processes."
+  @spec stages(pos_integer, pos_integer, (non_neg_integer -> [non_neg_integer])) ::
+          Mote.Bench.Program.stages()
+  def stages(size, phases, neighbours) do
+    adder = spawn(Processes, :adder, [size, 0, self()])
+    cells = List.to_tuple(for _ <- 1..size, do: spawn(Processes, :cell, [phases, adder]))
+
+    for number <- 0..(size - 1) do
+      send(elem(cells, number), {:neighbours, for(other <- neighbours.(number), do: elem(cells, other))})
+    end
+
+    numbered = Enum.with_index(Tuple.to_list(cells), 1)
+    start = fn -> for {cell, number} <- numbered, do: send(cell, {:start, number}) end
+    [run: fn _ -> Mote.Bench.Program.answer(start) end]
   end
 end

@@ -3,7 +3,7 @@ defmodule Mote.Bench.Options do
   @moduledoc false
 
   alias Mote.Bench
-  alias Mote.Bench.{Northwind.Data, Variant}
+  alias Mote.Bench.{Northwind.Data, Savina, Variant}
 
   @switches [
     depth: :string,
@@ -25,7 +25,11 @@ defmodule Mote.Bench.Options do
     format: [:table, :tsv]
   }
 
+  # Stands for all programs of that suite.
+  @suite "savina"
+
   defstruct programs: [],
+            suite: false,
             depth: nil,
             n: nil,
             runs: 5,
@@ -38,12 +42,13 @@ defmodule Mote.Bench.Options do
 
   @type t :: %__MODULE__{
           programs: [module],
+          suite: boolean,
           depth: [pos_integer] | nil,
           n: [pos_integer] | nil,
           runs: pos_integer,
           sponsor: Variant.sponsors() | nil,
           tier: Variant.tiers(),
-          compare: boolean,
+          compare: boolean | :schedulers,
           data: Path.t() | nil,
           cores: :any | :even,
           format: :table | :tsv
@@ -57,7 +62,8 @@ defmodule Mote.Bench.Options do
     with :ok <- valid(invalid),
          {:ok, programs} <- programs(names),
          :ok <- programs_given(programs, given),
-         {:ok, options} <- options(given, %__MODULE__{programs: programs}),
+         {:ok, options} <- options(given, suite(%__MODULE__{programs: programs}, names)),
+         :ok <- own_sizes(options, given),
          :ok <- used(options, :depth),
          :ok <- used(options, :n),
          :ok <- sponsor_used(options),
@@ -116,6 +122,8 @@ defmodule Mote.Bench.Options do
   defp known?("--" <> name), do: Enum.any?(@switches, fn {key, _} -> Atom.to_string(key) == name end)
   defp known?(_), do: false
 
+  defp programs([@suite]), do: {:ok, Savina.programs()}
+
   defp programs(names) do
     Enum.reduce_while(names, {:ok, []}, fn name, {:ok, found} ->
       case Bench.fetch(name) do
@@ -129,7 +137,23 @@ defmodule Mote.Bench.Options do
   defp programs_given([], [_ | _]), do: {:error, "say what to measure: one or several of #{known_names()}"}
   defp programs_given(_programs, _given), do: :ok
 
-  defp known_names, do: Enum.map_join(Bench.programs(), ", ", & &1.about().name)
+  defp known_names, do: Enum.map_join(Bench.programs(), ", ", & &1.about().name) <> "; or #{@suite} alone"
+
+  # All columns of its table are measured, whatever else is said.
+  defp suite(options, [@suite]), do: %{options | suite: true, sponsor: :both, compare: :schedulers}
+  defp suite(options, _names), do: options
+
+  defp own_sizes(%__MODULE__{suite: false}, _given), do: :ok
+
+  defp own_sizes(%__MODULE__{suite: true}, given) do
+    case Enum.find([:n, :depth, :sponsor, :compare], &Keyword.has_key?(given, &1)) do
+      nil ->
+        :ok
+
+      key ->
+        {:error, "--#{key} cannot be said of #{@suite}, whose programs have sizes and variants of their own"}
+    end
+  end
 
   defp options(given, options) do
     Enum.reduce_while(given, {:ok, options}, fn {key, value}, {:ok, options} ->

@@ -65,12 +65,13 @@ defmodule Mote.Bench.Run do
     end
   end
 
-  defp run(%Sample{variant: :beam} = sample, _keeper), do: measure(sample, & &1.program.beam(&1.param))
-
   defp run(%Sample{} = sample, keeper) do
-    case sample.program.about().rust[sample.variant] do
-      nil -> run_machine(sample, unless(Variant.anew?(sample.program, sample.variant), do: keeper))
-      name -> run_rust(sample, name)
+    rust = sample.program.about().rust[sample.variant]
+
+    cond do
+      Variant.processes?(sample.variant) -> measure(sample, & &1.program.beam(&1.param))
+      rust != nil -> run_rust(sample, rust)
+      true -> run_machine(sample, unless(Variant.anew?(sample.program, sample.variant), do: keeper))
     end
   end
 

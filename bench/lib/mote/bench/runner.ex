@@ -37,7 +37,7 @@ defmodule Mote.Bench.Runner do
           runs: pos_integer,
           sponsor: Variant.sponsors(),
           tier: Variant.tiers(),
-          compare: boolean,
+          compare: boolean | :schedulers,
           data: Path.t() | nil,
           cores: :any | :even,
           patience: non_neg_integer,
@@ -49,7 +49,7 @@ defmodule Mote.Bench.Runner do
   The figures of one program of one size.
 
   Options: `runs` (5) that are timed; `sponsor` (`:st`) and `tier` (`:default`): see `Mote.Bench.Variant`; `compare`
-  (false): on BEAM processes too; `data`: a directory, see `Mote.Bench.Northwind.Data`; `cores` (`:any`): `:even` makes
+  (false): on BEAM processes too, `:schedulers` in a node with one scheduler besides; `data`: a directory, see `Mote.Bench.Northwind.Data`; `cores` (`:any`): `:even` makes
   rounds again that were not on even ones (`Mote.Bench.Cores`), for at most `patience` milliseconds (30,000); `where`
   (`:node`): see `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
   """
@@ -69,7 +69,8 @@ defmodule Mote.Bench.Runner do
 
     opts = Keyword.validate!(opts, defaults)
     machines = Variant.machines(program, opts[:sponsor], opts[:tier])
-    beam = if opts[:compare] and beam?(program, param, opts), do: [:beam], else: []
+    beams = Variant.beams(opts[:compare])
+    beam = if beams != [] and beam?(program, param, opts), do: beams, else: []
     rust = if rust?(program, opts), do: Variant.rust(program), else: []
     opts = Keyword.put(opts, :cores, cores(program, opts))
     variants = machines ++ beam ++ rust
@@ -225,9 +226,9 @@ defmodule Mote.Bench.Runner do
   defp turns(_run, workers), do: Enum.reverse(workers)
 
   defp with_worker(program, param, variant, opts, fun) do
-    processes = if variant == :beam, do: program.processes(param), else: 0
+    processes = if Variant.processes?(variant), do: program.processes(param), else: 0
     where = if variant in Variant.rust(program), do: :here, else: opts[:where]
-    worker = Worker.start(where, processes)
+    worker = Worker.start(where, processes, Variant.schedulers(variant))
 
     try do
       Worker.use_data(worker, opts[:data])
@@ -275,10 +276,11 @@ defmodule Mote.Bench.Runner do
   defp cpu_ratio(program, param, samples) do
     [several, one] =
       for variant <- [:mote_mt, :mote_st] do
-        for %Sample{variant: ^variant, fresh: false, cpu: cpu} <- samples, is_number(cpu) and cpu > 0, do: cpu
+        for %Sample{variant: ^variant, fresh: false, cpu: cpu} <- samples, do: cpu
       end
 
-    case Enum.zip_with(several, one, &(&1 / &2)) do
+    # A round so short that the system has counted nothing for one of them has no ratio.
+    case for {a, b} <- Enum.zip(several, one), counted?(a), counted?(b), do: a / b do
       [] ->
         []
 
@@ -287,6 +289,8 @@ defmodule Mote.Bench.Runner do
         [%Measure{bench: name, variant: :mote_mt, param: param, metric: :ratio_cpu_mt_vs_st, values: ratios}]
     end
   end
+
+  defp counted?(cpu), do: is_number(cpu) and cpu > 0
 
   # How many of the rounds that count were on uneven cores after all.
   defp uneven(program, param, variant, samples) do

@@ -13,12 +13,15 @@ defmodule Mote.Bench.Variant do
     mote_mt: [main: @multi]
   ]
 
+  # Processes in a node with one scheduler, and in one with a scheduler for each core.
+  @beams [:beam_st, :beam]
+
   @sponsors [st: [:mote], mt: [:mote_mt], both: [:mote_st, :mote_mt]]
 
   # A machine's own choice, nil, adds nothing to its name.
   @tiers [default: [nil], native: [:native], interp: [:interp], both: [:native, :interp]]
 
-  @typedoc "The name of a variant: `:beam`, or that of a machine or of a program in Rust."
+  @typedoc "The name of a variant: that of BEAM processes, of a machine or of a program in Rust."
   @type t :: atom
 
   @typedoc "The sponsors to measure: with one thread, with one for each core, or both."
@@ -75,13 +78,28 @@ defmodule Mote.Bench.Variant do
   defp name(machine, nil), do: machine
   defp name(machine, tier), do: :"#{machine}_#{tier}"
 
+  @doc "The variants on BEAM processes, of all that are compared: none, the one with all schedulers, or both."
+  @spec beams(boolean | :schedulers) :: [t]
+  def beams(false), do: []
+  def beams(true), do: [:beam]
+  def beams(:schedulers), do: @beams
+
+  @doc "Whether the variant is one on BEAM processes."
+  @spec processes?(t) :: boolean
+  def processes?(variant), do: variant in @beams
+
+  @doc "How many schedulers its node is started with, or `nil` for the BEAM's own choice."
+  @spec schedulers(t) :: pos_integer | nil
+  def schedulers(:beam_st), do: 1
+  def schedulers(_variant), do: nil
+
   @doc "Whether the program exists for BEAM processes too."
   @spec beam?(module) :: boolean
   def beam?(program), do: Code.ensure_loaded?(program) and function_exported?(program, :beam, 1)
 
   @doc "Whether it is a machine: Mote is started where it is run."
   @spec machine?(module, t) :: boolean
-  def machine?(program, variant), do: variant not in [:beam | rust(program)]
+  def machine?(program, variant), do: variant not in (@beams ++ rust(program))
 
   @doc "The programs in Rust that it is compared with."
   @spec rust(module) :: [t]
@@ -90,7 +108,7 @@ defmodule Mote.Bench.Variant do
   @doc "The ratios that can be had from these variants."
   @spec ratios(module, [t]) :: [ratio]
   def ratios(program, variants) do
-    others = [:beam | rust(program)]
+    others = @beams ++ rust(program)
     machines = variants -- others
     elsewhere = for than <- others, machine <- machines, do: {ratio(than), machine, than}
 

@@ -26,19 +26,25 @@ defmodule Mote.Bench.Worker do
   @spec most_processes() :: pos_integer
   def most_processes, do: @most_processes
 
-  @doc "Starts a place for runs. Where: `:node` or `:here`; `processes`: how many will be alive at once."
-  @spec start(:node | :here, non_neg_integer) :: t
-  def start(:here, _) do
+  @doc """
+  Starts a place for runs. Where: `:node` or `:here`; `processes`: how many will be alive at once; `schedulers` of the
+  node, `nil` for one for each core.
+  """
+  @spec start(:node | :here, non_neg_integer, pos_integer | nil) :: t
+  def start(where, processes, schedulers \\ nil)
+
+  def start(:here, _processes, _schedulers) do
     {:ok, keeper} = Keeper.start_link()
     %__MODULE__{where: :here, keeper: keeper}
   end
 
-  def start(:node, processes) do
+  def start(:node, processes, schedulers) do
+    schedulers = if schedulers, do: [~c"+S", Integer.to_charlist(schedulers)], else: []
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
 
     options = %{
       connection: :standard_io,
-      args: [~c"+P", Integer.to_charlist(limit(processes)) | paths],
+      args: [~c"+P", Integer.to_charlist(limit(processes))] ++ schedulers ++ paths,
       wait_boot: @boot_timeout
     }
 

@@ -67,6 +67,9 @@ defmodule Mote.Bench.ProgramsTest do
     assert names ==
              ~w(fork_bomb floor cps chain ping_pong serializer ring counting hot fan) ++
                ~w(neighbours sor radixsort sieve apsp big) ++
+               ~w(fork_join_throughput fork_join_create chameneos fibonacci) ++
+               ~w(concurrent_dictionary sorted_list bounded_buffer philosophers barber smokers logistic_map bank) ++
+               ~w(queens quicksort bitonic_sort trapezoid guided_search filter_bank unbalanced_tree pi recursive_matmul) ++
                ~w(merge_sort northwind northwind_joins northwind_threads) ++
                ~w(erfc_bomb random_bomb time_eater time_eater_sends self_send cons fib erfc_dsl maps directory binaries) ++
                ~w(vectors idle estragon sendx beside apart apart_erfc idle_cpu ask boundary door timers futures fib_futures) ++

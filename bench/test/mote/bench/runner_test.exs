@@ -8,7 +8,7 @@ defmodule Mote.Bench.RunnerTest do
 
   # Without what depends on the computer.
   defp sure_metrics(measures) do
-    unsure = [:peak_rss_bytes, :bytes_per_actor, :percent_mean_above_median]
+    unsure = [:peak_rss_bytes, :bytes_per_actor, :percent_mean_above_median, :ratio_cpu_mt_vs_st]
     Enum.reject(metrics(measures), fn {_, metric, _} -> metric in unsure end)
   end
 
@@ -85,9 +85,12 @@ defmodule Mote.Bench.RunnerTest do
              {:beam, :ns_per_actor, 3},
              {:mote_st, :ratio_vs_beam, 3},
              {:mote_mt, :ratio_vs_beam, 3},
-             {:mote_mt, :ratio_mt_vs_st, 3},
-             {:mote_mt, :ratio_cpu_mt_vs_st, 3}
+             {:mote_mt, :ratio_mt_vs_st, 3}
            ]
+
+    # The system counts a thread's time when the thread leaves its core: of so little work, perhaps nothing.
+    cpu = Enum.find(measures, %{values: []}, &(&1.metric == :ratio_cpu_mt_vs_st)).values
+    assert length(cpu) <= 3 and Enum.all?(cpu, &(&1 > 0))
 
     values = fn variant, metric ->
       Enum.find(measures, &(&1.variant == variant and &1.metric == metric)).values
@@ -359,7 +362,7 @@ defmodule Mote.Bench.RunnerTest do
       before = Threads.cpu_ns("mote-cpu-") || 0
       root = Mote.create(machine, ForkBomb.Actors.node(self()))
       Mote.send(root, 15)
-      assert_receive :done, 5_000
+      assert_receive :done
       assert Threads.cpu_ns("mote-cpu-") > before
       assert Threads.cpu_ns("no-such-thread") == nil
       Mote.stop(machine)

@@ -206,7 +206,10 @@ defmodule Mote.Behaviour.Check.Names do
           line,
           name,
           "undefined behaviour #{prefix}#{name}/#{arity}" <>
-            Error.suggestion("#{name}/#{arity}", texts(behaviours))
+            if(Macro.operator?(name, arity),
+              do: ": write a behaviour and its captures, or become capture: value for a capture that changes",
+              else: Error.suggestion("#{name}/#{arity}", texts(behaviours))
+            )
         )
 
       arities ->

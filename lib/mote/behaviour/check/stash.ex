@@ -71,16 +71,13 @@ defmodule Mote.Behaviour.Check.Stash do
   end
 
   # Which of the two may have come last, before an expression and behind it: `:stash`, `:become` or nil.
-  defp last({:stash, l, _, values}, before, s), do: values |> last(before, s) |> then(&one(:stash, &1, l, s))
+  defp last({:stash, l, _, values}, before, s), do: values |> last(before, s) |> one(:stash, l, s)
 
-  defp last({:change, l, _, values}, before, s),
-    do: values |> last(before, s) |> then(&one(:become, &1, l, s))
-
-  defp last({:become, l, _, values}, before, s),
-    do: values |> last(before, s) |> then(&one(:become, &1, l, s))
+  defp last({tag, l, _, values}, before, s) when tag in [:change, :become],
+    do: values |> last(before, s) |> one(:become, l, s)
 
   defp last({:gather, l, :become, values, _, _}, before, s),
-    do: values |> last(before, s) |> then(&one(:become, &1, l, s))
+    do: values |> last(before, s) |> one(:become, l, s)
 
   defp last({tag, _, a, b}, before, s) when tag in [:and, :or, :both, :either] do
     before = last(a, before, s)
@@ -103,8 +100,8 @@ defmodule Mote.Behaviour.Check.Stash do
 
   defp either(bodies, before, s), do: bodies |> Enum.flat_map(&last(&1, before, s)) |> Enum.uniq()
 
-  defp one(:become, before, l, s) do
-    if :stash in before do
+  defp one(before, step, l, s) do
+    if step == :become and :stash in before do
       Error.raise_at(
         s,
         l,
@@ -113,11 +110,7 @@ defmodule Mote.Behaviour.Check.Stash do
       )
     end
 
-    [:become]
-  end
-
-  defp one(:stash, before, l, s) do
-    if :become in before do
+    if step == :stash and :become in before do
       Error.raise_at(
         s,
         l,
@@ -126,7 +119,7 @@ defmodule Mote.Behaviour.Check.Stash do
       )
     end
 
-    [:stash]
+    [step]
   end
 
   @doc "`stash name: value`, as the become that it is."

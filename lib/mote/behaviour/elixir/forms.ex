@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.Elixir.Forms do
   # The smallest pieces of plain Elixir: variables, constants, calls and primitives. Part of the pass to Elixir.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Errors}
+  alias Mote.Behaviour.{AST, Failures}
 
   @doc "The code of what `Mote.Behaviour.AST.simple?/1` is."
   @spec simple(AST.expr()) :: Macro.t()
@@ -56,7 +56,7 @@ defmodule Mote.Behaviour.Elixir.Forms do
   def defined(es, args) do
     tests =
       for {e, arg} <- Enum.zip(es, args),
-          not Errors.defined?(e),
+          not Failures.defined?(e),
           do: remote(:erlang, :"=/=", [arg, :undefined], 0)
 
     Enum.reduce(tl(tests), hd(tests), &remote(:erlang, :andalso, [&2, &1], 0))

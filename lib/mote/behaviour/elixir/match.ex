@@ -202,8 +202,11 @@ defmodule Mote.Behaviour.Elixir.Match do
 
     size =
       case s.size do
-        {:lit, _, n} -> n
-        {:var, _, v} -> if(v in bound, do: Forms.variable(v), else: Mote.Sized.outer(Forms.variable(v)))
+        {:lit, _, n} ->
+          n
+
+        {:var, _, v} ->
+          if(v in bound, do: Forms.variable(v), else: Mote.Internal.Sized.outer(Forms.variable(v)))
       end
 
     all = [option(type), {:size, [], [size]}, {:unit, [], [s.unit]}] ++ flags

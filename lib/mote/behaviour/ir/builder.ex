@@ -8,7 +8,8 @@ defmodule Mote.Behaviour.IR.Builder do
 
   alias Mote.Behaviour.IR.Known
 
-  # `used` maps the labels that something goes to, to what is known there.
+  # `used` maps the labels that something goes to, to what is known there; `lines` the registers that operations and calls
+  # write, to the lines of the source.
   defstruct code: [],
             registers: 0,
             labels: 0,
@@ -16,7 +17,9 @@ defmodule Mote.Behaviour.IR.Builder do
             known: Known.nothing(),
             used: %{},
             env: %{},
-            cold: []
+            cold: [],
+            line: 0,
+            lines: %{}
 
   @doc "The code of something with these parameters, which are in the first registers."
   def new(params) do
@@ -41,7 +44,19 @@ defmodule Mote.Behaviour.IR.Builder do
       g
     else
       used = mark(target(instruction), known, g.used)
-      %{g | code: [instruction | g.code], used: used, known: Known.after_instruction(known, instruction)}
+      known = Known.after_instruction(known, instruction)
+      %{g | code: [instruction | g.code], used: used, known: known, lines: noted(g, instruction)}
+    end
+  end
+
+  @doc "Says from which line of the source comes what is emitted next."
+  def at(g, line), do: %{g | line: line}
+
+  defp noted(%{line: line, lines: lines}, instruction) do
+    case instruction do
+      {:op, d, _, _} -> Map.put(lines, d, line)
+      {tag, d, _, _, _} when tag in [:guard_op, :call] -> Map.put(lines, d, line)
+      _ -> lines
     end
   end
 
@@ -71,14 +86,14 @@ defmodule Mote.Behaviour.IR.Builder do
   def finish(o, :return, g), do: {o, stop(g, {:return, o})}
   def finish(o, :done, g), do: {o, stop(g, {:done})}
 
-  @doc "All instructions in order, the cold ones last."
+  @doc "All instructions in order, the cold ones last, and the lines of what they write."
   def instructions(g) do
     g =
       g.cold
       |> Enum.reverse()
       |> Enum.reduce(%{g | live: false, cold: []}, fn {label, fun}, g -> fun.(place(label, g)) end)
 
-    Enum.reverse(g.code)
+    {Enum.reverse(g.code), g.lines}
   end
 
   defp mark(nil, _, used), do: used

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.IR.Match do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, IR}
-  alias Mote.Behaviour.IR.{Binaries, Tests}
+  alias Mote.Behaviour.IR.{Binaries, Conditions}
 
   import Mote.Behaviour.IR.Builder,
     only: [bind: 3, emit: 2, fresh: 1, fresh: 2, label: 1, place: 2, stop: 2]
@@ -150,7 +150,7 @@ defmodule Mote.Behaviour.IR.Match do
   defp clause({:clause, _, pattern, guards, code}, subject, parts, g, body) do
     {next, g} = label(g)
     g = opened(pattern, subject, parts, next, g)
-    g = Tests.guards(guards, next, g)
+    g = Conditions.guards(guards, next, g)
     g = body.(code, g)
     place(next, g)
   end

@@ -11,9 +11,18 @@ defmodule Mote.Behaviour.IR.Registers do
 
   @max 512
 
-  @doc "The number of registers and the final code of something with `params` parameters."
-  def assign(params, instructions, env, code) do
+  @doc "The number of registers, the final code of something with `params` parameters, and the line of each instruction."
+  def assign(params, {instructions, lines}, env, code) do
     instructions = instructions |> drop_unread() |> drop_jumps()
+
+    lines =
+      for instruction <- instructions, not match?({:label, _}, instruction) do
+        case writes(instruction) do
+          [d] -> Map.get(lines, d, code.line)
+          _ -> code.line
+        end
+      end
+
     {used, instructions} = allocate(instructions, params)
 
     if used > @max do
@@ -24,7 +33,7 @@ defmodule Mote.Behaviour.IR.Registers do
       )
     end
 
-    {max(used, 1), resolve(instructions)}
+    {max(used, 1), resolve(instructions), lines}
   end
 
   # -- what is not needed --------------------------------------------------------------------------------------
@@ -43,7 +52,7 @@ defmodule Mote.Behaviour.IR.Registers do
   end
 
   # Instructions that do nothing but write a register; not even spend fuel.
-  defp silent?({:op, _, primitive, _}), do: not Mote.Total.Work.walks?(primitive)
+  defp silent?({:op, _, primitive, _}), do: not Mote.Total.Work.pays?(primitive)
   defp silent?(instruction), do: elem(instruction, 0) in [:move, :tuple, :cons, :self]
 
   defp drop_jumps(instructions) do
@@ -103,14 +112,20 @@ defmodule Mote.Behaviour.IR.Registers do
   # A jump or a test whose both ways lead to the same place.
   defp drop_needless([instruction | rest]) do
     target = Builder.target(instruction)
-    pure = elem(instruction, 0) in [:jump, :branch, :falsy, :match]
 
-    if target != nil and pure and target in following_labels(rest),
+    if target != nil and free?(instruction) and target in following_labels(rest),
       do: drop_needless(rest),
       else: [instruction | drop_needless(rest)]
   end
 
   defp drop_needless([]), do: []
+
+  # A jump, or a test that spends no fuel. What is compared with a value of one word is not gone through.
+  defp free?({:match, a, b, _}), do: word?(a) or word?(b)
+  defp free?(instruction), do: elem(instruction, 0) in [:jump, :branch, :falsy]
+
+  defp word?({:k, value}), do: is_atom(value) or is_number(value) or value == []
+  defp word?(_), do: false
 
   defp following_labels(rest) do
     for {:label, l} <- Enum.take_while(rest, &match?({:label, _}, &1)), do: l

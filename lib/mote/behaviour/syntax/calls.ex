@@ -31,7 +31,6 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @functions [
     {:math, :pi, 0},
     {Enum, :member?, 2},
-    {Enum, :count, 1},
     {Enum, :reverse, 1},
     {Enum, :slice, 2},
     {String, :slice, 2},
@@ -74,8 +73,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       module == :erlang -> erlang(name, args, meta, env)
       {module, name, args} == {:math, :pi, []} -> {:lit, env.line, :math.pi()}
       {module, name, arity} == {Enum, :member?, 2} -> member_call(args, env)
-      {module, name, arity} == {Enum, :count, 1} -> over(:length, args, env)
-      {module, name, arity} == {Enum, :reverse, 1} -> over(:reverse, args, env)
+      {module, name, arity} == {Enum, :reverse, 1} -> reverse(args, env)
       {name, arity} == {:slice, 2} and module in [Enum, String] -> slice(module, args, env)
       module == Mote.Vector and arity == 2 and name in @vector_pairs -> vectors(name, args, env)
       {module, name} == {System, :monotonic_time} -> monotonic_time(args, env)
@@ -199,9 +197,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
     )
   end
 
-  # A function of Enum that is a primitive on lists.
-  defp over(primitive, [source], env),
-    do: AST.op(env.line, primitive, [AST.elements(Syntax.expr(source, env))])
+  defp reverse([source], env),
+    do: AST.op(env.line, :reverse, [AST.elements(Syntax.expr(source, env))])
 
   # What is left of `defguard` and Elixir's own macros after their expansion.
   defp erlang(:andalso, [a, b], meta, env), do: Syntax.expr({:and, meta, [a, b]}, env)

@@ -3,13 +3,18 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   # behaviour instead. Texts only.
   @moduledoc false
 
-  @process "send it to a BEAM process that does it, or use Mote.Library.Beam"
+  @process "send it to a BEAM process that does it, mark the behaviour beam: true, or use Mote.Library.Beam"
   @clock "a turn that runs again must do the same again: use System.monotonic_time(unit), or take the time from the message"
   @atoms "atoms are never freed: keep the binary"
   @unicode "it needs tables of Unicode that are not in a machine"
   @regex "there are no regexes in a machine: use patterns of binaries, String.split/3 or String.contains?/2"
   @timer "write send_after(milliseconds, target, message), and cancel_timer(timer)"
   @waiting "an actor does not wait: write send_after(milliseconds, self(), message), and go on when the message comes"
+
+  @before "call it before you send: a machine takes terms as they are"
+  @distance "releases of Elixir do not agree about it: write a defpure of your own, or use String.bag_distance/2"
+  @set "use a MapSet"
+  @map "use a map"
 
   @path "what it returns is a function, and functions are not values here: write a path, as in put_in(a.b[c], value)"
 
@@ -29,7 +34,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {:timer, :send_after} => @timer,
     {:timer, :send_interval} => "write send_after(milliseconds, self(), message), again with each message",
     {:erlang, :term_to_binary} => "send the term as it is: it leaves a machine as the term that it is",
-    {:erlang, :binary_to_term} => "call it before you send: a machine takes terms as they are",
+    {:erlang, :binary_to_term} => @before,
     {IO, :inspect} => "#{@process}; Mote.trace/2 shows what turns do",
     {GenServer, :call} =>
       "send a request with self() in it, as send server, {self(), request}: the answer comes as a message",
@@ -44,6 +49,21 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {String, :normalize} => @unicode,
     {String, :equivalent?} => @unicode,
     {String, :printable?} => @unicode,
+    {String, :jaro_distance} => @distance,
+    {String, :chunk} => @unicode,
+    {List, :to_unsafe_atom} => @atoms,
+    {Enum, :min_max} => "write Enum.min_max_by(source, & &1, sorter), and a fallback behind it",
+    {Enum, :partition} => "write Enum.split_with/2",
+    {Map, :size} => "write map_size(map)",
+    {Map, :map} => "write Map.new(map, fun)",
+    {Keyword, :size} => "write length(keywords)",
+    {Keyword, :map} => "write Keyword.new(keywords, fun)",
+    {:maps, :foreach} => "write Enum.each/2",
+    {:maps, :iterator} => "write for {key, value} <- map",
+    {:maps, :next} => "write for {key, value} <- map",
+    {:lists, :concat} => "write Enum.join/1, or Enum.concat/1 for lists of lists",
+    {:lists, :merge} => "write Enum.sort/1 of both",
+    {:lists, :enumerate} => "write Enum.with_index/2",
     {String, :splitter} =>
       "what it returns is a function, and functions are not values here: write String.split/3",
     {String, :match?} => @regex,
@@ -96,6 +116,25 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     :dets => @process,
     :persistent_term => "what an actor is to know comes with its captures",
     :gen_server => "an actor is a server by itself: the clauses of its defactor take the requests",
+    :counters => "an actor keeps its state in its captures",
+    :atomics => "an actor keeps its state in its captures",
+    :sets => @set,
+    :ordsets => @set,
+    :gb_sets => @set,
+    :dict => @map,
+    :orddict => @map,
+    :gb_trees => @map,
+    :array => "use a map with integers as keys, or a tuple",
+    :proplists => "use the functions of Keyword",
+    :string => "use the functions of String",
+    :unicode => "use the functions of String, or call it before you send",
+    :calendar => "calculate with integers, or before you send",
+    :io_lib => "use to_string/1 and interpolation, or call it before you send",
+    :zlib => @before,
+    URI => @before,
+    Version => @before,
+    OptionParser => @before,
+    Exception => @before,
     :gen_tcp => @process,
     :file => @process,
     :io => @process,

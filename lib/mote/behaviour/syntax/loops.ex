@@ -38,7 +38,14 @@ defmodule Mote.Behaviour.Syntax.Loops do
     {:loop, env.line, [gen(x, source, env)], {:reduce, Syntax.expr(initial, env), acc, body}}
   end
 
+  # Of a range that is written in place, the sum is calculated.
   def enum(:sum, [source], env) do
+    if Ranges.parts(source, env) == :error,
+      do: added(source, env),
+      else: {:call, env.line, {Mote.Prelude.Range, :sum, 1}, [Syntax.expr(source, env)]}
+  end
+
+  defp added(source, env) do
     {x, acc} = {Syntax.fresh(:x), Syntax.fresh(:sum)}
     sum = {:op, env.line, :add, [{:var, env.line, acc}, {:var, env.line, x}]}
     {:loop, env.line, [gen(x, source, env)], {:reduce, {:lit, env.line, 0}, acc, sum}}

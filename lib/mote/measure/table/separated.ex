@@ -2,7 +2,7 @@ defmodule Mote.Measure.Table.Separated do
   # A table for programs: cells with a comma or a tab between them, quoted as in RFC 4180 where it is needed. A text that
   # reads like a number, or like nothing, is quoted as well: so reading gives what was written.
   @moduledoc false
-  import Mote.Sized, only: [sized: 1]
+  import Mote.Internal.Sized, only: [sized: 1]
 
   alias Mote.Measure.Table
 

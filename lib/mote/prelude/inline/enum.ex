@@ -217,7 +217,11 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate map_in([], done, fun), do: Enum.reverse(done)
   deftemplate map_in([x | rest], done, fun), do: map_in(rest, [fun.(x) | done], fun)
 
-  deftemplate zip_with(a, b, fun), do: zip_in(Enum.to_list(a), Enum.to_list(b), [], fun)
+  deftemplate zip_with(a, b, fun) do
+    {xs, ys} = Mote.Prelude.Enum.beside(a, b)
+    zip_in(xs, ys, [], fun)
+  end
+
   deftemplate zip_in([x | xs], [y | ys], done, fun), do: zip_in(xs, ys, [fun.(x, y) | done], fun)
   deftemplate zip_in(xs, ys, done, fun) when xs == [] or ys == [], do: Enum.reverse(done)
 
@@ -226,7 +230,11 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate rows_acc([], acc, fun), do: acc
   deftemplate rows_acc([row | rest], acc, fun), do: rows_acc(rest, fun.(row, acc), fun)
 
-  deftemplate zip_reduce(a, b, acc, fun), do: zip_acc(Enum.to_list(a), Enum.to_list(b), acc, fun)
+  deftemplate zip_reduce(a, b, acc, fun) do
+    {xs, ys} = Mote.Prelude.Enum.beside(a, b)
+    zip_acc(xs, ys, acc, fun)
+  end
+
   deftemplate zip_acc([x | xs], [y | ys], acc, fun), do: zip_acc(xs, ys, fun.(x, y, acc), fun)
   deftemplate zip_acc(xs, ys, acc, fun) when xs == [] or ys == [], do: acc
 

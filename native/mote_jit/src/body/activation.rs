@@ -37,7 +37,7 @@ pub(super) struct Activation<'a> {
     pub(super) fast: Vec<Option<Block>>,
     pub(super) slow: Vec<Option<Block>>,
     /// Where the fast body of a loop begins again.
-    pub(super) fast_again: Option<Block>,
+    pub(super) fast_header: Option<Block>,
     /// What this is in line of.
     pub(super) inlined: Option<Inlined>,
 }
@@ -63,7 +63,7 @@ impl<'a> Activation<'a> {
             resume: 0,
             fast: vec![None; code],
             slow: vec![None; code],
-            fast_again: None,
+            fast_header: None,
             inlined,
         }
     }

@@ -71,7 +71,7 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(ask);
         self.b.seal_block(ask);
-        let asked = self.asked(p, args, label);
+        let asked = self.helper_call(p, args, label);
         self.b.ins().jump(merged, &[asked.into()]);
 
         self.b.switch_to_block(merged);

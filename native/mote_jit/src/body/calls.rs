@@ -30,15 +30,15 @@ impl Body<'_, '_> {
             self.spend_for_call();
             return self.inline(d, args, looked, expected);
         }
-        let glance = self.glance(callee, expected, args);
+        let early = self.early_answer(callee, expected, args);
         self.spend_for_call();
         let words = self.arguments(args);
         self.let_go_of_positions();
-        let answered = glance.map(|glance| {
+        let answered = early.map(|early| {
             let answered = self.next_block();
             self.b.append_block_param(answered, I64);
             self.b.append_block_param(answered, I64);
-            self.look(&glance, &words, answered);
+            self.answer_early(&early, &words, answered);
             answered
         });
         let call = match (callee, target) {
@@ -94,7 +94,12 @@ impl Body<'_, '_> {
     }
 
     /// What a call comes to before it is made.
-    fn glance(&self, callee: Callee, expected: Kinds, args: &[Operand]) -> Option<EarlyAnswer> {
+    fn early_answer(
+        &self,
+        callee: Callee,
+        expected: Kinds,
+        args: &[Operand],
+    ) -> Option<EarlyAnswer> {
         // A float would have to be taken out of its word on both ways.
         if self.mode == Mode::Slow || expected == Kinds::FLOAT {
             return None;
@@ -109,15 +114,21 @@ impl Body<'_, '_> {
     }
 
     /// Goes to `answered` with the answer and the budget where the call need not be made, and on otherwise.
-    fn look(&mut self, glance: &EarlyAnswer, words: &[Value], answered: Block) {
+    fn answer_early(&mut self, early: &EarlyAnswer, words: &[Value], answered: Block) {
         let called = self.next_block();
-        self.look_once(glance, words, called, answered);
+        self.branch_early(early, words, called, answered);
         self.b.switch_to_block(called);
         self.b.seal_block(called);
     }
 
-    fn look_once(&mut self, glance: &EarlyAnswer, words: &[Value], called: Block, answered: Block) {
-        match glance {
+    fn branch_early(
+        &mut self,
+        early: &EarlyAnswer,
+        words: &[Value],
+        called: Block,
+        answered: Block,
+    ) {
+        match early {
             EarlyAnswer::Call => {
                 self.b.ins().jump(called, &[]);
             }
@@ -138,10 +149,10 @@ impl Body<'_, '_> {
                 let holds = self.b.ins().icmp(order(*primitive), left, right);
                 let (then, otherwise) = (self.next_block(), self.next_block());
                 self.b.ins().brif(holds, then, &[], otherwise, &[]);
-                for (block, glance) in [(then, yes), (otherwise, no)] {
+                for (block, early) in [(then, yes), (otherwise, no)] {
                     self.b.switch_to_block(block);
                     self.b.seal_block(block);
-                    self.look_once(glance, words, called, answered);
+                    self.branch_early(early, words, called, answered);
                 }
             }
         }
@@ -179,7 +190,7 @@ impl Body<'_, '_> {
         let callee = self.unit.callee(function);
         let target = self.slot_code(callee);
         if self.active.subject.is_self(function) {
-            return self.again(args);
+            return self.loop_back(args);
         }
         self.spend_for_tail_call();
         let words = self.arguments(args);
@@ -263,7 +274,7 @@ impl Body<'_, '_> {
     }
 
     /// The function calls itself last: a loop.
-    fn again(&mut self, args: &[Operand]) {
+    fn loop_back(&mut self, args: &[Operand]) {
         if self.mode == Mode::Slow {
             self.spend_for_tail_call();
             return self.tested_round(args);
@@ -278,8 +289,8 @@ impl Body<'_, '_> {
         self.write_down();
         let block = self
             .active
-            .fast_again
-            .expect("a code that calls itself is a loop");
+            .fast_header
+            .expect("code that calls itself is a loop");
         self.next_round(block);
     }
 
@@ -322,7 +333,9 @@ impl Body<'_, '_> {
             self.b.def_var(self.active.words[i], word);
         }
         self.write_down();
-        let block = self.again.expect("a code that calls itself is a loop");
+        let block = self
+            .tested_header
+            .expect("code that calls itself is a loop");
         self.b.ins().jump(block, &[]);
     }
 

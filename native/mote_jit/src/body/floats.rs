@@ -3,7 +3,7 @@ use super::Body;
 use crate::kinds::Kinds;
 use crate::plan::Plan;
 use crate::stubs::Seldom;
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use mote_vm::code::ir::{Operand, Register};
@@ -15,13 +15,12 @@ use mote_vm::values::value::{FLONUM_TAG, FLONUM_ZERO};
 const COLLISION: i64 = 0x3000_0000_0000_0000;
 /// How many floats of common exponents there are, with their lowest bit doubled as the sign is gone.
 const COMMON: i64 = 0x4000_0000_0000_0000;
-/// The bits of an infinity without the sign; those of what is no number are more.
+/// The bits of an infinity without the sign; those of a NaN are greater.
 const INFINITE: i64 = (f64::INFINITY.to_bits() << 1) as i64;
 
 impl Body<'_, '_> {
     /// A primitive on floats; leaves the fast body when there is no answer, or an operand is not a number.
     pub(super) fn floats(&mut self, d: Register, p: Primitive, args: &[Operand]) -> Value {
-        // As dataflow.rs has it: these take integers as well, the others are taken for floats by their company.
         if let (Primitive::Fdiv, Some(inverse)) = (p, self.exact_inverse(args)) {
             if let Some(float) = self.counter_as_float(args[0], inverse) {
                 return float;
@@ -31,7 +30,7 @@ impl Body<'_, '_> {
             // Towards zero: what is finite stays so.
             return self.b.ins().fmul(dividend, inverse);
         }
-        let either = p == Primitive::Fdiv || math_function(p).is_some();
+        let either = self.active.state.takes_integers(p);
         let mut floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
         if let (Primitive::Add | Primitive::Mul, Operand::Constant(_)) = (p, args[0]) {
             // As the second operand it can stay in memory.
@@ -61,7 +60,7 @@ impl Body<'_, '_> {
             return false;
         }
         let mut state = self.active.state.clone();
-        state.pass(
+        state.transfer(
             &self.active.subject.code[self.active.at as usize],
             self.active.subject,
         );
@@ -167,16 +166,26 @@ impl Body<'_, '_> {
             P::Mul => self.b.ins().fmul(a, b),
             P::Fdiv => self.b.ins().fdiv(a, b),
             P::Sqrt => self.b.ins().sqrt(a),
+            // The first of two that are equal, which may be zeros of either sign.
+            P::Max | P::Min => {
+                let second = match p {
+                    P::Max => FloatCC::LessThan,
+                    _ => FloatCC::GreaterThan,
+                };
+                let second = self.b.ins().fcmp(second, a, b);
+                self.b.ins().select(second, b, a)
+            }
             _ => {
                 let function = math_function(p).expect("dataflow.rs plans nothing else for floats");
-                self.outside(function, args, F64)
+                self.call_foreign(function, args, F64)
             }
         }
     }
 
     fn assume_finite(&mut self, p: Primitive, result: Value) {
-        // These two keep what is finite finite.
-        if matches!(p, Primitive::Neg | Primitive::Abs) {
+        // These keep what is finite finite.
+        use Primitive as P;
+        if matches!(p, P::Neg | P::Abs | P::Max | P::Min) {
             return;
         }
         if self.unrolling.group.is_some() {

@@ -10,7 +10,12 @@ use mote_vm::terms::prim::primitive::Primitive;
 
 impl Body<'_, '_> {
     /// The answer of a primitive by its helper; goes to the label without one.
-    pub(super) fn asked(&mut self, p: Primitive, args: &[Operand], label: Option<Label>) -> Value {
+    pub(super) fn helper_call(
+        &mut self,
+        p: Primitive,
+        args: &[Operand],
+        label: Option<Label>,
+    ) -> Value {
         let mut words = vec![self.turn, self.b.ins().iconst(I64, i64::from(p.number()))];
         for i in 0..3 {
             let word = match args.get(i) {
@@ -39,12 +44,12 @@ impl Body<'_, '_> {
 
     /// Calls a helper that answers a word, and stops if it says so.
     pub(super) fn helper(&mut self, helper: *const (), args: &[Value]) -> Value {
-        self.answered(false, |body| body.outside(helper, args, I64))
+        self.answered(false, |body| body.call_foreign(helper, args, I64))
     }
 
     /// The same for a helper that may spend fuel for what it walks over: of what the turn has left.
     pub(super) fn paid_helper(&mut self, helper: *const (), args: &[Value]) -> Value {
-        self.answered(true, |body| body.outside(helper, args, I64))
+        self.answered(true, |body| body.call_foreign(helper, args, I64))
     }
 
     /// As `helper`, where it seldom happens.
@@ -86,7 +91,12 @@ impl Body<'_, '_> {
     }
 
     /// Calls a function of Rust or C.
-    pub(super) fn outside(&mut self, function: *const (), args: &[Value], answer: Type) -> Value {
+    pub(super) fn call_foreign(
+        &mut self,
+        function: *const (),
+        args: &[Value],
+        answer: Type,
+    ) -> Value {
         let types: Vec<Type> = args
             .iter()
             .map(|a| self.b.func.dfg.value_type(*a))

@@ -110,7 +110,7 @@ impl<'a> Body<'a, '_> {
         let given = (flow.inputs.iter().zip(args)).all(|(kinds, arg)| match *kinds {
             Kinds::FIXNUM => self.kinds(*arg) == Kinds::FIXNUM,
             Kinds::FLOAT => self.is_machine_float(*arg),
-            kinds => kinds == Kinds::ANY,
+            kinds => self.kinds(*arg).is(kinds),
         });
         let answers = [Kinds::FIXNUM, Kinds::FLOAT, Kinds::ANY].contains(&expected);
         (fits && given && answers).then_some(looked)

@@ -40,10 +40,10 @@ impl<'a> Body<'a, '_> {
 
     /// Before the first group: what plain rounds come back to, and what they need not test.
     pub(super) fn admit_lanes(&mut self, nest: &LoopNest<'a>, plain: Block) {
-        let again = self.b.create_block();
-        self.b.ins().jump(again, &[]);
-        self.b.switch_to_block(again);
-        self.unrolling.abreast_again = Some(again);
+        let header = self.b.create_block();
+        self.b.ins().jump(header, &[]);
+        self.b.switch_to_block(header);
+        self.unrolling.lanes_header = Some(header);
         let budget = self.b.use_var(self.budget);
         let deep = self.has_depth_for(budget, nest.depth);
         self.unless_plain(deep, plain);
@@ -61,7 +61,7 @@ impl<'a> Body<'a, '_> {
 
     /// The start of a plain round, which may take the next slice of fuel in what it calls.
     pub(super) fn begin_plain_round(&mut self) {
-        if self.goes_abreast() {
+        if self.uses_lanes() {
             let budget = self.b.use_var(self.budget);
             self.b.def_var(self.unrolling.begun_with, budget);
         }
@@ -70,8 +70,8 @@ impl<'a> Body<'a, '_> {
     /// From the end of a plain round to the next: by groups again if there is more fuel than before. Those that were
     /// given up are so for this slice.
     pub(super) fn next_round(&mut self, plain: Block) {
-        let again = match self.unrolling.abreast_again {
-            Some(again) if self.goes_abreast() => again,
+        let header = match self.unrolling.lanes_header {
+            Some(header) if self.uses_lanes() => header,
             _ => {
                 self.b.ins().jump(plain, &[]);
                 return;
@@ -83,11 +83,11 @@ impl<'a> Body<'a, '_> {
         );
         let more = IntCC::UnsignedGreaterThan;
         let more = self.b.ins().icmp(more, budget, begun_with);
-        self.b.ins().brif(more, again, &[], plain, &[]);
+        self.b.ins().brif(more, header, &[], plain, &[]);
     }
 
-    fn goes_abreast(&self) -> bool {
-        self.active.inlined.is_none() && self.unrolling.abreast_again.is_some()
+    fn uses_lanes(&self) -> bool {
+        self.active.inlined.is_none() && self.unrolling.lanes_header.is_some()
     }
 
     /// The rounds of a group.
@@ -214,7 +214,7 @@ impl<'a> Body<'a, '_> {
                             Given::Word(word) => body.set_word(dst, word),
                         }
                         body.active.state.arrive(at, body.active.flow);
-                        body.pass(&caller.code[at as usize]);
+                        body.transfer(&caller.code[at as usize]);
                     });
                 }
             }

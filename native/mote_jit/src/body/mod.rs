@@ -31,7 +31,7 @@ use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::plan::Plan;
 use super::subject::Subject;
-use super::unit::{Looked, ResolvedUnit};
+use super::unit::{AnalysedCode, ResolvedUnit};
 use activation::{Activation, Here};
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
@@ -42,7 +42,7 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 pub(super) use inline::Calls;
 use inline::Inlining;
 use mote_vm::code::ir::{Instr, Label, Operand, Register};
-use mote_vm::native::{entry, layout, Stop};
+use mote_vm::native::{entry, helpers, layout, Stop};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value as Word;
 use positions::Positions;
@@ -94,7 +94,7 @@ enum Destination {
 pub(super) struct Body<'a, 'b> {
     b: FunctionBuilder<'b>,
     unit: &'a ResolvedUnit<'a>,
-    functions: &'a [Looked<'a>],
+    functions: &'a [AnalysedCode<'a>],
     role: Role,
     /// Whether the behaviour calls anything, and so spends fuel.
     spends: bool,
@@ -113,7 +113,7 @@ pub(super) struct Body<'a, 'b> {
     before: Vec<(Register, Here, Option<Value>, Option<Value>)>,
     stopped: Block,
     /// Where a loop begins again with tests of what the fast body takes for granted.
-    again: Option<Block>,
+    tested_header: Option<Block>,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
     /// The integer that was made a word last, and that word first.
     last_tagged: Option<(Value, Value)>,
@@ -134,7 +134,7 @@ impl<'a, 'b> Body<'a, 'b> {
     pub(super) fn build(
         b: FunctionBuilder<'b>,
         unit: &'a ResolvedUnit<'a>,
-        functions: &'a [Looked<'a>],
+        functions: &'a [AnalysedCode<'a>],
         (subject, flow, role): (&'a Subject<'a>, &'a Dataflow, Role),
         calls: Calls,
         config: TargetFrontendConfig,
@@ -146,7 +146,7 @@ impl<'a, 'b> Body<'a, 'b> {
         body.mode = Mode::Slow;
         body.finish_inlined();
         body.walk();
-        let in_line = body.inlining.size > 0 || body.unrolling.abreast_again.is_some();
+        let in_line = body.inlining.size > 0 || body.unrolling.lanes_header.is_some();
         body.finish(config);
         in_line
     }
@@ -155,7 +155,7 @@ impl<'a, 'b> Body<'a, 'b> {
     pub(super) fn build_boxing(
         b: FunctionBuilder<'b>,
         unit: &'a ResolvedUnit<'a>,
-        functions: &'a [Looked<'a>],
+        functions: &'a [AnalysedCode<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
         index: usize,
@@ -181,7 +181,7 @@ impl<'a, 'b> Body<'a, 'b> {
     fn new(
         mut b: FunctionBuilder<'b>,
         unit: &'a ResolvedUnit<'a>,
-        functions: &'a [Looked<'a>],
+        functions: &'a [AnalysedCode<'a>],
         subject: &'a Subject<'a>,
         flow: &'a Dataflow,
         role: Role,
@@ -211,7 +211,7 @@ impl<'a, 'b> Body<'a, 'b> {
             unproven: false,
             before: Vec::new(),
             stopped,
-            again: None,
+            tested_header: None,
             signatures: Vec::new(),
             last_tagged: None,
             b,
@@ -261,10 +261,10 @@ impl<'a, 'b> Body<'a, 'b> {
         {
             return;
         }
-        let again = self.b.create_block();
-        self.b.ins().jump(again, &[]);
-        self.b.switch_to_block(again);
-        self.again = Some(again);
+        let header = self.b.create_block();
+        self.b.ins().jump(header, &[]);
+        self.b.switch_to_block(header);
+        self.tested_header = Some(header);
         self.test_inputs();
         self.begin_rounds();
     }
@@ -284,16 +284,19 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.leave_unless(is, Destination::Slow(0));
                 let float = self.decode(word);
                 self.b.def_var(self.active.floats[i], float);
+            } else if *kinds == Kinds::NUMBER {
+                let is = self.is_number(word);
+                self.leave_unless(is, Destination::Slow(0));
             }
         }
     }
 
     /// From what was tested to the fast body, by groups if it is a loop that counts.
     fn begin_rounds(&mut self) {
-        let fast_again = self.b.create_block();
-        self.groups(fast_again);
-        self.b.switch_to_block(fast_again);
-        self.active.fast_again = Some(fast_again);
+        let fast_header = self.b.create_block();
+        self.groups(fast_header);
+        self.b.switch_to_block(fast_header);
+        self.active.fast_header = Some(fast_header);
         self.begin_plain_round();
         self.start_of_round();
     }
@@ -330,7 +333,7 @@ impl<'a, 'b> Body<'a, 'b> {
             self.instruction(instruction);
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {
-                self.active.state.pass(instruction, subject);
+                self.active.state.transfer(instruction, subject);
             }
         }
     }
@@ -435,6 +438,10 @@ impl<'a, 'b> Body<'a, 'b> {
                 let float = self.floats(d, p, args);
                 self.set_float(d, float);
             }
+            Plan::Draw => {
+                let float = self.call_foreign(helpers::DRAW, &[self.turn], F64);
+                self.set_float(d, float);
+            }
             Plan::Numbers => {
                 let word = self.numbers(p, args);
                 self.set_word(d, word);
@@ -446,7 +453,7 @@ impl<'a, 'b> Body<'a, 'b> {
             Plan::Take => self.take(d, p, args, label),
             Plan::Helper if self.mode == Mode::Fast && self.read(d, p, args, label) => {}
             Plan::Helper => {
-                let answer = self.asked(p, args, label);
+                let answer = self.helper_call(p, args, label);
                 self.set_word(d, answer);
             }
         }

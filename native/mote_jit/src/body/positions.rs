@@ -13,8 +13,8 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::native::layout;
 
-/// One of the two.
-pub(super) struct Position {
+/// One of the two: where the next cell, or the next event, goes.
+pub(super) struct CachedPosition {
     next: Variable,
     end: Variable,
     field: i32,
@@ -23,9 +23,9 @@ pub(super) struct Position {
     moved: bool,
 }
 
-impl Position {
-    fn new(b: &mut FunctionBuilder<'_>, field: i32, end_field: i32) -> Position {
-        Position {
+impl CachedPosition {
+    fn new(b: &mut FunctionBuilder<'_>, field: i32, end_field: i32) -> CachedPosition {
+        CachedPosition {
             next: b.declare_var(I64),
             end: b.declare_var(I64),
             field,
@@ -38,12 +38,12 @@ impl Position {
 
 /// Both, and how many actors were created since they were last written down.
 pub(super) struct Positions {
-    heap: Position,
-    queue: Position,
+    heap: CachedPosition,
+    queue: CachedPosition,
     creates: i64,
 }
 
-/// Which.
+/// Which of the two.
 #[derive(Clone, Copy)]
 pub(super) enum PositionIn {
     Heap,
@@ -53,13 +53,13 @@ pub(super) enum PositionIn {
 impl Positions {
     pub(super) fn new(b: &mut FunctionBuilder<'_>) -> Positions {
         Positions {
-            heap: Position::new(b, layout::HEAP_NEXT, layout::HEAP_END),
-            queue: Position::new(b, layout::QUEUE_TAIL, layout::QUEUE_TAIL_END),
+            heap: CachedPosition::new(b, layout::HEAP_NEXT, layout::HEAP_END),
+            queue: CachedPosition::new(b, layout::QUEUE_TAIL, layout::QUEUE_TAIL_END),
             creates: 0,
         }
     }
 
-    fn at(&mut self, place: PositionIn) -> &mut Position {
+    fn at(&mut self, place: PositionIn) -> &mut CachedPosition {
         match place {
             PositionIn::Heap => &mut self.heap,
             PositionIn::Queue => &mut self.queue,

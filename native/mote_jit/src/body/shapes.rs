@@ -3,10 +3,10 @@ use super::positions::PositionIn;
 use super::{trusted, Body, Mode};
 use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I16, I64};
+use cranelift_codegen::ir::types::{I64, I8};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use mote_vm::code::ir::{Label, Operand, Register};
-use mote_vm::native::layout::{self, Kind, COUNT_SHIFT, GRANULE};
+use mote_vm::native::layout::{self, Kind, CLASS_SHIFT, CONSECUTIVE, COUNT_SHIFT, GRANULE};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{self, Value as Word};
 
@@ -97,38 +97,69 @@ impl Body<'_, '_> {
                 self.set_word(d, part);
             }
             Primitive::TupleSize => {
-                let count = self.tuple_count(args[0], label);
+                let header = self.tuple_header(args[0], label);
+                let count = self.count(header);
                 let size = self.tagged(count);
                 self.set_word(d, size);
             }
             _ => {
-                let count = self.tuple_count(args[0], label);
+                let header = self.tuple_header(args[0], label);
+                let count = self.count(header);
                 let tuple = self.word(args[0]);
                 let index = self.fixnum(args[1]);
                 let index = self.untagged(index);
                 // Unsigned: a negative one is too large.
                 let within = self.b.ins().icmp(IntCC::UnsignedLessThan, index, count);
                 self.answer_if(within, label);
-                let offset = self.b.ins().ishl_imm_s(index, 3);
-                let at = self.b.ins().iadd(tuple, offset);
-                let element = self.load(at, 8);
+                let element = self.element(tuple, header, index);
                 self.set_word(d, element);
             }
         }
     }
 
-    /// How many elements a tuple has.
-    fn tuple_count(&mut self, arg: Operand, label: Option<Label>) -> Value {
+    /// An element that is there. Of consecutive actors it is computed: see heap/cell.rs.
+    fn element(&mut self, tuple: Value, header: Value, index: Value) -> Value {
+        let class = i64::from(CONSECUTIVE) << CLASS_SHIFT;
+        let consecutive = self.b.ins().band_imm_s(header, class);
+        let (read, computed, merged) = (self.next_block(), self.next_block(), self.next_block());
+        let element = self.b.append_block_param(merged, I64);
+        self.b.ins().brif(consecutive, computed, &[], read, &[]);
+
+        self.b.switch_to_block(read);
+        self.b.seal_block(read);
+        let offset = self.b.ins().ishl_imm_s(index, 3);
+        let at = self.b.ins().iadd(tuple, offset);
+        let found = self.load(at, 8);
+        self.b.ins().jump(merged, &[found.into()]);
+
+        self.b.switch_to_block(computed);
+        self.b.seal_block(computed);
+        let first = self.load(tuple, 8);
+        let granules = i64::from(GRANULE.trailing_zeros());
+        let distance = self.b.ins().ishl_imm_s(index, granules);
+        let address = self.b.ins().iadd(first, distance);
+        self.b.ins().jump(merged, &[address.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        element
+    }
+
+    /// The header of a tuple.
+    fn tuple_header(&mut self, arg: Operand, label: Option<Label>) -> Value {
         let word = self.word(arg);
         let boxed = self.has_tag(word, value::TAG_BOXED);
         self.answer_if(boxed, label);
-        let kind = self.b.ins().load(I16, trusted(), word, 0);
+        let kind = self.b.ins().load(I8, trusted(), word, 0);
         let tuple = self
             .b
             .ins()
             .icmp_imm_s(IntCC::Equal, kind, Kind::Tuple as i64);
         self.answer_if(tuple, label);
-        let header = self.load(word, 0);
+        self.load(word, 0)
+    }
+
+    fn count(&mut self, header: Value) -> Value {
         self.b.ins().ushr_imm_s(header, i64::from(COUNT_SHIFT))
     }
 

@@ -3,7 +3,7 @@ use super::{Body, Mode};
 use crate::kinds::Kinds;
 use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::{I64, I8};
+use cranelift_codegen::ir::types::{F64, I64, I8};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use mote_vm::code::ir::{Label, Operand};
 use mote_vm::native::{helpers, is_alone, layout::Kind, two_zeros};
@@ -34,8 +34,18 @@ impl Body<'_, '_> {
         // An integer is equal to a float, but never the same.
         let identical = matches!(p, Primitive::Same | Primitive::Differ);
         if !identical || (of_a == Kinds::FLOAT && of_b == Kinds::FLOAT) {
-            if let (Some(x), Some(y)) = (self.as_float(a), self.as_float(b)) {
-                return self.floats_compared(p, x, y);
+            let numbers = of_a.can_be(Kinds::NUMBER) && of_b.can_be(Kinds::NUMBER);
+            match (self.as_float(a), self.as_float(b)) {
+                (Some(x), Some(y)) => return self.floats_compared(p, x, y),
+                (Some(x), None) if numbers && self.is_float(a) => {
+                    let compared = |body: &mut Self, y| body.floats_compared(p, x, y);
+                    return self.compared_with_float(p, (a, b), b, compared);
+                }
+                (None, Some(y)) if numbers && self.is_float(b) => {
+                    let compared = |body: &mut Self, x| body.floats_compared(p, x, y);
+                    return self.compared_with_float(p, (a, b), a, compared);
+                }
+                _ => {}
             }
         }
         // Nothing but the same word equals what has only one.
@@ -77,15 +87,73 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(slow);
         self.b.seal_block(slow);
-        let number = self.b.ins().iconst(I64, i64::from(p.number()));
-        let turn = self.turn;
-        let word = self.paid_seldom(Seldom::Compared, &[turn, number, a, b]);
-        let holds = self.is_word(word, Word::TRUE);
+        let holds = self.helper_compared(p, a, b);
         self.b.ins().jump(merged, &[holds.into()]);
 
         self.b.switch_to_block(merged);
         self.b.seal_block(merged);
         result
+    }
+
+    /// A float that is at hand and a word that may be any number: `compared` takes that as a float.
+    fn compared_with_float(
+        &mut self,
+        p: Primitive,
+        (a, b): (Operand, Operand),
+        other: Operand,
+        compared: impl Fn(&mut Self, Value) -> Value,
+    ) -> Value {
+        let word = self.word(other);
+        let (float, no_float) = (self.next_block(), self.b.create_block());
+        let (integer, slow) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
+        let result = self.b.append_block_param(merged, I8);
+        self.b.set_cold_block(slow);
+        let is = self.is_flonum(word);
+        self.b.ins().brif(is, float, &[], no_float, &[]);
+
+        self.b.switch_to_block(float);
+        self.b.seal_block(float);
+        let decoded = self.decode(word);
+        let holds = compared(self, decoded);
+        self.b.ins().jump(merged, &[holds.into()]);
+
+        self.b.switch_to_block(no_float);
+        self.b.seal_block(no_float);
+        let is = self.is_fixnum(word);
+        let n = self.untagged(word);
+        let above = self.b.ins().iadd_imm_s(n, EXACT);
+        let within = IntCC::UnsignedLessThanOrEqual;
+        let exact = self.b.ins().icmp_imm_s(within, above, 2 * EXACT);
+        let exact = self.b.ins().uextend(I64, exact);
+        let exact = self.b.ins().band(is, exact);
+        self.b.ins().brif(exact, integer, &[], slow, &[]);
+
+        self.b.switch_to_block(integer);
+        self.b.seal_block(integer);
+        let converted = self.b.ins().fcvt_from_sint(F64, n);
+        let holds = compared(self, converted);
+        self.b.ins().jump(merged, &[holds.into()]);
+
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        // The word of the float is written only here.
+        let here = self.active.here.clone();
+        let (a, b) = (self.word(a), self.word(b));
+        let holds = self.helper_compared(p, a, b);
+        self.active.here = here;
+        self.b.ins().jump(merged, &[holds.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+
+    fn helper_compared(&mut self, p: Primitive, a: Value, b: Value) -> Value {
+        let number = self.b.ins().iconst(I64, i64::from(p.number()));
+        let turn = self.turn;
+        let word = self.paid_seldom(Seldom::Compared, &[turn, number, a, b]);
+        self.is_word(word, Word::TRUE)
     }
 
     fn floats_compared(&mut self, p: Primitive, x: Value, y: Value) -> Value {
@@ -125,6 +193,14 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Whether the operand, which is at hand as a float, is one, and no integer.
+    fn is_float(&self, a: Operand) -> bool {
+        match a {
+            Operand::Register(_) => true,
+            Operand::Constant(_) => self.constant_of(a).as_float().is_some(),
+        }
+    }
+
     /// Whether the operand is a constant that is the same as no other word.
     fn is_alone(&self, a: Operand) -> bool {
         matches!(a, Operand::Constant(_)) && is_alone(self.constant_of(a))
@@ -151,10 +227,7 @@ impl Body<'_, '_> {
                 self.b.ins().icmp_imm_s(IntCC::NotEqual, bit, 0)
             }
             P::IsFloat => self.is_flonum(word),
-            P::IsNumber => {
-                let tag = self.b.ins().band_imm_s(word, 3);
-                self.b.ins().icmp_imm_s(IntCC::NotEqual, tag, 0)
-            }
+            P::IsNumber => self.is_number(word),
             P::IsAtom => {
                 let low = self.b.ins().band_imm_u(word, i64::from(u32::MAX));
                 let atom = value::TAG_IMMEDIATE as i64;
@@ -199,6 +272,12 @@ impl Body<'_, '_> {
         self.b.switch_to_block(merged);
         self.b.seal_block(merged);
         result
+    }
+
+    /// Whether a word is an integer or an immediate float.
+    pub(super) fn is_number(&mut self, word: Value) -> Value {
+        let tag = self.b.ins().band_imm_s(word, 3);
+        self.b.ins().icmp_imm_s(IntCC::NotEqual, tag, 0)
     }
 
     pub(super) fn has_tag(&mut self, word: Value, tag: u64) -> Value {

@@ -32,7 +32,7 @@ pub(super) struct Unrolling {
     /// How many groups are left, with the current one.
     left: Variable,
     /// Where a loop tries groups again that calls others, and the budget that its plain round has begun with.
-    pub(super) abreast_again: Option<Block>,
+    pub(super) lanes_header: Option<Block>,
     pub(super) begun_with: Variable,
 }
 
@@ -41,7 +41,7 @@ impl Unrolling {
         Unrolling {
             group: None,
             left: b.declare_var(I64),
-            abreast_again: None,
+            lanes_header: None,
             begun_with: b.declare_var(I64),
         }
     }
@@ -384,17 +384,17 @@ impl<'a> Body<'a, '_> {
         self.unproven = false;
         self.before.clear();
         self.instruction(instruction);
-        self.pass(instruction);
+        self.transfer(instruction);
         self.unproven = false;
     }
 
     /// What is known after an instruction of a round.
-    pub(super) fn pass(&mut self, instruction: &Instr) {
-        self.active.state.pass(instruction, self.active.subject);
+    pub(super) fn transfer(&mut self, instruction: &Instr) {
+        self.active.state.transfer(instruction, self.active.subject);
         if let Some(group) = &mut self.unrolling.group {
             group
                 .linear
-                .pass(instruction, self.active.subject.constants);
+                .transfer(instruction, self.active.subject.constants);
         }
     }
 

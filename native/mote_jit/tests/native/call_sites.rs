@@ -7,7 +7,7 @@ use crate::rig::{self, integers, quiet, until};
 use crate::world;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{CallSite, Constant, Instr, Unit};
-use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
+use mote_vm::machine::{Abort, Config, Embedder, Fault, Machine, Tier, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 struct Reasons(Arc<Mutex<Vec<String>>>);
 
-impl Outside for Reasons {
+impl Embedder for Reasons {
     fn aborted(&self, _: &Machine, abort: Abort<'_>) -> bool {
         self.0.lock().unwrap().push(world::show(abort.reason));
         true

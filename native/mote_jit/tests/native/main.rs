@@ -39,6 +39,7 @@ mod operations_in_line;
 mod operations_lanes;
 mod operations_limits;
 mod operations_loops;
+mod operations_mixed;
 mod operations_nested;
 mod operations_ranges;
 mod operations_unroll;

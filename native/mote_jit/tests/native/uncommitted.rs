@@ -7,13 +7,13 @@ use crate::rig::{self, address, foreign, integers, quiet, until, Tap, PATIENCE};
 use crate::world;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::look::trace::{Filter, Witness};
-use mote_vm::look::turn::{SeenOutcome, TurnSeen};
-use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier, DEFAULT_FUEL};
+use mote_vm::machine::{Abort, Config, Embedder, Fault, Machine, Tier, DEFAULT_FUEL};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
+use mote_vm::watching::shown_turn::{SeenOutcome, TurnSeen};
+use mote_vm::watching::trace::{Filter, Witness};
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::sync::mpsc::channel;
@@ -62,7 +62,7 @@ impl Keeper {
     }
 }
 
-impl Outside for Keeper {
+impl Embedder for Keeper {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool {
         let mut notes = self.0.lock().unwrap();
         let text = notes.write(machine, abort.reason);

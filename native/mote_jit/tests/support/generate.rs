@@ -4,8 +4,9 @@
 //! Shorter tapes make shorter units, so a failure shrinks well; and a fuzzer can be asked for the bytes.
 #![allow(dead_code)] // Each user takes what it needs.
 use crate::build::{k, r, Build, MODULE};
-use mote_vm::code::ir::{Constant, Instr, OpaqueClass, Operand, Register, Unit};
+use mote_vm::code::ir::{Constant, Instr, Operand, Register, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::foreign::Class;
 
 const REGISTERS: Register = 14;
 /// Instructions of one code, about.
@@ -131,7 +132,7 @@ fn constants(b: &mut Build) {
         });
     }
     b.constant(Constant::Opaque {
-        class: OpaqueClass::BigInteger,
+        class: Class::BigInteger,
         bytes: vec![131],
     });
 }

@@ -6,7 +6,7 @@ use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::Builder;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, Tier};
+use mote_vm::machine::{Abort, Config, Embedder, Fault, Machine, Tier};
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::{Origin, Term, View};
@@ -28,7 +28,7 @@ type Notes = Arc<Mutex<Heard>>;
 
 struct Ears(Notes);
 
-impl Outside for Ears {
+impl Embedder for Ears {
     fn aborted(&self, _machine: &Machine, abort: Abort<'_>) -> bool {
         let reason = text(abort.reason);
         self.0.lock().unwrap().aborts.push(reason);

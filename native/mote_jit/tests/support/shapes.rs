@@ -7,9 +7,10 @@
 use crate::build::{call, k, mov, op, r, ret, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard, Heard};
-use mote_vm::code::ir::{Constant, Instr, Label, OpaqueClass, Operand};
+use mote_vm::code::ir::{Constant, Instr, Label, Operand};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
+use mote_vm::values::foreign::Class;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
 /// The integer just beyond which floats leave some out.
@@ -108,7 +109,7 @@ impl Table {
             Constant::Binary(b"bytes".to_vec()),
             Constant::Map(vec![(one, one)]),
             Constant::Opaque {
-                class: OpaqueClass::BigInteger,
+                class: Class::BigInteger,
                 bytes: vec![131, 110, 8, 0, 0, 0, 0, 0, 0, 0, 0, 64],
             },
         ];

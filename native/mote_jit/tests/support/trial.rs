@@ -7,7 +7,7 @@ use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Constant, Instr, Operand, Unit};
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Abort, Config, CreateError, Fault, Inspection, Machine, Outside, Tier};
+use mote_vm::machine::{Abort, Config, CreateError, Embedder, Fault, Inspection, Machine, Tier};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
@@ -104,7 +104,7 @@ fn note(lines: &Lines, line: String) {
 
 struct Ears(Lines);
 
-impl Outside for Ears {
+impl Embedder for Ears {
     fn aborted(&self, _machine: &Machine, abort: Abort<'_>) -> bool {
         let (name, reason) = (abort.behaviour.name(), show(abort.reason));
         note(&self.0, format!("{name} aborted: {reason}"));

@@ -2,11 +2,14 @@
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements, word_of};
 use rustc_hash::FxHashMap;
-use rustler::types::atom::Atom as BeamAtom;
+use rustler::types::atom::Atom;
 use rustler::{schedule, Binary, Env, Term};
 
 /// The work that may be done on a normal scheduler: about a tenth of a millisecond.
 pub const NORMAL: usize = 4_000;
+
+/// After so much work, it is time to look whether there is memory for what was written.
+pub const LOOK: usize = 16 * NORMAL;
 
 /// From this size on, a term is copied on a dirty scheduler.
 pub const LARGE: usize = NORMAL;
@@ -20,13 +23,16 @@ pub enum Unwritten {
     Big,
     /// There is a long binary in it of which it is not known what it keeps.
     Long,
+    /// The machine has no memory for it.
+    NoMemory,
 }
 
-impl From<Unwritten> for BeamAtom {
-    fn from(halt: Unwritten) -> BeamAtom {
+impl From<Unwritten> for Atom {
+    fn from(halt: Unwritten) -> Atom {
         match halt {
             Unwritten::Big => names::big(),
             Unwritten::Long => names::long(),
+            Unwritten::NoMemory => names::no_memory(),
         }
     }
 }

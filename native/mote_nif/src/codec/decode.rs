@@ -9,16 +9,17 @@ use crate::held::handle::Handle;
 use crate::held::{foreign, structs};
 use crate::term::atoms::{self, names};
 use crate::term::{make, maps};
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::big::Big;
 use mote_vm::values::foreign::{Carrier, Class};
-use mote_vm::{ActorRef, Committed, Origin, Term as Value, Uncommitted, View};
+use mote_vm::{ActorRef, Committed, Origin, Term as VmTerm, Uncommitted, View};
 use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
+use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, Term};
 
 /// A step of the walk. The values are borrowed for the length of one call of [`Decoder::term`].
 enum DecodeStep<'m, O = Committed> {
-    Visit(Value<'m, O>),
+    Visit(VmTerm<'m, O>),
     Tuple(usize),
     List(usize),
     Map(usize),
@@ -39,7 +40,7 @@ const NODE: usize = size_of::<ErlNifTerm>();
 const SHARED_PART: usize = 512;
 
 /// Room for terms that is kept from one message to the next.
-const KEPT: usize = 4_096;
+const TERMS_KEPT: usize = 4_096;
 
 /// How much of what an actor has captured is shown: a fraction of a millisecond.
 const LOOK: usize = 4_000;
@@ -52,6 +53,9 @@ const GLANCE: usize = 200;
 
 /// How much of a list.
 const GLANCE_ELEMENTS: usize = 50;
+
+/// Parts of the reason of an abort: `{:crashed, kind, reason, stacktrace}`.
+const REASON: usize = 4;
 
 /// How much of a binary.
 const GLANCE_BYTES: usize = 256;
@@ -83,13 +87,13 @@ pub struct Decoder {
 /// The room of a list of steps, for steps of another time.
 fn emptied<'a, O, P>(mut steps: Vec<DecodeStep<'_, O>>) -> Vec<DecodeStep<'a, P>> {
     steps.clear();
-    steps.shrink_to(KEPT);
+    steps.shrink_to(TERMS_KEPT);
     // Nothing is left to be mapped; the allocation stays.
     steps.into_iter().map(|_| DecodeStep::More).collect()
 }
 
 /// What has no parts and holds on to nothing.
-fn leaf<'a, 'm, O: Origin<'m>>(env: Env<'a>, value: Value<'m, O>) -> Option<Term<'a>> {
+fn leaf<'a, 'm, O: Origin<'m>>(env: Env<'a>, value: VmTerm<'m, O>) -> Option<Term<'a>> {
     Some(match value.view() {
         View::Integer(n) => n.encode(env),
         View::Float(f) => f.encode(env),
@@ -109,7 +113,7 @@ impl Decoder {
         self.uncommitted.clear();
         self.limit = None;
         self.made.clear();
-        self.made.shrink_to(KEPT);
+        self.made.shrink_to(TERMS_KEPT);
     }
 
     /// What is built keeps something alive.
@@ -146,12 +150,28 @@ impl Decoder {
         &mut self,
         env: Env<'a>,
         machine: &dyn Carrier,
-        value: Value<'m, O>,
+        value: VmTerm<'m, O>,
     ) -> Term<'a> {
         self.limited = true;
         self.limit = Some(GLANCE);
         (self.nodes, self.guessed) = (0, 0);
         self.term(env, machine, value)
+    }
+
+    /// The same of the reason of an abort, each part of it by itself: the lines of a stacktrace are there whatever was raised.
+    pub fn reason<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &dyn Carrier,
+        reason: VmTerm<'m, O>,
+    ) -> Term<'a> {
+        match reason.view() {
+            View::Tuple(parts) if parts.len() <= REASON => {
+                let parts = parts.iter().map(|part| self.glance(env, machine, part));
+                make_tuple(env, &parts.collect::<Vec<_>>())
+            }
+            _ => self.glance(env, machine, reason),
+        }
     }
 
     /// From here on only as much of all values together as becomes a term quickly. What is shown is exact.
@@ -164,7 +184,7 @@ impl Decoder {
         &mut self,
         env: Env<'a>,
         machine: &dyn Carrier,
-        value: Value<'m, O>,
+        value: VmTerm<'m, O>,
     ) -> Term<'a> {
         if let Some(term) = self.flat(env, value) {
             return term;
@@ -196,7 +216,7 @@ impl Decoder {
     fn flat<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
-        value: Value<'m, O>,
+        value: VmTerm<'m, O>,
     ) -> Option<Term<'a>> {
         let View::Tuple(elements) = value.view() else {
             let term = leaf(env, value)?;
@@ -226,7 +246,7 @@ impl Decoder {
         &mut self,
         env: Env<'a>,
         machine: &dyn Carrier,
-        value: Value<'m, O>,
+        value: VmTerm<'m, O>,
         steps: &mut Vec<DecodeStep<'m, O>>,
     ) -> Option<Term<'a>> {
         self.nodes += 1;
@@ -265,7 +285,7 @@ impl Decoder {
                         self.shared += foreign::kept(value);
                         carried::to_term(env, value)
                     }
-                    // Who only looks does not keep a promise alive.
+                    // A caller that only looks does not keep a promise alive.
                     Class::Address if foreign::is_customer(value) => structs::lost_customer(env),
                     Class::Reference | Class::Timer | Class::Port | Class::Address | Class::Pid => {
                         carried::to_term(env, value)
@@ -317,7 +337,11 @@ impl Decoder {
     }
 
     /// Steps for the elements of a list and its tail.
-    fn spine<'m, O: Origin<'m>>(&mut self, list: Value<'m, O>, steps: &mut Vec<DecodeStep<'m, O>>) {
+    fn spine<'m, O: Origin<'m>>(
+        &mut self,
+        list: VmTerm<'m, O>,
+        steps: &mut Vec<DecodeStep<'m, O>>,
+    ) {
         let at = steps.len();
         steps.push(DecodeStep::List(0));
         let (mut rest, mut cut) = (list, false);
@@ -380,7 +404,7 @@ impl Decoder {
     fn part<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
-        value: Value<'m, O>,
+        value: VmTerm<'m, O>,
         bytes: &[u8],
     ) -> Term<'a> {
         let whole = match bytes.len() > SHARED_PART && !self.limited {
@@ -436,7 +460,7 @@ impl Decoder {
         env: Env<'a>,
         machine: &dyn Carrier,
         actor: ActorRef<'_>,
-        sponsor: Option<Atom>,
+        sponsor: Option<VmAtom>,
     ) -> Term<'a> {
         self.holds = true;
         match pin(machine) {
@@ -466,8 +490,8 @@ impl Decoder {
         &mut self,
         env: Env<'a>,
         machine: &dyn Carrier,
-        sponsor: Value<'m, O>,
-        target: Value<'m, O>,
+        sponsor: VmTerm<'m, O>,
+        target: VmTerm<'m, O>,
         steps: &mut Vec<DecodeStep<'m, O>>,
     ) -> Option<Term<'a>> {
         match (sponsor.view(), target.view()) {

@@ -13,7 +13,9 @@
 //! 2. A binary is shared only if what it keeps is known, and at most [`MOST_KEPT`] times its own bytes; it is charged with
 //!    all of that. Any other is copied, also one whose bytes do not begin with a byte, or whose last byte is not whole.
 //! 3. A function is charged with all that the binaries keep which it has captured.
-use crate::codec::budget::{place, spent, Kept, Means, Unwritten, MOST_KEPT, NORMAL};
+//! 4. Of a term for which the machine has no memory, little is copied: it is looked for now and then, and before a long
+//!    binary is copied. What is shared in a term is written as often as it is there, so no size of the term says it before.
+use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
 use crate::codec::made::Made;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
@@ -24,8 +26,8 @@ use crate::held::structs::{is_ours, known_struct, Struct};
 use crate::term::atoms::{self, AtomCache};
 use crate::term::own_term::OwnTerm;
 use crate::term::read::{integer, list_cell, map_size, small_integer, tuple};
-use mote_vm::base::atom::Atom;
-use mote_vm::boundary::parcel::Builder;
+use mote_vm::base::atom::Atom as VmAtom;
+use mote_vm::boundary::parcel::{Builder, CHARGED};
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, LongBytes};
 use mote_vm::values::handles::Held;
@@ -46,10 +48,14 @@ const FEW: usize = 5;
 const OPAQUE: usize = 20;
 
 /// Writes terms for one machine.
-pub struct Encoder<'m, 'a> {
+pub struct Writer<'m, 'a> {
     resource: &'m MachineResource,
     machine: &'m Machine,
     budget: usize,
+    /// Whether the budget is renewed as long as there is memory.
+    goes_on: bool,
+    /// What the machine takes for a word at least: there must be memory for that.
+    bytes_a_word: usize,
     /// What long binaries and functions keep, if that was found out.
     kept: Option<Kept>,
     atoms: AtomCache,
@@ -60,17 +66,19 @@ pub struct Encoder<'m, 'a> {
     pub builder: Builder,
 }
 
-impl<'m, 'a> Encoder<'m, 'a> {
-    /// An encoder with these means.
+impl<'m, 'a> Writer<'m, 'a> {
+    /// A writer with these means.
     pub fn new(
         resource: &'m MachineResource,
         machine: &'m Machine,
         means: Means<'a>,
-    ) -> Encoder<'m, 'a> {
-        Encoder {
+    ) -> Writer<'m, 'a> {
+        Writer {
             resource,
             machine,
-            budget: means.budget,
+            budget: means.budget.min(LOOK),
+            goes_on: means.budget > LOOK,
+            bytes_a_word: CHARGED,
             kept: means.known(),
             atoms: AtomCache::here(),
             stack: Vec::new(),
@@ -79,13 +87,49 @@ impl<'m, 'a> Encoder<'m, 'a> {
         }
     }
 
-    /// Has the scheduler count what writing with the budget of a normal scheduler has taken so far.
-    pub fn count_spent(&self, env: Env<'_>) {
-        spent(env, NORMAL - self.budget.min(NORMAL));
+    /// Writes what goes to a heap at once, and is not charged while it waits.
+    pub fn for_heap(self) -> Self {
+        Writer {
+            bytes_a_word: size_of::<ErlNifTerm>(),
+            ..self
+        }
     }
 
+    /// Has the scheduler count what writing with the budget of a normal scheduler has taken so far.
+    pub fn count_spent(&self, env: Env<'_>) {
+        if !self.goes_on {
+            spent(env, NORMAL - self.budget.min(NORMAL));
+        }
+    }
+
+    #[inline]
     fn spend(&mut self, nodes: usize) -> Result<(), Unwritten> {
-        self.budget = self.budget.checked_sub(nodes).ok_or(Unwritten::Big)?;
+        match self.budget.checked_sub(nodes) {
+            Some(left) => self.budget = left,
+            None => self.renew()?,
+        }
+        Ok(())
+    }
+
+    /// What was spent at last is not part of the new budget: it does not matter when exactly it is time to look.
+    #[cold]
+    fn renew(&mut self) -> Result<(), Unwritten> {
+        if !self.goes_on {
+            return Err(Unwritten::Big);
+        }
+        self.budget = LOOK;
+        self.look_for_memory(0)
+    }
+
+    /// Whether there is memory for what was written, for what is still to be written, and for that many bytes.
+    fn look_for_memory(&self, bytes: usize) -> Result<(), Unwritten> {
+        // At least a word for each term.
+        let words = self.builder.len() + self.stack.len();
+        let all = words * self.bytes_a_word + self.builder.external_bytes() + bytes;
+        if !self.machine.has_room(all) {
+            self.machine.lacked_memory(1);
+            return Err(Unwritten::NoMemory);
+        }
         Ok(())
     }
 
@@ -291,6 +335,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
             }
             None => {
                 self.spend(binary.len() / BYTES_PER_NODE)?;
+                self.look_for_memory(binary.len())?;
                 let copy = LongBytes(binary.as_slice().into());
                 self.builder.foreign(Arc::new(copy));
                 Ok(())
@@ -333,7 +378,7 @@ impl<'m, 'a> Encoder<'m, 'a> {
         Ok(())
     }
 
-    fn address(&mut self, held: Held, sponsor: Option<Atom>) {
+    fn address(&mut self, held: Held, sponsor: Option<VmAtom>) {
         if let Some(sponsor) = sponsor {
             self.builder.on();
             self.builder.atom(sponsor);

@@ -1,7 +1,7 @@
-//! What a turn outside has made, and the machine has not yet: as the terms of its effects name it.
+//! What a turn that is away has made, and the machine has not yet: as the terms of its effects name it.
 use crate::term::atoms::{self, names};
 use crate::term::read;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use rustler::Term;
 
 /// A turn's number has its thread's number in the lowest `THREAD_BITS` bits, and a count above. What stands for an actor has
@@ -32,7 +32,7 @@ impl<'a> Made<'a> {
     }
 
     /// The sponsor and the actor of such a reference.
-    pub fn on(&self, map: Term<'a>) -> Option<(Atom, Term<'a>)> {
+    pub fn on(&self, map: Term<'a>) -> Option<(VmAtom, Term<'a>)> {
         if self.actors.is_empty() || !read::is_struct(map, names::reference_on()) {
             return None;
         }

@@ -5,18 +5,18 @@ use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::held::structs;
 use crate::term::own_term::OwnTerm;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Carrier, ForeignRef};
-use mote_vm::{ActorRef, Term as Value, View};
+use mote_vm::{ActorRef, Term as VmTerm, View};
 use rustler::ResourceArc;
 use std::sync::Arc;
 
 /// A value of the machine `from` as a parcel for the machine `there`.
 pub fn repack(
-    value: Value<'_>,
+    value: VmTerm<'_>,
     from: &dyn Carrier,
     there: &ResourceArc<MachineResource>,
     machine: &Machine,
@@ -70,7 +70,12 @@ pub fn repack(
 }
 
 /// An address of `from` is one from elsewhere over there.
-fn address(builder: &mut Builder, from: &dyn Carrier, actor: ActorRef<'_>, sponsor: Option<Atom>) {
+fn address(
+    builder: &mut Builder,
+    from: &dyn Carrier,
+    actor: ActorRef<'_>,
+    sponsor: Option<VmAtom>,
+) {
     let made = pin(from).and_then(|resource| {
         let key = from.acquire(actor);
         let handle = Handle::new(resource.clone(), key);
@@ -82,7 +87,7 @@ fn address(builder: &mut Builder, from: &dyn Carrier, actor: ActorRef<'_>, spons
     });
     match made {
         Some(elsewhere) => builder.foreign(Arc::new(elsewhere)),
-        None => builder.atom(Atom::UNDEFINED),
+        None => builder.atom(VmAtom::UNDEFINED),
     }
 }
 
@@ -90,7 +95,7 @@ fn address(builder: &mut Builder, from: &dyn Carrier, actor: ActorRef<'_>, spons
 fn timer_of(builder: &mut Builder, from: &dyn Carrier, timer: TimerId) {
     match pin(from) {
         Some(machine) => builder.foreign(Arc::new(TimerElsewhere { machine, timer })),
-        None => builder.atom(Atom::UNDEFINED),
+        None => builder.atom(VmAtom::UNDEFINED),
     }
 }
 

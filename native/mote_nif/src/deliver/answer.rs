@@ -1,17 +1,18 @@
-//! Answers to questions: to the process that waits, by the call that has asked, or into the cell of a future.
+//! Answers to questions: to the process that waits, by the call that has asked, or into the value of a future.
 use crate::codec::decode::Decoder;
 use crate::deliver::at_once;
 use crate::deliver::mail;
 use crate::deliver::message::post;
 use crate::held::call::{Call, CallOutcome, Early};
 use crate::held::machine::MachineResource;
-use crate::held::question::{Asked, Customer, Question, Way};
+use crate::held::question::{AnswerRoute, Asked, Customer, Question};
+use crate::held::reason::Reason;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::OwnTerm;
 use crate::term::send;
 use mote_vm::machine::{Abort, Machine};
 use mote_vm::values::foreign::Carrier;
-use mote_vm::Term as Value;
+use mote_vm::Term as VmTerm;
 use rustler::{Atom, Encoder, Env, Resource, Term};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,18 +21,18 @@ const LARGE: usize = 256;
 
 impl Customer {
     /// Answers with a value of the machine, on a dispatch thread or a stand-in; for the claimant. Whether somebody is there.
-    pub fn give(&self, machine: &dyn Carrier, value: Value<'_>) -> bool {
-        match &self.question.way {
-            Way::Kept(cell) => {
-                cell.answer(machine, value);
+    pub fn give(&self, machine: &dyn Carrier, value: VmTerm<'_>) -> bool {
+        match &self.question.route {
+            AnswerRoute::Kept(future) => {
+                future.answer(machine, value);
                 true
             }
-            Way::Returned(call) => {
+            AnswerRoute::Returned(call) => {
                 self.end(call, Some(machine), CallOutcome::Answer, |env, decoder| {
                     decoder.term(env, machine, value)
                 })
             }
-            Way::Message => mail::tell(machine, &self.pid, |env, decoder| {
+            AnswerRoute::Message => mail::tell(machine, &self.pid, |env, decoder| {
                 self.tagged(env, decoder.term(env, machine, value))
             }),
         }
@@ -39,13 +40,13 @@ impl Customer {
 
     /// Answers with a term, in a NIF; for the claimant. Whether somebody is there.
     pub fn give_in<'a>(&self, env: Env<'a>, answer: Term<'a>) -> bool {
-        match &self.question.way {
-            Way::Kept(cell) => {
-                cell.answer_in(env, answer);
+        match &self.question.route {
+            AnswerRoute::Kept(future) => {
+                future.answer_in(env, answer);
                 true
             }
-            Way::Returned(call) => self.end_in(call, env, answer),
-            Way::Message => send::send_in(env, &self.pid, self.tagged(env, answer)),
+            AnswerRoute::Returned(call) => self.end_in(call, env, answer),
+            AnswerRoute::Message => send::send_in(env, &self.pid, self.tagged(env, answer)),
         }
     }
 
@@ -165,19 +166,47 @@ impl Customer {
                 call,
                 machine.map(|machine| machine as &dyn Carrier),
                 CallOutcome::Failed,
-                |env, _| reason.to_term(env),
+                |env, _| reason.to(env),
             );
         }
     }
 
     /// Why there is nobody, which is counted.
-    fn missing(&self) -> Atom {
-        match self.machine.running() {
-            Some(_) => {
-                self.machine.questions.broken();
-                names::broken_promise()
+    fn missing(&self) -> Reason {
+        if self.machine.running().is_none() {
+            return Reason::Word(names::machine_down());
+        }
+        self.machine.questions.broken();
+        match self.question.take_lost() {
+            Some(lost) => Reason::About(lost),
+            None => Reason::Word(names::broken_promise()),
+        }
+    }
+
+    /// Says why there will be no answer, on a dispatch thread; for the claimant.
+    fn fail(
+        &self,
+        machine: &dyn Carrier,
+        why: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+    ) {
+        match &self.question.route {
+            AnswerRoute::Kept(future) => future.fail(machine, why),
+            AnswerRoute::Returned(call) => {
+                self.end(call, Some(machine), CallOutcome::Failed, why);
             }
-            None => names::machine_down(),
+            AnswerRoute::Message => {
+                mail::tell(machine, &self.pid, |env, decoder| {
+                    let why = why(env, decoder);
+                    self.failed(env, why)
+                });
+            }
+        }
+    }
+
+    /// Says that there was an answer that could not be written, on a dispatch thread.
+    pub fn too_large(&self, machine: &dyn Carrier) {
+        if self.claim() {
+            self.fail(machine, |env, _| names::answer_too_large().encode(env));
         }
     }
 
@@ -190,30 +219,38 @@ impl Customer {
             }
             Asked::Launched(identity) => identity.load(Relaxed) == abort.actor.identity(),
         };
-        if !was_asked || !self.claim() {
-            return;
-        }
-        match &self.question.way {
-            Way::Kept(cell) => cell.aborted(machine, abort),
-            Way::Returned(call) => {
-                self.end(call, Some(machine), CallOutcome::Failed, |env, decoder| {
-                    why(env, decoder, machine, abort)
-                });
-            }
-            Way::Message => {
-                mail::tell(machine, &self.pid, |env, decoder| {
-                    self.failed(env, why(env, decoder, machine, abort))
-                });
-            }
+        if !was_asked {
+            let lost = OwnTerm::make(|env| {
+                let mut decoder = Decoder::default();
+                Some(why(
+                    env,
+                    &mut decoder,
+                    names::broken_promise(),
+                    machine,
+                    abort,
+                ))
+            });
+            lost.into_iter()
+                .for_each(|lost| self.question.note_lost(lost));
+        } else if self.claim() {
+            self.fail(machine, |env, decoder| {
+                why(env, decoder, names::was_aborted(), machine, abort)
+            });
         }
     }
 }
 
-/// Why a turn was aborted, for the process that asked.
-fn why<'a>(env: Env<'a>, decoder: &mut Decoder, machine: &Machine, abort: &Abort<'_>) -> Term<'a> {
+/// Which turn was aborted and why, after that word, for the process that asked.
+fn why<'a>(
+    env: Env<'a>,
+    decoder: &mut Decoder,
+    word: Atom,
+    machine: &Machine,
+    abort: &Abort<'_>,
+) -> Term<'a> {
     let [module, behaviour] = [abort.module, abort.behaviour].map(|atom| atoms::to_term(env, atom));
-    let reason = decoder.glance(env, machine, abort.reason);
-    (names::was_aborted(), module, behaviour, reason).encode(env)
+    let reason = decoder.reason(env, machine, abort.reason);
+    (word, module, behaviour, reason).encode(env)
 }
 
 #[rustler::resource_impl]
@@ -226,10 +263,10 @@ impl Resource for Customer {
             self.abandon();
         } else if self.claim() {
             let reason = self.missing();
-            match self.question.cell() {
-                Some(cell) => cell.fail_in(env, reason),
+            match self.question.future_value() {
+                Some(future) => future.fail_in(env, reason),
                 None => {
-                    let message = self.failed(env, reason.to_term(env));
+                    let message = self.failed(env, reason.to(env));
                     send::send_in(env, &self.pid, message);
                 }
             }

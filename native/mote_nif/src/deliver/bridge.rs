@@ -1,18 +1,18 @@
 //! What a machine tells the process that answers for it.
+use crate::deliver::desk;
 use crate::deliver::message::post;
-use crate::deliver::outside;
 use crate::held::bridge::{pin, Bridge};
 use crate::held::foreign;
 use crate::held::question::Customer;
 use crate::term::atoms::{self, names};
-use mote_vm::base::atom::Atom;
-use mote_vm::machine::{Abort, Fault, Machine, Outside, TurnOutside};
-use mote_vm::Term as Value;
+use mote_vm::base::atom::Atom as VmAtom;
+use mote_vm::machine::{Abort, Embedder, Fault, Machine, TurnAway};
+use mote_vm::Term as VmTerm;
 use rustler::types::tuple::make_tuple;
 use rustler::Encoder;
 use std::any::Any;
 
-impl Outside for Bridge {
+impl Embedder for Bridge {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool {
         if let Some(customer) = foreign::customer_of(abort.message) {
             customer.aborted(machine, &abort);
@@ -24,7 +24,7 @@ impl Outside for Bridge {
             return false;
         };
         post(&resource.owner, |env, decoder| {
-            let reason = decoder.glance(env, machine, abort.reason);
+            let reason = decoder.reason(env, machine, abort.reason);
             let message = decoder.glance(env, machine, abort.message);
             let [sponsor, module, behaviour] = [abort.sponsor, abort.module, abort.behaviour]
                 .map(|atom| atoms::to_term(env, atom));
@@ -53,7 +53,7 @@ impl Outside for Bridge {
         });
     }
 
-    fn is_killed(&self, message: Value<'_>) -> bool {
+    fn is_killed(&self, message: VmTerm<'_>) -> bool {
         foreign::customer_of(message).is_some_and(Customer::is_killed)
     }
 
@@ -61,11 +61,11 @@ impl Outside for Bridge {
         self.questions.newest()
     }
 
-    fn begin_turn(&self, machine: &Machine, turn: TurnOutside<'_>) {
-        outside::begin(self, machine, turn);
+    fn begin_turn(&self, machine: &Machine, turn: TurnAway<'_>) {
+        desk::begin(self, machine, turn);
     }
 
-    fn call_off(&self, sponsor: Atom) {
+    fn call_off(&self, sponsor: VmAtom) {
         self.close_desk(sponsor);
     }
 

@@ -7,10 +7,10 @@ use crate::held::foreign::{
 use crate::held::order::compare;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::machine::Refusal;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef, Messages, CARRIED};
-use mote_vm::{Term as Value, View};
+use mote_vm::{Term as VmTerm, View};
 use rustler::sys::{enif_compare, enif_make_int64};
 use rustler::Encoder;
 use std::any::Any;
@@ -30,7 +30,7 @@ impl Foreign for Process {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
+    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
         let mut became = Delivery::Dead;
         let told = &mut |delivery, _| became = delivery;
         mail::send(machine, &self.0, std::iter::once(message), told);
@@ -59,10 +59,10 @@ impl Foreign for Abroad {
     fn is_address(&self) -> bool {
         true
     }
-    fn outside(&self) -> usize {
+    fn external_bytes(&self) -> usize {
         CARRIED + NURSED
     }
-    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
+    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
         mail::send_abroad(machine, &self.0, message)
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
@@ -77,7 +77,7 @@ impl Foreign for Opaque {
     fn class(&self) -> Class {
         self.class
     }
-    fn outside(&self) -> usize {
+    fn external_bytes(&self) -> usize {
         CARRIED + self.bytes
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
@@ -109,7 +109,7 @@ impl Foreign for LongBinary {
     fn bytes(&self) -> Option<&[u8]> {
         Some(self.bytes)
     }
-    fn outside(&self) -> usize {
+    fn external_bytes(&self) -> usize {
         CARRIED + ENVIRONMENT + self.kept
     }
     fn as_any(&self) -> &dyn Any {
@@ -121,7 +121,7 @@ impl Foreign for Awaiting {
     fn class(&self) -> Class {
         Class::Address
     }
-    fn outside(&self) -> usize {
+    fn external_bytes(&self) -> usize {
         CARRIED + CUSTOMER
     }
     // What a killed future stands for has not begun, or sees here that nobody wants it any more.
@@ -129,7 +129,7 @@ impl Foreign for Awaiting {
         let customer = self.customer();
         !customer.is_future() || customer.is_open()
     }
-    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
+    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
         let customer = self.customer();
         if let Some(to) = passed_on(message) {
             if let View::Address(actor) = to.view() {
@@ -142,6 +142,9 @@ impl Foreign for Awaiting {
             false => Delivery::Dead,
         }
     }
+    fn too_large(&self, machine: &dyn Carrier) {
+        self.customer().too_large(machine);
+    }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
@@ -152,7 +155,7 @@ impl Foreign for Awaiting {
 
 /// To whom a directory's shard passes a question on, if that is no answer but its note of it
 /// (lib/mote/behaviour/directory.ex).
-fn passed_on(message: Value<'_>) -> Option<Value<'_>> {
+fn passed_on(message: VmTerm<'_>) -> Option<VmTerm<'_>> {
     let View::Tuple(elements) = message.view() else {
         return None;
     };
@@ -190,10 +193,10 @@ impl Foreign for Elsewhere {
     fn is_address(&self) -> bool {
         true
     }
-    fn outside(&self) -> usize {
+    fn external_bytes(&self) -> usize {
         CARRIED + ENVIRONMENT + ADDRESS
     }
-    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
+    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
         let Some(there) = self.machine.running() else {
             return Delivery::Dead;
         };
@@ -206,12 +209,12 @@ impl Foreign for Elsewhere {
             Err(_) => Delivery::Dead,
         }
     }
-    fn on(&self, sponsor: Atom) -> Option<ForeignRef> {
+    fn on(&self, sponsor: VmAtom) -> Option<ForeignRef> {
         let term = OwnTerm::make(|env| {
             let sponsor = atoms::to_term(env, sponsor);
             self.term.to(env).map_put(names::sponsor(), sponsor).ok()
         })?;
-        let sponsor = Some(sponsor).filter(|name| *name != Atom::NIL);
+        let sponsor = Some(sponsor).filter(|name| *name != VmAtom::NIL);
         let (machine, key) = (self.machine.clone(), self.key);
         Some(Arc::new(Elsewhere::new(term, machine, key, sponsor)))
     }

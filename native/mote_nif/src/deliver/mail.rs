@@ -25,7 +25,7 @@ use crate::term::own_term::OwnTerm;
 use crate::term::send::send_as_nobody;
 use mote_vm::boundary::outbox::{Letters, Part};
 use mote_vm::values::foreign::{Carrier, Delivery};
-use mote_vm::Term as Value;
+use mote_vm::Term as VmTerm;
 use parking_lot::MutexGuard;
 use rustler::sys::ErlNifTerm;
 use rustler::thread::is_scheduler_thread;
@@ -40,7 +40,7 @@ const RUSH: usize = 16;
 const RUSH_TIME: Duration = Duration::from_micros(50);
 
 /// Messages that are written while others wait: a microsecond or two.
-const AT_ONCE: usize = 64;
+const MESSAGES_AT_ONCE: usize = 64;
 
 /// Messages that the postman sends in one call: a tenth of a millisecond or two.
 pub const ROUND: usize = 1_000;
@@ -57,23 +57,23 @@ struct SendingRate {
 }
 
 thread_local! {
-    static PACE: Cell<SendingRate> = const { Cell::new(SendingRate { count: 0, since: None, rush: false }) };
+    static RATE: Cell<SendingRate> = const { Cell::new(SendingRate { count: 0, since: None, rush: false }) };
 }
 
 /// Whether this thread is in a rush with that many more messages. For occasional messages the clock is not read.
 fn rushes(count: usize) -> bool {
-    let mut pace = PACE.get();
-    pace.count += count;
-    let full = pace.count >= RUSH;
-    if full || pace.rush {
+    let mut rate = RATE.get();
+    rate.count += count;
+    let full = rate.count >= RUSH;
+    if full || rate.rush {
         let now = Instant::now();
-        pace.rush = pace.since.is_some_and(|since| now - since < RUSH_TIME);
+        rate.rush = rate.since.is_some_and(|since| now - since < RUSH_TIME);
         if full {
-            (pace.count, pace.since) = (0, Some(now));
+            (rate.count, rate.since) = (0, Some(now));
         }
     }
-    PACE.set(pace);
-    pace.rush || count >= RUSH
+    RATE.set(rate);
+    rate.rush || count >= RUSH
 }
 
 /// The mail of a machine.
@@ -86,7 +86,7 @@ pub fn of(machine: &dyn Carrier) -> Option<&Mail> {
 pub fn send<'m>(
     machine: &dyn Carrier,
     pid: &LocalPid,
-    messages: impl ExactSizeIterator<Item = Value<'m>>,
+    messages: impl ExactSizeIterator<Item = VmTerm<'m>>,
     told: &mut dyn FnMut(Delivery, u64),
 ) {
     match of(machine) {
@@ -118,7 +118,7 @@ pub fn is_waited_for_by(machine: &dyn Carrier, pid: &LocalPid) -> bool {
 }
 
 /// Has the postman send a message to a process of another node, of which nothing is known.
-pub fn send_abroad(machine: &dyn Carrier, pid: &OwnTerm, message: Value<'_>) -> Delivery {
+pub fn send_abroad(machine: &dyn Carrier, pid: &OwnTerm, message: VmTerm<'_>) -> Delivery {
     let postman = of(machine).and_then(|mail| mail.postman.get());
     outcome(postman.is_some_and(|postman| {
         post(postman, |env, decoder| {
@@ -128,7 +128,7 @@ pub fn send_abroad(machine: &dyn Carrier, pid: &OwnTerm, message: Value<'_>) -> 
     }))
 }
 
-fn send_one(machine: &dyn Carrier, pid: &LocalPid, message: Value<'_>) -> bool {
+fn send_one(machine: &dyn Carrier, pid: &LocalPid, message: VmTerm<'_>) -> bool {
     post(pid, |env, decoder| decoder.term(env, machine, message))
 }
 
@@ -163,13 +163,13 @@ impl Mail {
         &self,
         machine: &dyn Carrier,
         pid: &LocalPid,
-        mut messages: impl ExactSizeIterator<Item = Value<'m>>,
+        mut messages: impl ExactSizeIterator<Item = VmTerm<'m>>,
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         while messages.len() > 0 {
             let (mut count, mut declined) = (0, None);
             let mut entrance = self.entrance.lock();
-            for message in messages.by_ref().take(AT_ONCE) {
+            for message in messages.by_ref().take(MESSAGES_AT_ONCE) {
                 if !entrance.bag.letters.write(message) {
                     declined = Some(message);
                     break;

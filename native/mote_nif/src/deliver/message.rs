@@ -24,17 +24,17 @@ struct Scratch {
 }
 
 thread_local! {
-    static OUTBOX: RefCell<Option<Scratch>> = const { RefCell::new(None) };
+    static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
 }
 
 /// Sends what `build` makes, on any thread, as nobody. Whether the receiver is there.
 pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> bool {
-    OUTBOX.with(|outbox| {
+    SCRATCH.with(|scratch| {
         // Taken out, so that whatever runs meanwhile may send as well.
-        let taken = outbox.borrow_mut().take();
+        let taken = scratch.borrow_mut().take();
         let mut out = taken.unwrap_or_else(Scratch::new);
         let sent = out.send(pid, build);
-        *outbox.borrow_mut() = Some(out);
+        *scratch.borrow_mut() = Some(out);
         sent
     })
 }

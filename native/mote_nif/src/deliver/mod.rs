@@ -1,10 +1,10 @@
 pub mod answer;
 pub mod at_once;
 pub mod bridge;
-pub mod cell;
+pub mod desk;
+pub mod faulty;
 pub mod foreign;
+pub mod future_value;
 pub mod mail;
 pub mod message;
 pub mod outbox;
-pub mod outside;
-pub mod trap;

@@ -9,13 +9,13 @@ use crate::term::atoms::names;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT};
 use mote_vm::boundary::outbox::Posted;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, Messages};
-use mote_vm::Term as Value;
+use mote_vm::Term as VmTerm;
 use rustler::Encoder;
 use std::any::Any;
 use std::cmp::Ordering;
 
 /// Letters that are written while the reader waits: a microsecond or two.
-const AT_ONCE: usize = 64;
+const LETTERS_AT_ONCE: usize = 64;
 
 impl Writable {
     pub fn wake(&self) {
@@ -26,7 +26,7 @@ impl Writable {
     }
 
     /// A copy of a message; `None` when there is no memory for it.
-    fn copy(&self, message: Value<'_>, machine: &dyn Carrier) -> Option<Copied> {
+    fn copy(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Option<Copied> {
         let mut decoder = Decoder::for_what_waits();
         let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
         let charge = self.0.account.charge(ENVIRONMENT + decoder.size())?;
@@ -61,7 +61,7 @@ impl Foreign for Writable {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: Value<'_>, machine: &dyn Carrier) -> Delivery {
+    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
         let outbox = &self.0.outbox;
         let mut posted = outbox.post(|letters| letters.write(message));
         if posted == Posted::Declined {
@@ -88,7 +88,7 @@ impl Foreign for Writable {
         while messages.len() > 0 {
             let (mut wakes, mut written, mut refused, mut declined) = (false, 0, 0, None);
             let mut pen = self.0.outbox.pen();
-            for message in messages.by_ref().take(AT_ONCE) {
+            for message in messages.by_ref().take(LETTERS_AT_ONCE) {
                 match pen.post(|letters| letters.write(message)) {
                     Posted::Waits { wake } => {
                         wakes |= wake;

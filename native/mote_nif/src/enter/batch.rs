@@ -1,7 +1,7 @@
 //! Many messages in one call. They are written one after the other and enter together; the caller goes
 //! on with the rest.
 use crate::codec::budget::{spent, Means};
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::enter::target::refusal;
 use crate::held::machine::MachineResource;
 use crate::held::structs::{address_fields, Fields};
@@ -16,7 +16,7 @@ use rustler::{Atom, Term};
 pub const BATCH: usize = 1_000;
 /// With this many bytes outside of heaps they are enough: what enters together is refused together when there is no memory
 /// for all of it.
-const BATCH_OUTSIDE: usize = 128 << 10;
+const BATCH_EXTERNAL_BYTES: usize = 128 << 10;
 
 /// The address of a pair, or that it leads elsewhere.
 pub fn address_of(pair: Term<'_>) -> Result<Fields<'_>, Atom> {
@@ -90,13 +90,15 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Whether the message was written, and another may be.
     pub fn write(&mut self, message: Term<'a>) -> bool {
-        if self.letters.len() == BATCH || self.writer.builder.outside() >= BATCH_OUTSIDE {
+        if self.letters.len() == BATCH
+            || self.writer.builder.external_bytes() >= BATCH_EXTERNAL_BYTES
+        {
             self.why = names::more_left();
             return false;
         }
-        let mark = self.writer.builder.mark();
+        let position = self.writer.builder.position();
         if let Err(halt) = self.writer.term(message) {
-            self.writer.builder.rewind(mark);
+            self.writer.builder.rewind(position);
             self.why = match self.letters.is_empty() {
                 true => halt.into(),
                 false => names::more_left(),

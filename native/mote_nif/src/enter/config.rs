@@ -2,7 +2,6 @@
 use crate::held::foreign::{Abroad, Opaque, Process};
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::OwnTerm;
-use mote_vm::code::ir::OpaqueClass;
 use mote_vm::heap::pace::Stress;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Class, ForeignRef};
@@ -10,11 +9,11 @@ use rustler::{Atom, Term, TermType};
 use std::sync::Arc;
 
 /// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
-/// senders wait for room; and how many turns run outside at once, if they run there.
+/// senders wait for room; and how many turns are away at once, if they run outside of the machine.
 pub type SponsorTerm = (Name, usize, Vec<usize>, usize, bool, Option<usize>);
 
 pub fn sponsor_config(
-    (Name(name), threads, cores, inbox, patient, outside): SponsorTerm,
+    (Name(name), threads, cores, inbox, patient, most_away): SponsorTerm,
 ) -> SponsorConfig {
     SponsorConfig {
         name,
@@ -22,7 +21,7 @@ pub fn sponsor_config(
         cores,
         inbox,
         patient,
-        outside,
+        most_away,
     }
 }
 
@@ -37,7 +36,7 @@ pub fn stress_of(name: Atom) -> Stress {
 }
 
 /// A constant of another kind than the machine's own, as it would be in a message.
-pub fn foreign(_: OpaqueClass, bytes: &[u8]) -> Option<ForeignRef> {
+pub fn foreign(_: Class, bytes: &[u8]) -> Option<ForeignRef> {
     let mut class = None;
     let mut process = None;
     let term = OwnTerm::make(|env| {

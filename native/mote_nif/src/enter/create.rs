@@ -1,6 +1,6 @@
 //! What actors are made of.
 use crate::codec::budget::{spent, Means};
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::held::handle::Handle;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::{names, Name};
@@ -47,6 +47,31 @@ pub fn make<'a>(
     made.map_err(not_created)
 }
 
+/// Creates `count` actors that are alike, one behind the other: their keys, or why there are none.
+pub fn create_row_within<'a>(
+    env: Env<'a>,
+    resource: ResourceArc<MachineResource>,
+    behaviour: BehaviourParts,
+    captures: Term<'a>,
+    pinned: Term<'a>,
+    (count, means): (usize, Means<'a>),
+) -> Term<'a> {
+    let made = || {
+        let machine = resource.running().ok_or_else(names::stopped)?;
+        let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
+        let pinned = sponsor(machine, pinned)?;
+        let made = machine.create_row(&behaviour, pinned, captures, count);
+        made.map_err(not_created)
+    };
+    match made() {
+        Ok(keys) => {
+            let key = |key| Handle::new(resource.clone(), key).key(env);
+            keys.into_iter().map(key).collect::<Vec<_>>().encode(env)
+        }
+        Err(word) => word.encode(env),
+    }
+}
+
 /// Creates actors of one behaviour from a list of captures: their keys, the captures that are left, and why.
 pub fn create_many_within<'a>(
     env: Env<'a>,
@@ -80,7 +105,7 @@ fn make_many<'a>(
     let count = tuple_elements(first).len();
     let behaviour = behaviour(machine, kind, count)?;
     let pinned = sponsor(machine, pinned)?;
-    let mut writer = Writer::new(resource, machine, Means::first());
+    let mut writer = Writer::new(resource, machine, Means::first()).for_heap();
     let (mut parcels, mut rest, mut why) = (Vec::new(), list, names::ok());
     while let Some((captures, tail)) = list_cell(rest) {
         if parcels.len() == BATCH || tuple_elements(captures).len() != count {
@@ -123,7 +148,7 @@ pub fn prepare<'a>(
     means: Means<'a>,
 ) -> Result<(BehaviourVersion, Parcel), Atom> {
     let behaviour = behaviour(machine, kind, tuple_elements(captures).len())?;
-    let mut writer = Writer::new(resource, machine, means);
+    let mut writer = Writer::new(resource, machine, means).for_heap();
     writer.term(captures)?;
     writer.count_spent(captures.get_env());
     Ok((behaviour, writer.builder.finish()))

@@ -1,36 +1,36 @@
-//! What a turn outside has done, on its way in.
+//! What a turn has done while away, on its way in.
 //!
 //! What it has made, actors and timers, the machine has not made yet. In its effects stand, for an actor,
 //! `%Mote.Reference.Address{}`, whose id is a part of the number of the turn and the place among the actors, and for a timer a plain reference.
 use crate::codec::budget::Means;
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::codec::made::Made;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::{self, names};
 use crate::term::read::{self, list_cell, tuple_elements};
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::machine::{BehaviourVersion, Effect, Effects, Machine};
-use rustler::types::atom::Atom as BeamAtom;
+use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
 
 /// Why effects could not be taken: a word, or the behaviour that the machine does not have like that.
-pub enum Refused<'a> {
-    Word(BeamAtom),
+pub enum EffectsError<'a> {
+    Word(Atom),
     Behaviour(Term<'a>),
 }
 
-impl<'a> Refused<'a> {
+impl<'a> EffectsError<'a> {
     /// `word` or `{:load, behaviour}`.
     pub fn term(self, env: Env<'a>) -> Term<'a> {
         match self {
-            Refused::Word(word) => word.encode(env),
-            Refused::Behaviour(behaviour) => (names::load(), behaviour).encode(env),
+            EffectsError::Word(word) => word.encode(env),
+            EffectsError::Behaviour(behaviour) => (names::load(), behaviour).encode(env),
         }
     }
 }
 
 /// Reads the steps of a turn.
-struct Reader<'m, 'a> {
+struct StepReader<'m, 'a> {
     machine: &'m Machine,
     steps: Vec<Effect>,
     values: Vec<Term<'a>>,
@@ -44,12 +44,12 @@ pub fn effects<'a>(
     number: u64,
     (steps, become_next): (Term<'a>, Term<'a>),
     means: Means<'a>,
-) -> Result<Effects, Refused<'a>> {
+) -> Result<Effects, EffectsError<'a>> {
     let made = Made {
         number,
         ..Made::default()
     };
-    let mut reader = Reader {
+    let mut reader = StepReader {
         machine,
         steps: Vec::new(),
         values: Vec::new(),
@@ -60,14 +60,14 @@ pub fn effects<'a>(
     while let Some((step, tail)) = list_cell(rest) {
         // Each has at least as many values, which are written later.
         if reader.steps.len() == means.budget {
-            return Err(Refused::Word(names::big()));
+            return Err(EffectsError::Word(names::big()));
         }
         let parts: Vec<Term<'a>> = elements(step);
         reader.step(&parts)?;
         rest = tail;
     }
     reader.becomes(become_next)?;
-    let Reader {
+    let StepReader {
         steps,
         values,
         made,
@@ -76,11 +76,11 @@ pub fn effects<'a>(
     if steps.is_empty() {
         return Ok(Effects::default());
     }
-    let mut writer = Writer::new(resource, machine, means);
+    let mut writer = Writer::new(resource, machine, means).for_heap();
     writer.made = made;
     let written = writer.all(&values);
     writer.count_spent(env);
-    written.map_err(|halt| Refused::Word(halt.into()))?;
+    written.map_err(|halt| EffectsError::Word(halt.into()))?;
     let values = Some(writer.builder.finish());
     Ok(Effects { steps, values })
 }
@@ -92,17 +92,17 @@ fn elements(tuple: Term<'_>) -> Vec<Term<'_>> {
     tuple_elements(tuple).iter().map(term).collect()
 }
 
-impl<'m, 'a> Reader<'m, 'a> {
-    fn step(&mut self, parts: &[Term<'a>]) -> Result<(), Refused<'a>> {
-        let bad = || Refused::Word(names::malformed());
+impl<'m, 'a> StepReader<'m, 'a> {
+    fn step(&mut self, parts: &[Term<'a>]) -> Result<(), EffectsError<'a>> {
+        let bad = || EffectsError::Word(names::malformed());
         let (kind, parts) = parts.split_first().ok_or_else(bad)?;
-        let kind: BeamAtom = kind.decode().map_err(|_| bad())?;
+        let kind: Atom = kind.decode().map_err(|_| bad())?;
         let step = match *parts {
             [_, behaviour, sponsor] if kind == names::create() => {
                 self.made.actors.push(self.count);
                 self.count += 1;
                 let sponsor = sponsor.is_atom().then(|| atoms::number(sponsor));
-                let sponsor = sponsor.filter(|name| *name != Atom::NIL);
+                let sponsor = sponsor.filter(|name| *name != VmAtom::NIL);
                 let (behaviour, captures) = self.behaviour(behaviour)?;
                 Effect::Create(behaviour, sponsor, captures)
             }
@@ -136,8 +136,8 @@ impl<'m, 'a> Reader<'m, 'a> {
         Ok(())
     }
 
-    fn becomes(&mut self, next: Term<'a>) -> Result<(), Refused<'a>> {
-        if next.is_atom() && atoms::number(next) == Atom::NIL {
+    fn becomes(&mut self, next: Term<'a>) -> Result<(), EffectsError<'a>> {
+        if next.is_atom() && atoms::number(next) == VmAtom::NIL {
             return Ok(());
         }
         let (behaviour, captures) = self.behaviour(next)?;
@@ -149,7 +149,7 @@ impl<'m, 'a> Reader<'m, 'a> {
     fn behaviour(
         &mut self,
         term: Term<'a>,
-    ) -> Result<(Option<BehaviourVersion>, usize), Refused<'a>> {
+    ) -> Result<(Option<BehaviourVersion>, usize), EffectsError<'a>> {
         if term.is_atom() {
             return Ok((None, 0));
         }
@@ -161,7 +161,7 @@ impl<'m, 'a> Reader<'m, 'a> {
             let (behaviour, hash) = self.machine.behaviour(module, name, captures.len())?;
             (hash == version).then_some((behaviour, captures))
         })();
-        let (behaviour, captures) = found.ok_or(Refused::Behaviour(term))?;
+        let (behaviour, captures) = found.ok_or(EffectsError::Behaviour(term))?;
         let count = captures.len();
         self.values.extend(captures);
         Ok((Some(behaviour), count))

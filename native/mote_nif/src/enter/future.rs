@@ -1,14 +1,15 @@
 //! Futures: a question whose answer is kept, and the environments that they belong to.
 use crate::codec::budget::Means;
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::codec::letters::letter;
 use crate::enter::create::{not_created, prepare};
 use crate::enter::target::refusal;
 use crate::held::aside::let_go;
-use crate::held::cell::{Cell, Content};
 use crate::held::foreign::Awaiting;
+use crate::held::future_value::{Content, FutureValue};
 use crate::held::machine::{sponsor, MachineResource};
 use crate::held::question::{Asker, Customer, Question};
+use crate::held::reason::Reason;
 use crate::term::atoms::{names, Name};
 use mote_vm::machine::LaunchError;
 use mote_vm::ActorRef;
@@ -89,7 +90,7 @@ pub fn future_within<'a>(
             let behaviour = (module, name, version);
             let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
             let (customer, asker) =
-                Customer::future(env.pid(), Cell::new(is_call), resource.clone());
+                Customer::future(env.pid(), FutureValue::new(is_call), resource.clone());
             let mut writer = Writer::new(&resource, machine, means);
             writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
             writer.term(request)?;
@@ -114,31 +115,28 @@ pub fn future_within<'a>(
     }
 }
 
-pub fn value_within<'a>(env: Env<'a>, future: &Asker, patient: bool) -> Term<'a> {
-    let Some(cell) = future.question().cell() else {
+pub fn value_within<'a>(env: Env<'a>, future: &Asker, may_take_long: bool) -> Term<'a> {
+    let Some(value) = future.question().future_value() else {
         return names::unknown().encode(env);
     };
     let failed = names::future_failed();
-    let term = match &mut *cell.content.lock() {
+    let term = match &mut *value.content.lock() {
         Content::Open(_) => return names::open().encode(env),
         Content::Plain(plain) => return (names::ok(), letter(env, plain)).encode(env),
-        Content::Value(_, true) if !patient => return names::big().encode(env),
+        Content::Value(_, true) if !may_take_long => return names::big().encode(env),
         Content::Value(term, _) => term.clone(),
-        Content::Failed(reason) => return (failed, *reason).encode(env),
-        Content::Aborted(reason) => {
-            return (failed, names::was_aborted(), reason.to(env)).encode(env)
-        }
+        Content::Failed(reason) => return (failed, reason.to(env)).encode(env),
     };
     (names::ok(), term.to(env)).encode(env)
 }
 
 pub fn kill(env: Env<'_>, question: &Question) -> bool {
-    let Some(cell) = question.cell() else {
+    let Some(value) = question.future_value() else {
         return false;
     };
     let mine = question.claim();
     if mine {
-        cell.fail_in(env, names::killed());
+        value.fail_in(env, Reason::Word(names::killed()));
     }
     mine
 }

@@ -1,10 +1,10 @@
 pub mod batch;
 pub mod config;
 pub mod create;
+pub mod desk;
 pub mod drain;
 pub mod effects;
 pub mod future;
-pub mod letter;
 pub mod question;
 pub mod room;
 pub mod target;

@@ -1,6 +1,6 @@
 //! Asking: the customer goes with the request, its other side to the process that asks.
 use crate::codec::budget::Means;
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::deliver::at_once;
 use crate::enter::target::Addressee;
 use crate::held::foreign::Awaiting;
@@ -129,9 +129,15 @@ fn put<'a>(
     }
 }
 
-pub fn answer_to<'a>(env: Env<'a>, customer: Option<&Customer>, value: Term<'a>) -> Atom {
-    match customer {
+pub fn answer_within<'a>(
+    env: Env<'a>,
+    customer: Term<'a>,
+    value: Term<'a>,
+    may_take_long: bool,
+) -> Atom {
+    match customer.try_get_resource::<Customer>() {
         None => names::unknown(),
+        Some(customer) if customer.is_future() && !may_take_long => names::big(),
         Some(customer) if !customer.claim() => names::closed(),
         Some(customer) => match customer.give_in(env, value) {
             true => names::ok(),

@@ -1,6 +1,6 @@
 //! Where a message goes, and why it was not accepted.
 use crate::codec::budget::Means;
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::held::handle::parse_key;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::names;

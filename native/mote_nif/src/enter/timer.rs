@@ -1,6 +1,6 @@
 //! Messages after some time.
 use crate::codec::budget::Means;
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::enter::target::Addressee;
 use crate::held::structs;
 use mote_vm::base::ids::TimerId;

@@ -21,17 +21,17 @@ use std::time::Duration;
 pub const FEW: usize = 1_000;
 
 /// How long the thread waits for another job.
-const PATIENCE: Duration = Duration::from_secs(10);
+const IDLE_AT_MOST: Duration = Duration::from_secs(10);
 
 type Errand = Box<dyn FnOnce() + Send>;
 
-struct Desk {
+struct Errands {
     jobs: VecDeque<Errand>,
     /// The thread is there, and looks again before it goes.
     attended: bool,
 }
 
-static DESK: Mutex<Desk> = Mutex::new(Desk {
+static ERRANDS: Mutex<Errands> = Mutex::new(Errands {
     jobs: VecDeque::new(),
     attended: false,
 });
@@ -48,10 +48,10 @@ impl Resource for Pin {}
 pub fn aside(job: impl FnOnce() + Send + 'static) {
     static PIN: OnceLock<ResourceArc<Pin>> = OnceLock::new();
     PIN.get_or_init(|| ResourceArc::new(Pin));
-    let mut desk = DESK.lock();
-    desk.jobs.push_back(Box::new(job));
-    let attended = std::mem::replace(&mut desk.attended, true);
-    drop(desk);
+    let mut errands = ERRANDS.lock();
+    errands.jobs.push_back(Box::new(job));
+    let attended = std::mem::replace(&mut errands.attended, true);
+    drop(errands);
     if attended {
         CALLED.notify_one();
         return;
@@ -85,11 +85,11 @@ fn run(job: Errand) {
 
 /// The next job; if there is none, nobody attends any more.
 fn next(patient: bool) -> Option<Errand> {
-    let mut desk = DESK.lock();
-    if patient && desk.jobs.is_empty() {
-        CALLED.wait_for(&mut desk, PATIENCE);
+    let mut errands = ERRANDS.lock();
+    if patient && errands.jobs.is_empty() {
+        CALLED.wait_for(&mut errands, IDLE_AT_MOST);
     }
-    let job = desk.jobs.pop_front();
-    desk.attended = job.is_some();
+    let job = errands.jobs.pop_front();
+    errands.attended = job.is_some();
     job
 }

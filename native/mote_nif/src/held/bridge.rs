@@ -3,7 +3,7 @@ use crate::held::desk::Desk;
 use crate::held::machine::{MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::foreign::Carrier;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -17,7 +17,7 @@ pub struct Bridge {
     pub reports: Arc<Reports>,
     /// What waits to be sent to processes.
     pub mail: Arc<Mail>,
-    desks: Mutex<FxHashMap<Atom, Arc<Desk>>>,
+    desks: Mutex<FxHashMap<VmAtom, Arc<Desk>>>,
 }
 
 impl Bridge {
@@ -33,17 +33,17 @@ impl Bridge {
     }
 
     /// The desk of a sponsor whose turns run outside.
-    pub fn desk(&self, sponsor: Atom) -> Arc<Desk> {
+    pub fn desk(&self, sponsor: VmAtom) -> Arc<Desk> {
         self.desks.lock().entry(sponsor).or_default().clone()
     }
 
     /// The same, if anybody has asked for it.
-    pub fn known_desk(&self, sponsor: Atom) -> Option<Arc<Desk>> {
+    pub fn known_desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
         self.desks.lock().get(&sponsor).cloned()
     }
 
     /// All of these.
-    pub fn known_desks(&self) -> Vec<(Atom, Arc<Desk>)> {
+    pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
         let desks = self.desks.lock();
         desks
             .iter()
@@ -52,7 +52,7 @@ impl Bridge {
     }
 
     /// The sponsor is gone.
-    pub fn close_desk(&self, sponsor: Atom) {
+    pub fn close_desk(&self, sponsor: VmAtom) {
         let desk = self.desks.lock().remove(&sponsor);
         if let Some(desk) = desk {
             desk.close();

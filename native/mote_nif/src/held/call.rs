@@ -56,7 +56,7 @@ enum Stage {
     Over,
 }
 
-/// See the head of this file. Nobody holds the lock for longer than it takes to move a few words.
+/// The answer of one call, as far as it has come. Nobody holds the lock for longer than it takes to move a few words.
 #[derive(Default)]
 pub struct Call(Mutex<Stage>);
 

@@ -1,31 +1,30 @@
-//! Where turns that run outside of the machine wait for workers, processes of the BEAM; one for each sponsor whose turns do.
+//! Where turns that run outside of the machine wait for workers, processes of the BEAM; one for each sponsor whose turns do. Who
+//! takes which turn is decided by [`Places`]; this file has its lock, clocks and messages.
 //!
 //! Invariants:
-//! 1. A turn is waiting or running, until it has ended once: whoever takes it out of `running` tells the machine how.
-//! 2. While turns wait, as many workers are `coming` to look: woken, or asked of the manager. `coming` is never more than there
-//!    are. One that dies on its way, or had died before it was woken, is made up for when the manager hears of it (`lost`), and
-//!    nowhere else: otherwise it would count twice.
-//! 3. What waits is charged to the machine's memory.
+//! 1. Nothing is sent, and nothing that was held is let go of, while the lock is held.
+//! 2. What waits is charged to the machine's memory.
+//! 3. Whoever takes a turn that may call any Elixir takes no other: its process is as clean as when it began.
 use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
 use crate::term::own_term::{Nursery, OwnTerm};
 use crate::term::send::send_as_nobody;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::outbox::Charge;
-use parking_lot::Mutex;
+use mote_vm::boundary::places::{Found, Places, Summons, TakenTurn};
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
-use rustler::types::atom::Atom as BeamAtom;
+use rustler::types::atom::Atom;
 use rustler::{LocalPid, Resource, ResourceArc};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a turn is one of.
+/// The behaviour that a turn belongs to.
 #[derive(Clone, Copy)]
 pub struct About {
-    pub module: Atom,
-    pub name: Atom,
+    pub module: VmAtom,
+    pub name: VmAtom,
     pub captures: usize,
     /// Whether it may call any Elixir.
     pub free: bool,
@@ -45,7 +44,6 @@ pub struct Waiting {
 
 /// A turn that a worker runs.
 pub struct Running {
-    worker: LocalPid,
     pub about: About,
     pub actor: ResourceArc<Handle>,
     since: Instant,
@@ -69,22 +67,13 @@ pub struct Figures {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Waiting>,
-    idle: Vec<LocalPid>,
-    running: FxHashMap<u64, Running>,
+    places: Places<LocalPid, Waiting, Running>,
     manager: Option<LocalPid>,
-    /// Workers that were woken or asked for and have not looked yet; and those that the manager has not heard of.
-    coming: usize,
-    asked: usize,
-    closed: bool,
-    figures: FxHashMap<(Atom, Atom), Figures>,
-}
-
-/// Who is to be told that a worker is needed.
-enum Told {
-    Nobody,
-    Worker(LocalPid),
-    Manager(LocalPid),
+    /// How long a turn may take, if it may not take any time.
+    timeout: Option<Duration>,
+    /// Workers whose turns nobody wants any more since it is closed.
+    left: Vec<LocalPid>,
+    figures: FxHashMap<(VmAtom, VmAtom), Figures>,
 }
 
 /// A turn that a worker has fetched.
@@ -96,14 +85,7 @@ pub struct Fetched {
     pub values: OwnTerm,
 }
 
-/// What a worker finds.
-pub enum Found {
-    Turn(Fetched),
-    Nothing,
-    Closed,
-}
-
-/// See the head of this file.
+/// One sponsor's desk: its places, with their lock, clocks and messages.
 pub struct Desk {
     state: Mutex<State>,
     /// Where turns are written. Workers fetch them in their order, so those that are neighbours go together.
@@ -122,118 +104,95 @@ impl Default for Desk {
     }
 }
 
-impl State {
-    /// One worker more, if one is needed.
-    fn call(&mut self) -> Told {
-        if self.waiting.len() <= self.coming {
-            return Told::Nobody;
-        }
-        self.coming += 1;
-        if let Some(worker) = self.idle.pop() {
-            return Told::Worker(worker);
-        }
-        self.asked += 1;
-        match self.manager {
-            Some(manager) if self.asked == 1 => Told::Manager(manager),
-            _ => Told::Nobody,
-        }
-    }
-}
-
 impl Desk {
     /// A turn waits.
     pub fn put(&self, turn: Waiting) {
         let mut state = self.state.lock();
-        if state.closed {
-            return;
-        }
-        state.waiting.push_back(turn);
-        let told = state.call();
-        drop(state);
-        self.tell(told);
+        let put = state.places.put(turn);
+        self.tell(state, put.as_ref().copied().unwrap_or(Summons::Nobody));
     }
 
-    fn tell(&self, told: Told) {
-        match told {
-            Told::Nobody => false,
-            Told::Manager(manager) => tell(&manager, names::workers()),
-            // If it has died: invariant 2.
-            Told::Worker(worker) => tell(&worker, names::comes()),
+    /// Tells whoever is called, without the lock.
+    fn tell(&self, state: MutexGuard<'_, State>, called: Summons<LocalPid>) {
+        let manager = state.manager;
+        drop(state);
+        match (called, manager) {
+            // If it has died, the manager hears of that.
+            (Summons::Worker(worker), _) => tell(&worker, names::comes()),
+            (Summons::Manager, Some(manager)) => tell(&manager, names::workers()),
+            (Summons::Manager, None) | (Summons::Nobody, _) => false,
         };
     }
 
-    /// The process that starts workers.
-    pub fn managed_by(&self, manager: LocalPid) {
+    /// The process that starts workers, and sees to turns that take longer than `timeout`.
+    pub fn managed_by(&self, manager: LocalPid, timeout: Option<Duration>) {
         let mut state = self.state.lock();
         state.manager = Some(manager);
-        if state.asked > 0 {
-            drop(state);
-            self.tell(Told::Manager(manager));
+        state.timeout = timeout;
+        if state.places.asked() > 0 {
+            self.tell(state, Summons::Manager);
         }
     }
 
     /// How many workers the manager is to start.
     pub fn take_asked(&self) -> usize {
-        std::mem::take(&mut self.state.lock().asked)
+        self.state.lock().places.take_asked()
     }
 
     /// The next turn for a worker, which waits otherwise; `comes`: it was woken, or has begun.
-    pub fn next(&self, worker: LocalPid, comes: bool) -> Found {
-        let mut state = self.state.lock();
-        if comes {
-            state.coming = state.coming.saturating_sub(1);
-        }
-        if state.closed {
-            return Found::Closed;
-        }
-        let Some(turn) = state.waiting.pop_front() else {
-            state.idle.push(worker);
-            return Found::Nothing;
-        };
-        let now = Instant::now();
-        let key = (turn.about.module, turn.about.name);
-        state.figures.entry(key).or_default().waited += now - turn.since;
-        let Waiting {
-            number,
-            about,
-            version,
-            actor,
-            values,
-            ..
-        } = turn;
-        // By a scheduler, which is to free it: the threads of a machine have no memory of the BEAM's to themselves.
-        let actor = ResourceArc::new(actor);
-        let running = Running {
-            worker,
-            about,
-            actor: actor.clone(),
-            since: now,
-        };
-        state.running.insert(number, running);
-        drop(state);
-        Found::Turn(Fetched {
-            number,
-            about,
-            version,
-            actor,
-            values,
-        })
+    pub fn next(&self, worker: LocalPid, comes: bool) -> Found<Fetched> {
+        let mut guard = self.state.lock();
+        let State {
+            places, figures, ..
+        } = &mut *guard;
+        let mut charge = None;
+        let found = places.next(worker, comes, |turn| {
+            let now = Instant::now();
+            let Waiting {
+                number,
+                about,
+                version,
+                actor,
+                since,
+                values,
+                _charge,
+            } = turn;
+            charge = Some(_charge);
+            let key = (about.module, about.name);
+            figures.entry(key).or_default().waited += now - since;
+            // By a scheduler, which is to free it: the threads of a machine have no memory of the BEAM's to themselves.
+            let actor = ResourceArc::new(actor);
+            TakenTurn {
+                number,
+                last: about.free,
+                running: Running {
+                    about,
+                    actor: actor.clone(),
+                    since: now,
+                },
+                fetched: Fetched {
+                    number,
+                    about,
+                    version,
+                    actor,
+                    values,
+                },
+            }
+        });
+        drop(guard);
+        drop(charge);
+        found
     }
 
     /// A worker that waits wants to end; whether it may: otherwise it has been woken.
     pub fn leave(&self, worker: LocalPid) -> bool {
-        let mut state = self.state.lock();
-        let at = state.idle.iter().position(|idle| *idle == worker);
-        if let Some(at) = at {
-            state.idle.remove(at);
-        }
-        at.is_some()
+        self.state.lock().places.leave(worker)
     }
 
     /// A turn has ended; whether that is the first end of it.
     pub fn end(&self, number: u64) -> bool {
         let mut state = self.state.lock();
-        let Some(running) = state.running.remove(&number) else {
+        let Some(running) = state.places.end(number) else {
             return false;
         };
         let ran = running.age();
@@ -250,39 +209,32 @@ impl Desk {
 
     /// Whether a turn is running.
     pub fn is_running(&self, number: u64) -> bool {
-        self.state.lock().running.contains_key(&number)
+        self.state.lock().places.is_running(number)
     }
 
     /// A worker is gone: the turn that it was running, which has not ended.
     pub fn lost(&self, worker: LocalPid) -> Option<u64> {
         let mut state = self.state.lock();
-        let running = state.running.iter();
-        let mut mine = running.filter(|(_, running)| running.worker == worker);
-        let number = mine.next().map(|(number, _)| *number);
-        let idle = state.idle.iter().position(|idle| *idle == worker);
-        match (number, idle) {
-            (Some(_), _) => {}
-            (None, Some(at)) => drop(state.idle.remove(at)),
-            // Invariant 2: on its way, or between two turns, and then one more may come than is needed.
-            (None, None) => state.coming = state.coming.saturating_sub(1),
-        }
-        let told = state.call();
-        drop(state);
-        self.tell(told);
+        let (number, called) = state.places.lost(worker);
+        self.tell(state, called);
         number
     }
 
-    /// The turns that have run for at least `timeout`, and the time after which there may be others.
-    pub fn overdue(&self, timeout: Duration) -> (Vec<(u64, LocalPid, bool)>, Duration) {
+    /// How long a turn may take; `None` where it may take any time.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.state.lock().timeout
+    }
+
+    /// The turns that have taken too long, and the time after which there may be others.
+    pub fn overdue(&self) -> (Vec<(u64, LocalPid)>, Duration) {
         let state = self.state.lock();
+        let timeout = state.timeout.unwrap_or(Duration::MAX);
         let now = Instant::now();
         let mut next = timeout;
         let mut over = Vec::new();
-        for (number, running) in &state.running {
+        for (number, worker, running) in state.places.running() {
             match timeout.checked_sub(now - running.since) {
-                None | Some(Duration::ZERO) => {
-                    over.push((*number, running.worker, running.about.free))
-                }
+                None | Some(Duration::ZERO) => over.push((number, worker)),
                 Some(left) => next = next.min(left),
             }
         }
@@ -290,36 +242,44 @@ impl Desk {
     }
 
     /// How many turns run, how many wait for a worker, and the one that has run longest.
-    pub fn look(&self) -> (usize, usize, Option<(Atom, Atom, Duration)>) {
+    pub fn look(&self) -> (usize, usize, Option<(VmAtom, VmAtom, Duration)>) {
         let state = self.state.lock();
-        let longest = state.running.values().min_by_key(|running| running.since);
+        let running = state.places.running();
+        let count = running.len();
+        let longest = running.map(|(_, _, running)| running);
+        let longest = longest.min_by_key(|running| running.since);
         let longest = longest.map(|r| (r.about.module, r.about.name, r.age()));
-        (state.running.len(), state.waiting.len(), longest)
+        (count, state.places.count_waiting(), longest)
     }
 
     /// Shows every turn that runs.
-    pub fn each(&self, show: impl FnMut(&Running)) {
-        self.state.lock().running.values().for_each(show);
+    pub fn each(&self, mut show: impl FnMut(&Running)) {
+        let state = self.state.lock();
+        let running = state.places.running();
+        running.for_each(|(_, _, running)| show(running));
     }
 
     /// What turns have taken since this was last asked, by behaviour.
-    pub fn take_figures(&self) -> Vec<((Atom, Atom), Figures)> {
+    pub fn take_figures(&self) -> Vec<((VmAtom, VmAtom), Figures)> {
         self.state.lock().figures.drain().collect()
     }
 
     /// No turn will be heard any more.
     pub fn close(&self) {
         let mut state = self.state.lock();
-        state.closed = true;
-        let waiting = std::mem::take(&mut state.waiting);
-        let running = std::mem::take(&mut state.running);
+        let rest = state.places.close();
+        let left = rest.running.iter().map(|(worker, _)| *worker);
+        state.left.extend(left);
         let manager = state.manager;
-        let told: Vec<LocalPid> = state.idle.drain(..).chain(manager).collect();
         drop(state);
-        drop((waiting, running));
-        for pid in told {
+        for pid in rest.idle.iter().copied().chain(manager) {
             tell(&pid, names::closed());
         }
+    }
+
+    /// The workers whose turns nobody has wanted any more since this is closed.
+    pub fn take_left(&self) -> Vec<LocalPid> {
+        std::mem::take(&mut self.state.lock().left)
     }
 }
 
@@ -333,7 +293,7 @@ pub struct DeskResource {
 impl Resource for DeskResource {}
 
 /// Sends a word. Whether the receiver is there.
-fn tell(pid: &LocalPid, word: BeamAtom) -> bool {
+fn tell(pid: &LocalPid, word: Atom) -> bool {
     // SAFETY: atoms belong to no environment, so they are alive in any.
     unsafe { send_as_nobody(pid, None, word.as_c_arg()) }
 }

@@ -3,11 +3,11 @@
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::TimerId;
 use mote_vm::values::foreign::{length, Class, ForeignRef};
 use mote_vm::values::handles::Key;
-use mote_vm::{Term as Value, View};
+use mote_vm::{Term as VmTerm, View};
 use rustler::sys::{enif_inspect_binary, enif_make_sub_binary, ErlNifBinary, ErlNifTerm};
 use rustler::{Env, LocalPid, ResourceArc, Term};
 use std::mem::MaybeUninit;
@@ -43,10 +43,10 @@ pub struct LongBinary {
 
 /// A customer, which waits for an answer.
 pub enum Awaiting {
-    /// A customer that has asked by a call. Only if Elixir sees it there is a resource, one for all that this stands for; and that
-    /// one sees to it then that somebody can answer.
+    /// A customer that has asked by a call. It gets a resource only when Elixir sees it. All copies share that resource, which
+    /// then guarantees an answer.
     Caller(Customer, OnceLock<ResourceArc<Customer>>),
-    /// Anybody else.
+    /// A customer that already has a resource.
     Known(ResourceArc<Customer>),
 }
 
@@ -55,7 +55,7 @@ pub struct Elsewhere {
     pub term: OwnTerm,
     pub machine: ResourceArc<MachineResource>,
     pub key: Key,
-    pub sponsor: Option<Atom>,
+    pub sponsor: Option<VmAtom>,
 }
 
 /// A timer of another machine.
@@ -152,7 +152,7 @@ impl Elsewhere {
         term: OwnTerm,
         machine: ResourceArc<MachineResource>,
         key: Key,
-        sponsor: Option<Atom>,
+        sponsor: Option<VmAtom>,
     ) -> Elsewhere {
         Elsewhere {
             term,
@@ -163,7 +163,7 @@ impl Elsewhere {
     }
 
     /// The sponsor that the address carries.
-    pub fn sponsor(&self) -> Option<Atom> {
+    pub fn sponsor(&self) -> Option<VmAtom> {
         self.sponsor
     }
 
@@ -187,11 +187,11 @@ pub fn is_customer(value: &ForeignRef) -> bool {
 }
 
 /// The customer, if that is a request.
-pub fn customer_of(message: Value<'_>) -> Option<&Customer> {
+pub fn customer_of(message: VmTerm<'_>) -> Option<&Customer> {
     let View::Tuple(elements) = message.view() else {
         return None;
     };
-    match elements.iter().next().map(Value::view) {
+    match elements.iter().next().map(VmTerm::view) {
         Some(View::Foreign(value)) => {
             let waiting: &Awaiting = value.as_any().downcast_ref()?;
             Some(waiting.customer())
@@ -204,7 +204,7 @@ pub fn customer_of(message: Value<'_>) -> Option<&Customer> {
 pub fn copied(value: &ForeignRef) -> usize {
     match value.as_any().is::<LongBinary>() {
         true => 0,
-        false => value.outside(),
+        false => value.external_bytes(),
     }
 }
 

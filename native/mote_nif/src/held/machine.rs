@@ -11,11 +11,11 @@ use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::Nursery;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::machine::Machine;
 use mote_vm::values::actor::SponsorId;
 use parking_lot::Mutex;
-use rustler::types::atom::Atom as BeamAtom;
+use rustler::types::atom::Atom;
 use rustler::{Env, LocalPid, Monitor, Resource, Term};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -113,21 +113,31 @@ impl MachineResource {
         machine.filter(|_| !self.joined.load(Acquire))
     }
 
-    /// The desk of a sponsor whose turns run outside.
-    pub fn desk(&self, sponsor: Atom) -> Option<Arc<Desk>> {
-        let bridge = self.running()?.outside().as_any();
-        Some(bridge.downcast_ref::<Bridge>()?.desk(sponsor))
+    /// The desk of a sponsor whose turns run outside, if there is a sponsor of that name.
+    pub fn desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
+        let machine = self.running()?;
+        let bridge: &Bridge = machine.embedder().as_any().downcast_ref()?;
+        let desk = bridge.desk(sponsor);
+        // In this order: who removes the sponsor from now on closes the desk after that.
+        if machine.sponsor(sponsor).is_none() {
+            bridge.close_desk(sponsor);
+            return None;
+        }
+        Some(desk)
     }
 
     /// The same, if anybody has asked for it.
-    pub fn known_desk(&self, sponsor: Atom) -> Option<Arc<Desk>> {
-        let bridge = self.machine.get()?.outside().as_any();
+    pub fn known_desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
+        let bridge = self.machine.get()?.embedder().as_any();
         bridge.downcast_ref::<Bridge>()?.known_desk(sponsor)
     }
 
     /// All of these.
-    pub fn known_desks(&self) -> Vec<(Atom, Arc<Desk>)> {
-        let bridge = self.machine.get().map(|machine| machine.outside().as_any());
+    pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
+        let bridge = self
+            .machine
+            .get()
+            .map(|machine| machine.embedder().as_any());
         let bridge = bridge.and_then(|bridge| bridge.downcast_ref::<Bridge>());
         bridge.map(Bridge::known_desks).unwrap_or_default()
     }
@@ -156,12 +166,12 @@ impl Resource for MachineResource {
 }
 
 /// The sponsor of a name in a running machine; none of `nil`.
-pub fn sponsor(machine: &Machine, name: Term<'_>) -> Result<Option<SponsorId>, BeamAtom> {
+pub fn sponsor(machine: &Machine, name: Term<'_>) -> Result<Option<SponsorId>, Atom> {
     if !name.is_atom() {
         return Err(names::no_sponsor());
     }
     match atoms::number(name) {
-        Atom::NIL => Ok(None),
+        VmAtom::NIL => Ok(None),
         name => machine
             .sponsor(name)
             .map(Some)

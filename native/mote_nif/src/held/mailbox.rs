@@ -23,7 +23,7 @@ pub struct Incoming {
     pub told: bool,
 }
 
-/// See the head of this file.
+/// One machine's outgoing mail: its postman, and what that has still to send.
 #[derive(Default)]
 pub struct Mail {
     pub postman: OnceLock<LocalPid>,

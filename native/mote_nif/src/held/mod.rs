@@ -1,13 +1,15 @@
 pub mod aside;
 pub mod bridge;
 pub mod call;
-pub mod cell;
 pub mod desk;
 pub mod foreign;
+pub mod future_value;
 pub mod handle;
+pub mod large_letter;
 pub mod machine;
 pub mod mailbox;
 pub mod order;
 pub mod outbox;
 pub mod question;
+pub mod reason;
 pub mod structs;

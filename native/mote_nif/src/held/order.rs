@@ -2,7 +2,7 @@
 use crate::held::foreign::{Abroad, Awaiting, Elsewhere, Opaque, Process, TimerElsewhere};
 use crate::held::outbox::Writable;
 use crate::term::own_term::OwnTerm;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::TimerId;
 use mote_vm::values::foreign::Foreign;
 use rustler::sys::{
@@ -38,7 +38,7 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
     } else if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         let (machine, key) = elsewhere.home();
         Err(Identity::Elsewhere(
-            elsewhere.sponsor().map(Atom::id),
+            elsewhere.sponsor().map(VmAtom::id),
             machine.as_c_arg() as usize,
             key.slot,
             key.serial,

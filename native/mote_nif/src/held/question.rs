@@ -5,15 +5,17 @@
 //! 1. A question is closed once, by the claimant of the answer or by an asker that gives up waiting; the claimant
 //!    answers.
 //! 2. An abort answers a question only if it aborts a turn of the actor that was asked, and that turn was given the
-//!    customer. Another actor that the customer was passed on to may be one of several that have it.
+//!    customer. Another actor that the customer was passed on to may be one of several that have it: its abort is kept, and
+//!    told when the promise is broken.
 //!    The shard of a directory says which actor it passes a question on to: that one counts as asked.
 use crate::held::call::Call;
-use crate::held::cell::Cell;
+use crate::held::future_value::FutureValue;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use mote_vm::values::handles::Key;
 use mote_vm::ActorRef;
+use parking_lot::Mutex;
 use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
@@ -65,11 +67,11 @@ const ANSWERED: u8 = 1;
 const CLOSED: u8 = 2;
 
 /// What becomes of an answer.
-pub enum Way {
+pub enum AnswerRoute {
     /// It is a message.
     Message,
     /// It is kept: a future.
-    Kept(Cell),
+    Kept(FutureValue),
     /// The call that has asked returns it, if it comes at once; otherwise it is a message.
     Returned(Call),
 }
@@ -79,39 +81,43 @@ pub struct Question {
     state: AtomicU8,
     /// The identity of the actor that the question was passed on to, if the actor that was asked has said so; otherwise 0.
     passed: AtomicUsize,
+    /// What to say if nobody is left who could answer: which turn was aborted last that was given the customer, if it was not
+    /// that of the actor that was asked.
+    lost: Mutex<Option<OwnTerm>>,
     questions: Arc<Questions>,
-    pub way: Way,
+    pub route: AnswerRoute,
 }
 
 impl Question {
-    fn new(questions: &Arc<Questions>, way: Way) -> Arc<Question> {
+    fn new(questions: &Arc<Questions>, route: AnswerRoute) -> Arc<Question> {
         questions.asked();
-        Question::open(questions, way)
+        Question::open(questions, route)
     }
 
     /// One that the caller counts.
-    fn open(questions: &Arc<Questions>, way: Way) -> Arc<Question> {
+    fn open(questions: &Arc<Questions>, route: AnswerRoute) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
             passed: AtomicUsize::new(0),
+            lost: Mutex::new(None),
             questions: questions.clone(),
-            way,
+            route,
         })
     }
 
     /// Where its answer is kept.
-    pub fn cell(&self) -> Option<&Cell> {
-        match &self.way {
-            Way::Kept(cell) => Some(cell),
-            Way::Message | Way::Returned(_) => None,
+    pub fn future_value(&self) -> Option<&FutureValue> {
+        match &self.route {
+            AnswerRoute::Kept(future) => Some(future),
+            AnswerRoute::Message | AnswerRoute::Returned(_) => None,
         }
     }
 
     /// The call that has asked.
     pub fn call(&self) -> Option<&Call> {
-        match &self.way {
-            Way::Returned(call) => Some(call),
-            Way::Message | Way::Kept(_) => None,
+        match &self.route {
+            AnswerRoute::Returned(call) => Some(call),
+            AnswerRoute::Message | AnswerRoute::Kept(_) => None,
         }
     }
 
@@ -147,6 +153,16 @@ impl Question {
     /// Whether that actor is asked instead.
     pub fn is_passed_to(&self, actor: ActorRef<'_>) -> bool {
         self.passed.load(Relaxed) == actor.identity()
+    }
+
+    /// Keeps what to say if nobody is left who could answer.
+    pub fn note_lost(&self, reason: OwnTerm) {
+        *self.lost.lock() = Some(reason);
+    }
+
+    /// Takes what was kept last.
+    pub fn take_lost(&self) -> Option<OwnTerm> {
+        self.lost.lock().take()
     }
 
     /// The asker's end of it. Returns the state that it was in.
@@ -220,7 +236,7 @@ pub enum Asked {
 /// The side that answers: one awaited answer.
 pub struct Customer {
     pub pid: LocalPid,
-    /// Of the message, where the way of the answer is one.
+    /// Of the message, where the route of the answer is one.
     tag: Option<OwnTerm>,
     pub question: Arc<Question>,
     pub machine: ResourceArc<MachineResource>,
@@ -235,7 +251,7 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
         asked: Key,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, Way::Message);
+        let question = Question::new(&machine.questions, AnswerRoute::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Actor(asked))
     }
@@ -246,7 +262,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, Way::Message);
+        let question = Question::new(&machine.questions, AnswerRoute::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
@@ -258,7 +274,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::open(&machine.questions, Way::Message);
+        let question = Question::open(&machine.questions, AnswerRoute::Message);
         machine.questions.inquired();
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
@@ -270,7 +286,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&Arc::default(), Way::Message);
+        let question = Question::new(&Arc::default(), AnswerRoute::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
@@ -278,10 +294,10 @@ impl Customer {
     /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.
     pub fn future(
         pid: LocalPid,
-        cell: Cell,
+        future: FutureValue,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, Way::Kept(cell));
+        let question = Question::new(&machine.questions, AnswerRoute::Kept(future));
         let asked = Asked::Launched(AtomicUsize::new(0));
         Customer::with(pid, None, question, machine, asked)
     }
@@ -289,7 +305,7 @@ impl Customer {
     /// A customer for a call in `pid` that asks the actor of a key and returns the answer itself. It has no resource yet:
     /// most are answered before Elixir ever sees them.
     pub fn calling(pid: LocalPid, machine: ResourceArc<MachineResource>, asked: Key) -> Customer {
-        let call = Way::Returned(Call::default());
+        let call = AnswerRoute::Returned(Call::default());
         Customer {
             pid,
             tag: None,
@@ -344,15 +360,15 @@ impl Customer {
 
     /// Whether the answer is kept.
     pub fn is_future(&self) -> bool {
-        self.question.cell().is_some()
+        self.question.future_value().is_some()
     }
 
     /// Whether it is a future that was killed; or a call that nobody refers to any more, since nobody could miss its
     /// effects.
     pub fn is_killed(&self) -> bool {
         let state = self.question.state.load(Acquire);
-        let cell = self.question.cell().filter(|_| state != OPEN);
-        cell.is_some_and(|cell| cell.is_killed(state == CLOSED))
+        let future = self.question.future_value().filter(|_| state != OPEN);
+        future.is_some_and(|future| future.is_killed(state == CLOSED))
     }
 
     /// Who asked.

@@ -6,7 +6,7 @@ use crate::held::question::Customer;
 use crate::term::atoms::{self, names};
 use crate::term::make::{bytes, map};
 use crate::term::read::{self, map_size};
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::{BehaviourName, TimerId};
 use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
@@ -15,7 +15,7 @@ use rustler::{Encoder, Env, ResourceArc, Term};
 /// What a map says it is.
 pub enum Struct {
     /// The address of an actor, and the sponsor that it carries.
-    Address(ResourceArc<MachineResource>, Key, Option<Atom>),
+    Address(ResourceArc<MachineResource>, Key, Option<VmAtom>),
     /// A customer, which waits for an answer.
     Customer(ResourceArc<Customer>),
     /// Where a process takes messages in batches.
@@ -56,7 +56,7 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
 pub struct Fields<'a> {
     pub machine: Term<'a>,
     pub key: Key,
-    pub sponsor: Option<Atom>,
+    pub sponsor: Option<VmAtom>,
 }
 
 /// The fields of an address; none of anything else.
@@ -68,7 +68,7 @@ pub fn address_fields(map: Term<'_>) -> Option<Fields<'_>> {
     Some(Fields {
         machine: read::get(map, names::machine())?,
         key: parse_key(read::get(map, names::key())?)?,
-        sponsor: Some(atoms::number(sponsor)).filter(|name| *name != Atom::NIL),
+        sponsor: Some(atoms::number(sponsor)).filter(|name| *name != VmAtom::NIL),
     })
 }
 
@@ -84,9 +84,9 @@ pub fn address<'a>(
     env: Env<'a>,
     machine: &ResourceArc<MachineResource>,
     key: Term<'a>,
-    sponsor: Option<Atom>,
+    sponsor: Option<VmAtom>,
 ) -> Term<'a> {
-    let sponsor = atoms::to_term(env, sponsor.unwrap_or(Atom::NIL));
+    let sponsor = atoms::to_term(env, sponsor.unwrap_or(VmAtom::NIL));
     map(
         env,
         [
@@ -106,7 +106,7 @@ pub fn behaviour<'a>(
     captures: Term<'a>,
 ) -> Term<'a> {
     let name = atoms::to_term(env, behaviour.name);
-    if behaviour.module == Atom::NIL {
+    if behaviour.module == VmAtom::NIL {
         return name;
     }
     map(

@@ -89,6 +89,10 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
         .collect();
     let beam = resource.known_desk(info.name);
     let (running, at_desk, longest) = beam.as_ref().map(|desk| desk.look()).unwrap_or_default();
+    let timeout = beam.as_ref().map(|desk| match desk.timeout() {
+        Some(timeout) => (timeout.as_millis() as u64).encode(env),
+        None => names::infinity().encode(env),
+    });
     let longest = longest.map(|(module, name, age)| {
         let behaviour = [module, name].map(|atom| atoms::to_term(env, atom));
         let about = [
@@ -101,6 +105,7 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
         env,
         &[
             ("beam", beam.is_some().encode(env)),
+            ("timeout", timeout.encode(env)),
             ("running", running.encode(env)),
             ("longest", longest.encode(env)),
             ("started", (started.as_nanos() as u64).encode(env)),

@@ -7,7 +7,7 @@ use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::held::structs;
 use crate::term::atoms::{self, names};
-use mote_vm::base::atom::Atom as Name;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::BehaviourName;
 use mote_vm::look::graph::{Edge, Graph, GraphNode};
 use mote_vm::look::survey::Survey;
@@ -100,7 +100,7 @@ pub fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
         let behaviour =
             structs::behaviour(env, machine, seen.behaviour, make_tuple(env, &captures));
         let sponsor = atoms::to_term(env, seen.sponsor);
-        let pinned = atoms::to_term(env, seen.pinned.unwrap_or(Name::NIL));
+        let pinned = atoms::to_term(env, seen.pinned.unwrap_or(VmAtom::NIL));
         let figures = (seen.queued, seen.bytes, seen.complete);
         customer.tagged(env, (behaviour, sponsor, pinned, figures).encode(env))
     });

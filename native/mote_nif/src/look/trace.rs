@@ -7,10 +7,10 @@ use crate::term::make;
 use crate::term::own_term::OwnTerm;
 use crate::term::pattern::Pattern;
 use mote_vm::base::ids::BehaviourName;
-use mote_vm::look::trace::Witness;
-use mote_vm::look::turn::{Created, SeenOutcome, TurnSeen};
 use mote_vm::values::foreign::Carrier;
-use mote_vm::{Origin, Term as Value};
+use mote_vm::watching::shown_turn::{Created, SeenOutcome, TurnSeen};
+use mote_vm::watching::trace::Witness;
+use mote_vm::{Origin, Term as VmTerm};
 use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, LocalPid, Term};
 
@@ -22,7 +22,7 @@ pub struct ProcessWitness {
 }
 
 impl Witness for ProcessWitness {
-    fn wants(&self, message: Value<'_>) -> bool {
+    fn wants(&self, message: VmTerm<'_>) -> bool {
         let pattern = self.pattern.as_ref();
         pattern.is_none_or(|pattern| pattern.matches(message))
     }
@@ -125,14 +125,14 @@ struct Maker<'m, 'a> {
 }
 
 impl<'a> Maker<'_, 'a> {
-    fn value<'v, O: Origin<'v>>(&mut self, value: Value<'v, O>) -> Term<'a> {
+    fn value<'v, O: Origin<'v>>(&mut self, value: VmTerm<'v, O>) -> Term<'a> {
         self.decoder.glance(self.env, self.machine, value)
     }
 
     fn behaviour<'v, O: Origin<'v>>(
         &mut self,
         name: BehaviourName,
-        captures: &[Value<'v, O>],
+        captures: &[VmTerm<'v, O>],
     ) -> Term<'a> {
         let captures: Vec<_> = captures.iter().map(|value| self.value(*value)).collect();
         structs::behaviour(

@@ -1,6 +1,6 @@
 //! Actors: creating them, sending to them.
 use crate::codec::budget::Means;
-use crate::enter::create::{create_many_within, create_within};
+use crate::enter::create::{create_many_within, create_row_within, create_within};
 use crate::enter::target::send_within;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::Name;
@@ -32,6 +32,32 @@ fn create_many<'a>(
     sponsor: Term<'a>,
 ) -> Term<'a> {
     create_many_within(env, machine, (module, name, version), captures, sponsor)
+}
+
+/// Creates `count` actors that are alike, and lie one behind the other: the keys of their addresses, or why there are none, as of
+/// `create`. On a dirty scheduler, since there may be many.
+#[allow(clippy::too_many_arguments)] // What a NIF takes.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn create_row<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    module: Name,
+    name: Name,
+    version: u64,
+    captures: Term<'a>,
+    sponsor: Term<'a>,
+    count: usize,
+    kept: Term<'a>,
+) -> Term<'a> {
+    let rest = (count, Means::dirty(kept));
+    create_row_within(
+        env,
+        machine,
+        (module, name, version),
+        captures,
+        sponsor,
+        rest,
+    )
 }
 
 in_three_forms! {

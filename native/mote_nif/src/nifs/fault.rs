@@ -1,8 +1,8 @@
 //! A fault on purpose, for the tests of what a fault does.
-use crate::deliver::trap::Trap;
+use crate::deliver::faulty::FaultyCustomer;
 use crate::enter::target::Addressee;
 use crate::term::atoms::names;
-use mote_vm::base::atom::Atom as Name;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::parcel::Builder;
 use rustler::{Atom, Term};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ fn send_trap<'a>(machine: Term<'a>, key: Term<'a>, sponsor: Term<'a>) -> Atom {
     let sent = Addressee::find((machine, key, sponsor)).and_then(|target| {
         let mut builder = Builder::new();
         builder.tuple(2);
-        builder.foreign(Arc::new(Trap));
-        builder.atom(Name::NIL);
+        builder.foreign(Arc::new(FaultyCustomer));
+        builder.atom(VmAtom::NIL);
         target.send(builder.finish())
     });
     sent.err().unwrap_or_else(names::ok)

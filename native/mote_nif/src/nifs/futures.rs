@@ -1,13 +1,13 @@
 //! Futures: a question whose answer is kept, for any process to look at, as often as it likes.
 //!
 //! A future is a [`Customer`](crate::held::question::Customer) like any other to the machine. Its answer goes to no
-//! mailbox but into a [`Cell`](crate::held::cell::Cell); callers that wait for it are customers of their own, which are told
-//! when it is there.
+//! mailbox but into a [`FutureValue`](crate::held::future_value::FutureValue); callers that wait for it are customers of
+//! their own, which are told when it is there.
 use crate::codec::budget::Means;
-use crate::deliver::cell::send_to;
+use crate::deliver::future_value::send_to;
 use crate::enter::future::{future_within, kill, value_within, Environment};
 use crate::enter::question::inquiry;
-use crate::held::cell::Content;
+use crate::held::future_value::Content;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
 use crate::term::atoms::{names, Name};
@@ -38,23 +38,19 @@ in_three_forms! {
     ) |env, means| future_within(env, machine, behaviour, (sponsor, environment), request, means)
 }
 
-/// What a future holds: `:open`, `{:ok, value}`, `{:failed, reason}`, `{:failed, :aborted, reason}`, or `:big` when it
-/// takes long to copy.
-#[rustler::nif]
-fn future_value<'a>(env: Env<'a>, future: &Asker) -> Term<'a> {
-    value_within(env, future, false)
-}
-
-#[rustler::nif(schedule = "DirtyCpu")]
-fn future_value_big<'a>(env: Env<'a>, future: &Asker) -> Term<'a> {
-    value_within(env, future, true)
+in_normal_and_dirty_form! {
+    /// What a future holds: `:open`, `{:ok, value}`, `{:failed, reason}`, `{:failed, :aborted, reason}`, or `:big` when it
+    /// takes long to copy.
+    future_value, future_value_big (
+        future: &Asker
+    ) |env, may_take_long| value_within(env, future, may_take_long)
 }
 
 /// Whether a future holds something.
 #[rustler::nif]
 fn future_finished(future: &Asker) -> bool {
-    let cell = future.question().cell();
-    cell.is_some_and(|cell| !matches!(*cell.content.lock(), Content::Open(_)))
+    let value = future.question().future_value();
+    value.is_some_and(|value| !matches!(*value.content.lock(), Content::Open(_)))
 }
 
 /// Waits in the calling process until a future holds something: it gets `{tag, :ok}` then, unless it cancels what this
@@ -62,10 +58,10 @@ fn future_finished(future: &Asker) -> bool {
 #[rustler::nif]
 fn future_wait<'a>(env: Env<'a>, machine: Term<'a>, future: &Asker, tag: Term<'a>) -> Term<'a> {
     inquiry(env, machine, tag, |customer| {
-        let Some(cell) = future.question().cell() else {
+        let Some(value) = future.question().future_value() else {
             return Err(names::unknown());
         };
-        let mut content = cell.content.lock();
+        let mut content = value.content.lock();
         if let Content::Open(waiting) = &mut *content {
             // Those who have given up do not pile up.
             if waiting.len() == waiting.capacity() {

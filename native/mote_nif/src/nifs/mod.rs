@@ -2,7 +2,8 @@
 //!
 //! A function that takes a term has up to three forms. The first, for normal schedulers, returns `:big` if the term is too large
 //! for them, and `:long` if it contains a long binary. The second is also told what these binaries keep alive
-//! (codec/encode.rs). The third, for dirty schedulers, may be told that or not.
+//! (codec/encode.rs). The third, for dirty schedulers, may be told that or not. A function that copies what it takes or returns has
+//! two: the first returns `:big` if that would take too long on a normal scheduler.
 
 /// A function in the two forms for normal schedulers, which differ in the [`Means`](crate::codec::budget::Means) that they
 /// write a term with. The text is the name that both have in Elixir.
@@ -38,16 +39,35 @@ macro_rules! in_three_forms {
     };
 }
 
+/// A function in a form for normal and one for dirty schedulers, which are told whether they may take long.
+macro_rules! in_normal_and_dirty_form {
+    ($(#[$about:meta])* $first:ident, $big:ident ($($args:tt)*) |$env:ident, $may_take_long:ident| $body:expr) => {
+        $(#[$about])*
+        #[rustler::nif]
+        fn $first<'a>(env: Env<'a>, $($args)*) -> Term<'a> {
+            let ($env, $may_take_long) = (env, false);
+            $body
+        }
+
+        #[rustler::nif(schedule = "DirtyCpu")]
+        fn $big<'a>(env: Env<'a>, $($args)*) -> Term<'a> {
+            let ($env, $may_take_long) = (env, true);
+            $body
+        }
+    };
+}
+
 pub mod actors;
 pub mod batches;
+pub mod desks;
 pub mod drains;
 pub mod fault;
 pub mod futures;
 pub mod machines;
 pub mod mail;
 pub mod outboxes;
-pub mod outside;
 pub mod questions;
+pub mod remarks;
 pub mod room;
 pub mod surveys;
 pub mod timers;

@@ -1,7 +1,7 @@
 //! Outboxes: where a process takes what actors have sent it in batches, after one wake-up.
 use crate::codec::budget::{spent, NORMAL};
 use crate::codec::letters::build;
-use crate::enter::letter::LargeLetter;
+use crate::held::large_letter::LargeLetter;
 use crate::held::machine::MachineResource;
 use crate::held::outbox::{OutboxResource, Writable};
 use crate::held::structs;
@@ -101,7 +101,7 @@ fn outbox_info<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>) -> Term<'a
         info.waiting,
         info.received,
         info.overflowed,
-        // Who could write to it has ended.
+        // The machine whose actors could write to it has ended.
         info.closed || outbox.machine.running().is_none(),
     )
         .encode(env)

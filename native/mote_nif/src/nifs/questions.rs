@@ -1,10 +1,10 @@
 //! Questions: whoever asks waits for one message, and gets no other, however late an answer comes.
 use crate::codec::budget::Means;
-use crate::enter::question::{answer_to, ask_within, call_within, wait_within};
+use crate::enter::question::{answer_within, ask_within, call_within, wait_within};
 use crate::held::machine::MachineResource;
-use crate::held::question::{Asker, Closed, Customer};
+use crate::held::question::{Asker, Closed};
 use crate::term::atoms::names;
-use rustler::{Atom, Encoder, Env, Term};
+use rustler::{Encoder, Env, Term};
 
 in_two_forms! {
     /// Sends `{customer, request}` for a process that waits for the answer at once, and runs the turns itself while the
@@ -35,7 +35,7 @@ in_three_forms! {
     /// Sends `{customer, request}` for a process that does something else meanwhile; answers with what can cancel it, or why
     /// not, as above. The process gets one message, `{tag, answer}` or `{tag, :mote_failed, reason}`, unless it cancels
     /// first; the reason is `{:aborted, module, behaviour, reason}` if the turn was aborted that was given the question.
-    ask_async, ask_async_again, ask_big as "ask_async" (
+    ask_async, ask_async_again, ask_async_big as "ask_async" (
         machine: Term<'a>,
         key: Term<'a>,
         sponsor: Term<'a>,
@@ -61,17 +61,11 @@ fn cancelled(asker: &Asker) -> bool {
     asker.is_closed()
 }
 
-/// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when
-/// that is no customer, `:big` when the answer is to be kept, for that copies it, whatever its size.
-#[rustler::nif]
-fn answer<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
-    match customer.try_get_resource::<Customer>() {
-        Some(customer) if customer.is_future() => names::big(),
-        customer => answer_to(env, customer, value),
-    }
-}
-
-#[rustler::nif(schedule = "DirtyCpu")]
-fn answer_big<'a>(env: Env<'a>, customer: Term<'a>, value: Term<'a>) -> Atom {
-    answer_to(env, customer.try_get_resource(), value)
+in_normal_and_dirty_form! {
+    /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when
+    /// that is no customer, `:big` when the answer is to be kept, for that copies it, whatever its size.
+    answer, answer_big (
+        customer: Term<'a>,
+        value: Term<'a>
+    ) |env, may_take_long| answer_within(env, customer, value, may_take_long).encode(env)
 }

@@ -1,6 +1,6 @@
 //! Waiting for room in a sponsor.
 use crate::codec::budget::Means;
-use crate::codec::encode::Encoder as Writer;
+use crate::codec::encode::Writer;
 use crate::enter::room::{Admission, Hope, PlaceInLine};
 use crate::enter::target::Addressee;
 use crate::held::machine::MachineResource;

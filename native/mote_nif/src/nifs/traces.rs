@@ -7,12 +7,12 @@ use crate::look::trace::{turn, ProcessWitness};
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::OwnTerm;
 use crate::term::pattern::Pattern;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::look::pause::StepError;
-use mote_vm::look::trace::{Filter, Traced};
-use mote_vm::look::turn::TurnSeen;
 use mote_vm::machine::Machine;
-use rustler::{Atom as BeamAtom, Encoder, Env, LocalPid, ResourceArc, Term};
+use mote_vm::watching::shown_turn::TurnSeen;
+use mote_vm::watching::trace::{Filter, Traced};
+use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
 
 /// Shows turns to a process from now on: the number of the trace, or `:stopped`, `:unknown`. `filter` is `{module,
 /// behaviour, key, sponsor, pattern}`, each `nil` if it does not matter, the pattern in a tuple of one.
@@ -28,7 +28,7 @@ fn machine_trace<'a>(
         return names::stopped().encode(env);
     };
     let (module, behaviour, key, sponsor, pattern) = filter;
-    let given = |Name(name): Name| Some(name).filter(|name| *name != Atom::NIL);
+    let given = |Name(name): Name| Some(name).filter(|name| *name != VmAtom::NIL);
     let mut filter = Filter {
         module: given(module),
         behaviour: given(behaviour),
@@ -65,7 +65,7 @@ fn machine_trace_end<'a>(env: Env<'a>, machine: &MachineResource, number: u64) -
 
 /// Pauses or resumes: `:ok` or `:stopped`. Threads see it after their batch; all are woken, and there may be many.
 #[rustler::nif(schedule = "DirtyIo")]
-fn machine_pause(machine: &MachineResource, paused: bool) -> BeamAtom {
+fn machine_pause(machine: &MachineResource, paused: bool) -> Atom {
     match machine.running() {
         Some(running) if paused => running.pause(),
         Some(running) => running.resume(),
@@ -89,7 +89,7 @@ fn machine_step_turn<'a>(
     let Some(running) = resource.running() else {
         return names::stopped().encode(env);
     };
-    let sponsor = Some(sponsor.0).filter(|name| *name != Atom::NIL);
+    let sponsor = Some(sponsor.0).filter(|name| *name != VmAtom::NIL);
     inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
         let see = move |machine: &Machine, seen: Option<&TurnSeen<'_>>| {
@@ -116,7 +116,7 @@ fn machine_step_turn<'a>(
 
 /// Whether a pattern is one: `:ok` or `:no_pattern`.
 #[rustler::nif]
-fn check_pattern(pattern: Term<'_>) -> BeamAtom {
+fn check_pattern(pattern: Term<'_>) -> Atom {
     match Pattern::of(pattern) {
         Some(_) => names::ok(),
         None => names::no_pattern(),

@@ -3,11 +3,11 @@
 //! An atom's term is one word that is valid in every environment and for ever. The two tables below only grow; in
 //! front of each, every thread keeps the pairs that it used last.
 use crate::term::read::word_of;
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use rustler::sys::{enif_binary_to_term, enif_term_to_binary, ErlNifTerm};
-use rustler::types::atom::Atom as BeamAtom;
+use rustler::types::atom::Atom;
 use rustler::{Decoder, Env, Error, NifResult, OwnedBinary, Term};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -17,6 +17,10 @@ pub mod names {
     rustler::atoms! {
         ok,
         error,
+        asks,
+        takes_for_integer,
+        takes_for_float,
+        finds_out,
         nil,
         __struct__,
         address = "Elixir.Mote.Address",
@@ -35,6 +39,7 @@ pub mod names {
         wait,
         here,
         ignored,
+        infinity,
         create,
         send,
         sendx,
@@ -74,6 +79,7 @@ pub mod names {
         sponsor_exists,
         failed = "mote_failed",
         broken_promise,
+        answer_too_large,
         killed,
         open,
         future_failed = "failed",
@@ -113,14 +119,14 @@ pub mod names {
 const CACHED: usize = 256;
 
 thread_local! {
-    static BY_TERM: [Cell<(usize, Atom)>; CACHED] =
-        const { [const { Cell::new((0, Atom::NIL)) }; CACHED] };
-    static BY_NUMBER: [Cell<(usize, Atom)>; CACHED] =
-        const { [const { Cell::new((0, Atom::NIL)) }; CACHED] };
+    static BY_TERM: [Cell<(usize, VmAtom)>; CACHED] =
+        const { [const { Cell::new((0, VmAtom::NIL)) }; CACHED] };
+    static BY_NUMBER: [Cell<(usize, VmAtom)>; CACHED] =
+        const { [const { Cell::new((0, VmAtom::NIL)) }; CACHED] };
 }
 
 struct AtomTerms {
-    by_term: FxHashMap<usize, Atom>,
+    by_term: FxHashMap<usize, VmAtom>,
     /// By the atom's number; 0 where the term is not known yet.
     terms: Vec<usize>,
 }
@@ -134,7 +140,7 @@ fn term(word: usize) -> ErlNifTerm {
 
 /// An argument that is an atom.
 #[derive(Clone, Copy)]
-pub struct Name(pub Atom);
+pub struct Name(pub VmAtom);
 
 impl<'a> Decoder<'a> for Name {
     fn decode(term: Term<'a>) -> NifResult<Name> {
@@ -147,7 +153,7 @@ impl<'a> Decoder<'a> for Name {
 
 /// What this thread keeps, at hand: in a library, to find a thread's own takes longer than to look into it.
 #[derive(Clone, Copy)]
-pub struct AtomCache(*const [Cell<(usize, Atom)>; CACHED]);
+pub struct AtomCache(*const [Cell<(usize, VmAtom)>; CACHED]);
 
 impl AtomCache {
     /// Of the calling thread, which its place cannot leave.
@@ -157,7 +163,7 @@ impl AtomCache {
 
     /// The machine's atom of a term, if it is an atom that was met lately. No other term has the same word.
     #[inline(always)]
-    pub fn number(self, term: Term<'_>) -> Option<Atom> {
+    pub fn number(self, term: Term<'_>) -> Option<VmAtom> {
         let word = word_of(term.as_c_arg());
         // SAFETY: thread-locals that need no destructor live as long as their thread, where this stays.
         let (known, number) = unsafe { &*self.0 }[(word >> 6) % CACHED].get();
@@ -166,7 +172,7 @@ impl AtomCache {
 }
 
 /// The machine's atom of a term that must be an atom.
-pub fn number(atom: Term<'_>) -> Atom {
+pub fn number(atom: Term<'_>) -> VmAtom {
     let word = word_of(atom.as_c_arg());
     // Atoms are distinct from the sixth bit on.
     BY_TERM.with(|cache| {
@@ -182,18 +188,18 @@ pub fn number(atom: Term<'_>) -> Atom {
 }
 
 #[cold]
-fn number_of(atom: Term<'_>, word: usize) -> Atom {
+fn number_of(atom: Term<'_>, word: usize) -> VmAtom {
     if let Some(table) = &*TABLE.read() {
         if let Some(known) = table.by_term.get(&word) {
             return *known;
         }
     }
-    let number = Atom::new(&name(atom));
+    let number = VmAtom::new(&name(atom));
     remember(number, word);
     number
 }
 
-fn remember(number: Atom, word: usize) {
+fn remember(number: VmAtom, word: usize) {
     let mut table = TABLE.write();
     let table = table.get_or_insert_with(|| AtomTerms {
         by_term: FxHashMap::default(),
@@ -208,7 +214,7 @@ fn remember(number: Atom, word: usize) {
 }
 
 /// The term of the machine's atom.
-pub fn to_term<'a>(env: Env<'a>, atom: Atom) -> Term<'a> {
+pub fn to_term<'a>(env: Env<'a>, atom: VmAtom) -> Term<'a> {
     let word = BY_NUMBER.with(|cache| {
         let slot = &cache[atom.id() as usize % CACHED];
         let (word, known) = slot.get();
@@ -225,7 +231,7 @@ pub fn to_term<'a>(env: Env<'a>, atom: Atom) -> Term<'a> {
 }
 
 #[cold]
-fn term_of(env: Env<'_>, atom: Atom) -> usize {
+fn term_of(env: Env<'_>, atom: VmAtom) -> usize {
     if let Some(table) = &*TABLE.read() {
         match table.terms.get(atom.id() as usize) {
             Some(&word) if word != 0 => return word,
@@ -263,7 +269,7 @@ fn name(atom: Term<'_>) -> String {
 }
 
 fn make(env: Env<'_>, name: &str) -> ErlNifTerm {
-    if let Ok(atom) = BeamAtom::from_str(env, name) {
+    if let Ok(atom) = Atom::from_str(env, name) {
         return atom.as_c_arg();
     }
     let length = (name.len() as u16).to_be_bytes();

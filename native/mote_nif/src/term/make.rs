@@ -1,12 +1,12 @@
 //! Small terms: binaries, and maps of atom keys.
 use mote_vm::values::big::Big;
 use rustler::sys::enif_make_map_from_arrays;
-use rustler::types::atom::Atom as BeamAtom;
+use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, NewBinary, Term};
 use std::mem::MaybeUninit;
 
 /// A map of atom keys, which must be distinct.
-pub fn map<'a, const N: usize>(env: Env<'a>, entries: [(BeamAtom, Term<'a>); N]) -> Term<'a> {
+pub fn map<'a, const N: usize>(env: Env<'a>, entries: [(Atom, Term<'a>); N]) -> Term<'a> {
     let keys = entries.map(|(key, _)| key.as_c_arg());
     let values = entries.map(|(_, value)| value.as_c_arg());
     let mut map = MaybeUninit::uninit();

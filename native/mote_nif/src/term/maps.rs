@@ -13,7 +13,7 @@ use rustler::{Env, Term};
 use std::mem::MaybeUninit;
 
 /// As many entries the BEAM sorts without asking for anything.
-const AT_ONCE: usize = 32;
+const SORTED_BY_BEAM: usize = 32;
 
 /// What this many entries leave behind is not worth an environment.
 const BESIDE: usize = 200;
@@ -25,7 +25,7 @@ const STEP: usize = 16;
 pub fn make(env: Env<'_>, keys: &[ErlNifTerm], values: &[ErlNifTerm], weight: usize) -> ErlNifTerm {
     // SAFETY: no conditions.
     let native = unsafe { enif_thread_type() } != 0;
-    if keys.len() <= AT_ONCE || native {
+    if keys.len() <= SORTED_BY_BEAM || native {
         if let Some(map) = at_once(env.as_c_arg(), keys, values) {
             return map;
         }

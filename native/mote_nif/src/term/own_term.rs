@@ -40,7 +40,7 @@ impl Drop for OwnEnv {
     }
 }
 
-/// See the head of this file. A clone is the same term.
+/// A term of an environment that lives as long as any of its terms. A clone is the same term.
 #[derive(Clone)]
 pub struct OwnTerm {
     env: Arc<OwnEnv>,

@@ -4,15 +4,15 @@
 //! with its environment.
 use crate::term::atoms::{self, names};
 use crate::term::read::{integer, list_cell, small_integer, tuple_elements};
-use mote_vm::base::atom::Atom;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
-use mote_vm::{Term as Value, View};
+use mote_vm::{Term as VmTerm, View};
 use rustler::{Binary, Term, TermType};
 
 /// A part of a pattern: a tuple and a list's cell before what is in them.
 enum PatternPart {
     Anything,
-    Atom(Atom),
+    Atom(VmAtom),
     Integer(i64),
     /// The sign, and the limbs.
     Big(bool, Vec<u64>),
@@ -25,7 +25,7 @@ enum PatternPart {
     Cell,
 }
 
-/// See the head of this file.
+/// A pattern, taken apart: it holds no term.
 pub struct Pattern(Vec<PatternPart>);
 
 impl Pattern {
@@ -70,7 +70,7 @@ impl Pattern {
     }
 
     /// Whether a value is like that.
-    pub fn matches(&self, value: Value<'_>) -> bool {
+    pub fn matches(&self, value: VmTerm<'_>) -> bool {
         let mut rest = vec![value];
         self.0.iter().all(|part| {
             rest.pop()
@@ -81,7 +81,7 @@ impl Pattern {
 
 impl PatternPart {
     /// Whether a value is like that; what is in it is to be matched by the parts that follow.
-    fn matches<'m>(&self, value: Value<'m>, rest: &mut Vec<Value<'m>>) -> bool {
+    fn matches<'m>(&self, value: VmTerm<'m>, rest: &mut Vec<VmTerm<'m>>) -> bool {
         match (self, value.view()) {
             (PatternPart::Anything, _) | (PatternPart::EmptyList, View::EmptyList) => true,
             (PatternPart::Atom(atom), View::Atom(other)) => *atom == other,

@@ -5,7 +5,7 @@ use rustler::sys::{
     enif_get_int64, enif_get_list_cell, enif_get_map_size, enif_get_map_value, enif_get_tuple,
     enif_is_identical, ErlNifTerm,
 };
-use rustler::types::atom::Atom as BeamAtom;
+use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
 use std::mem::MaybeUninit;
 
@@ -71,7 +71,7 @@ pub fn word_of(term: ErlNifTerm) -> usize {
 }
 
 /// The value of an atom key of a map.
-pub fn get<'a>(map: Term<'a>, key: BeamAtom) -> Option<Term<'a>> {
+pub fn get<'a>(map: Term<'a>, key: Atom) -> Option<Term<'a>> {
     let env = map.get_env();
     let mut value = MaybeUninit::uninit();
     // SAFETY: atoms belong to every environment; the value is written on success and belongs to the map's.
@@ -121,7 +121,7 @@ pub fn small_integer(term: Term<'_>) -> Option<i64> {
 }
 
 /// Whether a map is a struct of that name.
-pub fn is_struct(map: Term<'_>, name: BeamAtom) -> bool {
+pub fn is_struct(map: Term<'_>, name: Atom) -> bool {
     let found = get(map, names::__struct__());
     found.is_some_and(|found| found.as_c_arg() == name.as_c_arg())
 }

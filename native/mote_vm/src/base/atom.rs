@@ -118,8 +118,8 @@ mod names {
     use std::sync::OnceLock;
 
     const FIRST: u32 = 6;
-    type Chunk = Box<[OnceLock<&'static str>]>;
-    static CHUNKS: [OnceLock<Chunk>; 32 - FIRST as usize] =
+    type NameChunk = Box<[OnceLock<&'static str>]>;
+    static CHUNKS: [OnceLock<NameChunk>; 32 - FIRST as usize] =
         [const { OnceLock::new() }; 32 - FIRST as usize];
 
     fn place(id: u32) -> (usize, usize) {

@@ -13,7 +13,7 @@ pub enum ClockKind {
     Manual,
 }
 
-/// See the head of this file.
+/// Where a machine has its time from.
 pub(crate) enum Clock {
     System(Instant),
     Manual(AtomicU64),

@@ -104,6 +104,8 @@ counters! {
     shares_given,
     /// Times that another thread's queued events were received on request.
     shares_taken,
+    /// Times that the thread has seen sharing lose, so that its sponsor shares nothing for a while.
+    sharing_paused,
     /// Events moved to another sponsor: `sendx`, `on` references and pinned actors.
     sendx,
     /// Times the thread went to sleep.

@@ -4,6 +4,7 @@ pub mod atom;
 pub mod clock;
 pub mod counters;
 pub mod ids;
+pub(crate) mod interleaving;
 pub(crate) mod quota;
 pub(crate) mod sync;
 pub(crate) mod work;

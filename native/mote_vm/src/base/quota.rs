@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// One part in this many is kept for what is not made by turns.
 const RESERVE: usize = 16;
 
-/// See the head of this file. Numbers that guard nothing, hence relaxed. On cache lines of its own.
+/// A machine's memory limit, and how much of it is charged. Numbers that guard nothing, hence relaxed. On cache lines of its own.
 #[repr(align(128))]
 pub(crate) struct Quota {
     limit: usize,
@@ -156,14 +156,14 @@ mod tests {
         use crate::base::atom::Atom;
         use crate::boundary::batch::{Batch, BatchLetters};
         use crate::boundary::parcel::{Builder, Parcel};
-        use crate::boundary::refusal::Refused;
+        use crate::boundary::refusal::{NotEntered, Refusal};
         use crate::boundary::room::Room;
         use crate::boundary::timers::{Message, Timers, TIMER_BYTES};
-        use crate::gc::garbage::{Cleared, Garbage};
         use crate::heap::block::{BlockPool, BLOCK};
         use crate::heap::pace::Pace;
         use crate::heap::Heap;
         use crate::threads::inbox::{Contents, Entry, Inbox, Sender};
+        use crate::turns::marking::garbage::{Cleared, Garbage};
         use crate::turns::queue::Event;
         use crate::values::actor::Actor;
         use crate::values::foreign::{LongBytes, CARRIED};
@@ -272,12 +272,18 @@ mod tests {
             assert!(send(&small).is_ok());
             let one = quota.held();
             assert!(one > TEXT.len());
-            assert!(matches!(send(&small), Err((Refused::Full { .. }, _))));
+            assert!(matches!(
+                send(&small),
+                Err((NotEntered::Refused(Refusal::Full { .. }), _))
+            ));
             assert_eq!(quota.held(), one, "what is refused takes nothing");
             assert!(emptied(&quota, &small, true));
             let (quota, poor) = inbox(2 * one, usize::MAX);
             assert!(send(&poor).is_ok() && send(&poor).is_ok());
-            assert!(matches!(send(&poor), Err((Refused::NoMemory, _))));
+            assert!(matches!(
+                send(&poor),
+                Err((NotEntered::Refused(Refusal::NoMemory), _))
+            ));
             assert_eq!(quota.held(), 2 * one);
         }
 
@@ -290,10 +296,13 @@ mod tests {
             let two = quota.held();
             assert!(two > 2 * TEXT.len());
             assert!(emptied(&quota, &small, true));
-            assert!(matches!(send(&small), Err((Refused::Closed, _))));
+            assert!(matches!(send(&small), Err((NotEntered::Closed, _))));
             let (quota, poor) = inbox(two, usize::MAX);
             assert!(send(&poor).is_ok() && send(&poor).is_ok());
-            assert!(matches!(send(&poor), Err((Refused::NoMemory, _))));
+            assert!(matches!(
+                send(&poor),
+                Err((NotEntered::Refused(Refusal::NoMemory), _))
+            ));
             assert_eq!(quota.held(), two, "what is refused takes nothing");
             assert!(emptied(&quota, &poor, false));
         }
@@ -357,12 +366,12 @@ mod tests {
             let mut builder = Builder::new();
             builder.list(2);
             shared(5)(&mut builder);
-            let (mark, before) = (builder.mark(), builder.outside());
+            let (position, before) = (builder.position(), builder.external_bytes());
             shared(70)(&mut builder);
             let (one, two) = (5 + CARRIED, 75 + 2 * CARRIED);
-            assert_eq!((before, builder.outside()), (one, two));
-            builder.rewind(mark);
-            assert_eq!(builder.outside(), one);
+            assert_eq!((before, builder.external_bytes()), (one, two));
+            builder.rewind(position);
+            assert_eq!(builder.external_bytes(), one);
             let words = builder.finish().bytes() - one;
             assert_eq!(words, 4 * 2 * size_of::<Value>());
             // Three in one piece, and each by itself.
@@ -412,7 +421,10 @@ mod tests {
             let target = Value::address(actor());
             let arm = || timers.arm_from_outside(1, 2, target, parcel());
             assert!(arm().is_ok() && arm().is_ok());
-            assert!(matches!(arm(), Err((Refused::NoMemory, _))));
+            assert!(matches!(
+                arm(),
+                Err((NotEntered::Refused(Refusal::NoMemory), _))
+            ));
             assert_eq!(quota.held(), 2 * one, "what is refused takes nothing");
             // A turn was asked before, and is not refused any more.
             timers.arm(2, 2, target, Value::NIL);

@@ -26,7 +26,7 @@ const OVER: usize = usize::MAX;
 /// Too much is counted: invariant 2.
 pub(crate) struct Over;
 
-/// See the head of this file.
+/// What one turn has walked over, and how much more it can pay for.
 pub(crate) struct Work {
     /// Elements walked over since a turn last paid; or [`OVER`].
     counted: usize,

@@ -9,8 +9,8 @@ use crate::values::value::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What batches are written on. It is used again: to get and give back as much for each batch takes longer than to write
-/// on it, and more so when another thread gives back than gets.
+/// What batches are written on. It is reused, because allocating and freeing as much for each batch costs more than writing
+/// on it, and even more when another thread frees it.
 #[derive(Default)]
 pub(crate) struct Paper {
     words: Vec<Value>,
@@ -105,7 +105,7 @@ impl BatchLetters {
     }
 }
 
-/// See the head of this file.
+/// Messages that enter a sponsor together.
 pub struct Batch {
     letters: BatchLetters,
     words: Vec<Value>,
@@ -124,12 +124,15 @@ impl Batch {
     pub(crate) fn bytes(&self) -> usize {
         let BatchLetters { ends, targets, .. } = &self.letters;
         let words = 2 * size_of_val(self.words.as_slice());
-        size_of_val(ends.as_slice()) + size_of_val(targets.as_slice()) + words + self.outside()
+        size_of_val(ends.as_slice())
+            + size_of_val(targets.as_slice())
+            + words
+            + self.external_bytes()
     }
 
     /// What foreign values keep is of that.
-    pub(crate) fn outside(&self) -> usize {
-        self.contents.outside()
+    pub(crate) fn external_bytes(&self) -> usize {
+        self.contents.external_bytes()
     }
 
     /// Forgets all but the first `n`.
@@ -178,19 +181,19 @@ impl Batch {
         self,
         heap: &mut Heap,
         scratch: &mut Vec<Value>,
-        mut deliver: impl FnMut(Target, Option<Value>),
+        mut put_in: impl FnMut(Target, Option<Value>),
     ) -> Paper {
         let BatchLetters { ends, targets, .. } = self.letters;
         let words = self.words;
         let mut foreigns = self.contents.into_foreigns();
         each(&ends, &targets, |target, at| {
-            let mark = heap.mark();
+            let position = heap.position();
             let made = parcel::unpack(&words[at], &mut foreigns, &[], heap, scratch);
             if made.is_none() {
-                heap.rewind(mark);
-                deliver(target, None);
+                heap.rewind(position);
+                put_in(target, None);
             } else {
-                deliver(target, Some(made));
+                put_in(target, Some(made));
             }
         });
         Paper { words, ends }

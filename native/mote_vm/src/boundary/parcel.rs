@@ -21,7 +21,7 @@ use crate::heap::Heap;
 use crate::values::foreign::ForeignRef;
 use crate::values::handles::{Handles, Held};
 use crate::values::value::Value;
-pub use builder::{Builder, BuilderMark};
+pub use builder::{Builder, BuilderPosition};
 use std::sync::Arc;
 pub(crate) use unpack::unpack;
 use words::{Words, FEW};
@@ -39,12 +39,15 @@ const MADE: u64 = 0xA0;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
+/// What a word is charged with.
+pub const CHARGED: usize = 2 * size_of::<Value>();
+
 /// A value outside of any heap.
 pub struct Parcel {
     words: Words,
     foreigns: Vec<ForeignRef>,
     /// What these keep outside of all heaps.
-    outside: usize,
+    external_bytes: usize,
     held: Vec<Held>,
 }
 
@@ -61,7 +64,7 @@ impl Parcel {
         Parcel {
             words: Words::Few([value; FEW], 1),
             foreigns: Vec::new(),
-            outside: 0,
+            external_bytes: 0,
             held: Vec::new(),
         }
     }
@@ -81,27 +84,27 @@ impl Parcel {
     pub fn bytes(&self) -> usize {
         match &self.words {
             Words::Few([value, ..], 1) if !value.is_boxed() => 0,
-            words => words.as_slice().len() * 2 * size_of::<Value>() + self.outside,
+            words => words.as_slice().len() * CHARGED + self.external_bytes,
         }
     }
 
     /// What foreign values keep is of that: it is not copied.
-    pub(crate) fn outside(&self) -> usize {
-        self.outside
+    pub(crate) fn external_bytes(&self) -> usize {
+        self.external_bytes
     }
 
     /// One of several messages that share foreign values.
     pub(crate) fn new(words: Vec<Value>, foreigns: Vec<ForeignRef>) -> Parcel {
-        let mut outside = 0;
+        let mut external_bytes = 0;
         each_value(&words, |value| {
             if let Some(foreign) = foreign(value, &foreigns) {
-                outside += foreign.outside();
+                external_bytes += foreign.external_bytes();
             }
         });
         Parcel {
             words: Words::Many(words),
             foreigns,
-            outside,
+            external_bytes,
             held: Vec::new(),
         }
     }
@@ -124,7 +127,7 @@ impl Parcel {
         }
     }
 
-    /// The same for what a turn outside has done: what it has made stands where it says so.
+    /// Makes the values of what a turn has done while away: what the turn has made stands where the parcel says so.
     pub(crate) fn unpack_with(
         mut self,
         made: &[Value],
@@ -273,10 +276,10 @@ mod tests {
                 let mut builder = Builder::new();
                 builder.list(keep - 1);
                 (1..keep).for_each(|_| builder.empty_list());
-                let mark = builder.mark();
+                let position = builder.position();
                 (0..more).for_each(|_| builder.atom(Atom::OK));
                 assert_eq!(builder.len(), keep + more);
-                builder.rewind(mark);
+                builder.rewind(position);
                 assert_eq!(builder.len(), keep);
                 builder.atom(Atom::ERROR);
                 let (words, _) = builder.open();
@@ -343,18 +346,24 @@ mod tests {
         builder.tuple(3);
         builder.foreign(binary(1, 10));
         builder.address(held(&handles, 1));
-        let mark = builder.mark();
+        let position = builder.position();
         let second = binary(2, 20);
         builder.foreign(second.clone());
         builder.address(held(&handles, 2));
-        assert_eq!((builder.outside(), handles.len()), (30 + 2 * CARRIED, 2));
-        builder.rewind(mark);
-        assert_eq!((builder.outside(), handles.len()), (10 + CARRIED, 1));
+        assert_eq!(
+            (builder.external_bytes(), handles.len()),
+            (30 + 2 * CARRIED, 2)
+        );
+        builder.rewind(position);
+        assert_eq!((builder.external_bytes(), handles.len()), (10 + CARRIED, 1));
         assert_eq!(Arc::strong_count(&second), 1);
         builder.foreign(binary(3, 30));
         let parcel = builder.finish();
         assert!(parcel.is_for(&handles) && !parcel.is_for(&Arc::default()));
-        assert_eq!((parcel.outside(), handles.len()), (40 + 2 * CARRIED, 1));
+        assert_eq!(
+            (parcel.external_bytes(), handles.len()),
+            (40 + 2 * CARRIED, 1)
+        );
         let mut heap = heap();
         let value = parcel.unpack(&mut heap, &mut Vec::new());
         let [first, address, last] = value.as_tuple().unwrap() else {

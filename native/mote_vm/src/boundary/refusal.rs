@@ -3,7 +3,7 @@
 /// Why a message from outside is not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// The handle is none of this machine's.
+    /// The handle belongs to another machine.
     Unknown,
     /// The machine's quota is used up.
     NoMemory,
@@ -14,13 +14,11 @@ pub enum Refusal {
     },
 }
 
-/// Why a message from outside did not enter.
+/// Why a message from outside did not enter at a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refused {
-    /// There is no room; whether to wait for some unless the caller says otherwise.
-    Full { patient: bool },
-    /// The machine's quota is used up.
-    NoMemory,
-    /// The thread has ended.
+pub(crate) enum NotEntered {
+    /// It is not accepted.
+    Refused(Refusal),
+    /// The thread has ended: it may enter elsewhere.
     Closed,
 }

@@ -37,7 +37,7 @@ struct WaitingLine {
     offering: bool,
 }
 
-/// See the head of this file.
+/// How much waits in one sponsor, how much may, and who waits for room.
 #[repr(align(128))]
 pub(crate) struct Room {
     bound: usize,
@@ -92,7 +92,8 @@ impl Room {
         self.take_some((free / AHEAD).clamp(1, most), 1)
     }
 
-    /// The same, with one of the places that were taken ahead, of which there are that many; not while somebody waits (invariant 2).
+    /// Whether a message may take one of the places that were taken ahead, of which there are that many: not while
+    /// somebody waits (invariant 2).
     pub(crate) fn enter_by_place(&self, places: usize) -> bool {
         if self.awaited.load(Relaxed) {
             return false;
@@ -166,7 +167,7 @@ impl Room {
 
     /// Puts the number of places that a thread's queue takes right: they were `before`, and are `now`; `left` others
     /// have gone as well. Answers with `now`.
-    pub(crate) fn settle(self: &Arc<Room>, before: usize, now: usize, left: usize) -> usize {
+    pub(crate) fn recount(self: &Arc<Room>, before: usize, now: usize, left: usize) -> usize {
         match now.checked_sub(before + left) {
             Some(0) => {}
             Some(more) => self.add(more),
@@ -334,11 +335,11 @@ mod tests {
         let room = room(100);
         room.add(10);
         // Ten have come in, and were queued with three more.
-        assert_eq!(room.settle(0, 13, 10), 13);
+        assert_eq!(room.recount(0, 13, 10), 13);
         assert_eq!(room.figures().0, 13);
-        assert_eq!(room.settle(13, 4, 0), 4);
+        assert_eq!(room.recount(13, 4, 0), 4);
         assert_eq!(room.figures().0, 4);
-        assert_eq!(room.settle(4, 4, 0), 4);
+        assert_eq!(room.recount(4, 4, 0), 4);
         assert_eq!(room.figures(), (4, 13, 0));
     }
 

@@ -2,18 +2,18 @@
 //!
 //! A look into the inbox takes its cache lines away from the sender, which waits longer for their return than the rest of
 //! sending takes. A thread that looks all the time finds one message each time, and sender and thread do nothing but pass
-//! lines to and fro. So after a message that came alone it lets a moment pass, and more while that is of use: while several
-//! have come meanwhile. Where the next one comes later, as when a process waits for what comes of each, the thread does not
+//! lines to and fro. So after a single message it waits a moment, and waits longer as long as several messages arrive
+//! meanwhile. Where the next one comes later, as when a process waits for what comes of each, the thread does not
 //! wait at all for some time.
 use std::time::{Duration, Instant};
 
 /// How long it waits at first, and at most: no answer may be late by more.
 const FIRST: Duration = Duration::from_nanos(500);
-const MOST: Duration = Duration::from_nanos(1_000);
+const LONGEST: Duration = Duration::from_nanos(1_000);
 /// After how many times that something came it tries again, when waiting was of no use.
 const TRY_AGAIN: u32 = 32;
 
-/// See the head of this file.
+/// How long one thread leaves its inbox alone.
 #[derive(Default)]
 pub(crate) struct Trickle {
     moment: Duration,
@@ -36,7 +36,7 @@ impl Trickle {
                 self.in_vain = TRY_AGAIN;
                 Duration::ZERO
             }
-            (_, moment) => (2 * moment).min(MOST),
+            (_, moment) => (2 * moment).min(LONGEST),
         };
         self.until = (self.moment > Duration::ZERO).then(|| Instant::now() + self.moment);
     }
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn it_waits_for_longer_while_several_come_meanwhile_and_no_longer_than_that() {
-        assert_eq!(moments([1, 2, 5, 9]), [FIRST, MOST, MOST, MOST]);
+        assert_eq!(moments([1, 2, 5, 9]), [FIRST, LONGEST, LONGEST, LONGEST]);
     }
 
     #[test]
@@ -87,7 +87,10 @@ mod tests {
 
     #[test]
     fn it_does_not_wait_beside_anything_else() {
-        assert_eq!(moments([1, 4, 0, 1]), [FIRST, MOST, Duration::ZERO, FIRST]);
+        assert_eq!(
+            moments([1, 4, 0, 1]),
+            [FIRST, LONGEST, Duration::ZERO, FIRST]
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The constants of a unit as values, in the heap of its program.
-use super::ir::{Constant, OpaqueClass, Unit};
+use super::ir::{Constant, Unit};
 use crate::base::atom::Atom;
 use crate::heap::Heap;
 use crate::terms::map;
+use crate::values::foreign::Class;
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
 
 /// Makes a foreign value of an opaque constant's external form.
-pub type DecodeOpaque<'a> = &'a dyn Fn(OpaqueClass, &[u8]) -> Option<ForeignRef>;
+pub type DecodeOpaque<'a> = &'a dyn Fn(Class, &[u8]) -> Option<ForeignRef>;
 
 /// Up to eight bytes, the lowest first.
 fn limb(bytes: &[u8]) -> u64 {

@@ -6,12 +6,13 @@
 use super::error::{FormatProblem, LoadError};
 use super::instructions::instructions;
 use super::ir::{
-    Behaviour, CallSite, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register,
-    Unit, MAX_ARITY, MAX_CONSTANT_TUPLE, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
+    Behaviour, CallSite, Constant, Function, Import, Instr, Label, Operand, Register, Unit,
+    MAX_ARITY, MAX_CONSTANT_TUPLE, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
 };
 use super::reader::Reader;
 use crate::terms::prim::primitive::Primitive;
 use crate::values::big::MOST_LIMBS;
+use crate::values::foreign::Class;
 
 /// What every unit starts with.
 pub const MAGIC: &[u8; 4] = b"MOTE";
@@ -80,7 +81,8 @@ fn constant(reader: &mut Reader) -> Result<Constant, LoadError> {
         7 => {
             let start = reader.offset();
             let number = reader.u8()?;
-            let class = OpaqueClass::from_number(number)
+            let class = Class::from_number(number)
+                .filter(|class| class.is_of_constants())
                 .ok_or_else(|| unknown(start, "class of opaque values", number.into()))?;
             Constant::Opaque {
                 class,
@@ -124,7 +126,7 @@ fn import(reader: &mut Reader) -> Result<Import, LoadError> {
 }
 
 /// Of a behaviour: its turns run outside of the machine only.
-const OUTSIDE_ONLY: u8 = 2;
+const AWAY_ONLY: u8 = 2;
 
 /// What functions and behaviours have in common.
 struct Head {
@@ -132,7 +134,7 @@ struct Head {
     arity: u32,
     registers: u16,
     flag: bool,
-    outside_only: bool,
+    away_only: bool,
     code: Vec<Instr>,
     sites: Vec<CallSite>,
 }
@@ -165,7 +167,7 @@ fn head(
         arity,
         registers,
         flag: flags & 1 != 0,
-        outside_only: flags & OUTSIDE_ONLY != 0,
+        away_only: flags & AWAY_ONLY != 0,
         code: reader.sequence("number of instructions", MAX_INSTRUCTIONS, 1, instruction)?,
         sites: reader.sequence("number of call sites", MAX_INSTRUCTIONS, 2, site)?,
     })
@@ -191,14 +193,14 @@ fn function(reader: &mut Reader) -> Result<Function, LoadError> {
 }
 
 fn behaviour(reader: &mut Reader) -> Result<Behaviour, LoadError> {
-    let head = head(reader, "number of captures", 1, 1 | OUTSIDE_ONLY)?;
+    let head = head(reader, "number of captures", 1, 1 | AWAY_ONLY)?;
     Ok(Behaviour {
         name: head.name,
         captures: head.arity,
         registers: head.registers,
         // It may become wherever its turns run.
-        safe: head.flag && !head.outside_only,
-        outside_only: head.outside_only,
+        safe: head.flag && !head.away_only,
+        away_only: head.away_only,
         code: head.code,
         sites: head.sites,
     })

@@ -3,6 +3,7 @@
 //! Nothing here is checked by construction. [`super::verify`] says what the machine may rely on.
 
 pub use super::instructions::Instr;
+use crate::values::foreign::Class;
 
 /// Registers that one code may use.
 pub const MAX_REGISTERS: u16 = 512;
@@ -96,46 +97,10 @@ pub enum Constant {
     /// A value that the machine cannot look into.
     Opaque {
         /// What the value is.
-        class: OpaqueClass,
+        class: Class,
         /// The value in the external term format.
         bytes: Vec<u8>,
     },
-}
-
-/// What an opaque value is; the numbers are those of the wire format.
-#[repr(u8)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum OpaqueClass {
-    /// An integer that is too large to calculate with.
-    BigInteger = 0,
-    /// A reference.
-    Reference = 1,
-    /// A function.
-    Function = 2,
-    /// A port.
-    Port = 3,
-    /// A pid of another node.
-    Pid = 4,
-    /// A map.
-    Map = 5,
-    /// A bitstring that is not a binary.
-    Bitstring = 6,
-}
-
-impl OpaqueClass {
-    /// The class with this number, if there is one.
-    pub const fn from_number(number: u8) -> Option<OpaqueClass> {
-        Some(match number {
-            0 => OpaqueClass::BigInteger,
-            1 => OpaqueClass::Reference,
-            2 => OpaqueClass::Function,
-            3 => OpaqueClass::Port,
-            4 => OpaqueClass::Pid,
-            5 => OpaqueClass::Map,
-            6 => OpaqueClass::Bitstring,
-            _ => return None,
-        })
-    }
 }
 
 /// A function: code that is called and returns.
@@ -167,7 +132,7 @@ pub struct Behaviour {
     /// Whether it never becomes anything else.
     pub safe: bool,
     /// Its turns run outside of the machine and nowhere else (threads/away.rs).
-    pub outside_only: bool,
+    pub away_only: bool,
     /// The instructions; it starts at the first.
     pub code: Vec<Instr>,
     /// Calls that aborts name, by ascending instruction.

@@ -152,6 +152,7 @@ impl Lowering<'_> {
         true
     }
 
+    /// One match over all instructions, so that the compiler says which is missing.
     fn instruction(&mut self, instruction: &Instr) {
         let op = match instruction {
             Instr::Move { dst, src } => match self.constant(*src) {

@@ -1,8 +1,8 @@
 //! Memory that holds machine code: written, then made executable and never written again.
 //!
 //! Invariants:
-//! 1. Nobody learns where code is before every core would run it as it was written (platform/code.rs).
-use crate::platform::code;
+//! 1. Nobody learns where code is before every core would run it as it was written (platform/code_pages.rs).
+use crate::platform::code_pages;
 
 /// The linked code of a unit.
 pub struct CodeMemory {
@@ -41,7 +41,7 @@ impl CodeMemory {
         let may_run = unsafe {
             std::ptr::copy_nonoverlapping(image.as_ptr(), memory.start, image.len());
             libc::mprotect(start, bytes, libc::PROT_READ | libc::PROT_EXEC) == 0
-                && code::publish(memory.start, bytes)
+                && code_pages::publish(memory.start, bytes)
         };
         may_run.then_some(memory)
     }

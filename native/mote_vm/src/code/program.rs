@@ -42,7 +42,7 @@ pub(crate) struct BehaviourCode {
     /// It never becomes (verify.rs): its turns need no owner.
     pub(crate) safe: bool,
     /// Its turns run outside of the machine and nowhere else (threads/away.rs).
-    pub(crate) outside_only: bool,
+    pub(crate) away_only: bool,
     /// The hash of its unit.
     pub(crate) hash: u64,
     pub(crate) module: Atom,
@@ -56,7 +56,7 @@ struct BehaviourRow {
     code: AtomicPtr<BehaviourCode>,
 }
 
-/// See the head of this file.
+/// Everything that one machine has loaded.
 pub(crate) struct Program {
     table: NonNull<BehaviourRow>,
     inner: Mutex<Registry>,
@@ -118,7 +118,7 @@ impl Program {
             },
             captures: 0,
             safe,
-            outside_only: false,
+            away_only: false,
             hash: 0,
             module: Atom::NIL,
             name: Atom::new(name),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 pub struct FunctionSlot {
     pub(crate) arity: u16,
     pub(super) code: AtomicPtr<Code>,
-    /// The same as native code; null until that is ready.
+    /// The function as native code; null until that is ready.
     native: AtomicPtr<u8>,
 }
 

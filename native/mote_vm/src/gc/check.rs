@@ -8,7 +8,7 @@ use crate::turns::marking::visitor::Visitor;
 use crate::values::value::Value;
 use rustc_hash::FxHashSet;
 
-/// See the head of this file.
+/// The walk that checks one collection.
 pub(crate) struct Checker<'p> {
     program: &'p Program,
     number: u64,

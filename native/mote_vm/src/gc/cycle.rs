@@ -1,17 +1,17 @@
 //! One collection, while everything stands still: its beginning, its end, or both.
 use super::check::Checker;
 use super::roots::{self, RootVisitor};
-use super::state::Gc;
 use super::{PAUSE, STRESS_PAUSE};
 use crate::heap::pace::Stress;
 use crate::heap::Heap;
-use crate::machine::Machine;
 use crate::threads::inbox::Inbox;
+use crate::threads::shared::Machine;
 use crate::threads::thread::Dispatch;
+use crate::turns::marking::packets::{Effort, Packet};
 use crate::turns::marking::phase::Phase;
 use crate::turns::marking::span::Span;
+use crate::turns::marking::state::Gc;
 use crate::turns::marking::visitor::Visitor;
-use crate::turns::marking::work::{Effort, Packet};
 use crate::turns::queue::EventQueue;
 use crate::values::handles::Handles;
 use crate::values::value::Value;
@@ -209,7 +209,7 @@ impl<'m> Stopped<'m> {
         // What was made meanwhile is live as well.
         let live = found.bytes + pool.pace.since_begun();
         let cost = spent.max(self.start.elapsed()).as_nanos() as u64;
-        let newest = self.machine.outside().newest_question();
+        let newest = self.machine.embedder().newest_question();
         pool.pace.collected(live, cost, newest);
         let mut info = self.gc.info();
         info.collections += 1;

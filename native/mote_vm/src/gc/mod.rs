@@ -1,7 +1,7 @@
 //! Collection: unreachable actors and everything they hold, cycles included.
 //!
 //! Mark-region over the blocks of the heaps, with the mark bits beside them. A collection begins while every thread of
-//! the machine stands still between two turns (safepoint.rs): the roots (roots.rs) are taken as they are at that moment,
+//! the machine stands still between two turns (threads/safepoint.rs): the roots (roots.rs) are taken as they are at that moment,
 //! and what is reached from them is marked (turns/marking/). If that takes longer than [`PAUSE`], the threads go on
 //! and mark in slices between their turns; a thread that has nothing else to do marks all the time. When nothing is left they
 //! stand still once more, for the end. Nothing moves. Native frames never need scanning, because no turn runs when it
@@ -17,21 +17,17 @@
 //! 4. Callers outside never stop. They have no heap at the moment at which a collection begins or ends (`Leases`), and
 //!    what they are about to send is held by handles.
 //!
-//! Dead cells are cleared away afterwards, also between turns (garbage.rs); then the next collection may begin.
+//! Dead cells are cleared away afterwards, also between turns (turns/marking/garbage.rs); then the next collection may begin.
 pub(crate) mod check;
 pub(crate) mod cycle;
-pub(crate) mod garbage;
-pub(crate) mod pauses;
 pub(crate) mod roots;
-pub(crate) mod safepoint;
-pub(crate) mod state;
 
 use crate::heap::pace::Stress;
 use crate::threads::thread::Dispatch;
+use crate::turns::marking::garbage::Cleared;
+pub use crate::turns::marking::pauses::Pauses;
 use crate::turns::marking::phase::Phase;
-use garbage::Cleared;
-pub use pauses::Pauses;
-pub use state::GcInfo;
+pub use crate::turns::marking::state::GcInfo;
 use std::time::{Duration, Instant};
 
 /// How long the threads stand still for marking, at the beginning and at the end.
@@ -39,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Cells that a thread marks after a batch of turns, and when it has no turns to run.
 const SLICE: usize = 1024;
 const IDLE_SLICE: usize = 8 * 1024;
-/// Steps of clearing away at a time (garbage.rs).
+/// Steps of clearing away at a time (turns/marking/garbage.rs).
 const CLEARINGS: usize = 8;
 /// Cells marked after a turn, and in a pause, where marking beside turns is what is tested.
 const STRESS_SLICE: usize = 4;
@@ -48,7 +44,7 @@ const STRESS_PAUSE: usize = 16;
 impl Dispatch {
     /// Does what collections need between two batches of turns. Returns whether there was anything to do.
     pub(crate) fn collect_a_little(&mut self) -> bool {
-        let machine = self.place.machine.clone();
+        let machine = self.context.machine.clone();
         let gc = machine.gc();
         let stress = machine.pool().pace.config.stress;
         match gc.phase() {
@@ -99,7 +95,7 @@ impl Dispatch {
 
     /// Returns to the system what a machine that has done nothing for a while has kept. Returns whether there was any.
     fn let_go_of_reserve(&mut self) -> bool {
-        let machine = self.place.machine.clone();
+        let machine = self.context.machine.clone();
         let reserve = &machine.pool().reserve;
         let stale = self.turn.queue.is_empty() && reserve.until_stale() == Some(Duration::ZERO);
         if !stale || !reserve.forget() {
@@ -113,7 +109,7 @@ impl Dispatch {
     }
 
     /// Keeps what a drain takes out of an inbox in view of a collection that has not seen it.
-    pub(crate) fn show_unseen(&mut self, contents: &mut crate::threads::inbox::Contents) {
+    pub(crate) fn show_drained(&mut self, contents: &mut crate::threads::inbox::Contents) {
         use roots::RootVisitor;
         if std::mem::take(&mut contents.unseen) && self.turn.heap.marking() != 0 {
             let values = &mut self.turn.log.values;
@@ -124,11 +120,11 @@ impl Dispatch {
     /// Stands still with all others for the beginning of a collection, or for its end, or both; or for another thread
     /// that does.
     fn stop_and_collect(&mut self) {
-        let machine = self.place.machine.clone();
+        let machine = self.context.machine.clone();
         let start = Instant::now();
-        self.stand_still(|place| {
+        self.stand_still(|context| {
             let safepoint = machine.safepoint();
-            safepoint.stop_the_others(&place.station, machine.stations(), |stopped| {
+            safepoint.stop_the_others(&context.station, machine.stations(), |stopped| {
                 // SAFETY: `stopped` are the threads of this machine, the caller's own among them; all of them stand
                 // still and have left their state to this one (thread.rs, invariant 5).
                 let threads = stopped

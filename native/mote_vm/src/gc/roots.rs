@@ -12,8 +12,8 @@
 //! on their way out are messages of a commit, which is part of a turn. An actor that the outside is about to
 //! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). What
 //! is in a parcel that is still being written is held by it (parcel.rs, invariant 2).
-use crate::machine::Machine;
 use crate::threads::inbox::{Entry, Inbox, InboxItem};
+use crate::threads::shared::Machine;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::visitor::Visitor;
 use crate::values::handles::Handles;
@@ -91,11 +91,11 @@ mod tests {
     use crate::boundary::parcel::{Builder, Parcel};
     use crate::testing::still::Still;
     use crate::threads::away::Away;
-    use crate::threads::watch::{Watch, Watched};
     use crate::turns::leaving::ListKind;
     use crate::turns::queue::Event;
     use crate::values::actor::Actor;
     use crate::values::handles::Target;
+    use crate::watching::watch::{Watch, Watched};
 
     /// No actor: an address that nobody looks behind.
     fn actor(n: usize) -> *const Actor {
@@ -111,7 +111,7 @@ mod tests {
 
     impl Still {
         fn push(&self, entry: Entry) {
-            assert!(self.thread.place.station.inbox.push(entry).is_ok());
+            assert!(self.thread.context.station.inbox.push(entry).is_ok());
         }
 
         /// A parcel with that address in it, which it does not hold any more.
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn timers_are_roots_from_a_turn_and_from_outside() {
         let mut still = Still::new(1);
-        let station = still.thread.place.station.clone();
+        let station = still.thread.context.station.clone();
         let value = |n| Value::address(actor(n));
         station.timers.arm(1 << 40, 2, value(1), value(2));
         let armed =
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn events_that_have_come_from_other_threads_are_roots() {
         let mut still = Still::new(1);
-        let station = still.thread.place.station.clone();
+        let station = still.thread.context.station.clone();
         assert!(station
             .inbox
             .push_events(&mut vec![event(1, 2)], None)
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn events_that_another_sponsor_wants_to_run_are_roots() {
         let mut still = Still::new(1);
-        let inbox = &still.thread.place.station.inbox;
+        let inbox = &still.thread.context.station.inbox;
         assert!(inbox.push_wanted(event(1, 2), 7, inbox.version()).is_ok());
         assert_eq!(still.roots(), [1, 2]);
     }

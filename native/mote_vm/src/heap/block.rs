@@ -148,7 +148,7 @@ impl BlockPool {
         self.take_charged()
     }
 
-    /// The same beyond the limit, for what was accepted before; `None` when the system has no more memory.
+    /// Takes a block beyond the limit, for what was accepted before; `None` when the system has no more memory.
     pub(crate) fn acquire_anyway(&self) -> Option<Block> {
         self.charge_anyway(BLOCK);
         self.take_charged()

@@ -1,10 +1,14 @@
 //! The layout of boxed cells, and reading them.
 //!
-//! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer or the level of a map's node in the next,
-//! a count above.
+//! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer, the level of a map's node or what is
+//! known of a tuple in the next, a count above.
+//!
+//! A tuple that is [`CONSECUTIVE`] has the addresses of actors that lie one behind the other. So an element is computed instead of
+//! read, from the first one, and a large table of them need not be in the cache. Whoever writes such a header has compared all
+//! elements, so this makes no address that is not one of them.
 //!
 //! ```text
-//! tuple    header(n)      n values
+//! tuple    header(class, n)  n values
 //! float    header         the double's bits
 //! bytes    header(n)      n bytes
 //! integer  header(sign, n) n limbs                    see crate::values::big
@@ -44,13 +48,19 @@ pub enum Kind {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
+/// The class of a tuple whose elements are the addresses of consecutive actors; the class of any other is 0.
+pub const CONSECUTIVE: u8 = 1;
+
+/// Where in a header word the class is.
+pub const CLASS_SHIFT: u32 = 8;
+
 /// Where in a header word the count is.
 pub const COUNT_SHIFT: u32 = 16;
 
 /// A header word.
 #[inline(always)]
 pub const fn header(kind: Kind, class: u8, count: usize) -> u64 {
-    kind as u64 | (class as u64) << 8 | (count as u64) << COUNT_SHIFT
+    kind as u64 | (class as u64) << CLASS_SHIFT | (count as u64) << COUNT_SHIFT
 }
 
 impl Value {
@@ -102,6 +112,12 @@ impl Value {
         }
         // SAFETY: see the head of this file; the header counts the elements.
         Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) })
+    }
+
+    /// Whether a tuple is known to have the addresses of consecutive actors.
+    #[inline(always)]
+    pub(crate) fn is_consecutive(self) -> bool {
+        self.header() as u16 == header(Kind::Tuple, CONSECUTIVE, 0) as u16
     }
 
     /// The number of a float, immediate or boxed.

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 /// Bytes that are charged ahead.
 const AHEAD: usize = 16 << 10;
 
-/// The foreign values made since the last collection; older ones are the machine's (gc/garbage.rs).
+/// The foreign values made since the last collection; older ones are the machine's (turns/marking/garbage.rs).
 #[derive(Default)]
 pub(super) struct Foreigns {
     pub(super) cells: Vec<ForeignCell>,
@@ -84,7 +84,7 @@ impl Foreigns {
     }
 
     /// Returns what is charged ahead.
-    pub(super) fn settle(&mut self, pool: &BlockPool) {
+    pub(super) fn return_ahead(&mut self, pool: &BlockPool) {
         pool.let_go(std::mem::take(&mut self.ahead));
     }
 
@@ -107,7 +107,7 @@ impl Heap {
     /// A value of the outside.
     pub(crate) fn foreign(&mut self, foreign: ForeignRef) -> Value {
         let class = foreign.class() as u8;
-        let bytes = foreign.outside();
+        let bytes = foreign.external_bytes();
         if !self.foreigns.charge(bytes, &self.pool, self.insists) {
             self.exhausted = true;
             return Value::NONE;
@@ -158,18 +158,18 @@ mod tests {
     fn each_value_is_charged_until_it_is_dropped() {
         let pool = pool(usize::MAX);
         let mut heap = Heap::new(pool.clone());
-        let nothing = heap.mark();
+        let nothing = heap.position();
         for n in 1..=1_000 {
             assert!(!heap.foreign(empty()).is_none());
             assert!(pool.quota.held() >= BLOCK + n * CARRIED);
         }
         assert!(pool.quota.held() < BLOCK + 1_000 * CARRIED + AHEAD);
         let before = pool.quota.held();
-        let mark = heap.mark();
+        let position = heap.position();
         assert!(!heap.foreign(long(10 * AHEAD)).is_none());
         assert_eq!(pool.quota.held(), before + 10 * AHEAD + CARRIED);
         // An abort.
-        heap.rewind(mark);
+        heap.rewind(position);
         assert!(pool.quota.held() <= before + 2 * AHEAD);
         heap.rewind(nothing);
         assert!(pool.quota.held() <= 2 * AHEAD);

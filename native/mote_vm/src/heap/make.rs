@@ -1,5 +1,6 @@
 //! What is made in the heap: a constructor for each kind of cell. All are `NONE` when the memory is exhausted.
-use super::cell::{self, Kind};
+use super::block::{GRANULE, PAYLOAD};
+use super::cell::{self, Kind, CONSECUTIVE};
 use super::{Heap, COPIED_BYTES};
 use crate::base::ids::TimerId;
 use crate::values::actor::{Actor, Header};
@@ -10,6 +11,10 @@ use std::sync::Arc;
 
 /// Binaries up to this many bytes live in the heap, longer ones are foreign.
 pub(crate) const INLINE_BYTES: usize = 256;
+
+/// From this many elements on, a tuple is looked through for consecutive actors. No pattern has as many (native/mod.rs), so
+/// native code compares the header of a tuple that it matches as a whole.
+pub(crate) const LEAST_ROW_TABLE: usize = 1_024;
 
 impl Heap {
     /// `[head | tail]`.
@@ -49,8 +54,27 @@ impl Heap {
 
     /// A tuple of `n` elements, the i-th of which is `element(i)`.
     #[inline(always)]
-    pub(crate) fn tuple(&mut self, n: usize, mut element: impl FnMut(usize) -> Value) -> Value {
-        self.boxed(cell::header(Kind::Tuple, 0, n), n, |words| {
+    pub(crate) fn tuple(&mut self, n: usize, element: impl FnMut(usize) -> Value) -> Value {
+        self.tuple_of_class(0, n, element)
+    }
+
+    /// As [`Heap::tuple`], and it will be known if they are the addresses of many consecutive actors.
+    pub(crate) fn table(&mut self, n: usize, element: impl Fn(usize) -> Value) -> Value {
+        let consecutive = n >= LEAST_ROW_TABLE && element(0).is_address() && {
+            let first = element(0).address_pointer();
+            (1..n).all(|i| element(i) == Value::address(first.wrapping_add(i)))
+        };
+        self.tuple_of_class(if consecutive { CONSECUTIVE } else { 0 }, n, element)
+    }
+
+    #[inline(always)]
+    fn tuple_of_class(
+        &mut self,
+        class: u8,
+        n: usize,
+        mut element: impl FnMut(usize) -> Value,
+    ) -> Value {
+        self.boxed(cell::header(Kind::Tuple, class, n), n, |words| {
             for i in 0..n {
                 // SAFETY: `boxed` made room for n words.
                 unsafe { words.add(i).write(element(i).word()) };
@@ -58,7 +82,7 @@ impl Heap {
         })
     }
 
-    /// The same of however many: looks now and then whether the turn is to end, and is `NONE` then.
+    /// A tuple of however many values: looks now and then whether the turn is to end, and is `NONE` then.
     pub(crate) fn long_tuple(
         &mut self,
         n: usize,
@@ -246,6 +270,29 @@ impl Heap {
         unsafe { cell.write(Actor::new(header, state)) };
         Value::address(cell)
     }
+
+    /// `count` actors that are alike, one behind the other as far as a block has room for them; `None` when the memory is
+    /// exhausted. They share the cell of their captures, which nobody writes to.
+    pub(crate) fn row(
+        &mut self,
+        header: Header,
+        state: Value,
+        count: usize,
+    ) -> Option<Vec<*const Actor>> {
+        let mut actors = Vec::with_capacity(count);
+        while actors.len() < count {
+            let some = (count - actors.len()).min(PAYLOAD / GRANULE);
+            let cells = self.allocate(some)?.cast::<Actor>().as_ptr();
+            for i in 0..some {
+                // SAFETY: `some` granules are that many actors.
+                let cell = unsafe { cells.add(i) };
+                // SAFETY: a fresh granule has the size and alignment of an actor.
+                unsafe { cell.write(Actor::new(header, state)) };
+                actors.push(cell.cast_const());
+            }
+        }
+        Some(actors)
+    }
 }
 
 /// The room for the entries of a map's node, written from the front.
@@ -275,7 +322,51 @@ impl Entries {
 mod tests {
     use super::*;
     use crate::heap::block::BlockPool;
+    use crate::values::actor::BehaviourId;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    #[test]
+    fn a_table_of_consecutive_actors_is_known_and_no_other_is() {
+        let mut heap = Heap::new(Arc::new(BlockPool::default()));
+        let header = Header::new(BehaviourId::SINK, None, 0);
+        let actors = heap.row(header, Value::NONE, LEAST_ROW_TABLE + 1).unwrap();
+        let address = |i: usize| Value::address(actors[i]);
+        let table = heap.table(LEAST_ROW_TABLE, address);
+        assert!(table.is_consecutive() && table.as_tuple().unwrap()[7] == address(7));
+        let others: [&dyn Fn(usize) -> Value; 4] = [
+            &|i| address(LEAST_ROW_TABLE - 1 - i),
+            &|i| {
+                address(if i == LEAST_ROW_TABLE - 1 {
+                    LEAST_ROW_TABLE
+                } else {
+                    i
+                })
+            },
+            &|i| if i == 9 { Value::NIL } else { address(i) },
+            &|i| if i == 0 { Value::fixnum(1) } else { address(i) },
+        ];
+        for other in others {
+            let table = heap.table(LEAST_ROW_TABLE, other);
+            assert!(!table.is_consecutive());
+            assert!((0..LEAST_ROW_TABLE).all(|i| table.as_tuple().unwrap()[i] == other(i)));
+        }
+        // So few are in the cache anyway.
+        assert!(!heap.table(LEAST_ROW_TABLE - 1, address).is_consecutive());
+    }
+
+    #[test]
+    fn a_row_that_no_block_has_room_for_is_in_several() {
+        let mut heap = Heap::new(Arc::new(BlockPool::default()));
+        let header = Header::new(BehaviourId::SINK, None, 0);
+        let n = PAYLOAD / GRANULE + 2;
+        let actors = heap.row(header, Value::NIL, n).unwrap();
+        assert_eq!(actors.len(), n);
+        assert!(!heap
+            .table(n, |i| Value::address(actors[i]))
+            .is_consecutive());
+        heap.refused_after = Some(1);
+        assert!(heap.row(header, Value::NIL, n).is_none() && heap.exhausted());
+    }
 
     #[test]
     fn a_long_tuple_is_given_up_when_the_turn_is_to_end() {

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Invariants:
-//! 1. What lies between a [`Mark`] and the allocator's position was made by the running turn; an abort forgets
+//! 1. What lies between a [`HeapPosition`] and the allocator's position was made by the running turn; an abort forgets
 //!    all of it, which is why nothing committed may point there.
 //! 2. Foreign cells are kept and charged as foreigns.rs says.
 //! 3. A cell is completely written before its `Value` is handed out.
@@ -23,7 +23,7 @@ pub(crate) mod cell;
 pub(crate) mod chunks;
 mod foreigns;
 pub(crate) mod holes;
-mod make;
+pub(crate) mod make;
 pub(crate) mod marks;
 pub mod pace;
 pub(crate) mod reserve;
@@ -74,7 +74,7 @@ unsafe impl Send for Heap {}
 
 /// Where the allocator stood when a turn began.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark {
+pub(crate) struct HeapPosition {
     next: *mut u8,
     end: *mut u8,
     cursor: Cursor,
@@ -137,8 +137,8 @@ impl Heap {
 
     /// The position to which [`Heap::rewind`] returns.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
+    pub(crate) fn position(&self) -> HeapPosition {
+        HeapPosition {
             next: self.next,
             end: self.end,
             cursor: self.cursor,
@@ -148,33 +148,36 @@ impl Heap {
         }
     }
 
-    /// Moves a mark that this was the last to see on to the present position.
+    /// Moves a position that this was the last to see on to the present position.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, mark: &mut Mark) {
+    pub(crate) fn advance(&mut self, position: &mut HeapPosition) {
         match self.moved {
-            false => mark.next = self.next,
+            false => position.next = self.next,
             true => {
                 self.moved = false;
-                *mark = self.mark();
+                *position = self.position();
             }
         }
     }
 
-    /// Forgets everything allocated since `mark`. No value made since then may be used again.
-    pub(crate) fn rewind(&mut self, mark: Mark) {
+    /// Forgets everything allocated since `position`. No value made since then may be used again. Returns the bytes of
+    /// the blocks that are free again.
+    pub(crate) fn rewind(&mut self, position: HeapPosition) -> usize {
         // SAFETY: the cells are forgotten with them.
-        unsafe { self.foreigns.truncate(mark.foreigns, &self.pool) };
-        for block in self.blocks.drain(mark.blocks..) {
+        unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
+        let blocks = self.blocks.len() - position.blocks;
+        for block in self.blocks.drain(position.blocks..) {
             self.pool.release(block);
         }
-        for large in self.large.drain(mark.large..) {
+        for large in self.large.drain(position.large..) {
             self.pool.release_large(large);
         }
-        self.next = mark.next;
-        self.end = mark.end;
-        self.cursor = mark.cursor;
+        self.next = position.next;
+        self.end = position.end;
+        self.cursor = position.cursor;
         self.moved = true;
         self.exhausted = false;
+        blocks * PAYLOAD
     }
 
     /// Whether an allocation failed since the last rewind.
@@ -246,6 +249,6 @@ impl Drop for Heap {
     fn drop(&mut self) {
         // SAFETY: the cells stay in the pool's blocks, but nothing runs any more that could read them.
         unsafe { self.foreigns.truncate(0, &self.pool) };
-        self.foreigns.settle(&self.pool);
+        self.foreigns.return_ahead(&self.pool);
     }
 }

@@ -16,7 +16,7 @@ const SHARE_WHEN_FULL: u64 = 5;
 /// While somebody waits for an answer, they take one part in this many at most.
 const SHARE_WHEN_AWAITED: u64 = 20;
 /// How long the first collection after a question waits, and the longest that one waits while nobody asks anew.
-const PATIENCE: Duration = Duration::from_millis(10);
+const FIRST_PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A collection waits until `EACH` bytes are allocated for each event that was queued since the last one began and still
@@ -44,7 +44,7 @@ pub enum Stress {
     /// One comes after every turn, later on in half of the time, and marks everything in its pause. Each is checked,
     /// and what is free is spoilt.
     Standing,
-    /// The same, but it marks beside turns, a few cells after each.
+    /// One comes after every turn, as with `Standing`, but marks beside turns, a few cells after each.
     Running,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Pace {
     /// beyond them has come since.
     fewest_queued: AtomicU64,
     threshold: AtomicUsize,
-    /// The same for a machine that rests.
+    /// The threshold of a machine that rests.
     at_rest: AtomicUsize,
     due: AtomicBool,
     /// Whether the next collection has been put off because there was less and less to do. One thread at a time puts
@@ -122,7 +122,7 @@ impl Pace {
             pause: AtomicU64::new(0),
             awaited_since: AtomicU64::new(0),
             question: AtomicU64::new(0),
-            patience: AtomicU64::new(PATIENCE.as_nanos() as u64),
+            patience: AtomicU64::new(FIRST_PATIENCE.as_nanos() as u64),
         }
     }
 
@@ -135,6 +135,14 @@ impl Pace {
         let before = self.allocated.fetch_add(bytes, Relaxed);
         if before + bytes >= self.threshold.load(Relaxed) {
             self.due.store(true, Relaxed);
+        }
+    }
+
+    /// `bytes` that an allocator was given are free again without a collection.
+    pub(crate) fn freed(&self, bytes: usize) {
+        if bytes > 0 {
+            let less = |allocated: usize| Some(allocated.saturating_sub(bytes));
+            let _ = self.allocated.fetch_update(Relaxed, Relaxed, less);
         }
     }
 
@@ -174,7 +182,7 @@ impl Pace {
         };
         let patience = match newest {
             Some(newest) if newest == self.question.load(Relaxed) => self.patience.load(Relaxed),
-            _ => PATIENCE.as_nanos() as u64,
+            _ => FIRST_PATIENCE.as_nanos() as u64,
         };
         let rest = self.pause.load(Relaxed) * (SHARE_WHEN_AWAITED - 1);
         let at = since + patience.max(rest);
@@ -267,7 +275,7 @@ impl Pace {
         let longer = self.patience.load(Relaxed) * 2;
         let patience = match self.question.swap(newest, Relaxed) == newest {
             true => longer.min(MOST_PATIENCE.as_nanos() as u64),
-            false => PATIENCE.as_nanos() as u64,
+            false => FIRST_PATIENCE.as_nanos() as u64,
         };
         self.patience.store(patience, Relaxed);
         self.awaited_since.store(0, Relaxed);
@@ -374,6 +382,8 @@ mod tests {
         assert!(pace.put_off(queued(1 << 20, true, false)) && pace.is_due_at_rest());
         pace.collected(2_000, 0, None);
         assert!(!allocated(999) && allocated(1));
+        pace.freed(1);
+        assert!(!pace.is_due_at_rest());
     }
 
     /// Both have seen that one is due.

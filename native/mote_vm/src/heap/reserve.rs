@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// Each collection forgets one part in this many of what was used before.
 const FORGOTTEN: usize = 8;
 /// How long a machine that does nothing keeps it.
-const KEPT: Duration = Duration::from_secs(10);
+const KEPT_FOR: Duration = Duration::from_secs(10);
 
-/// See the head of this file.
+/// How much free memory one machine keeps.
 pub(crate) struct Reserve {
     start: Instant,
     lately: AtomicUsize,
@@ -50,7 +50,7 @@ impl Reserve {
 
     /// How long a machine that does nothing still keeps something, if it does.
     pub(crate) fn until_stale(&self) -> Option<Duration> {
-        let ends = Duration::from_nanos(self.collected_at.load(Relaxed)) + KEPT;
+        let ends = Duration::from_nanos(self.collected_at.load(Relaxed)) + KEPT_FOR;
         (self.lately() > 0).then(|| ends.saturating_sub(self.start.elapsed()))
     }
 
@@ -76,7 +76,7 @@ mod tests {
         reserve.collected(1_000, false);
         assert_eq!(reserve.lately(), 1_000);
         let left = reserve.until_stale().expect("something is kept");
-        assert!(left > KEPT / 2 && left <= KEPT, "{left:?}");
+        assert!(left > KEPT_FOR / 2 && left <= KEPT_FOR, "{left:?}");
         reserve.collected(1_000, true);
         assert_eq!((reserve.lately(), reserve.until_stale()), (0, None));
         reserve.collected(5, false);

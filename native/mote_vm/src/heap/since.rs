@@ -1,14 +1,14 @@
-//! Whether a cell was made since a mark: what an abort is about to forget.
+//! Whether a cell was made since a position was noted: what an abort is about to forget.
 use super::block::Block;
 use super::holes::Cursor;
 use super::marks::Marks;
-use super::{Heap, Mark};
+use super::{Heap, HeapPosition};
 
 impl Heap {
-    /// Of a cell that something refers to and that is not larger than a block. Made since the mark it lies in the rest of
+    /// Of a cell that something refers to and that is not larger than a block. Made since then it lies in the rest of
     /// the room that the allocator was in, in a block taken since, or in a hole further on (mod.rs, invariants 1 and 4).
-    pub(crate) fn is_since(&self, mark: &Mark, cell: *const u8) -> bool {
-        if (mark.next.addr()..mark.end.addr()).contains(&cell.addr()) {
+    pub(crate) fn is_since(&self, position: &HeapPosition, cell: *const u8) -> bool {
+        if (position.next.addr()..position.end.addr()).contains(&cell.addr()) {
             return true;
         }
         let block = Block::of(cell);
@@ -20,7 +20,7 @@ impl Heap {
             granule: Block::granule_of(cell),
         };
         let is_free = || !Marks::of(block, self.last).has(place.granule);
-        at >= mark.blocks || at < self.swept && place >= mark.cursor && is_free()
+        at >= position.blocks || at < self.swept && place >= position.cursor && is_free()
     }
 }
 
@@ -38,7 +38,7 @@ mod tests {
     }
 
     fn assert_since(heap: &mut Heap, before: &[*const u8], n: usize) {
-        let start = heap.mark();
+        let start = heap.position();
         let since = cells(heap, n);
         assert!(since.iter().all(|cell| heap.is_since(&start, *cell)));
         assert!(!before.iter().any(|cell| heap.is_since(&start, *cell)));
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_since_lies_behind_the_mark_in_rooms_of_all_kinds() {
+    fn what_was_made_since_lies_behind_the_position_in_rooms_of_all_kinds() {
         let mut heap = Heap::new(Arc::new(BlockPool::default()));
         let mut before = Vec::new();
         for _ in 0..3 {

@@ -88,7 +88,7 @@ impl Heap {
         self.moved = true;
         self.last = number;
         self.marking = 0;
-        self.foreigns.settle(&self.pool);
+        self.foreigns.return_ahead(&self.pool);
         std::mem::take(&mut self.foreigns.cells)
     }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn the_heads_of_all_blocks_are_looked_at_in_turn() {
         let mut heap = Heap::new(Arc::new(BlockPool::default()));
-        let empty = heap.mark();
+        let empty = heap.position();
         heap.look_ahead();
         assert_eq!(heap.looked, 0);
         while heap.blocks.len() < 3 {

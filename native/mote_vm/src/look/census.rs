@@ -3,11 +3,11 @@
 //! An actor **holds** its record, its captures, and whatever they reach without passing another actor; what several
 //! actors share belongs to the one that is met first. So the figures of all actors add up to what there is, less what
 //! only messages on their way hold.
-use super::reach::Reach;
 use super::survey::Survey;
 use super::{greatest, BehaviourName, Figure};
 use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::Value;
+use crate::watching::reach::Reach;
 use rustc_hash::FxHashMap;
 
 /// One behaviour's part.
@@ -21,7 +21,7 @@ pub struct Population {
     pub bytes: u64,
 }
 
-/// See the head of this file.
+/// What a count of everything alive has found.
 pub struct Census<'m> {
     /// By behaviour, the most frequent first.
     pub populations: Vec<Population>,

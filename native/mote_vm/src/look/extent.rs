@@ -1,16 +1,16 @@
 //! How much an actor holds, as far as one look goes, because a look holds a thread up meanwhile.
 //!
 //! Invariants:
-//! 1. The time is bounded whatever the actor holds: each value that is met costs one of [`MOST`], and nothing is copied.
+//! 1. The time is bounded whatever the actor holds: each value that is met costs one of [`MOST_VALUES`], and nothing is copied.
 //! 2. Everything counted is there: for an actor that holds more, the figure is too low, never too high.
-use super::reach::{captures, cell_bytes, record_bytes};
 use crate::code::program::Program;
 use crate::values::actor::Actor;
 use crate::values::value::Value;
+use crate::watching::reach::{captures, cell_bytes, record_bytes};
 use rustc_hash::FxHashSet;
 
 /// Values that are met in one look: with each of them somewhere else in memory, about a millisecond.
-const MOST: usize = 10_000;
+const MOST_VALUES: usize = 10_000;
 
 /// Bytes, and whether these are all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ pub(super) fn of(program: &Program, actor: &Actor) -> Extent {
     let mut walk = ExtentWalk {
         seen: FxHashSet::default(),
         rows: Vec::new(),
-        left: MOST,
+        left: MOST_VALUES,
         bytes: record_bytes(program, actor),
     };
     let complete = captures(program, actor).all(|value| walk.meet(value) && walk.rows());

@@ -1,9 +1,9 @@
 //! Which actors hold which: actors and the captures by which they reach each other, as far as wanted.
-use super::reach::{captures, Reach};
 use super::survey::Survey;
 use super::BehaviourName;
 use crate::values::actor::Actor;
 use crate::values::term::ActorRef;
+use crate::watching::reach::{captures, Reach};
 use rustc_hash::FxHashMap;
 
 /// Cells that are looked at for one graph.
@@ -28,7 +28,7 @@ pub struct Edge {
     pub to: usize,
 }
 
-/// See the head of this file.
+/// The actors that were wanted, and which of them hold which.
 pub struct Graph<'m> {
     /// In the order of their distance, the first one first.
     pub nodes: Vec<GraphNode<'m>>,

@@ -2,14 +2,37 @@
 //!
 //! Invariant: a look holds the thread up for a bounded time, whatever the actor holds and however much waits: what goes
 //! beyond that is not counted, and the look says so.
-use super::reach::captures;
 use super::{extent, waiting};
-use crate::machine::{Inspection, Look};
+use crate::base::atom::Atom;
+use crate::base::ids::BehaviourName;
 use crate::threads::inbox::Entry;
+use crate::threads::shared::Machine;
 use crate::threads::thread::{self, Dispatch};
 use crate::values::actor::Actor;
 use crate::values::handles::Target;
 use crate::values::term::Term;
+use crate::watching::reach::captures;
+
+/// An actor seen between two turns.
+pub struct Inspection<'m> {
+    /// Its behaviour.
+    pub behaviour: BehaviourName,
+    /// What it has captured.
+    pub captures: Vec<Term<'m>>,
+    /// The sponsor whose thread owns it.
+    pub sponsor: Atom,
+    /// The sponsor where its events run, whoever sends them.
+    pub pinned: Option<Atom>,
+    /// Events that wait for it with its owner.
+    pub queued: u64,
+    /// Bytes of its record and of what its captures reach without passing another actor.
+    pub bytes: u64,
+    /// Whether these two are all: a look goes only so far, and beyond that they are the least that it can be.
+    pub complete: bool,
+}
+
+/// What to do with an inspection.
+pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
 
 /// What asks the owner of an actor for a look.
 pub(crate) fn entry(target: Target, look: Look) -> Entry {
@@ -20,19 +43,19 @@ pub(crate) fn entry(target: Target, look: Look) -> Entry {
 impl Dispatch {
     /// Looks at an actor here, where it is owned, or passes the look on to its owner.
     fn inspect(&mut self, target: Target, look: Look) {
-        let place = self.place.clone();
+        let context = self.context.clone();
         // SAFETY: the caller resolved a handle, which keeps the actor.
         let actor = unsafe { &*target.0 };
-        match self.settle(actor) {
-            None => look(&place.machine, self.inspection(actor)),
+        match self.own_or_find_owner(actor) {
+            None => look(&context.machine, self.inspection(actor)),
             Some(owner) => {
-                place.machine.push(&owner, entry(target, look));
+                context.machine.push(&owner, entry(target, look));
             }
         }
     }
 
     fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
-        let place = &self.place;
+        let context = &self.context;
         let program = &self.turn.around.program;
         let pinned = actor.header().pinned();
         let (queued, all) = waiting::here(self, actor);
@@ -40,8 +63,8 @@ impl Dispatch {
         Inspection {
             behaviour: program.name(actor.header().behaviour()),
             captures: captures(program, actor).map(Term::new).collect(),
-            sponsor: place.sponsor.name,
-            pinned: pinned.map(|id| place.machine.sponsors().by_id(id).name),
+            sponsor: context.sponsor.name,
+            pinned: pinned.map(|id| context.machine.sponsors().by_id(id).name),
             queued,
             bytes: extent.bytes,
             complete: all && extent.complete,

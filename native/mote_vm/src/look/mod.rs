@@ -4,20 +4,15 @@
 //! - about one actor, by one thread between two of its turns (inspect.rs);
 //! - about all of them, while all threads stand still (survey.rs): from their queues (waiting.rs), or by a walk over
 //!   everything that can be reached (census.rs, graph.rs);
-//! - or by counting the turns of a while (watch.rs).
-pub(crate) mod attention;
+//! - or by counting turns for a while (watch.rs).
 pub mod census;
 pub(crate) mod extent;
 pub mod graph;
 pub(crate) mod inspect;
 pub mod pause;
-pub(crate) mod reach;
-pub(crate) mod seen;
 pub mod survey;
-pub mod trace;
-pub mod turn;
+pub mod turn_counts;
 pub(crate) mod waiting;
-pub mod watch;
 
 use crate::base::ids::BehaviourName;
 use crate::values::term::ActorRef;

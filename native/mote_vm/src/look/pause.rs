@@ -1,12 +1,12 @@
 //! Holding a machine still, and letting it run turn by turn.
 //!
 //! A paused thread goes on taking in what comes and answering looks; it runs no turns.
-use super::turn::TurnSeen;
 use crate::base::atom::Atom;
-use crate::machine::Machine;
 use crate::threads::inbox::Entry;
+use crate::threads::shared::Machine;
 use crate::threads::sponsor::Sponsor;
 use crate::threads::thread::{self, Dispatch};
+use crate::watching::shown_turn::TurnSeen;
 use std::sync::Arc;
 
 /// Why no step can be made.
@@ -54,7 +54,7 @@ impl Machine {
             None => Some(self.sponsors().first().clone()),
         };
         let sponsor = found.ok_or(StepError::Unknown)?;
-        if sponsor.stations.len() > 1 || sponsor.outside.is_some() {
+        if sponsor.stations.len() > 1 || sponsor.most_away.is_some() {
             return Err(StepError::ManyThreads);
         }
         let call = thread::task(|thread| thread.step(see));
@@ -65,7 +65,7 @@ impl Machine {
 
 impl Dispatch {
     fn step(&mut self, see: SeeTurn) {
-        let machine = self.place.machine.clone();
+        let machine = self.context.machine.clone();
         let mut see = Some(see);
         // What came in between was accepted before.
         self.turn.queue.forgive();

@@ -7,8 +7,8 @@ use super::census::Census;
 use super::graph::Graph;
 use super::{waiting, BehaviourName, Figure};
 use crate::gc::roots;
-use crate::machine::Machine;
 use crate::threads::inbox::Entry;
+use crate::threads::shared::Machine;
 use crate::threads::station::OwnSide;
 use crate::threads::thread::{self, Dispatch};
 use crate::values::actor::Actor;
@@ -16,7 +16,7 @@ use crate::values::handles::Key;
 use crate::values::term::ActorRef;
 use crate::values::value::Value;
 
-/// See the head of this file.
+/// The machine and all of its threads, standing still.
 pub struct Survey<'m> {
     pub(crate) machine: &'m Machine,
     pub(crate) threads: Vec<&'m mut Dispatch>,
@@ -37,13 +37,13 @@ impl Machine {
 
 impl Dispatch {
     fn survey(&mut self, look: SurveyLook) {
-        let machine = self.place.machine.clone();
+        let machine = self.context.machine.clone();
         let mut look = Some(look);
         while look.is_some() {
             // In vain if another thread collects at this moment: then it is waited for.
-            self.stand_still(|place| {
+            self.stand_still(|context| {
                 let safepoint = machine.safepoint();
-                safepoint.stop_the_others(&place.station, machine.stations(), |stopped| {
+                safepoint.stop_the_others(&context.station, machine.stations(), |stopped| {
                     if let Some(look) = look.take() {
                         look(&mut Survey::of(&machine, stopped));
                     }

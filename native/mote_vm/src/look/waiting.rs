@@ -1,6 +1,6 @@
 //! How many events wait, and for whom. Nothing is parked on actors: their events are in queues and inboxes.
-use crate::machine::Machine;
 use crate::threads::inbox::{Entry, InboxItem};
+use crate::threads::shared::Machine;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
@@ -20,12 +20,12 @@ pub(crate) fn of_all(machine: &Machine, threads: &[&mut Dispatch]) -> FxHashMap<
 }
 
 /// Events that are looked at for one actor: a tenth of a millisecond.
-const MOST: usize = 64 << 10;
+const MOST_EVENTS: usize = 64 << 10;
 
 /// How many events wait for an actor with its owner, as far as one look goes, and whether these are all. Called on the owner.
 pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> (u64, bool) {
-    let inbox = &thread.place.station.inbox;
-    let (mut count, mut left) = (0, MOST);
+    let inbox = &thread.context.station.inbox;
+    let (mut count, mut left) = (0, MOST_EVENTS);
     let mut show = |target: *const Actor| count += u64::from(target == actor);
     left -= thread.turn.queue.first(left, |event| show(event.target));
     let (shown, entering) = inbox.first(left, |waiting| each_target(waiting, &mut show));
@@ -35,7 +35,7 @@ pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> (u64, bool) {
     }
     moving(thread, &mut show);
     let all = thread.turn.queue.len() + entering + thread.seeded.arrivals.len();
-    (count, all <= MOST)
+    (count, all <= MOST_EVENTS)
 }
 
 fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {

@@ -1,15 +1,14 @@
-//! One machine: what its threads and the outside share, from start to stop.
+//! One machine, from start to stop, as its embedder sees it.
 //!
-//! Rooms: [`leases`] lends heaps, [`sponsors`] starts and ends threads, [`outside`] is what callers do with actors,
-//! [`time`] has clock and timers, [`traces`] shows turns to others.
+//! What its threads know of it is in threads/shared.rs. Here, [`sponsors`] starts and ends threads, [`creating`] makes
+//! actors for callers, [`outside`] is what those do with them, [`time`] has clock and timers, and [`traces`] shows turns to others.
 //!
 //! Invariants:
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
 //!    values point into: the pool is shared by count, and each heap holds it.
 //! 2. The memory is given back to the system only when all heaps are back and none is lent any more.
 pub(crate) mod contract;
-mod ended;
-mod leases;
+mod creating;
 mod outside;
 mod recruit;
 mod sponsors;
@@ -18,69 +17,38 @@ mod traces;
 
 use crate::base::atom::Atom;
 use crate::base::clock::Clock;
-use crate::base::ids::ThreadNumber;
-use crate::base::quota::Account;
 use crate::boundary::batch::Papers;
+use crate::boundary::leases::Leases;
 use crate::code::constants::DecodeOpaque;
 use crate::code::error::LoadError;
 use crate::code::program::Program;
-use crate::gc::safepoint::Safepoint;
-use crate::gc::state::Gc;
 use crate::heap::block::BlockPool;
 use crate::heap::pace::Pace;
-use crate::heap::Heap;
-use crate::look::attention::Attention;
 pub use crate::machine::contract::*;
 use crate::native::CompilerThread;
+pub use crate::threads::embedder::Embedder;
 pub use crate::threads::fault::Fault;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::quiescence::Quiescence;
 pub use crate::threads::quiescence::Ticket;
+use crate::threads::safepoint::Safepoint;
 use crate::threads::seeded::Seeded;
+pub use crate::threads::shared::Machine;
+use crate::threads::shared::Shared;
 use crate::threads::sponsor::{Sponsor, Sponsors};
-use crate::threads::station::{Station, Stations};
+use crate::threads::station::Stations;
+use crate::turns::marking::state::Gc;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Handles;
-use ended::Ended;
-use leases::Leases;
+use crate::watching::attention::Attention;
 pub use outside::Entrance;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
-
-struct Shared {
-    name: String,
-    pool: Arc<BlockPool>,
-    program: Arc<Program>,
-    handles: Arc<Handles>,
-    sponsors: Sponsors,
-    stations: Stations,
-    quiescence: Arc<Quiescence>,
-    safepoint: Safepoint,
-    attention: Attention,
-    gc: Gc,
-    leases: Leases,
-    papers: Papers,
-    ended: Mutex<Ended>,
-    stopping: Arc<AtomicBool>,
-    threads: Mutex<Vec<(ThreadNumber, Ending)>>,
-    seeded: Option<Arc<Seeded>>,
-    outside: Box<dyn Outside>,
-    fuel: u64,
-    clock: Arc<Clock>,
-    compiler: Arc<CompilerThread>,
-}
-
-/// Waits for a thread, or what stands for one, to end.
-type Ending = Box<dyn FnOnce() + Send>;
-
-/// A running machine; clones refer to the same one. It stops when told to, not when dropped.
-#[derive(Clone)]
-pub struct Machine(Arc<Shared>);
 
 impl Machine {
     /// Starts a machine with its threads.
-    pub fn start(config: Config, outside: Box<dyn Outside>) -> Result<Machine, StartError> {
+    pub fn start(config: Config, embedder: Box<dyn Embedder>) -> Result<Machine, StartError> {
         let pool = Arc::new(BlockPool::new(config.memory, Pace::new(config.gc)));
         let quota = pool.quota.clone();
         let quiescence = Arc::<Quiescence>::default();
@@ -102,7 +70,7 @@ impl Machine {
             stopping: Arc::new(AtomicBool::new(false)),
             threads: Mutex::new(Vec::new()),
             seeded: Seeded::of(config.schedule).map(Arc::new),
-            outside,
+            embedder,
             fuel: config.fuel,
             clock: Arc::new(Clock::new(config.clock)),
             compiler: Arc::new(CompilerThread::new(config.compiler)),
@@ -116,14 +84,6 @@ impl Machine {
             }
         }
         Ok(machine)
-    }
-
-    /// Asks the threads to end at their next turn boundary. Returns at once; may be called again, from anywhere.
-    pub fn stop(&self) {
-        self.0.stopping.store(true, SeqCst);
-        for station in self.stations().all() {
-            station.wake();
-        }
     }
 
     /// Waits until the threads have ended, then gives the memory of all actors back and drops what still waits in
@@ -150,17 +110,6 @@ impl Machine {
         self.0.papers.clear();
         self.0.handles.discharge();
         self.0.quiescence.tell();
-    }
-
-    /// Whether `stop` was called or a fault has happened.
-    pub fn is_stopping(&self) -> bool {
-        // Relaxed: a flag that guards no data; a thread sees it a batch later at worst.
-        self.0.stopping.load(Relaxed)
-    }
-
-    /// What `is_stopping` looks at, for those who look often.
-    pub(crate) fn stopping(&self) -> Arc<AtomicBool> {
-        self.0.stopping.clone()
     }
 
     /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
@@ -226,22 +175,6 @@ impl Machine {
         self.push(self.0.sponsors.first().lead(), entry);
     }
 
-    /// Wakes as many sleeping threads as there are cores for, to help with a collection.
-    pub(crate) fn wake_sleepers(&self) {
-        let stations = self.stations().all();
-        let alive = stations.iter().filter(|s| s.own_side().is_some());
-        let (asleep, awake): (Vec<_>, Vec<_>) = alive.partition(|s| s.presence.is_asleep());
-        let spare = self.0.gc.cores.saturating_sub(awake.len());
-        for station in asleep.into_iter().take(spare) {
-            station.wake();
-        }
-    }
-
-    /// A thread has ended and leaves its heap.
-    pub(crate) fn take_back(&self, heap: Heap) {
-        self.0.leases.give_back(Some(heap));
-    }
-
     /// What it holds and has done.
     pub fn info(&self) -> Info {
         let (mapped_bytes, heap_bytes) = self.0.pool.bytes();
@@ -266,89 +199,6 @@ impl Machine {
     pub fn sponsor_names(&self) -> Vec<Atom> {
         let sponsors = self.0.sponsors.all();
         sponsors.iter().map(|sponsor| sponsor.name).collect()
-    }
-
-    /// Its quota, for things that wait outside of it.
-    pub fn account(&self) -> Account {
-        Account::of(&self.0.pool.quota)
-    }
-
-    /// What the embedder gave at the start.
-    pub fn outside(&self) -> &dyn Outside {
-        &*self.0.outside
-    }
-
-    /// Puts an entry into a thread's inbox, or into the first sponsor's if that thread has ended.
-    pub(crate) fn push(&self, station: &Station, entry: Entry) {
-        if let Err(entry) = station.push(entry) {
-            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
-            let _ = self.0.sponsors.first().lead().push(entry);
-        }
-    }
-
-    pub(crate) fn program(&self) -> &Arc<Program> {
-        &self.0.program
-    }
-
-    pub(crate) fn sponsors(&self) -> &Sponsors {
-        &self.0.sponsors
-    }
-
-    pub(crate) fn stations(&self) -> &Stations {
-        &self.0.stations
-    }
-
-    pub(crate) fn handles(&self) -> &Arc<Handles> {
-        &self.0.handles
-    }
-
-    pub(crate) fn shared_pool(&self) -> Arc<BlockPool> {
-        self.0.pool.clone()
-    }
-
-    pub(crate) fn pool(&self) -> &BlockPool {
-        &self.0.pool
-    }
-
-    pub(crate) fn safepoint(&self) -> &Safepoint {
-        &self.0.safepoint
-    }
-
-    pub(crate) fn attention(&self) -> &Attention {
-        &self.0.attention
-    }
-
-    pub(crate) fn gc(&self) -> &Gc {
-        &self.0.gc
-    }
-
-    pub(crate) fn leases(&self) -> &Leases {
-        &self.0.leases
-    }
-
-    pub(crate) fn quiescence(&self) -> &Quiescence {
-        &self.0.quiescence
-    }
-
-    /// Where what batches were written on goes.
-    pub(crate) fn papers(&self) -> &Papers {
-        &self.0.papers
-    }
-
-    pub(crate) fn clock(&self) -> &Arc<Clock> {
-        &self.0.clock
-    }
-
-    pub(crate) fn fuel(&self) -> u64 {
-        self.0.fuel
-    }
-
-    pub(crate) fn report_abort(&self, abort: Abort<'_>) -> bool {
-        self.0.outside.aborted(self, abort)
-    }
-
-    pub(crate) fn fault(&self, fault: Fault) {
-        self.0.outside.fault(self, fault);
     }
 }
 

@@ -6,21 +6,19 @@ use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::boundary::batch::{Batch, BatchLetters};
 use crate::boundary::parcel::{Builder, Parcel};
-use crate::boundary::refusal::{Refusal, Refused};
+use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::{InLine, Permit};
-use crate::heap::Heap;
 use crate::look::inspect;
-use crate::machine::contract::{BehaviourVersion, CreateError, LaunchError, Look, Outcome};
+use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in;
 use crate::threads::station::Station;
 use crate::threads::thread;
-use crate::values::actor::{Actor, Header, SponsorId};
+use crate::values::actor::{Actor, SponsorId};
 use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key, Target};
 use crate::values::term::ActorRef;
-use crate::values::value::Value;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -28,27 +26,13 @@ use std::sync::Arc;
 pub struct Entrance(Arc<Sponsor>);
 
 /// Whether a message has entered.
-type Pushed = Result<Wakes, (Refused, Entry)>;
+type Pushed = Result<Wakes, (NotEntered, Entry)>;
 
 /// The sponsor that a message enters by, if that is not the first one.
 #[derive(Default)]
 struct Via(Option<Arc<Sponsor>>);
 
 impl Machine {
-    /// Creates an actor, pinned to a sponsor if one is given; `captures` holds a tuple of as many values as the
-    /// behaviour captures. The caller owns the handle.
-    pub fn create(
-        &self,
-        behaviour: &BehaviourVersion,
-        pinned: Option<SponsorId>,
-        captures: Parcel,
-    ) -> Result<Key, CreateError> {
-        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
-        self.create_for(behaviour, pinned, captures, |actor| {
-            self.0.handles.acquire(actor, pinned)
-        })
-    }
-
     /// Creates an actor that nobody knows, for one message, by that sponsor or the first one: as `create` and `send` do, but
     /// for the handle. `known` gets the actor before it can run.
     pub fn launch(
@@ -64,108 +48,28 @@ impl Machine {
         }
         // Until the inbox keeps them.
         let _held = message.take_held();
-        let mut way = Via::default();
+        let mut via = Via::default();
         let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut None, Sender::GoesOn);
         let pushed = self
             .create_for(behaviour, None, captures, |actor| {
                 known(ActorRef::new(actor));
-                self.enter(&mut way, sponsor, actor, message, push)
+                self.enter(&mut via, sponsor, actor, message, push)
             })
             .map_err(LaunchError::Create)?;
-        self.entered(&way, pushed, Station::pushed)
+        self.entered(&via, pushed, Station::pushed)
             .map_err(LaunchError::Send)
     }
 
-    /// Creates as many actors of one behaviour as there are captures, or none; as `create` does. The caller owns the handles,
-    /// which are in the order of the captures.
-    pub fn create_many(
-        &self,
-        behaviour: &BehaviourVersion,
-        pinned: Option<SponsorId>,
-        captures: Vec<Parcel>,
-    ) -> Result<Vec<Key>, CreateError> {
-        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
-        let header = Header::new(behaviour.id, pinned, 0);
-        let ours = captures.iter().all(|parcel| parcel.is_for(&self.0.handles));
-        self.create_with(behaviour, pinned, ours, |heap| {
-            let mark = heap.mark();
-            let create = |captures| self.create_in(heap, header, captures);
-            let made: Result<Vec<_>, _> = captures.into_iter().map(create).collect();
-            // Nobody knows those that were made before one that was not.
-            made.map(|actors| self.0.handles.acquire_all(&actors, pinned))
-                .inspect_err(|_| heap.rewind(mark))
-        })
-    }
-
-    /// Creates an actor, and lets `hold` see to it that a collection finds it.
-    fn create_for<R>(
-        &self,
-        behaviour: &BehaviourVersion,
-        pinned: Option<SponsorId>,
-        captures: Parcel,
-        hold: impl FnOnce(*const Actor) -> R,
-    ) -> Result<R, CreateError> {
-        let header = Header::new(behaviour.id, pinned, 0);
-        let ours = captures.is_for(&self.0.handles);
-        self.create_with(behaviour, pinned, ours, |heap| {
-            self.create_in(heap, header, captures).map(hold)
-        })
-    }
-
-    /// Creates by `make`, whose captures are `ours` or not. It holds what it has made: a collection sees that, or waits for
-    /// the heap.
-    fn create_with<R>(
-        &self,
-        behaviour: &BehaviourVersion,
-        pinned: Option<SponsorId>,
-        ours: bool,
-        make: impl FnOnce(&mut Heap) -> Result<R, CreateError>,
-    ) -> Result<R, CreateError> {
-        if !ours || !Arc::ptr_eq(&behaviour.program, &self.0.program) {
-            return Err(CreateError::OtherMachine);
-        }
-        let runs_outside = |id| self.0.sponsors.by_id(id).outside.is_some();
-        let only_outside = self.0.program.behaviour(behaviour.id).outside_only;
-        if only_outside && !pinned.is_some_and(runs_outside) {
-            return Err(CreateError::Misplaced);
-        }
-        let made = self.0.leases.with_guest(make);
-        let made = made.ok_or(CreateError::NoMemory)?;
-        match made {
-            Ok(_) => self.collect_if_due(),
-            Err(_) => self.lacked_memory(1),
-        }
-        made
-    }
-
-    fn create_in(
-        &self,
-        heap: &mut Heap,
-        header: Header,
-        captures: Parcel,
-    ) -> Result<*const Actor, CreateError> {
-        let mark = heap.mark();
-        let n = self.0.program.behaviour(header.behaviour()).captures as usize;
-        let captures = captures.unpack(heap, &mut Vec::new());
-        if !captures.is_none() {
-            let values = captures.as_tuple().unwrap_or(&[]);
-            let actor = heap
-                .captures(n, |i| values.get(i).copied().unwrap_or(Value::UNDEFINED))
-                .map(|state| heap.actor(header, state))
-                .filter(|actor| !actor.is_none());
-            if let Some(actor) = actor {
-                return Ok(actor.address_pointer());
-            }
-        }
-        heap.rewind(mark);
-        Err(CreateError::NoMemory)
-    }
-
     /// All threads may be asleep: then one must hear of it.
-    fn collect_if_due(&self) {
+    pub(super) fn collect_if_due(&self) {
         if self.0.pool.pace.is_due() {
             self.0.sponsors.first().lead().wake();
         }
+    }
+
+    /// Whether there is memory for that many bytes more.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.0.pool.quota.fits(bytes)
     }
 
     /// Notes that `count` things from outside were refused for want of memory.
@@ -190,8 +94,8 @@ impl Machine {
         self.send_with(None, target, sponsor, message, None)
     }
 
-    /// The same for a caller that does nothing else before there is an answer, on a thread that may run turns for some
-    /// microseconds: it stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
+    /// Sends for a caller that does nothing else before there is an answer, on a thread that may run turns for some
+    /// microseconds: the caller stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
     /// answer is there.
     pub fn ask(
         &self,
@@ -205,7 +109,7 @@ impl Machine {
         self.send_with(None, target, sponsor, message, waits)
     }
 
-    /// The same, for a caller that has waited for room.
+    /// Sends for a caller that has waited for room.
     pub fn send_permitted(
         &self,
         permit: Permit,
@@ -226,7 +130,7 @@ impl Machine {
     ) -> Result<(), Refusal> {
         let sender = waits.map_or(Sender::GoesOn, |_| Sender::Waits);
         let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut permit, sender);
-        self.deliver(target, sponsor, message, push, |lead, wakes| match waits {
+        self.put_in(target, sponsor, message, push, |lead, wakes| match waits {
             Some((fuel, answered)) => self.stand_in(lead, fuel, answered),
             None => lead.pushed(wakes),
         })
@@ -241,11 +145,11 @@ impl Machine {
         message: Parcel,
     ) -> Result<(), Refusal> {
         let push = |inbox: &Inbox, entry| inbox.push_between(entry);
-        self.deliver(target, sponsor, message, push, Station::pushed)
+        self.put_in(target, sponsor, message, push, Station::pushed)
     }
 
     /// Puts a message where it enters, by `push`; then, if it has entered, does what is to follow.
-    fn deliver(
+    fn put_in(
         &self,
         target: Key,
         sponsor: Option<SponsorId>,
@@ -258,39 +162,39 @@ impl Machine {
         }
         // Until the inbox keeps them.
         let _held = message.take_held();
-        let mut way = Via::default();
+        let mut via = Via::default();
         // Only what is short is done here: the target is kept by the handles' lock.
         let pushed = self.0.handles.visit(target, |actor, pinned| {
-            self.enter(&mut way, pinned.or(sponsor), actor, message, push)
+            self.enter(&mut via, pinned.or(sponsor), actor, message, push)
         });
-        self.entered(&way, pushed.ok_or(Refusal::Unknown)?, then)
+        self.entered(&via, pushed.ok_or(Refusal::Unknown)?, then)
     }
 
     /// Puts a message where it enters, which is noted down. The caller drops what is refused, without any lock.
     #[inline(always)]
     fn enter(
         &self,
-        way: &mut Via,
+        via: &mut Via,
         sponsor: Option<SponsorId>,
         actor: *const Actor,
         message: Parcel,
         push: impl FnOnce(&Inbox, Entry) -> Pushed,
     ) -> Pushed {
-        way.0 = sponsor.map(|id| self.0.sponsors.by_id(id));
-        let lead = self.lead_of(way);
+        via.0 = sponsor.map(|id| self.0.sponsors.by_id(id));
+        let lead = self.lead_of(via);
         match push(&lead.inbox, Entry::Message(Target(actor), message)) {
-            Err((Refused::Closed, entry)) => {
+            Err((NotEntered::Closed, entry)) => {
                 // It was removed in this very moment: as what was there already, the message goes to the first.
-                way.0 = None;
-                let pushed = self.lead_of(way).inbox.push(entry);
-                pushed.map_err(|entry| (Refused::Closed, entry))
+                via.0 = None;
+                let pushed = self.lead_of(via).inbox.push(entry);
+                pushed.map_err(|entry| (NotEntered::Closed, entry))
             }
             pushed => pushed,
         }
     }
 
-    fn lead_of<'a>(&'a self, way: &'a Via) -> &'a Station {
-        way.0
+    fn lead_of<'a>(&'a self, via: &'a Via) -> &'a Station {
+        via.0
             .as_ref()
             .unwrap_or_else(|| self.0.sponsors.first())
             .lead()
@@ -300,26 +204,27 @@ impl Machine {
     #[inline(always)]
     fn entered(
         &self,
-        way: &Via,
+        via: &Via,
         pushed: Pushed,
         then: impl FnOnce(&Station, Wakes),
     ) -> Result<(), Refusal> {
         match pushed {
             Ok(wakes) => {
-                let lead = self.lead_of(way);
+                let lead = self.lead_of(via);
                 if let Some(seeded) = &self.0.seeded {
                     seeded.line.put(lead.number);
                 }
                 then(lead, wakes);
                 Ok(())
             }
-            Err((Refused::Full { patient }, _)) => Err(Refusal::Full { patient }),
-            Err((Refused::NoMemory, _)) => {
-                self.lacked_memory(1);
-                Err(Refusal::NoMemory)
+            Err((NotEntered::Refused(refusal), _)) => {
+                if refusal == Refusal::NoMemory {
+                    self.lacked_memory(1);
+                }
+                Err(refusal)
             }
             // The first one ends only with the machine, and then nothing is dispatched any more.
-            Err((Refused::Closed, _)) => Ok(()),
+            Err((NotEntered::Closed, _)) => Ok(()),
         }
     }
 
@@ -347,8 +252,8 @@ impl Machine {
     }
 
     /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as
-    /// there is room for; how many, and why not the others. Where there is not enough memory for all none is: one by one
-    /// some may be.
+    /// there is room for; how many, and why not the others. If there is not enough memory for all of them, none is
+    /// accepted; sent one by one, some may be.
     pub fn send_batch(
         &self,
         entrance: &Entrance,
@@ -386,7 +291,7 @@ impl Machine {
     }
 
     /// Waits in line for room in the sponsor that such a send would enter; `waiter` is called on any thread, maybe at
-    /// once. `None` when the handle is none of this machine's.
+    /// once. `None` when the handle belongs to another machine.
     pub fn wait_for_room(
         &self,
         target: Key,
@@ -410,7 +315,7 @@ impl Machine {
         self.0.ended.lock().counts.undelivered += messages;
     }
 
-    /// A turn outside has ended. Whether its thread hears of it; it may know of another end already.
+    /// A turn that was away has ended. Whether its thread hears of it; it may know of another end already.
     pub fn end_turn(&self, number: u64, outcome: Outcome) -> bool {
         let Some(station) = self.stations().find(number as ThreadNumber) else {
             return false;
@@ -436,13 +341,13 @@ impl Machine {
         self.0.handles.release(key);
     }
 
-    /// The actor of a handle, held for the moment; `None` when the handle is none of this machine's.
+    /// The actor of a handle, held for the moment; `None` when the handle belongs to another machine.
     pub fn hold(&self, key: Key) -> Option<Held> {
         self.0.handles.hold(key)
     }
 
     /// Looks at an actor between two of its turns, when what the caller sent to it before is done or queued; `look`
-    /// runs on a dispatch thread. `false` when the handle is none of this machine's.
+    /// runs on a dispatch thread. `false` when the handle belongs to another machine.
     #[must_use]
     pub fn inspect(&self, key: Key, look: Look) -> bool {
         let Some(target) = self.hold(key) else {
@@ -459,7 +364,7 @@ impl Machine {
 /// What values need of it on their way out.
 impl Carrier for Machine {
     fn embedder(&self) -> &dyn Any {
-        self.0.outside.as_any()
+        self.0.embedder.as_any()
     }
 
     fn acquire(&self, actor: ActorRef<'_>) -> Key {

@@ -1,8 +1,8 @@
 //! A system thread that waits for what it is to run: all threads of a sponsor are there before the first one begins, so
 //! that a sponsor has all of them or there is no sponsor.
-use super::Ending;
 use crate::native::STACK_BYTES;
 use crate::platform::cores;
+use crate::threads::shared::Ending;
 use crate::threads::thread::Dispatch;
 use std::io;
 use std::sync::mpsc::{channel, Sender};
@@ -22,8 +22,8 @@ pub(super) fn thread_name(machine: &str, sponsor: &str, number: usize) -> String
     format!("mote-{machine}-{sponsor}-{number}")
 }
 
-/// What that many bytes hold of a name, in whole characters: of one such as `MyApp.Jobs` the last part, and of what is still
-/// too long the beginning and the end, since names that are alike often differ in their last letter.
+/// Shortens a name to at most `bytes` bytes, in whole characters. Of a dotted name, such as `MyApp.Jobs`, it keeps the last
+/// part. If that is too long, it keeps the beginning and the end, since similar names often differ in their last letter.
 fn shortened(name: &str, bytes: usize) -> String {
     if name.len() <= bytes {
         return name.to_string();
@@ -38,7 +38,7 @@ fn shortened(name: &str, bytes: usize) -> String {
     format!("{begin}{end}")
 }
 
-/// See the head of this file. Ends without having run anything if it is dropped.
+/// A system thread that has started, and waits for what it is to run. Ends without having run anything if it is dropped.
 pub(super) struct Recruit {
     work: Option<Sender<Dispatch>>,
     thread: Option<JoinHandle<()>>,

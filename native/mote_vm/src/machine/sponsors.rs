@@ -12,10 +12,10 @@ use crate::boundary::room::Room;
 use crate::machine::contract::{RemoveError, SponsorInfo, StartError};
 use crate::native::STACK_BYTES;
 use crate::threads::inbox::Entry;
-use crate::threads::place::Place;
 use crate::threads::seeded::{Fibre, Scheduler};
-use crate::threads::sponsor::{AddError, Sponsor, SponsorConfig};
+use crate::threads::sponsor::{Sponsor, SponsorConfig};
 use crate::threads::thread::Dispatch;
+use crate::threads::thread_context::ThreadContext;
 use crate::turns::interpreter::Interpreter;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::channel;
@@ -28,7 +28,7 @@ impl Machine {
             return Err(StartError::Stopped);
         }
         // A seeded machine decides itself what several threads would leave open.
-        let count = match (self.0.seeded.is_some(), config.outside) {
+        let count = match (self.0.seeded.is_some(), config.most_away) {
             (true, _) | (_, Some(_)) => 1,
             _ => config.threads.max(1),
         };
@@ -47,24 +47,19 @@ impl Machine {
                 let room = Arc::new(Room::new(config.inbox, config.patient));
                 stations.iter().for_each(|station| station.open(&room));
                 let mut sponsor = Sponsor::new(id, config.name, stations.clone(), room);
-                sponsor.outside = config.outside;
+                sponsor.most_away = config.most_away;
                 sponsor
             }),
-            false => Err(AddError::TooManyThreads),
+            false => Err(StartError::TooManyThreads),
         };
-        let sponsor = added.map_err(|error| {
+        let sponsor = added.inspect_err(|_| {
             for station in &stations {
                 self.stations().close(station.number);
-            }
-            match error {
-                AddError::Exists => StartError::Exists,
-                AddError::TooMany { gone } => StartError::TooManySponsors { gone },
-                AddError::TooManyThreads => StartError::TooManyThreads,
             }
         })?;
         for (n, (interpreter, station)) in interpreters.into_iter().zip(stations).enumerate() {
             let number = station.number;
-            let place = Place {
+            let context = ThreadContext {
                 machine: self.clone(),
                 sponsor: sponsor.clone(),
                 station,
@@ -74,12 +69,12 @@ impl Machine {
                 None => RandomState::new().hash_one(n),
             };
             let heap = self.0.leases.lend_new().ok_or(StartError::Stopped)?;
-            let turn = place.turn(heap, seed);
-            let mut dispatch = Dispatch::new(place, turn, interpreter);
+            let turn = context.turn(heap, seed);
+            let mut dispatch = Dispatch::new(context, turn, interpreter);
             if let Some(seeded) = &self.0.seeded {
                 dispatch.seeded.choices = Some(seeded.choices.clone());
-                // Turns outside that are there together end in any order.
-                dispatch.seeded.shuffled = config.threads.max(config.outside.unwrap_or(1)) > 1;
+                // Turns that are away together end in any order.
+                dispatch.seeded.shuffled = config.threads.max(config.most_away.unwrap_or(1)) > 1;
                 let (told, ended) = channel();
                 seeded.line.add(Fibre::new(dispatch, told));
                 let told = move || {
@@ -117,13 +112,6 @@ impl Machine {
             self.0.threads.lock().push((0, ending(Some(thread))));
         }
         Ok(())
-    }
-
-    /// What waits to enter a seeded machine need not wait any longer.
-    pub(crate) fn open_line(&self) {
-        if let Some(seeded) = &self.0.seeded {
-            seeded.line.open();
-        }
     }
 
     /// How many choices a seeded machine has made; `None` of any other.

@@ -2,7 +2,7 @@
 use super::Machine;
 use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::refusal::{Refusal, Refused};
+use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::threads::inbox::Entry;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;
@@ -14,10 +14,9 @@ impl Machine {
         self.clock().now()
     }
 
-    /// Sends to the actor of a handle after that many milliseconds, by that sponsor or the first one. Refused is what the
-    /// machine has no memory for, and a handle, or an address in the message, that is none of its own. It is no message
-    /// that waits to enter, so there need not be room for it: it is the machine's from now on, and enters as what comes
-    /// from inside does.
+    /// Sends to the actor of a handle after that many milliseconds, by that sponsor or the first one. Refuses if there is no
+    /// memory, or if the handle or an address in the message belongs to another machine. A timer needs no room in the
+    /// inbox: its message is the machine's from now on, and enters as messages from inside do.
     pub fn send_after(
         &self,
         milliseconds: u64,
@@ -42,7 +41,7 @@ impl Machine {
             .timers
             .arm_from_outside(station.number, due, target, message);
         let (station, armed) = match armed {
-            Err((Refused::Closed, message)) => {
+            Err((NotEntered::Closed, message)) => {
                 let first = self.sponsors().first();
                 let lead = first.lead();
                 let armed = lead
@@ -59,22 +58,13 @@ impl Machine {
                 }
                 Ok(id)
             }
-            Err((Refused::NoMemory, _)) => {
+            Err((NotEntered::Refused(Refusal::NoMemory), _)) => {
                 self.lacked_memory(1);
                 Err(Refusal::NoMemory)
             }
             // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
             Err(_) => Ok(TimerId::GONE),
         }
-    }
-
-    /// Cancels a timer, wherever it was armed. The whole milliseconds that were left, never more than it was armed with;
-    /// `None` when it was not armed any more, and then its message is on its way or there.
-    pub fn cancel_timer(&self, id: TimerId) -> Option<u64> {
-        let station = self.stations().find(id.thread)?;
-        let due = station.timers.cancel(id);
-        let due = due.or_else(|| self.sponsors().first().lead().timers.cancel_adopted(id))?;
-        Some(self.clock().left(due))
     }
 
     /// Moves a manual clock on to the next moment, but not beyond `limit`, and lets what is due then begin; whether

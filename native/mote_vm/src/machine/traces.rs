@@ -1,6 +1,6 @@
 //! Beginning and ending the traces of a machine.
 use super::Machine;
-use crate::look::trace::{Filter, Trace, Traced, Witness};
+use crate::watching::trace::{Filter, Trace, Traced, Witness};
 
 impl Machine {
     /// Shows turns to a witness from now on. Returns the number of the trace.

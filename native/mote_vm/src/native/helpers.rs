@@ -21,12 +21,14 @@ type Helper = *const ();
 
 /// Number of a primitive, three arguments: its answer or `:undefined`.
 pub const OP: Helper = op as Helper;
-/// The same: its answer or [`NO_ANSWER`].
+/// Number of a primitive, three arguments: its answer or [`NO_ANSWER`].
 pub const GUARD: Helper = guard as Helper;
 /// Number of a comparison, two values: `true` or `false`.
 pub const COMPARED: Helper = compared as Helper;
 /// The bits of a float: its value.
 pub const FLOAT: Helper = float as Helper;
+/// Nothing: a random number, as a machine float. It never stops the turn.
+pub const DRAW: Helper = draw as Helper;
 /// Granules: the address of a cell.
 pub const ALLOCATE: Helper = allocate as Helper;
 /// Nothing: the fuel of the next slice.
@@ -93,6 +95,12 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
             Some(otherwise)
         }
     })
+}
+
+extern "C" fn draw(turn: *mut Turn) -> f64 {
+    // SAFETY: see the head of this file.
+    let turn = unsafe { &mut *turn };
+    Draws(&mut turn.random, &turn.counts.turns).uniform()
 }
 
 /// The helper of a primitive: one that knows which it is, for those that loops ask and that do not allocate, or one that

@@ -4,7 +4,7 @@
 use crate::base::counters::Counts;
 use crate::code::slots::{BehaviourSlot, FunctionSlot};
 pub use crate::heap::block::GRANULE;
-pub use crate::heap::cell::{header, Kind, COUNT_SHIFT};
+pub use crate::heap::cell::{header, Kind, CLASS_SHIFT, CONSECUTIVE, COUNT_SHIFT};
 use crate::heap::Heap;
 pub use crate::heap::COPIED_BYTES;
 use crate::turns::queue::{Event, EventQueue};

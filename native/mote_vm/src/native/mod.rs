@@ -27,7 +27,7 @@ pub(crate) use tier::CompilerThread;
 pub use crate::code::entry;
 pub use crate::code::memory::CodeMemory;
 pub use crate::code::slots::{BehaviourSlot, FunctionSlot};
-pub use crate::platform::code::can_be_published;
+pub use crate::platform::code_pages::can_be_published;
 pub use crate::terms::prim::arith::as_f64;
 pub use crate::terms::prim::math::function as math_function;
 pub use crate::terms::prim::order::{is_alone, two_zeros};
@@ -36,10 +36,14 @@ pub use crate::turns::turn::exchange::Stop;
 pub use crate::turns::turn::fuel::SLICE;
 
 use crate::code::ir::MAX_REGISTERS;
+use crate::heap::make::LEAST_ROW_TABLE;
+
+// So native code need not tell a table from other tuples that it matches as a whole.
+const _: () = assert!(LEAST_ROW_TABLE > MAX_REGISTERS as usize);
 
 /// Bytes of the largest native frame of a function; one that needs more stays the interpreter's.
 pub const LARGEST_FRAME: usize = 8 * MAX_REGISTERS as usize;
-/// The same of a behaviour, of which there is one; it stands on the stacks of callers, too (stand_in.rs).
+/// Bytes of the largest native frame of a behaviour. There is one at a time; it stands on the stacks of callers, too (stand_in.rs).
 pub const LARGEST_BEHAVIOUR_FRAME: usize = 64 << 10;
 /// Stack for everything that is not nested calls of the language: the thread's own frames, helpers, a behaviour's.
 const OTHER_FRAMES: usize = 8 << 20;

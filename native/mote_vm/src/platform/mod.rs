@@ -12,7 +12,7 @@ compile_error!(
     "Mote runs on Unix: Linux, macOS, FreeBSD. On Windows, please build and run it in WSL 2."
 );
 
-pub(crate) mod code;
+pub(crate) mod code_pages;
 pub(crate) mod cores;
 pub(crate) mod pages;
 pub(crate) mod prefetch;

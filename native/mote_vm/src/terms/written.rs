@@ -1,5 +1,5 @@
-//! How large a value is when it is written out, as messages to the outside are: what it has in several places is written
-//! several times. A few turns make a value that is a million times larger then than in the heap.
+//! How large a value is when it is written out, as messages to the outside are. A part that the value shares is written once
+//! for each place, so a few turns can build a value that is a million times larger written out than in the heap.
 use super::map::{entries, Node};
 use crate::values::value::Value;
 
@@ -130,10 +130,10 @@ impl WrittenWalk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::prim::testing::heap;
     use super::*;
     use crate::heap::Heap;
     use crate::terms::map::from_puts;
+    use crate::testing::terms::heap;
 
     #[test]
     fn what_is_shared_counts_each_time() {

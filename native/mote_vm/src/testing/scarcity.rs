@@ -164,7 +164,7 @@ fn a_turn_ends_at_whichever_allocation_is_refused() {
     let mut still = Still::new(1);
     let turn = &mut still.thread.turn;
     let all = arguments(&mut turn.heap);
-    turn.savepoint.heap = turn.heap.mark();
+    turn.savepoint.heap = turn.heap.position();
     turn.allow(1 << 40);
     let mut silent = Vec::new();
     for (tier, run) in TIERS {
@@ -235,7 +235,7 @@ fn what_cannot_be_paid_is_not_begun() {
         (P::PutElem, [tuple, one, one]),
         (P::TupleToList, [tuple, none, none]),
     ];
-    turn.savepoint.heap = turn.heap.mark();
+    turn.savepoint.heap = turn.heap.position();
     for (tier, run) in TIERS {
         for (p, arguments) in expensive {
             turn.allow(200);

@@ -2,23 +2,22 @@
 use crate::base::atom::Atom;
 use crate::base::clock::ClockKind;
 use crate::boundary::room::Room;
-use crate::machine::contract::{Config, Outside};
-use crate::machine::Machine;
+use crate::machine::{Config, Embedder, Machine};
 use crate::threads::fault::Fault;
-use crate::threads::place::Place;
 use crate::threads::seeded::Schedule;
 use crate::threads::sponsor::{Sponsor, SponsorConfig};
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
+use crate::threads::thread_context::ThreadContext;
 use crate::turns::abort::Abort;
 use crate::turns::interpreter::Interpreter;
 use crate::values::actor::SponsorId;
 use std::any::Any;
 use std::sync::Arc;
 
-struct NoOutside;
+struct Deaf;
 
-impl Outside for NoOutside {
+impl Embedder for Deaf {
     fn aborted(&self, _machine: &Machine, _abort: Abort<'_>) -> bool {
         false
     }
@@ -28,7 +27,7 @@ impl Outside for NoOutside {
     }
 }
 
-/// See the head of this file. The machine's sponsor has a given number of threads, which are asleep, and so has the sponsor of
+/// A machine at rest, with a thread of its own making. The machine's sponsor has a given number of threads, which are asleep, and so has the sponsor of
 /// the thread that never runs.
 pub(crate) struct Still {
     pub(crate) machine: Machine,
@@ -37,18 +36,23 @@ pub(crate) struct Still {
 
 impl Still {
     pub(crate) fn new(threads: usize) -> Still {
+        Still::within(threads, usize::MAX)
+    }
+
+    /// The same with that much memory.
+    pub(crate) fn within(threads: usize, memory: usize) -> Still {
         let name = Atom::new("still");
         let config = Config {
             name: "still".to_string(),
             sponsors: vec![SponsorConfig::new(name, threads)],
             fuel: 1,
-            memory: usize::MAX,
+            memory,
             gc: Default::default(),
             clock: ClockKind::Manual,
             schedule: Schedule::Threads,
             compiler: None,
         };
-        let machine = Machine::start(config, Box::new(NoOutside)).expect("starts");
+        let machine = Machine::start(config, Box::new(Deaf)).expect("starts");
         let sponsors = machine.sponsors();
         let sleeps = |s: &Arc<Station>| s.counts().parks > 0 && s.presence.is_asleep();
         while !sponsors.first().stations.iter().all(sleeps) {
@@ -61,16 +65,31 @@ impl Still {
         stations.iter().for_each(|station| station.open(&room));
         let station = stations[0].clone();
         let sponsor = Sponsor::new(SponsorId(1), name, stations, room);
-        let place = Place {
+        let context = ThreadContext {
             machine: machine.clone(),
             sponsor: Arc::new(sponsor),
             station,
         };
-        let heap = crate::heap::Heap::new(machine.shared_pool());
-        let turn = place.turn(heap, 0);
-        let thread = Dispatch::new(place, turn, Interpreter::new().expect("memory"));
+        let thread = dispatch(context);
         Still { machine, thread }
     }
+
+    /// A thread for each station of the sponsor of the one that never runs.
+    pub(crate) fn threads(&self) -> Vec<Dispatch> {
+        let first = &self.thread.context;
+        let stations = first.sponsor.stations.iter().cloned();
+        let of = |station| ThreadContext {
+            station,
+            ..first.clone()
+        };
+        stations.map(of).map(dispatch).collect()
+    }
+}
+
+fn dispatch(context: ThreadContext) -> Dispatch {
+    let heap = crate::heap::Heap::new(context.machine.shared_pool());
+    let turn = context.turn(heap, 0);
+    Dispatch::new(context, turn, Interpreter::new().expect("memory"))
 }
 
 impl Drop for Still {

@@ -1,22 +1,22 @@
-//! Turns that run outside of the machine: those of a sponsor whose turns may take long, and do what no turn here can.
+//! Turns that are away: the turns of a beam sponsor run outside of the machine. They may block, and have side effects.
 //!
 //! Invariants:
-//! 1. While a turn of it is outside, an actor is **away**: it stays with this thread, and what comes for it waits in a line of its
+//! 1. While a turn of it is away, an actor is **away**, too: it stays with this thread, and what comes for it waits in a line of its
 //!    own. Nobody takes it over (`is_done`), and it is given to nobody: a thread that asks for it waits in line.
-//! 2. What a turn outside has done comes back as a whole. It is staged and committed here, between two batches, as what any
-//!    other turn does. The first end of a turn counts: later ones find nothing.
-//! 3. At most `most` turns are outside. While as many are, nothing leaves the queue: so turns begin in the order in which their
-//!    events were queued, but for those whose actors are away, and with `most` of 1 the sponsor is first in, first out.
-//! 4. A turn that is outside is outstanding, and its actor and its message are roots.
+//! 2. What a turn has done while away comes back as a whole. It is staged and committed here, between two batches, as what any
+//!    other turn does. Only the first report that a turn has ended counts.
+//! 3. At most `most` turns are away. At that limit nothing leaves the queue. So turns begin in the order of their events,
+//!    except for actors that are away, and with `most` of 1 the sponsor is first in, first out.
+//! 4. A turn that is away is outstanding, and its actor and its message are roots.
 //! 5. What is in line is charged to the machine's memory, as what is queued.
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
-use crate::boundary::turn_outside::{Effect, Effects, Outcome, TurnOutside};
+use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway};
 use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
+use crate::threads::thread::watched::See;
 use crate::threads::thread::Dispatch;
-use crate::threads::watched::See;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
 use crate::values::actor::{Actor, BehaviourId};
@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub(crate) struct Away {
     most: usize,
     quota: Arc<Quota>,
-    outside: FxHashMap<u64, Event>,
+    turns: FxHashMap<u64, Event>,
     lines: FxHashMap<*const Actor, VecDeque<Event>>,
     /// How many events are in all lines.
     lined_up: usize,
@@ -45,7 +45,7 @@ impl Away {
         Away {
             most,
             quota,
-            outside: FxHashMap::default(),
+            turns: FxHashMap::default(),
             lines: FxHashMap::default(),
             lined_up: 0,
         }
@@ -57,24 +57,24 @@ impl Away {
     }
 
     fn is_full(&self) -> bool {
-        self.outside.len() >= self.most
+        self.turns.len() >= self.most
     }
 
     /// Shows every event.
     pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
-        self.outside.values().for_each(|event| show(*event));
+        self.turns.values().for_each(|event| show(*event));
         self.each_waiting(show);
     }
 
-    /// The same without those whose turns are outside.
+    /// Shows every event that waits in line: none whose turn is away.
     pub(crate) fn each_waiting(&self, mut show: impl FnMut(Event)) {
         self.lines.values().flatten().for_each(|event| show(*event));
     }
 
-    /// The turn of an event goes outside, and its actor is away.
+    /// The turn of an event goes away, and so does its actor.
     pub(crate) fn leaves(&mut self, number: u64, event: Event) {
         self.lines.entry(event.target).or_default();
-        self.outside.insert(number, event);
+        self.turns.insert(number, event);
     }
 
     /// Puts the event in line if its actor is away.
@@ -131,7 +131,7 @@ impl Away {
         self.shorten(line.len());
         if self.lines.is_empty() && self.lines.capacity() > KEPT {
             self.lines.shrink_to(KEPT);
-            self.outside.shrink_to(KEPT);
+            self.turns.shrink_to(KEPT);
         }
         line
     }
@@ -144,64 +144,64 @@ fn numbered(thread: ThreadNumber) -> u64 {
 }
 
 impl Dispatch {
-    /// Whether a turn is outside.
+    /// Whether a turn is away.
     pub(crate) fn is_anybody_away(&self) -> bool {
         let away = self.away.as_ref();
-        away.is_some_and(|away| !away.outside.is_empty())
+        away.is_some_and(|away| !away.turns.is_empty())
     }
 
-    /// Whether what is queued has to wait until a turn outside has ended.
-    pub(crate) fn is_full_outside(&self) -> bool {
+    /// Whether what is queued has to wait until a turn that is away has ended.
+    pub(crate) fn is_full_away(&self) -> bool {
         self.away.as_ref().is_some_and(|away| away.is_full())
     }
 
-    /// Sends turns outside for a batch.
+    /// Sends turns away for a batch.
     #[cold]
-    pub(crate) fn run_batch_outside(&mut self) -> TurnBatch {
+    pub(crate) fn run_batch_away(&mut self) -> TurnBatch {
         let mut batch = TurnBatch::of(self.turn.queue.len());
         self.turn.leaving.look_again();
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        while !self.is_paused() && !self.is_full_outside() && batch.units < self.load.batch {
+        while !self.is_paused() && !self.is_full_away() && batch.units < self.load.batch {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
-            self.send_outside(event);
+            self.send_away(event);
             batch.units += 1;
             batch.turns += 1;
         }
         batch
     }
 
-    /// An event is next, and there is room outside: its turn goes there, or it waits for the one of its actor that is there.
-    pub(crate) fn send_outside(&mut self, event: Event) {
+    /// An event is next, and one more turn may be away: its turn goes, or waits for the one of its actor that is away.
+    pub(crate) fn send_away(&mut self, event: Event) {
         let is_away = self.away.as_mut().is_some_and(|away| away.line_up(event));
         if !is_away {
             self.go(event);
         }
     }
 
-    /// The turn of an event whose actor is not away goes outside, if it is this thread's to run; whether it is.
+    /// The turn of an event whose actor is not away goes, if it is this thread's to run; whether it is.
     fn go(&mut self, event: Event) -> bool {
         if !self.may_run(event) {
             return false;
         }
-        let number = numbered(self.place.station.number);
+        let number = numbered(self.context.station.number);
         if let Some(away) = &mut self.away {
             away.leaves(number, event);
         }
-        let place = &self.place;
+        let context = &self.context;
         // Invariant 4.
-        place.machine.quiescence().add(1);
+        context.machine.quiescence().add(1);
         let program = &self.turn.around.program;
         let id = header(&event).behaviour();
         let code = program.behaviour(id);
-        let turn = TurnOutside {
+        let turn = TurnAway {
             number,
-            sponsor: place.sponsor.name,
+            sponsor: context.sponsor.name,
             behaviour: program.name(id),
             version: code.hash,
-            only_outside: code.outside_only,
+            away_only: code.away_only,
             actor: ActorRef::new(event.target),
             captures: actor(&event)
                 .captured(code.captures as usize)
@@ -209,32 +209,35 @@ impl Dispatch {
                 .collect(),
             message: Term::new(event.message),
         };
-        place.machine.outside().begin_turn(&place.machine, turn);
+        context
+            .machine
+            .embedder()
+            .begin_turn(&context.machine, turn);
         true
     }
 
-    /// A turn outside has ended; its actor comes back.
+    /// A turn that was away has ended; its actor comes back.
     pub(crate) fn turn_ended(&mut self, number: u64, outcome: Outcome) {
         let away = self.away.as_mut();
-        let Some(event) = away.and_then(|away| away.outside.remove(&number)) else {
+        let Some(event) = away.and_then(|away| away.turns.remove(&number)) else {
             // Invariant 2; or the sponsor is removed, and this is another thread.
             return;
         };
         self.turn.queue.forgive();
-        let traces = self.place.machine.attention().traces();
+        let traces = self.context.machine.attention().traces();
         match outcome {
             Outcome::Here => self.watched_turn(event, &traces),
             outcome => self.watched(event, &traces, |thread, see| {
                 thread.end_turn(event, outcome, see)
             }),
         };
-        let mark = self.turn.queue.mark();
-        self.turn.savepoint.queue = mark;
+        let position = self.turn.queue.position();
+        self.turn.savepoint.queue = position;
         self.come_back(event.target);
-        self.place.machine.quiescence().done(1);
+        self.context.machine.quiescence().done(1);
     }
 
-    /// What waits for an actor that is back goes on: the first turn outside, the others stay in line; or all of it on its way to
+    /// What waits for an actor that is back goes on: the first turn goes away, the others stay in line; or all of it on its way to
     /// where the actor is wanted.
     fn come_back(&mut self, target: *const Actor) {
         if self.is_paused() {
@@ -250,7 +253,7 @@ impl Dispatch {
         }
     }
 
-    /// Does here what a turn has done outside, and commits it.
+    /// Does here what a turn has done while away, and commits it.
     fn end_turn(&mut self, event: Event, outcome: Outcome, see: See<'_>) -> u64 {
         let program = self.turn.around.program.clone();
         let behaviour = program.behaviour(header(&event).behaviour());
@@ -287,6 +290,8 @@ impl Dispatch {
         let made = self.make(&steps)?;
         let heap = &mut self.turn.heap;
         let values = values.unpack_with(&made, heap, &mut Vec::new());
+        // What found no memory is no value, and must not be looked into.
+        let values = Some(values).filter(|values| !values.is_none())?;
         let mut values = values.as_tuple()?.iter().copied();
         let mut made = made.into_iter();
         let mut next = || values.next().unwrap_or(Value::UNDEFINED);
@@ -328,16 +333,16 @@ impl Dispatch {
 
     /// What a turn has made, still without contents, so that everything can refer to it.
     fn make(&mut self, steps: &[Effect]) -> Option<Vec<Value>> {
-        let here = Value::atom(self.place.sponsor.name);
+        let here = Value::atom(self.context.sponsor.name);
         let mut made = Vec::new();
         for step in steps {
             let turn = &mut self.turn;
             made.push(match step {
                 Effect::Create(behaviour, sponsor, _) => {
                     let id = behaviour.as_ref().map_or(BehaviourId::SINK, |b| b.id);
-                    let only_outside = turn.around.program.behaviour(id).outside_only;
+                    let away_only = turn.around.program.behaviour(id).away_only;
                     let sponsor = sponsor.map(Value::atom);
-                    match sponsor.or(only_outside.then_some(here)) {
+                    match sponsor.or(away_only.then_some(here)) {
                         Some(sponsor) => turn.create_on(id, sponsor, Value::NONE),
                         None => turn.create(id, Value::NONE),
                     }
@@ -351,37 +356,43 @@ impl Dispatch {
         (!lacks).then_some(made)
     }
 
-    /// The sponsor is removed: what is outside will not be heard any more, and all of it is queued again.
+    /// The sponsor is removed: what is away will not be heard any more, and all of it is queued again.
     pub(crate) fn call_off(&mut self) {
         let Some(mut away) = self.away.take() else {
             return;
         };
-        self.place
+        self.context
             .machine
-            .outside()
-            .call_off(self.place.sponsor.name);
-        let outside = away.outside.len();
-        let mut numbers: Vec<u64> = away.outside.keys().copied().collect();
+            .embedder()
+            .call_off(self.context.sponsor.name);
+        let count = away.turns.len();
+        let mut numbers: Vec<u64> = away.turns.keys().copied().collect();
         numbers.sort_unstable();
         let mut events = Vec::new();
         for number in numbers {
-            let event = away.outside[&number];
+            let event = away.turns[&number];
             events.push(event);
             events.extend(away.take_line(event.target));
         }
         self.turn.queue.prepend(&events);
-        self.place.machine.quiescence().done(outside);
+        self.context.machine.quiescence().done(count);
     }
 }
 
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests {
     use super::*;
+    use crate::boundary::parcel::{Builder, Parcel};
+    use crate::heap::block::BLOCK;
     use crate::testing::still::Still;
 
-    /// A thread that never runs, and may have `most` turns outside at once.
+    /// A thread that never runs, and may have `most` turns away at once.
     fn still(most: usize) -> Still {
-        let mut still = Still::new(1);
+        still_within(most, usize::MAX)
+    }
+
+    fn still_within(most: usize, memory: usize) -> Still {
+        let mut still = Still::within(1, memory);
         let quota = still.machine.pool().quota.clone();
         still.thread.away = Some(Box::new(Away::new(most, quota)));
         still
@@ -455,11 +466,11 @@ mod tests {
             assert!(thread.turn.queue.pop().is_some());
             thread.seeded.senders.take(0);
         }
-        thread.place.machine.quiescence().add(1);
-        let outside = thread.away.as_mut().expect("a thread of those");
-        outside.leaves(1, event(away));
-        (0..2).for_each(|_| assert!(outside.line_up(event(away))));
-        thread.place.machine.pause();
+        thread.context.machine.quiescence().add(1);
+        let away_turns = thread.away.as_mut().expect("a thread of those");
+        away_turns.leaves(1, event(away));
+        (0..2).for_each(|_| assert!(away_turns.line_up(event(away))));
+        thread.context.machine.pause();
         thread.turn_ended(1, Outcome::Ignored);
         let queued = thread.turn.queue.len();
         thread.seeded.senders.keep_up(queued, std::ptr::null());
@@ -467,5 +478,54 @@ mod tests {
         let may_be_next = thread.seeded.senders.may_be_next(&thread.turn.queue);
         assert_eq!((queued, may_be_next), (4, vec![0, 2, 3]));
         while thread.turn.queue.pop().is_some() {}
+    }
+
+    #[test]
+    fn what_waits_for_an_actor_does_not_overtake_its_turn_that_is_to_run_again() {
+        let mut still = still(1);
+        let thread = &mut still.thread;
+        let [one] = actors(thread);
+        let numbered = |n| Event {
+            target: one,
+            message: Value::fixnum(n),
+        };
+        thread.context.machine.quiescence().add(1);
+        let away = thread.away.as_mut().expect("a thread of those");
+        away.leaves(1, numbered(1));
+        (2..4).for_each(|n| assert!(away.line_up(numbered(n))));
+        // Its sponsor is removed, and so a turn that finds its actor moved has to begin again.
+        thread.context.sponsor.removed.store(true, Relaxed);
+        thread.context.machine.pause();
+        thread.turn_ended(1, Outcome::Aborted(Parcel::atom(Atom::MOVED)));
+        let queued = std::iter::from_fn(|| thread.turn.queue.pop());
+        let order: Vec<Value> = queued.map(|event| event.message).collect();
+        assert_eq!(order, [1, 2, 3].map(Value::fixnum));
+    }
+
+    #[test]
+    fn effects_that_find_no_memory_abort_their_turn() {
+        let memory = 32 * BLOCK;
+        let mut still = still_within(1, memory);
+        let quota = still.machine.pool().quota.clone();
+        let thread = &mut still.thread;
+        let [one] = actors(thread);
+        // More than what is left of the block that the heap has at present.
+        let count = BLOCK;
+        let mut values = Builder::new();
+        (0..count).for_each(|_| values.atom(Atom::NIL));
+        values.tuple(count);
+        let effects = Effects {
+            steps: (0..count / 2).map(|_| Effect::Send).collect(),
+            values: Some(values.finish()),
+        };
+        thread.context.machine.quiescence().add(1);
+        let away = thread.away.as_mut().expect("a thread of those");
+        away.leaves(1, event(one));
+        quota.take_anyway(memory);
+        thread.turn_ended(1, Outcome::Done(effects));
+        quota.give(memory);
+        let counts = &thread.turn.counts;
+        assert_eq!((counts.aborts_no_memory, counts.sends), (1, 0));
+        assert!(!thread.is_anybody_away() && thread.turn.queue.is_empty());
     }
 }

@@ -29,8 +29,9 @@ pub(crate) struct Backlog {
     steady: u64,
     /// Nanoseconds of turns since the queue was last empty.
     busy: u64,
-    /// The same since it was last asked for.
+    /// Nanoseconds of turns since the thread began, and how many those were when they were last asked for.
     worked: u64,
+    asked: u64,
 }
 
 /// What a batch of turns cost.
@@ -68,12 +69,19 @@ impl Backlog {
             steady: 0,
             busy: 0,
             worked: 0,
+            asked: 0,
         }
     }
 
     /// Nanoseconds of turns that were run since this was last asked.
     pub(crate) fn take_worked(&mut self) -> u64 {
-        std::mem::take(&mut self.worked)
+        let before = std::mem::replace(&mut self.asked, self.worked);
+        self.worked - before
+    }
+
+    /// Nanoseconds of turns so far.
+    pub(crate) fn worked(&self) -> u64 {
+        self.worked
     }
 
     /// About how many nanoseconds a long turn takes; 0 while turns are small.

@@ -18,10 +18,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Cores with higher numbers are not looked at.
-const MOST: usize = 256;
+const MOST_CORES: usize = 256;
 /// How long a core is shared before one thread leaves, and how long that thread stays where it goes. Leaving takes some
 /// tens of microseconds, and the waker may need as much to find that it has nothing else to do.
-const PATIENCE: Duration = Duration::from_micros(100);
+const SHARED_AT_MOST: Duration = Duration::from_micros(100);
 const REST: Duration = Duration::from_millis(5);
 
 /// Awake threads of a core, on a cache line of its own.
@@ -30,7 +30,7 @@ struct Count(AtomicU32);
 
 /// All cores. The counts order nothing and are hints to others, so Relaxed does.
 pub(crate) struct Cores {
-    counts: [Count; MOST],
+    counts: [Count; MOST_CORES],
     /// Threads that were woken and have not come.
     coming: Count,
     usable: OnceLock<Vec<usize>>,
@@ -39,7 +39,7 @@ pub(crate) struct Cores {
 impl Cores {
     pub(crate) const fn new() -> Cores {
         Cores {
-            counts: [const { Count(AtomicU32::new(0)) }; MOST],
+            counts: [const { Count(AtomicU32::new(0)) }; MOST_CORES],
             coming: Count(AtomicU32::new(0)),
             usable: OnceLock::new(),
         }
@@ -116,7 +116,7 @@ impl CoreBalance {
         }
         let since = *self.shared_since.get_or_insert(now);
         let rests = self.rests_until.is_some_and(|until| now < until);
-        if rests || now - since < PATIENCE {
+        if rests || now - since < SHARED_AT_MOST {
             return false;
         }
         // Also where nobody can go anywhere: on many cores it takes a while to find that out.
@@ -198,19 +198,19 @@ mod tests {
             assert!(!a.seen(1, now) && !b.seen(1, now));
         }
         // The first one was alone at first.
-        let now = start + PATIENCE;
+        let now = start + SHARED_AT_MOST;
         assert!(!a.seen(1, now) && b.seen(1, now));
         // Now they are apart, and stay so.
         let later = now + 2 * REST;
         assert!(!b.seen(0, later) && !a.seen(1, later));
-        assert!(!b.seen(0, later + PATIENCE) && !a.seen(1, later + PATIENCE));
+        assert!(!b.seen(0, later + SHARED_AT_MOST) && !a.seen(1, later + SHARED_AT_MOST));
     }
 
     #[test]
     fn nobody_leaves_where_no_core_is_free() {
         let [mut a, mut b, mut c] = spots(vec![0, 1]);
         let start = Instant::now();
-        for now in [start, start + PATIENCE, start + 2 * REST] {
+        for now in [start, start + SHARED_AT_MOST, start + 2 * REST] {
             assert!(!a.seen(1, now) && !b.seen(1, now) && !c.seen(0, now));
         }
         // Until somebody sleeps there, or its thread has ended.
@@ -219,7 +219,7 @@ mod tests {
         let now = start + 5 * REST;
         assert!(!a.seen(0, now) && !b.seen(0, now));
         drop(a);
-        assert!(!b.seen(0, now + PATIENCE));
+        assert!(!b.seen(0, now + SHARED_AT_MOST));
     }
 
     #[test]
@@ -227,10 +227,10 @@ mod tests {
         let [mut a, mut b] = spots(vec![0, 1]);
         let start = Instant::now();
         assert!(!a.seen(1, start) && !b.seen(1, start));
-        assert!(b.seen(1, start + PATIENCE));
+        assert!(b.seen(1, start + SHARED_AT_MOST));
         // The system has brought it back.
-        assert!(!b.seen(1, start + PATIENCE) && !b.seen(1, start + 3 * PATIENCE));
-        assert!(b.seen(1, start + PATIENCE + REST));
+        assert!(!b.seen(1, start + SHARED_AT_MOST) && !b.seen(1, start + 3 * SHARED_AT_MOST));
+        assert!(b.seen(1, start + SHARED_AT_MOST + REST));
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
         assert!(!a.seen(1, start) && !b.seen(2, start));
         a.all.coming.0.store(1, Relaxed);
         assert!(!a.seen(1, start) && !b.seen(2, start));
-        let now = start + PATIENCE;
+        let now = start + SHARED_AT_MOST;
         assert!(a.seen(1, now) && !b.seen(2, now));
         // It comes where that one was.
         assert!(!c.seen(1, now) && !a.seen(0, now));
@@ -252,7 +252,7 @@ mod tests {
     fn what_is_no_core_is_not_looked_at() {
         let [mut a, mut b] = spots(vec![0, 1]);
         let start = Instant::now();
-        for now in [start, start + PATIENCE] {
+        for now in [start, start + SHARED_AT_MOST] {
             assert!(!a.seen(Core::MAX, now) && !b.seen(Core::MAX, now));
         }
     }

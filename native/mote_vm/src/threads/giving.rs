@@ -31,10 +31,14 @@
 //! 3. An event is given, or stays where this thread will find it again; none is lost.
 //! 4. A thread whose own inbox is not open never waits for another one that is not: a thread that cannot hand over
 //!    everything gives nothing. And only one thread of a sponsor gives at a time.
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests;
+
+use crate::base::interleaving::others_may_act;
 use crate::threads::parker::Waker;
-use crate::threads::place::Place;
 use crate::threads::route::{actor, header};
 use crate::threads::station::Station;
+use crate::threads::thread_context::ThreadContext;
 use crate::turns::leaving::ListKind;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
@@ -54,7 +58,7 @@ struct Divided {
     alone: usize,
 }
 
-impl Place {
+impl ThreadContext {
     /// Gives actors away, with all that is queued for them: those that were decided to go, and those that `plan` picks,
     /// by the place of their first event. How many events; or nothing, and nothing has happened, if it has to wait.
     pub(crate) fn give<G: Fn(usize, Event) -> bool>(
@@ -65,15 +69,15 @@ impl Place {
     ) -> Option<usize> {
         if turn.actor.is_null() {
             // Between turns all of it is committed.
-            turn.savepoint.queue = turn.queue.mark();
+            turn.savepoint.queue = turn.queue.position();
         }
         let given = self.give_if_ready(turn, to, plan);
         self.forget(turn.leaving.claims.iter().map(|claim| &claim.event));
         if turn.actor.is_null() {
-            turn.savepoint.queue = turn.queue.mark();
+            turn.savepoint.queue = turn.queue.position();
         }
-        let queued = turn.queue.mark_len(&turn.savepoint.queue);
-        self.settle(turn, queued, 0);
+        let queued = turn.queue.queued_before(&turn.savepoint.queue);
+        self.recount_places(turn, queued, 0);
         given
     }
 
@@ -112,7 +116,7 @@ impl Place {
         to: &Station,
         plan: impl FnOnce(&mut Turn, &[Event]) -> G,
     ) -> Divided {
-        let committed = turn.queue.mark_len(&turn.savepoint.queue);
+        let committed = turn.queue.queued_before(&turn.savepoint.queue);
         let mut queued = Vec::with_capacity(committed);
         queued.extend(std::iter::from_fn(|| {
             turn.queue.take_before(&turn.savepoint.queue)
@@ -122,6 +126,7 @@ impl Place {
         divided.stays.reserve(committed);
         for (i, &event) in queued.iter().enumerate() {
             fetch(&queued, i + AHEAD);
+            others_may_act();
             // An actor of this thread stays or goes. An event for another actor is routed, or may run here: that actor's
             // behaviour is safe, or the actor was taken over.
             let header = header(&event);
@@ -174,6 +179,7 @@ impl Place {
         if goes.is_empty() && !turn.leaving.wanted.iter().any(is_going) {
             return Some(0);
         }
+        others_may_act();
         let taken = self.station.inbox.begin_giving(is_going, |event| {
             // The thread that claims it will be told between two batches.
             is_going(event) && !header(event).is_asked_for()
@@ -184,10 +190,12 @@ impl Place {
         given.extend(leaving.wanted.extract_if(.., |event| is_going(event)));
         given.extend_from_slice(&taken.events);
         let count = given.len();
+        others_may_act();
         let pushed = to.inbox.push_given(given, |given| {
             self.machine.stations().count_move();
             given.iter().for_each(|event| actor(event).give(to.number));
         });
+        others_may_act();
         self.station.inbox.end_giving(&taken);
         match pushed {
             Ok(wakes) => {

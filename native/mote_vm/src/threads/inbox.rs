@@ -20,10 +20,10 @@
 //!    afterwards; in between it is odd. A sender that has read an even version, and then that the thread owns the actor,
 //!    gets its event in only while the version is the same. Otherwise it is refused and looks at the actor's record again
 //!    (giving.rs).
+mod admission;
 mod contents;
 #[cfg(all(test, loom))]
 mod models;
-mod outside;
 mod owners;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -34,8 +34,8 @@ use crate::base::sync::{
 };
 use crate::boundary::room::Room;
 use crate::threads::quiescence::Quiescence;
+pub(crate) use admission::Sender;
 pub(crate) use contents::{Contents, Done, Entry, InboxItem, ThreadTask};
-pub(crate) use outside::Sender;
 pub(crate) use owners::NotIn;
 use std::mem::take;
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl Inbox {
         self.quota.give(take(&mut contents.charged));
     }
 
-    /// The same if it is little: what can be unpacked in some microseconds. Whether it was.
+    /// Drains the inbox if little is in it: what can be unpacked in some microseconds. Whether it was.
     pub(crate) fn drain_little(&self, into: &mut Contents) -> bool {
         let mut inner = self.inner.lock();
         if !inner.contents.is_little() {

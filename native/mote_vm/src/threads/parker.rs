@@ -22,7 +22,7 @@ use crate::platform::cores;
 use crate::threads::core_balance::{Cores, CORES};
 use std::time::Duration;
 
-/// See the head of this file.
+/// Where one dispatch thread sleeps.
 pub(crate) struct Parker {
     cores: &'static Cores,
     sleeper: RwLock<Option<Sleeper>>,

@@ -19,7 +19,7 @@
 //!    seen by the thread after `wake` (the same, the other way).
 use crate::base::sync::{fence, pause, AcqRel, Acquire, AtomicU64, Relaxed, Release, SeqCst};
 
-/// See the head of this file.
+/// Whether one dispatch thread is awake, in one word.
 pub(crate) struct Presence(AtomicU64);
 
 const ASLEEP: u64 = 1;

@@ -24,7 +24,7 @@ struct Waiters {
     given: u64,
 }
 
-/// See the head of this file. On cache lines of its own.
+/// How much one machine has to do, and who waits until that is nothing. On cache lines of its own.
 #[repr(align(128))]
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,

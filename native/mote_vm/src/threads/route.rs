@@ -14,14 +14,15 @@
 //!
 //! Forwarded events wait on this thread until the end of its batch and travel together. What keeps their order is said in
 //! giving.rs.
-mod lists;
+mod readdressing;
 mod takeover;
 
 use crate::base::ids::ThreadNumber;
+use crate::base::interleaving::others_may_act;
 use crate::threads::inbox::NotIn;
-use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
+use crate::threads::thread_context::ThreadContext;
 use crate::turns::leaving::{Claim, ListKind};
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
@@ -46,7 +47,7 @@ pub(crate) fn header(event: &Event) -> Header {
     actor(event).header()
 }
 
-impl Place {
+impl ThreadContext {
     /// Whether the event can run here and now; otherwise it is on its way, or held.
     #[cold]
     #[inline(never)]
@@ -67,6 +68,7 @@ impl Place {
                 break;
             }
             let header = actor.header();
+            others_may_act();
             // giving.rs, invariant 2: what is known of it is as old as the lists, or they are put right.
             if self.put_lists_right(turn) {
                 continue;
@@ -146,6 +148,7 @@ impl Place {
             return true;
         }
         let version = self.at(to, |station| station.inbox.version());
+        others_may_act();
         let still = self.goes_to(header(&event)) == to;
         if still && version.is_multiple_of(2) {
             turn.leaving.begin(to, version, event);
@@ -206,9 +209,9 @@ impl Place {
 impl Dispatch {
     /// Another sponsor's thread wants to run the event, which is queued here.
     pub(crate) fn ask_from(&mut self, event: Event, by: ThreadNumber) {
-        let Dispatch { place, turn, .. } = self;
+        let Dispatch { context, turn, .. } = self;
         let claims = &mut turn.leaving.claims;
-        let is_mine = header(&event).owner() == place.station.number;
+        let is_mine = header(&event).owner() == context.station.number;
         if is_mine
             && !claims
                 .iter()
@@ -222,7 +225,7 @@ impl Dispatch {
 
     /// Gives the actors away that other sponsors' threads want to run, and whose turn it is.
     pub(crate) fn migrate(&mut self) {
-        let Dispatch { place, turn, .. } = self;
+        let Dispatch { context, turn, .. } = self;
         let run = turn.counts.turns - turn.leaving.given_at;
         let is_busy = turn.queue.len() as u64 > BUSY * run;
         if turn.leaving.wanted.is_empty() || is_busy && self.seeded.choices.is_none() {
@@ -233,13 +236,13 @@ impl Dispatch {
         askers.sort_unstable();
         askers.dedup();
         for asker in askers {
-            let station = place.station_of(asker);
+            let station = context.station_of(asker);
             for claim in &turn.leaving.claims {
                 if claim.is_due && claim.by == asker {
                     actor(&claim.event).decide(Some(Decided::Goes));
                 }
             }
-            place.give(turn, &station, |_, _| |_, _| false);
+            context.give(turn, &station, |_, _| |_, _| false);
         }
         turn.leaving.given_at = turn.counts.turns;
         self.seeded.senders.forget();
@@ -252,13 +255,13 @@ impl Dispatch {
             return;
         }
         let named = sponsor.as_atom();
-        let found = named.and_then(|name| self.place.machine.sponsors().by_name(name));
+        let found = named.and_then(|name| self.context.machine.sponsors().by_name(name));
         match found {
             None => {
                 self.turn.counts.dropped += 1;
                 self.turn.counts.sends -= 1;
             }
-            Some(sponsor) if sponsor.id == self.place.sponsor.id => {
+            Some(sponsor) if sponsor.id == self.context.sponsor.id => {
                 self.turn.queue.push(event.target, event.message);
             }
             Some(sponsor) => {
@@ -274,13 +277,12 @@ impl Dispatch {
         if self.turn.leaving.held.is_empty() {
             return;
         }
-        let me = self.place.station.number;
-        let is_here = |event: &mut Event| {
+        let me = self.context.station.number;
+        let held = self.turn.leaving.take_up(|event| {
+            others_may_act();
             let header = header(event);
             header.owner() != me || !header.is_in_transit()
-        };
-        let held = self.turn.leaving.held.extract_if(.., is_here);
-        let held: Vec<Event> = held.collect();
+        });
         self.turn.queue.prepend(&held);
         self.seeded.senders.forget();
     }

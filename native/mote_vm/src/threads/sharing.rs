@@ -16,12 +16,14 @@
 mod models;
 
 use crate::base::sync::Relaxed;
-use crate::threads::place::Place;
 use crate::threads::station::Station;
+use crate::threads::thread_context::ThreadContext;
+use crate::threads::worth_sharing::WorkDone;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::Actor;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Work that is worth asking for, by a thread that is awake, in nanoseconds of estimated time.
 pub(crate) const WORTH_ASKING: u64 = 50_000;
@@ -32,10 +34,12 @@ const STRIPE: usize = 32;
 /// Events that are looked at to find crowded actors, and how many of them make a crowd.
 const SAMPLE: usize = 64;
 const CROWD: usize = 4;
+/// Nanoseconds after which a turn ends a pause of sharing.
+const HOLDS_UP: u64 = 1_000_000;
 /// For how many batches a thread shares nothing after most of what it looked at had to stay.
 const RELUCTANCE: u32 = 256;
 
-impl Place {
+impl ThreadContext {
     /// Answers a request for work, and wakes a sleeper if the backlog is worth it. Called between turns and, by
     /// `refuel`, within one.
     pub(crate) fn share_some(&self, turn: &mut Turn, backlog: u64) {
@@ -46,6 +50,11 @@ impl Place {
         if turn.leaving.reluctance > 0 && turn.actor.is_null() {
             // Asked for or not: what would have to stay is not moved about again so soon.
             turn.leaving.reluctance -= 1;
+            station.backlog.store(0, Relaxed);
+            return;
+        }
+        let worth_sharing = &self.sponsor.worth_sharing;
+        if worth_sharing.pauses() && !(turn.is_long() && worth_sharing.resume()) {
             station.backlog.store(0, Relaxed);
             return;
         }
@@ -69,15 +78,61 @@ impl Place {
         }
     }
 
+    /// Looks, now and then, at what sharing has come to (worth_sharing.rs).
+    #[inline]
+    pub(crate) fn learn_about_sharing(&self, turn: &mut Turn, end: Instant) {
+        let sponsor = &self.sponsor;
+        if sponsor.stations.len() == 1 {
+            return;
+        }
+        let now = (end - sponsor.started).as_nanos() as u64;
+        if sponsor.worth_sharing.is_due(now) && sponsor.worth_sharing.look(now, || self.done()) {
+            turn.counts.sharing_paused += 1;
+        }
+    }
+
+    /// What the threads of the sponsor have done.
+    #[cold]
+    fn done(&self) -> WorkDone {
+        let threads = self.sponsor.stations.len() as u64;
+        let done = |station: &Arc<Station>| {
+            let counts = station.counters.read();
+            WorkDone {
+                turns: counts.turns,
+                awake: counts.busy_ns / threads,
+                worked: station.worked.load(Relaxed),
+                forwarded: counts.forwarded,
+                shares: counts.shares_given,
+            }
+        };
+        let all = self.sponsor.stations.iter().map(done);
+        all.fold(WorkDone::default(), |all, one| all.and(&one))
+    }
+
+    /// Whether sharing pauses, and this thread is to leave everything to the lead.
+    #[inline]
+    pub(crate) fn gathers(&self) -> bool {
+        self.sponsor.worth_sharing.pauses() && self.sponsor.lead().number != self.station.number
+    }
+
+    /// Gives all that is queued to the lead, with the actors that it is for. What else this thread owns the lead takes over
+    /// while it sleeps.
+    #[cold]
+    pub(crate) fn gather(&self, turn: &mut Turn) {
+        if !turn.queue.is_empty() && self.may_look_through(turn) {
+            self.give(turn, self.sponsor.lead(), |_, _| |_, _| true);
+        }
+    }
+
     /// Whether there is time and memory to look through what is queued.
     fn may_look_through(&self, turn: &Turn) -> bool {
-        let queued = turn.queue.mark_len(&turn.savepoint.queue);
+        let queued = turn.queue.queued_before(&turn.savepoint.queue);
         queued <= MOST && self.machine.pool().quota.has(queued * size_of::<Event>())
     }
 
     /// Gives the actors of half of what is queued to another thread of the sponsor.
     fn give_half(&self, turn: &mut Turn, to: &Station) {
-        let queued = turn.queue.mark_len(&turn.savepoint.queue);
+        let queued = turn.queue.queued_before(&turn.savepoint.queue);
         let between_turns = turn.actor.is_null();
         let given = self.give(turn, to, |turn, queued| {
             let stripe = if between_turns {
@@ -101,6 +156,11 @@ impl Place {
 }
 
 impl Turn {
+    /// Whether a turn runs that is not to hold up whatever the others would leave to this thread.
+    fn is_long(&self) -> bool {
+        !self.actor.is_null() && self.running() >= HOLDS_UP
+    }
+
     /// The running actor, unless others may run it at the same time.
     fn bound_to_turn(&self) -> *const Actor {
         // SAFETY: the running actor is live: its event was queued.
@@ -157,19 +217,19 @@ mod tests {
         for actor in &actors {
             turn.queue.push(*actor, Value::NIL);
         }
-        turn.savepoint.queue = turn.queue.mark();
+        turn.savepoint.queue = turn.queue.position();
         (still, actors)
     }
 
     /// Which of the actors stayed with the thread when its sibling asked, and are next in its queue.
     fn kept(still: &mut Still, actors: &[*const Actor], backlog: u64) -> Vec<usize> {
-        let Dispatch { turn, place, .. } = &mut still.thread;
+        let Dispatch { turn, context, .. } = &mut still.thread;
         let (me, sibling) = {
-            let stations = &place.sponsor.stations;
+            let stations = &context.sponsor.stations;
             (stations[0].number, stations[1].number)
         };
-        assert!(place.station.request.ask(sibling));
-        place.share_some(turn, backlog);
+        assert!(context.station.request.ask(sibling));
+        context.share_some(turn, backlog);
         // SAFETY: as they were made; nobody has collected them.
         let owner = |at: usize| unsafe { (*actors[at]).header() }.owner();
         let mut kept = Vec::new();
@@ -208,7 +268,7 @@ mod tests {
     #[test]
     fn what_is_for_actors_of_the_asker_goes() {
         let (mut still, actors) = busy_with(16);
-        let sibling = still.thread.place.sponsor.stations[1].clone();
+        let sibling = still.thread.context.sponsor.stations[1].clone();
         // Otherwise they could be taken over.
         sibling.presence.wake();
         let sibling = sibling.number;
@@ -220,14 +280,64 @@ mod tests {
         assert_eq!(stripes, [0, 2, 8, 10, 11]);
     }
 
+    /// Sharing pauses: too many events were forwarded.
+    fn pause(still: &Still) {
+        let lost = || WorkDone {
+            forwarded: 1_000_000,
+            ..WorkDone::default()
+        };
+        assert!(still.thread.context.sponsor.worth_sharing.look(0, lost));
+    }
+
+    #[test]
+    fn while_sharing_pauses_nothing_goes_until_a_turn_is_long() {
+        let (mut still, actors) = busy_with(16);
+        pause(&still);
+        let all: Vec<usize> = (0..16).collect();
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), all);
+        let (mut still, actors) = busy_with(5);
+        pause(&still);
+        let turn = &mut still.thread.turn;
+        turn.run_for(HOLDS_UP);
+        turn.actor = actors[2];
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [1, 2, 3]);
+        assert!(!still.thread.context.sponsor.worth_sharing.pauses());
+    }
+
+    #[test]
+    fn while_sharing_pauses_siblings_leave_all_to_the_lead() {
+        let (mut still, actors) = busy_with(16);
+        let context = still.thread.context.clone();
+        let stations = &context.sponsor.stations;
+        let (lead, sibling) = (stations[0].clone(), stations[1].clone());
+        for actor in &actors {
+            // SAFETY: as they were made; nobody has collected them.
+            let actor = unsafe { &**actor };
+            actor.give(sibling.number);
+            actor.take_in();
+        }
+        let sibling = ThreadContext {
+            station: sibling,
+            ..context.clone()
+        };
+        assert!(!sibling.gathers());
+        pause(&still);
+        assert!(sibling.gathers() && !context.gathers());
+        sibling.gather(&mut still.thread.turn);
+        assert!(still.thread.turn.queue.is_empty() && lead.inbox.is_pending());
+        // SAFETY: as above.
+        let owner = |actor: &*const Actor| unsafe { (**actor).header() }.owner();
+        assert!(actors.iter().all(|actor| owner(actor) == lead.number));
+    }
+
     #[test]
     fn what_is_nearly_done_stays_and_whoever_asks_sees_it() {
         let (mut still, actors) = busy_with(4);
         let all = kept(&mut still, &actors, WORTH_ASKING - 1);
         assert_eq!(all, [0, 1, 2, 3]);
-        let place = &still.thread.place;
-        let sibling = place.sponsor.stations[1].number;
-        assert!(!place.station.has_at_least(WORTH_ASKING));
-        assert!(place.station.request.withdraw(sibling));
+        let context = &still.thread.context;
+        let sibling = context.sponsor.stations[1].number;
+        assert!(!context.station.has_at_least(WORTH_ASKING));
+        assert!(context.station.request.withdraw(sibling));
     }
 }

@@ -3,8 +3,10 @@ use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{Acquire, AtomicBool, Relaxed, Release};
 use crate::boundary::room::Room;
+use crate::threads::start_error::StartError;
 use crate::threads::station::Station;
 use crate::threads::wake_threshold::WakeThreshold;
+use crate::threads::worth_sharing::WorthSharing;
 use crate::values::actor::SponsorId;
 use parking_lot::RwLock;
 use std::sync::atomic::AtomicUsize;
@@ -25,7 +27,7 @@ pub struct SponsorConfig {
     /// Whether a sender outside that does not say otherwise waits for room.
     pub patient: bool,
     /// Its turns run outside of the machine (threads/away.rs), at most this many at once; it has one thread then.
-    pub outside: Option<usize>,
+    pub most_away: Option<usize>,
 }
 
 impl SponsorConfig {
@@ -37,7 +39,7 @@ impl SponsorConfig {
             cores: Vec::new(),
             inbox: usize::MAX,
             patient: false,
-            outside: None,
+            most_away: None,
         }
     }
 }
@@ -58,11 +60,13 @@ pub(crate) struct Sponsor {
     pub(crate) asleep: AtomicUsize,
     /// How much waiting work it takes to wake them.
     pub(crate) worth_waking: WakeThreshold,
+    /// Whether they share their work.
+    pub(crate) worth_sharing: WorthSharing,
     /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
     pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
     pub(crate) room: Arc<Room>,
-    /// How many of its turns may be outside at once, if they run there (away.rs).
-    pub(crate) outside: Option<usize>,
+    /// How many of its turns may be away at once, if they run outside (away.rs).
+    pub(crate) most_away: Option<usize>,
     /// One of its threads gives actors away.
     gives: AtomicBool,
     /// The places of its stations in `stations`, by their numbers.
@@ -88,9 +92,10 @@ impl Sponsor {
             started: Instant::now(),
             stations,
             room,
-            outside: None,
+            most_away: None,
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
+            worth_sharing: WorthSharing::new(),
             removed: Arc::default(),
             gives: AtomicBool::new(false),
             places,
@@ -147,33 +152,22 @@ enum Slot {
     Gone,
 }
 
-/// Why a sponsor could not be added.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AddError {
-    Exists,
-    /// This many of them are gone.
-    TooMany {
-        gone: usize,
-    },
-    TooManyThreads,
-}
-
 impl Sponsors {
     /// Adds the sponsor that `make` builds for a free number.
     pub(crate) fn add(
         &self,
         name: Atom,
         make: impl FnOnce(SponsorId) -> Sponsor,
-    ) -> Result<Arc<Sponsor>, AddError> {
+    ) -> Result<Arc<Sponsor>, StartError> {
         let mut slots = self.slots.write();
         if running(&slots).any(|s| s.name == name) {
-            return Err(AddError::Exists);
+            return Err(StartError::Exists);
         }
         let free = slots.iter().position(|slot| matches!(slot, Slot::Free));
         let at = free.unwrap_or(slots.len());
         if at >= SponsorId::LIMIT {
             let gone = slots.iter().filter(|slot| matches!(slot, Slot::Gone));
-            return Err(AddError::TooMany { gone: gone.count() });
+            return Err(StartError::TooManySponsors { gone: gone.count() });
         }
         let sponsor = Arc::new(make(SponsorId(at as u16)));
         self.first.get_or_init(|| sponsor.clone());
@@ -257,7 +251,7 @@ fn running(slots: &[Slot]) -> impl Iterator<Item = &Arc<Sponsor>> {
 mod tests {
     use super::*;
 
-    fn add(sponsors: &Sponsors, name: &str) -> Result<Arc<Sponsor>, AddError> {
+    fn add(sponsors: &Sponsors, name: &str) -> Result<Arc<Sponsor>, StartError> {
         let name = Atom::new(name);
         sponsors.add(name, |id| {
             Sponsor::new(id, name, Vec::new(), Arc::default())
@@ -269,7 +263,7 @@ mod tests {
         let sponsors = Sponsors::default();
         let first = add(&sponsors, "first").ok().unwrap();
         add(&sponsors, "second").ok().unwrap();
-        assert_eq!(add(&sponsors, "second").err(), Some(AddError::Exists));
+        assert!(matches!(add(&sponsors, "second"), Err(StartError::Exists)));
         assert!(sponsors.remove(first.name).is_none());
         assert!(sponsors.remove(Atom::new("second")).is_some());
         assert!(sponsors.by_name(Atom::new("second")).is_none());
@@ -286,10 +280,10 @@ mod tests {
             assert!(!sponsors.recycle(&other));
         }
         let gone = SponsorId::LIMIT - 1;
-        assert_eq!(
-            add(&sponsors, "other").err(),
-            Some(AddError::TooMany { gone })
-        );
+        assert!(matches!(
+            add(&sponsors, "other"),
+            Err(StartError::TooManySponsors { gone: found }) if found == gone
+        ));
     }
 
     #[test]

@@ -24,12 +24,12 @@
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, as one that needs more fuel.
 use crate::base::sync::{fence, Relaxed, SeqCst};
-use crate::machine::Machine;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
 use crate::platform::stack;
 use crate::terms::view::View;
 use crate::threads::backlog::LONG;
 use crate::threads::fault::Fault;
+use crate::threads::shared::Machine;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::phase::Phase;
@@ -104,7 +104,7 @@ impl Machine {
         let fault = outcome.as_ref().err().map(|payload| {
             // As in thread.rs: before others can take over the actor.
             self.stop();
-            let sponsor = dispatch.place.sponsor.name;
+            let sponsor = dispatch.context.sponsor.name;
             Fault::of(&**payload, sponsor, dispatch.running_turn())
         });
         drop(stand_in);
@@ -121,22 +121,22 @@ impl Machine {
 impl Dispatch {
     /// Whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
-        let collects = self.place.machine.gc().phase() != Phase::None;
+        let collects = self.context.machine.gc().phase() != Phase::None;
         self.idling.has_slept && !collects && !self.is_watched() && self.away.is_none()
     }
 
     fn stand_in(&mut self, fuel: u64) {
         self.load.awake_since = Instant::now();
         self.turn.counts.stand_ins += 1;
-        let whole = self.place.machine.fuel();
+        let whole = self.context.machine.fuel();
         self.turn.allow(fuel.min(whole));
         self.lent.stands_in = true;
-        let (heap, footprints) = (self.turn.heap.mark(), self.footprints());
+        let (heap, footprints) = (self.turn.heap.position(), self.footprints());
         let batch = std::mem::replace(&mut self.load.batch, BATCH);
         self.lent.postponed = false;
-        let next_timer = self.place.station.timers.next();
+        let next_timer = self.context.station.timers.next();
         for _ in 0..ROUNDS {
-            if self.place.station.inbox.is_pending() && !self.drain_little() {
+            if self.context.station.inbox.is_pending() && !self.drain_little() {
                 self.lent.postponed = true;
             }
             let over = self.turn.queue.is_empty() || self.lent.postponed || self.has_other_duties();
@@ -144,21 +144,23 @@ impl Dispatch {
                 self.run_batch();
             }
             self.hand_over_all();
-            self.turn.savepoint.queue = self.turn.queue.mark();
+            self.turn.savepoint.queue = self.turn.queue.position();
             if over {
                 break;
             }
         }
         if self.footprints() == footprints && self.holds_nothing() {
-            // Invariant 5: no value made since can be reached.
-            self.turn.heap.rewind(heap);
+            // Invariant 5: no value made since can be reached. Nor does a block that is taken anew for each question make a
+            // collection due.
+            let freed = self.turn.heap.rewind(heap);
+            self.context.machine.pool().pace.freed(freed);
         }
         self.publish();
         self.load.batch = batch;
         self.lent.stands_in = false;
         self.turn.allow(whole);
         // The thread sleeps until the timer that was the next one.
-        self.lent.postponed |= self.place.station.timers.next() < next_timer;
+        self.lent.postponed |= self.context.station.timers.next() < next_timer;
     }
 
     /// What changes when a turn leaves something where a collection would find it, or hands it to another thread. An
@@ -187,15 +189,19 @@ impl Dispatch {
     /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.
     pub(crate) fn sends_too_much(&self) -> bool {
         let mut left = MOST_SENT;
-        let outside = self.turn.at_commit.outside.iter();
-        let mut sent = outside.map(|outgoing| Term::new(outgoing.message));
+        let outgoing = self.turn.at_commit.outgoing.iter();
+        let mut sent = outgoing.map(|sent| Term::new(sent.message));
         !sent.all(|message| is_small(message, &mut left))
     }
 
     /// A turn is to run from its beginning, when others see to the queue.
     pub(crate) fn postpone(&mut self, event: Event) -> u64 {
         self.turn.undo();
-        self.turn.queue.put_back(event);
+        let away = self.away.as_mut();
+        // What waits for its actor is not to overtake it.
+        if !away.is_some_and(|away| away.precede(&[event])) {
+            self.turn.queue.put_back(event);
+        }
         self.lent.postponed = true;
         LONG
     }

@@ -40,6 +40,8 @@ pub(crate) struct Station {
     /// Events in the queue; as above.
     pub(crate) queued: AtomicU64,
     pub(crate) queue_bytes: AtomicUsize,
+    /// Nanoseconds of turns so far, of a thread with siblings (backlog.rs).
+    pub(crate) worked: AtomicU64,
     /// Whether there were more of them after the last batch than before; as above.
     pub(crate) grows: AtomicBool,
     /// The core that runs the thread, as of its last batch: a hint.
@@ -63,6 +65,7 @@ impl Station {
             backlog: AtomicU64::new(0),
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),
+            worked: AtomicU64::new(0),
             grows: AtomicBool::new(false),
             core: AtomicU32::new(NOWHERE),
             counters: Counters::default(),
@@ -114,7 +117,7 @@ impl Station {
         }
     }
 
-    /// The same for a batch of messages from outside (inbox.rs).
+    /// Puts a batch of messages from outside into the inbox (inbox.rs).
     pub(crate) fn push_batch(
         &self,
         batch: Box<Batch>,

@@ -13,6 +13,8 @@
 mod ending;
 pub(crate) mod idle;
 mod intake;
+mod seen;
+pub(crate) mod watched;
 
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
@@ -24,16 +26,16 @@ use crate::threads::away::Away;
 use crate::threads::backlog::{Backlog, TurnBatch, LONG};
 use crate::threads::fault::Fault;
 use crate::threads::inbox::{Contents, Done, ThreadTask};
-use crate::threads::place::Place;
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
 use crate::threads::station::Station;
-use crate::threads::watch::Watch;
+use crate::threads::thread_context::ThreadContext;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::value::Value;
+use crate::watching::watch::Watch;
 use idle::Idling;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -42,16 +44,16 @@ use std::time::{Duration, Instant};
 const BATCH: u64 = 512;
 /// How far ahead the records of coming targets are fetched into the cache, and their captures; and what lies behind the
 /// first words of a map that is all that an actor has captured, as that of a directory's shard is.
-const PREFETCH_ACTOR: usize = 24;
-const PREFETCH_CAPTURES: usize = 12;
-const PREFETCH_MAP: usize = 5;
+const PREFETCH_ACTOR: usize = 32;
+const PREFETCH_CAPTURES: usize = 16;
+const PREFETCH_MAP: usize = 8;
 /// The number of batches in which maps are fetched after an actor with such a map was seen: between the messages to shards come
 /// those that the shards have passed on.
 const BATCHES_WITH_MAPS: u32 = 64;
 
 /// The state of one dispatch thread.
 pub(crate) struct Dispatch {
-    pub(crate) place: Place,
+    pub(crate) context: ThreadContext,
     pub(crate) turn: Turn,
     pub(crate) interpreter: Interpreter,
     /// The behaviour and the message of the turn that runs, if it is not native code alone that does: that cannot panic.
@@ -113,14 +115,14 @@ impl Dispatch {
         station.own_side().map(|own| own.cast())
     }
 
-    pub(crate) fn new(place: Place, turn: Turn, interpreter: Interpreter) -> Dispatch {
-        let stress = place.machine.pool().pace.config.stress;
+    pub(crate) fn new(context: ThreadContext, turn: Turn, interpreter: Interpreter) -> Dispatch {
+        let stress = context.machine.pool().pace.config.stress;
         let batch = if stress == Stress::Off { BATCH } else { 1 };
-        let quota = &place.machine.pool().quota;
-        let away = place.sponsor.outside;
-        let away = away.map(|most| Box::new(Away::new(most, quota.clone())));
+        let quota = &context.machine.pool().quota;
+        let most_away = context.sponsor.most_away;
+        let away = most_away.map(|most| Box::new(Away::new(most, quota.clone())));
         Dispatch {
-            place,
+            context,
             turn,
             interpreter,
             running: None,
@@ -143,29 +145,29 @@ impl Dispatch {
 
     /// Runs until the machine stops, the sponsor is removed or a turn panics; `bound`: to a core.
     pub(crate) fn run(mut self, bound: bool) {
-        let place = self.place.clone();
-        place.station.parker.open(bound);
+        let context = self.context.clone();
+        context.station.parker.open(bound);
         self.stand_still(idle::wake);
         self.turn.heap.join_collection();
         self.join_watches();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.dispatch()));
         let fault = outcome.err().map(|payload| {
             // Before others can take over an actor whose turn is neither done nor undone.
-            place.machine.stop();
-            Fault::of(&*payload, place.sponsor.name, self.running_turn())
+            context.machine.stop();
+            Fault::of(&*payload, context.sponsor.name, self.running_turn())
         });
         self.leave();
         if let Some(fault) = fault {
-            place.machine.fault(fault);
+            context.machine.fault(fault);
         }
-        place.machine.quiescence().done(1);
+        context.machine.quiescence().done(1);
     }
 
     fn dispatch(&mut self) {
         // Whether it has worked since the last batch: looks at flags take no time, looks at the clock do.
         let mut has_worked = true;
-        while !self.place.machine.is_stopping() {
-            if self.place.station.inbox.is_pending() {
+        while !self.context.machine.is_stopping() {
+            if self.context.station.inbox.is_pending() {
                 self.drain();
                 has_worked = true;
             }
@@ -175,6 +177,12 @@ impl Dispatch {
             }
             self.look_at_the_clock();
             self.take_up_held();
+            if self.context.gathers() {
+                // Before they run: their actors would send from here.
+                let position = self.turn.queue.position();
+                self.turn.savepoint.queue = position;
+                self.context.gather(&mut self.turn);
+            }
             let begin = match has_worked && self.has_siblings() {
                 true => Instant::now(),
                 false => self.load.awake_since,
@@ -186,12 +194,13 @@ impl Dispatch {
             has_worked = self.hand_over_all() || self.collects();
             self.publish_at(end, backlog);
             self.look_where();
-            let mark = self.turn.queue.mark();
-            self.turn.savepoint.queue = mark;
-            self.place.share_some(&mut self.turn, backlog);
+            let position = self.turn.queue.position();
+            self.turn.savepoint.queue = position;
+            self.context.learn_about_sharing(&mut self.turn, end);
+            self.context.share_some(&mut self.turn, backlog);
             self.keep_house();
             self.run_tasks();
-            if self.turn.queue.is_empty() || self.is_full_outside() {
+            if self.turn.queue.is_empty() || self.is_full_away() {
                 self.idle();
             } else if self.is_paused() {
                 self.stay();
@@ -201,22 +210,22 @@ impl Dispatch {
 
     /// Stands still for a collection, or makes one if it is due.
     pub(crate) fn keep_house(&mut self) {
-        if self.place.machine.safepoint().is_wanted() {
-            self.stand_still(|place| place.machine.safepoint().arrive(&place.station));
+        if self.context.machine.safepoint().is_wanted() {
+            self.stand_still(|context| context.machine.safepoint().arrive(&context.station));
         }
         self.collect_a_little();
-        let gc = self.place.machine.gc();
+        let gc = self.context.machine.gc();
         let over = |asked: &mut (u64, Done)| gc.is_over(asked.0);
         let told: Vec<_> = self.duties.collections.extract_if(.., over).collect();
         told.into_iter().for_each(|(_, done)| done());
     }
 
     fn has_siblings(&self) -> bool {
-        self.place.sponsor.stations.len() > 1
+        self.context.sponsor.stations.len() > 1
     }
 
     fn collects(&self) -> bool {
-        self.place.machine.gc().phase() != Phase::None
+        self.context.machine.gc().phase() != Phase::None
     }
 
     /// What others want, and what is theirs; whether there was anything.
@@ -256,12 +265,12 @@ impl Dispatch {
     /// Runs turns for a batch.
     pub(crate) fn run_batch(&mut self) -> TurnBatch {
         if self.away.is_some() {
-            return self.run_batch_outside();
+            return self.run_batch_away();
         }
         if self.is_watched() {
             return self.run_watched_batch();
         }
-        let me = self.place.station.number;
+        let me = self.context.station.number;
         self.turn.leaving.look_again();
         let before = self.turn.queue.len();
         self.look_for_maps(me);
@@ -317,13 +326,13 @@ impl Dispatch {
     /// An event whose actor is not this thread's, as far as its record says: whether it runs here all the same.
     #[cold]
     #[inline(never)]
-    fn comes_here(&mut self, event: Event) -> bool {
+    pub(crate) fn comes_here(&mut self, event: Event) -> bool {
         self.turn.actor = std::ptr::null();
         if event.target == self.turn.leaving.elsewhere.0 {
-            self.place.forward_again(&mut self.turn, event);
+            self.context.forward_again(&mut self.turn, event);
             return false;
         }
-        self.place.route(&mut self.turn, event)
+        self.context.route(&mut self.turn, event)
     }
 
     #[inline(always)]
@@ -394,7 +403,7 @@ impl Dispatch {
         let turn = &mut self.turn;
         let queued = turn.queue.len() as u64;
         turn.counts.queue_high_water = turn.counts.queue_high_water.max(queued);
-        self.place.station.counters.publish(&turn.counts);
+        self.context.station.counters.publish(&turn.counts);
     }
 
     /// Publishes counters, and that nobody need ask for work.
@@ -409,10 +418,11 @@ impl Dispatch {
         self.publish_counters();
         let queued = self.waiting() as u64;
         let turn = &mut self.turn;
-        let station = &self.place.station;
+        let station = &self.context.station;
         station.queued.store(queued, Relaxed);
         station.backlog.store(backlog, Relaxed);
         station.grows.store(self.load.growth > 0, Relaxed);
+        station.worked.store(self.load.backlog.worked(), Relaxed);
         let core = cores::here();
         station
             .core
@@ -420,12 +430,12 @@ impl Dispatch {
         station
             .queue_bytes
             .store(turn.queue.bytes(), std::sync::atomic::Ordering::Relaxed);
-        self.place.settle(turn, queued as usize, 0);
+        self.context.recount_places(turn, queued as usize, 0);
     }
 
     /// Goes to another core if it shares the one that it runs on for no reason.
     fn look_where(&mut self) {
-        let station = &self.place.station;
+        let station = &self.context.station;
         let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
         if self.idling.core.seen(core, self.load.awake_since) {
             station.parker.step_aside();
@@ -435,15 +445,15 @@ impl Dispatch {
     /// Leaves this thread's own state to the collector while `stand` runs, in which the thread stands still, sleeps
     /// or collects itself. The pointer that the collector gets comes from this very borrow, and nothing else is used
     /// of it until `stand` has returned (invariant 5).
-    pub(crate) fn stand_still<R>(&mut self, stand: impl FnOnce(&Place) -> R) -> R {
-        let place = self.place.clone();
+    pub(crate) fn stand_still<R>(&mut self, stand: impl FnOnce(&ThreadContext) -> R) -> R {
+        let context = self.context.clone();
         self.show();
-        stand(&place)
+        stand(&context)
     }
 
     /// Shows this thread's own side to the collector: good until it is used again.
     pub(crate) fn show(&mut self) {
-        let station = self.place.station.clone();
+        let station = self.context.station.clone();
         station.show((self as *mut Dispatch).cast());
     }
 }
@@ -484,8 +494,8 @@ mod tests {
             }
             turn.tidy_up();
             still.thread.idling.rests = true;
-            let end = Entry::Task(task(|thread| thread.place.machine.stop()));
-            assert!(still.thread.place.station.push(end).is_ok());
+            let end = Entry::Task(task(|thread| thread.context.machine.stop()));
+            assert!(still.thread.context.station.push(end).is_ok());
             still.thread.dispatch();
             assert_eq!(still.thread.idling.rests, turns == 0);
             still.machine.quiescence().done(1);
@@ -498,8 +508,8 @@ mod tests {
         let all = Cores::of_a_test();
         still.thread.idling.core = CoreBalance::among(all);
         still.thread.stand_still(idle::wake);
-        let station = still.thread.place.station.clone();
-        let end = Entry::Task(task(|thread| thread.place.machine.stop()));
+        let station = still.thread.context.station.clone();
+        let end = Entry::Task(task(|thread| thread.context.machine.stop()));
         assert!(station.push(end).is_ok());
         still.thread.dispatch();
         // Where the system does not say which core that is, on none.

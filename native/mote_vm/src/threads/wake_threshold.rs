@@ -13,8 +13,8 @@ use crate::base::sync::{AtomicU64, Relaxed};
 
 /// Nanoseconds of waiting work: at first, and the bounds within which it is learnt.
 const AT_FIRST: u64 = 60_000;
-const LEAST: u64 = 4_000;
-const MOST: u64 = 1_000_000;
+const SMALLEST: u64 = 4_000;
+const GREATEST: u64 = 1_000_000;
 /// About what a waking costs the waker; one that was of use made up for that several times.
 const COST: u64 = 10_000;
 const USE: u64 = 4 * COST;
@@ -41,7 +41,7 @@ impl WakeThreshold {
             COST..USE => worth,
             _ => worth + worth / 4,
         };
-        self.0.store(learnt.clamp(LEAST, MOST), Relaxed);
+        self.0.store(learnt.clamp(SMALLEST, GREATEST), Relaxed);
     }
 }
 
@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn a_load_that_always_pays_wakes_at_once() {
         assert_eq!(after([USE; 3]), AT_FIRST / 8);
-        assert_eq!(after([u64::MAX; 100]), LEAST);
+        assert_eq!(after([u64::MAX; 100]), SMALLEST);
     }
 
     #[test]
     fn a_load_that_never_pays_stops_waking() {
         assert_eq!(after([0]), AT_FIRST / 4 * 5);
-        assert_eq!(after([COST - 1; 100]), MOST);
+        assert_eq!(after([COST - 1; 100]), GREATEST);
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_was_learnt_is_unlearnt() {
-        assert_eq!(after([0; 100].into_iter().chain([USE; 100])), LEAST);
-        assert_eq!(after([USE; 100].into_iter().chain([0; 100])), MOST);
+        assert_eq!(after([0; 100].into_iter().chain([USE; 100])), SMALLEST);
+        assert_eq!(after([USE; 100].into_iter().chain([0; 100])), GREATEST);
     }
 }

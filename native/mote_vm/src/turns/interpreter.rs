@@ -75,7 +75,8 @@ impl Interpreter {
         self.stack.as_ptr()
     }
 
-    /// Runs `code`, whose inputs are in [`Interpreter::registers`].
+    /// Runs `code`, whose inputs are in [`Interpreter::registers`]. One match over all operations, which the
+    /// optimiser sees as a whole.
     pub(crate) fn run(&mut self, turn: &mut Turn, code: &Code) -> Result<End, Aborted> {
         self.callers.clear();
         let mut frame = Frame::new(code, self.stack.as_ptr());

@@ -32,7 +32,7 @@ pub(crate) struct Claim {
     pub(crate) is_due: bool,
 }
 
-/// See the head of this file.
+/// The events that leave one thread, in a list for each way that they can go.
 pub(crate) struct Leaving {
     /// Two for each thread, at twice its number.
     lists: Vec<List>,
@@ -119,6 +119,16 @@ impl Leaving {
         self.held.iter().any(|event| event.target == actor)
     }
 
+    /// The events that are held no longer, taken out: those whose actors are `here`, or elsewhere.
+    pub(crate) fn take_up(&mut self, here: impl FnMut(&Event) -> bool) -> Vec<Event> {
+        // From the last one on: an actor that is given to this thread meanwhile keeps its first events held, and those behind
+        // them, taken up, will find that and be held as well.
+        let here: Vec<bool> = self.held.iter().rev().map(here).collect();
+        let mut here = here.into_iter().rev();
+        let taken = self.held.extract_if(.., |_| here.next() == Some(true));
+        taken.collect()
+    }
+
     /// Begins the list for an owner with that event. The owner's inbox had that version before the actor's record was read.
     pub(crate) fn begin(&mut self, owner: ThreadNumber, version: u64, event: Event) {
         let at = ListKind::Owner.place(owner);
@@ -200,3 +210,47 @@ impl Leaving {
 
 // SAFETY: pointers are compared here, not followed.
 unsafe impl Send for Leaving {}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::values::value::Value;
+
+    #[test]
+    fn what_is_still_held_of_an_actor_comes_before_what_is_taken_up() {
+        let actors = [16, 32].map(|address: usize| address as *const Actor);
+        let numbered = |(n, target): (usize, &*const Actor)| Event {
+            target: *target,
+            message: Value::fixnum(n as i64),
+        };
+        let events: Vec<Event> = actors
+            .iter()
+            .cycle()
+            .take(8)
+            .enumerate()
+            .map(numbered)
+            .collect();
+        // The first actor is given to this thread, and is in transit, after that many looks.
+        for looks in 0..=8 {
+            let mut leaving = Leaving {
+                held: events.clone(),
+                ..Leaving::default()
+            };
+            let mut left = looks;
+            let taken = leaving.take_up(|event| {
+                let is_elsewhere = left > 0;
+                left -= usize::from(is_elsewhere);
+                event.target != actors[0] || is_elsewhere
+            });
+            let order: Vec<_> = leaving.held.iter().chain(&taken).collect();
+            assert_eq!(order.len(), events.len());
+            for actor in actors {
+                let of = |events: &[&Event]| -> Vec<Option<i64>> {
+                    let of = events.iter().filter(|event| event.target == actor);
+                    of.map(|event| event.message.as_fixnum()).collect()
+                };
+                assert!(of(&order).is_sorted());
+            }
+        }
+    }
+}

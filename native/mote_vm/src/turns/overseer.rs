@@ -1,5 +1,5 @@
 //! What a long turn now and then asks the thread that it runs on.
-use super::marking::work::MarkingWork;
+use super::marking::packets::MarkingWork;
 use super::turn::Turn;
 use crate::base::atom::Atom;
 use crate::base::clock::Clock;
@@ -21,8 +21,8 @@ pub(crate) trait Overseer: Send + Sync {
     /// The sponsor of that name, which an actor is to be pinned to.
     fn pin(&self, sponsor: Atom) -> Option<SponsorId>;
 
-    /// Whether that sponsor's turns run outside.
-    fn runs_outside(&self, sponsor: SponsorId) -> bool;
+    /// Whether that sponsor's turns run away, outside of the machine.
+    fn runs_away(&self, sponsor: SponsorId) -> bool;
 }
 
 /// What a turn knows of where it runs: the same for all turns of a thread.

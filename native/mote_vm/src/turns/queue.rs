@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! 1. `head ..= tail` walks the chunks' links; everything before `tail` is an initialised event.
-//! 2. While a turn runs, what lies behind its [`QueueMark`] is staged: an abort moves `tail` back, and a commit is
+//! 2. While a turn runs, what lies behind its [`QueuePosition`] is staged: an abort moves `tail` back, and a commit is
 //!    that nothing happens. Nobody pops during a turn.
 //! 3. Only the owning thread touches it.
 //! 4. When a collection begins it takes what is queued by chunk, all but the last one (`snapshot`, `keep`). Until it has
@@ -34,7 +34,7 @@ const _: () = assert!(std::mem::size_of::<Event>() == 16);
 // SAFETY: two words of data; dispatch threads alone look behind the pointer.
 unsafe impl Send for Event {}
 
-/// See the head of this file.
+/// One thread's queue: what waits, and what the running turn has staged.
 pub(crate) struct EventQueue {
     head: *mut Event,
     head_end: *mut Event,
@@ -59,7 +59,7 @@ const FIRST: usize = usize::MAX / 2;
 
 /// Where the queue ended when a turn began.
 #[derive(Clone, Copy)]
-pub(crate) struct QueueMark {
+pub(crate) struct QueuePosition {
     tail: *mut Event,
     tail_end: *mut Event,
     /// The number of its chunk.
@@ -202,73 +202,73 @@ impl EventQueue {
 
     /// How many events are queued, staged ones included. Nobody counts them as they come and go.
     pub(crate) fn len(&self) -> usize {
-        self.mark_len(&self.mark())
+        self.queued_before(&self.position())
     }
 
     #[inline(always)]
-    pub(crate) fn mark(&self) -> QueueMark {
-        QueueMark {
+    pub(crate) fn position(&self) -> QueuePosition {
+        QueuePosition {
             tail: self.tail,
             tail_end: self.tail_end,
             chunk: self.last,
         }
     }
 
-    /// Moves a mark on to where the queue ends.
+    /// Moves a position on to where the queue ends.
     #[inline(always)]
-    pub(crate) fn advance(&self, mark: &mut QueueMark) {
-        match self.is_where(mark) {
-            true => mark.tail = self.tail,
-            false => *mark = self.mark(),
+    pub(crate) fn advance(&self, position: &mut QueuePosition) {
+        match self.is_where(position) {
+            true => position.tail = self.tail,
+            false => *position = self.position(),
         }
     }
 
-    /// Whether the queue still ends in the mark's chunk.
+    /// Whether the queue still ends in the position's chunk.
     #[inline(always)]
-    pub(crate) fn is_where(&self, mark: &QueueMark) -> bool {
-        mark.chunk == self.last
+    pub(crate) fn is_where(&self, position: &QueuePosition) -> bool {
+        position.chunk == self.last
     }
 
-    /// How many events were pushed since `mark`.
+    /// How many events were pushed since `position`.
     #[inline(always)]
-    pub(crate) fn pushed_since(&self, mark: &QueueMark) -> usize {
-        if self.is_where(mark) {
-            return events_between(mark.tail, self.tail);
+    pub(crate) fn pushed_since(&self, position: &QueuePosition) -> usize {
+        if self.is_where(position) {
+            return events_between(position.tail, self.tail);
         }
-        self.pushed_beyond(mark)
+        self.pushed_beyond(position)
     }
 
     #[cold]
-    fn pushed_beyond(&self, mark: &QueueMark) -> usize {
+    fn pushed_beyond(&self, position: &QueuePosition) -> usize {
         between(
-            (mark.tail, mark.tail_end, mark.chunk),
+            (position.tail, position.tail_end, position.chunk),
             (self.tail, self.tail_end, self.last),
         )
     }
 
-    /// How many of the events from before `mark` are still queued.
-    pub(crate) fn mark_len(&self, mark: &QueueMark) -> usize {
+    /// How many of the events from before `position` are still queued.
+    pub(crate) fn queued_before(&self, position: &QueuePosition) -> usize {
         between(
             (self.head, self.head_end, self.first),
-            (mark.tail, mark.tail_end, mark.chunk),
+            (position.tail, position.tail_end, position.chunk),
         )
     }
 
-    /// Forgets what was pushed since `mark`.
-    pub(crate) fn rewind(&mut self, mark: QueueMark) {
-        if !self.is_where(&mark) {
+    /// Forgets what was pushed since `position`.
+    pub(crate) fn rewind(&mut self, position: QueuePosition) {
+        if !self.is_where(&position) {
             // SAFETY: invariant 1; the marked chunk is linked to those staged behind it.
             unsafe {
-                let mut next = (*Chunk::ending(mark.tail_end).as_ptr()).next.take();
+                let mut next = (*Chunk::ending(position.tail_end).as_ptr()).next.take();
                 while let Some(chunk) = next {
                     next = (*chunk.as_ptr()).next.take();
                     self.supply.recycle(chunk);
                 }
             }
         }
-        self.tail = mark.tail;
-        self.tail_end = mark.tail_end;
-        self.last = mark.chunk;
+        self.tail = position.tail;
+        self.tail_end = position.tail_end;
+        self.last = position.chunk;
         self.sight = self.head;
         if self.is_starved() {
             self.supply.give_up();

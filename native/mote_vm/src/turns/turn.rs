@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! 1. Between turns nothing is staged: `at_commit` is empty, `unusual` is not set, and all the fuel is there.
-//! 2. An abort restores heap, queue and tally to where `begin` found them, and forgets the rest. The numbers that the turn
+//! 2. An abort restores heap, queue and counts to where `begin` found them, and forgets the rest. The numbers that the turn
 //!    has drawn and those of its timers are used up: a turn that is tried again must not draw the same. A turn that is to
 //!    run once more is undone instead, as if it had not begun, and draws and arms with the same numbers.
 //! 3. The usual turn leaves behind only events and cells that had room where they were expected, a become, and the counts of
@@ -15,15 +15,15 @@ pub(crate) mod stash;
 
 use crate::base::counters::Counts;
 use crate::heap::marks::mark;
-use crate::heap::{Heap, Mark};
+use crate::heap::{Heap, HeapPosition};
 use crate::terms::prim::random::Random;
 use crate::turns::leaving::Leaving;
 use crate::turns::marking::barrier::before_become;
 use crate::turns::marking::mark::held_parts;
+use crate::turns::marking::packets::Log;
 use crate::turns::marking::visitor::Visitor;
-use crate::turns::marking::work::Log;
 use crate::turns::overseer::Surroundings;
-use crate::turns::queue::{Event, EventQueue, QueueMark};
+use crate::turns::queue::{Event, EventQueue, QueuePosition};
 use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::value::Value;
 use at_commit::{AtCommit, Next, TimerStep};
@@ -33,12 +33,12 @@ use fuel::Fuel;
 /// Where an aborted turn returns to.
 #[derive(Clone, Copy)]
 pub(crate) struct Savepoint {
-    pub(crate) heap: Mark,
-    pub(crate) queue: QueueMark,
+    pub(crate) heap: HeapPosition,
+    pub(crate) queue: QueuePosition,
     pub(crate) creates: u64,
 }
 
-/// See the head of this file.
+/// The turn that a thread runs, and what it runs it with: its heap, its queue and its counters.
 pub(crate) struct Turn {
     pub(crate) heap: Heap,
     pub(crate) queue: EventQueue,
@@ -73,8 +73,8 @@ impl Turn {
     pub(crate) fn new(around: Surroundings, heap: Heap, seed: u64, timer_serial: u64) -> Turn {
         let queue = EventQueue::new(around.pool.clone());
         let savepoint = Savepoint {
-            heap: heap.mark(),
-            queue: queue.mark(),
+            heap: heap.position(),
+            queue: queue.position(),
             creates: 0,
         };
         let mut turn = Turn {
@@ -182,7 +182,7 @@ impl Turn {
         self.heap.actor(self.birth.of(behaviour), state)
     }
 
-    /// The same, pinned to the sponsor of that name; the name of no sponsor pins to none.
+    /// Makes an actor that is pinned to the sponsor of that name; the name of no sponsor pins to none.
     pub(crate) fn create_on(
         &mut self,
         behaviour: BehaviourId,

@@ -16,7 +16,8 @@
 //!    that is asleep (presence.rs). So an awake owner may read and write without atomic steps. An actor in transit is
 //!    changed by nobody but its new owner, which takes it in (threads/giving.rs).
 //! 2. The pinned sponsor never changes.
-//! 3. The captures that the state points to belong to this actor alone and are never written again.
+//! 3. The captures that the state points to are never written again. They belong to this actor alone, or to a row that was
+//!    created alike (heap/make.rs).
 //! 4. The state is written before the header that says how to read it (release); a thread that reads the header of an
 //!    actor that it does not own (acquire) may read the state of a behaviour that never becomes.
 use crate::base::ids::ThreadNumber;
@@ -116,7 +117,7 @@ impl Header {
         }
     }
 
-    /// The same for an actor of another behaviour.
+    /// The header of an actor that differs only in its behaviour.
     #[inline(always)]
     pub(crate) fn of(self, behaviour: BehaviourId) -> Header {
         Header(self.0 & !BEHAVIOUR_MASK | behaviour.0 as u64)

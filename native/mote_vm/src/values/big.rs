@@ -21,7 +21,7 @@ const MANTISSA: u64 = 53;
 /// What is added to the exponent that a float is written with.
 const BIAS: u64 = 1023;
 
-/// See the head of this file. The limbs are in little endian order.
+/// An integer of more than a word: its sign and its limbs. The limbs are in little endian order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Big<'h> {
     negative: bool,

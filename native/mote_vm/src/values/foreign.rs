@@ -11,7 +11,7 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The kind of a foreign value, for type tests and for the order of all terms.
+/// The kind of a foreign value, for type tests and for the order of all terms. The numbers are those of units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Class {
@@ -46,6 +46,11 @@ impl Class {
         ]
         .get(n as usize)
         .copied()
+    }
+
+    /// Whether a constant of a unit can be of this class.
+    pub(crate) fn is_of_constants(self) -> bool {
+        self as u8 <= Class::Bitstring as u8
     }
 }
 
@@ -93,7 +98,7 @@ pub trait Carrier {
     fn embedder(&self) -> &dyn Any;
     /// A handle of an actor seen in a term. The caller owns it.
     fn acquire(&self, actor: ActorRef<'_>) -> Key;
-    /// The actor of a handle, held for the moment; `None` when the handle is none of this machine's.
+    /// The actor of a handle, held for the moment; `None` when the handle belongs to another machine.
     fn hold(&self, key: Key) -> Option<Held>;
     /// The hash of the loaded unit of a module.
     fn module(&self, module: Atom) -> Option<u64>;
@@ -115,7 +120,7 @@ pub trait Foreign: Send + Sync + 'static {
     fn deliver(&self, _message: Term<'_>, _machine: &dyn Carrier) -> Delivery {
         Delivery::NoAddress
     }
-    /// The same for several of one turn, in their order: what became of how many goes to `told`.
+    /// Delivers several messages of one turn, in their order: what became of how many goes to `told`.
     fn deliver_all(
         &self,
         messages: Messages<'_>,
@@ -124,6 +129,9 @@ pub trait Foreign: Send + Sync + 'static {
     ) {
         messages.for_each(|message| told(self.deliver(message, machine), 1));
     }
+    /// A message to it is not delivered, for written out it is larger than the memory of the machine. Runs on a dispatch thread
+    /// and must not block.
+    fn too_large(&self, _machine: &dyn Carrier) {}
     /// The same address, but carrying that sponsor; `None` if it has no sponsor to choose.
     fn on(&self, _sponsor: Atom) -> Option<ForeignRef> {
         None
@@ -145,7 +153,7 @@ pub trait Foreign: Send + Sync + 'static {
         None
     }
     /// About how many bytes it keeps outside of all heaps, what [`CARRIED`] stands for included.
-    fn outside(&self) -> usize {
+    fn external_bytes(&self) -> usize {
         CARRIED + self.bytes().map_or(0, <[u8]>::len)
     }
     /// For the embedder to get at its own type.

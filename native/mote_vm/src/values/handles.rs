@@ -87,7 +87,7 @@ impl Book {
     }
 }
 
-/// See the head of this file.
+/// The table of the addresses that the outside of one machine holds.
 #[derive(Default)]
 pub(crate) struct Handles {
     inner: Apart<Mutex<Book>>,
@@ -114,7 +114,7 @@ impl Handles {
         self.acquire_in(&mut self.inner.lock(), actor, pinned)
     }
 
-    /// The same for many, in their order.
+    /// One more reference to each of `actors`, in their order.
     pub(crate) fn acquire_all(
         &self,
         actors: &[*const Actor],
@@ -169,7 +169,7 @@ impl Handles {
         self.inner.lock().release(key);
     }
 
-    /// The same for many, which all are of these handles.
+    /// Releases many references, which all are of these handles.
     pub(crate) fn release_all(&self, held: Vec<Held>) {
         let keys: Vec<Key> = held.into_iter().map(Held::into_key).collect();
         let mut inner = self.inner.lock();

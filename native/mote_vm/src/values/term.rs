@@ -110,7 +110,7 @@ impl<'m> Term<'m> {
 }
 
 impl<'m, O: Origin<'m>> Term<'m, O> {
-    /// The same of a value from elsewhere.
+    /// A term of a value, with its origin.
     #[inline(always)]
     pub(crate) fn of(value: Value, origin: O) -> Term<'m, O> {
         Term {

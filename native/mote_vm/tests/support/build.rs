@@ -2,10 +2,10 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 
 use mote_vm::code::ir::{
-    Behaviour, CallSite, Constant, Function, Import, Instr, Label, OpaqueClass, Operand, Register,
-    Unit,
+    Behaviour, CallSite, Constant, Function, Import, Instr, Label, Operand, Register, Unit,
 };
 use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::values::foreign::Class;
 
 /// The module of every built unit.
 pub const MODULE: &str = "Elixir.T";
@@ -160,7 +160,7 @@ impl Build {
             captures,
             registers: 8,
             safe: false,
-            outside_only: false,
+            away_only: false,
             code,
             sites: Vec::new(),
         });
@@ -188,7 +188,7 @@ pub fn everything() -> Unit {
     });
     let binary = b.constant(Constant::Binary(b"bytes".to_vec()));
     let opaque = b.constant(Constant::Opaque {
-        class: OpaqueClass::Map,
+        class: Class::Map,
         bytes: vec![131, 116, 0, 0, 0, 0],
     });
     b.constant(Constant::Big {

@@ -27,7 +27,7 @@ pub fn encode(unit: &Unit) -> Vec<u8> {
         head(
             out,
             [b.name.into(), b.captures.into(), b.registers.into()],
-            u8::from(b.safe) | u8::from(b.outside_only) << 1,
+            u8::from(b.safe) | u8::from(b.away_only) << 1,
         );
         vec(out, &b.code, instruction);
         vec(out, &b.sites, site);

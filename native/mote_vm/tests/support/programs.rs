@@ -73,7 +73,7 @@ impl Assembler {
             captures,
             registers,
             safe: false,
-            outside_only: false,
+            away_only: false,
             code,
             sites: Vec::new(),
         });

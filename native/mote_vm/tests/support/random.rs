@@ -175,7 +175,7 @@ pub fn unit() -> impl Strategy<Value = Unit> {
         Just((false, true))
     ];
     let behaviour = (kind, code(true, 6));
-    (function, behaviour).prop_map(|((effects, function), ((safe, outside_only), behaviour))| {
+    (function, behaviour).prop_map(|((effects, function), ((safe, away_only), behaviour))| {
         let mut b = Build::new();
         for (module, name, arity) in FUNCTIONS {
             b.uses(module, name, arity);
@@ -197,7 +197,7 @@ pub fn unit() -> impl Strategy<Value = Unit> {
         unit.functions[3].effects = effects;
         unit.functions[3].registers = REGISTERS;
         unit.behaviours[0].safe = safe;
-        unit.behaviours[0].outside_only = outside_only;
+        unit.behaviours[0].away_only = away_only;
         unit.behaviours[0].registers = REGISTERS;
         unit
     })

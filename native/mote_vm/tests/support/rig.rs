@@ -2,7 +2,10 @@
 #![allow(dead_code)] // Every test binary takes what it needs.
 use crate::encode::encode;
 use crate::programs::Assembler;
-use crate::world::{machine_by, machine_seeded, machine_under, show, stress, World};
+use crate::world::{
+    machine_by, machine_seeded, machine_that_collects_when_asked, machine_under, show, stress,
+    World,
+};
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::base::counters::Counts;
@@ -50,6 +53,12 @@ impl Rig {
             machine_under(stress, memory, ClockKind::System, sponsors),
             unit,
         )
+    }
+
+    /// A machine that collects when somebody asks and at no other time, but for stress: its threads sleep on while nothing
+    /// comes.
+    pub fn collects_when_asked(clock: ClockKind, sponsors: &[(&str, usize)], unit: Unit) -> Rig {
+        Rig::of(machine_that_collects_when_asked(clock, sponsors), unit)
     }
 
     /// A seeded machine.

@@ -1,7 +1,8 @@
 //! What the files of a crate import from each other, found in their text.
 //!
-//! Counted are `use` trees and paths that begin with `crate`, `super` or `self`. A re-export is followed to the file
-//! that defines the name, and is no import itself. So is `mod` none: a folder's head does not depend on what it lists.
+//! Counted are `use` trees and paths that begin with `crate`, `super` or `self`. A name that is re-exported is followed to
+//! the file that defines it. A folder's head that re-exports what is below it imports nothing, as little as by `mod`: it
+//! does not depend on what it lists. Any other re-export is an import.
 //! What only tests are built with (`#[cfg(test)]` and the like, `#[test]`) is left out: tests may use anything.
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -62,6 +63,24 @@ impl Sources {
         modules_named(&self.tokens[&Module::new()])
     }
 
+    /// The types that the files define, with their file; other names for types as well, but for those within other items.
+    pub fn types(&self) -> impl Iterator<Item = (&Module, &str)> {
+        self.tokens.iter().flat_map(|(module, tokens)| {
+            let mut depth = 0;
+            let mut defined = Vec::new();
+            for pair in tokens.windows(2) {
+                match pair[0].as_str() {
+                    "{" => depth += 1,
+                    "}" => depth -= 1,
+                    "struct" | "enum" | "trait" => defined.push(pair[1].as_str()),
+                    "type" if depth == 0 => defined.push(pair[1].as_str()),
+                    _ => {}
+                }
+            }
+            defined.into_iter().map(move |name| (module, name))
+        })
+    }
+
     /// What the files define: the file, the kind of the item, and its name.
     pub fn items(&self) -> impl Iterator<Item = (&Module, &str, &str)> {
         self.tokens.iter().flat_map(|(module, tokens)| {
@@ -76,14 +95,16 @@ impl Sources {
     pub fn imports(&self) -> Arrows {
         let mut arrows = Arrows::new();
         for (module, tokens) in &self.tokens {
-            let uses = self.uses[module].iter().filter(|u| !u.is_public);
-            let paths = uses.map(|u| u.path.clone()).chain(paths_of(tokens));
-            for path in paths {
+            let uses = self.uses[module].iter();
+            let uses = uses.map(|u| (u.path.clone(), u.is_public));
+            let paths = paths_of(tokens).into_iter().map(|path| (path, false));
+            for (path, is_public) in uses.chain(paths) {
                 let Some(path) = self.absolute(module, &path) else {
                     continue;
                 };
                 let target = self.definition(&path, &mut Vec::new());
-                if target != *module {
+                let is_listed = is_public && target.starts_with(module);
+                if target != *module && !is_listed {
                     let name = path.last().cloned().unwrap_or_default();
                     arrows
                         .entry((module.clone(), target))
@@ -386,7 +407,24 @@ fn paths_of(tokens: &[String]) -> Vec<Vec<String>> {
     paths
 }
 
-/// The functions of `impl Type { … }`, with the type.
+/// Where what follows the parameters in `<…>` begins, if there are any at `at`.
+fn after_parameters(tokens: &[String], at: usize) -> usize {
+    let mut depth = 0;
+    for i in at..tokens.len() {
+        match tokens[i].as_str() {
+            "<" => depth += 1,
+            // Not the end of `->`.
+            ">" if tokens[i - 1] != "-" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return if i == at { at } else { i + 1 };
+        }
+    }
+    at
+}
+
+/// The functions of `impl Type { … }` and of `impl<…> Type<…> { … }`, with the type.
 fn inherent_methods(tokens: &[String]) -> Vec<(String, String)> {
     let mut methods = Vec::new();
     for i in (0..tokens.len()).filter(|i| tokens[*i] == "impl") {
@@ -401,7 +439,8 @@ fn inherent_methods(tokens: &[String]) -> Vec<(String, String)> {
         }
         let end = closing(tokens, open);
         let functions = tokens[open..end].windows(2).filter(|w| w[0] == "fn");
-        methods.extend(functions.map(|w| (tokens[i + 1].clone(), w[1].clone())));
+        let of = &tokens[after_parameters(tokens, i + 1)];
+        methods.extend(functions.map(|w| (of.clone(), w[1].clone())));
     }
     methods
 }

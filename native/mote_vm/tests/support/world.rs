@@ -4,7 +4,7 @@ use crate::compiler::compiler;
 use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::{GcConfig, Stress};
-use mote_vm::machine::{Abort, Config, Fault, Machine, Outside, DEFAULT_FUEL};
+use mote_vm::machine::{Abort, Config, Embedder, Fault, Machine, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
@@ -25,7 +25,7 @@ struct Ears {
     faults: Sender<String>,
 }
 
-impl Outside for Ears {
+impl Embedder for Ears {
     fn aborted(&self, _machine: &Machine, abort: Abort<'_>) -> bool {
         let text = format!("{} {}", abort.behaviour.name(), show(abort.reason));
         self.aborts.send(text).is_ok()
@@ -91,6 +91,18 @@ pub fn usual_machine(sponsors: &[(&str, usize)]) -> (Machine, World) {
         sponsors,
         schedule,
     )
+}
+
+/// A running machine that finds no collection due, but for stress.
+pub fn machine_that_collects_when_asked(
+    clock: ClockKind,
+    sponsors: &[(&str, usize)],
+) -> (Machine, World) {
+    let gc = GcConfig {
+        min: usize::MAX,
+        ..gc_config(stress())
+    };
+    start(gc, usize::MAX, clock, sponsors, Schedule::Threads)
 }
 
 fn start(

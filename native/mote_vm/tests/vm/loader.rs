@@ -43,7 +43,7 @@ const TABLES: usize = 16;
 fn everything_survives_the_wire() {
     let mut unit = everything();
     let behaviour = unit.behaviours.iter_mut().find(|b| !b.safe);
-    behaviour.expect("one that becomes").outside_only = true;
+    behaviour.expect("one that becomes").away_only = true;
     assert_eq!(decode(&encode(&unit)), Ok(unit.clone()));
     assert_eq!(*verify(&unit).unwrap(), unit);
 }

@@ -94,7 +94,7 @@ defmodule Mote.Bench.Programs.Directory do
 
   @impl true
   def mote(machine, n) do
-    directory = Directory.start(machine, Actors.tallies(), shards: n |> div(16) |> max(64) |> min(65_536))
+    directory = Directory.start(machine, Actors.tallies(), shards: n |> div(24) |> max(64) |> min(65_536))
     senders = for _ <- 1..@senders, do: Mote.create(machine, Actors.sender(directory, [], []))
     keys = keys(n)
     hold(machine, senders, :keys, keys)
@@ -123,7 +123,11 @@ defmodule Mote.Bench.Programs.Directory do
         addresses
       end,
       address_send_from_elixir: fn addresses -> Enum.each(addresses, &Mote.send(&1, 1)) end,
-      prepare: fn _ -> Mote.drain(machine, :infinity) end,
+      # Without the addresses: collecting those is not to be part of what follows.
+      prepare: fn _ ->
+        :erlang.garbage_collect()
+        Mote.drain(machine, :infinity)
+      end,
       key_send_from_elixir: fn _ -> Enum.each(keys, &Directory.send(directory, &1, 1)) end,
       check: fn _ ->
         Mote.drain(machine, :infinity)

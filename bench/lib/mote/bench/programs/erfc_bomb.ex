@@ -20,7 +20,7 @@ defmodule Mote.Bench.Programs.ErfcBomb do
   defmodule Actors do
     @moduledoc false
     use Mote.Behaviour
-    alias Mote.Bench.Programs.Summing
+    require Mote.Bench.Programs.Summing, as: Summing
 
     @randoms 1_000
 
@@ -30,11 +30,7 @@ defmodule Mote.Bench.Programs.ErfcBomb do
         send parent, sum
 
       depth when depth > 0 ->
-        left = create node(self())
-        right = create node(self())
-        send left, depth - 1
-        send right, depth - 1
-        become Summing.Actors.collect(parent)
+        Summing.branch(node(self()), depth, parent)
     end
   end
 

@@ -16,6 +16,17 @@ defmodule Mote.Bench.Programs.Summing do
     end
   end
 
+  # What a node does that is no leaf: `child` is the behaviour of its children.
+  defmacro branch(child, depth, parent) do
+    quote do
+      left = create unquote(child)
+      right = create unquote(child)
+      send left, unquote(depth) - 1
+      send right, unquote(depth) - 1
+      become unquote(__MODULE__).Actors.collect(unquote(parent))
+    end
+  end
+
   # The same of processes, compiled into the module that uses it: `leaf(parent, n)` is its own, and what a leaf does.
   defmacro __using__([]) do
     quote do

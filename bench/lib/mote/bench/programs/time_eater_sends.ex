@@ -17,7 +17,7 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
   defmodule Actors do
     @moduledoc false
     use Mote.Behaviour
-    alias Mote.Bench.Programs.Summing
+    require Mote.Bench.Programs.Summing, as: Summing
 
     defactor node(parent, n) do
       0 ->
@@ -25,11 +25,7 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
         send self(), n
 
       depth when depth > 0 ->
-        left = create node(self(), n)
-        right = create node(self(), n)
-        send left, depth - 1
-        send right, depth - 1
-        become Summing.Actors.collect(parent)
+        Summing.branch(node(self(), n), depth, parent)
     end
 
     defactor eater(parent, sum) do

@@ -31,7 +31,7 @@ const WORDS: usize = 128;
 /// A sheet with this many words is full.
 const SHEET: usize = 1 << 12;
 /// Room that is kept when everything was read.
-const KEPT: usize = 1 << 16;
+const WORDS_KEPT: usize = 1 << 16;
 
 /// What has no parts and stands for itself.
 pub enum Plain {
@@ -107,7 +107,7 @@ pub enum Part<'l, F> {
     Other(F),
 }
 
-/// See the head of this file.
+/// A row of letters, in the order in which they were written.
 pub struct Letters<F> {
     words: Vec<Value>,
     others: VecDeque<F>,
@@ -304,7 +304,7 @@ impl<F> Letters<F> {
     pub fn clear(&mut self) {
         self.at = 0;
         self.words.clear();
-        self.words.shrink_to(KEPT);
+        self.words.shrink_to(WORDS_KEPT);
         self.others.clear();
     }
 }

@@ -55,7 +55,7 @@ struct WriteSide<F> {
 #[repr(align(128))]
 struct ReadCount(AtomicU64);
 
-/// See the head of this file.
+/// One outbox: a side that actors write to, and one that its process reads.
 pub struct Outbox<F> {
     capacity: u64,
     entrance: Mutex<WriteSide<F>>,

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::mem::{replace, take};
 
 /// Blank sheets that are kept.
-const KEPT: usize = 8;
+const BLANKS_KEPT: usize = 8;
 
-/// See the head of this file.
+/// The sheets of one outbox: written, being read, and blank.
 pub(super) struct Sheets<F> {
     /// The oldest first.
     full: VecDeque<(Letters<F>, Charge)>,
@@ -68,7 +68,7 @@ impl<F> Sheets<F> {
         let blank = take(read);
         *read = match self.full.pop_front() {
             Some((oldest, _)) => {
-                if self.blank.len() < KEPT {
+                if self.blank.len() < BLANKS_KEPT {
                     self.blank.push(blank);
                 }
                 oldest
@@ -143,7 +143,7 @@ mod tests {
         let n = if cfg!(miri) { 30_000 } else { 100_000 };
         write(&mut sheets, 0..n);
         read(&mut sheets, &mut reader);
-        assert_eq!(sheets.blank.len(), KEPT);
+        assert_eq!(sheets.blank.len(), BLANKS_KEPT);
         let mut known: Vec<_> = sheets.blank.iter().map(Letters::place).collect();
         known.extend([sheets.open.place(), reader.place()]);
         for _ in 0..3 {

@@ -15,16 +15,16 @@ use crate::values::value::Value;
 pub struct Builder {
     words: Written,
     foreigns: Vec<ForeignRef>,
-    outside: usize,
+    external_bytes: usize,
     held: Vec<Held>,
 }
 
 /// How far a builder was.
 #[derive(Clone, Copy)]
-pub struct BuilderMark {
+pub struct BuilderPosition {
     words: usize,
     foreigns: usize,
-    outside: usize,
+    external_bytes: usize,
     held: usize,
 }
 
@@ -48,27 +48,27 @@ impl Builder {
     }
 
     /// Where it stands, for `rewind`.
-    pub fn mark(&self) -> BuilderMark {
-        BuilderMark {
+    pub fn position(&self) -> BuilderPosition {
+        BuilderPosition {
             words: self.words.len(),
             foreigns: self.foreigns.len(),
-            outside: self.outside,
+            external_bytes: self.external_bytes,
             held: self.held.len(),
         }
     }
 
     /// Forgets what was written since.
-    pub fn rewind(&mut self, mark: BuilderMark) {
-        self.words.truncate(mark.words);
-        self.foreigns.truncate(mark.foreigns);
-        self.outside = mark.outside;
-        self.held.truncate(mark.held);
+    pub fn rewind(&mut self, position: BuilderPosition) {
+        self.words.truncate(position.words);
+        self.foreigns.truncate(position.foreigns);
+        self.external_bytes = position.external_bytes;
+        self.held.truncate(position.held);
     }
 
     /// What the foreign values in it keep outside of all heaps.
     #[inline]
-    pub fn outside(&self) -> usize {
-        self.outside
+    pub fn external_bytes(&self) -> usize {
+        self.external_bytes
     }
 
     /// Whether nothing was written yet.
@@ -151,7 +151,7 @@ impl Builder {
     pub fn foreign(&mut self, foreign: ForeignRef) {
         self.words
             .push(FOREIGN | (self.foreigns.len() as u64) << COUNT_SHIFT);
-        self.outside += foreign.outside();
+        self.external_bytes += foreign.external_bytes();
         self.foreigns.push(foreign);
     }
 
@@ -183,7 +183,7 @@ impl Builder {
         let contents = Parcel {
             words: Words::Few([Value::UNDEFINED; FEW], 0),
             foreigns: self.foreigns,
-            outside: self.outside,
+            external_bytes: self.external_bytes,
             held: self.held,
         };
         (self.words.open(), contents)
@@ -194,7 +194,7 @@ impl Builder {
         Parcel {
             words: self.words.finish(),
             foreigns: self.foreigns,
-            outside: self.outside,
+            external_bytes: self.external_bytes,
             held: self.held,
         }
     }

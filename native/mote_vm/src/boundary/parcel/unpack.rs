@@ -49,7 +49,7 @@ fn unpack_any(
         let value = match word & KIND {
             TUPLE => {
                 let from = stack.len().saturating_sub(count);
-                let made = heap.tuple(count, |i| take(stack, i));
+                let made = heap.table(count, |i| take(stack, i));
                 stack.truncate(from);
                 made
             }

@@ -13,7 +13,7 @@ mod wheel;
 use crate::base::ids::{ThreadNumber, TimerId};
 use crate::base::quota::Quota;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::refusal::Refused;
+use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::values::value::Value;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
@@ -51,8 +51,8 @@ unsafe impl Send for Timer {}
 
 struct ArmedTimers {
     wheel: Wheel<Timer>,
-    /// How many serial numbers were given to timers from outside, and to those of threads that have ended.
-    outside: u64,
+    /// How many odd serial numbers were given: to timers from outside, and to those of threads that have ended.
+    odd_serials: u64,
     own: u64,
     /// Where timers are that were adopted, by their references.
     adopted: FxHashMap<TimerId, u32>,
@@ -62,7 +62,7 @@ struct ArmedTimers {
     closed: bool,
 }
 
-/// See the head of this file.
+/// The armed timers of one thread.
 pub(crate) struct Timers {
     state: Mutex<ArmedTimers>,
     /// When the next one may be due; the greatest number when there is none.
@@ -79,7 +79,7 @@ impl Timers {
     pub(crate) fn new(quota: Arc<Quota>) -> Timers {
         let state = ArmedTimers {
             wheel: Wheel::new(),
-            outside: 0,
+            odd_serials: 0,
             own: 0,
             adopted: FxHashMap::default(),
             parcels: 0,
@@ -121,18 +121,18 @@ impl Timers {
         due: u64,
         target: Value,
         message: Parcel,
-    ) -> Result<(TimerId, bool), (Refused, Parcel)> {
+    ) -> Result<(TimerId, bool), (NotEntered, Parcel)> {
         let mut state = self.state.lock();
         if state.closed {
-            return Err((Refused::Closed, message));
+            return Err((NotEntered::Closed, message));
         }
         let bytes = TIMER_BYTES + message.bytes();
         if !self.quota.take(bytes) {
-            return Err((Refused::NoMemory, message));
+            return Err((NotEntered::Refused(Refusal::NoMemory), message));
         }
         state.charged += bytes;
-        state.outside += 1;
-        let serial = state.outside << 1 | 1;
+        state.odd_serials += 1;
+        let serial = state.odd_serials << 1 | 1;
         state.parcels += message.bytes();
         let timer = Timer {
             target,
@@ -160,7 +160,7 @@ impl Timers {
         self.take(state, id.place)
     }
 
-    /// The same for a timer of a thread that has ended.
+    /// Cancels a timer of a thread that has ended, if it has not fired.
     pub(crate) fn cancel_adopted(&self, id: TimerId) -> Option<u64> {
         let mut state = self.state.lock();
         let place = state.adopted.remove(&id)?;

@@ -20,7 +20,7 @@ const LISTS: usize = 1 << BITS;
 const END: u64 = (1 << (BITS * LEVELS as u32)) - 1;
 const NONE: u32 = u32::MAX;
 /// Room that is kept when nothing waits any more.
-const KEPT: usize = 1024;
+const ENTRIES_KEPT: usize = 1024;
 
 #[derive(Clone, Copy)]
 struct SlotList {
@@ -37,7 +37,7 @@ struct ArmedEntry<T> {
     list: u16,
 }
 
-/// See the head of this file.
+/// Entries that wait for their times, in a hierarchy of lists.
 pub(crate) struct Wheel<T> {
     position: u64,
     lists: Box<[SlotList; LEVELS * LISTS]>,
@@ -214,7 +214,7 @@ impl<T> Wheel<T> {
         self.entries[place as usize].next = self.free;
         self.free = place;
         self.len -= 1;
-        if self.len == 0 && self.entries.capacity() > KEPT {
+        if self.len == 0 && self.entries.capacity() > ENTRIES_KEPT {
             self.entries = Vec::new();
             self.free = NONE;
         }

@@ -28,13 +28,13 @@ impl Program {
         let atoms: Vec<Atom> = verified.atoms.iter().map(|name| Atom::new(name)).collect();
         let module = Atom::new(&verified.module);
         let mut inner = self.inner.lock();
-        let mark = inner.heap.mark();
+        let position = inner.heap.position();
         let Some(constants) = constants(&verified, &atoms, &mut inner.heap, opaque) else {
-            inner.heap.rewind(mark);
+            inner.heap.rewind(position);
             return Err(LoadError::Constants);
         };
         if inner.behaviour_code.len() + verified.behaviours.len() > BehaviourId::LIMIT {
-            inner.heap.rewind(mark);
+            inner.heap.rewind(position);
             return Err(LoadError::TooManyBehaviours);
         }
         let job = self.install(&mut inner, verified, module, &atoms, constants);
@@ -151,7 +151,7 @@ impl Program {
             ),
             captures: behaviour.captures as u16,
             safe: behaviour.safe,
-            outside_only: behaviour.outside_only,
+            away_only: behaviour.away_only,
             hash,
             module,
             name,

@@ -23,7 +23,7 @@ pub(crate) fn from_entries(heap: &mut Heap, all: Vec<KeyAndItem>) -> Value {
     build(heap, all, |_, _| Ok(()))
 }
 
-/// The same within a turn.
+/// The map of these pairs, made within a turn.
 pub(crate) fn from_pairs(heap: &mut Heap, all: Vec<KeyAndItem>) -> Value {
     let all = sorted(all, &mut heap.work, |_, later| later);
     build(heap, all, within_turn)

@@ -21,7 +21,7 @@ pub(crate) fn put(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> V
     set(heap, map, key, value, |there| there)
 }
 
-/// The same with this very key: the one that is there may be another zero.
+/// Puts `value` under this very key: the one that is there may be another zero.
 pub(crate) fn replace(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
     set(heap, map, key, value, |_| key)
 }

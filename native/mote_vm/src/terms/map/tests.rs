@@ -1,8 +1,8 @@
 use super::*;
 use crate::base::work::Work;
 use crate::heap::Heap;
-use crate::terms::prim::testing::uncounted::{compare, equal, key_order, same};
-use crate::terms::prim::testing::{heap, model, model_of, Built, Model};
+use crate::testing::terms::uncounted::{compare, equal, key_order, same};
+use crate::testing::terms::{heap, model, model_of, Built, Model};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

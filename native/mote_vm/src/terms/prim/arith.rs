@@ -218,8 +218,8 @@ fn to_integer(heap: &mut Heap, a: Value, rounded: impl FnOnce(f64) -> f64) -> Va
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fixnum, float, heap};
     use super::*;
+    use crate::testing::terms::{fixnum, float, heap};
     use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
     use proptest::prelude::*;
 
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn what_is_no_number_has_no_answer() {
         let mut heap = heap();
-        let big = heap.foreign(std::sync::Arc::new(super::super::testing::Beyond(true)));
+        let big = heap.foreign(std::sync::Arc::new(crate::testing::terms::Beyond(true)));
         let tuple = heap.tuple(1, |_| int(1));
         let two: [Of2; 4] = [add, sub, mul, fdiv];
         let one: [Of1; 2] = [neg, abs];

@@ -8,7 +8,7 @@ use crate::values::value::Value;
 use std::ops::Range;
 
 /// Bytes that are shifted in one go.
-const AT_ONCE: usize = 1 << 12;
+const SHIFTED_AT_ONCE: usize = 1 << 12;
 /// The most bits of an integer.
 pub(crate) const INTEGER_BITS: usize = 64;
 
@@ -65,7 +65,7 @@ fn mask(bits: usize) -> u64 {
     }
 }
 
-/// The same in little endian order: whole bytes from the lowest on, then what is left as the highest bits.
+/// The number in little endian order: whole bytes from the lowest on, then what is left as the highest bits.
 fn little_endian(bytes: &[u8], from: usize, bits: usize) -> u64 {
     let whole = bits / 8;
     let low = (0..whole).fold(0, |n, i| n | big_endian(bytes, from + i * 8, 8) << (8 * i));
@@ -149,7 +149,7 @@ pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: 
             let byte = |i| big_endian(bytes, from + i * 8, 8) as u8;
             let mut copied = Vec::with_capacity(count);
             while copied.len() < count {
-                let some = copied.len()..count.min(copied.len() + AT_ONCE);
+                let some = copied.len()..count.min(copied.len() + SHIFTED_AT_ONCE);
                 if heap.work.pass(some.len()).is_err() {
                     return Value::NONE;
                 }
@@ -252,8 +252,8 @@ pub(crate) fn binary_at(binary: Value, index: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::heap;
     use super::*;
+    use crate::testing::terms::heap;
     use proptest::prelude::*;
 
     fn spec(bits: i64, signed: bool, little: bool) -> Value {

@@ -83,8 +83,8 @@ fn shift_left(heap: &mut Heap, a: Value, count: i64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::integers::as_i128;
-    use super::super::testing::{fixnum, heap};
     use super::*;
+    use crate::testing::terms::{fixnum, heap};
     use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
     use proptest::prelude::*;
 

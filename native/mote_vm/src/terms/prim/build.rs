@@ -11,7 +11,7 @@ use crate::values::value::Value;
 /// Bytes that are copied while a primitive walks over one element of a list.
 pub(super) const COPIED: usize = 32;
 /// Bytes that are copied in one go.
-const AT_ONCE: usize = 1 << 16;
+const COPIED_AT_ONCE: usize = 1 << 16;
 
 /// What a segment is; the numbers are those of its specification.
 #[derive(Clone, Copy, PartialEq)]
@@ -189,7 +189,7 @@ fn copy(heap: &mut Heap, bits: &mut BitString, bytes: &[u8]) -> Option<()> {
     if !heap.fits(bits.bytes.len() + bytes.len()) {
         return None;
     }
-    for some in bytes.chunks(AT_ONCE) {
+    for some in bytes.chunks(COPIED_AT_ONCE) {
         heap.work.pass(some.len() / COPIED).ok()?;
         bits.extend(some);
     }
@@ -199,8 +199,8 @@ fn copy(heap: &mut Heap, bits: &mut BitString, bytes: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::super::binaries::bin_int;
-    use super::super::testing::heap;
     use super::*;
+    use crate::testing::terms::heap;
     use proptest::prelude::*;
 
     fn spec(kind: SegmentKind, size: i64, little: bool, dynamic: bool) -> Value {

@@ -151,7 +151,7 @@ fn differing(different: bool) -> Ordering {
 }
 
 /// How many elements a comparison looks at before it begins to remember what it has found equal.
-const PATIENCE: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+const BEFORE_REMEMBERING: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// Of a list's spine, or a tower of last elements, one pair in this many is remembered.
 const SPARSE: usize = 64;
 
@@ -207,7 +207,7 @@ fn walk_compound(a: Value, b: Value, question: Comparison, work: &mut Work) -> O
     let mut steps = Steps::new(work, question.is_paid());
     let order = walk_counting(a, b, question, &mut steps).unwrap_or(Ordering::Equal);
     // Also where that is too much: it is over then.
-    let _ = steps.settle();
+    let _ = steps.report_steps();
     order
 }
 
@@ -239,7 +239,7 @@ fn walk_counting(
                 return Ok(n.cmp(&m));
             }
             let more = pairs.has_more();
-            if steps.looked_at() > PATIENCE {
+            if steps.looked_at() > BEFORE_REMEMBERING {
                 let branches = more || matches!(parts, Parts::Maps(..));
                 if (branches || steps.looked_at().is_multiple_of(SPARSE))
                     && !alike.join(x, y, question)
@@ -299,7 +299,7 @@ struct Steps<'w> {
     paid: bool,
     /// Those that the work knows, the others, and how many of these there may be. The first pair is no element of
     /// anything.
-    settled: usize,
+    reported: usize,
     more: isize,
     most: isize,
 }
@@ -310,7 +310,7 @@ impl Steps<'_> {
         Steps {
             work,
             paid,
-            settled: 0,
+            reported: 0,
             more: -1,
             most,
         }
@@ -329,15 +329,15 @@ impl Steps<'_> {
         self.more = self.more.saturating_add_unsigned(steps);
         match self.more <= self.most {
             true => Ok(()),
-            false => self.settle(),
+            false => self.report_steps(),
         }
     }
 
     /// Tells the work.
     #[inline(never)]
-    fn settle(&mut self) -> Result<(), Over> {
+    fn report_steps(&mut self) -> Result<(), Over> {
         let steps = usize::try_from(std::mem::take(&mut self.more)).unwrap_or(0);
-        self.settled = self.settled.saturating_add(steps);
+        self.reported = self.reported.saturating_add(steps);
         match self.paid {
             true => self.work.pass(steps)?,
             false => self.work.count(steps)?,
@@ -348,7 +348,7 @@ impl Steps<'_> {
 
     #[inline(always)]
     fn looked_at(&self) -> usize {
-        self.settled.saturating_add_signed(self.more)
+        self.reported.saturating_add_signed(self.more)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What loops and functions of `Enum` go through: lists, maps, and the two structs that Elixir's programs have instead of
 //! them, `MapSet` and `Range`. They are maps to the machine, with the keys that Elixir gives them.
-use super::integers::as_i128;
+use super::integers::{self, as_i128, Exact};
 use super::lists::{self, ListBuilder};
 use super::maps;
 use crate::base::atom::Atom;
@@ -81,16 +81,17 @@ pub(crate) fn member(heap: &mut Heap, value: Value, a: Value) -> Value {
         },
         Some(name) if name == names.range => match parts(map) {
             Some(range) => Value::boolean(as_i128(value).is_some_and(|n| holds(range, n))),
-            None => Value::NONE,
+            None => far_member(heap, map, value).unwrap_or(Value::NONE),
         },
         Some(_) => Value::NONE,
     }
 }
 
-/// The bounds and steps of ranges lie between this and its negative, so that their differences fit 128 bits.
+/// Where the bounds and the step of a range lie between this and its negative, their differences fit 128 bits. Farther ones
+/// are calculated as integers of any size.
 const FARTHEST: i128 = 1 << 100;
 
-/// First, last and step of a range.
+/// First, last and step of a range that is not far.
 fn parts(range: Node<'_>) -> Option<(i128, i128, i128)> {
     let names = names();
     let near = |n: &i128| (-FARTHEST..=FARTHEST).contains(n);
@@ -110,27 +111,76 @@ fn holds((first, last, step): (i128, i128, i128), n: i128) -> bool {
 
 /// The integers of a range.
 fn integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
-    let (first, last, step) = parts(range)?;
+    let Some((first, last, step)) = parts(range) else {
+        return far_integers(heap, range);
+    };
     let steps = usize::try_from((last - first) / step).unwrap_or(usize::MAX - 1);
     let backwards = (last < first) != (step < 0) && last != first;
     let count = if backwards { 0 } else { steps + 1 };
     heap.work.count(count).ok()?;
+    listed(heap, count, 1, |heap, i| {
+        heap.wide_integer(first + i as i128 * step)
+    })
+}
+
+/// The list of that many integers, which are paid for, `each` as so many elements.
+fn listed(
+    heap: &mut Heap,
+    count: usize,
+    each: usize,
+    mut nth: impl FnMut(&mut Heap, usize) -> Value,
+) -> Option<Value> {
     let mut list = ListBuilder::new();
     for i in 0..count {
-        let n = heap.wide_integer(first + i as i128 * step);
+        let n = nth(heap, i);
         if n.is_none() {
             return None;
         }
         list.push(heap, n)?;
-        heap.work.pass(1).ok()?;
+        heap.work.pass(each).ok()?;
     }
     Some(list.finish(Value::EMPTY_LIST))
 }
 
+/// First, last and step of a range, of any size.
+fn far_parts(range: Node<'_>) -> Option<(Exact, Exact, Exact)> {
+    let names = names();
+    let integer = |key| Exact::of(named(range, key)?);
+    let step = integer(names.step).filter(|step| !step.is_zero())?;
+    Some((integer(names.first)?, integer(names.last)?, step))
+}
+
+/// The same of a range that is far: each integer is paid for as what goes over its limbs.
+fn far_integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
+    let (first, last, step) = far_parts(range)?;
+    let limbs = first.limbs().max(last.limbs()).max(step.limbs());
+    let count = first.steps_to(&last, &step);
+    let each = 1 + limbs / integers::LINEAR;
+    heap.work.count(count.saturating_mul(each)).ok()?;
+    let mut next = first;
+    listed(heap, count, each, |heap, _| {
+        let n = next.to_value(heap);
+        next.add(&step);
+        n
+    })
+}
+
+/// Whether a range that is far has a value: paid for as its remainder by the step.
+fn far_member(heap: &mut Heap, range: Node<'_>, value: Value) -> Option<Value> {
+    let (first, last, step) = far_parts(range)?;
+    let Some(n) = Exact::of(value) else {
+        return Some(Value::FALSE);
+    };
+    let limbs = n.limbs().max(first.limbs()).max(last.limbs());
+    let price = integers::remainder_price(limbs, step.limbs());
+    heap.work.count(price).ok()?;
+    Some(Value::boolean(n.is_between(&first, &last, &step)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{elements as listed, heap};
     use super::*;
+    use crate::testing::terms::{elements as elements_of, heap};
 
     fn structure(heap: &mut Heap, fields: &[(Value, Value)]) -> Value {
         map::from_puts(heap, fields.to_vec())
@@ -149,7 +199,7 @@ mod tests {
         let range = structure(&mut heap, &fields);
         let list = elements(&mut heap, range);
         let integers = |list| {
-            listed(list)
+            elements_of(list)
                 .0
                 .iter()
                 .filter_map(|n| n.as_fixnum())
@@ -192,13 +242,13 @@ mod tests {
         let fields = [(names.structure, names.set), (names.members, members)];
         let set = structure(&mut heap, &fields);
         let list = elements(&mut heap, set);
-        assert!(listed(list).0 == [one, two]);
+        assert!(elements_of(list).0 == [one, two]);
         assert!(map_new(&mut heap, set).is_none() && map_new(&mut heap, members) == members);
         for name in [names.members, names.range, names.set] {
             let other = structure(&mut heap, &[(names.structure, name)]);
             assert!(elements(&mut heap, other).is_none());
         }
         let list = elements(&mut heap, members);
-        assert_eq!(listed(list).0.len(), 2);
+        assert_eq!(elements_of(list).0.len(), 2);
     }
 }

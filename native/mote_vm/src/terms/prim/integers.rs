@@ -20,8 +20,8 @@ const BEGUN: usize = 80;
 const VISITED: usize = 2;
 /// Products of limbs for one element.
 const SQUARE: usize = 4;
-/// A product takes for each limb of the longer factor as long as with that many times the root of the limbs of the
-/// shorter one, if that is less: long factors are multiplied in parts.
+/// The greatest cost of a product for each limb of the longer factor, as a multiple of the square root of the limbs of the
+/// shorter one: long factors are multiplied in parts.
 const ROOT: usize = 8;
 /// A quotient, or the digits of an integer, take as long as this many products.
 const QUOTIENT: usize = 3;
@@ -266,6 +266,62 @@ pub(crate) fn text(heap: &mut Heap, a: Value) -> Option<String> {
     Some(x.to_integer().to_string())
 }
 
+/// An integer taken out of its value, for what calculates with it several times. Its caller pays.
+#[derive(Clone)]
+pub(crate) struct Exact(BigInt);
+
+impl Exact {
+    /// `None` unless the value is an integer that can be calculated with.
+    pub(crate) fn of(a: Value) -> Option<Exact> {
+        let mut room = [0];
+        Some(Exact(Signed::of(a, &mut room)?.to_integer()))
+    }
+
+    pub(crate) fn to_value(&self, heap: &mut Heap) -> Value {
+        value(heap, &self.0)
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.0.sign() == Sign::NoSign
+    }
+
+    /// How many limbs it has, even 0 one.
+    pub(crate) fn limbs(&self) -> usize {
+        self.0.bits().div_ceil(LIMB as u64).max(1) as usize
+    }
+
+    pub(crate) fn add(&mut self, other: &Exact) {
+        self.0 += &other.0;
+    }
+
+    /// How many integers the range from this to `last` has. Not divided are those that nobody can pay for: a quotient of
+    /// two limbs takes little.
+    pub(crate) fn steps_to(&self, last: &Exact, step: &Exact) -> usize {
+        let way = &last.0 - &self.0;
+        if way.sign() != Sign::NoSign && way.sign() != step.0.sign() {
+            return 0;
+        }
+        if way.bits() > step.0.bits() + u64::from(usize::BITS) {
+            return usize::MAX;
+        }
+        usize::try_from(way / &step.0).map_or(usize::MAX, |steps| steps.saturating_add(1))
+    }
+
+    /// Whether it is one of the integers of a range.
+    pub(crate) fn is_between(&self, first: &Exact, last: &Exact, step: &Exact) -> bool {
+        let between = match step.0.sign() {
+            Sign::Minus => last.0 <= self.0 && self.0 <= first.0,
+            _ => first.0 <= self.0 && self.0 <= last.0,
+        };
+        between && ((&self.0 - &first.0) % &step.0).sign() == Sign::NoSign
+    }
+}
+
+/// What the remainder of an integer of so many limbs by one of others costs.
+pub(crate) fn remainder_price(limbs: usize, divisor: usize) -> usize {
+    linear(limbs + divisor) + multiplied(Operation::Rem, limbs, divisor)
+}
+
 /// The integer as a value; no answer if it is too large.
 fn value(heap: &mut Heap, n: &BigInt) -> Value {
     let limbs = n.magnitude().to_u64_digits();
@@ -286,10 +342,10 @@ fn as_big<'h>(a: Value) -> Option<Big<'h>> {
 #[cfg(test)]
 mod tests {
     use super::super::compare::{compare, same};
-    use super::super::testing::{fixnum, heap};
     use super::super::{arith, bits};
     use super::*;
     use crate::base::work::Work;
+    use crate::testing::terms::{fixnum, heap};
     use proptest::collection::vec;
     use proptest::prelude::*;
 

@@ -198,8 +198,8 @@ pub(crate) fn member(heap: &mut Heap, value: Value, list: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{elements, heap, list, numbers};
     use super::*;
+    use crate::testing::terms::{elements, heap, list, numbers};
     use proptest::prelude::*;
 
     #[test]

@@ -181,8 +181,8 @@ fn list(heap: &mut Heap, a: Value, element: impl Fn(&mut Heap, Value, Value) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{elements, heap};
     use super::*;
+    use crate::testing::terms::{elements, heap};
 
     fn number(n: i64) -> Value {
         Value::fixnum(n)

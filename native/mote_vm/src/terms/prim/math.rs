@@ -100,8 +100,8 @@ pub(crate) fn atan2(heap: &mut Heap, a: Value, b: Value) -> Value {
 // miri does not call the C library.
 #[cfg(all(test, not(miri)))]
 mod tests {
-    use super::super::testing::{float, heap};
     use super::*;
+    use crate::testing::terms::{float, heap};
     use proptest::prelude::*;
 
     type Of1 = fn(&mut Heap, Value) -> Value;

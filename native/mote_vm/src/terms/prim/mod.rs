@@ -24,8 +24,6 @@ pub mod primitive;
 pub(crate) mod random;
 pub(crate) mod sorting;
 pub(crate) mod subtract;
-#[cfg(test)]
-pub(crate) mod testing;
 pub(crate) mod text;
 pub(crate) mod tuples;
 pub(crate) mod types;
@@ -42,7 +40,7 @@ const _: () = assert!(Clock::LAST == FIXNUM_MAX);
 
 /// What `primitive` answers to the first of `arguments`, as many as its arity; the others are not looked at.
 ///
-/// The one place that maps primitives to functions.
+/// The one place that maps primitives to functions: one line for each of them.
 #[inline]
 pub(crate) fn apply(
     primitive: Primitive,
@@ -195,9 +193,9 @@ pub(crate) fn apply(
 #[cfg(test)]
 mod tests {
     use super::random::Random;
-    use super::testing::{model, Built};
     use super::*;
     use crate::base::clock::ClockKind;
+    use crate::testing::terms::{model, Built};
     use proptest::prelude::*;
 
     fn clock() -> Clock {

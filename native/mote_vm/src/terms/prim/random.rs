@@ -3,7 +3,7 @@
 //!
 //! Invariants:
 //! 1. A turn's first draw keeps the state from before it, so that what the turn has drawn can be taken back if it is to run
-//!    once more (turn.rs, invariant 2). Turns are distinguished by how many there were before.
+//!    once more (turns/turn.rs, invariant 2). Turns are distinguished by how many there were before.
 use crate::heap::Heap;
 use crate::values::value::Value;
 
@@ -25,6 +25,12 @@ impl Draws<'_> {
             random.before = (**turn, random.state);
         }
         random
+    }
+
+    /// [`Random::uniform`] for this turn.
+    #[inline]
+    pub(crate) fn uniform(&mut self) -> f64 {
+        self.begin().uniform()
     }
 }
 
@@ -98,7 +104,7 @@ fn splitmix64(seed: &mut u64) -> u64 {
 /// `:rand.uniform()`
 #[inline]
 pub(crate) fn uniform(heap: &mut Heap, mut draws: Draws<'_>) -> Value {
-    heap.float(draws.begin().uniform())
+    heap.float(draws.uniform())
 }
 
 /// `:rand.uniform(n)`: 1..n
@@ -112,8 +118,8 @@ pub(crate) fn random_int(mut draws: Draws<'_>, n: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::heap;
     use super::*;
+    use crate::testing::terms::heap;
     use crate::values::value::FIXNUM_MAX;
 
     #[test]

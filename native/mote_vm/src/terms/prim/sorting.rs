@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 /// Values in a run that is sorted in one go: some milliseconds.
 pub(crate) const RUN: usize = 1 << 16;
-/// The same where comparing two may take long.
+/// Values in such a run where comparing two may take long.
 const FEW: usize = 8;
 
 /// Adds what is to be sorted later; `None` where there is no memory for all of it and for its sorting.

@@ -153,9 +153,9 @@ fn sketch(value: Value, depth: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::lists::{from_slice, member, reverse};
-    use super::super::testing::uncounted::same;
-    use super::super::testing::{elements, heap, list, model, model_of, numbers, Built, Model};
     use super::*;
+    use crate::testing::terms::uncounted::same;
+    use crate::testing::terms::{elements, heap, list, model, model_of, numbers, Built, Model};
     use proptest::prelude::*;
 
     #[test]

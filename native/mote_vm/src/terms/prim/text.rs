@@ -129,8 +129,8 @@ fn decimal(digits: &str, by: i32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Built, Model};
     use super::*;
+    use crate::testing::terms::{Built, Model};
 
     #[test]
     fn strings() {

@@ -19,6 +19,9 @@ pub(crate) fn tuple_size(a: Value) -> Value {
 #[inline(always)]
 pub(crate) fn elem(a: Value, index: Value) -> Value {
     match position(a, index) {
+        Some((elements, at)) if a.is_consecutive() => {
+            Value::address(elements[0].address_pointer().wrapping_add(at))
+        }
         Some((elements, at)) => elements[at],
         None => Value::NONE,
     }
@@ -74,8 +77,8 @@ pub(crate) fn list_to_tuple(heap: &mut Heap, a: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{elements, heap};
     use super::*;
+    use crate::testing::terms::{elements, heap};
     use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
     #[test]

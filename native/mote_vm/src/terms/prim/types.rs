@@ -157,9 +157,9 @@ pub(crate) fn on(heap: &mut Heap, sponsor: Value, address: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Built, Carrying, Model, Opaque};
     use super::*;
     use crate::base::atom::Atom;
+    use crate::testing::terms::{Built, Carrying, Model, Opaque};
 
     type Test = fn(Value) -> bool;
 

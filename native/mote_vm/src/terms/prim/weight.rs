@@ -102,9 +102,9 @@ fn opened<'h, const BYTES: bool>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{model, Built};
     use super::*;
     use crate::terms::prim::compare::equal;
+    use crate::testing::terms::{model, Built};
     use proptest::prelude::*;
 
     proptest! {

@@ -44,10 +44,10 @@ impl Entry {
     }
 
     /// The part of it that foreign values keep, which takes no time to unpack.
-    fn outside(&self) -> usize {
+    fn external_bytes(&self) -> usize {
         match self {
-            Entry::Message(_, parcel) => parcel.outside(),
-            Entry::Batch(batch) => batch.outside(),
+            Entry::Message(_, parcel) => parcel.external_bytes(),
+            Entry::Batch(batch) => batch.external_bytes(),
             _ => 0,
         }
     }
@@ -91,7 +91,7 @@ pub(crate) struct Contents {
     /// Messages in batches, beyond one for each batch.
     pub(crate) more: usize,
     /// Messages whose senders would stand in (stand_in.rs).
-    pub(crate) asked: usize,
+    pub(crate) claimed: usize,
     /// Invariant 7.
     pub(crate) unseen: bool,
     /// Places taken ahead, and not used.
@@ -154,7 +154,7 @@ impl Contents {
     /// How many messages from outside that nobody waits for, if these are few and there is nothing else.
     pub(crate) fn only_sent(&self) -> usize {
         let sent = |entry: &Entry| matches!(entry, Entry::Message(..));
-        let few = self.asked == 0 && self.events.is_empty() && self.entries.len() <= LITTLE;
+        let few = self.claimed == 0 && self.events.is_empty() && self.entries.len() <= LITTLE;
         match few && self.entries.iter().all(sent) {
             true => self.entries.len(),
             false => 0,
@@ -173,8 +173,13 @@ impl Contents {
 
     /// See `drain_little`. What foreign values keep is looked at only when it seems to be much.
     pub(super) fn is_little(&self) -> bool {
-        let outside = || self.entries.iter().map(Entry::outside).sum::<usize>();
+        let external = || {
+            self.entries
+                .iter()
+                .map(Entry::external_bytes)
+                .sum::<usize>()
+        };
         let few = self.len() <= LITTLE;
-        few && (self.bytes() <= LITTLE_BYTES || self.bytes() - outside() <= LITTLE_BYTES)
+        few && (self.bytes() <= LITTLE_BYTES || self.bytes() - external() <= LITTLE_BYTES)
     }
 }

@@ -1,6 +1,6 @@
 //! Places and bytes that are taken ahead, and what an inbox counts as.
+use super::admission::{BYTES_AHEAD, PLACES_AHEAD};
 use super::contents::LITTLE_BYTES;
-use super::outside::{BYTES_AHEAD, PLACES_AHEAD};
 use super::*;
 use crate::base::atom::Atom;
 use crate::boundary::parcel::Builder;

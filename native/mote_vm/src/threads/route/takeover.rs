@@ -1,7 +1,7 @@
 //! An actor taken over from a thread that sleeps and has nothing to do.
-use crate::threads::place::Place;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
+use crate::threads::thread_context::ThreadContext;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Actor, Header};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) enum Taken {
     No,
 }
 
-impl Place {
+impl ThreadContext {
     /// Takes an actor over from a thread that sleeps, for which nothing is on its way (giving.rs).
     pub(super) fn take_over(&self, turn: &mut Turn, actor: &Actor, header: Header) -> Taken {
         self.at(header.owner(), |owner| {
@@ -60,25 +60,25 @@ impl Place {
 
 impl Dispatch {
     /// Makes this thread the owner of `actor` if it may be; otherwise says which thread is or should be.
-    pub(crate) fn settle(&mut self, actor: &Actor) -> Option<Arc<Station>> {
-        let Dispatch { place, turn, .. } = self;
+    pub(crate) fn own_or_find_owner(&mut self, actor: &Actor) -> Option<Arc<Station>> {
+        let Dispatch { context, turn, .. } = self;
         loop {
             let header = actor.header();
             let owner = header.owner();
-            if owner == place.station.number {
+            if owner == context.station.number {
                 return None;
             }
-            let entrance = place.entrance_of(header);
+            let entrance = context.entrance_of(header);
             if let Some(entrance) = entrance {
-                return Some(place.station_of(entrance));
+                return Some(context.station_of(entrance));
             }
             if owner == 0 {
-                actor.take(header, place.station.number);
+                actor.take(header, context.station.number);
                 continue;
             }
-            match place.take_over(turn, actor, header) {
+            match context.take_over(turn, actor, header) {
                 Taken::Yes | Taken::Changed => {}
-                Taken::Later | Taken::No => return Some(place.station_of(owner)),
+                Taken::Later | Taken::No => return Some(context.station_of(owner)),
             }
         }
     }

@@ -8,7 +8,7 @@ struct Sequence {
     made: u64,
 }
 
-/// See the head of this file.
+/// The choices of one seeded machine.
 pub(crate) struct Choices(Mutex<Sequence>);
 
 impl Choices {

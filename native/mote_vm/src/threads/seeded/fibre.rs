@@ -8,7 +8,7 @@ use crate::values::value::Value;
 use std::any::Any;
 use std::sync::mpsc::Sender;
 
-/// See the head of this file.
+/// A dispatcher that shares the system thread with all others.
 pub(crate) struct Fibre {
     // Boxed: the collector gets its address.
     pub(super) dispatch: Box<Dispatch>,
@@ -25,12 +25,12 @@ impl Fibre {
     }
 
     fn presence(&self) -> &Presence {
-        &self.dispatch.place.station.presence
+        &self.dispatch.context.station.presence
     }
 
     /// Begins: whoever pushes something wakes the system thread.
     pub(super) fn begin(&mut self) {
-        self.dispatch.place.station.parker.open(true);
+        self.dispatch.context.station.parker.open(true);
         self.dispatch.turn.heap.join_collection();
         self.dispatch.join_watches();
         self.show();
@@ -42,7 +42,7 @@ impl Fibre {
     }
 
     pub(super) fn has_events(&self) -> bool {
-        !self.dispatch.turn.queue.is_empty() && !self.dispatch.is_full_outside()
+        !self.dispatch.turn.queue.is_empty() && !self.dispatch.is_full_away()
     }
 
     /// Whether a turn of it is outside (away.rs).
@@ -56,11 +56,11 @@ impl Fibre {
     }
 
     pub(super) fn is_pending(&self) -> bool {
-        self.dispatch.place.station.inbox.is_pending()
+        self.dispatch.context.station.inbox.is_pending()
     }
 
     pub(super) fn number(&self) -> u16 {
-        self.dispatch.place.station.number
+        self.dispatch.context.station.number
     }
 
     /// Takes in what has come from others.
@@ -110,7 +110,7 @@ impl Fibre {
 
     /// What a panic in it means.
     pub(super) fn fault(&self, payload: &(dyn Any + Send)) -> Fault {
-        let sponsor = self.dispatch.place.sponsor.name;
+        let sponsor = self.dispatch.context.sponsor.name;
         Fault::of(payload, sponsor, self.dispatch.running_turn())
     }
 
@@ -141,13 +141,13 @@ impl Dispatch {
     }
 
     fn play(&mut self) {
-        let traces = self.place.machine.attention().traces();
+        let traces = self.context.machine.attention().traces();
         self.take_up_held();
         // What came in between was accepted before.
         self.turn.queue.forgive();
         if let Some(event) = self.next_event() {
             if self.away.is_some() {
-                self.send_outside(event);
+                self.send_away(event);
             } else if self.may_run(event) {
                 self.watched_turn(event, &traces);
             }
@@ -157,8 +157,8 @@ impl Dispatch {
         }
         self.hand_over_all();
         self.publish();
-        let mark = self.turn.queue.mark();
-        self.turn.savepoint.queue = mark;
+        let position = self.turn.queue.position();
+        self.turn.savepoint.queue = position;
     }
 
     /// The event to run next: where a sponsor is to have several threads, any that waits.

@@ -24,7 +24,7 @@ struct Newcomers {
     closed: bool,
 }
 
-/// See the head of this file.
+/// What waits for the scheduler of one seeded machine.
 #[derive(Default)]
 pub(crate) struct Line {
     tickets: Mutex<Tickets>,

@@ -1,7 +1,7 @@
 //! The system thread of a seeded machine.
 use super::{Fibre, Line, Seeded};
 use crate::base::ids::ThreadNumber;
-use crate::machine::Machine;
+use crate::threads::shared::Machine;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How long a paused machine waits before it looks again.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// See the head of this file.
+/// Runs the dispatchers of a seeded machine, one step of one of them after the other.
 pub(crate) struct Scheduler {
     machine: Machine,
     seeded: Arc<Seeded>,

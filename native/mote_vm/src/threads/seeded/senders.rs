@@ -5,7 +5,7 @@ use crate::values::actor::Actor;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// See the head of this file. One for each event, in the order of the queue; null where it is not known, as of messages
+/// Who sent the events that wait in one shuffled queue. One for each event, in the order of the queue; null where it is not known, as of messages
 /// from outside and from other sponsors: then it might be anybody.
 #[derive(Default)]
 pub(crate) struct Senders {

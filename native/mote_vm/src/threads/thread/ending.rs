@@ -13,12 +13,12 @@ impl Dispatch {
     /// for.
     pub(crate) fn retire(&mut self) {
         self.migrate();
-        let place = self.place.clone();
+        let context = self.context.clone();
         let mut contents = Contents::default();
-        place.station.inbox.close(&mut contents);
-        self.show_unseen(&mut contents);
+        context.station.inbox.close(&mut contents);
+        self.show_drained(&mut contents);
         let outstanding = contents.outstanding();
-        let heir = place.machine.sponsors().first();
+        let heir = context.machine.sponsors().first();
         let heir = heir.lead();
         let wanted = std::mem::take(&mut self.turn.leaving.wanted);
         self.turn.queue.prepend(&wanted);
@@ -31,31 +31,31 @@ impl Dispatch {
                 Entry::Given(events) => self.welcome(&events),
                 // Its event goes where all others go.
                 Entry::Migrate(..) => {}
-                entry => place.machine.push(heir, entry),
+                entry => context.machine.push(heir, entry),
             }
         }
         for (target, parcel) in self.seeded.arrivals.drain(..) {
-            place.machine.push(heir, Entry::Message(target, parcel));
+            context.machine.push(heir, Entry::Message(target, parcel));
         }
         self.call_off();
         self.give_all(heir);
         let serials = self.turn.timer_serial;
         heir.timers
-            .adopt(&place.station.timers, place.station.number, serials);
+            .adopt(&context.station.timers, context.station.number, serials);
         // It may sleep for longer than that.
         heir.wake();
-        place.machine.quiescence().done(outstanding);
+        context.machine.quiescence().done(outstanding);
     }
 
     /// Gives everything that is queued to the heir. Events for other threads' actors go by way of the heir as well: those
     /// threads may be ending, too, and this way none of them waits for another.
     fn give_all(&mut self, heir: &Station) {
-        while !self.is_done() && !self.place.machine.is_stopping() {
+        while !self.is_done() && !self.context.machine.is_stopping() {
             self.flush();
             self.take_up_held();
             let mut own = Vec::new();
             while let Some(event) = self.turn.queue.pop() {
-                match header(&event).owner() == self.place.station.number {
+                match header(&event).owner() == self.context.station.number {
                     true => own.push(event),
                     false => self
                         .turn
@@ -65,7 +65,7 @@ impl Dispatch {
             }
             self.turn.queue.prepend(&own);
             self.flush();
-            self.place.give(&mut self.turn, heir, |_, _| |_, _| true);
+            self.context.give(&mut self.turn, heir, |_, _| |_, _| true);
             std::thread::yield_now();
         }
     }
@@ -73,12 +73,12 @@ impl Dispatch {
     /// The end: nothing of it runs any more.
     pub(crate) fn leave(mut self) {
         self.publish();
-        let place = self.place.clone();
+        let context = self.context.clone();
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.
-        place.station.show(std::ptr::null_mut());
-        let gc = place.machine.gc();
+        context.station.show(std::ptr::null_mut());
+        let gc = context.machine.gc();
         // The queue's memory goes before the heap does: afterwards the machine may unmap it.
-        let nothing = EventQueue::new(place.machine.shared_pool());
+        let nothing = EventQueue::new(context.machine.shared_pool());
         let queue = std::mem::replace(&mut self.turn.queue, nothing);
         if gc.phase() == Phase::Marking {
             gc.work.flush(&mut self.turn.log);
@@ -86,8 +86,8 @@ impl Dispatch {
         } else {
             drop(queue);
         }
-        place.machine.take_back(self.turn.heap);
-        place.station.parker.close();
-        place.station.presence.sleep();
+        context.machine.take_back(self.turn.heap);
+        context.station.parker.close();
+        context.station.presence.sleep();
     }
 }

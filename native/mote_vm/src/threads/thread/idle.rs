@@ -4,9 +4,9 @@ use super::Dispatch;
 use crate::base::sync::Relaxed;
 use crate::boundary::trickle::Trickle;
 use crate::threads::core_balance::CoreBalance;
-use crate::threads::place::Place;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
+use crate::threads::thread_context::ThreadContext;
 use crate::turns::marking::phase::Phase;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,19 +18,19 @@ pub(crate) const REST: Duration = Duration::from_millis(1);
 
 /// How long an idle thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
-/// The same, for a thread that has just had a share of its siblings' work.
+/// How long it looks for work if it has just had a share of its siblings' work.
 const LONG_SPIN: Duration = Duration::from_micros(200);
 /// How long it asks a sibling that may have nothing; and how long it then watches one that has something for the share to
 /// come.
 const BEFORE_ANOTHER: Duration = Duration::from_micros(20);
 const GLANCE: Duration = Duration::from_micros(2);
 /// How long it keeps its core to itself meanwhile.
-const AT_ONCE: Duration = Duration::from_micros(1);
+const ALONE_AT_FIRST: Duration = Duration::from_micros(1);
 /// When nothing but questions has come in this many times in succession, it sleeps at once: the next caller that asks
 /// stands in.
 const ENOUGH_ASKED: u32 = 8;
 /// How long an idle thread waits for the answer to a request for work; and for the share, once it is answered.
-const PATIENCE: Duration = Duration::from_micros(200);
+const FOR_AN_ANSWER: Duration = Duration::from_micros(200);
 const ON_ITS_WAY: Duration = Duration::from_micros(50);
 
 /// What a thread remembers from one time without work to the next.
@@ -45,7 +45,7 @@ pub(crate) struct Idling {
     /// Whether it has ever fallen asleep, and so begun.
     pub(crate) has_slept: bool,
     /// How many times in succession nothing has come in but messages whose senders would have stood in.
-    pub(super) asked_only: u32,
+    pub(super) claimed_only: u32,
     pub(super) trickle: Trickle,
     /// How many times in succession it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
@@ -65,19 +65,21 @@ impl Dispatch {
         }
         self.idling.trickle.wait();
         // It does not wait for a caller that would stand in.
-        let watches = self.idling.asked_only < ENOUGH_ASKED;
+        let watches = self.idling.claimed_only < ENOUGH_ASKED && !self.context.gathers();
         if self.look_for_work(if watches { SPIN } else { Duration::ZERO }) {
             return;
         }
         // More of the same may come soon: waking costs more than a moment's patience.
-        if std::mem::take(&mut self.idling.shared) && self.look_for_work(LONG_SPIN) {
+        let shared =
+            std::mem::take(&mut self.idling.shared) && !self.context.sponsor.worth_sharing.pauses();
+        if shared && self.look_for_work(LONG_SPIN) {
             return;
         }
         let at_most = self.may_sleep();
         if at_most != Some(Duration::ZERO) {
             let worked = self.load.backlog.take_worked();
             if self.idling.called {
-                self.place.sponsor.worth_waking.came_to(worked);
+                self.context.sponsor.worth_waking.came_to(worked);
             }
             self.sleep(at_most);
         }
@@ -85,14 +87,14 @@ impl Dispatch {
 
     /// How long there is nothing to do if nothing comes.
     pub(crate) fn may_sleep(&self) -> Option<Duration> {
-        let place = &self.place;
-        let due = Some(place.station.timers.next()).filter(|due| *due < u64::MAX);
-        let due = due.and_then(|due| place.machine.clock().until(due));
+        let context = &self.context;
+        let due = Some(context.station.timers.next()).filter(|due| *due < u64::MAX);
+        let due = due.and_then(|due| context.machine.clock().until(due));
         // Another thread may end the collection that somebody waits for at this very moment, and this thread tells the
         // asker.
-        let collects = place.machine.gc().phase() != Phase::None || self.waits_for_collection();
+        let collects = context.machine.gc().phase() != Phase::None || self.waits_for_collection();
         let nap = collects.then_some(NAP);
-        let stale = place.machine.pool().reserve.until_stale();
+        let stale = context.machine.pool().reserve.until_stale();
         let nap = nap.or_else(|| self.would_collect().then_some(REST));
         let waits = due.into_iter().chain(self.until_look()).chain(nap);
         waits.chain(stale).min()
@@ -101,9 +103,9 @@ impl Dispatch {
     /// Watches until `until` after `start`, the moment at which the thread ran out of work. Returns whether something has
     /// come in, or `seen`.
     fn look_around(&self, start: Instant, until: Duration, seen: impl Fn() -> bool) -> bool {
-        let place = &self.place;
+        let context = &self.context;
         loop {
-            if place.station.inbox.is_pending() || place.machine.is_stopping() || seen() {
+            if context.station.inbox.is_pending() || context.machine.is_stopping() || seen() {
                 return true;
             }
             let elapsed = start.elapsed();
@@ -113,7 +115,7 @@ impl Dispatch {
             // A thread that wants this core has something to do: it may be a scheduler of the BEAM that the next message
             // will come from. Kept out, it would wait for the end of a time slice. What comes at once is from another
             // core.
-            match elapsed < AT_ONCE {
+            match elapsed < ALONE_AT_FIRST {
                 true => std::hint::spin_loop(),
                 false => std::thread::yield_now(),
             }
@@ -136,9 +138,9 @@ impl Dispatch {
 
     /// The sibling with the largest backlog.
     fn whom_to_ask(&self) -> Option<Arc<Station>> {
-        let place = &self.place;
-        let others = place.sponsor.stations.iter();
-        let others = others.filter(|s| s.number != place.station.number);
+        let context = &self.context;
+        let others = context.sponsor.stations.iter();
+        let others = others.filter(|s| s.number != context.station.number);
         others.max_by_key(|s| s.backlog.load(Relaxed)).cloned()
     }
 
@@ -146,7 +148,7 @@ impl Dispatch {
     /// whether something has come in. The request stands before the sibling has anything, so what it gets it gives at
     /// once.
     fn ask_for_work(&mut self, asked: &Station, start: Instant, duration: Duration) -> bool {
-        let me = self.place.station.number;
+        let me = self.context.station.number;
         let has_some = || asked.has_at_least(WORTH_ASKING);
         if duration.is_zero() && !has_some() {
             return self.look_around(start, duration, || false);
@@ -159,7 +161,7 @@ impl Dispatch {
         let limit = duration.min(since + BEFORE_ANOTHER);
         let answered = || !asked.request.is_by(me);
         let mut came = self.look_around(start, limit, answered);
-        while !came && has_some() && start.elapsed() < since + PATIENCE {
+        while !came && has_some() && start.elapsed() < since + FOR_AN_ANSWER {
             came = self.look_around(start, start.elapsed() + GLANCE, answered);
         }
         // If it cannot withdraw, it was answered: the share is on its way, or there was nothing that could go.
@@ -173,7 +175,7 @@ impl Dispatch {
     }
 
     pub(super) fn sleep(&mut self, at_most: Option<Duration>) {
-        let has_nothing_to_run = self.turn.queue.is_empty() || self.is_full_outside();
+        let has_nothing_to_run = self.turn.queue.is_empty() || self.is_full_away();
         debug_assert!(has_nothing_to_run && !self.owes());
         self.idling.has_slept = true;
         self.idling.crowded = 0;
@@ -181,45 +183,45 @@ impl Dispatch {
         self.turn.queue.rest();
         self.publish();
         self.idling.core.leave();
-        self.idling.called = self.stand_still(|place| {
-            place
+        self.idling.called = self.stand_still(|context| {
+            context
                 .sponsor
                 .asleep
                 .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             // What was given while this thread was awake has come in, or is still to wake it (sharing.rs,
             // invariant 3).
-            place.station.waking.store(false, Relaxed);
-            place.station.presence.sleep();
-            place.machine.quiescence().done(1);
-            if !place.station.inbox.is_pending() && !place.machine.is_stopping() {
-                place.station.parker.park(at_most);
+            context.station.waking.store(false, Relaxed);
+            context.station.presence.sleep();
+            context.machine.quiescence().done(1);
+            if !context.station.inbox.is_pending() && !context.machine.is_stopping() {
+                context.station.parker.park(at_most);
             }
-            place
+            context
                 .sponsor
                 .asleep
                 .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
-            let called = place.station.waking.load(Relaxed);
-            wake(place);
+            let called = context.station.waking.load(Relaxed);
+            wake(context);
             called
         });
         let now = Instant::now();
         let slept = now - self.load.awake_since;
-        self.idling.rests = slept >= REST && !self.place.station.inbox.is_pending();
+        self.idling.rests = slept >= REST && !self.context.station.inbox.is_pending();
         self.load.awake_since = now;
         if std::mem::take(&mut self.lent.is_wanted) {
-            self.place.machine.quiescence().done(1);
+            self.context.machine.quiescence().done(1);
         }
     }
 }
 
 /// Begins, or comes back from sleep.
-pub(super) fn wake(place: &Place) {
+pub(super) fn wake(context: &ThreadContext) {
     // Counted before it drains: quiescence.rs, invariant 1.
-    place.machine.quiescence().add(1);
-    place.station.presence.wake();
-    place.station.waking.store(false, Relaxed);
-    place.station.heed_summons();
-    place.machine.safepoint().check_in(&place.station);
+    context.machine.quiescence().add(1);
+    context.station.presence.wake();
+    context.station.waking.store(false, Relaxed);
+    context.station.heed_summons();
+    context.machine.safepoint().check_in(&context.station);
 }
 
 #[cfg(all(test, not(miri), not(loom)))]
@@ -245,8 +247,8 @@ mod tests {
         still: &mut Still,
         act: impl FnOnce(&Station, &[Arc<Station>]) + Send,
     ) -> (bool, u64) {
-        let place = still.thread.place.clone();
-        let (asker, siblings) = (&place.station, &place.sponsor.stations[1..]);
+        let context = still.thread.context.clone();
+        let (asker, siblings) = (&context.station, &context.sponsor.stations[1..]);
         let came = std::thread::scope(|scope| {
             scope.spawn(|| act(asker, siblings));
             still.thread.look_for_work(LONG)
@@ -301,11 +303,11 @@ mod tests {
     #[test]
     fn one_that_has_something_is_asked_with_patience() {
         let mut still = Still::new(2);
-        let sibling = still.thread.place.sponsor.stations[1].clone();
+        let sibling = still.thread.context.sponsor.stations[1].clone();
         sibling.backlog.store(WORTH_ASKING, Relaxed);
         let start = Instant::now();
         assert!(!still.thread.look_for_work(Duration::ZERO));
-        assert!(start.elapsed() >= PATIENCE);
+        assert!(start.elapsed() >= FOR_AN_ANSWER);
         assert_eq!(sibling.request.answer(), None);
     }
 
@@ -314,14 +316,14 @@ mod tests {
         let mut still = Still::new(2);
         assert!(!still.thread.look_for_work(SPIN));
         assert_eq!(still.thread.turn.counts.shares_taken, 0);
-        let stations = &still.thread.place.sponsor.stations;
+        let stations = &still.thread.context.sponsor.stations;
         assert_eq!(stations[1].request.answer(), None);
     }
 
     #[test]
     fn who_sleeps_for_a_moment_without_work_has_rested() {
         let mut still = Still::new(2);
-        still.thread.place.machine.quiescence().add(1);
+        still.thread.context.machine.quiescence().add(1);
         still.thread.sleep(Some(REST));
         assert!(still.thread.idling.rests);
         let mut sleeps_shortly = || {
@@ -336,20 +338,20 @@ mod tests {
     #[test]
     fn who_is_woken_for_something_rests_no_longer() {
         let mut still = Still::new(2);
-        let place = still.thread.place.clone();
-        let quiescence = place.machine.quiescence();
+        let context = still.thread.context.clone();
+        let quiescence = context.machine.quiescence();
         quiescence.add(1);
-        place.station.parker.open(false);
+        context.station.parker.open(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 await_that(|| quiescence.is_quiet());
                 std::thread::sleep(REST);
-                assert!(place.station.push(Entry::Alarm).is_ok());
+                assert!(context.station.push(Entry::Alarm).is_ok());
             });
             still.thread.sleep(Some(LONG));
         });
         assert!(!still.thread.idling.rests);
-        place.station.parker.close();
+        context.station.parker.close();
         quiescence.done(1);
     }
 }

@@ -13,31 +13,31 @@ impl Dispatch {
     /// Takes what has come from elsewhere.
     pub(crate) fn drain(&mut self) {
         let mut contents = std::mem::take(&mut self.intake.contents);
-        self.place.station.inbox.drain(&mut contents);
+        self.context.station.inbox.drain(&mut contents);
         self.take_in(contents);
     }
 
-    /// The same if it is little; whether it was.
+    /// Drains the inbox if little is in it; whether that was so.
     pub(crate) fn drain_little(&mut self) -> bool {
         let mut contents = std::mem::take(&mut self.intake.contents);
-        let little = self.place.station.inbox.drain_little(&mut contents);
+        let little = self.context.station.inbox.drain_little(&mut contents);
         self.take_in(contents);
         little
     }
 
     fn take_in(&mut self, mut contents: Contents) {
-        self.show_unseen(&mut contents);
+        self.show_drained(&mut contents);
         let taken = contents.len();
         let outstanding = contents.outstanding();
         if taken > 0 {
-            self.idling.asked_only = if contents.asked == taken {
-                self.idling.asked_only + 1
+            self.idling.claimed_only = if contents.claimed == taken {
+                self.idling.claimed_only + 1
             } else {
                 0
             };
         }
         self.idling.trickle.took(contents.only_sent());
-        let siblings = self.place.sponsor.stations.len() > 1;
+        let siblings = self.context.sponsor.stations.len() > 1;
         self.idling.shared |= siblings && !contents.events.is_empty();
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
@@ -49,7 +49,7 @@ impl Dispatch {
                 Entry::Alarm => self.fire(),
                 Entry::Task(task) => self.duties.tasks.push(task),
                 Entry::Collect(done) => {
-                    let next = self.place.machine.gc().next();
+                    let next = self.context.machine.gc().next();
                     self.duties.collections.push((next, done));
                 }
                 Entry::Migrate(event, by) => asked.push((event, by)),
@@ -72,7 +72,7 @@ impl Dispatch {
                             }
                         })
                     });
-                    self.place.machine.papers().give(paper);
+                    self.context.machine.papers().give(paper);
                 }
                 Entry::Message(target, parcel) if self.seeded.choices.is_some() => {
                     self.seeded.arrivals.push_back((target, parcel));
@@ -88,8 +88,8 @@ impl Dispatch {
         contents.reset();
         self.intake.contents = contents;
         let queued = self.waiting();
-        self.place.settle(&mut self.turn, queued, left);
-        self.place.machine.quiescence().done(outstanding);
+        self.context.recount_places(&mut self.turn, queued, left);
+        self.context.machine.quiescence().done(outstanding);
     }
 
     /// Takes in actors that were given to this thread, with what is queued for them (giving.rs, step 4).
@@ -100,10 +100,10 @@ impl Dispatch {
         for event in given {
             actor(event).take_in();
         }
-        let siblings = self.place.sponsor.stations.len() > 1;
+        let siblings = self.context.sponsor.stations.len() > 1;
         self.idling.shared |= siblings;
         // What it had for their old owners comes behind.
-        self.place.put_lists_right(&mut self.turn);
+        self.context.put_lists_right(&mut self.turn);
         self.take_up_held();
         self.turn.queue.prepend(given);
         self.seeded.senders.forget();
@@ -129,12 +129,12 @@ impl Dispatch {
 
     /// The value of a parcel, in this thread's heap; given up when the memory is exhausted.
     fn unpack(&mut self, parcel: Parcel) -> Option<Value> {
-        let mark = self.turn.heap.mark();
+        let position = self.turn.heap.position();
         let scratch = &mut self.intake.scratch;
         // It was accepted, and charged for: nothing but the system can refuse it now.
         let value = self.turn.heap.insist(|heap| parcel.unpack(heap, scratch));
         if value.is_none() {
-            self.turn.heap.rewind(mark);
+            self.turn.heap.rewind(position);
             self.turn.counts.aborts_no_memory += 1;
             return None;
         }
@@ -143,8 +143,8 @@ impl Dispatch {
 
     /// Fires what is due, if time passes by itself. If it is moved by hand, whoever moves it rings.
     pub(crate) fn look_at_the_clock(&mut self) {
-        let place = &self.place;
-        let (next, clock) = (place.station.timers.next(), place.machine.clock());
+        let context = &self.context;
+        let (next, clock) = (context.station.timers.next(), context.machine.clock());
         if next < u64::MAX && clock.passes() && next <= clock.now() {
             self.fire();
         }
@@ -152,11 +152,11 @@ impl Dispatch {
 
     /// Turns due timers into events.
     fn fire(&mut self) {
-        let place = &self.place;
-        let now = place.machine.clock().now();
+        let context = &self.context;
+        let now = context.machine.clock().now();
         let mut due = std::mem::take(&mut self.intake.due);
-        place.station.timers.fire(now, &mut due);
-        let before = self.turn.queue.mark();
+        context.station.timers.fire(now, &mut due);
+        let before = self.turn.queue.position();
         for timer in due.drain(..) {
             let message = match timer.message {
                 Message::Value(message) => Some(message),
@@ -170,8 +170,8 @@ impl Dispatch {
         self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
         self.turn.count_staged();
         self.turn.tidy_up();
-        if !self.turn.at_commit.outside.is_empty() {
-            self.commit_outside();
+        if !self.turn.at_commit.outgoing.is_empty() {
+            self.commit_outgoing();
         }
     }
 }

@@ -40,7 +40,7 @@ impl Marked {
     }
 }
 
-/// See the head of this file.
+/// One thread that marks, with its stack of what it has still to scan.
 pub(crate) struct Marker<'w> {
     program: &'w Program,
     reading: &'w Reading,
@@ -111,7 +111,7 @@ impl<'w> Marker<'w> {
     }
 
     /// Empties the window into the stack.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn empty_window(&mut self) {
         for value in &mut self.window {
             if !value.is_none() {
                 self.stack.push(std::mem::replace(value, Value::NONE));
@@ -156,7 +156,7 @@ impl<'w> Marker<'w> {
                 parts.iter().for_each(|part| self.stack.value(*part));
             }
             if parts.is_empty() {
-                let outside = value.as_foreign().map(|foreign| foreign.outside());
+                let outside = value.as_foreign().map(|foreign| foreign.external_bytes());
                 self.found.bytes += outside.unwrap_or(0);
             }
         }

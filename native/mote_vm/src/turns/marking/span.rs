@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// How many are taken at a time.
 const PIECE: usize = 256;
 
-/// See the head of this file.
+/// Values, or events, that lie together and are still to be scanned.
 pub(crate) enum Span {
     /// Values in a cell that is marked.
     Parts(*const Value, usize),

@@ -1,6 +1,6 @@
 //! What changes the front of the queue: events that go before all others, and the next one chosen among those in sight.
 use super::chunk::{Chunk, EVENTS};
-use super::{events_between, Event, EventQueue, QueueMark};
+use super::{events_between, Event, EventQueue, QueuePosition};
 
 impl EventQueue {
     /// Puts the event back that was popped last; nothing was pushed since that is still there.
@@ -67,15 +67,15 @@ impl EventQueue {
         }
     }
 
-    /// The oldest event from before `mark`, also while a turn has staged others behind it.
-    pub(crate) fn take_before(&mut self, mark: &QueueMark) -> Option<Event> {
-        if self.head == mark.tail {
+    /// The oldest event from before `position`, also while a turn has staged others behind it.
+    pub(crate) fn take_before(&mut self, position: &QueuePosition) -> Option<Event> {
+        if self.head == position.tail {
             return None;
         }
         if self.head == self.head_end {
             self.next_chunk();
         }
-        // SAFETY: head is before the mark's tail, so by invariant 1 an event is there.
+        // SAFETY: head is before the position's tail, so by invariant 1 an event is there.
         let event = unsafe { self.head.read() };
         // SAFETY: stays within the chunk or one past its last event.
         self.head = unsafe { self.head.add(1) };

@@ -1,6 +1,6 @@
 //! The queue as others read it between turns: shown event by event, and to a collection chunk by chunk (invariant 4).
 use super::chunk::Chunk;
-use super::{Event, EventQueue, QueueMark};
+use super::{Event, EventQueue, QueuePosition};
 
 impl EventQueue {
     /// Whether a collection may still read what chunks have that are emptied.
@@ -45,9 +45,9 @@ impl EventQueue {
         shown
     }
 
-    /// Shows what was pushed since `mark`.
-    pub(crate) fn each_since(&self, mark: &QueueMark, show: impl FnMut(Event)) {
-        self.each_from(mark.tail, mark.tail_end, usize::MAX, show);
+    /// Shows what was pushed since `position`.
+    pub(crate) fn each_since(&self, position: &QueuePosition, show: impl FnMut(Event)) {
+        self.each_from(position.tail, position.tail_end, usize::MAX, show);
     }
 
     /// Shows what is queued to a collection: the events of all chunks but the last as they lie there, which stay (invariant

@@ -40,11 +40,11 @@ fn agrees_with_a_deque_under_any_mix() {
         }
         let popped = pop(&mut queue);
         assert_eq!(popped, model.pop_front());
-        let mark = queue.mark();
+        let position = queue.position();
         for _ in 0..(step * 31) % (2 * EVENTS + 3) {
             push(&mut queue, -1);
         }
-        queue.rewind(mark);
+        queue.rewind(position);
         for _ in 0..(step * 104_729) % 12 {
             assert_eq!(pop(&mut queue), model.pop_front());
         }
@@ -58,16 +58,16 @@ fn agrees_with_a_deque_under_any_mix() {
             Some(ahead) => assert_eq!(ahead, (model[0], model[2])),
             None => assert!(queue.in_sight() <= 2),
         }
-        let mark = queue.mark();
+        let position = queue.position();
         let pushes = (step * 17) % (EVENTS + 40);
         for i in 0..pushes {
-            assert_eq!(queue.pushed_since(&mark), i);
+            assert_eq!(queue.pushed_since(&position), i);
             push(&mut queue, -1);
         }
-        assert_eq!(queue.pushed_since(&mark), pushes);
-        assert_eq!(queue.mark_len(&mark), model.len());
+        assert_eq!(queue.pushed_since(&position), pushes);
+        assert_eq!(queue.queued_before(&position), model.len());
         assert_eq!(queue.len(), model.len() + pushes);
-        queue.rewind(mark);
+        queue.rewind(position);
     }
 }
 
@@ -93,18 +93,19 @@ fn what_was_taken_can_be_put_back_before_all_others() {
                     queue.keep();
                 }
                 (0..popped).for_each(|i| assert_eq!(pop(&mut queue), Some(i)));
-                let mark = queue.mark();
+                let position = queue.position();
                 let staged = if queue.is_read() { 0 } else { 2 };
                 (0..staged).for_each(|_| push(&mut queue, -1));
-                let taken: Vec<Event> = std::iter::from_fn(|| queue.take_before(&mark)).collect();
+                let taken: Vec<Event> =
+                    std::iter::from_fn(|| queue.take_before(&position)).collect();
                 queue.prepend(&taken[1..]);
                 queue.prepend(&events(popped - more..popped + 1));
-                assert_eq!(queue.mark_len(&mark), taken.len() + more as usize);
+                assert_eq!(queue.queued_before(&position), taken.len() + more as usize);
                 let mut shown = 0;
                 queue.each(|_| shown += 1);
                 assert_eq!(shown, queue.len());
-                assert_eq!(shown, queue.mark_len(&mark) + staged);
-                queue.rewind(mark);
+                assert_eq!(shown, queue.queued_before(&position) + staged);
+                queue.rewind(position);
                 let left: Vec<_> = std::iter::from_fn(|| pop(&mut queue)).collect();
                 let expected: Vec<i64> = (popped - more..2 * n + 5).collect();
                 assert_eq!(left, expected);
@@ -151,23 +152,23 @@ fn any_event_in_sight_can_be_brought_forward() {
 }
 
 #[test]
-fn taking_before_a_mark_leaves_staged_events_alone() {
+fn taking_before_a_position_leaves_staged_events_alone() {
     for committed in [1, EVENTS - 1, EVENTS, EVENTS + 1] {
         let mut queue = EventQueue::new(Arc::default());
         for i in 0..committed as i64 {
             push(&mut queue, i);
         }
-        let mark = queue.mark();
+        let position = queue.position();
         for _ in 0..EVENTS + 3 {
             push(&mut queue, -1);
         }
         for i in 0..committed as i64 {
-            let taken = queue.take_before(&mark).unwrap();
+            let taken = queue.take_before(&position).unwrap();
             assert_eq!(taken.message.fixnum_value(), i);
         }
-        assert!(queue.take_before(&mark).is_none());
+        assert!(queue.take_before(&position).is_none());
         assert_eq!(queue.len(), EVENTS + 3);
-        queue.rewind(mark);
+        queue.rewind(position);
         assert_eq!((pop(&mut queue), queue.len()), (None, 0));
         push(&mut queue, 7);
         assert_eq!(pop(&mut queue), Some(7));
@@ -213,9 +214,9 @@ fn what_there_is_no_memory_for_can_be_taken_back_with_its_memory() {
     let pool = Arc::new(pool);
     let mut queue = EventQueue::new(pool.clone());
     let mut n = 0;
-    let mut mark = queue.mark();
+    let mut position = queue.position();
     while !queue.is_starved() {
-        mark = queue.mark();
+        position = queue.position();
         push(&mut queue, n);
         n += 1;
     }
@@ -224,7 +225,7 @@ fn what_there_is_no_memory_for_can_be_taken_back_with_its_memory() {
         3 * block,
         "two within, and one that it was given anyway"
     );
-    queue.rewind(mark);
+    queue.rewind(position);
     assert!(!queue.is_starved());
     assert_eq!(pool.quota.held(), 2 * block);
     // The next one finds as little; an accepted event stays.

@@ -50,11 +50,11 @@ impl Default for Next {
     }
 }
 
-/// See the head of this file. Empty between turns.
+/// What becomes visible, or happens, when the turn commits. Empty between turns.
 #[derive(Default)]
 pub(crate) struct AtCommit {
     pub(crate) next: Next,
-    pub(crate) outside: Vec<Outgoing>,
+    pub(crate) outgoing: Vec<Outgoing>,
     pub(crate) timers: Vec<TimerStep>,
     pub(crate) stash: Stash,
     pub(crate) tally: Tally,
@@ -67,7 +67,7 @@ impl AtCommit {
     pub(super) fn forget(&mut self) {
         self.next = Next::default();
         self.stash = Stash::default();
-        self.outside.clear();
+        self.outgoing.clear();
         self.timers.clear();
         self.tally = Tally::default();
     }
@@ -99,20 +99,20 @@ impl Turn {
             self.queue.push(target.address_pointer(), message);
             self.unusual |= !self.queue.is_where(&self.savepoint.queue) as u32;
         } else {
-            self.send_outside(Value::NONE, target, message);
+            self.send_away(Value::NONE, target, message);
         }
     }
 
     /// A send to a named sponsor. An `on` reference inside of it has the last word.
     pub(crate) fn sendx(&mut self, sponsor: Value, target: Value, message: Value) {
-        self.send_outside(sponsor, target, message);
+        self.send_away(sponsor, target, message);
     }
 
     #[cold]
-    fn send_outside(&mut self, sponsor: Value, target: Value, message: Value) {
+    fn send_away(&mut self, sponsor: Value, target: Value, message: Value) {
         self.unusual = 1;
         // Many consecutive ones go to the same sponsor.
-        let last = self.at_commit.outside.last();
+        let last = self.at_commit.outgoing.last();
         let again = last.is_some_and(|last| (last.sponsor, last.target) == (sponsor, target));
         let (sponsor, target) = match again {
             true => (sponsor, target),
@@ -120,7 +120,7 @@ impl Turn {
         };
         if again || target.is_address() || target.as_foreign().is_some_and(|f| f.is_address()) {
             self.at_commit.tally.sends += 1;
-            self.at_commit.outside.push(Outgoing {
+            self.at_commit.outgoing.push(Outgoing {
                 sponsor,
                 target,
                 message,
@@ -181,8 +181,8 @@ impl Turn {
 
     /// An actor pinned like that is to have this behaviour: notes it down if its turns could not run there.
     pub(crate) fn see_place(&mut self, behaviour: BehaviourId, pinned: Option<SponsorId>) {
-        let only_outside = self.around.program.behaviour(behaviour).outside_only;
-        if only_outside && !pinned.is_some_and(|id| self.around.overseer.runs_outside(id)) {
+        let away_only = self.around.program.behaviour(behaviour).away_only;
+        if away_only && !pinned.is_some_and(|id| self.around.overseer.runs_away(id)) {
             self.at_commit.misplaced = Some(behaviour);
             self.unusual = 1;
         }
@@ -205,7 +205,7 @@ impl Turn {
     /// Whether what the turn has sent and armed is more than there is memory for.
     #[inline(always)]
     pub(crate) fn lacks_memory(&self) -> bool {
-        let staged = !self.at_commit.outside.is_empty() || !self.at_commit.timers.is_empty();
+        let staged = !self.at_commit.outgoing.is_empty() || !self.at_commit.timers.is_empty();
         self.queue.is_starved() || staged && self.lacks_room_elsewhere()
     }
 
@@ -214,7 +214,7 @@ impl Turn {
     fn lacks_room_elsewhere(&self) -> bool {
         let sent = self
             .at_commit
-            .outside
+            .outgoing
             .iter()
             .filter(|out| out.target.is_address());
         let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
@@ -225,7 +225,7 @@ impl Turn {
 
     /// A long turn's list of what is to leave at the commit is no way round the quota.
     pub(super) fn has_staged_too_much(&self) -> bool {
-        let bytes = self.at_commit.outside.len() * size_of::<Outgoing>()
+        let bytes = self.at_commit.outgoing.len() * size_of::<Outgoing>()
             + self.at_commit.timers.len() * size_of::<TimerStep>();
         bytes > STAGED && !self.around.pool.quota.has(bytes)
     }

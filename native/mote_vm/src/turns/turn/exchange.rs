@@ -23,7 +23,7 @@ pub(crate) struct Halt {
     pub(crate) payload: Option<Box<dyn Any + Send>>,
 }
 
-/// See the head of this file.
+/// The words by which native code and its helpers talk.
 pub(crate) struct Exchange {
     /// What native code asks a helper for through a stub, and what that has answered (helpers.rs).
     pub(crate) asked: [u64; 4],

@@ -69,6 +69,18 @@ impl Turn {
         self.fuel.allowance - self.fuel.slice - self.fuel.reserve
     }
 
+    /// About for how many nanoseconds the turn has run.
+    pub(crate) fn running(&self) -> u64 {
+        self.spent().saturating_mul(UNIT)
+    }
+
+    /// For tests: as if the turn had run for so many nanoseconds.
+    #[cfg(test)]
+    pub(crate) fn run_for(&mut self, nanoseconds: u64) {
+        self.allow(nanoseconds / UNIT);
+        (self.fuel.slice, self.fuel.reserve) = (0, 0);
+    }
+
     /// The slice is spent: looks around, then goes on with the next one, if there is one.
     #[cold]
     #[inline(never)]
@@ -90,7 +102,7 @@ impl Turn {
         // others took before.
         let each = spent.saturating_mul(UNIT).max(self.fuel.long_turn);
         let overseer = self.around.overseer.clone();
-        let backlog = match self.queue.mark_len(&self.savepoint.queue) as u64 {
+        let backlog = match self.queue.queued_before(&self.savepoint.queue) as u64 {
             0 => 0,
             queued => each.saturating_mul(queued + 1),
         };
@@ -116,8 +128,8 @@ impl Turn {
     /// Spends fuel for the messages that leave the machine: at the commit all of each is written out, as often as it is sent.
     #[cold]
     pub(crate) fn pay_for_messages(&mut self) -> Result<(), Atom> {
-        let outside = self.at_commit.outside.iter();
-        let mut leaving = outside.filter(|sent| sent.target.as_foreign().is_some());
+        let outgoing = self.at_commit.outgoing.iter();
+        let mut leaving = outgoing.filter(|sent| sent.target.as_foreign().is_some());
         let work = &mut self.heap.work;
         // What is too much is found out by paying.
         let _ = leaving.try_for_each(|sent| written_out(sent.message, work));
@@ -180,14 +192,14 @@ mod tests {
     #[test]
     fn what_waits_behind_a_long_turn_takes_as_long_each() {
         let mut still = Still::new(2);
-        let station = still.thread.place.station.clone();
+        let station = still.thread.context.station.clone();
         let turn = &mut still.thread.turn;
         let mut backlog = |queued, long_turn| {
             for _ in 0..queued {
                 let actor = turn.create(BehaviourId::SINK, Value::NIL).address_pointer();
                 turn.queue.push(actor, Value::NIL);
             }
-            turn.savepoint.queue = turn.queue.mark();
+            turn.savepoint.queue = turn.queue.position();
             turn.fuel.long_turn = long_turn;
             turn.allow(1_000);
             turn.fuel.slice = 0;

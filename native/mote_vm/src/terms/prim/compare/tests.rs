@@ -1,11 +1,11 @@
 //! Equality and order over types, depth, length and shared parts, and what turns pay for them.
 use super::super::compare as counted;
-use super::super::testing::uncounted::{compare, equal, less, max, min, same};
-use super::super::testing::{heap, model, model_of, Built, Model};
-use super::{PATIENCE, SPARSE};
+use super::{BEFORE_REMEMBERING, SPARSE};
 use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::terms::map::from_entries;
+use crate::testing::terms::uncounted::{compare, equal, less, max, min, same};
+use crate::testing::terms::{heap, model, model_of, Built, Model};
 use crate::values::foreign::Class;
 use crate::values::value::Value;
 use proptest::prelude::*;
@@ -218,7 +218,10 @@ fn what_is_equal_to_a_third_is_not_compared() {
     let mut work = Work::free();
     assert!(counted::same(sides[0], sides[1], &mut work));
     let (cells, work) = (2 * levels * copies, work.counted());
-    assert!(work < PATIENCE + SPARSE * cells, "{work} for {cells}");
+    assert!(
+        work < BEFORE_REMEMBERING + SPARSE * cells,
+        "{work} for {cells}"
+    );
     sides[1] = heap.tuple(2, |i| sides[i]);
     assert!(!same(sides[0], sides[1]));
 }

@@ -90,10 +90,10 @@ fn floats_with(
     f: impl Fn(f64, f64) -> f64,
 ) -> Value {
     let of = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e);
-    let (n, parts) = (x.len(), x.chunks(AT_ONCE));
+    let (n, parts) = (x.len(), x.chunks(ELEMENTS_AT_ONCE));
     match other {
         Other::Many(y) => {
-            let both = parts.zip(y.chunks(AT_ONCE));
+            let both = parts.zip(y.chunks(ELEMENTS_AT_ONCE));
             floats(
                 heap,
                 n,
@@ -111,10 +111,10 @@ fn integers_with(
     f: impl Fn(i64, i64) -> Option<i64>,
 ) -> Value {
     let of = |e: &[u8; ELEMENT]| i64::from_le_bytes(*e);
-    let (n, parts) = (x.len(), x.chunks(AT_ONCE));
+    let (n, parts) = (x.len(), x.chunks(ELEMENTS_AT_ONCE));
     match other {
         Other::Many(y) => {
-            let both = parts.zip(y.chunks(AT_ONCE));
+            let both = parts.zip(y.chunks(ELEMENTS_AT_ONCE));
             integers(
                 heap,
                 n,

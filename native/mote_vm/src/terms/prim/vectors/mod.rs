@@ -35,7 +35,7 @@ pub(crate) use sums::{vec_distance, vec_dot, vec_sum};
 /// Bytes of an element.
 const ELEMENT: usize = 8;
 /// Elements that are gone over between two looks whether the turn is to end (work.rs, invariant 3).
-const AT_ONCE: usize = 1 << 14;
+const ELEMENTS_AT_ONCE: usize = 1 << 14;
 
 /// The atoms that make a vector.
 struct VectorAtoms {
@@ -189,7 +189,7 @@ where
     made(heap, names().i64, binary)
 }
 
-/// The bytes of `n` elements that come in parts of at most [`AT_ONCE`]; none if the turn is to end. They are made before they
+/// The bytes of `n` elements that come in parts of at most [`ELEMENTS_AT_ONCE`]; none if the turn is to end. They are made before they
 /// are charged, so what there is no memory for is not made.
 fn bytes<T, P>(
     heap: &mut Heap,

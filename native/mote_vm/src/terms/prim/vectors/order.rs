@@ -14,13 +14,13 @@ fn extreme(work: &mut Work, vector: Vector<'_>, greatest: bool) -> Option<usize>
         of: impl Fn(&[u8; ELEMENT]) -> Option<T>,
     ) -> Option<usize> {
         let mut found: Option<(usize, T)> = None;
-        for (part, some) in all.chunks(AT_ONCE).enumerate() {
+        for (part, some) in all.chunks(ELEMENTS_AT_ONCE).enumerate() {
             work.pass(some.len()).ok()?;
             for (i, element) in some.iter().enumerate() {
                 let x = of(element)?;
                 let better = |best: &T| if greatest { *best < x } else { x < *best };
                 if found.as_ref().is_none_or(|(_, best)| better(best)) {
-                    found = Some((part * AT_ONCE + i, x));
+                    found = Some((part * ELEMENTS_AT_ONCE + i, x));
                 }
             }
         }
@@ -74,7 +74,7 @@ fn numbers<T>(
     of: impl Fn(&[u8; ELEMENT]) -> Option<T>,
 ) -> Option<Vec<T>> {
     let mut numbers = Vec::with_capacity(all.len());
-    for some in all.chunks(AT_ONCE) {
+    for some in all.chunks(ELEMENTS_AT_ONCE) {
         work.pass(some.len()).ok()?;
         for element in some {
             numbers.push(of(element)?);
@@ -106,7 +106,9 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
                 Ok(()) => floats(
                     heap,
                     n,
-                    sorted.chunks(AT_ONCE).map(|some| some.iter().copied()),
+                    sorted
+                        .chunks(ELEMENTS_AT_ONCE)
+                        .map(|some| some.iter().copied()),
                 ),
                 Err(Over) => Value::NONE,
             }
@@ -126,7 +128,7 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
                     heap,
                     n,
                     sorted
-                        .chunks(AT_ONCE)
+                        .chunks(ELEMENTS_AT_ONCE)
                         .map(|some| some.iter().copied().map(Some)),
                 ),
                 Err(Over) => Value::NONE,

@@ -58,7 +58,7 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
         ("f", 64) if bytes.len().is_multiple_of(8) => {
             let (elements, _) = bytes.as_chunks();
             let finite = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e).is_finite();
-            let mut parts = elements.chunks(AT_ONCE);
+            let mut parts = elements.chunks(ELEMENTS_AT_ONCE);
             match parts.all(|some| heap.work.pass(some.len()).is_ok() && some.iter().all(finite)) {
                 true => made(heap, names.f64, binary),
                 false => Value::NONE,
@@ -68,7 +68,7 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
         ("f", 32) if bytes.len().is_multiple_of(4) => {
             let (elements, _) = bytes.as_chunks();
             let float = |e: &[u8; 4]| f32::from_le_bytes(*e).into();
-            let parts = elements.chunks(AT_ONCE);
+            let parts = elements.chunks(ELEMENTS_AT_ONCE);
             floats(
                 heap,
                 elements.len(),
@@ -78,7 +78,7 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
         ("s", 32) if bytes.len().is_multiple_of(4) => {
             let (elements, _) = bytes.as_chunks();
             let integer = |e: &[u8; 4]| Some(i32::from_le_bytes(*e).into());
-            let parts = elements.chunks(AT_ONCE);
+            let parts = elements.chunks(ELEMENTS_AT_ONCE);
             integers(
                 heap,
                 elements.len(),
@@ -86,7 +86,7 @@ pub(crate) fn vec_from_binary(heap: &mut Heap, kind: Value, binary: Value) -> Va
             )
         }
         ("u", 8) => {
-            let parts = bytes.chunks(AT_ONCE);
+            let parts = bytes.chunks(ELEMENTS_AT_ONCE);
             let integer = |byte: &u8| Some((*byte).into());
             integers(
                 heap,
@@ -172,7 +172,7 @@ pub(crate) fn vec_concat(heap: &mut Heap, a: Value, b: Value) -> Value {
     if pay(heap, n).is_none() {
         return Value::NONE;
     }
-    let parts = x.chunks(AT_ONCE).chain(y.chunks(AT_ONCE));
+    let parts = x.chunks(ELEMENTS_AT_ONCE).chain(y.chunks(ELEMENTS_AT_ONCE));
     let bytes = bytes(heap, n, parts.map(<[_]>::iter), |e: &[u8; ELEMENT]| *e);
     let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
     made(heap, kind, binary)

@@ -18,8 +18,8 @@ fn lanes(
     let of = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e);
     let mut sums = [0.0; LANES];
     // A part has as many elements for each lane, but for the last one.
-    const { assert!(AT_ONCE.is_multiple_of(LANES)) }
-    for (x, y) in x.chunks(AT_ONCE).zip(y.chunks(AT_ONCE)) {
+    const { assert!(ELEMENTS_AT_ONCE.is_multiple_of(LANES)) }
+    for (x, y) in x.chunks(ELEMENTS_AT_ONCE).zip(y.chunks(ELEMENTS_AT_ONCE)) {
         if heap.work.pass(x.len()).is_err() {
             return Value::NONE;
         }
@@ -46,7 +46,7 @@ fn exact(
 ) -> Value {
     let of = |e: &[u8; ELEMENT]| i128::from(i64::from_le_bytes(*e));
     let mut sum = 0i128;
-    for (x, y) in x.chunks(AT_ONCE).zip(y.chunks(AT_ONCE)) {
+    for (x, y) in x.chunks(ELEMENTS_AT_ONCE).zip(y.chunks(ELEMENTS_AT_ONCE)) {
         let mut terms = x.iter().zip(y).map(|(x, y)| term(of(x), of(y)));
         match terms.try_fold(sum, i128::checked_add) {
             Some(more) if heap.work.pass(x.len()).is_ok() => sum = more,

@@ -1,7 +1,7 @@
 //! What vectors are, hold and answer.
 use super::super::lists::from_slice;
-use super::super::testing::{elements, heap, Built, Model};
 use super::*;
+use crate::testing::terms::{elements, heap, Built, Model};
 
 fn vector(heap: &mut Heap, all: &[f64]) -> Value {
     let all: Vec<Value> = all.iter().map(|f| heap.float(*f)).collect();
@@ -10,7 +10,7 @@ fn vector(heap: &mut Heap, all: &[f64]) -> Value {
 }
 
 fn integers_of(heap: &mut Heap, all: &[i64]) -> Value {
-    let parts = all.chunks(AT_ONCE);
+    let parts = all.chunks(ELEMENTS_AT_ONCE);
     integers(
         heap,
         all.len(),
@@ -93,7 +93,7 @@ fn integers_have_64_bits_and_no_more() {
         |heap: &mut Heap, n| vec_map2(heap, Value::atom(Atom::new("add")), x, Value::fixnum(n));
     assert!(plus(&mut heap, 1).is_none() && plus(&mut heap, -1).is_none());
     let same = plus(&mut heap, 0);
-    assert!(crate::terms::prim::testing::uncounted::same(same, x));
+    assert!(crate::testing::terms::uncounted::same(same, x));
     assert!(vec_dot(&mut heap, x, x).is_none());
     assert!(vec_distance(&mut heap, x, x) == Value::fixnum(0));
     assert!(
@@ -151,7 +151,7 @@ fn from_tensors() {
 
 /// One that takes several looks.
 fn long(heap: &mut Heap) -> (Vec<f64>, Value, Value) {
-    let all: Vec<f64> = (0..3 * AT_ONCE + 3)
+    let all: Vec<f64> = (0..3 * ELEMENTS_AT_ONCE + 3)
         .map(|i| (i * 7919 % 50_021) as f64)
         .collect();
     let integers: Vec<i64> = all.iter().map(|f| *f as i64).collect();

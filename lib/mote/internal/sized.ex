@@ -1,0 +1,26 @@
+defmodule Mote.Internal.Sized do
+  # Binary patterns with sizes from outside of the pattern, as every release of Elixir takes them: later ones want such a size
+  # pinned and warn of one that is not, earlier ones cannot read the pin. The variant that this release does not need is
+  # not compiled, so that the compiler cannot warn of code that is never reached.
+  @moduledoc false
+
+  @pinned Version.match?(System.version(), ">= 1.18.0")
+
+  @doc "A pattern in which every size from outside is written `size(^name)`."
+  if @pinned do
+    defmacro sized(pattern), do: pattern
+  else
+    defmacro sized(pattern), do: Macro.prewalk(pattern, &without_pin/1)
+
+    defp without_pin({:size, meta, [{:^, _, [size]}]}), do: {:size, meta, [size]}
+    defp without_pin(other), do: other
+  end
+
+  @doc "A size that a variable from outside has, for programs that generate patterns."
+  @spec outer(Macro.t()) :: Macro.t()
+  if @pinned do
+    def outer(variable), do: {:^, [generated: true], [variable]}
+  else
+    def outer(variable), do: variable
+  end
+end

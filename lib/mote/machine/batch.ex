@@ -1,0 +1,104 @@
+defmodule Mote.Machine.Batch do
+  # Sending many messages: in one call of the NIF as many as are good for a scheduler, which enter together.
+  @moduledoc false
+
+  alias Mote.{Address, Error, Native}
+  alias Mote.Machine.Sending
+
+  @chunk 500
+
+  @doc "See `Mote.send_many/3`."
+  @spec send_many(Address.t(), [term], Mote.send_options()) :: :ok | {:error, Error.t()}
+  def send_many(%Address{machine: machine, key: key} = address, messages, opts) when is_list(messages) do
+    {named, _, _} = Sending.options!(opts, "send_many/3")
+    sponsor = address.sponsor || named
+    native = &Native.send_many(machine, key, sponsor, &1)
+    one = &Sending.send(address, &1, &2)
+    go(messages, 0, opts, native, one, address: address, sponsor: sponsor)
+  end
+
+  def send_many(%Address{}, other, _opts) do
+    raise ArgumentError, "expected a list of messages to send, got: #{inspect(other)}"
+  end
+
+  def send_many(other, _messages, _opts) do
+    raise ArgumentError, "expected the address of an actor to send to, got: #{inspect(other)}"
+  end
+
+  @doc "See `Mote.send_many/2`. `send` is `Mote.send/3`, for pairs that a batch cannot take."
+  @spec send_pairs([{term, term}], Mote.send_options(), send) :: :ok | {:error, Error.t()}
+        when send: (term, term, Mote.send_options() -> :ok | {:error, Error.t()})
+  def send_pairs(pairs, opts, send) do
+    {sponsor, _, _} = Sending.options!(opts, "send_many/2")
+    go(pairs, 0, opts, &Native.send_pairs(&1, sponsor), &pair(&1, &2, send), sponsor: sponsor)
+  end
+
+  defp pair({target, message}, opts, send), do: send.(target, message, opts)
+
+  defp pair(other, _opts, _send) do
+    raise ArgumentError, "expected {address, message} in the list to send, got: #{inspect(other)}"
+  end
+
+  defp go(messages, accepted, opts, native, one, context) do
+    {some, rest, why} = native.(messages)
+    accepted = accepted + some
+
+    case {why, rest} do
+      {:ok, []} ->
+        :ok
+
+      {:more, _} ->
+        go(rest, accepted, opts, native, one, context)
+
+      # What a batch cannot do: wait for room, go to a dirty scheduler, share long binaries, send to a process.
+      {why, [message | rest]} when why in [:full, :full_wait, :no_memory, :big, :long, :other] ->
+        with :ok <- single(message, accepted, opts, one),
+             do: go(rest, accepted + 1, opts, native, one, context)
+
+      {:ok, tail} ->
+        raise ArgumentError, "expected a proper list of messages, got one that ends with #{inspect(tail)}"
+
+      {word, _} ->
+        raise Error.from(word, [accepted: accepted] ++ about(rest, context))
+    end
+  end
+
+  # Of pairs the first one that is left was not accepted.
+  defp about([{%Address{} = address, _} | _], context), do: Keyword.put_new(context, :address, address)
+  defp about(_rest, context), do: context
+
+  defp single(message, accepted, opts, one) do
+    with {:error, error} <- one.(message, opts), do: {:error, accepted(error, accepted)}
+  rescue
+    error in Error -> reraise accepted(error, accepted), __STACKTRACE__
+  end
+
+  defp accepted(error, accepted), do: %{error | context: Map.put(error.context, :accepted, accepted)}
+
+  @doc "See `Mote.cast_stream/3`."
+  @spec cast_stream(Address.t(), Enumerable.t(), Mote.send_options()) ::
+          {:ok, non_neg_integer} | {:error, Error.t()}
+  def cast_stream(address, messages, opts) do
+    Sending.options!(opts, "cast_stream/3")
+    opts = Keyword.put_new(opts, :on_full, :wait)
+    # A caller that sends nothing also learns what is wrong with the address, the options or the machine.
+    :ok = send_many(address, [], opts)
+    messages!(messages)
+
+    messages
+    |> Stream.chunk_every(@chunk)
+    |> Enum.reduce_while({:ok, 0}, fn chunk, {:ok, sent} ->
+      case send_many(address, chunk, opts) do
+        :ok -> {:cont, {:ok, sent + length(chunk)}}
+        {:error, error} -> {:halt, {:error, accepted(error, sent + error.context.accepted)}}
+      end
+    end)
+  end
+
+  defp messages!(messages) do
+    if Enumerable.impl_for(messages) == nil or (is_list(messages) and List.improper?(messages)) do
+      raise ArgumentError,
+            "expected a proper list or another enumerable of messages, got: #{inspect(messages)}"
+    end
+  end
+end

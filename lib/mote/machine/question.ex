@@ -1,0 +1,354 @@
+defmodule Mote.Machine.Question do
+  # Waiting for the one message that a customer of this process gets. No other one ever comes: the sender of an answer claims
+  # the customer first, and a process that gives up cancels it first.
+  #
+  # 1. No wait is without bound because a sender fails: each wait watches the process of the machine, and ends some time after
+  #    its deadline even if the claimed message never comes.
+  @moduledoc false
+
+  alias Mote.{Address, Error, Native}
+
+  @typedoc "The tag of the message and the asker's side."
+  @type open :: {reference, reference}
+
+  @typedoc "How a question has ended before it was waited for."
+  @type ended :: {:ok, term} | {:mote_failed, term}
+
+  # Most answers come sooner than that, in milliseconds.
+  @soon 10
+
+  # A claimed message comes at once, or after the mail that the postman has before it. A wait for it lasts `@patience`
+  # milliseconds, up to `@patient` times while there is mail; and `@last` milliseconds once the machine is down.
+  @patience 5_000
+  @patient 12
+  @last 1_000
+
+  @doc """
+  Puts a question to a native machine and waits for the answer.
+
+  `ask` gets a tag and returns the asker's side, or how the question has ended already, or a word that says why it was not
+  put. `context` goes into errors.
+  """
+  @spec put(term, timeout, keyword, (reference -> reference | ended | atom)) ::
+          {:ok, term} | {:error, Error.t()}
+  def put(native, timeout, context, ask) do
+    timeout!(timeout)
+
+    # A new reference: so the wait looks only at messages that arrive after it, however long the mailbox is. For that
+    # the compiler must see where the tag comes from.
+    tag = make_ref()
+
+    case ask.(tag) do
+      asker when is_reference(asker) ->
+        receive do
+          {^tag, answer} -> {:ok, answer}
+          {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+        after
+          min(timeout, @soon) -> watch(native, tag, asker, context, timeout)
+        end
+
+      {:ok, _answer} = answered ->
+        answered
+
+      {:mote_failed, reason} ->
+        {:error, Error.from(reason, context)}
+
+      word ->
+        {:error, Error.from(word, context)}
+    end
+  end
+
+  # Nothing has come soon. A machine that ends says so to all that wait. If it cannot even do that, the end of its process
+  # shows it, and only processes that wait for long pay for watching that. The message of the monitor bears the tag, too.
+  defp watch(native, tag, asker, context, timeout) do
+    monitor = :erlang.monitor(:process, Native.machine_owner(native), tag: tag)
+    left = if timeout == :infinity, do: :infinity, else: max(timeout - @soon, 0)
+
+    result =
+      receive do
+        {^tag, answer} -> {:ok, answer}
+        {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+        {^tag, _monitor, :process, _, _} -> give_up(tag, asker, context, :machine_down)
+      after
+        left -> give_up(tag, asker, [timeout: timeout] ++ context, :timeout)
+      end
+
+    Process.demonitor(monitor, [:flush])
+    result
+  end
+
+  @doc "Puts a question and does not wait."
+  @spec open(term, keyword, (reference -> reference | atom)) :: {:ok, open} | {:error, Error.t()}
+  def open(native, context, ask) do
+    case Native.machine_owner(native) do
+      pid when is_pid(pid) -> open_to(pid, context, ask)
+      :unknown -> {:error, Error.from(:unknown, context)}
+    end
+  end
+
+  defp open_to(pid, context, ask) do
+    tag = Process.monitor(pid)
+
+    case ask.(tag) do
+      asker when is_reference(asker) ->
+        {:ok, {tag, asker}}
+
+      word ->
+        Process.demonitor(tag, [:flush])
+        {:error, Error.from(word, context)}
+    end
+  end
+
+  @doc """
+  Puts a question to each of several actors and waits for all the answers, in the order of the addresses; gives up on
+  what is open after the timeout. `ask` gets the address as well, and `context` returns what goes into its errors.
+
+  Each machine is watched once: to watch it for every question takes longer than to ask.
+  """
+  @spec put_all(
+          [Address.t()],
+          timeout,
+          (Address.t() -> keyword),
+          (Address.t(), reference -> reference | atom)
+        ) ::
+          [{:ok, term} | {:error, Error.t()}]
+  def put_all(addresses, timeout, context, ask) do
+    until = {deadline(timeout), timeout, context}
+
+    asked =
+      for address <- addresses do
+        tag = make_ref()
+        asker = ask.(address, tag)
+
+        if is_reference(asker),
+          do: {tag, asker, address},
+          else: {:error, Error.from(asker, context.(address))}
+      end
+
+    machines = for({_, _, %{machine: native}} <- asked, do: native) |> Enum.uniq()
+    watched = Map.new(machines, &{Process.monitor(Native.machine_owner(&1)), &1})
+    results = await_all(asked, watched, until)
+    for {monitor, _} <- watched, do: Process.demonitor(monitor, [:flush])
+    results
+  end
+
+  # What is open has three elements, a result has two.
+  defp await_all([], _watched, _until), do: []
+  defp await_all([{_, _} = result | rest], watched, until), do: [result | await_all(rest, watched, until)]
+
+  defp await_all([{tag, _, address} = open | rest] = all, watched, {deadline, _, context} = until) do
+    receive do
+      {^tag, answer} ->
+        [{:ok, answer} | await_all(rest, watched, until)]
+
+      {^tag, :mote_failed, reason} ->
+        [{:error, Error.from(reason, context.(address))} | await_all(rest, watched, until)]
+
+      {:DOWN, monitor, _, _, _} when is_map_key(watched, monitor) ->
+        all |> Enum.map(&lost(&1, watched[monitor], context)) |> await_all(watched, until)
+    after
+      left(deadline) -> [late(open, until) | await_all(rest, watched, until)]
+    end
+  end
+
+  defp lost({tag, asker, %{machine: native} = address}, native, context),
+    do: give_up(tag, asker, context.(address), :machine_down)
+
+  defp lost(other, _native, _context), do: other
+
+  defp late({tag, asker, %{machine: native} = address}, {_, timeout, context}) do
+    # What is on its way now never comes if the machine breaks down.
+    monitor = :erlang.monitor(:process, Native.machine_owner(native), tag: tag)
+    result = give_up(tag, asker, [timeout: timeout] ++ context.(address), :timeout)
+    Process.demonitor(monitor, [:flush])
+    result
+  end
+
+  @doc "Waits without giving up: `nil` after the timeout."
+  @spec look(open, keyword, timeout) :: {:ok, term} | {:error, Error.t()} | nil
+  def look({tag, asker}, context, timeout) do
+    receive do
+      {^tag, answer} -> done(tag, asker, {:ok, answer})
+      {^tag, :mote_failed, reason} -> done(tag, asker, {:error, Error.from(reason, context)})
+      {:DOWN, ^tag, _, _, _} -> done(tag, asker, give_up(tag, asker, context, :machine_down))
+    after
+      timeout -> nil
+    end
+  end
+
+  @doc """
+  Waits for any of several, given with a value each; gives up on all, and returns that one's value. `context` returns
+  what goes into a value's errors.
+  """
+  @spec any([{open, value}], timeout, (value -> keyword)) :: {:ok, value} | nil when value: term
+  def any(opens, timeout, context) do
+    tags = Map.new(opens, fn {{tag, _asker}, value} -> {tag, value} end)
+
+    came =
+      receive do
+        {tag, _answer} when is_map_key(tags, tag) -> tag
+        {tag, :mote_failed, _reason} when is_map_key(tags, tag) -> tag
+        {:DOWN, tag, _, _, _} when is_map_key(tags, tag) -> tag
+      after
+        timeout -> nil
+      end
+
+    {heard, others} = Enum.split_with(opens, fn {{tag, _asker}, _value} -> tag == came end)
+    for {{tag, asker}, _value} <- heard, do: done(tag, asker, :ok)
+    ignore_all(others, context)
+    if came, do: {:ok, Map.fetch!(tags, came)}
+  end
+
+  @doc "When a timeout ends, in milliseconds of the system's own clock."
+  @spec deadline(timeout) :: integer | :infinity
+  def deadline(:infinity), do: :infinity
+  def deadline(timeout), do: System.monotonic_time(:millisecond) + timeout
+
+  @doc "What is left until then."
+  @spec left(integer | :infinity) :: timeout
+  def left(:infinity), do: :infinity
+  def left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
+
+  @doc "Gives up at once; returns what has come all the same."
+  @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
+  def ignore({_tag, asker} = open, context), do: cancelled(open, context, Native.cancel(asker))
+
+  @doc "Gives up on several, given with a value each; `context` returns what goes into a value's errors."
+  @spec ignore_all([{open, value}], (value -> keyword)) :: :ok when value: term
+  def ignore_all(opens, context) do
+    # All of them before anything is waited for: then no more messages come than are on their way.
+    cancelled = for {{_tag, asker} = open, value} <- opens, do: {open, value, Native.cancel(asker)}
+    Enum.each(cancelled, fn {open, value, answer} -> cancelled(open, context.(value), answer) end)
+  end
+
+  # Claimed before: its message is on its way.
+  defp cancelled({tag, asker}, context, false),
+    do: done(tag, asker, last(tag, context, @patience, @patient))
+
+  defp cancelled({tag, asker} = open, context, _open_or_closed),
+    do: done(tag, asker, look(open, context, 0))
+
+  # So that nobody waits for it again.
+  defp done(tag, asker, result) do
+    Process.demonitor(tag, [:flush])
+    Native.cancel(asker)
+    result
+  end
+
+  @doc "Waits until a native machine is quiet."
+  @spec drain(reference, timeout, keyword) :: :ok | {:error, Error.t()}
+  def drain(native, timeout, context) do
+    tag = Process.monitor(Native.machine_owner(native))
+
+    result =
+      case Native.drain(native, tag) do
+        {asker, ticket} ->
+          result = await(tag, asker, context, timeout)
+          if result != {:ok, :ok}, do: Native.drain_forget(native, ticket)
+          result
+
+        :ok ->
+          {:ok, :ok}
+
+        word ->
+          {:error, Error.from(word, context)}
+      end
+
+    Process.demonitor(tag, [:flush])
+    with {:ok, :ok} <- result, do: :ok
+  end
+
+  @doc "Waits in line for room in a sponsor; returns what admits one message."
+  @spec line(term, timeout, keyword, (reference -> {reference, reference} | atom)) ::
+          {:ok, reference} | {:error, Error.t()}
+  def line(native, timeout, context, join) do
+    tag = Process.monitor(Native.machine_owner(native))
+
+    result =
+      case join.(tag) do
+        {asker, place} ->
+          result = await(tag, asker, context, timeout)
+          Native.leave_line(place)
+          result
+
+        word ->
+          {:error, Error.from(word, context)}
+      end
+
+    Process.demonitor(tag, [:flush])
+    result
+  end
+
+  defp await(tag, asker, context, timeout) do
+    receive do
+      {^tag, answer} -> {:ok, answer}
+      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+      {:DOWN, ^tag, _, _, _} -> give_up(tag, asker, context, :machine_down)
+    after
+      timeout -> give_up(tag, asker, [timeout: timeout] ++ context, :timeout)
+    end
+  end
+
+  # The side that answers says so before it sends. So when giving up fails, the message is certain to come, unless the
+  # machine breaks down in that very moment (invariant 1).
+  defp give_up(tag, asker, context, reason) do
+    cond do
+      Native.cancel(asker) -> {:error, Error.from(reason, context)}
+      reason == :machine_down -> last(tag, context, @last)
+      true -> last(tag, context, @patience, @patient)
+    end
+  end
+
+  defp last(tag, context, timeout, times \\ 1) do
+    receive do
+      {^tag, answer} -> {:ok, answer}
+      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+      {:DOWN, ^tag, _, _, _} -> last(tag, context, @last)
+      {^tag, _monitor, :process, _, _} -> last(tag, context, @last)
+    after
+      timeout ->
+        cond do
+          not mail?(asked(context)) -> missing(tag, context)
+          times > 1 -> last(tag, context, timeout, times - 1)
+          true -> {:error, Error.from(:timeout, [timeout: @patience * @patient] ++ context)}
+        end
+    end
+  end
+
+  # Whom or what the question is about: something of a machine.
+  defp asked(context), do: context[:address] || context[:future]
+
+  defp mail?(%{machine: native}), do: match?(%{mail: n} when n > 0, Native.machine_info(native))
+  defp mail?(nil), do: false
+
+  # An answer that was sent is not there. If the machine runs, this process itself has taken it.
+  defp missing(tag, context) do
+    with %{machine: native} = asked <- asked(context),
+         names when is_list(names) <- Native.machine_sponsors(native) do
+      Process.demonitor(tag, [:flush])
+
+      raise ArgumentError,
+            "the answer of #{inspect(asked)} to the question #{inspect(tag)} was sent, and is not in the " <>
+              "mailbox: it was taken by a receive of this process, which must not wait for it as well"
+    else
+      _ -> {:error, Error.from(:machine_down, context)}
+    end
+  end
+
+  @doc "Checks that something is a list, and says of what it was to be one; raises `ArgumentError`."
+  @spec list!(term, String.t()) :: :ok
+  def list!(list, what) do
+    if not is_list(list) or List.improper?(list),
+      do: raise(ArgumentError, "expected a proper list of #{what}, got: #{inspect(list)}"),
+      else: :ok
+  end
+
+  @doc "Checks a timeout; raises `ArgumentError`."
+  @spec timeout!(term) :: :ok
+  def timeout!(:infinity), do: :ok
+  def timeout!(timeout) when is_integer(timeout) and timeout in 0..0xFFFFFFFF, do: :ok
+
+  def timeout!(other) do
+    raise ArgumentError, "expected a timeout in milliseconds or :infinity, got: #{inspect(other)}"
+  end
+end

@@ -1,0 +1,72 @@
+defmodule Mote.Machine.Sending do
+  # Sending from a process to an actor: accepted, refused, or waited for until the sponsor has room.
+  @moduledoc false
+
+  alias Mote.{Address, Error, Native}
+  alias Mote.Machine.{Long, Question, SponsorOptions}
+  require Long
+
+  @timeout 5_000
+
+  @doc "See `Mote.send/3`."
+  @spec send(Address.t(), term, Mote.send_options()) :: :ok | {:error, Error.t()}
+  def send(%Address{machine: machine, key: key} = address, message, opts) do
+    {named, on_full, timeout} = options!(opts)
+    sponsor = address.sponsor || named
+
+    case Long.call(message, Native.send(machine, key, sponsor, message)) do
+      :ok -> :ok
+      full when full in [:full, :full_wait] -> full({address, sponsor, message}, on_full || full, timeout)
+      word -> refused(word, address: address, sponsor: sponsor)
+    end
+  end
+
+  defp refused(:no_memory, context), do: {:error, Error.from(:no_memory, context)}
+  defp refused(word, context), do: raise(Error.from(word, context))
+
+  defp full(letter, wait, timeout) when wait in [:wait, :full_wait], do: wait(letter, timeout)
+
+  defp full({address, sponsor, _}, _, _),
+    do: {:error, Error.from(:overloaded, address: address, sponsor: sponsor)}
+
+  # In line, and then with a place of its own: so nobody overtakes it, and it needs to wait only once.
+  defp wait({%{machine: machine, key: key} = address, sponsor, message}, timeout) do
+    context = [address: address, sponsor: sponsor]
+
+    case Question.line(machine, timeout, context, &Native.wait_for_room(machine, key, sponsor, &1)) do
+      {:ok, permit} ->
+        with word when word != :ok <-
+               Native.send_permitted(permit, machine, key, sponsor, message, Long.kept(message)) do
+          refused(word, context)
+        end
+
+      {:error, %Error{reason: :timeout}} ->
+        {:error, Error.from(:overloaded, [timeout: timeout] ++ context)}
+
+      {:error, error} ->
+        raise error
+    end
+  end
+
+  @doc "Sponsor, policy and timeout; raises `ArgumentError`."
+  @spec options!(term, String.t()) :: {atom, :error | :wait | nil, timeout}
+  def options!(opts, function \\ "send/3")
+  def options!([], _function), do: {nil, nil, @timeout}
+
+  def options!(opts, function) do
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:sponsor, :on_full, :timeout] == [] do
+      raise ArgumentError,
+            "expected the options of #{function} to be :sponsor, :on_full and :timeout, got: #{inspect(opts)}"
+    end
+
+    {on_full, opts} = Keyword.pop(opts, :on_full)
+    {timeout, opts} = Keyword.pop(opts, :timeout, @timeout)
+    Question.timeout!(timeout)
+
+    unless on_full in [nil, :error, :wait] do
+      raise ArgumentError, "expected :on_full of #{function} to be :error or :wait, got: #{inspect(on_full)}"
+    end
+
+    {SponsorOptions.option!(opts, function), on_full, timeout}
+  end
+end

@@ -1,0 +1,170 @@
+defmodule Mote.Machine.SponsorOptions do
+  # The options of one sponsor, checked: how many threads it has, on which cores they run, and how much may wait in it.
+  @moduledoc false
+
+  alias Mote.Native
+
+  # What the machine numbers its threads with.
+  @most_threads 1024
+
+  # Beside each other in a beam sponsor, and for how long each.
+  @max_concurrency 100
+  @timeout 5_000
+
+  # An inbox without a bound.
+  @infinity 0xFFFFFFFFFFFFFFFF
+
+  @typedoc """
+  Name, threads, the cores that these are bound to, in turn (no cores: not bound), the events that may wait, and whether
+  senders wait for room. Of a beam sponsor, how many turns may run at once.
+  """
+  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil}
+
+  @options [:threads, :pin, :inbox, :on_full]
+  @of_beam [:beam, :max_concurrency, :timeout, :inbox, :on_full]
+
+  @doc "What a sponsor is started with; raises `ArgumentError`."
+  @spec validate!(atom, keyword) :: t
+  def validate!(name, opts) do
+    name!(name)
+
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError,
+            "expected the options of sponsor #{inspect(name)} to be a keyword list, got: #{inspect(opts)}"
+    end
+
+    beam? = beam!(name, Keyword.get(opts, :beam, false))
+    known!(name, Keyword.delete(opts, :beam), if(beam?, do: @of_beam -- [:beam], else: @options), beam?)
+
+    {
+      name,
+      threads!(Keyword.get(opts, :threads, 1), ":threads of sponsor #{inspect(name)}"),
+      pin!(name, Keyword.get(opts, :pin, false)),
+      inbox!(name, Keyword.get(opts, :inbox, :infinity)),
+      on_full!(name, Keyword.get(opts, :on_full, :error)),
+      if(beam?, do: max_concurrency!(name, Keyword.get(opts, :max_concurrency, @max_concurrency)))
+    }
+  end
+
+  @doc "How long a turn may take in a beam sponsor, `nil` of any other; raises `ArgumentError`."
+  @spec timeout!(atom, keyword) :: timeout | nil
+  def timeout!(name, opts) do
+    if opts[:beam] do
+      case Keyword.get(opts, :timeout, @timeout) do
+        :infinity ->
+          :infinity
+
+        ms when is_integer(ms) and ms in 1..0xFFFFFFFF ->
+          ms
+
+        other ->
+          raise ArgumentError,
+                "expected :timeout of sponsor #{inspect(name)} to be a positive number of milliseconds or :infinity, " <>
+                  "got: #{inspect(other)}"
+      end
+    end
+  end
+
+  defp known!(name, opts, options, beam?) do
+    for {key, _} <- opts, key not in options do
+      {init, [last]} = options |> Enum.map(&inspect/1) |> Enum.split(-1)
+      {what, other} = if beam?, do: {"beam sponsor", ""}, else: {"sponsor", "; beam: true has others"}
+
+      raise ArgumentError,
+            "unknown option #{inspect(key)} of #{what} #{inspect(name)}; there are #{Enum.join(init, ", ")} and " <>
+              "#{last}#{other}"
+    end
+  end
+
+  defp beam!(_name, beam?) when is_boolean(beam?), do: beam?
+
+  defp beam!(name, other) do
+    raise ArgumentError, "expected :beam of sponsor #{inspect(name)} to be a boolean, got: #{inspect(other)}"
+  end
+
+  defp max_concurrency!(_name, n) when is_integer(n) and n in 1..0xFFFFFFFF, do: n
+
+  defp max_concurrency!(name, other) do
+    raise ArgumentError,
+          "expected :max_concurrency of sponsor #{inspect(name)} to be a positive number of turns, " <>
+            "got: #{inspect(other)}"
+  end
+
+  @doc "Checks the name of a sponsor; raises `ArgumentError`."
+  @spec name!(term) :: atom
+  def name!(name) when is_atom(name) and name not in [nil, true, false], do: name
+
+  def name!(other) do
+    raise ArgumentError, "expected the name of a sponsor to be an atom, such as :main, got: #{inspect(other)}"
+  end
+
+  @doc "The sponsor that is named in the options of a function; raises `ArgumentError`."
+  @spec option!(term, String.t()) :: atom
+  def option!([], _function), do: nil
+  def option!([sponsor: sponsor], _function) when is_atom(sponsor), do: sponsor
+
+  def option!([sponsor: sponsor], function) do
+    raise ArgumentError,
+          "expected :sponsor of #{function} to be the name of a sponsor, an atom, got: #{inspect(sponsor)}"
+  end
+
+  def option!(opts, function) do
+    raise ArgumentError,
+          "expected the options of #{function} to be [sponsor: name] or [], got: #{inspect(opts)}"
+  end
+
+  @doc "How many threads are meant; raises `ArgumentError`, which says what they were to be."
+  @spec threads!(term, String.t()) :: pos_integer
+  def threads!(:cores, _what), do: System.schedulers_online()
+  def threads!(threads, _what) when is_integer(threads) and threads in 1..@most_threads, do: threads
+
+  def threads!(other, what) do
+    raise ArgumentError,
+          "expected #{what} to be :cores or an integer from 1 to #{@most_threads}, got: #{inspect(other)}"
+  end
+
+  defp inbox!(_name, :infinity), do: @infinity
+  defp inbox!(_name, n) when is_integer(n) and n > 0 and n < @infinity, do: n
+
+  defp inbox!(name, other) do
+    raise ArgumentError,
+          "expected :inbox of sponsor #{inspect(name)} to be a positive number of events or :infinity, " <>
+            "got: #{inspect(other)}"
+  end
+
+  defp on_full!(_name, policy) when policy in [:error, :wait], do: policy == :wait
+
+  defp on_full!(name, other) do
+    raise ArgumentError,
+          "expected :on_full of sponsor #{inspect(name)} to be :error or :wait, got: #{inspect(other)}"
+  end
+
+  defp pin!(_name, false), do: []
+
+  defp pin!(name, true) do
+    with [] <- Native.cores() do
+      raise ArgumentError,
+            "sponsor #{inspect(name)} cannot be pinned: this system does not say which cores there are"
+    end
+  end
+
+  defp pin!(name, pin) when is_list(pin) and length(pin) > 0 do
+    cores = Native.cores()
+
+    case Enum.reject(pin, &(&1 in cores)) do
+      [] ->
+        pin
+
+      missing ->
+        raise ArgumentError,
+              "expected :pin of sponsor #{inspect(name)} to list cores that this node may use " <>
+                "(#{inspect(cores, charlists: :as_lists)}), got: #{inspect(missing, charlists: :as_lists)}"
+    end
+  end
+
+  defp pin!(name, other) do
+    raise ArgumentError,
+          "expected :pin of sponsor #{inspect(name)} to be true, false or a list of cores, " <>
+            "got: #{inspect(other)}"
+  end
+end

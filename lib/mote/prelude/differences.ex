@@ -1,0 +1,29 @@
+defmodule Mote.Prelude.Differences do
+  # How far two lists or two texts are apart: functions of List and String.
+  @moduledoc false
+  use Mote.Behaviour
+
+  alias Mote.Prelude.{Characters, Text}
+
+  defpure myers_difference(list1, list2), do: List.myers_difference(list1, list2, fn _, _ -> nil end)
+
+  defpure of_texts(text1, text2) do
+    edits = myers_difference(Characters.graphemes(text1), Characters.graphemes(text2))
+    Enum.map(edits, fn {kind, characters} -> {kind, Text.of_iodata(characters)} end)
+  end
+
+  # As the newest releases have it; earlier ones return 0.0.
+  defpure bag_distance("", ""), do: 1.0
+  defpure bag_distance(text, "") when is_binary(text), do: 0.0
+  defpure bag_distance("", text) when is_binary(text), do: 0.0
+
+  defpure bag_distance(text1, text2) do
+    {characters1, characters2} = {Characters.graphemes(text1), Characters.graphemes(text2)}
+    {bag1, bag2} = {Enum.frequencies(characters1), Enum.frequencies(characters2)}
+    1 - max(beyond(bag1, bag2), beyond(bag2, bag1)) / max(length(characters1), length(characters2))
+  end
+
+  # How many of one bag are not in the other one.
+  defpure beyond(bag, other),
+    do: Enum.reduce(bag, 0, fn {character, n}, sum -> sum + max(n - Map.get(other, character, 0), 0) end)
+end

@@ -1,0 +1,75 @@
+//! How turns of a beam sponsor have ended: what a worker says of them enters the machine.
+use crate::codec::budget::Means;
+use crate::codec::encode::Writer;
+use crate::enter::effects::{effects, EffectsError};
+use crate::held::desk::DeskResource;
+use crate::term::atoms::names;
+use mote_vm::base::atom::Atom as VmAtom;
+use mote_vm::boundary::parcel::Parcel;
+use mote_vm::machine::Outcome;
+use rustler::{Atom, Encoder, Env, Term};
+
+/// Commits a turn with its effects and its become.
+pub fn done_within<'a>(
+    env: Env<'a>,
+    desk: &DeskResource,
+    number: u64,
+    all: (Term<'a>, Term<'a>),
+    means: Means<'a>,
+) -> Term<'a> {
+    let Some(machine) = desk.machine.running() else {
+        return names::stopped().encode(env);
+    };
+    if !desk.desk.is_running(number) {
+        return names::unknown().encode(env);
+    }
+    match effects(env, (&desk.machine, machine), number, all, means) {
+        Ok(done) => said(desk, number, Outcome::Done(done)).encode(env),
+        Err(EffectsError::Word(word)) => refused(desk, number, word).encode(env),
+        Err(behaviour) => behaviour.term(env),
+    }
+}
+
+/// Tells the machine how a turn has ended, if nobody has yet.
+pub fn said(desk: &DeskResource, number: u64, outcome: Outcome) -> Atom {
+    let Some(machine) = desk.machine.running() else {
+        return names::stopped();
+    };
+    if !desk.desk.end(number) {
+        return names::unknown();
+    }
+    machine.end_turn(number, outcome);
+    names::ok()
+}
+
+/// Aborts a turn, for that reason.
+pub fn aborted_within<'a>(
+    env: Env<'a>,
+    desk: &DeskResource,
+    number: u64,
+    reason: Term<'a>,
+    means: Means<'a>,
+) -> Term<'a> {
+    let Some(machine) = desk.machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let mut writer = Writer::new(&desk.machine, machine, means).for_heap();
+    let written = writer.term(reason);
+    writer.count_spent(env);
+    match written {
+        Ok(()) => said(desk, number, Outcome::Aborted(writer.builder.finish())).encode(env),
+        Err(halt) => refused(desk, number, halt.into()).encode(env),
+    }
+}
+
+/// What a turn has done, or the reason of its abort, was not written. If that was for want of memory, this is why it is aborted.
+fn refused(desk: &DeskResource, number: u64, word: Atom) -> Atom {
+    match word == names::no_memory() {
+        true => said(
+            desk,
+            number,
+            Outcome::Aborted(Parcel::atom(VmAtom::NO_MEMORY)),
+        ),
+        false => word,
+    }
+}

@@ -1,0 +1,66 @@
+//! Where the answer of a future is kept. What fills it is in deliver/future_value.rs.
+use crate::held::aside::aside;
+use crate::held::question::Customer;
+use crate::held::reason::Reason;
+use crate::term::atoms::names;
+use crate::term::own_term::OwnTerm;
+use mote_vm::boundary::outbox::Letters;
+use parking_lot::Mutex;
+use rustler::ResourceArc;
+
+/// What a future holds.
+pub enum Content {
+    /// Nothing yet; these wait for it.
+    Open(Vec<ResourceArc<Customer>>),
+    /// The answer, small and plain: in a letter, for an environment costs more than all the rest of a future.
+    Plain(Letters<OwnTerm>),
+    /// Any other answer, and whether it is large.
+    Value(OwnTerm, bool),
+    /// There is none, and why.
+    Failed(Reason),
+}
+
+/// Where the answer of a future is kept. Filled once, by the caller that has claimed the question.
+pub struct FutureValue {
+    pub content: Mutex<Content>,
+    /// Whether one turn is all there is: the call of a function.
+    pub is_call: bool,
+}
+
+impl FutureValue {
+    pub fn new(is_call: bool) -> FutureValue {
+        FutureValue {
+            content: Mutex::new(Content::Open(Vec::new())),
+            is_call,
+        }
+    }
+
+    /// Whether it was killed; `dropped` says whether anybody refers to it. Waits for nobody: if somebody else looks at the
+    /// moment, it is found out the next time.
+    pub fn is_killed(&self, dropped: bool) -> bool {
+        match self.content.try_lock().as_deref() {
+            Some(Content::Failed(Reason::Word(word))) => *word == names::killed(),
+            Some(Content::Open(_)) => self.is_call && dropped,
+            _ => false,
+        }
+    }
+
+    /// Fills it; gives those who wait, to be told. Nobody holds it for longer than that takes: what is large is copied
+    /// without the lock, for normal schedulers look at it.
+    #[must_use]
+    pub fn fill(&self, content: Content) -> Vec<ResourceArc<Customer>> {
+        match std::mem::replace(&mut *self.content.lock(), content) {
+            Content::Open(waiting) => waiting,
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Drop for FutureValue {
+    fn drop(&mut self) {
+        let content = std::mem::replace(self.content.get_mut(), Content::Open(Vec::new()));
+        if let Content::Value(_, true) = content {
+            aside(move || drop(content));
+        }
+    }
+}

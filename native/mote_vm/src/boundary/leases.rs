@@ -1,0 +1,125 @@
+//! The heaps that no thread owns for good: lent to threads and to callers outside, and given back.
+//!
+//! Invariants:
+//! 1. Every heap in use is lent from here and comes back; the last one to come back after the end says so.
+//! 2. A collection begins and ends at a moment at which no caller has a heap (`while_all_rest`): so what a caller makes
+//!    is from before it, or live for it.
+use crate::heap::block::BlockPool;
+use crate::heap::Heap;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+
+#[derive(Default)]
+struct LentHeaps {
+    /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
+    resting: Vec<Heap>,
+    /// How many are with threads and callers outside.
+    lent: usize,
+    /// How many of these are with callers: a collection waits for them.
+    guests: usize,
+    /// None is lent any more.
+    closed: bool,
+}
+
+/// The heaps of one machine that nobody owns for good.
+pub(crate) struct Leases {
+    pool: Arc<BlockPool>,
+    state: Mutex<LentHeaps>,
+    /// Told when the last lent heap comes back.
+    all_rest: Condvar,
+}
+
+/// A lease of a caller outside.
+struct Guest<'a> {
+    leases: &'a Leases,
+    heap: Option<Heap>,
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        // At once: a collection that finds no caller must find the heap.
+        let mut state = self.leases.state.lock();
+        state.guests -= 1;
+        self.leases.take_back(&mut state, self.heap.take());
+    }
+}
+
+impl Leases {
+    pub(crate) fn new(pool: Arc<BlockPool>) -> Leases {
+        Leases {
+            pool,
+            state: Mutex::default(),
+            all_rest: Condvar::new(),
+        }
+    }
+
+    /// What `act` makes with a heap for a caller outside, which comes back also when that panics; `None` after the end.
+    pub(crate) fn with_guest<R>(&self, act: impl FnOnce(&mut Heap) -> R) -> Option<R> {
+        let mut guest = Guest {
+            leases: self,
+            heap: Some(self.lend_to_guest()?),
+        };
+        guest.heap.as_mut().map(act)
+    }
+
+    fn lend_to_guest(&self) -> Option<Heap> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return None;
+        }
+        state.lent += 1;
+        state.guests += 1;
+        let heap = state.resting.pop();
+        Some(heap.unwrap_or_else(|| Heap::new(self.pool.clone())))
+    }
+
+    /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.
+    pub(crate) fn lend_new(&self) -> Option<Heap> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return None;
+        }
+        state.lent += 1;
+        Some(Heap::new(self.pool.clone()))
+    }
+
+    /// The end of a lease. The contents of the heap may be in use elsewhere, so it is kept; `None` if it is lost.
+    pub(crate) fn give_back(&self, heap: Option<Heap>) {
+        self.take_back(&mut self.state.lock(), heap);
+    }
+
+    fn take_back(&self, state: &mut LentHeaps, heap: Option<Heap>) {
+        state.resting.extend(heap);
+        state.lent -= 1;
+        if state.lent == 0 {
+            self.all_rest.notify_all();
+        }
+    }
+
+    /// Acts on the resting heaps once no caller has one, and before one gets one again (invariant 2).
+    pub(crate) fn while_all_rest(&self, act: impl FnOnce(&mut Vec<Heap>)) {
+        loop {
+            let mut state = self.state.lock();
+            if state.guests == 0 {
+                return act(&mut state.resting);
+            }
+            // A caller is just about to give its heap back.
+            drop(state);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Lends no more, waits until all have come back, drops them and calls `then` before anybody else may look.
+    pub(crate) fn close(&self, then: impl FnOnce()) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        self.all_rest.wait_while(&mut state, |state| state.lent > 0);
+        state.resting.clear();
+        then();
+    }
+
+    /// Whether `close` was called.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
+}

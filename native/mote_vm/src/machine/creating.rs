@@ -1,0 +1,143 @@
+//! Actors that are created from outside.
+use super::Machine;
+use crate::boundary::parcel::Parcel;
+use crate::heap::Heap;
+use crate::machine::contract::{BehaviourVersion, CreateError};
+use crate::values::actor::{Actor, Header, SponsorId};
+use crate::values::handles::Key;
+use crate::values::value::Value;
+use std::sync::Arc;
+
+impl Machine {
+    /// Creates an actor, pinned to a sponsor if one is given; `captures` holds a tuple of as many values as the
+    /// behaviour captures. The caller owns the handle.
+    pub fn create(
+        &self,
+        behaviour: &BehaviourVersion,
+        pinned: Option<SponsorId>,
+        captures: Parcel,
+    ) -> Result<Key, CreateError> {
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
+        self.create_for(behaviour, pinned, captures, |actor| {
+            self.0.handles.acquire(actor, pinned)
+        })
+    }
+
+    /// Creates as many actors of one behaviour as there are captures, or none; as `create` does. The caller owns the handles,
+    /// which are in the order of the captures.
+    pub fn create_many(
+        &self,
+        behaviour: &BehaviourVersion,
+        pinned: Option<SponsorId>,
+        captures: Vec<Parcel>,
+    ) -> Result<Vec<Key>, CreateError> {
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
+        let header = Header::new(behaviour.id, pinned, 0);
+        let ours = captures.iter().all(|parcel| parcel.is_for(&self.0.handles));
+        self.create_with(behaviour, pinned, ours, |heap| {
+            let position = heap.position();
+            let create = |captures| self.create_in(heap, header, captures);
+            let made: Result<Vec<_>, _> = captures.into_iter().map(create).collect();
+            // Nobody knows those that were made before one that was not.
+            made.map(|actors| self.0.handles.acquire_all(&actors, pinned))
+                .inspect_err(|_| {
+                    heap.rewind(position);
+                })
+        })
+    }
+
+    /// Creates `count` actors that are alike, or none, one behind the other in memory; as `create` does. The caller owns the
+    /// handles, which are in their order.
+    pub fn create_row(
+        &self,
+        behaviour: &BehaviourVersion,
+        pinned: Option<SponsorId>,
+        captures: Parcel,
+        count: usize,
+    ) -> Result<Vec<Key>, CreateError> {
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
+        let header = Header::new(behaviour.id, pinned, 0);
+        let ours = captures.is_for(&self.0.handles);
+        self.create_with(behaviour, pinned, ours, |heap| {
+            let row = self.made(heap, header, captures, |heap, state| {
+                heap.row(header, state, count)
+            });
+            row.map(|actors| self.0.handles.acquire_all(&actors, pinned))
+        })
+    }
+
+    /// Creates an actor, and lets `hold` see to it that a collection finds it.
+    pub(super) fn create_for<R>(
+        &self,
+        behaviour: &BehaviourVersion,
+        pinned: Option<SponsorId>,
+        captures: Parcel,
+        hold: impl FnOnce(*const Actor) -> R,
+    ) -> Result<R, CreateError> {
+        let header = Header::new(behaviour.id, pinned, 0);
+        let ours = captures.is_for(&self.0.handles);
+        self.create_with(behaviour, pinned, ours, |heap| {
+            self.create_in(heap, header, captures).map(hold)
+        })
+    }
+
+    /// Creates by `make`, whose captures are `ours` or not. It holds what it has made: a collection sees that, or waits for
+    /// the heap.
+    fn create_with<R>(
+        &self,
+        behaviour: &BehaviourVersion,
+        pinned: Option<SponsorId>,
+        ours: bool,
+        make: impl FnOnce(&mut Heap) -> Result<R, CreateError>,
+    ) -> Result<R, CreateError> {
+        if !ours || !Arc::ptr_eq(&behaviour.program, &self.0.program) {
+            return Err(CreateError::OtherMachine);
+        }
+        let runs_away = |id| self.0.sponsors.by_id(id).most_away.is_some();
+        let away_only = self.0.program.behaviour(behaviour.id).away_only;
+        if away_only && !pinned.is_some_and(runs_away) {
+            return Err(CreateError::Misplaced);
+        }
+        let made = self.0.leases.with_guest(make);
+        let made = made.ok_or(CreateError::NoMemory)?;
+        match made {
+            Ok(_) => self.collect_if_due(),
+            Err(_) => self.lacked_memory(1),
+        }
+        made
+    }
+
+    fn create_in(
+        &self,
+        heap: &mut Heap,
+        header: Header,
+        captures: Parcel,
+    ) -> Result<*const Actor, CreateError> {
+        self.made(heap, header, captures, |heap, state| {
+            let actor = heap.actor(header, state);
+            (!actor.is_none()).then(|| actor.address_pointer())
+        })
+    }
+
+    /// What `make` makes of the state that those captures are; or nothing is left of it.
+    fn made<R>(
+        &self,
+        heap: &mut Heap,
+        header: Header,
+        captures: Parcel,
+        make: impl FnOnce(&mut Heap, Value) -> Option<R>,
+    ) -> Result<R, CreateError> {
+        let position = heap.position();
+        let n = self.0.program.behaviour(header.behaviour()).captures as usize;
+        let captures = captures.unpack(heap, &mut Vec::new());
+        if !captures.is_none() {
+            let values = captures.as_tuple().unwrap_or(&[]);
+            let state = heap.captures(n, |i| values.get(i).copied().unwrap_or(Value::UNDEFINED));
+            if let Some(made) = state.and_then(|state| make(heap, state)) {
+                return Ok(made);
+            }
+        }
+        heap.rewind(position);
+        Err(CreateError::NoMemory)
+    }
+}

@@ -1,0 +1,36 @@
+//! What a machine tells its embedder, on its own.
+use crate::base::atom::Atom;
+use crate::boundary::turn_away::TurnAway;
+use crate::threads::fault::Fault;
+use crate::threads::shared::Machine;
+use crate::turns::abort::Abort;
+use crate::values::term::Term;
+use std::any::Any;
+
+/// What a machine tells its embedder. Called on dispatch threads: must not block.
+pub trait Embedder: Send + Sync + 'static {
+    /// A turn was aborted. Whether it is reported: the machine counts those that are not.
+    fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool;
+    /// A dispatch thread met a panic and has ended; the machine runs no further.
+    fn fault(&self, machine: &Machine, fault: Fault);
+    /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. A caller
+    /// whose answer nobody can give any more learns it when the foreign value is dropped; so the machine collects now and
+    /// then while somebody waits.
+    fn newest_question(&self) -> Option<u64> {
+        None
+    }
+    /// Whether the caller that asked for a turn with that message has killed it. Called now and then during long turns.
+    fn is_killed(&self, _message: Term<'_>) -> bool {
+        false
+    }
+    /// A turn is to run outside: of a sponsor whose turns do. Whoever has run it says so by `Machine::end_turn`.
+    fn begin_turn(&self, machine: &Machine, turn: TurnAway<'_>) {
+        let _ = (machine, turn);
+    }
+    /// A sponsor is removed whose turns run outside: those that have not ended will not be heard any more.
+    fn call_off(&self, sponsor: Atom) {
+        let _ = sponsor;
+    }
+    /// For the embedder to get at its own type.
+    fn as_any(&self) -> &dyn Any;
+}

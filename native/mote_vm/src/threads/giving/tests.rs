@@ -1,0 +1,178 @@
+//! Whatever threads do meanwhile, no message is overtaken: the real lists, inboxes and records, with threads that take turns
+//! in the middle of everything (base/interleaving.rs).
+use super::*;
+use crate::base::interleaving::{others_may_act, Interleaving};
+use crate::testing::still::Still;
+use crate::threads::thread::Dispatch;
+use crate::values::actor::Actor;
+use crate::values::value::Value;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+const THREADS: usize = 4;
+/// Few actors often have several events on their way; many go different ways.
+const ACTORS: [usize; 2] = [3, 6];
+/// How many turns of an actor send.
+const ROUNDS: usize = 80;
+/// Messages to one actor in one turn.
+const RUN: usize = 3;
+/// A message says who has sent it, and how many that one had sent to this actor.
+const NUMBERS: usize = 1_000;
+
+struct Play {
+    interleaving: Arc<Interleaving>,
+    /// By address.
+    actors: Vec<usize>,
+    rounds: Vec<AtomicUsize>,
+    /// The numbers of the last messages from one to another: sent, received.
+    last: Mutex<HashMap<(usize, usize), (usize, usize)>>,
+    under_way: AtomicUsize,
+    failed: AtomicBool,
+}
+
+impl Play {
+    /// The turn of an actor: checks the number of the message, and sends to others as long as it has rounds left.
+    fn turn(&self, event: Event, turn: &mut Turn) {
+        let number_of = |target: *const Actor| {
+            let mut actors = self.actors.iter();
+            actors.position(|actor| *actor == target.addr()).unwrap()
+        };
+        let me = number_of(event.target);
+        let message = event.message.as_fixnum().unwrap() as usize;
+        let mut last = self.last.lock().unwrap();
+        if let Some(sender) = (message / NUMBERS).checked_sub(1) {
+            let (_, received) = last.get_mut(&(sender, me)).unwrap();
+            let in_order = *received + 1 == message % NUMBERS;
+            if !in_order {
+                self.failed.store(true, SeqCst);
+            }
+            assert!(in_order, "{message} comes after {received}");
+            *received += 1;
+        }
+        let rounds = &self.rounds[me];
+        if rounds.load(SeqCst) > 0 {
+            rounds.fetch_sub(1, SeqCst);
+            let to = self.interleaving.below(self.actors.len());
+            for _ in 0..RUN {
+                let (sent, _) = last.entry((me, to)).or_default();
+                *sent += 1;
+                let message = Value::fixnum(((me + 1) * NUMBERS + *sent) as i64);
+                let target = std::ptr::with_exposed_provenance(self.actors[to]);
+                turn.queue.push(target, message);
+                self.under_way.fetch_add(1, SeqCst);
+            }
+        }
+        self.under_way.fetch_sub(1, SeqCst);
+    }
+
+    fn is_over(&self) -> bool {
+        self.failed.load(SeqCst) || self.under_way.load(SeqCst) == 0
+    }
+
+    /// What a thread does, over and over, as long as anything is under way.
+    fn run(&self, number: usize, mut thread: Dispatch) {
+        let _taking = self.interleaving.take_part(number);
+        thread.context.station.presence.wake();
+        while !self.is_over() {
+            others_may_act();
+            if thread.context.station.inbox.is_pending() {
+                thread.drain();
+            }
+            thread.take_up_held();
+            self.run_batch(&mut thread);
+            thread.flush();
+            thread.turn.savepoint.queue = thread.turn.queue.position();
+            self.give(&mut thread);
+            if thread.is_done() {
+                self.rest(&mut thread);
+            }
+        }
+        // Others, who have still to notice that it is over, do not look at what is gone.
+        thread.context.station.show(std::ptr::null_mut());
+        thread.context.station.presence.sleep();
+    }
+
+    fn run_batch(&self, thread: &mut Dispatch) {
+        let me = thread.context.station.number;
+        thread.turn.leaving.look_again();
+        for _ in 0..self.interleaving.below(8) {
+            let Some(event) = thread.turn.queue.pop() else {
+                return;
+            };
+            let mine =
+                event.target != thread.turn.leaving.elsewhere.0 && header(&event).is_run_by(me);
+            if mine || thread.comes_here(event) {
+                self.turn(event, &mut thread.turn);
+            }
+        }
+    }
+
+    /// Gives some actors to one of the others.
+    fn give(&self, thread: &mut Dispatch) {
+        let Dispatch { context, turn, .. } = thread;
+        let to = &context.sponsor.stations[self.interleaving.below(THREADS)];
+        if to.number != context.station.number && self.interleaving.below(2) == 0 {
+            context.give(turn, to, |_, _| |_, _| self.interleaving.below(2) == 0);
+        }
+    }
+
+    /// Sleeps, so that others take its actors over.
+    fn rest(&self, thread: &mut Dispatch) {
+        thread.stand_still(|context| {
+            context.station.presence.sleep();
+            while !self.is_over() && !context.station.inbox.is_pending() {
+                others_may_act();
+            }
+            context.station.presence.wake();
+        });
+    }
+}
+
+/// The threads of a sponsor, whose actors the first one owns; the first one has a message for each.
+fn cast(still: &Still, actors: usize) -> (Vec<Dispatch>, Vec<usize>) {
+    let mut threads = still.threads();
+    let turn = &mut threads[0].turn;
+    let behaviour = turn.around.program.publish_unsafe();
+    let actor = |_| turn.create(behaviour, Value::NIL).address_pointer();
+    let actors: Vec<*const Actor> = (0..actors).map(actor).collect();
+    for actor in &actors {
+        turn.queue.push(*actor, Value::fixnum(0));
+    }
+    turn.savepoint.queue = turn.queue.position();
+    (
+        threads,
+        actors
+            .iter()
+            .map(|actor| actor.expose_provenance())
+            .collect(),
+    )
+}
+
+fn play(seed: u64) {
+    let still = Still::new(THREADS);
+    let actors = ACTORS[seed as usize % ACTORS.len()];
+    let (threads, actors) = cast(&still, actors);
+    let play = Play {
+        interleaving: Interleaving::new(seed, THREADS),
+        rounds: actors.iter().map(|_| AtomicUsize::new(ROUNDS)).collect(),
+        under_way: AtomicUsize::new(actors.len()),
+        actors,
+        last: Mutex::default(),
+        failed: AtomicBool::new(false),
+    };
+    std::thread::scope(|scope| {
+        for (number, thread) in threads.into_iter().enumerate() {
+            let play = &play;
+            scope.spawn(move || play.run(number, thread));
+        }
+    });
+    assert!(!play.failed.load(SeqCst), "seed {seed}");
+    let last = play.last.lock().unwrap();
+    assert!(last.values().all(|(sent, received)| sent == received));
+}
+
+#[test]
+fn no_message_is_overtaken_whenever_others_act() {
+    (0..400).for_each(play);
+}

@@ -1,0 +1,395 @@
+//! One turn of one event: run it, then commit or abort.
+//!
+//! Invariants:
+//! 1. An observer sees a turn once it is known what becomes of it (`Verdict`), and before anything of it is visible. A
+//!    turn that is to run once more is not shown, and no address made by an aborted turn gets out (turn/staged.rs).
+//! 2. A message that leaves the machine is no larger, written out, than all that the machine holds (terms/written.rs): a
+//!    commit takes time and memory in proportion to what it delivers, and nobody is charged for either.
+use crate::base::atom::Atom;
+use crate::base::sync::Relaxed;
+use crate::code::entry;
+use crate::code::program::{BehaviourCode, Program};
+use crate::terms::written::exceeds;
+use crate::threads::route::header;
+use crate::threads::thread::Dispatch;
+use crate::turns::abort::Abort;
+use crate::turns::interpreter::call_site::is_raised_elsewhere;
+use crate::turns::interpreter::{Aborted, End};
+use crate::turns::queue::Event;
+use crate::turns::turn::at_commit::TimerStep;
+use crate::turns::turn::exchange::Stop;
+use crate::turns::turn::staged::Staged;
+use crate::values::actor::BehaviourId;
+use crate::values::foreign::{Delivery, Messages, Outgoing};
+use crate::values::term::{ActorRef, Term};
+use crate::values::value::Value;
+use std::panic::resume_unwind;
+
+/// What becomes of a turn that has run.
+pub(crate) enum Verdict {
+    Commits,
+    /// The message matched no clause.
+    Ignored,
+    /// It is aborted, and why.
+    Aborted(Value),
+    /// It is to run from its beginning, by the thread if it is more than a stand-in may do, or by that of another
+    /// sponsor.
+    Postponed,
+}
+
+impl Dispatch {
+    /// Runs the event's actor, which this thread owns or whose behaviour is safe; what the turn cost, in units of
+    /// a small turn. Between turns `turn.actor` is the last one's until the caller forgets it.
+    #[inline(always)]
+    pub(crate) fn turn_of(&mut self, event: Event) -> u64 {
+        let (id, how) = self.enter_turn(event);
+        if how == entry::DONE && self.turn.is_usual() {
+            self.turn.counts.turns += 1;
+            self.turn.commit();
+            return 1;
+        }
+        self.finish(event, id, how, |_, _, _| ())
+    }
+
+    /// Runs the event's actor as `turn_of` does, and shows the turn to `see` (invariant 1).
+    pub(crate) fn turn_seen_by(
+        &mut self,
+        event: Event,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
+    ) -> u64 {
+        let (id, how) = self.enter_turn(event);
+        self.finish(event, id, how, see)
+    }
+
+    /// Begins a turn and runs the actor's native code, or what stands in for it; which behaviour that was, and how it ended.
+    #[inline(always)]
+    fn enter_turn(&mut self, event: Event) -> (BehaviourId, u32) {
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
+        let id = actor.header().behaviour();
+        self.turn.begin(event);
+        let entry = self.turn.around.program.entry(id);
+        (id, entry((&raw mut self.turn).cast(), actor, event.message))
+    }
+
+    /// Finishes a turn whose native code, or what stands in for it, has answered `how`.
+    #[inline(never)]
+    fn finish(
+        &mut self,
+        event: Event,
+        id: BehaviourId,
+        how: u32,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
+    ) -> u64 {
+        let program: *const Program = &*self.turn.around.program;
+        // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
+        // the interpreter needs the turn mutably.
+        let behaviour = unsafe { (*program).behaviour(id) };
+        self.running = Some((behaviour, event.message));
+        let interpreted = self.turn.counts.interpreted;
+        let end = match how {
+            entry::DONE => Ok(End::Done),
+            entry::IGNORED => Ok(End::Ignored),
+            entry::ABSENT => self.interpret(behaviour, event),
+            _ => self.stopped(id, behaviour, event),
+        };
+        let units = self.conclude(behaviour, event, end, interpreted, see);
+        self.running = None;
+        units + self.turn.tidy_up() / 2
+    }
+
+    /// Commits or undoes a turn that has ended as `end` says. `interpreted` is how many turns had been interpreted before it.
+    pub(crate) fn conclude(
+        &mut self,
+        behaviour: &BehaviourCode,
+        event: Event,
+        end: Result<End, Aborted>,
+        interpreted: u64,
+        see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
+    ) -> u64 {
+        let end = match end {
+            // Here, such code does nothing but abort, whatever reason it gives.
+            Err(_) if behaviour.away_only && self.away.is_none() => {
+                let id = header(&event).behaviour();
+                Err(Aborted(self.turn.told_misplaced(id)))
+            }
+            end => end,
+        };
+        let verdict = self.verdict(end);
+        let units = match verdict {
+            Verdict::Postponed => {
+                self.turn.counts.interpreted = interpreted;
+                self.postpone(event)
+            }
+            _ => {
+                self.turn.counts.turns += 1;
+                see(self, behaviour, &verdict);
+                1
+            }
+        };
+        match verdict {
+            Verdict::Postponed => {}
+            Verdict::Commits => {
+                let unstashed = self.turn.unstashed();
+                self.turn.commit();
+                self.turn.count_staged();
+                if !unstashed.is_empty() {
+                    self.take_up_again(&unstashed);
+                }
+                if !self.turn.at_commit.outgoing.is_empty()
+                    || !self.turn.at_commit.timers.is_empty()
+                {
+                    self.commit_outgoing();
+                }
+            }
+            Verdict::Ignored => {
+                self.turn.counts.ignored += 1;
+                self.turn.abort();
+            }
+            Verdict::Aborted(reason) => self.aborted(behaviour, event, reason),
+        }
+        self.turn.actor = std::ptr::null();
+        units
+    }
+
+    /// Puts what the actor had kept before all that is queued here, or before all that waits for it while its turn is
+    /// outside: it is owned by this thread, as its behaviour becomes.
+    #[cold]
+    fn take_up_again(&mut self, unstashed: &[Event]) {
+        if self
+            .away
+            .as_mut()
+            .is_some_and(|away| away.precede(unstashed))
+        {
+            return;
+        }
+        self.turn.queue.prepend(unstashed);
+        // They had been accepted before.
+        self.turn.queue.forgive();
+        self.seeded.senders.precede(unstashed.len());
+    }
+
+    /// What is to become of a turn that has ended as `end` says.
+    fn verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
+        let end = match end {
+            Ok(End::Done) if !self.turn.at_commit.outgoing.is_empty() => {
+                let paid = self.turn.pay_for_messages();
+                paid.map(|()| End::Done)
+                    .map_err(|reason| Aborted(Value::atom(reason)))
+            }
+            end => end,
+        };
+        let end = match (end, self.turn.at_commit.misplaced) {
+            (Ok(End::Done), Some(behaviour)) => Err(Aborted(self.turn.told_misplaced(behaviour))),
+            (end, _) => end,
+        };
+        match end {
+            Ok(End::Done) if self.turn.lacks_memory() => {
+                Verdict::Aborted(Value::atom(Atom::NO_MEMORY))
+            }
+            Ok(End::Done) if self.lent.stands_in && self.sends_too_much() => Verdict::Postponed,
+            Ok(End::Done) => Verdict::Commits,
+            Ok(End::Ignored) => Verdict::Ignored,
+            Err(Aborted(reason)) if self.runs_again(reason) => Verdict::Postponed,
+            Err(Aborted(reason)) => Verdict::Aborted(reason),
+        }
+    }
+
+    /// Native code has stopped in the middle of the turn.
+    #[cold]
+    fn stopped(
+        &mut self,
+        id: BehaviourId,
+        behaviour: &BehaviourCode,
+        event: Event,
+    ) -> Result<End, Aborted> {
+        match self.turn.exchange.halt.stop {
+            // The interpreter tells which call led there (turns/interpreter/call_site.rs).
+            Stop::Aborted
+                if is_raised_elsewhere(self.turn.exchange.halt.reason, behaviour.module) => {}
+            Stop::Aborted => return Err(Aborted(self.turn.exchange.halt.reason)),
+            Stop::Panicked => {
+                let payload = self.turn.exchange.halt.payload.take();
+                resume_unwind(payload.unwrap_or_else(|| Box::new("a panic without a payload")));
+            }
+            Stop::NotReady => {}
+            Stop::Never => self.turn.around.program.forget_native(id),
+        }
+        // A turn has no footprints until it commits.
+        self.turn.undo();
+        self.turn.tidy_up();
+        self.turn.begin(event);
+        self.interpret(behaviour, event)
+    }
+
+    #[inline(never)]
+    fn interpret(&mut self, behaviour: &BehaviourCode, event: Event) -> Result<End, Aborted> {
+        self.turn.counts.interpreted += 1;
+        // SAFETY: targets of queued events are live actors.
+        let actor = unsafe { &*event.target };
+        let registers = self.interpreter.registers();
+        let n = behaviour.captures as usize;
+        // SAFETY: a frame has room for captures and message (verify.rs); an actor's state is a pointer to as many
+        // captures as its behaviour has, if these are two or more.
+        unsafe {
+            match n {
+                0 => {}
+                1 => *registers = actor.state(),
+                _ => {
+                    let captures = actor.state().word() as *const Value;
+                    for i in 0..n {
+                        *registers.add(i) = *captures.add(i);
+                    }
+                }
+            }
+            *registers.add(n) = event.message;
+        }
+        self.interpreter.run(&mut self.turn, &behaviour.code)
+    }
+
+    /// The rest of a commit: timers and deliveries.
+    #[cold]
+    pub(crate) fn commit_outgoing(&mut self) {
+        // Before a reference can leave: it must say where its timer is.
+        self.commit_timers();
+        if self.turn.at_commit.outgoing.is_empty() {
+            return;
+        }
+        // Whoever gets a message can read what had been done by then.
+        self.publish_counters();
+        let mut outgoing = std::mem::take(&mut self.turn.at_commit.outgoing);
+        for run in outgoing.chunk_by(|a, b| a.target == b.target) {
+            self.deliver_run(run);
+        }
+        outgoing.clear();
+        self.turn.at_commit.outgoing = outgoing;
+        // The turn is committed: what it sent stays.
+        self.turn.queue.forgive();
+    }
+
+    fn commit_timers(&mut self) {
+        let mut steps = std::mem::take(&mut self.turn.at_commit.timers);
+        let machine = &self.context.machine;
+        let station = &self.context.station;
+        for step in steps.drain(..) {
+            match step {
+                TimerStep::Cancel(timer) => match (timer.as_timer(), timer.as_foreign()) {
+                    (Some(id), _) => drop(machine.cancel_timer(id)),
+                    (None, Some(elsewhere)) => elsewhere.cancel_timer(),
+                    // Nothing else is staged.
+                    (None, None) => {}
+                },
+                TimerStep::Arm {
+                    timer,
+                    milliseconds,
+                    target,
+                    message,
+                } => {
+                    let due = machine.clock().after(milliseconds);
+                    let serial = timer.as_timer().map_or(0, |id| id.serial);
+                    let place = station.timers.arm(due, serial, target, message);
+                    // SAFETY: made by the turn that is being committed.
+                    unsafe { timer.place_timer(station.number, place) };
+                }
+            }
+        }
+        self.turn.at_commit.timers = steps;
+    }
+
+    /// Delivers consecutive messages to one target.
+    fn deliver_run(&mut self, run: &[Outgoing]) {
+        let Some(Outgoing { target, .. }) = run.first() else {
+            return;
+        };
+        if target.is_address() {
+            for outgoing in run {
+                let event = Event {
+                    target: target.address_pointer(),
+                    message: outgoing.message,
+                };
+                self.send_by(outgoing.sponsor, event);
+            }
+            return;
+        }
+        let Dispatch { context, turn, .. } = self;
+        let counts = &mut turn.counts;
+        let Some(foreign) = target.as_foreign() else {
+            counts.dropped += run.len() as u64;
+            return;
+        };
+        let words = || context.machine.pool().quota.held() / size_of::<Value>();
+        let mut rest = run;
+        while !rest.is_empty() {
+            // Before anything of it is written: that could take more memory than there is (terms/written.rs).
+            let too_large = rest.iter().position(|out| exceeds(out.message, words));
+            let (now, later) = rest.split_at(too_large.unwrap_or(rest.len()));
+            let told = &mut |delivery, count| {
+                *match delivery {
+                    Delivery::Done => &mut counts.foreign_out,
+                    Delivery::Dead => &mut counts.undelivered,
+                    Delivery::Full => &mut counts.overflowed,
+                    Delivery::NoAddress => &mut counts.dropped,
+                } += count;
+            };
+            if !now.is_empty() {
+                foreign.deliver_all(Messages(now.iter()), &context.machine, told);
+            }
+            let Some((_, behind)) = later.split_first() else {
+                return;
+            };
+            counts.overflowed += 1;
+            foreign.too_large(&context.machine);
+            rest = behind;
+        }
+    }
+
+    /// Whether the turn would get further elsewhere, or with the fuel that the machine allows.
+    fn runs_again(&self, reason: Value) -> bool {
+        let is = |atom| reason == Value::atom(atom);
+        // A unit may abort with any reason: what is true besides tells whether it is meant.
+        let is_leaving = self.context.sponsor.removed.load(Relaxed);
+        is(Atom::FUEL) && self.turn.is_short_of_fuel() || is(Atom::MOVED) && is_leaving
+    }
+
+    #[cold]
+    fn aborted(&mut self, behaviour: &BehaviourCode, event: Event, reason: Value) {
+        let counts = &mut self.turn.counts;
+        let kind = abort_kind(reason);
+        let counter = match kind {
+            Atom::FUEL => &mut counts.aborts_fuel,
+            Atom::STACK => &mut counts.aborts_stack,
+            Atom::NO_MEMORY => &mut counts.aborts_no_memory,
+            Atom::KILLED => &mut counts.aborts_killed,
+            Atom::RAISED => &mut counts.aborts_raised,
+            Atom::CRASHED | Atom::BEAM_ONLY => &mut counts.aborts_crashed,
+            Atom::TIMEOUT => &mut counts.aborts_timeout,
+            Atom::UNDEFINED_FUNCTION => &mut counts.aborts_undefined_function,
+            Atom::ABORT => &mut counts.aborts_explicit,
+            _ => &mut counts.aborts_match,
+        };
+        *counter += 1;
+        // The killer knows, and a machine that stops has nobody to tell.
+        if kind != Atom::STOPPED && kind != Atom::KILLED {
+            // Whoever is told can read what had been done by then: that there was an abort, and nothing of the turn.
+            self.turn.counts.creates = self.turn.savepoint.creates;
+            self.context.station.counters.publish(&self.turn.counts);
+            // The reason may have been made by the turn: it is reported before the turn is forgotten.
+            let reported = self.context.machine.report_abort(Abort {
+                sponsor: self.context.sponsor.name,
+                module: behaviour.module,
+                behaviour: behaviour.name,
+                actor: ActorRef::new(event.target),
+                message: Term::new(event.message),
+                reason: Term::of(reason, Staged::undone(&self.turn)),
+            });
+            self.turn.counts.unreported += !reported as u64;
+        }
+        self.turn.abort();
+    }
+}
+
+/// The atom that says why: the reason itself or the first element of a tuple.
+fn abort_kind(reason: Value) -> Atom {
+    let first = reason.as_tuple().and_then(|t| t.first().copied());
+    first.unwrap_or(reason).as_atom().unwrap_or(Atom::ABORT)
+}

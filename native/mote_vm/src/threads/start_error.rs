@@ -1,0 +1,50 @@
+//! Why a machine does not start, or a sponsor is not added.
+
+/// Why a machine could not start, or a sponsor not be added.
+#[derive(Debug)]
+pub enum StartError {
+    /// The system refused address space.
+    Memory,
+    /// The system refused a thread.
+    Thread(std::io::Error),
+    /// There is a sponsor of that name already.
+    Exists,
+    /// There are as many sponsors as a machine can have.
+    TooManySponsors {
+        /// How many of them were removed, but stand for the first one in actors that are pinned to them.
+        gone: usize,
+    },
+    /// There are as many threads as a machine can have, those of removed sponsors included.
+    TooManyThreads,
+    /// The machine was told to stop.
+    Stopped,
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StartError::Memory => write!(
+                f,
+                "the system has no address space for the stacks of its threads"
+            ),
+            StartError::Thread(error) => write!(f, "cannot start a dispatch thread: {error}"),
+            StartError::Exists => write!(f, "there is a sponsor of that name already"),
+            StartError::TooManySponsors { gone: 0 } => {
+                write!(f, "the machine has as many sponsors as it can have")
+            }
+            StartError::TooManySponsors { gone } => write!(
+                f,
+                "the machine has as many sponsors as it can have, including {gone} removed ones: actors were pinned to \
+                 those, so their numbers are not reused"
+            ),
+            StartError::TooManyThreads => write!(
+                f,
+                "the machine has as many threads as it can have; the numbers of threads are not reused if actors were \
+                 pinned to their sponsor before it was removed"
+            ),
+            StartError::Stopped => write!(f, "the machine was told to stop"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}

@@ -1,0 +1,347 @@
+//! What a collection has still to mark, shared by all who mark: those who stand still for it, and threads between
+//! their turns.
+//!
+//! Each marker works on a stack of its own. While another one is hungry, it gives away part of what it has; when its
+//! time is up, all of it.
+//!
+//! Invariants:
+//! 1. `busy` counts the markers that may still give something away. A marker is counted from before it takes a
+//!    packet until what is left of it is back in the list.
+//! 2. So when no packet is left and nobody is busy, everything is marked that was ever added.
+use super::barrier::Reading;
+use super::mark::{Marked, Marker};
+use super::span::Span;
+use crate::base::sync::{AtomicBool, Relaxed};
+use crate::code::program::Program;
+use crate::values::value::Value;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How many can mark at once; more threads than that leave it to others.
+const MARKERS: usize = 32;
+/// What is left to scan, less than which is not worth giving away, and the most that is given at once.
+const WORTH_GIVING: usize = 64;
+const MOST_GIVEN: usize = 8 * 1024;
+/// Cells between two looks at the clock, and at whether somebody is hungry.
+const STEP: usize = 128;
+
+/// A part of the work.
+pub(crate) enum Packet {
+    Values(Vec<Value>),
+    Span(Span),
+}
+
+/// What turns and drains have met that must be scanned, on a thread of its own.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) values: Vec<Value>,
+    pub(crate) found: Marked,
+}
+
+/// How long to mark.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort {
+    pub(crate) cells: usize,
+    pub(crate) until: Option<Instant>,
+}
+
+impl Effort {
+    /// To the end.
+    pub(crate) const ALL: Effort = Effort {
+        cells: usize::MAX,
+        until: None,
+    };
+}
+
+#[derive(Default)]
+struct Packets {
+    number: u64,
+    packets: Vec<Packet>,
+    busy: usize,
+    /// Helpers in a pause that have not returned yet.
+    inside: usize,
+    /// They are to return.
+    over: bool,
+    found: Marked,
+    spent: Duration,
+    /// Places in `readings` that nobody has.
+    free: Vec<usize>,
+}
+
+/// What one collection has still to mark.
+pub(crate) struct MarkingWork {
+    program: Arc<Program>,
+    readings: [Reading; MARKERS],
+    state: Mutex<Packets>,
+    news: Condvar,
+    hungry: AtomicBool,
+}
+
+impl MarkingWork {
+    pub(crate) fn new(program: Arc<Program>) -> MarkingWork {
+        let free = (0..MARKERS).rev().collect();
+        MarkingWork {
+            program,
+            readings: std::array::from_fn(|_| Reading::new()),
+            state: Mutex::new(Packets {
+                free,
+                ..Packets::default()
+            }),
+            news: Condvar::new(),
+            hungry: AtomicBool::new(false),
+        }
+    }
+
+    /// What reads actors.
+    pub(crate) fn readings(&self) -> &[Reading] {
+        &self.readings
+    }
+
+    /// A collection begins, with nothing to do yet.
+    pub(crate) fn begin(&self, number: u64) {
+        let mut state = self.state.lock();
+        debug_assert!(state.packets.is_empty() && state.busy == 0);
+        state.number = number;
+        state.found = Marked::default();
+        state.spent = Duration::ZERO;
+    }
+
+    /// More to do.
+    pub(crate) fn add(&self, packets: impl IntoIterator<Item = Packet>) {
+        self.state.lock().packets.extend(packets);
+    }
+
+    /// More to do, and what was counted.
+    pub(crate) fn flush(&self, log: &mut Log) {
+        if log.values.is_empty() && log.found.bytes == 0 {
+            return;
+        }
+        let mut state = self.state.lock();
+        state.found.add(std::mem::take(&mut log.found));
+        if !log.values.is_empty() {
+            let values = std::mem::take(&mut log.values);
+            state.packets.push(Packet::Values(values));
+        }
+    }
+
+    /// Whether all is done.
+    pub(crate) fn is_done(&self) -> bool {
+        let state = self.state.lock();
+        state.packets.is_empty() && state.busy == 0
+    }
+
+    /// What was found, and the time that it took all markers together.
+    pub(crate) fn result(&self) -> (Marked, Duration) {
+        let state = self.state.lock();
+        (state.found, state.spent)
+    }
+
+    /// Marks a little, beside turns; `false` when there was nothing to take.
+    pub(crate) fn slice(&self, cells: usize) -> bool {
+        let mut state = self.state.lock();
+        let Some(place) = state.free.pop() else {
+            return false;
+        };
+        let Some(packet) = state.packets.pop() else {
+            state.free.push(place);
+            return false;
+        };
+        let effort = Effort { cells, until: None };
+        let mut state = self.work_on(state, place, packet, effort);
+        state.free.push(place);
+        true
+    }
+
+    /// A new round of helping in a pause begins.
+    pub(crate) fn call(&self) {
+        self.state.lock().over = false;
+    }
+
+    /// Marks in a pause, with others who stand still, until all is done or the effort is spent.
+    pub(crate) fn help(&self, effort: Effort) {
+        let mut state = self.state.lock();
+        let Some(place) = state.free.pop() else {
+            return;
+        };
+        state.inside += 1;
+        while !state.over {
+            if let Some(packet) = state.packets.pop() {
+                state = self.work_on(state, place, packet, effort);
+                let late = effort.until.is_some_and(|until| Instant::now() >= until);
+                state.over |= late || effort.cells != usize::MAX;
+                continue;
+            }
+            if state.busy == 0 {
+                break;
+            }
+            // Relaxed: a hint; what it leads to is handed over under the lock.
+            self.hungry.store(true, Relaxed);
+            self.news.wait(&mut state);
+        }
+        state.over = true;
+        state.inside -= 1;
+        state.free.push(place);
+        self.news.notify_all();
+    }
+
+    /// Waits until the last helper of a pause has returned; whether all is done.
+    pub(crate) fn finish(&self) -> bool {
+        let mut state = self.state.lock();
+        self.news.wait_while(&mut state, |state| state.inside > 0);
+        state.packets.is_empty()
+    }
+
+    /// Works on a packet; what is left of it when the effort is spent goes back.
+    fn work_on<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, Packets>,
+        place: usize,
+        packet: Packet,
+        effort: Effort,
+    ) -> MutexGuard<'s, Packets> {
+        state.busy += 1;
+        let wanting = state.packets.is_empty() && state.inside > state.busy;
+        self.hungry.store(wanting, Relaxed);
+        let number = state.number;
+        drop(state);
+        let start = Instant::now();
+        let mut marker = Marker::new(&self.program, &self.readings[place], number);
+        match packet {
+            Packet::Values(values) => marker.stack = values,
+            Packet::Span(span) => marker.spans.push(span),
+        }
+        let mut cells = effort.cells;
+        while cells > 0 {
+            let step = cells.min(STEP);
+            let rest = marker.run(step);
+            cells -= step;
+            if rest > 0 || effort.until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+            if self.hungry.load(Relaxed) {
+                self.give(&mut marker);
+            }
+        }
+        marker.empty_window();
+        let mut state = self.state.lock();
+        state.found.add(marker.found());
+        state.spent += start.elapsed();
+        state
+            .packets
+            .extend(marker.spans.drain(..).map(Packet::Span));
+        let mut stack = std::mem::take(&mut marker.stack);
+        if stack.len() >= 2 * WORTH_GIVING && state.packets.is_empty() {
+            state.packets.push(Packet::Values(part(&mut stack)));
+        }
+        if !stack.is_empty() {
+            state.packets.push(Packet::Values(stack));
+        }
+        state.busy -= 1;
+        self.news.notify_all();
+        state
+    }
+
+    /// Hands part of a marker's work to others.
+    #[cold]
+    fn give(&self, marker: &mut Marker<'_>) {
+        let packet = if let Some(span) = marker.spans.pop() {
+            Packet::Span(span)
+        } else if marker.stack.len() >= WORTH_GIVING {
+            Packet::Values(part(&mut marker.stack))
+        } else {
+            return;
+        };
+        let mut state = self.state.lock();
+        state.packets.push(packet);
+        self.hungry.store(false, Relaxed);
+        self.news.notify_all();
+    }
+}
+
+/// Takes half of a stack, or less of a large one: moving all of that would take longer than it is worth.
+fn part(stack: &mut Vec<Value>) -> Vec<Value> {
+    if stack.len() > 2 * MOST_GIVEN {
+        return stack.split_off(stack.len() - MOST_GIVEN);
+    }
+    // The older half: what lies deep in the stack leads to more.
+    let rest = stack.split_off(stack.len() / 2);
+    std::mem::replace(stack, rest)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::heap::block::BlockPool;
+    use crate::heap::marks::is_marked;
+    use crate::heap::Heap;
+    use crate::turns::marking::mark::cell_of;
+
+    fn lists(heap: &mut Heap) -> (Vec<Value>, Vec<Value>) {
+        let (lists, length) = if cfg!(miri) { (4, 10) } else { (200, 1000) };
+        let (mut cells, mut roots) = (Vec::new(), Vec::new());
+        for _ in 0..lists {
+            let mut list = Value::EMPTY_LIST;
+            for i in 0..length {
+                let pair = heap.tuple(2, |_| Value::fixnum(i));
+                list = heap.cons(pair, list);
+                cells.push(list);
+                cells.push(pair);
+            }
+            roots.push(list);
+        }
+        (cells, roots)
+    }
+
+    fn work() -> MarkingWork {
+        MarkingWork::new(Arc::new(Program::new().unwrap()))
+    }
+
+    #[test]
+    fn several_markers_mark_everything_once() {
+        let mut heap = Heap::new(Arc::new(BlockPool::default()));
+        let (cells, roots) = lists(&mut heap);
+        let garbage = heap.cons(Value::NIL, Value::NIL);
+        let work = work();
+        work.begin(1);
+        work.add([Packet::Values(roots)]);
+        work.call();
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| work.help(Effort::ALL));
+            }
+            work.help(Effort::ALL);
+        });
+        assert!(work.finish() && work.is_done());
+        assert!(cells.iter().all(|cell| is_marked(cell_of(*cell), 1)));
+        assert!(!is_marked(cell_of(garbage), 1));
+        // Each cell, a list's and a tuple's, which takes two granules.
+        assert_eq!(work.result().0.bytes, cells.len() / 2 * 48);
+    }
+
+    #[test]
+    fn slices_and_short_rounds_come_to_an_end_together() {
+        let mut heap = Heap::new(Arc::new(BlockPool::default()));
+        let (cells, roots) = lists(&mut heap);
+        let width = cells.len().min(20_000);
+        let wide = heap.tuple(width, |i| cells[i]);
+        let work = work();
+        work.begin(2);
+        work.add([Packet::Values(roots), Packet::Values(vec![wide])]);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| while work.slice(7) || !work.is_done() {});
+            }
+            work.call();
+            work.help(Effort {
+                cells: 5,
+                until: None,
+            });
+        });
+        assert!(work.finish() && work.is_done());
+        assert!(cells.iter().all(|cell| is_marked(cell_of(*cell), 2)));
+        assert!(is_marked(cell_of(wide), 2));
+        let wide = (width + 2) / 2 * 16;
+        assert_eq!(work.result().0.bytes, cells.len() / 2 * 48 + wide);
+    }
+}

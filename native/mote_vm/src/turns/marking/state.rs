@@ -1,0 +1,103 @@
+//! A machine's collections: which phase the current one is in, and what they have done.
+use super::garbage::Garbage;
+use super::pauses::Pauses;
+use crate::code::program::Program;
+use crate::turns::marking::packets::MarkingWork;
+use crate::turns::marking::phase::Phase;
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::Arc;
+
+/// What collections have done so far.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct GcInfo {
+    /// How many there were.
+    pub collections: u64,
+    /// Nanoseconds for which the threads stood still the last time, the longer of the two times if there were two.
+    pub last_pause_ns: u64,
+    /// The longest of these.
+    pub longest_pause_ns: u64,
+    /// Nanoseconds of all pauses together.
+    pub paused_ns: u64,
+    /// How many there were of which length; two of a collection count as two.
+    pub pauses: Pauses,
+    /// Bytes that were live at the last one.
+    pub live_bytes: usize,
+    /// Actors that were live at the last one.
+    pub live_actors: u64,
+    /// Bytes of blocks that all of them together found free.
+    pub reclaimed_bytes: u64,
+}
+
+/// A machine's collections.
+pub(crate) struct Gc {
+    phase: AtomicU8,
+    /// The number of the last one that has begun, and of the last one that is over.
+    begun: AtomicU64,
+    over: AtomicU64,
+    info: Mutex<GcInfo>,
+    pub(crate) work: Arc<MarkingWork>,
+    pub(crate) garbage: Garbage,
+    /// How many threads of the system run at once.
+    pub(crate) cores: usize,
+}
+
+impl Gc {
+    pub(crate) fn new(program: Arc<Program>) -> Gc {
+        Gc {
+            phase: AtomicU8::new(Phase::None as u8),
+            begun: AtomicU64::new(0),
+            over: AtomicU64::new(0),
+            info: Mutex::default(),
+            work: Arc::new(MarkingWork::new(program)),
+            garbage: Garbage::default(),
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        }
+    }
+
+    /// A thread sees the beginning and the end of marking exactly, because it stands still then.
+    #[inline(always)]
+    pub(crate) fn phase(&self) -> Phase {
+        // Relaxed: ordered by the stop; the end of clearing is a hint.
+        match self.phase.load(Relaxed) {
+            0 => Phase::None,
+            1 => Phase::Marking,
+            _ => Phase::Clearing,
+        }
+    }
+
+    pub(crate) fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Relaxed);
+    }
+
+    /// The number of the first collection that begins from now on.
+    pub(crate) fn next(&self) -> u64 {
+        self.begun() + 1
+    }
+
+    /// The number of the last one that has begun.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.load(SeqCst)
+    }
+
+    /// That one begins.
+    pub(crate) fn begin(&self, number: u64) {
+        self.begun.store(number, SeqCst);
+    }
+
+    /// Everything that the one of that number has found dead is cleared away.
+    pub(crate) fn finish(&self, number: u64) {
+        self.over.fetch_max(number, SeqCst);
+        self.set_phase(Phase::None);
+    }
+
+    /// Whether that one is over.
+    pub(crate) fn is_over(&self, number: u64) -> bool {
+        self.over.load(SeqCst) >= number
+    }
+
+    /// What they have done so far.
+    pub(crate) fn info(&self) -> MutexGuard<'_, GcInfo> {
+        self.info.lock()
+    }
+}

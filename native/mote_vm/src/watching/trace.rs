@@ -1,0 +1,115 @@
+//! Traces: turns shown one by one to somebody outside, as many as were asked for.
+//!
+//! Invariants:
+//! 1. A witness is shown `limit` turns at most, whatever the number of threads; what matches beyond them is counted.
+use super::shown_turn::TurnSeen;
+use crate::base::atom::Atom;
+use crate::code::program::BehaviourCode;
+use crate::turns::queue::Event;
+use crate::values::foreign::Carrier;
+use crate::values::handles::{Held, Key};
+use crate::values::term::Term;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Somebody who is shown turns. Called on dispatch threads: must not block.
+pub trait Witness: Send + Sync + 'static {
+    /// Whether a turn with this message is of interest.
+    fn wants(&self, message: Term<'_>) -> bool;
+    /// The turn of that number, from 1, when it is known how it ends and before anything of it can be seen elsewhere;
+    /// `false` when nobody is there any more.
+    fn turn(&self, machine: &dyn Carrier, number: u64, turn: &TurnSeen<'_>) -> bool;
+    /// That was the last one that is shown.
+    fn limit(&self);
+}
+
+/// Which turns are of interest. A field that is `None` matches every turn.
+#[derive(Default)]
+pub struct Filter {
+    /// The module of the behaviour.
+    pub module: Option<Atom>,
+    /// Its name.
+    pub behaviour: Option<Atom>,
+    /// The actor, which is held as long as the trace goes on.
+    pub actor: Option<Held>,
+    /// The sponsor whose thread runs the turn.
+    pub sponsor: Option<Atom>,
+}
+
+/// One trace: which turns it wants, how many more, and whom it tells.
+pub(crate) struct Trace {
+    pub(crate) number: u64,
+    filter: Filter,
+    witness: Box<dyn Witness>,
+    limit: u64,
+    seen: AtomicU64,
+}
+
+/// What a trace has shown and what it has not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Traced {
+    /// Turns shown.
+    pub shown: u64,
+    /// Turns that would have been of interest beyond the limit.
+    pub dropped: u64,
+}
+
+impl Trace {
+    pub(crate) fn new(number: u64, filter: Filter, limit: u64, witness: Box<dyn Witness>) -> Trace {
+        Trace {
+            number,
+            filter,
+            witness,
+            limit,
+            seen: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the turn that is about to run is of interest.
+    pub(crate) fn wants(&self, event: Event, behaviour: &BehaviourCode, sponsor: Atom) -> bool {
+        let Filter {
+            module,
+            behaviour: name,
+            actor,
+            sponsor: wanted,
+        } = &self.filter;
+        module.is_none_or(|module| module == behaviour.module)
+            && name.is_none_or(|name| name == behaviour.name)
+            && wanted.is_none_or(|wanted| wanted == sponsor)
+            && actor.as_ref().is_none_or(|held| held.actor == event.target)
+            && self.witness.wants(Term::new(event.message))
+    }
+
+    /// The number of one more turn, if it is to be shown.
+    pub(crate) fn next(&self) -> Option<u64> {
+        // Relaxed: numbers are unique, and guard nothing.
+        let number = self.seen.fetch_add(1, Relaxed) + 1;
+        (number <= self.limit).then_some(number)
+    }
+
+    /// Whether the witness is still there.
+    pub(crate) fn show(&self, machine: &dyn Carrier, number: u64, turn: &TurnSeen<'_>) -> bool {
+        let there = self.witness.turn(machine, number, turn);
+        if there && number == self.limit {
+            self.witness.limit();
+        }
+        there
+    }
+
+    /// What it has shown so far, and what it has not.
+    pub(crate) fn traced(&self) -> Traced {
+        let seen = self.seen.load(Relaxed);
+        let shown = seen.min(self.limit);
+        let dropped = seen - shown;
+        Traced { shown, dropped }
+    }
+}
+
+/// The key of an actor as a filter.
+impl Filter {
+    /// Only turns of this actor; `false` when the handle is none of that machine's.
+    #[must_use]
+    pub fn of_actor(&mut self, machine: &dyn Carrier, key: Key) -> bool {
+        self.actor = machine.hold(key);
+        self.actor.is_some()
+    }
+}
