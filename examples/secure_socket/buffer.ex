@@ -39,7 +39,8 @@ defmodule SecureSocket.Buffer do
 
   defp split(bytes, n), do: {binary_part(bytes, 0, n), binary_part(bytes, n, byte_size(bytes) - n)}
 
-  defp reason(:closed, _idle), do: :closed
+  # `:einval`: a socket whose port ended between two steps of `:gen_tcp.recv/3`, as when the process that owns it is killed.
+  defp reason(why, _idle) when why in [:closed, :einval], do: :closed
   defp reason(:timeout, idle), do: {:silent, idle}
   defp reason(posix, _idle), do: {:tcp, posix}
 end

@@ -111,7 +111,7 @@ defmodule SecureSocket.Driver do
   end
 
   defp written(:ok, _idle), do: :written
-  defp written({:error, :closed}, _idle), do: {:unwritten, :closed}
+  defp written({:error, why}, _idle) when why in [:closed, :einval], do: {:unwritten, :closed}
   defp written({:error, :timeout}, idle), do: {:unwritten, {:stuck, idle}}
   defp written({:error, posix}, _idle), do: {:unwritten, {:tcp, posix}}
 end

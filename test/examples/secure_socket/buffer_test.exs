@@ -86,7 +86,12 @@ defmodule SecureSocket.BufferTest do
   end
 
   test "says how much came when no more does, and why" do
-    for {what, why} <- [closed: :closed, timeout: {:silent, @idle}, etimedout: {:tcp, :etimedout}] do
+    for {what, why} <- [
+          closed: :closed,
+          timeout: {:silent, @idle},
+          einval: :closed,
+          etimedout: {:tcp, :etimedout}
+        ] do
       come(["ab", "c"])
       ends(what)
       assert Buffer.take(@line, "", 5) == {:failed, 3, why}
