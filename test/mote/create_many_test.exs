@@ -61,8 +61,7 @@ defmodule Mote.CreateManyTest do
 
   test "actors that nobody refers to any more are collected", %{machine: machine} do
     Mote.create_many(machine, Actors.keeper(1), 5_000)
-    :erlang.garbage_collect()
-    Mote.gc(machine)
+    Mote.Eventually.collect(machine, 0)
     assert Mote.info(machine).gc.live_actors < 5_000
   end
 
@@ -71,8 +70,7 @@ defmodule Mote.CreateManyTest do
     behaviours = for n <- 1..100, do: Actors.keeper(List.duplicate(n, 100_000))
     error = assert_raise Error, fn -> Mote.create_many(machine, behaviours) end
     assert error.reason == :no_memory
-    :erlang.garbage_collect()
-    Mote.gc(machine)
+    Mote.Eventually.collect(machine, 0)
     assert [_] = Mote.create_many(machine, [Actors.keeper(1)])
   end
 
