@@ -40,7 +40,7 @@ defmodule Mote.HeldTest do
       swap.(most, 4 * @megabyte)
       assert at_rest(machine) in (before + 4 * @megabyte)..(before + 7 * @megabyte)
       swap.(most, 10_000)
-      assert at_rest(machine) < before + 3 * @megabyte
+      assert eventually(fn -> at_rest(machine) < before + 3 * @megabyte end)
       assert Mote.ask!(keeper, :get) == part(most, 10_000)
     end
 
@@ -115,7 +115,7 @@ defmodule Mote.HeldTest do
       assert {:error, %Mote.Error{reason: :no_memory}} = captured.(80 * @megabyte)
       assert byte_size(Mote.ask!(keeper, :get).()) == 100
       assert {:ok, _} = Mote.ask(keeper, {:swap, nil})
-      assert at_rest(machine) <= before + 2 * @megabyte
+      assert eventually(fn -> at_rest(machine) <= before + 2 * @megabyte end)
     end
   end
 
@@ -142,7 +142,8 @@ defmodule Mote.HeldTest do
         held = at_rest(machine) - before
         assert held >= least, "#{inspect(one.(1))}: #{held}"
         Mote.ask!(keeper, {:swap, nil})
-        assert at_rest(machine) == before
+        # A machine lets go of what the node has collected a moment later.
+        assert eventually(fn -> at_rest(machine) == before end)
       end
     end
 
@@ -153,7 +154,7 @@ defmodule Mote.HeldTest do
       for _ <- 1..10_000, do: Mote.Ask.ignore(Mote.async(silent, :keep))
       assert at_rest(machine) >= before + 10_000 * 400
       Mote.send(silent, :let_go)
-      assert at_rest(machine) == before
+      assert eventually(fn -> at_rest(machine) == before end)
       assert Mote.info(silent).behaviour == Holders.silent([])
     end
   end
