@@ -9,7 +9,7 @@ defmodule Mote.Behaviour.Elixir.Match do
   alias Mote.Behaviour.{AST, Primitives}
   alias Mote.Behaviour.Elixir.Forms
 
-  @doc "`pattern = value` that aborts when it does not match; binds for what follows."
+  @doc "`pattern = value` that aborts when it does not match; binds for what follows. `fail` says in which form the code is, too."
   def match(pattern, value, fail, l) do
     {native, tests, _} = loosen(pattern, 0)
     whole = {:whole, [generated: true], __MODULE__}
@@ -30,7 +30,19 @@ defmodule Mote.Behaviour.Elixir.Match do
   end
 
   @doc "A case over clauses, whose bodies are code; `fail` says what happens when none fits."
-  def clauses(clauses, value, fail, l) do
+  # What is in a tuple that nobody has made yet is matched without it.
+  def clauses(clauses, {:{}, _, parts} = tuple, fail, l) do
+    if Enum.all?(parts, &plain?/1),
+      do: chain(clauses, tuple, fail, l),
+      else: chosen(clauses, tuple, fail, l)
+  end
+
+  def clauses(clauses, value, fail, l), do: chosen(clauses, value, fail, l)
+
+  defp plain?({name, meta, context}) when is_atom(name) and is_atom(context), do: is_list(meta)
+  defp plain?(part), do: is_atom(part) or is_number(part)
+
+  defp chosen(clauses, value, fail, l) do
     subject = {:subject, [generated: true, counter: Forms.unique()], __MODULE__}
 
     quote generated: true, line: l do
@@ -40,18 +52,18 @@ defmodule Mote.Behaviour.Elixir.Match do
   end
 
   defp chain(clauses, subject, fail, l) do
-    clauses = Enum.map(clauses, &prepare/1)
+    clauses = Enum.map(clauses, &prepare(&1, elem(fail, 0)))
 
     case Enum.split_while(clauses, &(&1.tests == [] and &1.guard == nil)) do
       {native, []} ->
-        all = Enum.map(native, &arrow(&1, &1.body)) ++ [otherwise(failure(fail, subject, l), l)]
+        all = Enum.flat_map(native, &arrows(&1, fail)) ++ [otherwise(failure(fail, subject, l), l)]
         {:case, Forms.generated(l), [subject, [do: all]]}
 
       {native, [loose | rest]} ->
         next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
         go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
         body = tested(loose.tests, guarded(loose.guard, loose.body, go_on), go_on)
-        all = Enum.map(native, &arrow(&1, &1.body)) ++ [arrow(loose, body), otherwise(go_on, l)]
+        all = Enum.flat_map(native, &arrows(&1, fail)) ++ [arrow(loose, body), otherwise(go_on, l)]
 
         quote generated: true, line: l do
           unquote(next) = fn -> unquote(chain_rest(rest, subject, fail, l)) end
@@ -64,9 +76,9 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp chain_rest(rest, subject, fail, l), do: chain(Enum.map(rest, & &1.clause), subject, fail, l)
 
   # A clause as a native pattern, native guards, and what is left to test.
-  defp prepare({:clause, l, pattern, guards, body} = clause) do
+  defp prepare({:clause, l, pattern, guards, body} = clause, form) do
     {native, tests, _} = loosen(pattern, 0)
-    native_guards = Enum.all?(guards, &native?/1)
+    native_guards = Enum.all?(guards, &native?(&1, form))
 
     %{
       clause: clause,
@@ -75,9 +87,16 @@ defmodule Mote.Behaviour.Elixir.Match do
       tests: tests,
       when: if(native_guards, do: Enum.map(guards, &native_guard/1), else: []),
       guard: if(native_guards, do: nil, else: guards),
+      doubts: if(native_guards, do: Enum.flat_map(guards, &doubts(&1, form)), else: []),
       body: body
     }
   end
+
+  # Where the order of two terms may not be Elixir's, the function is called in its other form.
+  defp arrows(%{doubts: []} = c, _fail), do: [arrow(c, c.body)]
+
+  defp arrows(c, {{:direct, otherwise}, _}),
+    do: [arrow(%{c | when: c.doubts}, otherwise), arrow(c, c.body)]
 
   defp arrow(%{when: []} = c, body), do: {:->, Forms.generated(c.line), [[c.pattern], body]}
 
@@ -88,17 +107,15 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   defp otherwise(body, l), do: {:->, Forms.generated(l), [[{:_, Forms.generated(l), nil}], body]}
 
-  defp failure(:ignore, _, _), do: :ignored
+  defp failure({_, :ignore}, _, _), do: :ignored
+  defp failure({form, fail}, subject, l), do: Forms.abort(form, reason(fail, subject), l)
 
-  defp failure(:function_clause, _, l),
-    do: Forms.remote(Mote.Turn.Stage, :abort, [:function_clause], l)
+  defp reason(:function_clause, _), do: :function_clause
 
-  defp failure({:raised, where}, subject, l) do
-    reason = {:{}, [], [:raised, Forms.literal(where), {:{}, [], [subject]}]}
-    Forms.remote(Mote.Turn.Stage, :abort, [reason], l)
-  end
+  defp reason({:raised, where}, subject),
+    do: {:{}, [], [:raised, Forms.literal(where), {:{}, [], [subject]}]}
 
-  defp failure(reason, subject, l), do: Forms.remote(Mote.Turn.Stage, :abort, [{reason, subject}], l)
+  defp reason(reason, subject), do: {reason, subject}
 
   defp tested([], yes, _), do: yes
 
@@ -237,17 +254,48 @@ defmodule Mote.Behaviour.Elixir.Match do
   # -- guards --------------------------------------------------------------------------------------------------
 
   @native_partial [:hd, :tl, :tuple_size, :not]
+  # In functions that plain Elixir calls.
+  @calculated [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
+                [:round, :trunc, :floor, :ceil, :length, :byte_size, :elem]
+  @equal [:eq, :ne, :same, :differ]
+  @ordered [:lt, :le, :gt, :ge]
 
-  defp native?({tag, _, _} = e) when tag in [:lit, :var], do: not Forms.negative_zero?(value(e))
-  defp native?({tag, _, a, b}) when tag in [:and, :or], do: native?(a) and native?(b)
+  defp native?({tag, _, _} = e, _) when tag in [:lit, :var], do: not Forms.negative_zero?(value(e))
+  defp native?({tag, _, a, b}, form) when tag in [:and, :or], do: native?(a, form) and native?(b, form)
 
-  defp native?({:ordered, l, primitive, es}), do: native?({:op, l, primitive, es})
+  defp native?({:ordered, l, primitive, es}, form), do: native?({:op, l, primitive, es}, form)
 
-  defp native?({:op, _, primitive, es}) do
-    (Forms.native(primitive, es) != nil or primitive in @native_partial) and Enum.all?(es, &native?/1)
+  defp native?({:op, _, primitive, es}, form) do
+    (Forms.native(primitive, es) != nil or primitive in @native_partial or elixir?(primitive, form)) and
+      Enum.all?(es, &native?(&1, form))
   end
 
-  defp native?(_), do: false
+  defp native?(_, _), do: false
+
+  defp elixir?(_primitive, :staged), do: false
+  defp elixir?(primitive, :direct), do: primitive in @calculated or primitive in @equal
+  defp elixir?(primitive, {:direct, _}), do: elixir?(primitive, :direct) or primitive in @ordered
+
+  # When the order of two operands is in doubt: both have parts, in which there may be addresses.
+  defp doubts({tag, _, a, b}, form) when tag in [:and, :or], do: doubts(a, form) ++ doubts(b, form)
+
+  defp doubts({tag, _, primitive, [a, b]}, {:direct, _})
+       when tag in [:op, :ordered] and primitive in @ordered do
+    if Forms.native(primitive, [a, b]) == nil and not number?(a) and not number?(b),
+      do: [all([has_parts(native_guard(a)), has_parts(native_guard(b))], :andalso)],
+      else: []
+  end
+
+  defp doubts(_, _), do: []
+
+  defp number?({:op, _, primitive, _}), do: Primitives.number?(primitive)
+  defp number?(_), do: false
+
+  defp has_parts(value) do
+    all(for(test <- [:is_tuple, :is_list, :is_map], do: Forms.remote(:erlang, test, [value], 0)), :orelse)
+  end
+
+  defp all(tests, operator), do: Enum.reduce(tests, &Forms.remote(:erlang, operator, [&2, &1], 0))
 
   defp value({:lit, _, value}), do: value
   defp value(_), do: nil
@@ -265,8 +313,15 @@ defmodule Mote.Behaviour.Elixir.Match do
     Forms.remote(:erlang, :andalso, [defined, native_guard({:op, l, primitive, es})], l)
   end
 
-  defp native_guard({:op, l, primitive, es}),
-    do: Forms.remote(:erlang, Forms.native(primitive, es) || primitive, Enum.map(es, &native_guard/1), l)
+  defp native_guard({:op, l, :elem, [tuple, index]}) do
+    index = Forms.remote(:erlang, :+, [native_guard(index), 1], l)
+    Forms.remote(:erlang, :element, [index, native_guard(tuple)], l)
+  end
+
+  defp native_guard({:op, l, primitive, es}) do
+    name = Forms.native(primitive, es) || Forms.erlang(primitive) || primitive
+    Forms.remote(:erlang, name, Enum.map(es, &native_guard/1), l)
+  end
 
   defp native_guard(e), do: Forms.simple(e)
 
