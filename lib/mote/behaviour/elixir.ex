@@ -8,12 +8,13 @@ defmodule Mote.Behaviour.Elixir do
   # called for is looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Beam, Code, Delegate, Flow, IR}
+  alias Mote.Behaviour.{AST, Beam, Code, Delegate, Failures, Flow, IR}
   alias Mote.Behaviour.Elixir.{Direct, Expressions, Forms}
 
   @doc "The code to be put at the end of the module."
-  @spec unit(map, [map], [module], {binary, non_neg_integer, binary}, Macro.Env.t()) :: Macro.t()
-  def unit(unit, delegates, required, {binary, hash, lines}, env) do
+  @spec unit(map, [map], [module], {binary, non_neg_integer, binary}, Failures.mode(), Macro.Env.t()) ::
+          Macro.t()
+  def unit(unit, delegates, required, {binary, hash, lines}, mode, env) do
     {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
     public = Enum.filter(functions, & &1.public)
     effects = Enum.filter(functions, &(&1.kind == :effect))
@@ -28,9 +29,10 @@ defmodule Mote.Behaviour.Elixir do
     references = Enum.sort_by(references, &elem(&1, 2))
 
     hidden =
-      for {:function, {module, name, arity}, _, _} <- references,
+      for {:function, {module, written, arity}, _, _} <- references,
+          name <- [written, Code.hidden(written)],
           uniq: true,
-          do: {module, Code.hidden(name), arity}
+          do: {module, name, arity}
 
     quote generated: true do
       unquote_splicing(for module <- required, do: quote(do: require(unquote(module))))
@@ -39,7 +41,7 @@ defmodule Mote.Behaviour.Elixir do
 
       unquote_splicing(Enum.map(actors, &constructor(&1, unit.module, hash)))
       unquote_splicing(Delegate.functions(delegates))
-      unquote_splicing(unit |> Direct.codes(env) |> Enum.map(&direct/1))
+      unquote_splicing(unit |> Direct.codes(env) |> Enum.map(&direct(&1, mode)))
       unquote_splicing(for code <- effects, code.public, do: effect(code))
       unquote_splicing(Enum.map(functions, &function/1))
       unquote_splicing(for code <- effects, not code.public, name(code) in unit.named, do: named(code))
@@ -147,7 +149,7 @@ defmodule Mote.Behaviour.Elixir do
   end
 
   # A function as plain Elixir calls it.
-  defp direct({staged, %Code{} = code}) do
+  defp direct({staged, %Code{} = code}, mode) do
     head = {code.name, [line: code.line, generated: true], Enum.map(code.params, &Forms.variable/1)}
     default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
     definer = if code.public, do: :def, else: :defp
@@ -155,7 +157,7 @@ defmodule Mote.Behaviour.Elixir do
     quote generated: true, line: code.line do
       unquote(if code.public, do: quote(do: @doc(unquote(doc(code, default)))))
 
-      unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: Direct.body(code, staged)]]})
+      unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: Direct.body(code, staged, mode)]]})
     end
   end
 

@@ -69,8 +69,8 @@ defmodule Mote.Behaviour.Elixir.Direct do
   defp renamed(node, names), do: AST.map_children(node, &renamed(&1, names))
 
   @doc "The body of a function, which is in its other form under that name."
-  @spec body(Code.t(), atom) :: Macro.t()
-  def body(%Code{body: {:case, l, e, clauses, fail}} = code, staged) do
+  @spec body(Code.t(), atom, Mote.Behaviour.Failures.mode()) :: Macro.t()
+  def body(%Code{body: {:case, l, e, clauses, fail}} = code, staged, :abort) do
     params = Enum.map(code.params, &Forms.variable/1)
 
     otherwise =
@@ -83,7 +83,8 @@ defmodule Mote.Behaviour.Elixir.Direct do
     |> Match.clauses(Expressions.expr(e, :direct), {{:direct, otherwise}, fail}, l)
   end
 
-  def body(code, _staged), do: Expressions.expr(code.body, :direct)
+  def body(code, _staged, :abort), do: Expressions.expr(code.body, :direct)
+  def body(code, _staged, :undefined), do: Expressions.expr(code.body, :undefined)
 
   @doc "A call of a function."
   @spec call({module | nil, atom, arity}, [Macro.t()], non_neg_integer) :: Macro.t()

@@ -3,13 +3,15 @@ defmodule Mote.Behaviour.Elixir.Expressions do
   #
   # `:staged` is what a turn runs: effects are staged with `Mote.Turn.Stage`, fuel is spent and depth counted exactly as the
   # machine does, and what fails aborts the turn. `:direct` is a `defpure` function that plain Elixir calls: nobody counts, calls
-  # are calls, arithmetic is Elixir's, and what fails raises (`Mote.Turn.Direct`). Values are the same in both.
+  # are calls, arithmetic is Elixir's, and what fails raises (`Mote.Turn.Direct`). `:undefined` is the same in a module in which
+  # what has no answer is `:undefined`. Values are the same in all of them, but for integers of more than 2^20 bits: those are no
+  # numbers in a machine, and are in Elixir.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Failures}
   alias Mote.Behaviour.Elixir.{Direct, Forms, Match}
 
-  @type form :: :staged | :direct
+  @type form :: :staged | :direct | :undefined
 
   @doc "The Elixir code of an expression."
   @spec expr(AST.expr(), form) :: Macro.t()
@@ -25,10 +27,8 @@ defmodule Mote.Behaviour.Elixir.Expressions do
     {:__block__, Forms.generated(), Enum.map(Enum.reject(init, &AST.simple?/1) ++ [last], &expr(&1, form))}
   end
 
-  def expr({:op, l, primitive, es}, :direct),
-    do: Direct.op(primitive, es, Enum.map(es, &expr(&1, :direct)), l)
-
   def expr({:op, l, primitive, es}, :staged), do: Forms.op(primitive, es, Enum.map(es, &expr(&1, :staged)), l)
+  def expr({:op, l, primitive, es}, form), do: Direct.op(primitive, es, Enum.map(es, &expr(&1, form)), l)
 
   def expr({:ordered, l, primitive, es}, form) do
     variables =
@@ -131,29 +131,29 @@ defmodule Mote.Behaviour.Elixir.Expressions do
 
   def expr({:abort, l, e}, form), do: Forms.abort(form, expr(e, form), l)
 
-  def expr({tag, l, function, es}, :direct) when tag in [:call, :tail_call],
-    do: Direct.call(function, Enum.map(es, &expr(&1, :direct)), l)
-
-  def expr({:placed, l, where, [{:call, _, function, es}]}, :direct) do
-    {before, args} = arguments(es, :direct, l)
-    called = told(Mote.Turn.Direct, where, args, Direct.call(function, args, l), l)
-    {:__block__, Forms.generated(l), before ++ [called]}
-  end
-
-  def expr({:call, l, function, es}, form) do
-    {before, args} = arguments(es, form, l)
+  def expr({:call, l, function, es}, :staged) do
+    {before, args} = arguments(es, :staged, l)
     {:__block__, Forms.generated(l), before ++ called(call(function, args, l), l)}
   end
 
-  def expr({:placed, l, where, [{:call, _, function, es}]}, form) do
-    {before, args} = arguments(es, form, l)
+  def expr({:placed, l, where, [{:call, _, function, es}]}, :staged) do
+    {before, args} = arguments(es, :staged, l)
     call = told(Mote.Turn.Stage, where, args, call(function, args, l), l)
     {:__block__, Forms.generated(l), before ++ called(call, l)}
   end
 
-  def expr({:tail_call, l, function, es}, form) do
-    {before, args} = arguments(es, form, l)
+  def expr({:tail_call, l, function, es}, :staged) do
+    {before, args} = arguments(es, :staged, l)
     {:__block__, Forms.generated(l), before ++ [stage(:tick, [], l), call(function, args, l)]}
+  end
+
+  def expr({tag, l, function, es}, form) when tag in [:call, :tail_call],
+    do: Direct.call(function, Enum.map(es, &expr(&1, form)), l)
+
+  def expr({:placed, l, where, [{:call, _, function, es}]}, form) do
+    {before, args} = arguments(es, form, l)
+    called = told(Mote.Turn.Direct, where, args, Direct.call(function, args, l), l)
+    {:__block__, Forms.generated(l), before ++ [called]}
   end
 
   def expr({:self, l}, :staged), do: stage(:me, [], l)

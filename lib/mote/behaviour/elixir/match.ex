@@ -273,6 +273,7 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp native?(_, _), do: false
 
   defp elixir?(_primitive, :staged), do: false
+  defp elixir?(primitive, :undefined), do: primitive in @equal
   defp elixir?(primitive, :direct), do: primitive in @calculated or primitive in @equal
   defp elixir?(primitive, {:direct, _}), do: elixir?(primitive, :direct) or primitive in @ordered
 
