@@ -55,9 +55,10 @@ defmodule Mote.Turn.Direct do
     end
   end
 
-  # The code of a function has a name of its own, beside that of the function that plain Elixir calls.
+  # Functions have other names as well, those that turns call above all.
   defp written(name) do
     case Atom.to_string(name) do
+      "mote direct " <> name -> String.to_atom(name)
       "mote " <> name -> String.to_atom(name)
       _ -> name
     end

@@ -42,8 +42,8 @@ defmodule Mote.Behaviour.Elixir.Direct do
     end
   end
 
-  defp private({name, arity} = key, taken, env) do
-    if key in taken or Module.defines?(env.module, key), do: :"mote direct #{name}/#{arity}", else: name
+  defp private({name, _arity} = key, taken, env) do
+    if key in taken or Module.defines?(env.module, key), do: :"mote direct #{name}", else: name
   end
 
   defp reached([], _functions, called), do: called

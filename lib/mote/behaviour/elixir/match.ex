@@ -6,8 +6,11 @@ defmodule Mote.Behaviour.Elixir.Match do
   # integers have no bounds) becomes a test in the clause, and the clauses behind it a function that is called when it fails.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Primitives}
-  alias Mote.Behaviour.Elixir.Forms
+  alias Mote.Behaviour.AST
+  alias Mote.Behaviour.Elixir.{Forms, Guards}
+
+  @typedoc "The form of the code; `:direct` with the code for what the BEAM may order in another way."
+  @type form :: Mote.Behaviour.Elixir.Expressions.form() | {:direct, Macro.t()}
 
   @doc "`pattern = value` that aborts when it does not match; binds for what follows. `fail` says in which form the code is, too."
   def match(pattern, value, fail, l) do
@@ -62,7 +65,7 @@ defmodule Mote.Behaviour.Elixir.Match do
       {native, [loose | rest]} ->
         next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
         go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
-        body = tested(loose.tests, guarded(loose.guard, loose.body, go_on), go_on)
+        body = tested(loose.tests, Guards.tested(loose.guard, loose.body, go_on), go_on)
         all = Enum.flat_map(native, &arrows(&1, fail)) ++ [arrow(loose, body), otherwise(go_on, l)]
 
         quote generated: true, line: l do
@@ -78,16 +81,16 @@ defmodule Mote.Behaviour.Elixir.Match do
   # A clause as a native pattern, native guards, and what is left to test.
   defp prepare({:clause, l, pattern, guards, body} = clause, form) do
     {native, tests, _} = loosen(pattern, 0)
-    native_guards = Enum.all?(guards, &native?(&1, form))
+    native_guards = Enum.all?(guards, &Guards.native?(&1, form))
 
     %{
       clause: clause,
       line: l,
       pattern: native,
       tests: tests,
-      when: if(native_guards, do: Enum.map(guards, &native_guard/1), else: []),
+      when: if(native_guards, do: Enum.map(guards, &Guards.code/1), else: []),
       guard: if(native_guards, do: nil, else: guards),
-      doubts: if(native_guards, do: Enum.flat_map(guards, &doubts(&1, form)), else: []),
+      doubts: if(native_guards, do: Enum.flat_map(guards, &Guards.doubts(&1, form)), else: []),
       body: body
     }
   end
@@ -249,161 +252,5 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp equal(to, n) do
     variable = {:"part#{n}", [generated: true], __MODULE__}
     {variable, [{variable, to}], n + 1}
-  end
-
-  # -- guards --------------------------------------------------------------------------------------------------
-
-  @native_partial [:hd, :tl, :tuple_size, :not]
-  # In functions that plain Elixir calls.
-  @calculated [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
-                [:round, :trunc, :floor, :ceil, :length, :byte_size, :elem]
-  @equal [:eq, :ne, :same, :differ]
-  @ordered [:lt, :le, :gt, :ge]
-
-  defp native?({tag, _, _} = e, _) when tag in [:lit, :var], do: not Forms.negative_zero?(value(e))
-  defp native?({tag, _, a, b}, form) when tag in [:and, :or], do: native?(a, form) and native?(b, form)
-
-  defp native?({:ordered, l, primitive, es}, form), do: native?({:op, l, primitive, es}, form)
-
-  defp native?({:op, _, primitive, es}, form) do
-    (Forms.native(primitive, es) != nil or primitive in @native_partial or elixir?(primitive, form)) and
-      Enum.all?(es, &native?(&1, form))
-  end
-
-  defp native?(_, _), do: false
-
-  defp elixir?(_primitive, :staged), do: false
-  defp elixir?(primitive, :undefined), do: primitive in @equal
-  defp elixir?(primitive, :direct), do: primitive in @calculated or primitive in @equal
-  defp elixir?(primitive, {:direct, _}), do: elixir?(primitive, :direct) or primitive in @ordered
-
-  # When the order of two operands is in doubt: both have parts, in which there may be addresses.
-  defp doubts({tag, _, a, b}, form) when tag in [:and, :or], do: doubts(a, form) ++ doubts(b, form)
-
-  defp doubts({tag, _, primitive, [a, b]}, {:direct, _})
-       when tag in [:op, :ordered] and primitive in @ordered do
-    if Forms.native(primitive, [a, b]) == nil and not number?(a) and not number?(b),
-      do: [all([has_parts(native_guard(a)), has_parts(native_guard(b))], :andalso)],
-      else: []
-  end
-
-  defp doubts(_, _), do: []
-
-  defp number?({:op, _, primitive, _}), do: Primitives.number?(primitive)
-  defp number?(_), do: false
-
-  defp has_parts(value) do
-    all(for(test <- [:is_tuple, :is_list, :is_map], do: Forms.remote(:erlang, test, [value], 0)), :orelse)
-  end
-
-  defp all(tests, operator), do: Enum.reduce(tests, &Forms.remote(:erlang, operator, [&2, &1], 0))
-
-  defp value({:lit, _, value}), do: value
-  defp value(_), do: nil
-
-  defp native_guard({:and, l, a, b}),
-    do: Forms.remote(:erlang, :andalso, [native_guard(a), native_guard(b)], l)
-
-  defp native_guard({:or, l, a, b}),
-    do: Forms.remote(:erlang, :orelse, [native_guard(a), native_guard(b)], l)
-
-  # There is no `hd([])`: so the guard fails, also behind a `not`.
-  defp native_guard({:ordered, l, primitive, es}) do
-    defined = Forms.defined(es, Enum.map(es, &native_guard/1))
-    defined = Forms.remote(:erlang, :orelse, [defined, Forms.remote(:erlang, :hd, [[]], l)], l)
-    Forms.remote(:erlang, :andalso, [defined, native_guard({:op, l, primitive, es})], l)
-  end
-
-  defp native_guard({:op, l, :elem, [tuple, index]}) do
-    index = Forms.remote(:erlang, :+, [native_guard(index), 1], l)
-    Forms.remote(:erlang, :element, [index, native_guard(tuple)], l)
-  end
-
-  defp native_guard({:op, l, primitive, es}) do
-    name = Forms.native(primitive, es) || Forms.erlang(primitive) || primitive
-    Forms.remote(:erlang, name, Enum.map(es, &native_guard/1), l)
-  end
-
-  defp native_guard(e), do: Forms.simple(e)
-
-  defp guarded(nil, yes, _), do: yes
-
-  defp guarded(guards, yes, no) do
-    tests =
-      for guard <- guards do
-        quote generated: true, do: unquote(answer(guard)) === {:ok, true}
-      end
-
-    [first | others] = tests
-    any = Enum.reduce(others, first, &Forms.remote(:erlang, :orelse, [&2, &1], 0))
-
-    quote generated: true do
-      case unquote(any) do
-        true -> unquote(yes)
-        _ -> unquote(no)
-      end
-    end
-  end
-
-  # A guard as an expression whose value is {:ok, value} or :none.
-  defp answer({:and, _, a, b}) do
-    quote generated: true do
-      case unquote(answer(a)) do
-        {:ok, true} -> unquote(answer(b))
-        {:ok, false} -> {:ok, false}
-        _ -> :none
-      end
-    end
-  end
-
-  defp answer({:or, _, a, b}) do
-    quote generated: true do
-      case unquote(answer(a)) do
-        {:ok, false} -> unquote(answer(b))
-        {:ok, true} -> {:ok, true}
-        _ -> :none
-      end
-    end
-  end
-
-  defp answer({:op, l, primitive, es}) do
-    if Primitives.always?(primitive) and Enum.all?(es, &AST.simple?/1) do
-      {:ok, Forms.op(primitive, es, Enum.map(es, &Forms.simple/1), l)}
-    else
-      with_answers(es, &Forms.remote(Mote.Total, :answer, [primitive, &1], l))
-    end
-  end
-
-  defp answer({:ordered, _, primitive, es}) do
-    with_answers(es, fn args ->
-      quote generated: true do
-        case unquote(Forms.defined(es, args)) do
-          true -> Mote.Total.answer(unquote(primitive), unquote(args))
-          _ -> :none
-        end
-      end
-    end)
-  end
-
-  defp answer({:tuple, _, es}), do: with_answers(es, &{:ok, {:{}, [], &1}})
-  defp answer({:cons, _, h, t}), do: with_answers([h, t], fn [h, t] -> {:ok, [{:|, [], [h, t]}]} end)
-  defp answer(e), do: {:ok, Forms.simple(e)}
-
-  defp with_answers(es, make, done \\ [])
-  defp with_answers([], make, done), do: make.(Enum.reverse(done))
-
-  defp with_answers([e | es], make, done) do
-    if AST.simple?(e) do
-      with_answers(es, make, [Forms.simple(e) | done])
-    else
-      value = {:value, [generated: true, counter: Forms.unique()], __MODULE__}
-
-      quote generated: true do
-        case unquote(answer(e)) do
-          {:ok, unquote(value)} -> unquote(with_answers(es, make, [value | done]))
-          _ -> :none
-        end
-      end
-    end
   end
 end
