@@ -10,7 +10,7 @@ defmodule Mote.Behaviour.Elixir.Direct do
 
   # Elixir's own in all that they answer, and raise.
   @own [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
-         [:round, :trunc, :floor, :ceil, :not, :hd, :tl, :tuple_size, :byte_size]
+         [:round, :trunc, :floor, :ceil, :not, :hd, :tl, :tuple_size]
   @equal [:eq, :ne, :same, :differ]
   # Elixir's own for numbers; and for integers of the usual size, since these need not raise.
   @ordered [:lt, :le, :gt, :ge, :max, :min]

@@ -9,7 +9,7 @@ defmodule Mote.Behaviour.Elixir.Guards do
   @native_partial [:hd, :tl, :tuple_size, :not]
   # In functions that plain Elixir calls.
   @calculated [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
-                [:round, :trunc, :floor, :ceil, :length, :byte_size, :elem]
+                [:round, :trunc, :floor, :ceil, :length, :elem]
   @equal [:eq, :ne, :same, :differ]
   @ordered [:lt, :le, :gt, :ge]
 
