@@ -4,9 +4,9 @@ defmodule Mote.Abort do
 
   Inside a behaviour an abort ends the turn without footprints. Outside of a turn there is nothing to undo, so
   the caller gets this exception. `reason` is the one that a turn would report: `{:abort, value}` for
-  `abort(value)`, `:fuel`, `:stack` or `:undefined_function`; in a module with `errors: :undefined` also `{:badmatch, value}`,
-  `{:case_clause, value}`, `:cond_clause` or `:function_clause`. Elsewhere a failed match and an operation without an answer
-  (`1 + :a`) raise the exception of Elixir.
+  `abort(value)`; in a module with `errors: :undefined` also `{:badmatch, value}`, `{:case_clause, value}`, `:cond_clause` or
+  `:function_clause`. Elsewhere a failed match and an operation without an answer (`1 + :a`) raise the exception of Elixir.
+  Elixir calls such a function as any other: it has no fuel, and as much stack as there is memory.
   """
   defexception [:reason]
 

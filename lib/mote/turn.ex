@@ -21,7 +21,7 @@ defmodule Mote.Turn do
   """
 
   alias Mote.Total.{Term, Work}
-  alias Mote.Turn.Stage
+  alias Mote.Turn.{Direct, Stage}
 
   defstruct outcome: :commit,
             sends: [],
@@ -98,50 +98,9 @@ defmodule Mote.Turn do
     outer = Stage.open(%{})
 
     try do
-      guarded(fun, &failed/2)
+      guarded(fun, &Direct.failed/2)
     after
       Stage.close(outer)
-    end
-  end
-
-  defp failed({:raised, {module, line, _operation}, _arguments} = reason, stacktrace),
-    do: reraise(Mote.Raised.exception(reason), frames(stacktrace) |> from_line(module, line))
-
-  defp failed(reason, stacktrace), do: reraise(Mote.Abort, [reason: reason], frames(stacktrace))
-
-  # Without those of Mote where it failed and where it was called.
-  defp frames(stacktrace) do
-    for {module, name, arity, place} <- stacktrace,
-        not own?(module),
-        do: {module, written(name), arity, place}
-  end
-
-  # A function whose last operation fails has no frame any more. Its line is known, but not its name.
-  defp from_line([{module, _, _, place} | _] = stacktrace, module, line) do
-    if place[:line] == line, do: stacktrace, else: [line(module, line) | stacktrace]
-  end
-
-  defp from_line(stacktrace, module, line), do: [line(module, line) | stacktrace]
-
-  defp line(module, line) do
-    source = if Code.ensure_loaded?(module), do: module.module_info(:compile)[:source]
-    {module, :__MODULE__, 0, [file: Path.relative_to_cwd(source || "nofile") |> to_charlist(), line: line]}
-  end
-
-  defp own?(module) do
-    case Atom.to_string(module) do
-      "Elixir.Mote.Turn" <> _ -> true
-      "Elixir.Mote.Total" <> _ -> true
-      "Elixir.Mote.Prelude." <> _ -> true
-      _ -> false
-    end
-  end
-
-  # The code of a function has a name of its own, beside that of the function that plain Elixir calls.
-  defp written(name) do
-    case Atom.to_string(name) do
-      "mote " <> name -> String.to_atom(name)
-      _ -> name
     end
   end
 

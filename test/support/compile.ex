@@ -61,14 +61,18 @@ defmodule Mote.Compile do
   end
 
   @doc """
-  The value of an expression of the language, as plain Elixir and as IR; both must agree. What it comes to otherwise is
-  `{:aborted, reason}` or `{:raised, exception}`.
+  The value of an expression of the language, as a function of Elixir, as the plain Elixir of a turn, and as IR; all must agree.
+  What it comes to otherwise is `{:aborted, reason}` or `{:raised, exception}`.
   """
   def eval(expression, bindings \\ [], errors \\ :undefined) do
     params = bindings |> Keyword.keys() |> Enum.join(", ")
     module = module("defpure value(#{params}) do\n#{expression}\nend", "", errors)
     args = Keyword.values(bindings)
-    plain = outcome(fn -> apply(module, :value, args) end)
+    direct = outcome(fn -> apply(module, :value, args) end)
+
+    plain =
+      outcome(fn -> Mote.Turn.pure(fn -> apply(module, Mote.Behaviour.Code.hidden(:value), args) end) end)
+
     code = outcome(fn -> Mote.Interpret.call(module, :value, args) end)
     breaches = Mote.Disassemble.breaches(module)
     purge(module)
@@ -77,6 +81,7 @@ defmodule Mote.Compile do
       breaches != [] -> {:breaches, breaches}
       # The sign of a zero as well, whether the node tells the two apart or not.
       :erlang.term_to_binary(plain) != :erlang.term_to_binary(code) -> {:differ, plain, code}
+      :erlang.term_to_binary(plain) != :erlang.term_to_binary(direct) -> {:differ, plain, direct}
       true -> plain
     end
   end

@@ -165,6 +165,9 @@ defmodule Mote.Behaviour.AST do
       {:match, l, pattern, e} ->
         {:match, l, pattern, fun.(e)}
 
+      {:match, l, pattern, e, fail} ->
+        {:match, l, pattern, fun.(e), fail}
+
       {:case, l, e, clauses, fail} ->
         clauses =
           for {:clause, l, pattern, guards, body} <- clauses,

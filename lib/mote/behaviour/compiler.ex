@@ -147,7 +147,7 @@ defmodule Mote.Behaviour.Compiler do
     called = for code <- unit.codes, do: {code.name, code.arity}
 
     [
-      Plain.unit(unit, delegates, required, encoded),
+      Plain.unit(unit, delegates, required, encoded, mode, env),
       Plain.Specs.moved(own, called, env),
       Maps.literals(env)
     ]

@@ -9,13 +9,15 @@ defmodule Mote.Behaviour.Elixir do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Beam, Code, Delegate, Failures, Flow, IR}
-  alias Mote.Behaviour.Elixir.{Forms, Match}
+  alias Mote.Behaviour.Elixir.{Direct, Expressions, Forms}
 
   @doc "The code to be put at the end of the module."
-  @spec unit(map, [map], [module], {binary, non_neg_integer, binary}) :: Macro.t()
-  def unit(unit, delegates, required, {binary, hash, lines}) do
+  @spec unit(map, [map], [module], {binary, non_neg_integer, binary}, Failures.mode(), Macro.Env.t()) ::
+          Macro.t()
+  def unit(unit, delegates, required, {binary, hash, lines}, mode, env) do
     {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
     public = Enum.filter(functions, & &1.public)
+    effects = Enum.filter(functions, &(&1.kind == :effect))
     delegated = for %{delegate: {module, _, _}} when module != nil <- delegates, do: module
     imports = (delegated ++ Enum.flat_map(unit.codes, &modules(&1.body))) |> Enum.uniq() |> Enum.sort()
 
@@ -27,9 +29,10 @@ defmodule Mote.Behaviour.Elixir do
     references = Enum.sort_by(references, &elem(&1, 2))
 
     hidden =
-      for {:function, {module, name, arity}, _, _} <- references,
+      for {:function, {module, written, arity}, _, _} <- references,
+          name <- [written, Code.hidden(written)],
           uniq: true,
-          do: {module, Code.hidden(name), arity}
+          do: {module, name, arity}
 
     quote generated: true do
       unquote_splicing(for module <- required, do: quote(do: require(unquote(module))))
@@ -38,9 +41,10 @@ defmodule Mote.Behaviour.Elixir do
 
       unquote_splicing(Enum.map(actors, &constructor(&1, unit.module, hash)))
       unquote_splicing(Delegate.functions(delegates))
-      unquote_splicing(Enum.map(public, &public/1))
+      unquote_splicing(unit |> Direct.codes(env) |> Enum.map(&direct(&1, mode)))
+      unquote_splicing(for code <- effects, code.public, do: effect(code))
       unquote_splicing(Enum.map(functions, &function/1))
-      unquote_splicing(for code <- functions, not code.public, name(code) in unit.named, do: named(code))
+      unquote_splicing(for code <- effects, not code.public, name(code) in unit.named, do: named(code))
 
       @doc false
       unquote_splicing(Enum.map(actors, &turn/1))
@@ -144,9 +148,23 @@ defmodule Mote.Behaviour.Elixir do
     end
   end
 
-  defp public(%Code{} = code) do
-    params = Enum.map(code.params, &Forms.variable/1)
+  # A function as plain Elixir calls it.
+  defp direct({staged, %Code{} = code}, mode) do
+    head = {code.name, [line: code.line, generated: true], Enum.map(code.params, &Forms.variable/1)}
     default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
+    definer = if code.public, do: :def, else: :defp
+
+    quote generated: true, line: code.line do
+      unquote(if code.public, do: quote(do: @doc(unquote(doc(code, default)))))
+
+      unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: Direct.body(code, staged, mode)]]})
+    end
+  end
+
+  # One with effects has them only in a turn.
+  defp effect(%Code{} = code) do
+    params = Enum.map(code.params, &Forms.variable/1)
+    default = "The function `#{code.name}/#{code.arity}`, for behaviours."
 
     quote generated: true, line: code.line do
       @doc unquote(doc(code, default))
@@ -169,7 +187,10 @@ defmodule Mote.Behaviour.Elixir do
 
     quote generated: true, line: code.line do
       unquote(if code.public, do: quote(do: @doc(false)))
-      unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: expr(code.body)]]})
+
+      unquote(
+        {definer, [context: __MODULE__, import: Kernel], [head, [do: Expressions.expr(code.body, :staged)]]}
+      )
     end
   end
 
@@ -219,192 +240,8 @@ defmodule Mote.Behaviour.Elixir do
       for {:clause, l, pattern, guards, body} <- clauses,
           do: {:clause, l, pattern, guards, {:block, l, [body, {:lit, l, :commit}]}}
 
-    expr({:case, l, e, clauses, :ignore})
+    Expressions.expr({:case, l, e, clauses, :ignore}, :staged)
   end
-
-  # -- expressions ---------------------------------------------------------------------------------------------
-
-  @doc "The Elixir code of an expression."
-  @spec expr(AST.expr()) :: Macro.t()
-  def expr(node)
-
-  def expr({tag, _, _} = node) when tag in [:lit, :var], do: Forms.simple(node)
-  def expr({:tuple, _, es}), do: {:{}, Forms.generated(), Enum.map(es, &expr/1)}
-  def expr({:cons, _, h, t}), do: [{:|, Forms.generated(), [expr(h), expr(t)]}]
-
-  # Elixir would warn about values that nobody looks at.
-  def expr({:block, _, es}) do
-    {init, [last]} = Enum.split(es, -1)
-    {:__block__, Forms.generated(), Enum.map(Enum.reject(init, &AST.simple?/1) ++ [last], &expr/1)}
-  end
-
-  def expr({:op, l, primitive, es}), do: Forms.op(primitive, es, Enum.map(es, &expr/1), l)
-
-  def expr({:ordered, l, primitive, es}) do
-    variables =
-      for name <- [:left, :right], do: {name, [generated: true, counter: Forms.unique()], __MODULE__}
-
-    compared = Forms.op(primitive, Enum.map(es, &plain/1), variables, l)
-
-    quote generated: true, line: l do
-      case {unquote_splicing(Enum.map(es, &expr/1))} do
-        {unquote_splicing(variables)} when unquote(Forms.defined(es, variables)) -> unquote(compared)
-        _ -> :undefined
-      end
-    end
-  end
-
-  def expr({:holds, l, e}) do
-    quote generated: true, line: l do
-      case unquote(expr(e)) do
-        :undefined -> false
-        value -> value
-      end
-    end
-  end
-
-  def expr({:must, l, {_, _, operation} = where, es}),
-    do:
-      Forms.remote(
-        Mote.Total.Must,
-        Failures.primitive(operation),
-        [Macro.escape(where) | Enum.map(es, &expr/1)],
-        l
-      )
-
-  def expr({:and, l, a, b}) do
-    quote generated: true, line: l do
-      case unquote(expr(a)) do
-        true -> unquote(expr(b))
-        false -> false
-        _ -> :undefined
-      end
-    end
-  end
-
-  def expr({:or, l, a, b}) do
-    quote generated: true, line: l do
-      case unquote(expr(a)) do
-        true -> true
-        false -> unquote(expr(b))
-        _ -> :undefined
-      end
-    end
-  end
-
-  def expr({:both, l, a, b}) do
-    quote generated: true, line: l do
-      case unquote(expr(a)) do
-        falsy when falsy === false or falsy === nil -> falsy
-        _ -> unquote(expr(b))
-      end
-    end
-  end
-
-  def expr({:either, l, a, b}) do
-    quote generated: true, line: l do
-      case unquote(expr(a)) do
-        falsy when falsy === false or falsy === nil -> unquote(expr(b))
-        truthy -> truthy
-      end
-    end
-  end
-
-  def expr({:if, l, test, yes, no}) do
-    quote generated: true, line: l do
-      case unquote(expr(test)) do
-        falsy when falsy === false or falsy === nil -> unquote(expr(no))
-        _ -> unquote(expr(yes))
-      end
-    end
-  end
-
-  def expr({:cond, l, clauses}) do
-    clauses =
-      for {test, body} <- clauses do
-        {:->, Forms.generated(l), [[expr(test)], expr(body)]}
-      end
-
-    last = {:->, Forms.generated(l), [[true], expr({:abort, l, {:lit, l, :cond_clause}})]}
-    {:cond, Forms.generated(l), [[do: clauses ++ [last]]]}
-  end
-
-  def expr({:match, l, {:bind, _, v}, e}), do: {:=, Forms.generated(l), [Forms.variable(v), expr(e)]}
-  def expr({:match, l, pattern, e}), do: Match.match(pattern, expr(e), :badmatch, l)
-  def expr({:match, l, pattern, e, fail}), do: Match.match(pattern, expr(e), fail, l)
-
-  def expr({:case, l, e, clauses, fail}),
-    do: clauses |> Enum.map(&clause/1) |> Match.clauses(expr(e), fail, l)
-
-  def expr({:abort, l, e}), do: stage(:abort, [expr(e)], l)
-
-  def expr({:call, l, function, es}) do
-    {before, args} = arguments(es, l)
-    {:__block__, Forms.generated(l), before ++ called(call(function, args, l), l)}
-  end
-
-  def expr({:placed, l, where, [{:call, _, function, es}]}) do
-    {before, args} = arguments(es, l)
-    fun = {:fn, Forms.generated(l), [{:->, Forms.generated(l), [[], call(function, args, l)]}]}
-    call = stage(:told, [Macro.escape(where), {:{}, Forms.generated(l), args}, fun], l)
-    {:__block__, Forms.generated(l), before ++ called(call, l)}
-  end
-
-  def expr({:tail_call, l, function, es}) do
-    {before, args} = arguments(es, l)
-    {:__block__, Forms.generated(l), before ++ [stage(:tick, [], l), call(function, args, l)]}
-  end
-
-  def expr({:self, l}), do: stage(:me, [], l)
-
-  def expr({:create, l, behaviour, es, nil}), do: stage(:create, [behaviour(behaviour, es, l)], l)
-
-  def expr({:create, l, behaviour, es, sponsor}),
-    do: stage(:create, [behaviour(behaviour, es, l), expr(sponsor)], l)
-
-  def expr({:send, l, target, message}), do: stage(:send, [expr(target), expr(message)], l)
-  def expr({:sendx, l, a, b, c}), do: stage(:sendx, [expr(a), expr(b), expr(c)], l)
-  def expr({:send_after, l, a, b, c}), do: stage(:send_after, [expr(a), expr(b), expr(c)], l)
-  def expr({:cancel_timer, l, timer}), do: stage(:cancel_timer, [expr(timer)], l)
-  def expr({:unstash, l, kept}), do: stage(:unstash, [expr(kept)], l)
-  def expr({:become, l, behaviour, es}), do: stage(:become, [behaviour(behaviour, es, l)], l)
-
-  # What an operand is known to be where a variable holds it.
-  defp plain({:lit, _, _} = literal), do: literal
-  defp plain(e), do: {:var, AST.line(e), :operand}
-
-  defp clause({:clause, l, pattern, guards, body}), do: {:clause, l, pattern, guards, expr(body)}
-
-  defp called(call, l), do: [stage(:enter, [], l), stage(:leave, [call], l)]
-
-  # Arguments are calculated before the call goes one deeper.
-  defp arguments(es, l) do
-    {args, before} =
-      es
-      |> Enum.with_index()
-      |> Enum.map_reduce([], fn {e, n}, before ->
-        if AST.simple?(e) do
-          {expr(e), before}
-        else
-          temporary = {:"arg#{n}", [generated: true, counter: Forms.unique()], __MODULE__}
-          {temporary, [{:=, Forms.generated(l), [temporary, expr(e)]} | before]}
-        end
-      end)
-
-    {Enum.reverse(before), args}
-  end
-
-  defp call({nil, name, _}, args, l), do: {Code.hidden(name), Forms.generated(l), args}
-  defp call({module, name, _}, args, l), do: Forms.remote(module, Code.hidden(name), args, l)
-
-  defp behaviour(:sink, _, _), do: :sink
-
-  defp behaviour({nil, name, _}, es, l),
-    do: Forms.remote({:__MODULE__, [], nil}, name, Enum.map(es, &expr/1), l)
-
-  defp behaviour({module, name, _}, es, l), do: Forms.remote(module, name, Enum.map(es, &expr/1), l)
-
-  defp stage(name, args, l), do: Forms.remote(Mote.Turn.Stage, name, args, l)
 
   # In heads that people see in their editor the names are plain.
   defp user_variable({name, _}), do: {name, [generated: true], nil}

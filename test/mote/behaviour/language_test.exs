@@ -353,13 +353,27 @@ defmodule Mote.Behaviour.LanguageTest do
       assert module.count(1_000_000, 0) == 1_000_000
     end
 
-    test "depth and fuel are limited" do
+    test "depth and fuel are limited in a turn" do
       module =
-        module("defpure deep(0), do: 0\ndefpure deep(n), do: 1 + deep(n - 1)\ndefpure ever(x), do: ever(x)")
+        module("""
+        defpure deep(0), do: 0
+        defpure deep(n), do: 1 + deep(n - 1)
+        defpure ever(x), do: ever(x)
+        defactor asked() do
+          {customer, :deep, n} -> send customer, deep(n)
+          {customer, :ever} -> send customer, ever(1)
+        end
+        """)
 
-      assert module.deep(100_000) == 100_000
-      assert_raise Mote.Abort, "aborted: :stack", fn -> module.deep(100_001) end
-      assert_raise Mote.Abort, "aborted: :fuel", fn -> module.ever(1) end
+      turn = &Mote.Behaviour.turn(module.asked(), &1)
+      assert turn.({self(), :deep, 99_999}).sends == [{self(), 99_999}]
+      assert turn.({self(), :deep, 100_000}).outcome == {:abort, :stack}
+      assert turn.({self(), :ever}).outcome == {:abort, :fuel}
+      # A function that Elixir calls is one of Elixir.
+      assert module.deep(100_001) == 100_001
+      task = Task.async(fn -> module.ever(1) end)
+      assert Task.yield(task, 50) == nil
+      Task.shutdown(task, :brutal_kill)
     end
 
     test "of other modules" do
@@ -373,8 +387,10 @@ defmodule Mote.Behaviour.LanguageTest do
 
     test "of missing modules" do
       # Elixir itself warns that the module does not exist (yet).
-      {module, _} = with_io(:stderr, fn -> module("defpure f(x), do: Mote.Nowhere.g(x)") end)
-      assert_raise Mote.Abort, "aborted: :undefined_function", fn -> module.f(1) end
+      source = "defpure f(x), do: Mote.Nowhere.g(x)\ndefactor asked() do\nx -> send x, f(x)\nend"
+      {module, _} = with_io(:stderr, fn -> module(source) end)
+      assert Mote.Behaviour.turn(module.asked(), self()).outcome == {:abort, :undefined_function}
+      assert_raise UndefinedFunctionError, ~r/Mote.Nowhere.g\/1/, fn -> module.f(1) end
     end
 
     test "imported ones" do

@@ -144,11 +144,24 @@ defmodule Mote.Behaviour.PreludeTest do
             answer = Mote.Turn.run(fn -> {:value, apply(module, :"mote v#{i}", arguments)} end).outcome
             assert match?({:abort, _}, answer), "#{place}: #{inspect(answer)}"
             assert told?(answer, module), "#{place}: #{inspect(answer)}"
+            direct = direct(fn -> apply(module, :"v#{i}", arguments) end)
+            assert match?({:raised, _, ^module}, direct), "#{place}: #{inspect(direct)}"
           end
 
           {:ok, nil}
         end
       )
+  end
+
+  # As a function that Elixir calls: what it raises, and the first module of the stacktrace that is not of the BEAM.
+  defp direct(fun) do
+    {:value, fun.()}
+  rescue
+    exception ->
+      module =
+        Enum.find_value(__STACKTRACE__, fn {module, _, _, _} -> module not in [:erlang, :math] && module end)
+
+      {:raised, exception, module}
   end
 
   # Of the line that called it, not of one of the library's own.

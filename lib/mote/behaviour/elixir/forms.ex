@@ -16,6 +16,11 @@ defmodule Mote.Behaviour.Elixir.Forms do
   def remote(module, name, args, l),
     do: {{:., generated(l), [module, name]}, generated(l), args}
 
+  @doc "The code that ends a turn, or a function that is called directly."
+  @spec abort(Mote.Behaviour.Elixir.Expressions.form(), Macro.t(), non_neg_integer) :: Macro.t()
+  def abort(:staged, reason, l), do: remote(Mote.Turn.Stage, :abort, [reason], l)
+  def abort(_direct, reason, l), do: remote(Mote.Turn.Direct, :abort, [reason], l)
+
   @doc "The variable of a name and number."
   def variable({name, n}), do: {name, [generated: true, counter: n], __MODULE__}
 
@@ -41,6 +46,24 @@ defmodule Mote.Behaviour.Elixir.Forms do
             [:is_binary, :is_bitstring, :is_function, :is_pid]
 
   @comparisons %{eq: :==, ne: :"/=", lt: :<, le: :"=<", gt: :>, ge: :>=}
+
+  # What Elixir's own operation is called in `:erlang`, where it is not called as the primitive.
+  @erlang %{
+            add: :+,
+            sub: :-,
+            mul: :*,
+            fdiv: :/,
+            idiv: :div,
+            irem: :rem,
+            neg: :-,
+            same: :"=:=",
+            differ: :"=/="
+          }
+          |> Map.merge(@comparisons)
+
+  @doc "The name of Elixir's own operation in `:erlang`, where it is another one."
+  @spec erlang(atom) :: atom | nil
+  def erlang(primitive), do: @erlang[primitive]
 
   @compared [:same, :differ | Map.keys(@comparisons)]
 

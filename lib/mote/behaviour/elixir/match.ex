@@ -6,10 +6,13 @@ defmodule Mote.Behaviour.Elixir.Match do
   # integers have no bounds) becomes a test in the clause, and the clauses behind it a function that is called when it fails.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Primitives}
-  alias Mote.Behaviour.Elixir.Forms
+  alias Mote.Behaviour.AST
+  alias Mote.Behaviour.Elixir.{Forms, Guards}
 
-  @doc "`pattern = value` that aborts when it does not match; binds for what follows."
+  @typedoc "The form of the code; `:direct` with the code for what the BEAM may order in another way."
+  @type form :: Mote.Behaviour.Elixir.Expressions.form() | {:direct, Macro.t()}
+
+  @doc "`pattern = value` that aborts when it does not match; binds for what follows. `fail` says in which form the code is, too."
   def match(pattern, value, fail, l) do
     {native, tests, _} = loosen(pattern, 0)
     whole = {:whole, [generated: true], __MODULE__}
@@ -30,7 +33,19 @@ defmodule Mote.Behaviour.Elixir.Match do
   end
 
   @doc "A case over clauses, whose bodies are code; `fail` says what happens when none fits."
-  def clauses(clauses, value, fail, l) do
+  # What is in a tuple that nobody has made yet is matched without it.
+  def clauses(clauses, {:{}, _, parts} = tuple, fail, l) do
+    if Enum.all?(parts, &plain?/1),
+      do: chain(clauses, tuple, fail, l),
+      else: chosen(clauses, tuple, fail, l)
+  end
+
+  def clauses(clauses, value, fail, l), do: chosen(clauses, value, fail, l)
+
+  defp plain?({name, meta, context}) when is_atom(name) and is_atom(context), do: is_list(meta)
+  defp plain?(part), do: is_atom(part) or is_number(part)
+
+  defp chosen(clauses, value, fail, l) do
     subject = {:subject, [generated: true, counter: Forms.unique()], __MODULE__}
 
     quote generated: true, line: l do
@@ -40,18 +55,18 @@ defmodule Mote.Behaviour.Elixir.Match do
   end
 
   defp chain(clauses, subject, fail, l) do
-    clauses = Enum.map(clauses, &prepare/1)
+    clauses = Enum.map(clauses, &prepare(&1, elem(fail, 0)))
 
     case Enum.split_while(clauses, &(&1.tests == [] and &1.guard == nil)) do
       {native, []} ->
-        all = Enum.map(native, &arrow(&1, &1.body)) ++ [otherwise(failure(fail, subject, l), l)]
+        all = Enum.flat_map(native, &arrows(&1, fail)) ++ [otherwise(failure(fail, subject, l), l)]
         {:case, Forms.generated(l), [subject, [do: all]]}
 
       {native, [loose | rest]} ->
         next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
         go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
-        body = tested(loose.tests, guarded(loose.guard, loose.body, go_on), go_on)
-        all = Enum.map(native, &arrow(&1, &1.body)) ++ [arrow(loose, body), otherwise(go_on, l)]
+        body = tested(loose.tests, Guards.tested(loose.guard, loose.body, go_on), go_on)
+        all = Enum.flat_map(native, &arrows(&1, fail)) ++ [arrow(loose, body), otherwise(go_on, l)]
 
         quote generated: true, line: l do
           unquote(next) = fn -> unquote(chain_rest(rest, subject, fail, l)) end
@@ -64,20 +79,27 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp chain_rest(rest, subject, fail, l), do: chain(Enum.map(rest, & &1.clause), subject, fail, l)
 
   # A clause as a native pattern, native guards, and what is left to test.
-  defp prepare({:clause, l, pattern, guards, body} = clause) do
+  defp prepare({:clause, l, pattern, guards, body} = clause, form) do
     {native, tests, _} = loosen(pattern, 0)
-    native_guards = Enum.all?(guards, &native?/1)
+    native_guards = Enum.all?(guards, &Guards.native?(&1, form))
 
     %{
       clause: clause,
       line: l,
       pattern: native,
       tests: tests,
-      when: if(native_guards, do: Enum.map(guards, &native_guard/1), else: []),
+      when: if(native_guards, do: Enum.map(guards, &Guards.code/1), else: []),
       guard: if(native_guards, do: nil, else: guards),
+      doubts: if(native_guards, do: Enum.flat_map(guards, &Guards.doubts(&1, form)), else: []),
       body: body
     }
   end
+
+  # Where the order of two terms may not be Elixir's, the function is called in its other form.
+  defp arrows(%{doubts: []} = c, _fail), do: [arrow(c, c.body)]
+
+  defp arrows(c, {{:direct, otherwise}, _}),
+    do: [arrow(%{c | when: c.doubts}, otherwise), arrow(c, c.body)]
 
   defp arrow(%{when: []} = c, body), do: {:->, Forms.generated(c.line), [[c.pattern], body]}
 
@@ -88,17 +110,15 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   defp otherwise(body, l), do: {:->, Forms.generated(l), [[{:_, Forms.generated(l), nil}], body]}
 
-  defp failure(:ignore, _, _), do: :ignored
+  defp failure({_, :ignore}, _, _), do: :ignored
+  defp failure({form, fail}, subject, l), do: Forms.abort(form, reason(fail, subject), l)
 
-  defp failure(:function_clause, _, l),
-    do: Forms.remote(Mote.Turn.Stage, :abort, [:function_clause], l)
+  defp reason(:function_clause, _), do: :function_clause
 
-  defp failure({:raised, where}, subject, l) do
-    reason = {:{}, [], [:raised, Forms.literal(where), {:{}, [], [subject]}]}
-    Forms.remote(Mote.Turn.Stage, :abort, [reason], l)
-  end
+  defp reason({:raised, where}, subject),
+    do: {:{}, [], [:raised, Forms.literal(where), {:{}, [], [subject]}]}
 
-  defp failure(reason, subject, l), do: Forms.remote(Mote.Turn.Stage, :abort, [{reason, subject}], l)
+  defp reason(reason, subject), do: {reason, subject}
 
   defp tested([], yes, _), do: yes
 
@@ -232,122 +252,5 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp equal(to, n) do
     variable = {:"part#{n}", [generated: true], __MODULE__}
     {variable, [{variable, to}], n + 1}
-  end
-
-  # -- guards --------------------------------------------------------------------------------------------------
-
-  @native_partial [:hd, :tl, :tuple_size, :not]
-
-  defp native?({tag, _, _} = e) when tag in [:lit, :var], do: not Forms.negative_zero?(value(e))
-  defp native?({tag, _, a, b}) when tag in [:and, :or], do: native?(a) and native?(b)
-
-  defp native?({:ordered, l, primitive, es}), do: native?({:op, l, primitive, es})
-
-  defp native?({:op, _, primitive, es}) do
-    (Forms.native(primitive, es) != nil or primitive in @native_partial) and Enum.all?(es, &native?/1)
-  end
-
-  defp native?(_), do: false
-
-  defp value({:lit, _, value}), do: value
-  defp value(_), do: nil
-
-  defp native_guard({:and, l, a, b}),
-    do: Forms.remote(:erlang, :andalso, [native_guard(a), native_guard(b)], l)
-
-  defp native_guard({:or, l, a, b}),
-    do: Forms.remote(:erlang, :orelse, [native_guard(a), native_guard(b)], l)
-
-  # There is no `hd([])`: so the guard fails, also behind a `not`.
-  defp native_guard({:ordered, l, primitive, es}) do
-    defined = Forms.defined(es, Enum.map(es, &native_guard/1))
-    defined = Forms.remote(:erlang, :orelse, [defined, Forms.remote(:erlang, :hd, [[]], l)], l)
-    Forms.remote(:erlang, :andalso, [defined, native_guard({:op, l, primitive, es})], l)
-  end
-
-  defp native_guard({:op, l, primitive, es}),
-    do: Forms.remote(:erlang, Forms.native(primitive, es) || primitive, Enum.map(es, &native_guard/1), l)
-
-  defp native_guard(e), do: Forms.simple(e)
-
-  defp guarded(nil, yes, _), do: yes
-
-  defp guarded(guards, yes, no) do
-    tests =
-      for guard <- guards do
-        quote generated: true, do: unquote(answer(guard)) === {:ok, true}
-      end
-
-    [first | others] = tests
-    any = Enum.reduce(others, first, &Forms.remote(:erlang, :orelse, [&2, &1], 0))
-
-    quote generated: true do
-      case unquote(any) do
-        true -> unquote(yes)
-        _ -> unquote(no)
-      end
-    end
-  end
-
-  # A guard as an expression whose value is {:ok, value} or :none.
-  defp answer({:and, _, a, b}) do
-    quote generated: true do
-      case unquote(answer(a)) do
-        {:ok, true} -> unquote(answer(b))
-        {:ok, false} -> {:ok, false}
-        _ -> :none
-      end
-    end
-  end
-
-  defp answer({:or, _, a, b}) do
-    quote generated: true do
-      case unquote(answer(a)) do
-        {:ok, false} -> unquote(answer(b))
-        {:ok, true} -> {:ok, true}
-        _ -> :none
-      end
-    end
-  end
-
-  defp answer({:op, l, primitive, es}) do
-    if Primitives.always?(primitive) and Enum.all?(es, &AST.simple?/1) do
-      {:ok, Forms.op(primitive, es, Enum.map(es, &Forms.simple/1), l)}
-    else
-      with_answers(es, &Forms.remote(Mote.Total, :answer, [primitive, &1], l))
-    end
-  end
-
-  defp answer({:ordered, _, primitive, es}) do
-    with_answers(es, fn args ->
-      quote generated: true do
-        case unquote(Forms.defined(es, args)) do
-          true -> Mote.Total.answer(unquote(primitive), unquote(args))
-          _ -> :none
-        end
-      end
-    end)
-  end
-
-  defp answer({:tuple, _, es}), do: with_answers(es, &{:ok, {:{}, [], &1}})
-  defp answer({:cons, _, h, t}), do: with_answers([h, t], fn [h, t] -> {:ok, [{:|, [], [h, t]}]} end)
-  defp answer(e), do: {:ok, Forms.simple(e)}
-
-  defp with_answers(es, make, done \\ [])
-  defp with_answers([], make, done), do: make.(Enum.reverse(done))
-
-  defp with_answers([e | es], make, done) do
-    if AST.simple?(e) do
-      with_answers(es, make, [Forms.simple(e) | done])
-    else
-      value = {:value, [generated: true, counter: Forms.unique()], __MODULE__}
-
-      quote generated: true do
-        case unquote(answer(e)) do
-          {:ok, unquote(value)} -> unquote(with_answers(es, make, [value | done]))
-          _ -> :none
-        end
-      end
-    end
   end
 end

@@ -1,0 +1,161 @@
+defmodule Mote.Behaviour.Elixir.Direct do
+  # Calls and primitives of a function that plain Elixir calls. Part of the pass to Elixir.
+  #
+  # Where Elixir's own operation has the same answer, or raises the same, it is Elixir's own. Elsewhere it is one of
+  # `Mote.Total.Direct`, or of `Mote.Total` where every argument has an answer. An integer may be larger here than in a machine.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Code}
+  alias Mote.Behaviour.Elixir.{Expressions, Forms, Match}
+
+  # Elixir's own in all that they answer, and raise.
+  @own [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
+         [:round, :trunc, :floor, :ceil, :not, :hd, :tl, :tuple_size]
+  @equal [:eq, :ne, :same, :differ]
+  # Elixir's own for numbers; and for integers of the usual size, since these need not raise.
+  @ordered [:lt, :le, :gt, :ge, :max, :min]
+  @counted [:add, :sub]
+
+  @doc """
+  The functions of a unit that plain Elixir may call, as they are called there: the public ones under their names, and those
+  that they or plain Elixir call. One that is private has another name where its own means something else.
+  """
+  @spec codes(map, Macro.Env.t()) :: [{staged :: atom, Code.t()}]
+  def codes(unit, env) do
+    functions = for %Code{kind: :pure} = code <- unit.codes, into: %{}, do: {{code.name, code.arity}, code}
+    called = for {key, code} <- functions, code.public or key in unit.named, do: key
+    called = reached(called, functions, MapSet.new())
+    taken = for {_, names} <- env.functions ++ env.macros, name <- names, into: MapSet.new(), do: name
+
+    names =
+      for {name, arity} = key <- called, into: %{} do
+        case functions[key] do
+          %{public: true} -> {key, if(key in taken, do: {unit.module, name, arity}, else: {nil, name, arity})}
+          _ -> {key, {nil, private(key, taken, env), arity}}
+        end
+      end
+
+    for key <- Enum.sort(called) do
+      code = functions[key]
+      {_, name, _} = names[key]
+      {Code.hidden(code.name), %{code | name: name, body: renamed(code.body, names)}}
+    end
+  end
+
+  defp private({name, _arity} = key, taken, env) do
+    if key in taken or Module.defines?(env.module, key), do: :"mote direct #{name}", else: name
+  end
+
+  defp reached([], _functions, called), do: called
+
+  defp reached([key | rest], functions, called) do
+    if key in called,
+      do: reached(rest, functions, called),
+      else: reached(own_calls(functions[key].body) ++ rest, functions, MapSet.put(called, key))
+  end
+
+  defp own_calls(node) do
+    inside = node |> AST.children() |> Enum.flat_map(&own_calls/1)
+
+    case node do
+      {tag, _, {nil, name, arity}, _} when tag in [:call, :tail_call] -> [{name, arity} | inside]
+      _ -> inside
+    end
+  end
+
+  defp renamed({tag, l, {nil, name, arity}, es}, names) when tag in [:call, :tail_call],
+    do: {tag, l, Map.fetch!(names, {name, arity}), Enum.map(es, &renamed(&1, names))}
+
+  defp renamed(node, names), do: AST.map_children(node, &renamed(&1, names))
+
+  @doc "The body of a function, which is in its other form under that name."
+  @spec body(Code.t(), atom, Mote.Behaviour.Failures.mode()) :: Macro.t()
+  def body(%Code{body: {:case, l, e, clauses, fail}} = code, staged, :abort) do
+    params = Enum.map(code.params, &Forms.variable/1)
+
+    otherwise =
+      quote generated: true, line: l do
+        Mote.Turn.pure(fn -> unquote(staged)(unquote_splicing(params)) end)
+      end
+
+    clauses
+    |> Enum.map(&Expressions.clause(&1, :direct))
+    |> Match.clauses(Expressions.expr(e, :direct), {{:direct, otherwise}, fail}, l)
+  end
+
+  def body(code, _staged, :abort), do: Expressions.expr(code.body, :direct)
+  def body(code, _staged, :undefined), do: Expressions.expr(code.body, :undefined)
+
+  @doc "A call of a function."
+  @spec call({module | nil, atom, arity}, [Macro.t()], non_neg_integer) :: Macro.t()
+  def call({nil, name, _}, args, l), do: {name, Forms.generated(l), args}
+  def call({module, name, _}, args, l), do: Forms.remote(module, name, args, l)
+
+  @doc "A primitive that raises where it has no answer: with its operands, and with their code."
+  @spec must(tuple, atom, [AST.expr()], [Macro.t()], non_neg_integer) :: Macro.t()
+  def must(where, primitive, es, args, l) do
+    cond do
+      not Enum.all?(es, &fits?(primitive, &1)) -> checked(where, primitive, args, l)
+      primitive == :elem -> Forms.remote(Kernel, :elem, args, l)
+      primitive in @own -> own(primitive, args, l)
+      true -> checked(where, primitive, args, l)
+    end
+  end
+
+  # The compiler warns of literals for which there is no answer.
+  defp fits?(:elem, {:lit, _, value}), do: is_integer(value) and value >= 0
+
+  defp fits?(primitive, {:lit, _, value}) when primitive in [:fdiv, :idiv, :irem],
+    do: is_number(value) and value != 0
+
+  defp fits?(_primitive, {:lit, _, value}), do: is_number(value)
+  defp fits?(_primitive, _), do: true
+
+  defp checked(where, primitive, args, l),
+    do: Forms.remote(Mote.Total.Direct, primitive, [Macro.escape(where) | args], l)
+
+  @doc "A primitive that always has an answer: with its operands, and with their code."
+  @spec op(atom, [AST.expr()], [Macro.t()], non_neg_integer) :: Macro.t()
+  def op(primitive, es, args, l) do
+    total = &Forms.op(primitive, es, &1, l)
+
+    cond do
+      Forms.native(primitive, es) != nil -> total.(args)
+      primitive in @equal -> own(primitive, args, l)
+      primitive in @ordered -> either(args, primitive, &both(&1, :is_number), total, l)
+      primitive in @counted -> either(args, primitive, &small/1, total, l)
+      true -> total.(args)
+    end
+  end
+
+  defp own(primitive, args, l), do: Forms.remote(:erlang, Forms.erlang(primitive) || primitive, args, l)
+
+  # Elixir's own operation where the operands are such, otherwise that of a machine.
+  defp either(args, primitive, test, total, l) do
+    variables =
+      for part <- [:left, :right], do: {part, [generated: true, counter: Forms.unique()], __MODULE__}
+
+    quote generated: true, line: l do
+      case {unquote_splicing(args)} do
+        {unquote_splicing(variables)} when unquote(test.(variables)) ->
+          unquote(own(primitive, variables, l))
+
+        {unquote_splicing(variables)} ->
+          unquote(total.(variables))
+      end
+    end
+  end
+
+  defp both([a, b], test),
+    do: both_of(Forms.remote(:erlang, test, [a], 0), Forms.remote(:erlang, test, [b], 0))
+
+  # Integers whose sum is far from the largest one of a machine.
+  @small 0x400_0000_0000_0000
+  defp small([a, b] = variables) do
+    within = for v <- [a, b], do: both_of(order(:>=, v, -@small), order(:"=<", v, @small))
+    both_of(both(variables, :is_integer), both_of(hd(within), List.last(within)))
+  end
+
+  defp order(name, variable, limit), do: Forms.remote(:erlang, name, [variable, limit], 0)
+  defp both_of(a, b), do: Forms.remote(:erlang, :andalso, [a, b], 0)
+end

@@ -1,0 +1,169 @@
+defmodule Mote.Behaviour.Elixir.Guards do
+  # Guards as plain Elixir: as guards of the BEAM where they mean the same, otherwise as code that calculates them. Part of the pass
+  # to Elixir.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Primitives}
+  alias Mote.Behaviour.Elixir.{Forms, Match}
+
+  @native_partial [:hd, :tl, :tuple_size, :not]
+  # In functions that plain Elixir calls.
+  @calculated [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
+                [:round, :trunc, :floor, :ceil, :length, :elem]
+  @equal [:eq, :ne, :same, :differ]
+  @ordered [:lt, :le, :gt, :ge]
+
+  @doc "Whether a guard means to the BEAM, in code of that form, what it means to a behaviour."
+  @spec native?(AST.expr(), Match.form()) :: boolean
+  def native?({tag, _, _} = e, _) when tag in [:lit, :var], do: not Forms.negative_zero?(value(e))
+  def native?({tag, _, a, b}, form) when tag in [:and, :or], do: native?(a, form) and native?(b, form)
+
+  def native?({:ordered, l, primitive, es}, form), do: native?({:op, l, primitive, es}, form)
+
+  def native?({:op, _, primitive, es}, form) do
+    (Forms.native(primitive, es) != nil or primitive in @native_partial or elixir?(primitive, form)) and
+      Enum.all?(es, &native?(&1, form))
+  end
+
+  def native?(_, _), do: false
+
+  defp elixir?(_primitive, :staged), do: false
+  defp elixir?(primitive, :undefined), do: primitive in @equal
+  defp elixir?(primitive, :direct), do: primitive in @calculated or primitive in @equal
+  defp elixir?(primitive, {:direct, _}), do: elixir?(primitive, :direct) or primitive in @ordered
+
+  @doc "Guards that hold where the order of two operands is in doubt: both have parts, in which there may be addresses."
+  @spec doubts(AST.expr(), Match.form()) :: [Macro.t()]
+  def doubts({tag, _, a, b}, form) when tag in [:and, :or], do: doubts(a, form) ++ doubts(b, form)
+
+  def doubts({tag, _, primitive, [a, b]}, {:direct, _})
+      when tag in [:op, :ordered] and primitive in @ordered do
+    if Forms.native(primitive, [a, b]) == nil and not number?(a) and not number?(b),
+      do: [all([has_parts(code(a)), has_parts(code(b))], :andalso)],
+      else: []
+  end
+
+  def doubts(_, _), do: []
+
+  defp number?({:op, _, primitive, _}), do: Primitives.number?(primitive)
+  defp number?(_), do: false
+
+  defp has_parts(value) do
+    all(for(test <- [:is_tuple, :is_list, :is_map], do: Forms.remote(:erlang, test, [value], 0)), :orelse)
+  end
+
+  defp all(tests, operator), do: Enum.reduce(tests, &Forms.remote(:erlang, operator, [&2, &1], 0))
+
+  defp value({:lit, _, value}), do: value
+  defp value(_), do: nil
+
+  @doc "The code of a guard that is native."
+  @spec code(AST.expr()) :: Macro.t()
+  def code({:and, l, a, b}),
+    do: Forms.remote(:erlang, :andalso, [code(a), code(b)], l)
+
+  def code({:or, l, a, b}),
+    do: Forms.remote(:erlang, :orelse, [code(a), code(b)], l)
+
+  # There is no `hd([])`: so the guard fails, also behind a `not`.
+  def code({:ordered, l, primitive, es}) do
+    defined = Forms.defined(es, Enum.map(es, &code/1))
+    defined = Forms.remote(:erlang, :orelse, [defined, Forms.remote(:erlang, :hd, [[]], l)], l)
+    Forms.remote(:erlang, :andalso, [defined, code({:op, l, primitive, es})], l)
+  end
+
+  def code({:op, l, :elem, [tuple, index]}) do
+    index = Forms.remote(:erlang, :+, [code(index), 1], l)
+    Forms.remote(:erlang, :element, [index, code(tuple)], l)
+  end
+
+  def code({:op, l, primitive, es}) do
+    name = Forms.native(primitive, es) || Forms.erlang(primitive) || primitive
+    Forms.remote(:erlang, name, Enum.map(es, &code/1), l)
+  end
+
+  def code(e), do: Forms.simple(e)
+
+  @doc "Code that calculates guards: of what is to happen where one of them holds, and where none does. Without guards all is well."
+  @spec tested([AST.expr()] | nil, Macro.t(), Macro.t()) :: Macro.t()
+  def tested(nil, yes, _), do: yes
+
+  def tested(guards, yes, no) do
+    tests =
+      for guard <- guards do
+        quote generated: true, do: unquote(answer(guard)) === {:ok, true}
+      end
+
+    [first | others] = tests
+    any = Enum.reduce(others, first, &Forms.remote(:erlang, :orelse, [&2, &1], 0))
+
+    quote generated: true do
+      case unquote(any) do
+        true -> unquote(yes)
+        _ -> unquote(no)
+      end
+    end
+  end
+
+  # A guard as an expression whose value is {:ok, value} or :none.
+  defp answer({:and, _, a, b}) do
+    quote generated: true do
+      case unquote(answer(a)) do
+        {:ok, true} -> unquote(answer(b))
+        {:ok, false} -> {:ok, false}
+        _ -> :none
+      end
+    end
+  end
+
+  defp answer({:or, _, a, b}) do
+    quote generated: true do
+      case unquote(answer(a)) do
+        {:ok, false} -> unquote(answer(b))
+        {:ok, true} -> {:ok, true}
+        _ -> :none
+      end
+    end
+  end
+
+  defp answer({:op, l, primitive, es}) do
+    if Primitives.always?(primitive) and Enum.all?(es, &AST.simple?/1) do
+      {:ok, Forms.op(primitive, es, Enum.map(es, &Forms.simple/1), l)}
+    else
+      with_answers(es, &Forms.remote(Mote.Total, :answer, [primitive, &1], l))
+    end
+  end
+
+  defp answer({:ordered, _, primitive, es}) do
+    with_answers(es, fn args ->
+      quote generated: true do
+        case unquote(Forms.defined(es, args)) do
+          true -> Mote.Total.answer(unquote(primitive), unquote(args))
+          _ -> :none
+        end
+      end
+    end)
+  end
+
+  defp answer({:tuple, _, es}), do: with_answers(es, &{:ok, {:{}, [], &1}})
+  defp answer({:cons, _, h, t}), do: with_answers([h, t], fn [h, t] -> {:ok, [{:|, [], [h, t]}]} end)
+  defp answer(e), do: {:ok, Forms.simple(e)}
+
+  defp with_answers(es, make, done \\ [])
+  defp with_answers([], make, done), do: make.(Enum.reverse(done))
+
+  defp with_answers([e | es], make, done) do
+    if AST.simple?(e) do
+      with_answers(es, make, [Forms.simple(e) | done])
+    else
+      value = {:value, [generated: true, counter: Forms.unique()], __MODULE__}
+
+      quote generated: true do
+        case unquote(answer(e)) do
+          {:ok, unquote(value)} -> unquote(with_answers(es, make, [value | done]))
+          _ -> :none
+        end
+      end
+    end
+  end
+end
