@@ -84,6 +84,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   }
 
   @modules %{
+    Function => "functions are not values here: write a defpure, and call it by name",
     Stream =>
       "a stream is a function, and functions are not values here: write the function of Enum of that name",
     Regex => @regex,

@@ -31,6 +31,18 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
   defp literal!({form, _, _}, _, _) when form in [:fn, :&], do: :ok
 
+  defp literal!({order, {:__aliases__, _, _} = module}, name, env) when order in [:asc, :desc],
+    do: literal!(module, name, env)
+
+  defp literal!({:__aliases__, _, _} = module, name, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{name} takes no module as a sorter here, as a machine cannot call #{Macro.to_string(module)}.compare/2: write the " <>
+        "order as a function, fn a, b -> … end"
+    )
+  end
+
   defp literal!(other, name, env) do
     Error.raise_at(
       env,
