@@ -38,6 +38,8 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {IO, :inspect} => "#{@process}; Mote.trace/2 shows what turns do",
     {GenServer, :call} =>
       "send a request with self() in it, as send server, {self(), request}: the answer comes as a message",
+    {GenServer, :reply} => "write send customer, answer",
+    {Process, :exit} => "an actor ends by become sink(), and another one by a message that it understands",
     {GenServer, :cast} => "write send target, message",
     {String, :to_atom} => @atoms,
     {String, :to_existing_atom} => @atoms,

@@ -83,6 +83,9 @@ defmodule Mote.Behaviour.Syntax.Hints do
       usage == nil ->
         nil
 
+      name == :gather and not match?([_, _, _, {form, _, _}] when form in [:fn, :&], args) ->
+        nil
+
       name in @with_arguments and match?([{:do, _} | _], List.last(args)) ->
         "this do block belongs to #{name}, and not to its last argument: write parentheses, #{name}(…, case … do … end)"
 
@@ -99,6 +102,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       :cancel_timer -> "cancel_timer(timer)"
       :create -> "create name(…), or create name(…), sponsor: name"
       :become -> "become name(…), become capture: value, or become sink()"
+      :gather -> "create gather(customer, count, initial, fun), or become gather(…)"
       :stash -> "stash(), or stash capture: value"
       :abort -> "abort(reason)"
       :self -> "self()"
