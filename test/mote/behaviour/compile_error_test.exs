@@ -263,7 +263,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
         _ -> a
       end
       defactor other(a, b) do
-        _ -> {a, b}
+        _ -> become other(b, a)
       end
       @doc false
       defpure hidden(x), do: x

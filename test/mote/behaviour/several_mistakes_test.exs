@@ -48,7 +48,7 @@ defmodule Mote.Behaviour.SeveralMistakesTest do
       end
       """
 
-      assert %Mote.CompileError{line: 4, description: "stash keeps the message" <> rest} =
+      assert %Mote.CompileError{line: 3, description: "stash keeps the message" <> rest} =
                catch_error(module(body))
 
       refute rest =~ "capture, got"

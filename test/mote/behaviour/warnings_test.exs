@@ -318,11 +318,10 @@ defmodule Mote.Behaviour.WarningsTest do
   describe "values that go nowhere" do
     test "the last one of a clause, with what to write instead" do
       assert warnings("""
-             defpure add(a, b), do: a + b
              defactor a(n, map) do
                {:reply, x} -> {:noreply, n + x}
                {:sum, x} -> n + x
-               {:pure, x} -> add(n, x)
+               :reset -> 0
                {:library, x} -> Map.put(map, x, n)
                {:template, x} -> Enum.find(x, & &1)
                {:bound, x} ->
@@ -337,27 +336,28 @@ defmodule Mote.Behaviour.WarningsTest do
                {:all, x} -> for y <- x, do: y + 1
              end
              """) == [
-               "4: " <> reply(),
+               "3: " <> reply(),
+               "4: " <> value(),
                "5: " <> value(),
                "6: " <> value(),
                "7: " <> value(),
-               "8: " <> value(),
-               "11: " <> value(),
-               "14: " <> value(),
-               "17: " <> reply(),
-               "18: " <> value()
+               "10: " <> value(),
+               "13: " <> value(),
+               "16: " <> reply(),
+               "17: " <> value()
              ]
     end
 
     test "not where there is an effect, or where nothing is to be done" do
       assert warnings("""
-             defpure check!(x), do: if(x > 1, do: x, else: abort(:small))
+             defpure check(x), do: if(x > 1, do: x, else: abort(:small))
              defeffect tell(to, x), do: send(to, x)
              defactor a(to, n) do
                {:ok, _} -> :ok
                {:nil, _} -> nil
                {:list, _} -> []
-               {:checked, x} -> check!(x)
+               {:checked, x} -> check(x)
+               {:branch, x} -> if x > 1, do: send(to, n), else: 0
                {:said, x} -> _ = n + x
                {:effect, x} -> {tell(to, x), n}
                {:map, x} -> Enum.map(x, &send(&1, n))

@@ -44,7 +44,7 @@ defmodule Mote.PreludeCases.Enum do
       Enum.take_every(i..(i + 99)//(n + 1), n_more)
       Enum.slice(i..number//(n + 1), n..n_more)
       Enum.slice(i..number//(0 - n - 1), (0 - n_more - 1)..-1//1)
-      Enum.slice(number..(number + 90)//(n_more + 1), (n - 3)..(n_more + 1)//2)
+      Enum.slice(number..(number + 90), (n - 3)..(n_more + 1)//2)
       Enum.take_while(i..number//(n + 1), &(&1 < n_more * 9))
       Enum.take_while(Range.new(i, i + 90), &(&1 < n_more * 9))
       Enum.chunk_while(i..(i + 90)//(n + 1), [], &if(length(&2) > n, do: {:cont, &2, [&1]}, else: {:cont, [&1 | &2]}), &{:cont, &1, nil})

@@ -2,8 +2,9 @@ defmodule Mote.Behaviour.Check.Nowhere do
   # The last value of a clause of a behaviour, which nobody looks at: who comes from GenServer writes the next state there, or
   # `{:noreply, state}`. It compiles, and the actor stays what it was. Part of the check, which tells of such a line.
   #
-  # What has an effect anywhere inside is meant for that. Atoms, `[]` and `{}` say that nothing is to be done, `_ = value` that
-  # the value does not matter, and a variable that a clause of a case gives back is most often one of the two.
+  # What has an effect anywhere inside is meant for that, and a function of the user's may be called for its abort. Atoms, `[]`
+  # and `{}` say that nothing is to be done, `_ = value` that the value does not matter, and a variable or a number that a branch
+  # gives back is most often one of the two.
   @moduledoc false
 
   alias Mote.Behaviour.Warnings
@@ -35,18 +36,16 @@ defmodule Mote.Behaviour.Check.Nowhere do
   defp last({:cond, _, clauses}, _, effects),
     do: for({_, body} <- clauses, found <- last(body, false, effects), do: found)
 
-  defp last({tag, l, elements} = e, _, effects) when tag in [:tuple, :lit] do
+  defp last({tag, l, elements} = e, top, effects) when tag in [:tuple, :lit] do
     cond do
       reply?(elements) -> [{l, :reply}]
-      nothing?(e) or effect?(e, effects) -> []
+      nothing?(e, top) or effect?(e, effects) -> []
       true -> [{l, :value}]
     end
   end
 
-  defp last({:call, l, {_, name, _}, _} = call, _, effects) do
-    # It may be called for its abort.
-    if String.ends_with?(Atom.to_string(name), "!") or effect?(call, effects), do: [], else: [{l, :value}]
-  end
+  defp last({:call, l, {module, _, _}, _} = call, _, effects),
+    do: if(library?(module) and not effect?(call, effects), do: [{l, :value}], else: [])
 
   defp last(e, _, effects) when elem(e, 0) in [:op, :cons, :loop, :letrec],
     do: if(effect?(e, effects), do: [], else: [{elem(e, 1), :value}])
@@ -57,8 +56,10 @@ defmodule Mote.Behaviour.Check.Nowhere do
   defp reply?(value) when is_tuple(value) and tuple_size(value) > 1, do: elem(value, 0) in @replies
   defp reply?(_), do: false
 
-  defp nothing?({:lit, _, value}), do: is_atom(value) or value in [[], {}]
-  defp nothing?(_), do: false
+  defp nothing?({:lit, _, value}, top), do: not top or is_atom(value) or value in [[], {}]
+  defp nothing?(_, _), do: false
+
+  defp library?(module), do: match?("Elixir.Mote.Prelude." <> _, Atom.to_string(module))
 
   defp effect?({:lit, _, _}, _), do: false
   defp effect?(node, _) when is_tuple(node) and elem(node, 0) in @effects, do: true
