@@ -50,7 +50,10 @@ defmodule Mote.Behaviour.Check do
     s = %{s | behaviour: {definition.name, named}, message: message, kept: Stash.kept(named)}
     Error.map(definition.clauses, &Stash.alone!(&1, s))
     {clauses, s} = clauses(definition.clauses, s)
-    unless definition.beam, do: Nowhere.tell(definition.clauses, definition, names.effects, names.env)
+
+    unless definition.beam or definition.generated,
+      do: Nowhere.tell(definition.clauses, definition, names.effects, names.env)
+
     clauses = Stash.clauses(clauses, s.kept)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}
     finish(definition, captures ++ [message], body, s)
