@@ -32,7 +32,7 @@ defmodule Mote.RaisedTest do
     defpure first(list), do: hd(list)
 
     defactor walker() do
-      {customer, {:sum, collection}} -> send(customer, Enum.sum(collection))
+      {customer, {:all, collection}} -> send(customer, Enum.reduce(collection, 0, &(&1 + &2)))
       {customer, {:new, collection}} -> send(customer, Map.new(collection))
       {customer, {:text, collection}} -> send(customer, to_string(collection))
       {customer, :ping} -> send(customer, :pong)
@@ -108,7 +108,7 @@ defmodule Mote.RaisedTest do
 
       walker = Mote.create(machine, Actors.walker())
 
-      for collection <- endless, how <- [:sum, :new, :text] do
+      for collection <- endless, how <- [:all, :new, :text] do
         # What went through it would never answer.
         assert {:error, %Error{} = error} = Mote.ask(walker, {how, collection}, 60_000)
         assert error.reason == :aborted

@@ -80,9 +80,13 @@ defmodule Mote.Behaviour.AST do
   What a loop or a function of Enum goes through: the pairs of a map, the members of a set, the integers of a range; a list
   as it is.
   """
-  def elements({:lit, _, list} = source) when is_list(list), do: source
-  def elements({:cons, _, _, _} = source), do: source
-  def elements(source), do: op(line(source), :elements, [source])
+  def elements(source), do: if(list?(source), do: source, else: op(line(source), :elements, [source]))
+
+  @doc "Whether an expression is known to be a list."
+  def list?({:lit, _, list}), do: is_list(list)
+  def list?({:cons, _, _, _}), do: true
+  def list?({:loop, _, _, {:collect, _}}), do: true
+  def list?(_), do: false
 
   @doc "A primitive operation, calculated at once if its operands are literal and it has an answer."
   def op(line, primitive, args) do

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Check do
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Code, Error, Warnings}
-  alias Mote.Behaviour.Check.{Calls, Change, Guards, Names, Stash}
+  alias Mote.Behaviour.Check.{Calls, Change, Guards, Names, Nowhere, Stash}
 
   @doc """
   All definitions of a module, checked. `others` are the kinds, names and arities of those that are not among them, as there
@@ -50,6 +50,10 @@ defmodule Mote.Behaviour.Check do
     s = %{s | behaviour: {definition.name, named}, message: message, kept: Stash.kept(named)}
     Error.map(definition.clauses, &Stash.alone!(&1, s))
     {clauses, s} = clauses(definition.clauses, s)
+
+    unless definition.beam or definition.generated,
+      do: Nowhere.tell(definition.clauses, definition, names.effects, names.env)
+
     clauses = Stash.clauses(clauses, s.kept)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}
     finish(definition, captures ++ [message], body, s)

@@ -49,18 +49,23 @@ defmodule Mote.Behaviour.Compiler do
     noted(kind, head, body, env)
   rescue
     mistake in [Mote.CompileError, Error.Several] ->
-      Module.put_attribute(env.module, :mote_mistakes, {mistake, names(kind, head)})
+      Module.put_attribute(env.module, :mote_mistakes, {mistake, names(kind, head, body)})
   end
 
   # What a definition with a mistake would have defined, for the others that call it.
-  defp names(kind, head) do
+  defp names(kind, head, body) do
+    # What is stashed is one more capture.
+    kept = if kind == :actor and Stash.used?(body), do: 1, else: 0
+
     case Syntax.split_guards(head) do
       {{name, _, args}, _} when is_atom(name) and is_list(args) ->
         defaults = Enum.count(args, &match?({:\\, _, _}, &1))
-        for n <- (length(args) - defaults)..length(args), do: %{kind: code_kind(kind), name: name, arity: n}
+
+        for n <- (length(args) - defaults)..(length(args) + kept),
+            do: %{kind: code_kind(kind), name: name, arity: n}
 
       {{name, _, context}, _} when is_atom(name) and is_atom(context) ->
-        [%{kind: code_kind(kind), name: name, arity: 0}]
+        for n <- 0..kept, do: %{kind: code_kind(kind), name: name, arity: n}
 
       _ ->
         []
@@ -219,6 +224,14 @@ defmodule Mote.Behaviour.Compiler do
 
   defp body(kind, [do: body], _), do: {kind, body}
   defp body(kind, [to: target], _) when kind in [:actor, :beam], do: {:delegate, target}
+
+  defp body(_, [{:do, _}, {:after, _} | _], env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "after is not available in a behaviour: write send_after(milliseconds, self(), :timeout), and a clause for that message"
+    )
+  end
 
   defp body(_, [{:do, _}, {section, _} | _], env) do
     Error.raise_at(

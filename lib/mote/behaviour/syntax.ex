@@ -251,7 +251,7 @@ defmodule Mote.Behaviour.Syntax do
     arity = length(args)
 
     with nil <- Hints.construct(name, arity),
-         nil <- Hints.effect_usage(name, arity) do
+         nil <- Hints.effect_usage(name, args) do
       if of_kernel?(name, arity, env),
         do: Calls.kernel(name, args, env),
         else: expand({name, meta, args}, env)

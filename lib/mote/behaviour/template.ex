@@ -4,7 +4,9 @@ defmodule Mote.Behaviour.Template do
   # gets code of its own, made by `Mote.Behaviour.Syntax.Templates`. Nothing of them runs.
   #
   # 1. A parameter whose name begins with `fun` in the first clause is a function; it is handed on as it is.
-  # 2. No call of a template stands inside of a `fn` that another one is given.
+  # 2. A range that a call has in place is a list by then, except for a parameter whose name begins with `walked` in the
+  #    first clause: that gets the range.
+  # 3. No call of a template stands inside of a `fn` that another one is given.
   @moduledoc false
 
   defmacro __using__(_) do

@@ -65,6 +65,26 @@ defmodule Mote.Behaviour.Warnings do
     warn(message, line, env, columns[{line, {:call, :become}}])
   end
 
+  @doc "Tells of the last value of a clause of a behaviour: nobody looks at it. `kind` is what it looks like."
+  @spec nowhere(:reply | :value, AST.line(), map, Macro.Env.t()) :: :ok
+  def nowhere(kind, line, %{name: name, captures: captures}, env) do
+    what =
+      case kind do
+        :reply -> "a clause of a behaviour returns nothing, so that this tuple goes nowhere"
+        :value -> "the value of this clause goes nowhere, as nobody looks at it"
+      end
+
+    values = if captures == [], do: "", else: "…"
+
+    warn(
+      "#{what}: the next state is what the actor becomes, become #{name}(#{values}), and an answer is sent, send customer, " <>
+        "value. If nothing is to be done, write :ok",
+      line,
+      %{env | function: {name, length(captures)}},
+      nil
+    )
+  end
+
   @doc """
   Tells of clauses that can never match, as one before them without a guard matches all that they do.
 

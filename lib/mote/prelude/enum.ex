@@ -6,22 +6,43 @@ defmodule Mote.Prelude.Enum do
 
   alias Mote.Prelude.Text
 
+  # A range need not be made a list, here and below: Elixir makes none either, and it may be a long one.
+  defpure all?(_.._//_), do: true
   defpure all?(source), do: all_in?(Enum.to_list(source))
 
   defpure all_in?([]), do: true
   defpure all_in?([x | rest]), do: if(x, do: all_in?(rest), else: false)
 
+  defpure any?(_.._//_ = range), do: not empty?(range)
   defpure any?(source), do: any_in?(Enum.to_list(source))
 
   defpure any_in?([]), do: false
   defpure any_in?([x | rest]), do: if(x, do: true, else: any_in?(rest))
 
-  # A range need not be made a list, here and below: Elixir makes none either, and it may be a long one.
   defpure empty?(_.._//_ = range), do: Range.size(range) == 0
   defpure empty?(source), do: Enum.to_list(source) == []
 
   defpure count(_.._//_ = range), do: Range.size(range)
   defpure count(source), do: length(Enum.to_list(source))
+
+  # -- some at a time ------------------------------------------------------------------------------------------
+
+  # What may end early goes through `some/1` and then through `others/1`, until these are `[]`. All of a source are
+  # some, but a long range is made bit by bit: nobody may look at most of it.
+  @some 32
+
+  defpure some(first..last//step = range) do
+    if Range.size(range) > @some,
+      do: Enum.to_list(first..(first + (@some - 1) * step)//step),
+      else: Enum.to_list(first..last//step)
+  end
+
+  defpure some(source), do: Enum.to_list(source)
+
+  defpure others(first..last//step = range),
+    do: if(Range.size(range) > @some, do: (first + @some * step)..last//step, else: [])
+
+  defpure others(_), do: []
 
   # -- one element ---------------------------------------------------------------------------------------------
 
@@ -117,13 +138,30 @@ defmodule Mote.Prelude.Enum do
   defpure slice(source, first..last//step), do: slice_range(source, first, last, step)
   defpure slice_range(source, first, last), do: slice_range(source, first, last, 1)
 
+  defpure slice_range(from.._//by = range, first, last, step)
+          when is_integer(first) and is_integer(last) and step > 0 do
+    size = Range.size(range)
+    {first, amount} = place(first, last, size)
+
+    if amount > 0 and first < size do
+      last = min(first + amount, size) - 1
+      Enum.to_list((from + first * by)..(from + last * by)//by * step)
+    else
+      []
+    end
+  end
+
   defpure slice_range(source, first, last, step) when is_integer(first) and is_integer(last) and step > 0 do
     list = Enum.to_list(source)
-    size = length(list)
+    {first, amount} = place(first, last, length(list))
+    take_every(take_first(drop_first(list, first), amount, []), step)
+  end
+
+  # The first of a slice of so many, and how many it wants.
+  defpure place(first, last, size) do
     first = if first < 0, do: max(first + size, 0), else: first
     last = if last < 0, do: last + size, else: last
-    amount = max(last - first + 1, 0)
-    take_every(take_first(drop_first(list, first), amount, []), step)
+    {first, max(last - first + 1, 0)}
   end
 
   # Moves a part of it to another place.
@@ -175,6 +213,9 @@ defmodule Mote.Prelude.Enum do
   defpure counted(list, limit, n) when list == [] or n == limit, do: n
 
   defpure take_every(_, 0), do: []
+
+  defpure take_every(first..last//step, nth) when is_integer(nth) and nth > 0,
+    do: Enum.to_list(first..last//step * nth)
 
   defpure take_every(source, nth) when is_integer(nth) and nth > 0,
     do: every(Enum.to_list(source), nth, 0, [])

@@ -10,11 +10,13 @@ defmodule Mote.Prelude.Range do
   defpure size(first..last//step) when step < 0 and first < last, do: 0
   defpure size(first..last//step), do: div(last - first, step) + 1
 
-  # Of `Enum.sum/1`, where the range is written in place.
+  # Of `Enum.sum/1`, where its source is a range, or another map.
   defpure sum(first..last//step) do
     size = size(first..last//step)
     div(size * (2 * first + (size - 1) * step), 2)
   end
+
+  defpure sum(source), do: for(x <- Enum.to_list(source), reduce: 0, do: (sum -> sum + x))
 
   defpure shift(first..last//step, steps), do: (first + steps * step)..(last + steps * step)//step
 

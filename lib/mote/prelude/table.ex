@@ -67,6 +67,10 @@ defmodule Mote.Prelude.Table do
       adler32/1 atom_to_binary/1 binary_to_float/1 binary_to_integer/1,2 binary_to_list/1 crc32/1
       float/1 float_to_binary/2 integer_to_binary/1,2 iolist_size/1 iolist_to_binary/1 list_to_binary/1
     ]},
+    {Base, Base32, ~w[
+      decode32!/1,2 decode32/1,2 encode32/1,2 hex_decode32!/1,2 hex_decode32/1,2 hex_encode32/1,2 hex_valid32?/1,2
+      valid32?/1,2
+    ]},
     {:erlang, Hash, ~w[phash2/1,2]},
     {:lists, Lists, ~w[
       append/1,2 delete/2 droplast/1 duplicate/2 flatten/1,2 keydelete/3 keyfind/3 keymember/3 keyreplace/4

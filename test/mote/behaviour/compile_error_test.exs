@@ -87,8 +87,9 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"Enum.qqq(x)",
              "Enum.qqq/1 is not available in a behaviour; what there is of Enum is listed in Mote.Behaviour"},
             {"Enum.max_by(x, & &1, Date)",
-             "max_by wants a literal function here, fn … end or a & capture, got: Date"},
-            {"Enum.sort(x, {:asc, Date})", "sort wants a literal function here"},
+             "max_by takes no module as a sorter here, as a machine cannot call Date.compare/2: write the order as a function"},
+            {"Enum.sort(x, {:asc, Date})", "a machine cannot call Date.compare/2"},
+            {"Enum.sort(x, x)", "sort wants a literal function here, fn … end or a & capture, got: x"},
             {"Integer.prase(x)",
              "Integer.prase/1 is not available in a behaviour. Did you mean Integer.parse/1"},
             {"becom(x)", "Did you mean become/1?"},
@@ -98,7 +99,16 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"Mote.on(:main, x)",
              "Mote.on/2 is not available in a behaviour, which runs in a machine: write on(sponsor"},
             {"Mote.ask(x, 1)",
-             "Mote.ask/2 is not available in a behaviour, which runs in a machine: a behaviour can"},
+             "Mote.ask/2 is not available in a behaviour, which runs in a machine: an actor does not wait: write send"},
+            {"send x, case x do 1 -> 2 end",
+             "this do block belongs to send, and not to its last argument: write parentheses, send(…, case … do … end)"},
+            {"Enum.chunk(x, 2)",
+             "Enum.chunk/2 is not available in a behaviour, and deprecated in Elixir: Use Enum.chunk_every/2"},
+            {"String.lstrip(x)", "deprecated in Elixir: Use String.trim_leading/1"},
+            {"GenServer.reply(x, 1)", "write send customer, answer"},
+            {"gather(x, 2, 0, fn y, z -> y + z end)",
+             "write create gather(customer, count, initial, fun), or become gather"},
+            {"Function.info(x)", "functions are not values here: write a defpure"},
             {"Map.get_and_update(x, 1, x)", "get_and_update wants a literal function here"},
             {"String.jaro_distance(x, x)", "write a defpure of your own, or use String.bag_distance/2"},
             {"Integer.is_odd(x)",
@@ -253,7 +263,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
         _ -> a
       end
       defactor other(a, b) do
-        _ -> {a, b}
+        _ -> become other(b, a)
       end
       @doc false
       defpure hidden(x), do: x

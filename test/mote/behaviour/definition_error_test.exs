@@ -169,7 +169,7 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
       names = fn n -> Enum.map_join(1..n, ", ", &"v#{&1}") end
       xs = fn n -> Enum.map_join(1..n, ", ", fn _ -> "x" end) end
       captures = "2: a defactor has at most 255 captures, not 256: put them into a tuple or a map"
-      assert error("defactor a(#{names.(255)}) do\n_ -> {#{names.(255)}}\nend") == :compiled
+      assert error("defactor a(#{names.(255)}) do\n_ -> _ = {#{names.(255)}}\nend") == :compiled
       assert error("defactor a(#{names.(256)}) do\n_ -> {#{names.(256)}}\nend") == captures
       assert error("defactor a(#{names.(256)}), to: b(#{names.(256)})") == captures
       assert error("defactor a(#{names.(255)}), to: b(#{names.(255)}, 1)") == captures

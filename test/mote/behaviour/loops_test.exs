@@ -233,6 +233,40 @@ defmodule Mote.Behaviour.LoopsTest do
     end
   end
 
+  describe "a long range" do
+    # Each would be out of fuel if it were listed.
+    @ending_early [
+      "Enum.find(RANGE, &(&1 > 50))",
+      "Enum.find(RANGE, :none, &(&1 > 5))",
+      "Enum.find_index(RANGE, &(&1 > 5))",
+      "Enum.find_value(RANGE, &(&1 > 5 && {:ok, &1}))",
+      "{Enum.any?(RANGE), Enum.any?(RANGE, &(&1 > 5)), Enum.all?(RANGE, &(&1 < 5))}",
+      "Enum.reduce_while(RANGE, 0, &if(&1 > 100, do: {:halt, &2}, else: {:cont, &1 + &2}))",
+      "Enum.take_while(RANGE, &(&1 < 70))",
+      "Enum.chunk_while(RANGE, 0, &if(&1 > 9, do: {:halt, &2}, else: {:cont, &1, &2 + 1}), &{:cont, &1, 0})",
+      "Enum.flat_map_reduce(RANGE, 0, &if(&2 > 9, do: {:halt, &2}, else: {[&1, &2], &2 + 1}))",
+      "Enum.count_until(RANGE, &(&1 > 5), 3)",
+      "{Enum.take(RANGE, 3), Enum.take(RANGE, -3), Enum.at(RANGE, 7), Enum.fetch(RANGE, -1), Enum.empty?(RANGE)}",
+      "{Enum.count(RANGE), Enum.sum(RANGE), Enum.member?(RANGE, 7), 7 in RANGE, Enum.slice(RANGE, 7..9)}",
+      "{Enum.zip(RANGE, [1, 2]), Enum.zip_with(RANGE, [1, 2], &(&1 - &2)), Enum.zip_with([1], RANGE, &(&1 - &2))}",
+      "RANGE |> Enum.find(&(&1 > 5)) |> Kernel.in(RANGE)"
+    ]
+
+    test "is walked no further than it must be, in place or not" do
+      for expression <- @ending_early,
+          range <- ["r", "1..1_000_000_000_000", "(f - 1)..(f * 1_000_000_000_000)//3"] do
+        expression = String.replace(expression, "RANGE", "(#{range})")
+        {value, _} = Code.eval_string(expression, r: 1..1_000_000_000_000, f: 1)
+
+        module =
+          module("defactor a() do\n{c, r, f} ->\n_ = {r, f}\nvalue = #{expression}\nsend c, value\nend")
+
+        turn = turn(module.a(), {self(), 1..1_000_000_000_000, 1})
+        assert {expression, turn.outcome, turn.sends} == {expression, :commit, [{self(), value}]}
+      end
+    end
+  end
+
   test "a loop of a million steps" do
     module = module("defpure sum(n), do: for(x <- 1..n, reduce: 0, do: (acc -> acc + x))")
     assert module.sum(1_000_000) == 500_000_500_000

@@ -37,6 +37,23 @@ defmodule Mote.Behaviour.SeveralMistakesTest do
       assert y =~ "test.ex:6: undefined variable \"y\""
     end
 
+    test "of a behaviour that stashes, without those that only follow from others" do
+      body = """
+      defactor a(n) do
+        1 -> stash(n)
+        x -> become b(x)
+      end
+      defactor b(n) do
+        _ -> become a(n)
+      end
+      """
+
+      assert %Mote.CompileError{line: 3, description: "stash keeps the message" <> rest} =
+               catch_error(module(body))
+
+      refute rest =~ "capture, got"
+    end
+
     test "of names in one clause, without those that only follow from others" do
       body = """
       defactor a(n) do

@@ -315,6 +315,83 @@ defmodule Mote.Behaviour.WarningsTest do
     assert output =~ "odd.ex:3: Mote.Compiled.Odd.f/1"
   end
 
+  describe "values that go nowhere" do
+    test "the last one of a clause, with what to write instead" do
+      assert warnings("""
+             defactor a(n, map) do
+               {:reply, x} -> {:noreply, n + x}
+               {:sum, x} -> n + x
+               :reset -> 0
+               {:library, x} -> Map.put(map, x, n)
+               {:template, x} -> Enum.find(x, & &1)
+               {:bound, x} ->
+                 y = n + x
+                 y
+               {:branches, x} ->
+                 cond do
+                   x > n -> %{map | n: x}
+                   true -> send(n, [x | if(x, do: map)])
+                 end
+               {:answer, customer} -> {:reply, send(customer, n), n}
+               {:all, x} -> for y <- x, do: y + 1
+             end
+             """) == [
+               "3: " <> reply(),
+               "4: " <> value(),
+               "5: " <> value(),
+               "6: " <> value(),
+               "7: " <> value(),
+               "10: " <> value(),
+               "13: " <> value(),
+               "16: " <> reply(),
+               "17: " <> value()
+             ]
+    end
+
+    test "not where there is an effect, or where nothing is to be done" do
+      assert warnings("""
+             defpure check(x), do: if(x > 1, do: x, else: abort(:small))
+             defeffect tell(to, x), do: send(to, x)
+             defactor a(to, n) do
+               {:ok, _} -> :ok
+               {:nil, _} -> nil
+               {:list, _} -> []
+               {:checked, x} -> check(x)
+               {:branch, x} -> if x > 1, do: send(to, n), else: 0
+               {:said, x} -> _ = n + x
+               {:effect, x} -> {tell(to, x), n}
+               {:map, x} -> Enum.map(x, &send(&1, n))
+               {:reduce, x} -> Enum.reduce(x, 0, fn y, sum -> send(y, n); sum + 1 end)
+               {:and, x} -> x > n and send(to, x)
+               {:tap, x} -> tap(x, &send(to, &1))
+               {:then, x} -> then(x + 1, &send(to, &1))
+               {:with, x} -> with({:ok, y} <- x, do: send(to, y))
+               {:case, x} ->
+                 case x do
+                   0 -> become n: n + 1
+                   other -> other
+                 end
+               {:create, x} -> create a(x, n)
+               {:stash, _} -> stash()
+               {:abort, x} -> abort({:not_now, x})
+               {:pinned, ^n} -> become(a(to, n + 1))
+             end
+             """) == []
+    end
+
+    defp reply,
+      do:
+        "a clause of a behaviour returns nothing, so that this tuple goes nowhere: the next state is what" <>
+          become()
+
+    defp value,
+      do: "the value of this clause goes nowhere, as nobody looks at it: the next state is what" <> become()
+
+    defp become,
+      do:
+        " the actor becomes, become a(…), and an answer is sent, send customer, value. If nothing is to be done, write :ok"
+  end
+
   # Elixir 1.14 takes no columns, neither into the code that it compiles here nor in warnings.
   if Version.match?(System.version(), ">= 1.16.0") do
     test "a warning names the column, where there is one" do

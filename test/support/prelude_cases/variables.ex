@@ -4,7 +4,7 @@ defmodule Mote.PreludeCases.Variables do
   import StreamData
 
   @variables ~w[
-    base bin chars digits digits_text e e_list f float hex i ints key keys kw l letters lists map n n_in n_more number ordered
+    base bin chars coded digits digits_text e e_list f float hex i ints key keys kw l letters lists map n n_in n_more number ordered
     pad pairs s t terms texts tuple u
   ]a
 
@@ -75,6 +75,12 @@ defmodule Mote.PreludeCases.Variables do
 
   def generator(:bin), do: binary(max_length: 9)
   def generator(:hex), do: string([?0..?9, ?A..?F, ?a..?f, ?g], max_length: 4)
+
+  def generator(:coded) do
+    characters = string([?A..?F, ?U..?Z, ?a..?c, ?v, ?w, ?0, ?1, ?2, ?7, ?8], max_length: 9)
+    map({characters, integer(0..8)}, fn {text, n} -> text <> String.duplicate("=", n) end)
+  end
+
   def generator(:base), do: string([?A..?F, ?w..?z, ?0, ?9, ?+, ?/, ?-, ?_, ?=], max_length: 6)
 
   def generator(:chars) do

@@ -38,6 +38,8 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {IO, :inspect} => "#{@process}; Mote.trace/2 shows what turns do",
     {GenServer, :call} =>
       "send a request with self() in it, as send server, {self(), request}: the answer comes as a message",
+    {GenServer, :reply} => "write send customer, answer",
+    {Process, :exit} => "an actor ends by become sink(), and another one by a message that it understands",
     {GenServer, :cast} => "write send target, message",
     {String, :to_atom} => @atoms,
     {String, :to_existing_atom} => @atoms,
@@ -84,6 +86,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   }
 
   @modules %{
+    Function => "functions are not values here: write a defpure, and call it by name",
     Stream =>
       "a stream is a function, and functions are not values here: write the function of Enum of that name",
     Regex => @regex,

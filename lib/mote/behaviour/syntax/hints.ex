@@ -56,6 +56,9 @@ defmodule Mote.Behaviour.Syntax.Hints do
                  &{&1, "definitions belong into the module, outside of behaviours"}
                )
 
+  # Effects that are often written without parentheses.
+  @with_arguments [:send, :sendx, :send_after, :become, :create, :abort]
+
   @hints Map.merge(@constructs, @definitions)
 
   @doc "Why a construct is not available, or nil."
@@ -71,10 +74,24 @@ defmodule Mote.Behaviour.Syntax.Hints do
   defp spelling(name), do: to_string(name)
 
   @doc "How an effect or a construct that is part of the language is spelled, when it was spelled wrongly."
-  @spec effect_usage(atom, arity) :: String.t() | nil
-  def effect_usage(name, arity) do
+  @spec effect_usage(atom, [Macro.t()]) :: String.t() | nil
+  def effect_usage(name, args) do
+    arity = length(args)
     usage = usage(name)
-    usage && "#{name} with #{arity} argument#{if arity != 1, do: "s"} does not exist: write #{usage}"
+
+    cond do
+      usage == nil ->
+        nil
+
+      name == :gather and not match?([_, _, _, {form, _, _}] when form in [:fn, :&], args) ->
+        nil
+
+      name in @with_arguments and match?([{:do, _} | _], List.last(args)) ->
+        "this do block belongs to #{name}, and not to its last argument: write parentheses, #{name}(…, case … do … end)"
+
+      true ->
+        "#{name} with #{arity} argument#{if arity != 1, do: "s"} does not exist: write #{usage}"
+    end
   end
 
   defp usage(name) do
@@ -85,6 +102,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
       :cancel_timer -> "cancel_timer(timer)"
       :create -> "create name(…), or create name(…), sponsor: name"
       :become -> "become name(…), become capture: value, or become sink()"
+      :gather -> "create gather(customer, count, initial, fun), or become gather(…)"
       :stash -> "stash(), or stash capture: value"
       :abort -> "abort(reason)"
       :self -> "self()"
@@ -131,6 +149,9 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
   defp remote(reason, module, name, arity), do: refused(module, name, arity, reason, ":")
 
+  defp own(name) when name in [:ask, :ask!, :async, :await, :await!, :await_many],
+    do: "an actor does not wait: write send actor, {self(), request}, and the answer comes as a message"
+
   defp own(name), do: if(usage = usage(name), do: "write #{usage}", else: @functions)
 
   defp refused(module, name, arity, reason, sign),
@@ -161,10 +182,20 @@ defmodule Mote.Behaviour.Syntax.Hints do
     known = for {^module, name, arity} <- Listing.all(), do: "#{inspect(module)}.#{name}/#{arity}"
     missing = "#{text} is not available in a behaviour"
 
-    case {Error.suggestion(text, known), known} do
+    case {deprecated(module, {name, arity}) || Error.suggestion(text, known), known} do
       {"", []} -> "#{missing}: #{@functions}"
       {"", _} -> "#{missing}; what there is of #{inspect(module)} is listed in Mote.Behaviour"
       {suggestion, _} -> missing <> suggestion
+    end
+  end
+
+  # Elixir says itself what is to take the place of a function that it wants to be rid of.
+  defp deprecated(module, function) do
+    with true <- Code.ensure_loaded?(module) and function_exported?(module, :__info__, 1),
+         {_, instead} <- List.keyfind(module.__info__(:deprecated), function, 0) do
+      ", and deprecated in Elixir: #{instead}"
+    else
+      _ -> nil
     end
   end
 

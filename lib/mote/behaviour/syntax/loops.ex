@@ -38,17 +38,37 @@ defmodule Mote.Behaviour.Syntax.Loops do
     {:loop, env.line, [gen(x, source, env)], {:reduce, Syntax.expr(initial, env), acc, body}}
   end
 
-  # Of a range that is written in place, the sum is calculated.
+  # Of a range the sum is calculated: of one that is written in place, and of what turns out to be one.
   def enum(:sum, [source], env) do
-    if Ranges.parts(source, env) == :error,
-      do: added(source, env),
-      else: {:call, env.line, {Mote.Prelude.Range, :sum, 1}, [Syntax.expr(source, env)]}
+    written = Ranges.parts(source, env) != :error
+    source = Syntax.expr(source, env)
+
+    cond do
+      written -> sum_of_range(source, env)
+      AST.list?(source) -> added(source, env)
+      true -> sum_by_type(source, env)
+    end
   end
+
+  defp sum_by_type(source, %{line: l} = env) do
+    {map, other} = {Syntax.fresh(:source), Syntax.fresh(:source)}
+    map_read = {:var, l, map}
+
+    clauses = [
+      {:clause, l, {:bind, l, map}, [AST.op(l, :is_map, [map_read])], sum_of_range(map_read, env)},
+      {:clause, l, {:bind, l, other}, [], added({:var, l, other}, env)}
+    ]
+
+    {:case, l, source, clauses, :case_clause}
+  end
+
+  defp sum_of_range(range, env), do: {:call, env.line, {Mote.Prelude.Range, :sum, 1}, [range]}
 
   defp added(source, env) do
     {x, acc} = {Syntax.fresh(:x), Syntax.fresh(:sum)}
     sum = {:op, env.line, :add, [{:var, env.line, acc}, {:var, env.line, x}]}
-    {:loop, env.line, [gen(x, source, env)], {:reduce, {:lit, env.line, 0}, acc, sum}}
+    gen = {:gen, env.line, {:bind, env.line, x}, [], {:list, env.line, AST.elements(source)}}
+    {:loop, env.line, [gen], {:reduce, {:lit, env.line, 0}, acc, sum}}
   end
 
   @doc "A comprehension."

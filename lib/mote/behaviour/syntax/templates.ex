@@ -25,11 +25,23 @@ defmodule Mote.Behaviour.Syntax.Templates do
     seen = %{key => Syntax.fresh(name)}
     fail = {:function_clause, Prelude.called(module, name), arity}
     {functions, seen} = group([key], templates, fail, seen, [], env)
-    values = Enum.map(values, &Loops.listed(&1, env))
+    values = templates |> walked(name, length(args)) |> Enum.zip(values) |> Enum.map(&value(&1, env))
     {:letrec, env.line, functions, {:local, env.line, seen[key], values}}
   end
 
   defp literal!({form, _, _}, _, _) when form in [:fn, :&], do: :ok
+
+  defp literal!({order, {:__aliases__, _, _} = module}, name, env) when order in [:asc, :desc],
+    do: literal!(module, name, env)
+
+  defp literal!({:__aliases__, _, _} = module, name, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{name} takes no module as a sorter here, as a machine cannot call #{Macro.to_string(module)}.compare/2: write the " <>
+        "order as a function, fn a, b -> … end"
+    )
+  end
 
   defp literal!(other, name, env) do
     Error.raise_at(
@@ -48,11 +60,27 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
   defp ordered(args, _), do: args
 
+  defp value({true, ast}, env), do: Syntax.expr(ast, env)
+  defp value({false, ast}, env), do: Loops.listed(ast, env)
+
   # Whether each parameter is a function.
-  defp functions(templates, name, arity) do
-    [{args, _, _} | _] = Map.fetch!(templates, {name, arity})
-    Enum.map(args, &(match?({_, _, nil}, &1) and &1 |> elem(0) |> to_string() |> String.starts_with?("fun")))
+  defp functions(templates, name, arity),
+    do: templates |> parameters(name, arity) |> Enum.map(&named?(&1, "fun"))
+
+  # Whether each of the others takes a range as it is.
+  defp walked(templates, name, arity) do
+    for parameter <- parameters(templates, name, arity),
+        not named?(parameter, "fun"),
+        do: named?(parameter, "walked")
   end
+
+  defp parameters(templates, name, arity) do
+    [{args, _, _} | _] = Map.fetch!(templates, {name, arity})
+    args
+  end
+
+  defp named?({name, _, nil}, beginning), do: name |> to_string() |> String.starts_with?(beginning)
+  defp named?(_, _), do: false
 
   defp apart(args, positions) do
     {funs, values} = args |> Enum.zip(positions) |> Enum.split_with(&elem(&1, 1))

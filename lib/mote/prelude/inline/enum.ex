@@ -4,29 +4,46 @@ defmodule Mote.Prelude.Inline.Enum do
   @moduledoc false
   use Mote.Behaviour.Template
 
+  alias Mote.Prelude.Enum, as: Source
+
   # -- looking for something -----------------------------------------------------------------------------------
 
-  deftemplate all?(source, fun), do: all_in?(Enum.to_list(source), fun)
-  deftemplate all_in?([], fun), do: true
-  deftemplate all_in?([x | rest], fun), do: if(fun.(x), do: all_in?(rest, fun), else: false)
+  deftemplate all?(walked, fun), do: all_in?([], walked, fun)
+  deftemplate all_in?([x | rest], more, fun), do: if(fun.(x), do: all_in?(rest, more, fun), else: false)
+  deftemplate all_in?([], [], fun), do: true
+  deftemplate all_in?([], more, fun), do: all_in?(Source.some(more), Source.others(more), fun)
 
-  deftemplate any?(source, fun), do: any_in?(Enum.to_list(source), fun)
-  deftemplate any_in?([], fun), do: false
-  deftemplate any_in?([x | rest], fun), do: if(fun.(x), do: true, else: any_in?(rest, fun))
+  deftemplate any?(walked, fun), do: any_in?([], walked, fun)
+  deftemplate any_in?([x | rest], more, fun), do: if(fun.(x), do: true, else: any_in?(rest, more, fun))
+  deftemplate any_in?([], [], fun), do: false
+  deftemplate any_in?([], more, fun), do: any_in?(Source.some(more), Source.others(more), fun)
 
-  deftemplate find(source, fun), do: find_in(Enum.to_list(source), nil, fun)
-  deftemplate find(source, default, fun), do: find_in(Enum.to_list(source), default, fun)
-  deftemplate find_in([], default, fun), do: default
-  deftemplate find_in([x | rest], default, fun), do: if(fun.(x), do: x, else: find_in(rest, default, fun))
+  deftemplate find(walked, fun), do: find_in([], walked, nil, fun)
+  deftemplate find(walked, default, fun), do: find_in([], walked, default, fun)
 
-  deftemplate find_index(source, fun), do: index_in(Enum.to_list(source), 0, fun)
-  deftemplate index_in([], _, fun), do: nil
-  deftemplate index_in([x | rest], i, fun), do: if(fun.(x), do: i, else: index_in(rest, i + 1, fun))
+  deftemplate find_in([x | rest], more, default, fun),
+    do: if(fun.(x), do: x, else: find_in(rest, more, default, fun))
 
-  deftemplate find_value(source, fun), do: value_in(Enum.to_list(source), nil, fun)
-  deftemplate find_value(source, default, fun), do: value_in(Enum.to_list(source), default, fun)
-  deftemplate value_in([], default, fun), do: default
-  deftemplate value_in([x | rest], default, fun), do: fun.(x) || value_in(rest, default, fun)
+  deftemplate find_in([], [], default, fun), do: default
+
+  deftemplate find_in([], more, default, fun),
+    do: find_in(Source.some(more), Source.others(more), default, fun)
+
+  deftemplate find_index(walked, fun), do: index_in([], walked, 0, fun)
+
+  deftemplate index_in([x | rest], more, i, fun),
+    do: if(fun.(x), do: i, else: index_in(rest, more, i + 1, fun))
+
+  deftemplate index_in([], [], _, fun), do: nil
+  deftemplate index_in([], more, i, fun), do: index_in(Source.some(more), Source.others(more), i, fun)
+
+  deftemplate find_value(walked, fun), do: value_in([], walked, nil, fun)
+  deftemplate find_value(walked, default, fun), do: value_in([], walked, default, fun)
+  deftemplate value_in([x | rest], more, default, fun), do: fun.(x) || value_in(rest, more, default, fun)
+  deftemplate value_in([], [], default, fun), do: default
+
+  deftemplate value_in([], more, default, fun),
+    do: value_in(Source.some(more), Source.others(more), default, fun)
 
   # -- parts ---------------------------------------------------------------------------------------------------
 
@@ -37,12 +54,14 @@ defmodule Mote.Prelude.Inline.Enum do
     reject_in(rest, if(fun.(x), do: kept, else: [x | kept]), fun)
   end
 
-  deftemplate take_while(source, fun), do: take_in(Enum.to_list(source), [], fun)
-  deftemplate take_in([], taken, fun), do: Enum.reverse(taken)
+  deftemplate take_while(walked, fun), do: take_in([], walked, [], fun)
 
-  deftemplate take_in([x | rest], taken, fun) do
-    if fun.(x), do: take_in(rest, [x | taken], fun), else: Enum.reverse(taken)
+  deftemplate take_in([x | rest], more, taken, fun) do
+    if fun.(x), do: take_in(rest, more, [x | taken], fun), else: Enum.reverse(taken)
   end
+
+  deftemplate take_in([], [], taken, fun), do: Enum.reverse(taken)
+  deftemplate take_in([], more, taken, fun), do: take_in(Source.some(more), Source.others(more), taken, fun)
 
   deftemplate drop_while(source, fun), do: drop_in(Enum.to_list(source), fun)
   deftemplate drop_in([], fun), do: []
@@ -76,22 +95,25 @@ defmodule Mote.Prelude.Inline.Enum do
     end
   end
 
-  deftemplate chunk_while(source, acc, fun, fun_end), do: chunked(Enum.to_list(source), [], acc, fun, fun_end)
+  deftemplate chunk_while(walked, acc, fun, fun_end), do: chunked([], walked, [], acc, fun, fun_end)
 
-  deftemplate chunked([], chunks, acc, fun, fun_end) do
+  deftemplate chunked([x | rest], more, chunks, acc, fun, fun_end) do
+    case fun.(x, acc) do
+      {:cont, chunk, acc} -> chunked(rest, more, [chunk | chunks], acc, fun, fun_end)
+      {:cont, acc} -> chunked(rest, more, chunks, acc, fun, fun_end)
+      {:halt, acc} -> chunked([], [], chunks, acc, fun, fun_end)
+    end
+  end
+
+  deftemplate chunked([], [], chunks, acc, fun, fun_end) do
     case fun_end.(acc) do
       {:cont, _} -> Enum.reverse(chunks)
       {:cont, chunk, _} -> Enum.reverse([chunk | chunks])
     end
   end
 
-  deftemplate chunked([x | rest], chunks, acc, fun, fun_end) do
-    case fun.(x, acc) do
-      {:cont, chunk, acc} -> chunked(rest, [chunk | chunks], acc, fun, fun_end)
-      {:cont, acc} -> chunked(rest, chunks, acc, fun, fun_end)
-      {:halt, acc} -> chunked([], chunks, acc, fun, fun_end)
-    end
-  end
+  deftemplate chunked([], more, chunks, acc, fun, fun_end),
+    do: chunked(Source.some(more), Source.others(more), chunks, acc, fun, fun_end)
 
   deftemplate dedup_by(source, fun), do: deduped(Enum.to_list(source), [], nil, fun)
   deftemplate deduped([], done, _, fun), do: Enum.reverse(done)
@@ -119,11 +141,16 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate count_in([], n, fun), do: n
   deftemplate count_in([x | rest], n, fun), do: count_in(rest, if(fun.(x), do: n + 1, else: n), fun)
 
-  deftemplate count_until(source, fun, limit) when is_integer(limit) and limit > 0,
-    do: until(Enum.to_list(source), 0, limit, fun)
+  deftemplate count_until(walked, fun, limit) when is_integer(limit) and limit > 0,
+    do: until([], walked, 0, limit, fun)
 
-  deftemplate until(list, n, limit, fun) when list == [] or n == limit, do: n
-  deftemplate until([x | rest], n, limit, fun), do: until(rest, if(fun.(x), do: n + 1, else: n), limit, fun)
+  deftemplate until(_, _, n, limit, fun) when n == limit, do: n
+
+  deftemplate until([x | rest], more, n, limit, fun),
+    do: until(rest, more, if(fun.(x), do: n + 1, else: n), limit, fun)
+
+  deftemplate until([], [], n, _, fun), do: n
+  deftemplate until([], more, n, limit, fun), do: until(Source.some(more), Source.others(more), n, limit, fun)
 
   deftemplate sum_by(source, fun), do: sum_in(Enum.to_list(source), 0, fun)
   deftemplate sum_in([], sum, fun), do: sum
@@ -134,7 +161,7 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate product_in([x | rest], product, fun), do: product_in(rest, product * fun.(x), fun)
 
   deftemplate flat_map(source, fun), do: flat_in(Enum.to_list(source), [], fun)
-  deftemplate flat_in([], lists, fun), do: Mote.Prelude.Enum.concat_all(lists, [])
+  deftemplate flat_in([], lists, fun), do: Source.concat_all(lists, [])
   deftemplate flat_in([x | rest], lists, fun), do: flat_in(rest, [fun.(x) | lists], fun)
 
   # `with_index/2` with a function.
@@ -142,15 +169,19 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate indexed([], _, done, fun), do: Enum.reverse(done)
   deftemplate indexed([x | rest], i, done, fun), do: indexed(rest, i + 1, [fun.(x, i) | done], fun)
 
-  deftemplate flat_map_reduce(source, acc, fun), do: flat_acc(Enum.to_list(source), [], acc, fun)
-  deftemplate flat_acc([], lists, acc, fun), do: {Mote.Prelude.Enum.concat_all(lists, []), acc}
+  deftemplate flat_map_reduce(walked, acc, fun), do: flat_acc([], walked, [], acc, fun)
 
-  deftemplate flat_acc([x | rest], lists, acc, fun) do
+  deftemplate flat_acc([x | rest], more, lists, acc, fun) do
     case fun.(x, acc) do
-      {:halt, acc} -> {Mote.Prelude.Enum.concat_all(lists, []), acc}
-      {list, acc} -> flat_acc(rest, [list | lists], acc, fun)
+      {:halt, acc} -> {Source.concat_all(lists, []), acc}
+      {list, acc} -> flat_acc(rest, more, [list | lists], acc, fun)
     end
   end
+
+  deftemplate flat_acc([], [], lists, acc, fun), do: {Source.concat_all(lists, []), acc}
+
+  deftemplate flat_acc([], more, lists, acc, fun),
+    do: flat_acc(Source.some(more), Source.others(more), lists, acc, fun)
 
   deftemplate map_every(source, nth, fun) when is_integer(nth) and nth >= 0,
     do: every_in(Enum.to_list(source), nth, 0, [], fun)
@@ -177,15 +208,17 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate reduce_in([], acc, fun), do: acc
   deftemplate reduce_in([x | rest], acc, fun), do: reduce_in(rest, fun.(x, acc), fun)
 
-  deftemplate reduce_while(source, acc, fun), do: while(Enum.to_list(source), acc, fun)
-  deftemplate while([], acc, fun), do: acc
+  deftemplate reduce_while(walked, acc, fun), do: while([], walked, acc, fun)
 
-  deftemplate while([x | rest], acc, fun) do
+  deftemplate while([x | rest], more, acc, fun) do
     case fun.(x, acc) do
-      {:cont, acc} -> while(rest, acc, fun)
+      {:cont, acc} -> while(rest, more, acc, fun)
       {:halt, acc} -> acc
     end
   end
+
+  deftemplate while([], [], acc, fun), do: acc
+  deftemplate while([], more, acc, fun), do: while(Source.some(more), Source.others(more), acc, fun)
 
   deftemplate scan(source, fun) do
     case Enum.to_list(source) do
@@ -212,26 +245,26 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate texts([x | rest], done, fun), do: texts(rest, [to_string(fun.(x)) | done], fun)
 
   deftemplate map_intersperse(source, separator, fun),
-    do: Mote.Prelude.Enum.between(map_in(Enum.to_list(source), [], fun), separator, [])
+    do: Source.between(map_in(Enum.to_list(source), [], fun), separator, [])
 
   deftemplate map_in([], done, fun), do: Enum.reverse(done)
   deftemplate map_in([x | rest], done, fun), do: map_in(rest, [fun.(x) | done], fun)
 
-  deftemplate zip_with(a, b, fun) do
-    {xs, ys} = Mote.Prelude.Enum.beside(a, b)
+  deftemplate zip_with(walked_a, walked_b, fun) do
+    {xs, ys} = Source.beside(walked_a, walked_b)
     zip_in(xs, ys, [], fun)
   end
 
   deftemplate zip_in([x | xs], [y | ys], done, fun), do: zip_in(xs, ys, [fun.(x, y) | done], fun)
   deftemplate zip_in(xs, ys, done, fun) when xs == [] or ys == [], do: Enum.reverse(done)
 
-  deftemplate zip_with(sources, fun), do: map_in(Mote.Prelude.Enum.rows(sources), [], fun)
-  deftemplate zip_reduce(sources, acc, fun), do: rows_acc(Mote.Prelude.Enum.rows(sources), acc, fun)
+  deftemplate zip_with(sources, fun), do: map_in(Source.rows(sources), [], fun)
+  deftemplate zip_reduce(sources, acc, fun), do: rows_acc(Source.rows(sources), acc, fun)
   deftemplate rows_acc([], acc, fun), do: acc
   deftemplate rows_acc([row | rest], acc, fun), do: rows_acc(rest, fun.(row, acc), fun)
 
-  deftemplate zip_reduce(a, b, acc, fun) do
-    {xs, ys} = Mote.Prelude.Enum.beside(a, b)
+  deftemplate zip_reduce(walked_a, walked_b, acc, fun) do
+    {xs, ys} = Source.beside(walked_a, walked_b)
     zip_acc(xs, ys, acc, fun)
   end
 
@@ -269,7 +302,7 @@ defmodule Mote.Prelude.Inline.Enum do
   end
 
   deftemplate into(source, target, fun),
-    do: Mote.Prelude.Enum.into(map_in(Enum.to_list(source), [], fun), target)
+    do: Source.into(map_in(Enum.to_list(source), [], fun), target)
 
   # -- order ---------------------------------------------------------------------------------------------------
 
@@ -291,8 +324,8 @@ defmodule Mote.Prelude.Inline.Enum do
   end
 
   deftemplate sort_by(source, fun_key) do
-    Mote.Prelude.Enum.values(
-      Mote.Prelude.Enum.sorted_keyed(with_keys(Enum.to_list(source), [], fun_key), []),
+    Source.values(
+      Source.sorted_keyed(with_keys(Enum.to_list(source), [], fun_key), []),
       []
     )
   end
@@ -301,12 +334,12 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate with_keys([x | rest], runs, fun_key), do: with_keys(rest, [[{fun_key.(x), x}] | runs], fun_key)
 
   deftemplate sort_by(source, fun_key, fun) do
-    Mote.Prelude.Enum.values(sorted_by(with_keys(Enum.to_list(source), [], fun_key), [], fun), [])
+    Source.values(sorted_by(with_keys(Enum.to_list(source), [], fun_key), [], fun), [])
   end
 
   # Of List.
   deftemplate keysort(list, place, fun) when is_list(list) and is_integer(place) and place >= 0,
-    do: Mote.Prelude.Enum.values(sorted_by(for(x <- list, do: [{elem(x, place), x}]), [], fun), [])
+    do: Source.values(sorted_by(for(x <- list, do: [{elem(x, place), x}]), [], fun), [])
 
   deftemplate sorted_by([], [], fun), do: []
   deftemplate sorted_by([run], [], fun), do: run

@@ -38,7 +38,7 @@ defmodule Mote.Bench.Programs.GcPause do
         become growing(parent, below_left, below_right, 2)
 
       :held ->
-        {left, right}
+        _ = {left, right}
     end
 
     defactor growing(parent, left, right, open) do

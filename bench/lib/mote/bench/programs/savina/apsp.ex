@@ -56,11 +56,8 @@ defmodule Mote.Bench.Programs.Savina.Apsp do
       {over, at} = {div(phase, @side), rem(phase, @side)}
       there = blocks |> Map.fetch!({over, column}) |> Enum.at(at)
       here = blocks |> Map.fetch!({row, over}) |> Enum.map(&Enum.at(&1, at))
-      rows(rows, here, there)
+      Enum.zip_with(rows, here, &row(&1, &2, there))
     end
-
-    defpure rows([row | rows], [way | ways], there), do: [row(row, way, there) | rows(rows, ways, there)]
-    defpure rows([], [], _there), do: []
 
     defpure row([old | olds], way, [on | ons]) when way + on < old, do: [way + on | row(olds, way, ons)]
     defpure row([old | olds], way, [_ | ons]), do: [old | row(olds, way, ons)]

@@ -21,11 +21,11 @@ defmodule Mote.Bench.Programs.Savina.Sieve do
 
     defactor source(first, at_once, limit) do
       from when from + at_once >= limit ->
-        for number <- Enum.to_list(from..(limit - 1)), do: send(first, number)
+        for number <- from..(limit - 1), do: send(first, number)
         send first, :end
 
       from ->
-        for number <- Enum.to_list(from..(from + at_once - 1)), do: send(first, number)
+        for number <- from..(from + at_once - 1), do: send(first, number)
         send self(), from + at_once
     end
 
