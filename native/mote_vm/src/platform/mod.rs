@@ -16,4 +16,5 @@ pub(crate) mod code_pages;
 pub(crate) mod cores;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
+pub(crate) mod priority;
 pub(crate) mod stack;
