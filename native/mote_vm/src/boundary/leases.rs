@@ -11,10 +11,8 @@ use std::sync::Arc;
 
 #[derive(Default)]
 struct LentHeaps {
-    /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended. Boxed, so that a lease
-    /// moves a pointer: a caller that creates one actor needs the heap for less time than it takes to copy it.
-    #[allow(clippy::vec_box)]
-    resting: Vec<Box<Heap>>,
+    /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
+    resting: Vec<Heap>,
     /// How many are with threads and callers outside.
     lent: usize,
     /// How many of these are with callers: a collection waits for them.
@@ -34,7 +32,7 @@ pub(crate) struct Leases {
 /// A lease of a caller outside.
 struct Guest<'a> {
     leases: &'a Leases,
-    heap: Option<Box<Heap>>,
+    heap: Option<Heap>,
 }
 
 impl Drop for Guest<'_> {
@@ -61,10 +59,10 @@ impl Leases {
             leases: self,
             heap: Some(self.lend_to_guest()?),
         };
-        guest.heap.as_deref_mut().map(act)
+        guest.heap.as_mut().map(act)
     }
 
-    fn lend_to_guest(&self) -> Option<Box<Heap>> {
+    fn lend_to_guest(&self) -> Option<Heap> {
         let mut state = self.state.lock();
         if state.closed {
             return None;
@@ -72,7 +70,7 @@ impl Leases {
         state.lent += 1;
         state.guests += 1;
         let heap = state.resting.pop();
-        Some(heap.unwrap_or_else(|| Box::new(Heap::new(self.pool.clone()))))
+        Some(heap.unwrap_or_else(|| Heap::new(self.pool.clone())))
     }
 
     /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.
@@ -87,10 +85,10 @@ impl Leases {
 
     /// The end of a lease. The contents of the heap may be in use elsewhere, so it is kept; `None` if it is lost.
     pub(crate) fn give_back(&self, heap: Option<Heap>) {
-        self.take_back(&mut self.state.lock(), heap.map(Box::new));
+        self.take_back(&mut self.state.lock(), heap);
     }
 
-    fn take_back(&self, state: &mut LentHeaps, heap: Option<Box<Heap>>) {
+    fn take_back(&self, state: &mut LentHeaps, heap: Option<Heap>) {
         state.resting.extend(heap);
         state.lent -= 1;
         if state.lent == 0 {
@@ -99,7 +97,7 @@ impl Leases {
     }
 
     /// Acts on the resting heaps once no caller has one, and before one gets one again (invariant 2).
-    pub(crate) fn while_all_rest(&self, act: impl FnOnce(&mut Vec<Box<Heap>>)) {
+    pub(crate) fn while_all_rest(&self, act: impl FnOnce(&mut Vec<Heap>)) {
         loop {
             let mut state = self.state.lock();
             if state.guests == 0 {

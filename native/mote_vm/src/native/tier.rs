@@ -5,7 +5,6 @@
 use super::compiler::{Compiler, InstalledUnit};
 use crate::code::job::{Compiled, Job};
 use crate::code::program::Program;
-use crate::platform::priority;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -105,8 +104,6 @@ impl CompilerThread {
     }
 
     fn work(&self, compiler: &dyn Compiler, program: &Program) {
-        // Whoever waits for a first answer waits for threads, and for none of this.
-        priority::give_way();
         let mut state = self.state.lock();
         while let Some((job, since)) = state.waiting.pop_front() {
             drop(state);

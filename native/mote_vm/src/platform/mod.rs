@@ -16,5 +16,4 @@ pub(crate) mod code_pages;
 pub(crate) mod cores;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
-pub(crate) mod priority;
 pub(crate) mod stack;

@@ -18,7 +18,7 @@ use crate::base::sync::Apart;
 use crate::values::actor::{Actor, SponsorId};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::collections::hash_map::{Entry, RandomState};
+use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Book {
 pub(crate) struct Handles {
     inner: Apart<Mutex<Book>>,
     quota: Arc<Quota>,
-    secret: RandomState,
+    secrets: [RandomState; 2],
 }
 
 // SAFETY: the raw pointers are plain addresses here, never followed.
@@ -105,7 +105,7 @@ impl Handles {
         Handles {
             inner: Apart::default(),
             quota,
-            secret: RandomState::new(),
+            secrets: Default::default(),
         }
     }
 
@@ -126,40 +126,35 @@ impl Handles {
     }
 
     fn acquire_in(&self, inner: &mut Book, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
-        let Book { slots, free, .. } = inner;
-        let vacant = match inner.by_actor.entry(actor) {
-            Entry::Vacant(vacant) => vacant,
-            Entry::Occupied(known) => {
-                let slot = *known.get();
-                let entry = &mut slots[slot as usize];
-                entry.count += 1;
-                return Key {
-                    slot,
-                    serial: entry.serial,
-                };
-            }
-        };
+        if let Some(&slot) = inner.by_actor.get(&actor) {
+            let entry = &mut inner.slots[slot as usize];
+            entry.count += 1;
+            return Key {
+                slot,
+                serial: entry.serial,
+            };
+        }
         inner.given += 1;
-        // A counter never repeats, and nobody can guess its keyed hash.
-        let proof = self.secret.hash_one(inner.given);
-        let serial = (proof as u128) << 64 | inner.given as u128;
+        // Keyed hashes of a counter: unique enough to never repeat, and without the keys not to be guessed.
+        let [a, b] = &self.secrets;
+        let serial = (a.hash_one(inner.given) as u128) << 64 | b.hash_one(inner.given) as u128;
         let entry = HandleSlot {
             actor,
             pinned,
             count: 1,
             serial,
         };
-        let slot = match free.pop() {
+        let slot = match inner.free.pop() {
             Some(slot) => {
-                slots[slot as usize] = entry;
+                inner.slots[slot as usize] = entry;
                 slot
             }
             None => {
-                slots.push(entry);
-                slots.len() as u32 - 1
+                inner.slots.push(entry);
+                inner.slots.len() as u32 - 1
             }
         };
-        vacant.insert(slot);
+        inner.by_actor.insert(actor, slot);
         // Where entries went, a table counts a smaller capacity than it had, and takes as much as before.
         let more = inner.bytes().saturating_sub(inner.charged);
         if more > 0 {
