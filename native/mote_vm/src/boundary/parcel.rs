@@ -44,12 +44,12 @@ const COUNT_SHIFT: u32 = 8;
 pub const CHARGED: usize = 2 * size_of::<Value>();
 
 /// The foreign values of a parcel: most have none or, as a question does, one, which needs no allocation.
-type Foreigns = SmallVec<[ForeignRef; 1]>;
+type ParcelForeigns = SmallVec<[ForeignRef; 1]>;
 
 /// A value outside of any heap.
 pub struct Parcel {
     words: Words,
-    foreigns: Foreigns,
+    foreigns: ParcelForeigns,
     /// What these keep outside of all heaps.
     external_bytes: usize,
     held: Vec<Held>,
@@ -67,7 +67,7 @@ impl Parcel {
     fn of(value: Value) -> Parcel {
         Parcel {
             words: Words::Few([value; FEW], 1),
-            foreigns: Foreigns::new(),
+            foreigns: ParcelForeigns::new(),
             external_bytes: 0,
             held: Vec::new(),
         }
@@ -98,7 +98,7 @@ impl Parcel {
     }
 
     /// One of several messages that share foreign values.
-    pub(crate) fn new(words: Vec<Value>, foreigns: Foreigns) -> Parcel {
+    pub(crate) fn new(words: Vec<Value>, foreigns: ParcelForeigns) -> Parcel {
         let mut external_bytes = 0;
         each_value(&words, |value| {
             if let Some(foreign) = foreign(value, &foreigns) {
@@ -114,7 +114,7 @@ impl Parcel {
     }
 
     /// Its foreign values alone.
-    pub(crate) fn into_foreigns(self) -> Foreigns {
+    pub(crate) fn into_foreigns(self) -> ParcelForeigns {
         self.foreigns
     }
 
