@@ -55,6 +55,9 @@ const MOST_SENT: usize = 256;
 const BYTES_A_PART: usize = 64;
 /// What a message that is brought may take: what is unpacked in some microseconds.
 const MOST_BROUGHT: usize = 16 << 10;
+/// The time of one stand-in in so many is measured, and counts for all of them: a look at the clock takes as long as a small
+/// turn.
+const MEASURED: u64 = 8;
 /// Stack for everything that is not nested calls of the language.
 const OTHER_FRAMES: usize = 256 << 10;
 const _: () = assert!(LARGEST_BEHAVIOUR_FRAME <= OTHER_FRAMES / 2);
@@ -65,10 +68,6 @@ pub(crate) fn fuel() -> Option<u64> {
     let fuel = (room / (LARGEST_FRAME + 16)) as u64;
     (fuel >= LEAST_FUEL).then_some(fuel.min(MOST_FUEL))
 }
-
-/// The time of one stand-in in so many is measured, and counts for all of them: a look at the clock takes as long as a small
-/// turn.
-const MEASURED: u64 = 8;
 
 /// A message that a stand-in brings, and whom it is for.
 type Brought = (Target, Parcel);
