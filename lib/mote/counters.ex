@@ -68,7 +68,8 @@ defmodule Mote.Counters do
     * `stand_ins` - times that a process in `Mote.ask/3` ran the turns itself, for some microseconds, while the thread
       slept;
     * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep. Those of a batch of turns are counted when it
-      is over, however long its turns were;
+      is over, however long its turns were, and of the processes in `Mote.ask/3` every eighth is measured and counts for
+      eight;
     * `queue_high_water` - the most events that were queued at the end of a batch; of the machine, the sum of these.
   """
 end

@@ -22,6 +22,7 @@ use crate::values::foreign::ForeignRef;
 use crate::values::handles::{Handles, Held};
 use crate::values::value::Value;
 pub use builder::{Builder, BuilderPosition};
+use smallvec::SmallVec;
 use std::sync::Arc;
 pub(crate) use unpack::unpack;
 use words::{Words, FEW};
@@ -42,10 +43,13 @@ const COUNT_SHIFT: u32 = 8;
 /// What a word is charged with.
 pub const CHARGED: usize = 2 * size_of::<Value>();
 
+/// The foreign values of a parcel: most have none or, as a question does, one, which needs no allocation.
+type ParcelForeigns = SmallVec<[ForeignRef; 1]>;
+
 /// A value outside of any heap.
 pub struct Parcel {
     words: Words,
-    foreigns: Vec<ForeignRef>,
+    foreigns: ParcelForeigns,
     /// What these keep outside of all heaps.
     external_bytes: usize,
     held: Vec<Held>,
@@ -63,7 +67,7 @@ impl Parcel {
     fn of(value: Value) -> Parcel {
         Parcel {
             words: Words::Few([value; FEW], 1),
-            foreigns: Vec::new(),
+            foreigns: ParcelForeigns::new(),
             external_bytes: 0,
             held: Vec::new(),
         }
@@ -94,7 +98,7 @@ impl Parcel {
     }
 
     /// One of several messages that share foreign values.
-    pub(crate) fn new(words: Vec<Value>, foreigns: Vec<ForeignRef>) -> Parcel {
+    pub(crate) fn new(words: Vec<Value>, foreigns: ParcelForeigns) -> Parcel {
         let mut external_bytes = 0;
         each_value(&words, |value| {
             if let Some(foreign) = foreign(value, &foreigns) {
@@ -110,7 +114,7 @@ impl Parcel {
     }
 
     /// Its foreign values alone.
-    pub(crate) fn into_foreigns(self) -> Vec<ForeignRef> {
+    pub(crate) fn into_foreigns(self) -> ParcelForeigns {
         self.foreigns
     }
 

@@ -86,6 +86,12 @@ impl Room {
         taken
     }
 
+    /// Takes a place for somebody from outside if one is free and nobody waits for one. Who gets none is not refused: it
+    /// has another way to enter.
+    pub(crate) fn enter_at_once(&self) -> bool {
+        !self.awaited.load(Relaxed) && self.take_one()
+    }
+
     fn take_ahead(&self, most: usize) -> usize {
         // Relaxed: a hint.
         let free = self.bound.saturating_sub(self.taken.load(Relaxed));

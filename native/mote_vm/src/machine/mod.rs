@@ -7,6 +7,7 @@
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
 //!    values point into: the pool is shared by count, and each heap holds it.
 //! 2. The memory is given back to the system only when all heaps are back and none is lent any more.
+mod asking;
 pub(crate) mod contract;
 mod creating;
 mod outside;

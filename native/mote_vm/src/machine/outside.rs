@@ -12,7 +12,6 @@ use crate::look::inspect;
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
-use crate::threads::stand_in;
 use crate::threads::station::Station;
 use crate::threads::thread;
 use crate::values::actor::{Actor, SponsorId};
@@ -30,7 +29,7 @@ type Pushed = Result<Wakes, (NotEntered, Entry)>;
 
 /// The sponsor that a message enters by, if that is not the first one.
 #[derive(Default)]
-struct Via(Option<Arc<Sponsor>>);
+pub(super) struct Via(pub(super) Option<Arc<Sponsor>>);
 
 impl Machine {
     /// Creates an actor that nobody knows, for one message, by that sponsor or the first one: as `create` and `send` do, but
@@ -94,21 +93,6 @@ impl Machine {
         self.send_with(None, target, sponsor, message, None)
     }
 
-    /// Sends for a caller that does nothing else before there is an answer, on a thread that may run turns for some
-    /// microseconds: the caller stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
-    /// answer is there.
-    pub fn ask(
-        &self,
-        target: Key,
-        sponsor: Option<SponsorId>,
-        message: Parcel,
-        answered: &dyn Fn() -> bool,
-    ) -> Result<(), Refusal> {
-        let fuel = stand_in::fuel().filter(|_| self.0.seeded.is_none());
-        let waits = fuel.map(|fuel| (fuel, answered));
-        self.send_with(None, target, sponsor, message, waits)
-    }
-
     /// Sends for a caller that has waited for room.
     pub fn send_permitted(
         &self,
@@ -120,7 +104,7 @@ impl Machine {
         self.send_with(Some(permit), target, sponsor, message, None)
     }
 
-    fn send_with(
+    pub(super) fn send_with(
         &self,
         mut permit: Option<Permit>,
         target: Key,
@@ -193,7 +177,7 @@ impl Machine {
         }
     }
 
-    fn lead_of<'a>(&'a self, via: &'a Via) -> &'a Station {
+    pub(super) fn lead_of<'a>(&'a self, via: &'a Via) -> &'a Station {
         via.0
             .as_ref()
             .unwrap_or_else(|| self.0.sponsors.first())

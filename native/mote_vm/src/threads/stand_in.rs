@@ -23,7 +23,11 @@
 //! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, as one that needs more fuel.
+//! 7. The caller's own message need not go by the inbox: whoever stands in brings it to the queue, if nothing has entered
+//!    before it that the thread has not taken in, and there is room and memory for it. A handle that is followed while somebody
+//!    stands in needs no other root: no collection begins before that one has gone (invariant 1).
 use crate::base::sync::{fence, Relaxed, SeqCst};
+use crate::boundary::parcel::Parcel;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
 use crate::platform::stack;
 use crate::terms::view::View;
@@ -35,6 +39,7 @@ use crate::threads::thread::Dispatch;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
 use crate::values::foreign::Class;
+use crate::values::handles::{Key, Target};
 use crate::values::term::Term;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
@@ -48,6 +53,11 @@ const BATCH: u64 = 32;
 /// Parts of terms that a turn may send to the outside, and bytes that count as one.
 const MOST_SENT: usize = 256;
 const BYTES_A_PART: usize = 64;
+/// What a message that is brought may take: what is unpacked in some microseconds.
+const MOST_BROUGHT: usize = 16 << 10;
+/// The time of one stand-in in so many is measured, and counts for all of them: a look at the clock takes as long as a small
+/// turn.
+const MEASURED: u64 = 8;
 /// Stack for everything that is not nested calls of the language.
 const OTHER_FRAMES: usize = 256 << 10;
 const _: () = assert!(LARGEST_BEHAVIOUR_FRAME <= OTHER_FRAMES / 2);
@@ -58,6 +68,9 @@ pub(crate) fn fuel() -> Option<u64> {
     let fuel = (room / (LARGEST_FRAME + 16)) as u64;
     (fuel >= LEAST_FUEL).then_some(fuel.min(MOST_FUEL))
 }
+
+/// A message that a stand-in brings, and whom it is for.
+type Brought = (Target, Parcel);
 
 /// What a thread knows of its stand-ins.
 #[derive(Default)]
@@ -73,15 +86,45 @@ impl Machine {
     /// much fuel each; otherwise the thread is awake or is woken. `answered` says whether the caller has what it waits
     /// for.
     pub(crate) fn stand_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) {
-        let is_thread_needed = self.stood_in(station, fuel, answered).unwrap_or(true);
-        // Whatever was announced it has taken, what is meant for the thread alone as well.
-        if is_thread_needed || station.inbox.is_pending() || station.summoned.load(Relaxed) {
-            station.unpark_if_asleep();
-        }
+        let stood_in = self.stood_in(station, fuel, answered, |_| Some(None));
+        wake_if_needed(station, stood_in.unwrap_or(true));
     }
 
-    /// Whether there is more to do; nothing if it cannot stand in.
-    fn stood_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) -> Option<bool> {
+    /// The same for a message of the caller, which has not entered and does not: the caller brings it to the queue of the
+    /// thread (invariant 7). Gives the message back if it has to enter.
+    pub(crate) fn bring(
+        &self,
+        station: &Station,
+        fuel: u64,
+        target: Key,
+        message: Parcel,
+        answered: &dyn Fn() -> bool,
+    ) -> Result<(), Parcel> {
+        let mut message = Some(message);
+        let stood_in = self.stood_in(station, fuel, answered, |dispatch| {
+            let bytes = message.as_ref()?.bytes();
+            let is_next = !station.inbox.is_pending() && dispatch.turn.queue.is_empty();
+            if !is_next || bytes > MOST_BROUGHT || !self.pool().quota.fits(bytes) {
+                return None;
+            }
+            let target = self.handles().visit(target, |actor, _| Target(actor))?;
+            let has_room = dispatch.context.sponsor.room.enter_at_once();
+            has_room.then(|| message.take().map(|message| (target, message)))
+        });
+        // Also where it has only been there: others that came meanwhile took it for the thread.
+        wake_if_needed(station, stood_in.unwrap_or(false));
+        message.map_or(Ok(()), Err)
+    }
+
+    /// Whether there is more to do, when the turns have run that were to run, among them that of what is brought; nothing if
+    /// it cannot stand in, or does not as `brings` says.
+    fn stood_in(
+        &self,
+        station: &Station,
+        fuel: u64,
+        answered: &dyn Fn() -> bool,
+        brings: impl FnOnce(&Dispatch) -> Option<Option<Brought>>,
+    ) -> Option<bool> {
         let stand_in = station.presence.stand_in()?;
         // As a thread that has just woken: safepoint.rs, invariant 2.
         fence(SeqCst);
@@ -93,9 +136,10 @@ impl Machine {
         if !dispatch.may_be_stood_in_for() {
             return None;
         }
+        let brought = brings(dispatch)?;
         self.quiescence().add(1);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            dispatch.stand_in(fuel);
+            dispatch.stand_in(fuel, brought);
             dispatch.is_needed() || !answered()
         }));
         let is_needed = *outcome.as_ref().unwrap_or(&true);
@@ -118,6 +162,13 @@ impl Machine {
     }
 }
 
+/// Wakes the thread if it is needed. Whatever was announced a stand-in has taken, what is meant for the thread alone as well.
+fn wake_if_needed(station: &Station, is_needed: bool) {
+    if is_needed || station.inbox.is_pending() || station.summoned.load(Relaxed) {
+        station.unpark_if_asleep();
+    }
+}
+
 impl Dispatch {
     /// Whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
@@ -125,9 +176,10 @@ impl Dispatch {
         self.idling.has_slept && !collects && !self.is_watched() && self.away.is_none()
     }
 
-    fn stand_in(&mut self, fuel: u64) {
-        self.load.awake_since = Instant::now();
+    fn stand_in(&mut self, fuel: u64, brought: Option<Brought>) {
         self.turn.counts.stand_ins += 1;
+        let is_measured = self.turn.counts.stand_ins.is_multiple_of(MEASURED);
+        let begin = is_measured.then(Instant::now);
         let whole = self.context.machine.fuel();
         self.turn.allow(fuel.min(whole));
         self.lent.stands_in = true;
@@ -135,6 +187,9 @@ impl Dispatch {
         let batch = std::mem::replace(&mut self.load.batch, BATCH);
         self.lent.postponed = false;
         let next_timer = self.context.station.timers.next();
+        if let Some((target, message)) = brought {
+            self.take_brought(target, message);
+        }
         for _ in 0..ROUNDS {
             if self.context.station.inbox.is_pending() && !self.drain_little() {
                 self.lent.postponed = true;
@@ -155,7 +210,12 @@ impl Dispatch {
             let freed = self.turn.heap.rewind(heap);
             self.context.machine.pool().pace.freed(freed);
         }
-        self.publish();
+        let end = Instant::now();
+        if let Some(begin) = begin {
+            self.turn.counts.busy_ns += MEASURED * (end - begin).as_nanos() as u64;
+        }
+        self.load.awake_since = end;
+        self.publish_at(end, 0);
         self.load.batch = batch;
         self.lent.stands_in = false;
         self.turn.allow(whole);

@@ -412,7 +412,7 @@ impl Dispatch {
     }
 
     /// Publishes counters and what others may want to know before they ask for work, as of now.
-    fn publish_at(&mut self, now: Instant, backlog: u64) {
+    pub(crate) fn publish_at(&mut self, now: Instant, backlog: u64) {
         self.turn.counts.busy_ns += (now - self.load.awake_since).as_nanos() as u64;
         self.load.awake_since = now;
         self.publish_counters();

@@ -150,6 +150,46 @@ fn who_waits_runs_the_turns_of_a_sleeper() {
     }
 }
 
+/// A request that is brought past the inbox comes behind what its sender has sent before, whether that has been taken in or
+/// not.
+#[test]
+fn who_asks_does_not_overtake_what_it_has_sent() {
+    let rig = rig(1);
+    let (tap, told) = tap();
+    let tell = teller(&rig, "tell", &tap);
+    let rounds = if cfg!(miri) { 20 } else { 500 };
+    for n in 0..rounds {
+        if n % 3 > 0 {
+            asleep(&rig);
+        }
+        rig.send(tell, integers(&[2 * n]));
+        ask(&rig, tell, integers(&[2 * n + 1]));
+        rig.quiet();
+    }
+    let order: Vec<_> = told.try_iter().map(|(message, _)| message).collect();
+    let sent: Vec<_> = (0..2 * rounds).map(|n| n.to_string()).collect();
+    assert_eq!(order, sent);
+}
+
+/// What is brought takes a place while it is there.
+#[test]
+fn what_is_brought_gives_back_what_it_takes() {
+    let rig = rig(1);
+    let (tap, _told) = tap();
+    let tell = teller(&rig, "tell", &tap);
+    for n in 0..100 {
+        asleep(&rig);
+        ask(&rig, tell, integers(&[n, n]));
+        rig.quiet();
+        let info = rig.machine.info();
+        assert_eq!(info.sponsors[0].waiting, 0, "after {n}");
+    }
+    rig.machine.stop();
+    ask(&rig, tell, integers(&[1]));
+    rig.machine.join();
+    assert_eq!(rig.machine.info().mapped_bytes, 0);
+}
+
 /// What a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
 #[test]
 fn what_nobody_can_have_kept_is_forgotten_at_once() {

@@ -1,7 +1,8 @@
 //! Writes parcels.
 use super::words::{Words, Written, FEW};
 use super::{
-    Parcel, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST, MADE, MAP, ON, TIMER, TUPLE,
+    Parcel, ParcelForeigns, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST, MADE, MAP, ON,
+    TIMER, TUPLE,
 };
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
@@ -14,7 +15,7 @@ use crate::values::value::Value;
 #[derive(Default)]
 pub struct Builder {
     words: Written,
-    foreigns: Vec<ForeignRef>,
+    foreigns: ParcelForeigns,
     external_bytes: usize,
     held: Vec<Held>,
 }

@@ -31,7 +31,7 @@ impl Dispatch {
         let outstanding = contents.outstanding();
         if taken > 0 {
             self.idling.claimed_only = if contents.claimed == taken {
-                self.idling.claimed_only + 1
+                self.idling.claimed_only.saturating_add(1)
             } else {
                 0
             };
@@ -115,6 +115,15 @@ impl Dispatch {
         if let Some(message) = self.unpack(parcel) {
             self.turn.queue.push(target.0, message);
         }
+    }
+
+    /// Queues a message from outside that a stand-in brings, and that has a place.
+    pub(crate) fn take_brought(&mut self, target: Target, parcel: Parcel) {
+        self.idling.claimed_only = self.idling.claimed_only.saturating_add(1);
+        self.idling.trickle.took(0);
+        self.accept(target, parcel);
+        let queued = self.waiting();
+        self.context.recount_places(&mut self.turn, queued, 1);
     }
 
     /// Queues the next message from outside that waits for it; whether there was one.

@@ -1,0 +1,52 @@
+//! Asking from outside: a message whose sender does nothing else before it has an answer.
+use super::outside::Via;
+use super::Machine;
+use crate::boundary::parcel::Parcel;
+use crate::boundary::refusal::Refusal;
+use crate::threads::stand_in;
+use crate::values::actor::SponsorId;
+use crate::values::handles::Key;
+
+impl Machine {
+    /// Sends for a caller that does nothing else before there is an answer, on a thread that may run turns for some
+    /// microseconds: the caller stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
+    /// answer is there.
+    pub fn ask(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        mut message: Parcel,
+        answered: &dyn Fn() -> bool,
+    ) -> Result<(), Refusal> {
+        let fuel = stand_in::fuel().filter(|_| self.0.seeded.is_none());
+        let Some(fuel) = fuel else {
+            return self.send(target, sponsor, message);
+        };
+        if !message.is_for(&self.0.handles) {
+            return Err(Refusal::Unknown);
+        }
+        // Until the thread's queue or the inbox keeps them.
+        let _held = message.take_held();
+        match self.bring_to(target, sponsor, fuel, message, answered) {
+            Ok(()) => Ok(()),
+            Err(message) => self.send_with(None, target, sponsor, message, Some((fuel, answered))),
+        }
+    }
+
+    /// Brings a message to the thread that it would enter by, if that sleeps (stand_in.rs, invariant 7); otherwise gives it
+    /// back.
+    fn bring_to(
+        &self,
+        target: Key,
+        sponsor: Option<SponsorId>,
+        fuel: u64,
+        message: Parcel,
+        answered: &dyn Fn() -> bool,
+    ) -> Result<(), Parcel> {
+        let Some(pinned) = self.0.handles.visit(target, |_, pinned| pinned) else {
+            return Err(message);
+        };
+        let via = Via(pinned.or(sponsor).map(|id| self.0.sponsors.by_id(id)));
+        self.bring(self.lead_of(&via), fuel, target, message, answered)
+    }
+}
