@@ -6,7 +6,7 @@ defmodule Epidemic.Network do
   whole population is put into pairs at random. A pair is found by calculation, in both directions, so no table is needed.
 
       iex> Epidemic.Network.contacts(0, {10, 4, 0, 1})
-      [2, 8, 1, 9]
+      [1, 9, 2, 8]
       iex> town = {1_000, 0, 3, 1}
       iex> for i <- 0..999, j <- Epidemic.Network.contacts(i, town), i not in Epidemic.Network.contacts(j, town), do: {i, j}
       []

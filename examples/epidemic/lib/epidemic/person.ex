@@ -24,7 +24,7 @@ defmodule Epidemic.Person do
   defactor stranger(rules, dice) do
     contacts ->
       {_office, _odds, _incubation, _days, app} = rules
-      become healthy(rules, contacts, Dice.next(dice), Dice.hits?(dice, app), 1, 0)
+      become healthy(rules, contacts, Dice.next(dice), Dice.hits?(dice, app), 0, -1)
   end
 
   @doc "Somebody who can be infected. At home from one day until another: both count."
@@ -34,7 +34,7 @@ defmodule Epidemic.Person do
       unless from <= day and day <= until, do: infect(rules, contacts, dice, app, from, until)
 
     :warned when app ->
-      {from, until} = warned(rules, from, until)
+      {from, until} = stay(rules, from, until, @quarantine)
       become from: from, until: until
 
     :infect ->
@@ -54,35 +54,38 @@ defmodule Epidemic.Person do
       {office, _odds, _incubation, days, _app} = rules
       send office, :infectious
       send_after(0, self(), :day)
-      become infectious(rules, contacts, dice, app, from, until, days)
+      last = System.monotonic_time(:millisecond) + days - 1
+      become infectious(rules, contacts, dice, app, from, until, last)
 
     :warned when app ->
-      {from, until} = warned(rules, from, until)
+      {from, until} = stay(rules, from, until, @quarantine)
       become from: from, until: until
   end
 
-  @doc "Somebody who infects others for `left` more days."
-  defactor infectious(rules, contacts, dice, app, from, until, left) do
+  @doc "Somebody who infects others until the day `last`."
+  defactor infectious(rules, contacts, dice, app, from, until, last) do
     :day ->
       {office, odds, _incubation, days, _app} = rules
       day = System.monotonic_time(:millisecond)
       dice = if from <= day and day <= until, do: dice, else: meet(contacts, tuple_size(contacts), dice, odds)
 
-      if left > 1 do
+      if day < last do
         send_after(1, self(), :day)
-        falls_ill = app and days - left + 2 == @symptoms_on and Dice.below(dice, 10) < @with_symptoms
+        falls_ill = app and day == last - days + @symptoms_on and Dice.below(dice, 10) < @with_symptoms
         if falls_ill, do: warn(contacts, tuple_size(contacts))
-        until = if falls_ill, do: day + days, else: until
-        from = if falls_ill, do: min(from, day + 1), else: from
-        become dice: Dice.next(dice), from: from, until: until, left: left - 1
+        {from, until} = if falls_ill, do: stay(rules, from, until, days), else: {from, until}
+        become dice: Dice.next(dice), from: from, until: until
       else
         send office, :recovered
         become sink()
       end
 
+    # Not on the last day: whether somebody has recovered by then depends on which message comes first.
     :warned when app ->
-      {from, until} = warned(rules, from, until)
-      become from: from, until: until
+      if System.monotonic_time(:millisecond) < last do
+        {from, until} = stay(rules, from, until, @quarantine)
+        become from: from, until: until
+      end
   end
 
   # Sees everybody for a day.
@@ -100,16 +103,16 @@ defmodule Epidemic.Person do
     warn(contacts, n - 1)
   end
 
-  # Those who are at home stay for longer. Others stay from tomorrow on, so that today is the same in whichever order the day's
-  # messages come.
-  defeffect warned(rules, from, until) do
+  # Stays at home for so many days, and not shorter than said before. Whoever is not at home begins tomorrow, so that today is the
+  # same in whichever order the day's messages come.
+  defeffect stay(rules, from, until, days) do
     day = System.monotonic_time(:millisecond)
 
     if day <= until do
-      {from, day + @quarantine}
+      {from, max(until, day + days)}
     else
       send elem(rules, 0), :stays_home
-      {day + 1, day + @quarantine}
+      {day + 1, day + days}
     end
   end
 end

@@ -114,7 +114,10 @@ defmodule Events.Queues do
       end
 
     for {station, {_mean, routes}} <- Enum.zip(stations, network.stations) do
-      Mote.send(station, {:routes, for({probability, to} <- routes, do: {probability, Enum.at(stations, to)})})
+      Mote.send(
+        station,
+        {:routes, for({probability, to} <- routes, do: {probability, Enum.at(stations, to)})}
+      )
     end
 
     for {{mean, to}, n} <- Enum.with_index(network.sources) do

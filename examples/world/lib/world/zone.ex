@@ -1,6 +1,6 @@
 defmodule World.Zone do
   @moduledoc """
-  A zone knows how many are there. At each tick it tells those who watch, if that has changed since it told them last.
+  A zone knows how many are there. After each tick it tells those who watch, if that has changed since it told them last.
   """
   use Mote.Behaviour
 
@@ -12,7 +12,7 @@ defmodule World.Zone do
     :left ->
       become here: here - 1
 
-    :tick when here != told ->
+    :tell when here != told ->
       send watcher, {number, here}
       become told: here
 
