@@ -25,15 +25,15 @@ defmodule World do
     opts = Map.new(Keyword.merge([walkers: 10_000, threads: 1, seed: 1], opts))
     sponsors = for n <- 1..opts.threads, do: :"region_#{n}"
 
-    # Zones leave some garbage. With that much room it is collected between two ticks, when nothing else is to be done.
-    gc = [min: 128 * 1024 * 1024]
+    # Zones leave some garbage. With that much room hardly any tick meets a collection.
+    gc = [min: 512 * 1024 * 1024]
     {:ok, machine} = Mote.start_link(sponsors: Enum.map(sponsors, &{&1, threads: 1}), gc: gc)
     outbox = Mote.Outbox.open(machine)
     parts = Enum.chunk_every(0..(@zones - 1), div(@zones + opts.threads - 1, opts.threads))
 
     zones =
       for {sponsor, numbers} <- Enum.zip(sponsors, parts) do
-        Mote.create_many(machine, Enum.map(numbers, &Zone.zone(&1, outbox)), sponsor: sponsor)
+        Mote.create_many(machine, Enum.map(numbers, &Zone.zone({&1, outbox})), sponsor: sponsor)
       end
 
     all = List.to_tuple(List.flatten(zones))
