@@ -37,7 +37,6 @@ defmodule EventsTest do
       assert_in_delta station.mean / station.theory, 1.0, 0.05
       assert_in_delta station.customers / (arrivals * 100 * 4_500_000), 1.0, 0.02
     end
-
   end
 
   test "a network depends on its seed alone" do

@@ -10,8 +10,11 @@ defmodule World.Region do
 
   @doc "`zones` are those of the whole world, `mine` are those of this part."
   defactor region(zones, mine, sponsor, drummers \\ []) do
-    :tick -> Enum.each(drummers, &send(&1, :tick))
-    :tell -> Enum.each(mine, &send(&1, :tell))
+    :tick ->
+      Enum.each(drummers, &send(&1, :tick))
+
+    :tell ->
+      Enum.each(mine, &send(&1, :tell))
 
     {:make, customer, first, last, _seed} when first > last ->
       send customer, :made
