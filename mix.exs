@@ -36,12 +36,14 @@ defmodule Mote.MixProject do
     [preferred_envs: [ci: :test, docs: :docs, "hex.publish": :docs]]
   end
 
-  # Examples are for whoever works here: a dependency is built without them.
-  defp elixirc_paths(:test), do: ["lib", "examples", "test/support"]
-  defp elixirc_paths(:dev), do: ["lib", "examples"]
+  # Examples are for whoever works here: a dependency is built without them. The others in examples/ are projects of their own.
+  @examples ~w(examples/file_indexer examples/secure_socket examples/store_cache)
+
+  defp elixirc_paths(:test), do: ["lib", "test/support" | @examples]
+  defp elixirc_paths(:dev), do: ["lib" | @examples]
   defp elixirc_paths(_env), do: ["lib"]
 
-  defp of_examples(env), do: if("examples" in elixirc_paths(env), do: [:crypto], else: [])
+  defp of_examples(env), do: if(env in [:dev, :test], do: [:crypto], else: [])
 
   # A Hex dependency stops Mix at once where Hex is not installed, even one that the current environment
   # does not use. So the choice is made when this file runs, and never by the environment alone.
@@ -180,6 +182,9 @@ defmodule Mote.MixProject do
       {:"examples/secure_socket/README.md", filename: "secure_socket"},
       {:"examples/file_indexer/README.md", filename: "file_indexer"},
       {:"examples/store_cache/README.md", filename: "store_cache"},
+      {:"examples/epidemic/README.md", filename: "epidemic"},
+      {:"examples/events/README.md", filename: "events"},
+      {:"examples/world/README.md", filename: "world"},
       {:"offline/README.md", filename: "offline"}
     ]
   end

@@ -116,13 +116,25 @@ defmodule Mote.Timer do
     end
   end
 
-  # Between two moments everything is done: so the order is that of the moments, whatever the threads do.
+  # Between two moments everything is done: so the order is that of the moments, whatever the threads do. The machine takes
+  # the steps by itself where it can, until it is quiet.
   defp step(native, limit, deadline, context) do
     case Native.machine_advance(native, limit) do
-      true -> with :ok <- quiet(native, deadline, context), do: step(native, limit, deadline, context)
+      true -> step_again(native, limit, deadline, context)
       false -> :ok
       :stopped -> {:error, Error.from(:stopped, context)}
       :system -> no_clock()
+    end
+  end
+
+  defp step_again(native, limit, deadline, context) do
+    with :ok <- quiet(native, deadline, context) do
+      step(native, limit, deadline, context)
+    else
+      error ->
+        # Nobody waits for that moment any more: time stands still again.
+        Native.machine_advance(native, 0)
+        error
     end
   end
 

@@ -16,7 +16,15 @@ pub enum ClockKind {
 /// Where a machine has its time from.
 pub(crate) enum Clock {
     System(Instant),
-    Manual(AtomicU64),
+    Manual(ManualTime),
+}
+
+/// The time of a clock that is moved by hand.
+#[derive(Default)]
+pub(crate) struct ManualTime {
+    now: AtomicU64,
+    /// The moment that somebody waits for. Until then the machine's threads may move the clock themselves.
+    goal: AtomicU64,
 }
 
 impl Clock {
@@ -26,7 +34,7 @@ impl Clock {
     pub(crate) fn new(kind: ClockKind) -> Clock {
         match kind {
             ClockKind::System => Clock::System(Instant::now()),
-            ClockKind::Manual => Clock::Manual(AtomicU64::new(0)),
+            ClockKind::Manual => Clock::Manual(ManualTime::default()),
         }
     }
 
@@ -35,7 +43,7 @@ impl Clock {
         match self {
             Clock::System(start) => start.elapsed().as_millis() as u64,
             // SeqCst: whoever moves it looks for what is due then, whoever arms looks at it first.
-            Clock::Manual(now) => now.load(SeqCst),
+            Clock::Manual(time) => time.now.load(SeqCst),
         }
     }
 
@@ -87,9 +95,29 @@ impl Clock {
     pub(crate) fn set(&self, instant: u64) -> bool {
         match self {
             Clock::System(_) => false,
-            Clock::Manual(now) => {
-                now.fetch_max(instant, SeqCst);
+            Clock::Manual(time) => {
+                time.now.fetch_max(instant, SeqCst);
                 true
+            }
+        }
+    }
+
+    /// Says how far whoever moves the clock by hand wants to get.
+    pub(crate) fn aim(&self, instant: u64) {
+        if let Clock::Manual(time) = self {
+            // SeqCst: as `now`, which is compared with it.
+            time.goal.store(instant, SeqCst);
+        }
+    }
+
+    /// The moment that somebody waits for, while the clock has not got there.
+    pub(crate) fn goal(&self) -> Option<u64> {
+        match self {
+            Clock::System(_) => None,
+            Clock::Manual(time) => {
+                // SeqCst: see `aim`.
+                let goal = time.goal.load(SeqCst);
+                (goal > self.now()).then_some(goal)
             }
         }
     }
@@ -135,6 +163,18 @@ mod tests {
         assert!(!clock.passes() && clock.set(7) && clock.set(3));
         assert_eq!((clock.now(), clock.until(9)), (7, None));
         assert_eq!(clock.after(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_goal_is_one_until_the_clock_is_there() {
+        let clock = Clock::new(ClockKind::Manual);
+        assert_eq!(clock.goal(), None);
+        clock.aim(7);
+        assert!(clock.set(6) && clock.goal() == Some(7));
+        assert!(clock.set(7) && clock.goal().is_none());
+        let system = Clock::new(ClockKind::System);
+        system.aim(u64::MAX);
+        assert_eq!(system.goal(), None);
     }
 
     #[test]

@@ -3,7 +3,6 @@ use super::Machine;
 use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{NotEntered, Refusal};
-use crate::threads::inbox::Entry;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;
 use crate::values::value::Value;
@@ -69,22 +68,10 @@ impl Machine {
 
     /// Moves a manual clock on to the next moment, but not beyond `limit`, and lets what is due then begin; whether
     /// anything can be due between that moment and `limit`. A caller that wants things in order waits until the machine is quiet
-    /// before the next step. `None` when the clock moves by itself.
+    /// before the next step. Meanwhile the threads go from moment to moment by themselves, until `limit` (moments.rs): a caller
+    /// that will not wait so long steps to 0, which takes it back. `None` when the clock moves by itself.
     pub fn step_clock(&self, limit: u64) -> Option<bool> {
-        let stations = self.stations().all();
-        let next = stations.iter().map(|station| station.timers.next()).min();
-        let next = next.unwrap_or(u64::MAX).max(self.now());
-        if !self.clock().set(next.min(limit)) {
-            return None;
-        }
-        if next > limit {
-            return Some(false);
-        }
-        for station in stations {
-            if station.timers.next() <= next {
-                self.push(&station, Entry::Alarm);
-            }
-        }
-        Some(true)
+        self.clock().aim(limit);
+        self.move_clock(limit)
     }
 }

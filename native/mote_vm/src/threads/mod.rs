@@ -9,6 +9,7 @@ pub(crate) mod ended;
 pub(crate) mod fault;
 pub(crate) mod giving;
 pub(crate) mod inbox;
+pub(crate) mod moments;
 pub(crate) mod parker;
 pub(crate) mod presence;
 pub(crate) mod quiescence;

@@ -58,6 +58,11 @@ impl Quiescence {
         self.outstanding.load(SeqCst) == 0
     }
 
+    /// Whether nothing is left at this moment but one thing: asked by a thread that is awake, itself.
+    pub(crate) fn is_last(&self) -> bool {
+        self.outstanding.load(SeqCst) == 1
+    }
+
     /// Calls `waiter` as soon as nothing is left, maybe at once.
     pub(crate) fn wait(&self, waiter: Waiter) -> Ticket {
         let mut waiters = self.waiters.lock();

@@ -120,6 +120,40 @@ fn timers_fire_in_order_each_at_its_moment() {
 }
 
 #[test]
+fn a_thread_goes_on_to_the_moment_that_is_waited_for() {
+    let rig = manual(&[("main", 1)]);
+    let (tap, heard) = ear(&rig);
+    let later = actor(&rig, "later", &tap);
+    for delay in [5, 64, 100_000, 3_000_000] {
+        rig.send(later, integers(&[delay]));
+    }
+    quiet(&rig.machine);
+    assert_eq!(rig.machine.step_clock(1 << 20), Some(true));
+    quiet(&rig.machine);
+    assert_eq!(texts(&heard), at(&[5, 64, 100_000]));
+    assert_eq!(rig.machine.now(), 1 << 20);
+    assert_eq!(rig.machine.step_clock(1 << 20), Some(false));
+}
+
+#[test]
+fn time_stands_still_when_nobody_waits_any_more() {
+    let rig = manual(&[("main", 1)]);
+    let (tap, heard) = ear(&rig);
+    let later = actor(&rig, "later", &tap);
+    for delay in [5, 64] {
+        rig.send(later, integers(&[delay]));
+    }
+    quiet(&rig.machine);
+    rig.machine.pause();
+    // What is due waits for the machine to go on; whoever wanted more has given up meanwhile.
+    assert_eq!(rig.machine.step_clock(100), Some(true));
+    assert_eq!(rig.machine.step_clock(0), Some(false));
+    rig.machine.resume();
+    quiet(&rig.machine);
+    assert_eq!((texts(&heard), rig.machine.now()), (at(&[5]), 5));
+}
+
+#[test]
 fn the_system_s_clock_moves_by_itself() {
     let rig = Rig::new(&[("main", 1)], unit());
     let (tap, heard) = ear(&rig);

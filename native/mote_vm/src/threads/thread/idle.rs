@@ -63,6 +63,9 @@ impl Dispatch {
             // Another thread is about to let it in, or to give it what it waits for.
             return std::thread::yield_now();
         }
+        if self.passes_time() {
+            return;
+        }
         self.idling.trickle.wait();
         // It does not wait for a caller that would stand in.
         let watches = self.idling.claimed_only < ENOUGH_ASKED && !self.context.gathers();
@@ -106,6 +109,10 @@ impl Dispatch {
         let context = &self.context;
         loop {
             if context.station.inbox.is_pending() || context.machine.is_stopping() || seen() {
+                return true;
+            }
+            // Its siblings have fallen asleep meanwhile.
+            if self.may_pass_until().is_some() {
                 return true;
             }
             let elapsed = start.elapsed();
