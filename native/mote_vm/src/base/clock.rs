@@ -25,7 +25,12 @@ pub(crate) struct ManualTime {
     now: AtomicU64,
     /// The moment that somebody waits for. Until then the machine's threads may move the clock themselves.
     goal: AtomicU64,
+    /// How often they may before somebody says again that it waits: whoever has waited may have died.
+    steps: AtomicU64,
 }
+
+/// The most steps of a machine's own between two from outside: some milliseconds of them, which hide what these cost.
+const STEPS: u64 = 10_000;
 
 impl Clock {
     /// The last nanosecond: the greatest fixnum.
@@ -105,20 +110,30 @@ impl Clock {
     /// Says how far whoever moves the clock by hand wants to get.
     pub(crate) fn aim(&self, instant: u64) {
         if let Clock::Manual(time) = self {
-            // SeqCst: as `now`, which is compared with it.
+            // SeqCst, both: as `now`, which the goal is compared with.
+            time.steps.store(STEPS, SeqCst);
             time.goal.store(instant, SeqCst);
         }
     }
 
-    /// The moment that somebody waits for, while the clock has not got there.
+    /// The moment that somebody waits for, while the clock has not got there and threads may move it.
     pub(crate) fn goal(&self) -> Option<u64> {
         match self {
             Clock::System(_) => None,
             Clock::Manual(time) => {
-                // SeqCst: see `aim`.
+                // SeqCst, both: see `aim`.
                 let goal = time.goal.load(SeqCst);
-                (goal > self.now()).then_some(goal)
+                (goal > self.now() && time.steps.load(SeqCst) > 0).then_some(goal)
             }
+        }
+    }
+
+    /// A thread is about to move the clock itself, as `goal` allows; only one does at a time.
+    pub(crate) fn take_step(&self) {
+        if let Clock::Manual(time) = self {
+            // SeqCst: see `aim`. Saturating: somebody may have begun anew, with a goal that has been reached.
+            let left = time.steps.load(SeqCst).saturating_sub(1);
+            time.steps.store(left, SeqCst);
         }
     }
 }
@@ -172,6 +187,14 @@ mod tests {
         clock.aim(7);
         assert!(clock.set(6) && clock.goal() == Some(7));
         assert!(clock.set(7) && clock.goal().is_none());
+        clock.aim(u64::MAX);
+        (1..STEPS).for_each(|_| clock.take_step());
+        assert_eq!(clock.goal(), Some(u64::MAX));
+        clock.take_step();
+        clock.take_step();
+        assert_eq!(clock.goal(), None);
+        clock.aim(8);
+        assert_eq!(clock.goal(), Some(8));
         let system = Clock::new(ClockKind::System);
         system.aim(u64::MAX);
         assert_eq!(system.goal(), None);

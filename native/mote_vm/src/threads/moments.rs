@@ -3,7 +3,8 @@
 //!
 //! Whoever moves the clock by hand takes the first step, and says how far it wants to get. From then on the last thread
 //! that is awake takes the steps, since waiting for quiet and stepping from outside costs two wakings a moment. If more than one
-//! thread falls asleep at once, nobody takes the next step; whoever waits for quiet takes it.
+//! thread falls asleep at once, or threads have taken many steps, nobody takes the next one; whoever waits for quiet takes it, if
+//! it still lives.
 //!
 //! Invariant: a thread moves the clock only while nothing is outstanding but the thread itself (quiescence.rs), which has
 //! nothing to run. So a moment begins in the same state, whoever takes the step.
@@ -36,8 +37,12 @@ impl Machine {
 impl Dispatch {
     /// Lets time pass until the next moment that somebody waits for; whether anything is due then.
     pub(super) fn passes_time(&self) -> bool {
-        let goal = self.may_pass_until();
-        goal.is_some_and(|goal| self.context.machine.move_clock(goal) == Some(true))
+        let Some(goal) = self.may_pass_until() else {
+            return false;
+        };
+        let machine = &self.context.machine;
+        machine.clock().take_step();
+        machine.move_clock(goal) == Some(true)
     }
 
     /// The moment until which time may pass at once.
