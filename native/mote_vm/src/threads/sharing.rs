@@ -173,9 +173,11 @@ impl Turn {
 
     /// How many neighbours in the queue stay together when it is divided: half of what is queued first goes, and half of
     /// what is queued last, for there is more to come of the first. Of long turns one at a time: what they report is
-    /// queued behind those that wait, however few of them are left.
+    /// queued behind those that wait, however few of them are left. Of a queue that goes round one half goes in one piece:
+    /// where it is cut, actors will talk from one thread to the other.
     fn stripe(&self, queued: usize) -> usize {
         match self.fuel.long_turn {
+            0 if self.leaving.goes_round => queued.div_ceil(2),
             0 => (queued / 4).clamp(1, STRIPE),
             _ => 1,
         }
@@ -251,6 +253,13 @@ mod tests {
         let (mut still, actors) = busy_with(5);
         still.thread.turn.fuel.long_turn = 10_000;
         assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0, 2, 4]);
+    }
+
+    #[test]
+    fn a_queue_that_goes_round_is_cut_once() {
+        let (mut still, actors) = busy_with(7);
+        still.thread.turn.leaving.goes_round = true;
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0, 1, 2, 3]);
     }
 
     #[test]
