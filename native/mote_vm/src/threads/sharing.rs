@@ -94,12 +94,11 @@ impl ThreadContext {
     /// What the threads of the sponsor have done.
     #[cold]
     fn done(&self) -> WorkDone {
-        let threads = self.sponsor.stations.len() as u64;
         let done = |station: &Arc<Station>| {
             let counts = station.counters.read();
             WorkDone {
                 turns: counts.turns,
-                awake: counts.busy_ns / threads,
+                awake: counts.busy_ns,
                 worked: station.worked.load(Relaxed),
                 forwarded: counts.forwarded,
                 shares: counts.shares_given,

@@ -83,6 +83,7 @@ impl Sponsor {
     ) -> Sponsor {
         let most = stations.iter().map(|s| s.number).max().unwrap_or(0);
         let mut places = vec![None; most as usize + 1];
+        let threads = stations.len();
         for (place, station) in stations.iter().enumerate() {
             places[station.number as usize] = Some(place as u16);
         }
@@ -95,7 +96,7 @@ impl Sponsor {
             most_away: None,
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
-            worth_sharing: WorthSharing::new(),
+            worth_sharing: WorthSharing::new(threads),
             removed: Arc::default(),
             gives: AtomicBool::new(false),
             places,
