@@ -16,6 +16,8 @@
 mod models;
 
 use crate::base::sync::Relaxed;
+use crate::threads::parker::Waker;
+use crate::threads::sponsor::wake_one_of;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
 use crate::threads::worth_sharing::WorkDone;
@@ -69,12 +71,7 @@ impl ThreadContext {
         }
         let sponsor = &self.sponsor;
         if sponsor.asleep.load(Relaxed) > 0 && sponsor.worth_waking.pays(backlog) {
-            let mut stations = sponsor.stations.iter();
-            let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
-            if let Some(sleeper) = stations.find(asleep) {
-                sleeper.waking.store(true, Relaxed);
-                sleeper.wake();
-            }
+            wake_one_of(&sponsor.stations, Waker::GoesOn);
         }
     }
 
