@@ -47,6 +47,12 @@ impl Machine {
             return Err(message);
         };
         let via = Via(pinned.or(sponsor).map(|id| self.0.sponsors.by_id(id)));
-        self.bring(self.lead_of(&via), fuel, target, message, answered)
+        self.bring(
+            self.entrance_of(&via).lead(),
+            fuel,
+            target,
+            message,
+            answered,
+        )
     }
 }

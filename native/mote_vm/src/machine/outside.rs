@@ -12,7 +12,6 @@ use crate::look::inspect;
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
-use crate::threads::station::Station;
 use crate::threads::thread;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::foreign::Carrier;
@@ -55,7 +54,7 @@ impl Machine {
                 self.enter(&mut via, sponsor, actor, message, push)
             })
             .map_err(LaunchError::Create)?;
-        self.entered(&via, pushed, Station::pushed)
+        self.entered(&via, pushed, Sponsor::entered)
             .map_err(LaunchError::Send)
     }
 
@@ -114,10 +113,16 @@ impl Machine {
     ) -> Result<(), Refusal> {
         let sender = waits.map_or(Sender::GoesOn, |_| Sender::Waits);
         let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut permit, sender);
-        self.put_in(target, sponsor, message, push, |lead, wakes| match waits {
-            Some((fuel, answered)) => self.stand_in(lead, fuel, answered),
-            None => lead.pushed(wakes),
-        })
+        self.put_in(
+            target,
+            sponsor,
+            message,
+            push,
+            |entrance, wakes| match waits {
+                Some((fuel, answered)) => self.stand_in(entrance.lead(), fuel, answered),
+                None => entrance.entered(wakes),
+            },
+        )
     }
 
     /// Sends on behalf of another machine's turn, which has been committed, so it cannot wait: the message enters whether
@@ -129,7 +134,7 @@ impl Machine {
         message: Parcel,
     ) -> Result<(), Refusal> {
         let push = |inbox: &Inbox, entry| inbox.push_between(entry);
-        self.put_in(target, sponsor, message, push, Station::pushed)
+        self.put_in(target, sponsor, message, push, Sponsor::entered)
     }
 
     /// Puts a message where it enters, by `push`; then, if it has entered, does what is to follow.
@@ -139,7 +144,7 @@ impl Machine {
         sponsor: Option<SponsorId>,
         mut message: Parcel,
         push: impl FnOnce(&Inbox, Entry) -> Pushed,
-        then: impl FnOnce(&Station, Wakes),
+        then: impl FnOnce(&Sponsor, Wakes),
     ) -> Result<(), Refusal> {
         if !message.is_for(&self.0.handles) {
             return Err(Refusal::Unknown);
@@ -165,23 +170,20 @@ impl Machine {
         push: impl FnOnce(&Inbox, Entry) -> Pushed,
     ) -> Pushed {
         via.0 = sponsor.map(|id| self.0.sponsors.by_id(id));
-        let lead = self.lead_of(via);
+        let lead = self.entrance_of(via).lead();
         match push(&lead.inbox, Entry::Message(Target(actor), message)) {
             Err((NotEntered::Closed, entry)) => {
                 // It was removed in this very moment: as what was there already, the message goes to the first.
                 via.0 = None;
-                let pushed = self.lead_of(via).inbox.push(entry);
+                let pushed = self.entrance_of(via).lead().inbox.push(entry);
                 pushed.map_err(|entry| (NotEntered::Closed, entry))
             }
             pushed => pushed,
         }
     }
 
-    pub(super) fn lead_of<'a>(&'a self, via: &'a Via) -> &'a Station {
-        via.0
-            .as_ref()
-            .unwrap_or_else(|| self.0.sponsors.first())
-            .lead()
+    pub(super) fn entrance_of<'a>(&'a self, via: &'a Via) -> &'a Sponsor {
+        via.0.as_ref().unwrap_or_else(|| self.0.sponsors.first())
     }
 
     /// What came of it; does what is to follow, if it has entered.
@@ -190,15 +192,15 @@ impl Machine {
         &self,
         via: &Via,
         pushed: Pushed,
-        then: impl FnOnce(&Station, Wakes),
+        then: impl FnOnce(&Sponsor, Wakes),
     ) -> Result<(), Refusal> {
         match pushed {
             Ok(wakes) => {
-                let lead = self.lead_of(via);
+                let entrance = self.entrance_of(via);
                 if let Some(seeded) = &self.0.seeded {
-                    seeded.line.put(lead.number);
+                    seeded.line.put(entrance.lead().number);
                 }
-                then(lead, wakes);
+                then(entrance, wakes);
                 Ok(())
             }
             Err((NotEntered::Refused(refusal), _)) => {

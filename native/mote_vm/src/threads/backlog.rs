@@ -16,6 +16,8 @@ const WORTH_MOVING: u64 = 300_000;
 const SMALL_ONES: u64 = 512;
 /// A growing queue is expected to take this many times as long as it has been growing.
 const AS_LONG_AGAIN: u64 = 2;
+/// A queue goes round when it has been run so many times over without ever being empty.
+const ROUNDS: u64 = 4;
 
 /// The estimate of one thread.
 pub(crate) struct Backlog {
@@ -25,8 +27,9 @@ pub(crate) struct Backlog {
     long: u64,
     /// Nanoseconds of a long turn; 0 while turns are small.
     long_turn: u64,
-    /// Turns since the queue last grew or shrank.
+    /// Turns since the queue last grew or shrank; and since it was last empty.
     steady: u64,
+    turns: u64,
     /// Nanoseconds of turns since the queue was last empty.
     busy: u64,
     /// Nanoseconds of turns since the thread began, and how many those were when they were last asked for.
@@ -67,6 +70,7 @@ impl Backlog {
             long: u64::MAX,
             long_turn: 0,
             steady: 0,
+            turns: 0,
             busy: 0,
             worked: 0,
             asked: 0,
@@ -87,6 +91,11 @@ impl Backlog {
     /// About how many nanoseconds a long turn takes; 0 while turns are small.
     pub(crate) fn long_turn(&self) -> u64 {
         self.long_turn
+    }
+
+    /// Whether the same actors have events queued again and again: neighbours in such a queue talk with each other.
+    pub(crate) fn goes_round(&self, queued: usize) -> bool {
+        self.turns >= ROUNDS * queued as u64
     }
 
     /// Nanoseconds of work that waits, as far as it is worth sharing: `queued` events and what may follow from them,
@@ -116,9 +125,9 @@ impl Backlog {
         let waiting = each.saturating_mul(queued as u64) / 1000;
         let worked = calm.saturating_mul(batch.units) / 1000;
         self.worked += worked;
-        self.busy = match queued {
-            0 => 0,
-            _ => self.busy + worked,
+        (self.busy, self.turns) = match queued {
+            0 => (0, 0),
+            _ => (self.busy + worked, self.turns + batch.turns),
         };
         let growth = batch.growth(queued);
         self.steady = match growth {
@@ -213,6 +222,19 @@ mod tests {
         // Empty in between, it begins anew.
         backlog.after(&batch(512, 512, 1, 512), 5_120, 0);
         assert_eq!(backlog.after(&batch(512, 512, 1, 1), 5_120, 513), 10_240);
+    }
+
+    #[test]
+    fn a_queue_that_has_been_run_often_goes_round_and_a_tree_does_not() {
+        let mut backlog = Backlog::new();
+        let mut rounds = |queued| {
+            backlog.after(&batch(512, 512, 1, 1), 5_120, queued);
+            backlog.goes_round(queued)
+        };
+        assert_eq!([512, 1024, 1536].map(&mut rounds), [false; 3]);
+        assert_eq!([1000, 640, 640].map(&mut rounds), [false, true, true]);
+        // Empty in between, it begins anew.
+        assert_eq!([0, 640].map(&mut rounds), [true, false]);
     }
 
     #[test]

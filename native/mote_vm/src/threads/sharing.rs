@@ -16,6 +16,8 @@
 mod models;
 
 use crate::base::sync::Relaxed;
+use crate::threads::parker::Waker;
+use crate::threads::sponsor::wake_one_of;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
 use crate::threads::worth_sharing::WorkDone;
@@ -69,12 +71,7 @@ impl ThreadContext {
         }
         let sponsor = &self.sponsor;
         if sponsor.asleep.load(Relaxed) > 0 && sponsor.worth_waking.pays(backlog) {
-            let mut stations = sponsor.stations.iter();
-            let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
-            if let Some(sleeper) = stations.find(asleep) {
-                sleeper.waking.store(true, Relaxed);
-                sleeper.wake();
-            }
+            wake_one_of(&sponsor.stations, Waker::GoesOn);
         }
     }
 
@@ -94,12 +91,11 @@ impl ThreadContext {
     /// What the threads of the sponsor have done.
     #[cold]
     fn done(&self) -> WorkDone {
-        let threads = self.sponsor.stations.len() as u64;
         let done = |station: &Arc<Station>| {
             let counts = station.counters.read();
             WorkDone {
                 turns: counts.turns,
-                awake: counts.busy_ns / threads,
+                awake: counts.busy_ns,
                 worked: station.worked.load(Relaxed),
                 forwarded: counts.forwarded,
                 shares: counts.shares_given,
@@ -173,9 +169,11 @@ impl Turn {
 
     /// How many neighbours in the queue stay together when it is divided: half of what is queued first goes, and half of
     /// what is queued last, for there is more to come of the first. Of long turns one at a time: what they report is
-    /// queued behind those that wait, however few of them are left.
+    /// queued behind those that wait, however few of them are left. Of a queue that goes round one half goes in one piece:
+    /// where it is cut, actors will talk from one thread to the other.
     fn stripe(&self, queued: usize) -> usize {
         match self.fuel.long_turn {
+            0 if self.leaving.goes_round => queued.div_ceil(2),
             0 => (queued / 4).clamp(1, STRIPE),
             _ => 1,
         }
@@ -251,6 +249,13 @@ mod tests {
         let (mut still, actors) = busy_with(5);
         still.thread.turn.fuel.long_turn = 10_000;
         assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0, 2, 4]);
+    }
+
+    #[test]
+    fn a_queue_that_goes_round_is_cut_once() {
+        let (mut still, actors) = busy_with(7);
+        still.thread.turn.leaving.goes_round = true;
+        assert_eq!(kept(&mut still, &actors, WORTH_ASKING), [0, 1, 2, 3]);
     }
 
     #[test]

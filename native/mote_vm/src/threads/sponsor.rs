@@ -3,6 +3,8 @@ use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{Acquire, AtomicBool, Relaxed, Release};
 use crate::boundary::room::Room;
+use crate::threads::inbox::Wakes;
+use crate::threads::parker::Waker;
 use crate::threads::start_error::StartError;
 use crate::threads::station::Station;
 use crate::threads::wake_threshold::WakeThreshold;
@@ -81,6 +83,7 @@ impl Sponsor {
         stations: Vec<Arc<Station>>,
         room: Arc<Room>,
     ) -> Sponsor {
+        let threads = stations.len();
         let most = stations.iter().map(|s| s.number).max().unwrap_or(0);
         let mut places = vec![None; most as usize + 1];
         for (place, station) in stations.iter().enumerate() {
@@ -95,7 +98,7 @@ impl Sponsor {
             most_away: None,
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
-            worth_sharing: WorthSharing::new(),
+            worth_sharing: WorthSharing::new(threads),
             removed: Arc::default(),
             gives: AtomicBool::new(false),
             places,
@@ -122,9 +125,32 @@ impl Sponsor {
         first.then(|| Giving(self))
     }
 
+    /// Something from outside has been pushed to the lead (inbox.rs), which is woken if it sleeps, and a sibling with it if
+    /// that has always paid.
+    pub(crate) fn entered(&self, wakes: Wakes) {
+        let lead = self.lead();
+        // Hints, both: a sibling that is woken too often says so (wake_threshold.rs).
+        let sleeps = wakes && lead.presence.is_asleep();
+        lead.pushed(wakes);
+        if sleeps && self.worth_waking.has_always_paid() && !self.worth_sharing.pauses() {
+            // The sender's core is barred for the lead, and may be the only other one.
+            wake_one_of(&self.stations[1..], Waker::Rests);
+        }
+    }
+
     /// The thread that takes what comes from elsewhere.
     pub(crate) fn lead(&self) -> &Arc<Station> {
         &self.stations[0]
+    }
+}
+
+/// Wakes one of them that sleeps, and is not being woken, to ask its siblings for work.
+pub(crate) fn wake_one_of(stations: &[Arc<Station>], waker: Waker) {
+    let asleep = |s: &&Arc<Station>| s.presence.is_asleep() && !s.waking.load(Relaxed);
+    if let Some(sleeper) = stations.iter().find(asleep) {
+        // sharing.rs, invariant 3. Relaxed: a hint.
+        sleeper.waking.store(true, Relaxed);
+        sleeper.wake_by(waker);
     }
 }
 

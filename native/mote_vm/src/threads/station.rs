@@ -142,11 +142,15 @@ impl Station {
 
     /// Makes the thread look around.
     pub(crate) fn wake(&self) {
+        self.wake_by(Waker::GoesOn);
+    }
+
+    pub(crate) fn wake_by(&self, waker: Waker) {
         // Release: whoever clears it sees what the thread is summoned for. A swap, so that it and the clearing have one
         // order for everybody.
         self.summoned.swap(true, AcqRel);
         self.inbox.announce();
-        self.unpark_if_asleep();
+        self.unpark_by(waker);
     }
 
     pub(crate) fn unpark_if_asleep(&self) {

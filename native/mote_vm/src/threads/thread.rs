@@ -320,6 +320,7 @@ impl Dispatch {
             .backlog
             .after(batch, took.as_nanos() as u64, queued);
         self.turn.fuel.long_turn = self.load.backlog.long_turn();
+        self.turn.leaving.goes_round = self.load.backlog.goes_round(queued);
         backlog
     }
 

@@ -9,6 +9,9 @@
 //!
 //! A useful waking gains several times what a useless one costs, so it counts for more: with a mixed load one in four has
 //! to be useful. A waking that comes late because the system is busy does little harm.
+//!
+//! Where wakings have always paid, whoever sends from outside to a sponsor that sleeps wakes one sibling with its lead
+//! (sponsor.rs): it comes when the lead does, and not as long again later.
 use crate::base::sync::{AtomicU64, Relaxed};
 
 /// Nanoseconds of waiting work: at first, and the bounds within which it is learnt.
@@ -31,6 +34,11 @@ impl WakeThreshold {
     #[inline(always)]
     pub(crate) fn pays(&self, backlog: u64) -> bool {
         backlog >= self.0.load(Relaxed)
+    }
+
+    /// Whether the last wakings were all of use, until the threshold could not be lower.
+    pub(crate) fn has_always_paid(&self) -> bool {
+        self.0.load(Relaxed) == SMALLEST
     }
 
     /// A thread that was woken for work has run turns for that many nanoseconds, and goes back to sleep.
@@ -63,10 +71,23 @@ mod tests {
         enough
     }
 
+    /// Whether wakings have always paid after so many useful ones and these.
+    fn have_always_paid<const N: usize>(useful: usize, then: [u64; N]) -> bool {
+        let worth = WakeThreshold::new();
+        (0..useful).for_each(|_| worth.came_to(USE));
+        then.into_iter().for_each(|worked| worth.came_to(worked));
+        worth.has_always_paid()
+    }
+
     #[test]
     fn a_load_that_always_pays_wakes_at_once() {
         assert_eq!(after([USE; 3]), AT_FIRST / 8);
         assert_eq!(after([u64::MAX; 100]), SMALLEST);
+        assert_eq!(
+            [3, 4].map(|times| have_always_paid(times, [])),
+            [false, true]
+        );
+        assert!(!have_always_paid(100, [0]) && have_always_paid(100, [0, USE]));
     }
 
     #[test]
@@ -103,6 +124,31 @@ mod tests {
             }
             std::thread::yield_now();
         }
+    }
+
+    /// Something is sent to a sponsor of two threads, wakings of the second one having been of use so many times: whether
+    /// that one is woken. None of them runs.
+    fn sender_wakes_sibling(useful: usize, wakes: bool, lead_is_awake: bool) -> bool {
+        let still = Still::new(2);
+        let sponsor = &still.thread.context.sponsor;
+        (0..useful).for_each(|_| sponsor.worth_waking.came_to(USE));
+        if lead_is_awake {
+            sponsor.lead().presence.wake();
+        }
+        sponsor.entered(wakes);
+        let sibling = &sponsor.stations[1];
+        let woken = sibling.waking.load(Relaxed);
+        assert_eq!(sibling.summoned.load(Relaxed), woken);
+        woken
+    }
+
+    #[test]
+    fn who_sends_to_a_sponsor_that_sleeps_wakes_a_sibling_where_that_has_always_paid() {
+        assert!(sender_wakes_sibling(4, true, false));
+        assert!(!sender_wakes_sibling(3, true, false));
+        // Another sender wakes them; or nobody has to.
+        assert!(!sender_wakes_sibling(4, false, false));
+        assert!(!sender_wakes_sibling(4, true, true));
     }
 
     #[test]

@@ -5,10 +5,11 @@
 //! compute, two threads take longer than one for the same turns, and each of them all of a core. So do threads that wait
 //! for each other, as they do where other programs want their cores. Nobody knows before who talks with whom. So now and
 //! then a thread of the sponsor looks at what all of them have done since: for how long they ran turns, how many events
-//! they have forwarded, and for how long they were awake while fewer turns ran than one thread would have run. If the
-//! latter two take much more than a third of the first, sharing pauses: nobody gives work to a sibling or wakes one for
-//! work, and the siblings give all that they have to the lead (sharing.rs). When they have nothing left, they sleep, and
-//! the lead takes their other actors over as events come for them.
+//! they have forwarded, and for how long they were awake without a turn: while fewer turns ran than one thread would have
+//! run, or beside a thread that had some, for longer than turns ran beside each other. If the latter two take much more than
+//! a third of the first, sharing pauses: nobody gives work to a sibling or wakes one for work, and the siblings give all
+//! that they have to the lead (sharing.rs). When they have nothing left, they sleep, and the lead takes their other actors
+//! over as events come for them.
 //!
 //! Programs have phases. So after a pause the threads share again. If that loses as well, the next pause is four times as
 //! long, so that trials cost little. If it goes well for as long as that pause would be, pauses are short again. When
@@ -47,7 +48,7 @@ const OTHER: u64 = 4;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WorkDone {
     pub(crate) turns: u64,
-    /// Nanoseconds that its thread was awake; those of all threads, divided by how many these are.
+    /// Nanoseconds awake.
     pub(crate) awake: u64,
     /// Nanoseconds of turns.
     pub(crate) worked: u64,
@@ -67,6 +68,7 @@ pub(crate) struct WorthSharing {
 
 /// What one sponsor has seen of its sharing, and how long it pauses.
 struct Lesson {
+    threads: u64,
     /// What had been done at the last look, and when that was.
     before: WorkDone,
     looked: u64,
@@ -83,11 +85,12 @@ struct Lesson {
 }
 
 impl WorthSharing {
-    pub(crate) fn new() -> WorthSharing {
+    /// Of a sponsor with that many threads.
+    pub(crate) fn new(threads: usize) -> WorthSharing {
         WorthSharing {
             next: AtomicU64::new(0),
             pauses: AtomicBool::new(false),
-            lesson: Mutex::new(Lesson::new()),
+            lesson: Mutex::new(Lesson::new(threads)),
         }
     }
 
@@ -130,8 +133,10 @@ impl WorthSharing {
 }
 
 impl Lesson {
-    fn new() -> Lesson {
+    fn new(threads: usize) -> Lesson {
         Lesson {
+            // One alone never shares.
+            threads: threads.max(2) as u64,
             before: WorkDone::default(),
             looked: 0,
             lost: 0,
@@ -161,9 +166,13 @@ impl Lesson {
         if new.shares > 0 {
             self.shared.get_or_insert(now);
         }
-        // One thread would have worked all the time.
-        let waiting = new.awake.saturating_sub(new.worked).min(WAITING);
-        let cost = FORWARDING * new.forwarded + waiting;
+        // One thread would have worked all the time: where none did, those that were awake waited for each other. What was
+        // saved meanwhile makes up for a thread that only looked on.
+        let none_worked = passed.saturating_sub(new.worked);
+        let waiting = none_worked.min(new.awake.saturating_sub(passed) / (self.threads - 1));
+        let at_work = new.worked + self.threads * none_worked + beside;
+        let idle = new.awake.saturating_sub(at_work);
+        let cost = FORWARDING * new.forwarded + (waiting + idle).min(WAITING);
         let excess = cost as i64 - (new.worked / FAIR) as i64;
         let least = (self.lost.min(0) - beside as i64).max(-SAVED);
         self.lost = (self.lost + excess).max(least);
@@ -219,7 +228,7 @@ mod tests {
     impl Looked {
         fn new() -> Looked {
             Looked {
-                lesson: Lesson::new(),
+                lesson: Lesson::new(2),
                 now: 0,
                 done: WorkDone::default(),
             }
@@ -235,7 +244,7 @@ mod tests {
                 self.now += BETWEEN;
                 self.done = self.done.and(&WorkDone {
                     turns: worked / 30,
-                    awake: BETWEEN,
+                    awake: worked,
                     worked,
                     forwarded: if shares { worked / each } else { 0 },
                     shares: shares as u64,
@@ -306,20 +315,34 @@ mod tests {
         assert_eq!(looked.until(false, OFTEN) * BETWEEN, SHORTEST);
     }
 
-    #[test]
-    fn threads_that_run_less_than_one_would_are_soon_alone() {
+    /// How many of so many looks it takes until sharing pauses, if it does: between two of them threads were awake for so
+    /// many hundredths of the time, and ran turns for so many.
+    fn pauses_after(awake: u64, worked: u64) -> Option<u64> {
         let mut looked = Looked::new();
-        let mut waits = |worked: u64| {
+        (1..=1_000).find(|_| {
             looked.now += BETWEEN;
-            looked.done.awake += BETWEEN;
-            looked.done.worked += worked;
+            looked.done.awake += BETWEEN / 100 * awake;
+            looked.done.worked += BETWEEN / 100 * worked;
             looked.lesson.learn(looked.now, looked.done);
             looked.lesson.paused.is_some()
-        };
-        // As one thread would, and three quarters of it.
-        assert!((0..1_000).all(|_| !waits(BETWEEN)));
-        assert!((0..1_000).all(|_| !waits(BETWEEN * 3 / 4)));
-        assert!((0..1_000).any(|_| waits(BETWEEN / 2)));
+        })
+    }
+
+    #[test]
+    fn threads_that_run_less_than_one_would_are_soon_alone() {
+        // One of them all the time, or for three quarters of it.
+        assert_eq!(pauses_after(100, 100), None);
+        assert_eq!(pauses_after(100, 75), None);
+        assert!(pauses_after(200, 50).is_some_and(|looks| looks < 20));
+    }
+
+    #[test]
+    fn a_thread_that_looks_on_while_another_works_sleeps_unless_it_saves_as_much() {
+        assert!(pauses_after(200, 100).is_some_and(|looks| looks < 20));
+        assert!(pauses_after(200, 120).is_some());
+        assert_eq!(pauses_after(200, 130), None);
+        // One, while something else is waited for.
+        assert_eq!(pauses_after(100, 10), None);
     }
 
     #[test]
@@ -373,7 +396,7 @@ mod tests {
 
     #[test]
     fn who_looks_says_when_it_is_time_again_and_whether_a_pause_begins() {
-        let worth = WorthSharing::new();
+        let worth = WorthSharing::new(2);
         assert!(worth.is_due(0) && !worth.pauses());
         let lost = WorkDone {
             forwarded: LOSS as u64 / FORWARDING + 1,
@@ -389,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_clock_of_before_is_no_time() {
-        let mut lesson = Lesson::new();
+        let mut lesson = Lesson::new(2);
         lesson.learn(2 * BETWEEN, WorkDone::default());
         lesson.learn(BETWEEN, WorkDone::default());
         assert_eq!(lesson.looked, 2 * BETWEEN);

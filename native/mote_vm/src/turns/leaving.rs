@@ -52,6 +52,8 @@ pub(crate) struct Leaving {
     pub(crate) held: Vec<Event>,
     /// Batches to come in which nothing is shared (sharing.rs).
     pub(crate) reluctance: u32,
+    /// Whether neighbours in the queue are to stay together when it is shared (backlog.rs).
+    pub(crate) goes_round: bool,
 }
 
 const NOWHERE: (*const Actor, ThreadNumber) = (std::ptr::null(), 0);
@@ -68,6 +70,7 @@ impl Default for Leaving {
             given_at: 0,
             held: Vec::new(),
             reluctance: 0,
+            goes_round: false,
         }
     }
 }

@@ -67,9 +67,7 @@ impl Dispatch {
             return;
         }
         self.idling.trickle.wait();
-        // It does not wait for a caller that would stand in.
-        let watches = self.idling.claimed_only < ENOUGH_ASKED && !self.context.gathers();
-        if self.look_for_work(if watches { SPIN } else { Duration::ZERO }) {
+        if self.look_for_work(self.patience()) {
             return;
         }
         // More of the same may come soon: waking costs more than a moment's patience.
@@ -85,6 +83,19 @@ impl Dispatch {
                 self.context.sponsor.worth_waking.came_to(worked);
             }
             self.sleep(at_most);
+        }
+    }
+
+    /// How long it looks for work at first.
+    fn patience(&self) -> Duration {
+        // It does not wait for a caller that would stand in.
+        if self.idling.claimed_only >= ENOUGH_ASKED || self.context.gathers() {
+            return Duration::ZERO;
+        }
+        // Woken by a sender, with the lead, which has still to come.
+        match self.idling.called && self.context.sponsor.lead().inbox.is_pending() {
+            true => LONG_SPIN,
+            false => SPIN,
         }
     }
 
@@ -316,6 +327,18 @@ mod tests {
         assert!(!still.thread.look_for_work(Duration::ZERO));
         assert!(start.elapsed() >= FOR_AN_ANSWER);
         assert_eq!(sibling.request.answer(), None);
+    }
+
+    #[test]
+    fn who_was_woken_with_the_lead_waits_until_that_has_taken_in_what_came() {
+        let mut still = Still::new(2);
+        let lead = still.thread.context.sponsor.lead().clone();
+        assert!(lead.push(Entry::Alarm).is_ok());
+        assert_eq!(still.thread.patience(), SPIN);
+        still.thread.idling.called = true;
+        assert_eq!(still.thread.patience(), LONG_SPIN);
+        still.thread.drain();
+        assert_eq!(still.thread.patience(), SPIN);
     }
 
     #[test]
