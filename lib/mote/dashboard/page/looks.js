@@ -1,0 +1,138 @@
+// -- behaviours, actors, graphs -------------------------------------------------------------------------------
+
+function rowsOf(table, rows, columns, none) {
+  $(table).tBodies[0].replaceChildren(...(rows.length > 0 ? rows : [el("tr", {}, el("td", { colspan: columns, class: "muted" }, none))]));
+}
+
+async function survey() {
+  const found = await ask("behaviours");
+  const rows = found.behaviours.map((row) => el("tr", {}, ...cells(
+    link(row.name, () => attempt(() => { shown.behaviour = row; return top(); })), count(row.actors), bytes(row.bytes), rate(row.turns * 1000 / found.for))));
+  if (found.omitted > 0) rows.push(el("tr", {}, el("td", { colspan: 4, class: "muted" }, "and " + found.omitted + " more")));
+  rowsOf("behaviours", rows, 4, "no actor is alive");
+}
+
+const actorLink = (id, text) => link(text, () => attempt(() => actor(id)));
+
+async function top() {
+  const by = $("by").value, of = shown.behaviour;
+  $("of").hidden = !of;
+  if (of) $("of-name").textContent = "of " + of.name;
+  const found = await ask("top", of ? { by, behaviour: of.id } : { by });
+  const figure = { turns: (n) => count(n), queued: count, bytes, running: duration }[by];
+  $("figure").textContent = by === "turns" ? "turns in " + found.for + " ms" : $("by").selectedOptions[0].textContent;
+  rowsOf("actors", found.actors.map((row) => el("tr", {}, ...cells(actorLink(row.id, row.address), row.behaviour, figure(row.figure)))), 3,
+    { turns: "none has run meanwhile", queued: "none waits", bytes: "none", running: "no turn of a beam sponsor runs" }[by]);
+  $("partial").hidden = !found.partial;
+  $("partial").textContent = "Looked for among the first 4,096 of all actors.";
+}
+
+async function actor(id) {
+  const found = await ask("actor", { id });
+  shown.actor = id;
+  $("no-actor").hidden = true;
+  $("actor").hidden = $("look").hidden = $("trace-actor").hidden = false;
+  $("actor-address").textContent = found.address;
+  $("actor-behaviour").textContent = found.behaviour;
+  const facts = [["sponsor", found.sponsor], ["pinned", found.pinned || "no"], ["waiting", count(found.queued)],
+    ["holds", (found.complete ? "" : "at least ") + bytes(found.bytes)]];
+  $("actor-facts").replaceChildren(...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  $("captures").replaceChildren(...(found.captures.length > 0 ? found.captures.map((text) => el("li", {}, el("pre", {}, text))) : []));
+  draw(await ask("graph", { id, depth: $("depth").value }));
+  $("actor-panel").scrollIntoView({ block: "nearest" });
+}
+
+// In columns by the number of steps from the first actor.
+function draw(graph) {
+  const WIDTH = 190, HEIGHT = 34, ACROSS = 260, DOWN = 48, steps = new Map([[0, 0]]), columns = [];
+  for (const node of graph.nodes) for (const edge of graph.edges)
+    if (edge.from === node.number && !steps.has(edge.to)) steps.set(edge.to, (steps.get(node.number) || 0) + 1);
+  const place = new Map();
+  for (const node of graph.nodes) {
+    const column = steps.get(node.number) || 0, row = (columns[column] = (columns[column] || 0) + 1) - 1;
+    place.set(node.number, [10 + column * ACROSS, 10 + row * DOWN]);
+  }
+  const edges = graph.edges.filter((edge) => place.has(edge.from) && place.has(edge.to)).map((edge) => {
+    const [x1, y1] = place.get(edge.from), [x2, y2] = place.get(edge.to), from = [x1 + WIDTH, y1 + HEIGHT / 2], to = [x2, y2 + HEIGHT / 2];
+    const bend = edge.from === edge.to ? 60 : Math.max(30, Math.abs(to[0] - from[0]) / 2);
+    return [svg("path", { "marker-end": "url(#arrow)", d: "M" + from + " C" + [from[0] + bend, from[1] - (edge.from === edge.to ? 30 : 0)] + " " + [to[0] - bend, to[1]] + " " + to }),
+      svg("text", { class: "capture", x: from[0] + 5, y: from[1] - 4 }, edge.capture)];
+  });
+  const nodes = graph.nodes.map((node) => {
+    const [x, y] = place.get(node.number), name = node.behaviour.replace(/^.*\.(?=[^.]*\.[^.]*$)/, ""), text = name.length > 26 ? name.slice(0, 25) + "…" : name;
+    const box = svg("g", { class: node.number === 0 ? "root" : "", transform: "translate(" + x + " " + y + ")" },
+      svg("title", {}, node.behaviour + " " + node.address), svg("rect", { width: WIDTH, height: HEIGHT }), svg("text", { x: 10, y: 21 }, text));
+    if (node.number > 0) {
+      const go = () => attempt(() => actor(node.id));
+      box.setAttribute("tabindex", "0");
+      box.setAttribute("role", "button");
+      box.setAttribute("aria-label", node.behaviour + " " + node.address);
+      box.addEventListener("click", go);
+      box.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } });
+    }
+    return box;
+  });
+  const arrow = svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 0L8 4L0 8z" })));
+  const picture = svg("svg", { width: 20 + columns.length * ACROSS, height: 16 + Math.max(...columns.map((n) => n || 0)) * DOWN, "aria-label": graph.nodes.length + " actors" }, arrow, ...edges.flat(), ...nodes);
+  $("graph").replaceChildren(picture, ...(graph.truncated ? [el("p", { class: "muted" }, "There are more.")] : []));
+}
+
+// -- traces and steps -----------------------------------------------------------------------------------------
+
+const ENDED = { limit: "it has shown as many turns as it may", stopped: "stopped", unwatched: "nobody watched it", machine: "the machine has ended" };
+
+function turnItem(turn, mark) {
+  const [head, ...effects] = turn.text.split("\n");
+  return el("li", {}, mark + " ", actorLink(turn.actor, turn.behaviour), el("pre", {}, [head, ...effects].join("\n")));
+}
+
+function addTurns(items) {
+  const list = $("turns"), follows = list.scrollTop + list.clientHeight > list.scrollHeight - 30;
+  list.append(...items);
+  while (list.children.length > 1000) list.firstChild.remove();
+  if (follows) list.scrollTop = list.scrollHeight;
+}
+
+async function turns() {
+  const found = await ask("trace", { run, after: lastTurn });
+  if (found.run !== run) { run = found.run; lastTurn = 0; $("turns").replaceChildren(); }
+  if (found.turns.length > 0) {
+    lastTurn = found.turns[found.turns.length - 1].number;
+    addTurns(found.turns.map((turn) => turnItem(turn, "#" + turn.number)));
+  }
+  $("trace").textContent = found.on ? "Stop" : "Start";
+  $("trace").dataset.on = found.on ? "yes" : "no";
+  $("trace-state").textContent = found.run === 0 ? "off" : found.about + ": " + lastTurn + " of at most " + found.limit + " turns, " +
+    (found.on ? "on" : "off (" + (ENDED[found.ended] || "") + ")");
+}
+
+async function trace(of) {
+  const filters = { "": {}, actor: { actor: shown.actor }, behaviour: { behaviour: shown.behaviour && shown.behaviour.id } };
+  const filter = of.startsWith("sponsor ") ? { sponsor: of.slice(8) } : filters[of];
+  await ask("trace/start", { limit: $("trace-limit").value, ...filter }, "POST");
+  await turns();
+}
+
+async function refresh() { show(await ask("data")); }
+
+onClick("pause", async () => { await ask($("pause").textContent === "Resume" ? "resume" : "pause", {}, "POST"); await refresh(); });
+onClick("collect", async () => { await ask("collect", {}, "POST"); await refresh(); });
+onClick("advance", async () => { await ask("advance", { ms: $("advance-ms").value }, "POST"); await refresh(); });
+onClick("step", async () => {
+  const answer = await ask("step", { sponsor: $("step-sponsor").value }, "POST");
+  addTurns([answer.idle ? el("li", { class: "muted" }, "step: nothing is queued") : turnItem(answer.turn, "step")]);
+});
+onClick("survey", survey);
+onClick("top", top);
+onClick("of-all", () => { shown.behaviour = null; return top(); });
+onClick("look", () => actor(shown.actor));
+onClick("trace-actor", () => trace("actor"));
+onClick("trace", async () => {
+  if ($("trace").dataset.on !== "yes") return trace($("trace-sponsor").value);
+  await ask("trace/stop", {}, "POST");
+  await turns();
+});
+$("by").addEventListener("change", () => attempt(top));
+$("depth").addEventListener("change", () => attempt(() => actor(shown.actor)));
+// A trace that somebody has begun elsewhere is shown from the beginning.
+turns().catch(() => {}).then(tick);
